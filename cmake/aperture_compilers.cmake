@@ -1,0 +1,61 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+# Compilers, language standards, warnings and sanitizers.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+if(APERTURE_CUDA)
+    include(CheckLanguage)
+    if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND EXISTS /usr/local/cuda/bin/nvcc)
+        set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
+    endif()
+    check_language(CUDA)
+    if(NOT CMAKE_CUDA_COMPILER)
+        message(STATUS "Aperture: no CUDA compiler found; building for the CPU only")
+        set(APERTURE_CUDA OFF)
+    endif()
+endif()
+
+if(APERTURE_CUDA)
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+        # An nvidia device node says that a GPU can be asked for its architecture.
+        if(EXISTS /dev/nvidiactl)
+            set(CMAKE_CUDA_ARCHITECTURES native)
+        else()
+            set(CMAKE_CUDA_ARCHITECTURES 75-virtual 90-real)
+        endif()
+    endif()
+    enable_language(CUDA)
+    # CMake 3.25.1 does not know the C++20 flag of CUDA 13's nvcc.
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+    list(APPEND CMAKE_CUDA_COMPILE_FEATURES cuda_std_20)
+    set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+    find_package(CUDAToolkit REQUIRED)
+    message(STATUS "Aperture: CUDA ${CUDAToolkit_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
+endif()
+
+add_library(aperture_options INTERFACE)
+target_compile_options(aperture_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -fno-math-errno>
+    $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings -Xcompiler=-Wall,-Wextra --extended-lambda
+                               --expt-relaxed-constexpr --diag-suppress=20012>)
+if(APERTURE_NATIVE)
+    target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
+endif()
+if(APERTURE_SANITIZE)
+    set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${sanitizers}>)
+    target_link_options(aperture_options INTERFACE ${sanitizers})
+    target_compile_definitions(aperture_options INTERFACE APERTURE_SANITIZE=1)
+endif()

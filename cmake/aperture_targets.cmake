@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+# One function for each kind of target, so that every folder's CMakeLists.txt is a list of files.
+
+# aperture_library(NAME SOURCES ... GPU_SOURCES ... LINK ... PRIVATE_LINK ...)
+# The static library aperture_NAME, known as aperture::NAME. GPU_SOURCES are built where CUDA is.
+function(aperture_library name)
+    cmake_parse_arguments(arg "" "" "SOURCES;GPU_SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+    list(FILTER arg_SOURCES INCLUDE REGEX ".") # BRINGUP
+    foreach(v SOURCES GPU_SOURCES)
+        foreach(f ${arg_${v}})
+            if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${f})
+                message(STATUS "missing ${f}")
+                list(REMOVE_ITEM arg_${v} ${f})
+            endif()
+        endforeach()
+    endforeach()
+    if(NOT arg_SOURCES)
+        file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp "")
+        set(arg_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp)
+    endif() # END BRINGUP
+    set(target aperture_${name})
+    add_library(${target} STATIC ${arg_SOURCES})
+    add_library(aperture::${name} ALIAS ${target})
+    set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+    if(APERTURE_CUDA)
+        target_sources(${target} PRIVATE ${arg_GPU_SOURCES})
+    endif()
+    target_include_directories(${target}
+        PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
+               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+        PRIVATE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${target}
+        PUBLIC ${arg_LINK}
+        PRIVATE $<BUILD_INTERFACE:aperture_options> ${arg_PRIVATE_LINK})
+    install(TARGETS ${target} EXPORT aperture_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+endfunction()
+
+# aperture_program(NAME SOURCES ... LINK ...): an installed program in build/PRESET/bin.
+function(aperture_program name)
+    cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE aperture_options ${arg_LINK})
+    install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# aperture_test(NAME SOURCES ... GPU_SOURCES ... LINK ... [LABELS ...]): a GoogleTest program; each
+# of its tests is one ctest test. Tests may include kernels (.cuh) and run them on the SIMT executor.
+function(aperture_test name)
+    cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;GPU_SOURCES;LINK" ${ARGN})
+    if(NOT arg_TIMEOUT)
+        set(arg_TIMEOUT 300)
+    endif()
+    add_executable(${name} ${arg_SOURCES})
+    if(APERTURE_CUDA)
+        target_sources(${name} PRIVATE ${arg_GPU_SOURCES})
+    endif()
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_include_directories(${name} SYSTEM PRIVATE ${EIGEN3_INCLUDE_DIRS})
+    target_link_libraries(${name} PRIVATE aperture_options ${arg_LINK} GTest::gmock GTest::gtest_main
+                                          Boost::context)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# aperture_benchmark(NAME SOURCES ... GPU_SOURCES ... LINK ...): a Google Benchmark program; ctest
+# runs it once on tiny sizes (its own flag --smoke) so that it cannot rot.
+function(aperture_benchmark name)
+    cmake_parse_arguments(arg "" "" "SOURCES;GPU_SOURCES;LINK" ${ARGN})
+    add_executable(${name} ${arg_SOURCES})
+    if(APERTURE_CUDA)
+        target_sources(${name} PRIVATE ${arg_GPU_SOURCES})
+    endif()
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_include_directories(${name} SYSTEM PRIVATE ${EIGEN3_INCLUDE_DIRS})
+    target_link_libraries(${name} PRIVATE aperture_options ${arg_LINK} benchmark::benchmark)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+    if(APERTURE_TESTS)
+        add_test(NAME bench_smoke.${name} COMMAND ${name} --smoke)
+    endif()
+endfunction()

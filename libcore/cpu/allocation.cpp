@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "aperture/core/array.hpp"
+
+namespace aperture::core {
+
+namespace {
+
+constexpr std::size_t vector_alignment = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+std::atomic<std::uint64_t> host_allocation_count{0};
+
+std::size_t round_up(std::size_t bytes, std::size_t multiple) {
+    return (bytes + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+std::uint64_t host_allocations() { return host_allocation_count.load(); }
+
+namespace detail {
+
+void* allocate(Host, std::size_t bytes) {
+    // Cubes are streamed through once per stage: without huge pages the first touch and the TLB
+    // cost more than the arithmetic.
+    const bool large = bytes >= 4 * huge_page;
+    const std::size_t alignment = large ? huge_page : vector_alignment;
+    const std::size_t rounded = round_up(bytes, alignment);
+    void* block = std::aligned_alloc(alignment, rounded);
+    if (block == nullptr) throw DeviceError(text("out of memory: ", bytes, " bytes wanted"));
+    if (large) madvise(block, rounded, MADV_HUGEPAGE);
+    ++host_allocation_count;
+    return block;
+}
+
+void release(Host, void* block) noexcept { std::free(block); }
+
+}  // namespace detail
+
+}  // namespace aperture::core

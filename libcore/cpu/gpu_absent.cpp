@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// The answers of a build without CUDA.
+#include "aperture/core/executor.hpp"
+
+namespace aperture::core {
+
+std::uint64_t device_allocations() { return 0; }
+
+GpuStatus gpu_status(int) { return {false, "built without CUDA"}; }
+
+namespace detail {
+
+void* allocate(Device, std::size_t) { throw DeviceError("built without CUDA: no device memory"); }
+
+void release(Device, void*) noexcept {}
+
+}  // namespace detail
+
+}  // namespace aperture::core

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "aperture/core/error.hpp"
+#include "aperture/core/view.hpp"
+
+namespace aperture::core {
+
+/// Allocations made through Array since the program started, per space: a pipeline in its steady
+/// state makes none, and tests hold it to that.
+std::uint64_t host_allocations();
+std::uint64_t device_allocations();
+
+namespace detail {
+void* allocate(Host, std::size_t bytes);
+void release(Host, void* block) noexcept;
+/// In a build without CUDA `allocate(Device)` throws DeviceError.
+void* allocate(Device, std::size_t bytes);
+void release(Device, void* block) noexcept;
+}  // namespace detail
+
+/// Owns dense memory for a view; move-only, because a copy of this size must be written out.
+/// Host memory is aligned to 64 bytes, device memory to 256. Elements are not initialised.
+template <class T, int Rank, class Space = Host, class Layout = Strided>
+class Array {
+    static_assert(std::is_trivially_copyable_v<T>);
+
+  public:
+    Array() = default;
+    explicit Array(std::array<index_t, Rank> extents) : extents_(extents) {
+        index_t elements = 1;
+        for (index_t e : extents) {
+            expects(e >= 0, "array extent ", e, " is negative");
+            expects(e == 0 || elements <= max_elements / e, "array too large for this machine");
+            elements *= e;
+        }
+        capacity_ = elements;
+        if (elements > 0) {
+            block_.reset(detail::allocate(Space{}, static_cast<std::size_t>(elements) * sizeof(T)));
+        }
+    }
+
+    /// Makes the extents fit; reallocates, losing the contents, only where the capacity is short.
+    void reshape(std::array<index_t, Rank> extents) {
+        index_t wanted = 1;
+        for (index_t e : extents) wanted *= e;
+        if (wanted > capacity_) {
+            *this = Array(extents);
+        } else {
+            extents_ = extents;
+        }
+    }
+
+    View<T, Rank, Space, Layout> view() { return {data(), extents_}; }
+    View<const T, Rank, Space, Layout> view() const { return {data(), extents_}; }
+    operator View<T, Rank, Space, Layout>() { return view(); }
+    operator View<const T, Rank, Space, Layout>() const { return view(); }
+
+    template <std::convertible_to<index_t>... Index>
+    requires(sizeof...(Index) == Rank && std::same_as<Space, Host>) T& operator()(
+        Index... position) {
+        return view()(position...);
+    }
+    template <std::convertible_to<index_t>... Index>
+    requires(sizeof...(Index) == Rank && std::same_as<Space, Host>) const T& operator()(
+        Index... position) const {
+        return view()(position...);
+    }
+
+    T* data() { return static_cast<T*>(block_.get()); }
+    const T* data() const { return static_cast<const T*>(block_.get()); }
+    const std::array<index_t, Rank>& extent() const { return extents_; }
+    index_t size() const {
+        index_t product = 1;
+        for (index_t e : extents_) product *= e;
+        return product;
+    }
+
+    T* begin() requires std::same_as<Space, Host> { return data(); }
+    T* end() requires std::same_as<Space, Host> { return data() + size(); }
+    const T* begin() const requires std::same_as<Space, Host> { return data(); }
+    const T* end() const requires std::same_as<Space, Host> { return data() + size(); }
+
+  private:
+    static constexpr index_t max_elements =
+        static_cast<index_t>(PTRDIFF_MAX / static_cast<std::ptrdiff_t>(sizeof(T)));
+    struct Release {
+        void operator()(void* block) const noexcept { detail::release(Space{}, block); }
+    };
+    std::unique_ptr<void, Release> block_;
+    std::array<index_t, Rank> extents_{};
+    index_t capacity_ = 0;
+};
+
+}  // namespace aperture::core

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/view.hpp"
+
+struct CUstream_st;
+struct cublasContext;
+
+namespace aperture::core {
+
+/// Runs operations on the calling machine's cores. Every call is synchronous. An executor belongs
+/// to one host thread; it keeps the scratch memory of its worker threads between calls.
+class Cpu {
+  public:
+    using Space = Host;
+
+    /// `threads` = 0 takes what OpenMP would take. No process-wide setting is changed.
+    explicit Cpu(int threads = 0);
+
+    int threads() const { return threads_; }
+    /// "AMD EPYC 9575F, 2 threads, AVX-512".
+    std::string name() const;
+
+    /// At least `bytes` of 64-byte aligned memory private to worker `thread`; it grows only, so
+    /// that a second call of the same size allocates nothing. Valid until the next call for that
+    /// thread.
+    std::byte* scratch(int thread, std::size_t bytes);
+
+    /// Nothing to wait for; there so that generic code may say it.
+    void synchronize() {}
+
+  private:
+    int threads_;
+    std::vector<Array<std::byte, 1, Host>> scratch_;
+};
+
+/// Runs operations on one GPU, in order, on a stream of its own. Calls are asynchronous unless
+/// their comment says otherwise. An executor belongs to one host thread. Defined in builds with
+/// CUDA; a build without has the declaration only, and `gpu_status` says why.
+class Gpu {
+  public:
+    using Space = Device;
+
+    /// Throws DeviceError where `device` cannot be used.
+    explicit Gpu(int device = 0);
+    ~Gpu();
+    Gpu(Gpu&&) noexcept;
+    Gpu& operator=(Gpu&&) noexcept;
+
+    int device() const;
+    /// "NVIDIA H200, 132 SMs, compute capability 9.0".
+    std::string name() const;
+    /// Ten times the major number plus the minor number.
+    int compute_capability() const;
+    int multiprocessors() const;
+    /// Largest dynamic shared memory of one block, in bytes.
+    int shared_memory_per_block() const;
+    std::size_t free_memory() const;
+
+    CUstream_st* stream() const;
+    /// Created at the first call, bound to the stream.
+    cublasContext* cublas();
+    /// Waits for all work given so far; throws DeviceError if any of it failed.
+    void synchronize();
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// Whether a Gpu can be made here, and if not why: "built without CUDA", the driver's words, ...
+struct GpuStatus {
+    bool usable = false;
+    std::string reason;
+};
+GpuStatus gpu_status(int device = 0);
+
+/// Copies between host and device, dense views of equal extents. Asynchronous with respect to the
+/// host only for pinned host memory.
+template <class T, int Rank, class Layout>
+void copy(Gpu& gpu, View<const T, Rank, Host, Layout> from, View<T, Rank, Device, Layout> to);
+template <class T, int Rank, class Layout>
+void copy(Gpu& gpu, View<const T, Rank, Device, Layout> from, View<T, Rank, Host, Layout> to);
+
+namespace detail {
+enum class Direction { to_device, to_host };
+void copy_bytes(Gpu& gpu, const void* from, void* to, std::size_t bytes, Direction direction);
+}  // namespace detail
+
+template <class T, int Rank, class Layout>
+void copy(Gpu& gpu, View<const T, Rank, Host, Layout> from, View<T, Rank, Device, Layout> to) {
+    expects(from.extent == to.extent && from.dense() && to.dense(),
+            "copy to the device needs dense views of equal extents");
+    detail::copy_bytes(gpu, from.data, to.data, static_cast<std::size_t>(from.size()) * sizeof(T),
+                       detail::Direction::to_device);
+}
+
+template <class T, int Rank, class Layout>
+void copy(Gpu& gpu, View<const T, Rank, Device, Layout> from, View<T, Rank, Host, Layout> to) {
+    expects(from.extent == to.extent && from.dense() && to.dense(),
+            "copy to the host needs dense views of equal extents");
+    detail::copy_bytes(gpu, from.data, to.data, static_cast<std::size_t>(from.size()) * sizeof(T),
+                       detail::Direction::to_host);
+}
+
+}  // namespace aperture::core

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "aperture/core/timing.hpp"
+
+namespace aperture::core {
+
+/// What `--report` writes: one JSON object (docs/formats.md). `parameters` keeps its order.
+struct Report {
+    using Value = std::variant<bool, long long, double, std::string>;
+
+    std::string program;
+    std::string device;
+    int threads = 0;  ///< 0 on a GPU
+    std::vector<std::pair<std::string, Value>> parameters;
+    std::vector<Stage> stages;
+    double compute_ms = 0;
+    double transfer_ms = 0;
+    double total_ms = 0;
+    std::map<std::string, double> accuracy;
+
+    /// The JSON text; version and git commit are the library's. Non-finite numbers become null.
+    std::string json() const;
+};
+
+/// Stage by stage, the median over several runs; the runs must have the same stages.
+std::vector<Stage> median_stages(const std::vector<std::vector<Stage>>& runs);
+
+/// The project's version, "0.1.0", and the git commit it was built from ("unknown" outside git).
+const char* version();
+const char* git_commit();
+
+}  // namespace aperture::core

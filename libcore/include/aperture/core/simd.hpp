@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+
+namespace aperture::core {
+
+/// Width in bytes of the machine's vector registers, as far as the compiler may use them.
+#if defined(__AVX512F__)
+inline constexpr int simd_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr int simd_bytes = 32;
+#else
+inline constexpr int simd_bytes = 16;
+#endif
+
+/// As many T as a vector register holds, with element-wise arithmetic (the compiler's own vectors).
+template <class T>
+struct PackOf {
+    using type __attribute__((vector_size(simd_bytes))) = T;
+    using unaligned __attribute__((vector_size(simd_bytes), aligned(sizeof(T)), may_alias)) = T;
+};
+template <class T>
+using Pack = typename PackOf<T>::type;
+
+/// Lanes of Pack<T>.
+template <class T>
+inline constexpr int lanes = simd_bytes / static_cast<int>(sizeof(T));
+
+/// A pack from any address that suits a T.
+template <class T>
+inline Pack<T> load(const T* from) {
+    return *reinterpret_cast<const typename PackOf<T>::unaligned*>(from);
+}
+template <class T>
+inline void store(T* to, Pack<T> value) {
+    *reinterpret_cast<typename PackOf<T>::unaligned*>(to) = value;
+}
+template <class T>
+inline Pack<T> broadcast(T value) {
+    return value - Pack<T>{};
+}
+
+}  // namespace aperture::core

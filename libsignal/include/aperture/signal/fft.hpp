@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <complex>
+#include <memory>
+
+#include "aperture/core/executor.hpp"
+
+namespace aperture::signal {
+
+/// A batch of one-dimensional complex transforms of one length.
+struct FftBatch {
+    int length = 0;
+    core::index_t count = 0;     ///< transforms in the batch
+    core::index_t stride = 1;    ///< elements between successive samples of one transform
+    core::index_t distance = 0;  ///< elements between first samples of successive transforms
+};
+
+/// Forward transforms X[k] = sum_p x[p] exp(-j 2 pi k p / length), in place, on one executor (FFTW
+/// on core::Cpu, cuFFT on core::Gpu). A plan is made once and used many times; using it allocates
+/// nothing. FFTW plans are estimated, not measured, so that results repeat to the bit. The executor
+/// must outlive the plan.
+template <class Executor>
+class ForwardFft {
+  public:
+    ForwardFft(Executor& executor, const FftBatch& batch);
+    ~ForwardFft();
+    ForwardFft(ForwardFft&&) noexcept;
+    ForwardFft& operator=(ForwardFft&&) noexcept;
+
+    /// `first` is the first sample of the batch, in the executor's memory, aligned to 64 bytes on a
+    /// Cpu. On a Cpu the calling thread does all the work, and several threads may use one plan at
+    /// once; on a Gpu the call is asynchronous.
+    void run(std::complex<float>* first) const;
+
+  private:
+    struct Plan;
+    std::unique_ptr<Plan> plan_;
+};
+
+extern template class ForwardFft<core::Cpu>;
+#if APERTURE_CUDA
+extern template class ForwardFft<core::Gpu>;
+#endif
+
+}  // namespace aperture::signal

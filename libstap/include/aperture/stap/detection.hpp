@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "aperture/core/view.hpp"
+#include "aperture/stap/parameters.hpp"
+
+namespace aperture::stap {
+
+/// The threshold that a detector's statistic (see Pipeline) exceeds with probability `pfa` in each
+/// cell when there is no target, for Gaussian data of any covariance, without loading.
+///
+/// `cells` is the number J of training cells, n the order. With beta ~ Beta(J-n+2, n-1) the loss
+/// factor: AMF: pfa = E[(1 + beta t / J)^-(J-n+1)] (Robey et al. 1992); GLRT: pfa =
+/// (1-t)^(J-n+1) (Kelly 1986); ACE: pfa = E[(1 + (1-beta) t/(1-t))^-(J-n+1)] (Kraut & Scharf 1999);
+/// CFAR: t = J (pfa^(-1/J) - 1). Throws core::InvalidArgument for pfa outside (0, 1) or J < n.
+double detection_threshold(Detector detector, double pfa, index_t cells, int order);
+
+/// A local maximum of the statistic above the threshold.
+struct Detection {
+    int steering_vector = 0;
+    int doppler_bin = 0;
+    index_t range_cell = 0;
+    double statistic = 0;
+    double threshold = 0;
+};
+
+/// Cells whose statistic [D][K][N] exceeds the threshold of their cell and is largest among its
+/// neighbours over steering (adjacent, not wrapping), Doppler (adjacent, wrapping) and range
+/// (adjacent), strongest first. Targets spread over neighbouring cells therefore count once.
+std::vector<Detection> find_detections(const Problem& problem, double pfa,
+                                       core::View<const float, 3, core::Host> statistic);
+
+}  // namespace aperture::stap

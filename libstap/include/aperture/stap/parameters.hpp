@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <complex>
+
+#include "aperture/core/view.hpp"
+#include "aperture/dense/batch.hpp"
+#include "aperture/signal/taper.hpp"
+#include "aperture/stap/detector.hpp"
+
+namespace aperture::stap {
+
+using core::index_t;
+using cfloat = std::complex<float>;
+
+/// What the second extent of a cube counts.
+enum class Domain { pulse, doppler };
+
+/// Extents of a radar data cube [channel][pulse or Doppler bin][range cell].
+struct CubeShape {
+    index_t channels = 0;     ///< L
+    index_t pulses = 0;       ///< P, or K in the Doppler domain
+    index_t range_cells = 0;  ///< N
+    Domain domain = Domain::pulse;
+
+    bool operator==(const CubeShape&) const = default;
+};
+
+/// Which range cells the covariance of a cell under test is estimated from.
+enum class Training {
+    block,    ///< disjoint blocks of N_R cells; a short last block trains on the last N_R cells
+    sliding,  ///< a window of N_R + 2G + 1 cells that begins N_R/2 + G cells before the cell, less
+              ///< the cell and its guard cells; shifted inwards at the ends of the range extent
+    all,      ///< all range cells less the cell under test and its guard cells
+};
+
+/// Added to the diagonal of every covariance estimate R, a mean over training cells. What leaves
+/// cells out later keeps the loading of the sum they leave: for Training::all the sum over the N - J
+/// remaining cells is loaded with N times the loading of the mean over all N cells.
+struct DiagonalLoading {
+    double value = 0;
+    bool relative = false;  ///< times trace(R)/n instead of absolute
+
+    bool operator==(const DiagonalLoading&) const = default;
+};
+
+enum class Implementation {
+    fused,   ///< covariance, factorisation, solution and weighting without leaving fast memory
+    staged,  ///< one pass per stage, snapshots and covariances materialised (Anderson 2014, ch. 4)
+    cublas,  ///< batched library calls, GPU only: the baseline of the thesis
+};
+
+enum class Precision {
+    fp32,
+    mixed,  ///< covariance and solution in fp64, the rest in fp32
+};
+
+/// What one STAP run does. Symbols are those of the PERFECT suite and Ward 1994.
+struct Parameters {
+    int doppler_bins = 0;     ///< K; 0 = pulses rounded up to a power of two
+    int training_block = 64;  ///< N_R, range cells; with Detector::cfar also its reference cells
+    Training training = Training::block;
+    int guard = 0;          ///< G, cells left out on either side of the cell under test
+    int temporal_taps = 3;  ///< T, adjacent Doppler bins in a snapshot: 1, 3 or 5
+    DiagonalLoading loading;
+    signal::Taper taper;  ///< along pulses
+    dense::Factorisation solver = dense::Factorisation::cholesky;
+    Implementation implementation = Implementation::fused;
+    Precision precision = Precision::fp32;
+    Detector detector = Detector::none;
+};
+
+/// Everything derived from a shape and parameters, checked once.
+struct Problem {
+    CubeShape shape;
+    Parameters parameters;
+    int doppler_bins = 0;       ///< K
+    int order = 0;              ///< n = L T, the length of a snapshot
+    int steering_vectors = 0;   ///< D
+    index_t training_sets = 0;  ///< B: ceil(N / N_R) for block, N for sliding, 1 for all
+};
+
+inline constexpr int max_steering_vectors = 64;
+
+/// Checks parameters against the cube and derives the rest. Throws core::InvalidArgument, with the
+/// values and the remedy in the text, for: an empty cube; K < P or K < T; T not 1, 3 or 5; n above
+/// dense::max_order; D outside 1..64; N_R < 1; fewer training cells than n without loading (an
+/// estimate that is certainly singular); a window longer than the cube; guard cells with block
+/// training and no cfar; negative or non-finite loading.
+Problem make_problem(const CubeShape& shape, const Parameters& parameters, int steering_vectors);
+
+/// Where training set b begins and ends, in range cells: block and all.
+struct RangeSpan {
+    index_t begin = 0;
+    index_t end = 0;
+};
+RangeSpan training_cells(const Problem& problem, index_t training_set);
+
+/// The window and the excluded cells [cell - G, cell + G] of one cell under test, both clipped to
+/// the cube: sliding and all. The training cells are `window` less `excluded`.
+struct TrainingWindow {
+    RangeSpan window;
+    RangeSpan excluded;
+    index_t cells() const { return (window.end - window.begin) - (excluded.end - excluded.begin); }
+};
+TrainingWindow training_window(const Problem& problem, index_t range_cell);
+
+/// The cells whose power Detector::cfar averages for one cell under test, with any training: the
+/// window of sliding training.
+TrainingWindow reference_window(const Problem& problem, index_t range_cell);
+
+/// Training cells that enter the detector's covariance of `range_cell` once the cell under test
+/// (and its guard cells) are removed, N_R - 1 for block training; the reference cells of
+/// Detector::cfar.
+index_t independent_training_cells(const Problem& problem, index_t range_cell);
+
+/// Least work of the stages, for rates and bounds: floating-point operations as the literature
+/// counts them (4 n^2 N_R per covariance, 4/3 n^3 + 8 n^2 D per solution, 8 n D per weighted cell,
+/// 5 K log2 K per transform) and bytes with each input read once and each output written once.
+struct Work {
+    double gflop = 0;
+    double mb = 0;
+};
+Work doppler_work(const Problem& problem);
+Work covariance_work(const Problem& problem);
+Work weights_work(const Problem& problem);
+Work weighting_work(const Problem& problem);
+/// The three above fused: the cube read once, the output written once.
+Work adaptive_work(const Problem& problem);
+
+}  // namespace aperture::stap

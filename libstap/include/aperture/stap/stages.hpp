@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "aperture/core/executor.hpp"
+#include "aperture/stap/parameters.hpp"
+
+/// The stages of extended factored STAP with block training, one function each, on either executor.
+/// All sizes follow from `problem`; views of other extents throw core::InvalidArgument. Range cells
+/// must be contiguous in memory (last stride 1); the other strides are free. Calls on a Gpu are
+/// asynchronous.
+///
+/// Source: DiPietro's extended factored algorithm as in the PERFECT suite (PNNL & GTRI 2013), Ward
+/// 1994 section 5.3.2, Anderson 2014 ch. 4.
+namespace aperture::stap {
+
+/// [channel][Doppler bin][range cell]
+template <class Space>
+using CubeView = core::View<const cfloat, 3, Space>;
+
+/// S(r,k)[c T + t] = X[c][(k - (T-1)/2 + t) mod K][r] for every training set b = r div N_R:
+/// `snapshots` is [k][b][c T + t][r - b N_R], of N_R columns. The last set's columns are those of
+/// its training cells (the last N_R of the cube).
+void extract_snapshots(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cube,
+                       core::View<cfloat, 4, core::Host> snapshots);
+
+/// R(b,k) = 1/N_R sum_{r in block b} S(r,k) S(r,k)^H + loading I: `covariance` is [k][b][n][n],
+/// both triangles written. Real = double estimates in fp64 from the fp32 cube.
+template <class Real>
+void estimate_covariance(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cube,
+                         core::View<std::complex<Real>, 4, core::Host> covariance);
+
+/// w(b,k,d) = R(b,k)^-1 v(d): `steering` is [d][n], `weights` [k][b][d][n]; `info` [k][b] and
+/// `pivot_ratio` [k][b] as in dense::solve.
+template <class Real>
+void solve_weights(core::Cpu& cpu, const Problem& problem,
+                   core::View<const std::complex<Real>, 4, core::Host> covariance,
+                   core::View<const cfloat, 2, core::Host> steering,
+                   core::View<std::complex<Real>, 4, core::Host> weights,
+                   core::View<int, 2, core::Host> info,
+                   core::View<float, 2, core::Host> pivot_ratio);
+
+/// y(d,k,r) = gamma w^H S(r,k) with gamma = 1/|w^H v|, 1 where that is 0: `output` is [d][k][r].
+/// Weights are rounded to fp32 first where Real is double.
+template <class Real>
+void apply_weights(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cube,
+                   core::View<const cfloat, 2, core::Host> steering,
+                   core::View<const std::complex<Real>, 4, core::Host> weights,
+                   core::View<cfloat, 3, core::Host> output);
+
+/// Doppler processing: tapers the pulses, pads them with zeros to K and transforms them, X[c][k][r]
+/// = sum_p taper[p] x[c][p][r] exp(-j 2 pi k p / K). Made once per problem (it holds the
+/// transform's plan); running it allocates nothing. The executor must outlive it.
+template <class Executor>
+class DopplerFilter {
+  public:
+    DopplerFilter(Executor& executor, const Problem& problem);
+    ~DopplerFilter();
+    DopplerFilter(DopplerFilter&&) noexcept;
+    DopplerFilter& operator=(DopplerFilter&&) noexcept;
+
+    /// `pulses` is [c][p][r] with the last stride 1; `cube` is [c][k][r], dense.
+    void run(core::View<const cfloat, 3, typename Executor::Space> pulses,
+             core::View<cfloat, 3, typename Executor::Space> cube) const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+#if APERTURE_CUDA
+void extract_snapshots(core::Gpu& gpu, const Problem& problem, CubeView<core::Device> cube,
+                       core::View<cfloat, 4, core::Device> snapshots);
+template <class Real>
+void estimate_covariance(core::Gpu& gpu, const Problem& problem, CubeView<core::Device> cube,
+                         core::View<std::complex<Real>, 4, core::Device> covariance);
+template <class Real>
+void solve_weights(core::Gpu& gpu, const Problem& problem,
+                   core::View<const std::complex<Real>, 4, core::Device> covariance,
+                   core::View<const cfloat, 2, core::Device> steering,
+                   core::View<std::complex<Real>, 4, core::Device> weights,
+                   core::View<int, 2, core::Device> info,
+                   core::View<float, 2, core::Device> pivot_ratio);
+template <class Real>
+void apply_weights(core::Gpu& gpu, const Problem& problem, CubeView<core::Device> cube,
+                   core::View<const cfloat, 2, core::Device> steering,
+                   core::View<const std::complex<Real>, 4, core::Device> weights,
+                   core::View<cfloat, 3, core::Device> output);
+#endif
+
+}  // namespace aperture::stap

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/core/array.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+
+namespace aperture::core {
+namespace {
+
+static_assert(!std::is_copy_constructible_v<Array<float, 1>>);
+static_assert(std::is_nothrow_move_constructible_v<Array<float, 1>>);
+
+TEST(Array, IsAlignedForVectors) {
+    for (const index_t elements : {1, 3, 1000, 5'000'000}) {
+        Array<float, 1> array({elements});
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(array.data()) % 64, 0u) << elements;
+        EXPECT_EQ(array.size(), elements);
+    }
+}
+
+TEST(Array, EmptyOwnsNothing) {
+    const std::uint64_t before = host_allocations();
+    const Array<double, 3> array({4, 0, 2});
+    EXPECT_EQ(array.data(), nullptr);
+    EXPECT_TRUE(array.view().empty());
+    EXPECT_EQ(host_allocations(), before);
+}
+
+TEST(Array, CountsAllocationsAndReshapeReuses) {
+    const std::uint64_t before = host_allocations();
+    Array<float, 2> array({8, 8});
+    EXPECT_EQ(host_allocations(), before + 1);
+    array.reshape({4, 4});
+    array.reshape({2, 8});
+    EXPECT_EQ(array.extent(), (std::array<index_t, 2>{2, 8}));
+    EXPECT_EQ(host_allocations(), before + 1);
+    array.reshape({8, 8});
+    EXPECT_EQ(host_allocations(), before + 1) << "the first block still holds 8 x 8";
+    array.reshape({9, 9});
+    EXPECT_EQ(host_allocations(), before + 2);
+}
+
+TEST(Array, RefusesImpossibleExtents) {
+    EXPECT_THROW((Array<float, 1>({-1})), InvalidArgument);
+    constexpr index_t huge = std::numeric_limits<index_t>::max();
+    EXPECT_THROW((Array<float, 2>({huge, 2})), InvalidArgument);
+    EXPECT_THROW((Array<float, 2>({index_t{1} << 40, index_t{1} << 40})), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace aperture::core

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/core/report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "aperture/core/error.hpp"
+
+namespace aperture::core {
+namespace {
+
+TEST(Report, IsTheDocumentedObject) {
+    Report report;
+    report.program = "stap";
+    report.device = "a \"quoted\" device";
+    report.threads = 2;
+    report.parameters = {{"training_block", 64LL}, {"taper", std::string("hann")}, {"nan", true}};
+    report.stages = {{"doppler", 1.25, 0.5, 12.0}};
+    report.compute_ms = 3.5;
+    report.accuracy = {{"snr_db", 101.5}, {"residual", std::nan("")}};
+    const auto object = nlohmann::json::parse(report.json());
+    EXPECT_EQ(object["program"], "stap");
+    EXPECT_EQ(object["version"], version());
+    EXPECT_EQ(object["git"], git_commit());
+    EXPECT_EQ(object["device"]["name"], "a \"quoted\" device");
+    EXPECT_EQ(object["device"]["threads"], 2);
+    EXPECT_EQ(object["parameters"]["training_block"], 64);
+    EXPECT_EQ(object["parameters"]["taper"], "hann");
+    EXPECT_EQ(object["parameters"]["nan"], true);
+    EXPECT_EQ(object["stages"][0]["name"], "doppler");
+    EXPECT_EQ(object["stages"][0]["mb"], 12.0);
+    EXPECT_EQ(object["compute_ms"], 3.5);
+    EXPECT_EQ(object["accuracy"]["snr_db"], 101.5);
+    EXPECT_TRUE(object["accuracy"]["residual"].is_null());
+}
+
+TEST(Report, MediansStageByStage) {
+    const auto run = [](double a, double b) {
+        return std::vector<Stage>{{"a", a, 1, 2}, {"b", b, 3, 4}};
+    };
+    const auto odd = median_stages({run(3, 9), run(1, 7), run(2, 8)});
+    EXPECT_EQ(odd[0].ms, 2);
+    EXPECT_EQ(odd[1].ms, 8);
+    EXPECT_EQ(odd[1].gflop, 3);
+    const auto even = median_stages({run(4, 1), run(1, 1), run(2, 1), run(3, 1)});
+    EXPECT_EQ(even[0].ms, 2.5);
+    EXPECT_TRUE(median_stages({}).empty());
+    EXPECT_THROW(median_stages({run(1, 2), {{"a", 1, 1, 1}}}), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace aperture::core

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/core/view.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+namespace aperture::core {
+namespace {
+
+template <class V>
+concept Indexable = requires(const V& view) {
+    view(0, 0);
+};
+
+static_assert(Indexable<View<float, 2, Host>>);
+static_assert(!Indexable<View<float, 2, Device>>, "the host must not touch device memory");
+static_assert(!Indexable<View<float, 3, Host>>, "as many positions as dimensions");
+static_assert(std::is_trivially_copyable_v<View<float, 3, Device, Interleaved>>);
+static_assert(std::is_convertible_v<View<float, 2, Host>, View<const float, 2, Host>>);
+static_assert(!std::is_convertible_v<View<const float, 2, Host>, View<float, 2, Host>>);
+static_assert(!std::is_convertible_v<View<float, 2, Host>, View<float, 2, Device>>);
+static_assert(
+    !std::is_convertible_v<View<float, 3, Host, Interleaved>, View<float, 3, Host, Concatenated>>);
+
+TEST(View, WalksInCOrder) {
+    std::vector<int> values(2 * 3 * 4);
+    std::iota(values.begin(), values.end(), 0);
+    const View<int, 3> view(values.data(), {2, 3, 4});
+    EXPECT_EQ(view(0, 0, 0), 0);
+    EXPECT_EQ(view(0, 0, 3), 3);
+    EXPECT_EQ(view(0, 2, 1), 9);
+    EXPECT_EQ(view(1, 2, 3), 23);
+    EXPECT_EQ(view.size(), 24);
+    EXPECT_TRUE(view.dense());
+}
+
+TEST(View, InterleavedRunsOverProblemsFirst) {
+    std::vector<int> values(5 * 2 * 3);
+    std::iota(values.begin(), values.end(), 0);
+    const View<int, 3, Host, Interleaved> view(values.data(), {5, 2, 3});
+    EXPECT_EQ(view(4, 0, 0), 4);
+    EXPECT_EQ(view(0, 0, 1), 5);
+    EXPECT_EQ(view(0, 1, 0), 15);
+    EXPECT_TRUE(view.dense());
+    const View<int, 3> strided = view;
+    EXPECT_EQ(strided(3, 1, 2), view(3, 1, 2));
+    EXPECT_FALSE(strided.dense());
+}
+
+TEST(View, SliceSharesTheData) {
+    std::vector<int> values(4 * 6);
+    std::iota(values.begin(), values.end(), 0);
+    const View<int, 2> view(values.data(), {4, 6});
+    const View<int, 2> part = view.slice(0, 1, 3).slice(1, 2, 5);
+    EXPECT_EQ(part.extent, (std::array<index_t, 2>{2, 3}));
+    EXPECT_EQ(part(0, 0), 8);
+    EXPECT_EQ(part(1, 2), 16);
+    EXPECT_FALSE(part.dense());
+    part(1, 1) = -1;
+    EXPECT_EQ(view(2, 3), -1);
+}
+
+TEST(View, EmptyExtentsAreDense) {
+    const View<float, 2> view(nullptr, {0, 7});
+    EXPECT_TRUE(view.empty());
+    EXPECT_TRUE(view.dense());
+    EXPECT_EQ(view.size(), 0);
+}
+
+}  // namespace
+}  // namespace aperture::core
