@@ -59,7 +59,7 @@ function(aperture_test name)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
     target_include_directories(${name} SYSTEM PRIVATE ${EIGEN3_INCLUDE_DIRS})
     target_link_libraries(${name} PRIVATE aperture_options ${arg_LINK} GTest::gmock GTest::gtest_main
-                                          Boost::context)
+                                          aperture_simt)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${arg_TIMEOUT})
 endfunction()

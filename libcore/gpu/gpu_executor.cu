@@ -108,8 +108,8 @@ CUstream_st* Gpu::stream() const { return state_->stream; }
 
 cublasContext* Gpu::cublas() {
     if (state_->cublas == nullptr) {
-        APERTURE_CUBLAS_TRY(cublasCreate(&state_->cublas));
-        APERTURE_CUBLAS_TRY(cublasSetStream(state_->cublas, state_->stream));
+        APERTURE_CUDA_TRY(cublasCreate(&state_->cublas));
+        APERTURE_CUDA_TRY(cublasSetStream(state_->cublas, state_->stream));
     }
     return state_->cublas;
 }

@@ -35,9 +35,10 @@ enum class Training {
     all,      ///< all range cells less the cell under test and its guard cells
 };
 
-/// Added to the diagonal of every covariance estimate R, a mean over training cells. What leaves
-/// cells out later keeps the loading of the sum they leave: for Training::all the sum over the N - J
-/// remaining cells is loaded with N times the loading of the mean over all N cells.
+/// Added to the diagonal of every covariance estimate R, a mean over training cells. Cells that are
+/// left out afterwards leave the loading as it was: Training::all loads the sum over the cells that
+/// remain with N times the loading of the mean over all N cells, and detectors with Training::block
+/// load the sum without the cell under test with N_R times that of the block's mean.
 struct DiagonalLoading {
     double value = 0;
     bool relative = false;  ///< times trace(R)/n instead of absolute

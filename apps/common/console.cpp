@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/common/console.hpp"
+
+#include <unistd.h>
+
+#include <iostream>
+#include <utility>
+
+namespace aperture::apps {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto quiet_start = 500ms;
+constexpr auto tick = 250ms;
+
+}  // namespace
+
+Console::Console(std::string program, bool quiet) : program_(std::move(program)), quiet_(quiet) {
+    if (!quiet_ && isatty(STDERR_FILENO) != 0) ticker_ = std::thread([this] { show_progress(); });
+}
+
+Console::~Console() {
+    if (!ticker_.joinable()) return;
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+        clear_line();
+    }
+    wake_.notify_all();
+    ticker_.join();
+}
+
+void Console::note(const std::string& text) {
+    if (quiet_) return;
+    const std::lock_guard lock(mutex_);
+    clear_line();
+    std::cerr << program_ << ": " << text << '\n';
+}
+
+void Console::phase(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    clear_line();
+    phase_ = text;
+    phase_start_ = std::chrono::steady_clock::now();
+}
+
+void Console::show_progress() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+        wake_.wait_for(lock, tick);
+        const auto elapsed = std::chrono::steady_clock::now() - phase_start_;
+        if (stopping_ || phase_.empty() || elapsed < quiet_start) continue;
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(elapsed).count();
+        std::cerr << "\r\033[K" << program_ << ": " << phase_ << ", " << seconds << " s"
+                  << std::flush;
+        line_shown_ = true;
+    }
+}
+
+void Console::clear_line() {
+    if (line_shown_) std::cerr << "\r\033[K" << std::flush;
+    line_shown_ = false;
+}
+
+}  // namespace aperture::apps

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace aperture::apps {
+
+/// What a program tells its user on stderr: notes, and on a terminal a progress line for work that
+/// takes longer than a moment. A quiet console says nothing.
+class Console {
+  public:
+    Console(std::string program, bool quiet);
+    ~Console();
+    Console(const Console&) = delete;
+    Console& operator=(const Console&) = delete;
+
+    /// One line, "program: text".
+    void note(const std::string& text);
+    /// Names the work that begins now and goes on until the next phase, `done` or destruction.
+    void phase(const std::string& text);
+    void done() { phase(""); }
+
+  private:
+    void show_progress();
+    void clear_line();
+
+    std::string program_;
+    bool quiet_;
+    bool line_shown_ = false;
+    bool stopping_ = false;
+    std::string phase_;
+    std::chrono::steady_clock::time_point phase_start_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::thread ticker_;
+};
+
+}  // namespace aperture::apps

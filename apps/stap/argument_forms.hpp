@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aperture/stap/parameters.hpp"
+#include "apps/common/program.hpp"
+
+namespace aperture::apps {
+
+/// Azimuths in degrees from boresight: a list "a,b,c", or "start:stop:count" for `count` of them,
+/// evenly spaced with both ends included. All must lie in -90 .. 90.
+std::vector<double> parse_azimuths(std::string_view text);
+
+/// "X" (absolute) or "rel:X" (times trace(R)/n), X finite and not negative.
+stap::DiagonalLoading parse_loading(std::string_view text);
+std::string to_string(const stap::DiagonalLoading& loading);
+
+/// The file and, from "file.h5:/path", the dataset. A file whose name holds ":/" is taken as it is.
+struct CubeName {
+    std::filesystem::path path;
+    std::string dataset;  ///< empty: not said
+};
+CubeName parse_cube_name(const std::string& text);
+
+/// Results beyond the output that `--save` asks for.
+struct SavedResults {
+    bool covariance = false;
+    bool weights = false;
+    bool info = false;
+    bool steering = false;
+};
+SavedResults parse_saved_results(std::string_view text);
+
+inline constexpr Choices<stap::Training, 3> training_choices{{{"block", stap::Training::block},
+                                                              {"sliding", stap::Training::sliding},
+                                                              {"all", stap::Training::all}}};
+inline constexpr Choices<dense::Factorisation, 2> solver_choices{
+    {{"cholesky", dense::Factorisation::cholesky},
+     {"gauss-jordan", dense::Factorisation::gauss_jordan}}};
+inline constexpr Choices<stap::Detector, 5> detector_choices{{{"none", stap::Detector::none},
+                                                              {"amf", stap::Detector::amf},
+                                                              {"ace", stap::Detector::ace},
+                                                              {"glrt", stap::Detector::glrt},
+                                                              {"cfar", stap::Detector::cfar}}};
+inline constexpr Choices<stap::Implementation, 3> implementation_choices{
+    {{"fused", stap::Implementation::fused},
+     {"staged", stap::Implementation::staged},
+     {"cublas", stap::Implementation::cublas}}};
+inline constexpr Choices<stap::Precision, 2> precision_choices{
+    {{"fp32", stap::Precision::fp32}, {"mixed", stap::Precision::mixed}}};
+
+}  // namespace aperture::apps

@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stap/configuration.hpp"
+
+#include <algorithm>
+
+#include "aperture/stap/detection.hpp"
+#include "aperture/stap/steering.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using core::index_t;
+using core::text;
+
+constexpr int default_training_block = 64;
+constexpr int default_temporal_taps = 3;
+constexpr int default_directions = 16;
+constexpr double default_spacing_wavelengths = 0.5;
+constexpr double rescue_loading = 1e-2;  // times trace(R)/n: 20 dB below the mean power
+
+bool is_adaptive(stap::Detector detector) {
+    return detector == stap::Detector::amf || detector == stap::Detector::ace ||
+           detector == stap::Detector::glrt;
+}
+
+int choose_doppler_bins(const StapOptions& options, const media::RadarCube& cube) {
+    if (options.doppler_bins) return *options.doppler_bins;
+    if (cube.domain == media::Domain::doppler) return 0;
+    return static_cast<int>(cube.doppler_bins.value_or(0));
+}
+
+int choose_temporal_taps(const StapOptions& options, const media::RadarCube& cube,
+                         Console& console) {
+    if (options.temporal_taps) return *options.temporal_taps;
+    if (cube.steering && !options.azimuths) {
+        for (const int taps : {1, 3, 5}) {
+            if (cube.steering->back() == cube.channels * taps) return taps;
+        }
+    }
+    if (cube.channels * default_temporal_taps <= dense::max_order &&
+        cube.pulses >= default_temporal_taps) {
+        return default_temporal_taps;
+    }
+    console.note(text(cube.channels, " channels and ", cube.pulses,
+                      " pulses leave room for one temporal tap: --tdof 1"));
+    return 1;
+}
+
+int choose_training_block(const StapOptions& options, const media::RadarCube& cube,
+                          Console& console) {
+    if (options.training_block) return *options.training_block;
+    const index_t wanted = cube.training_block.value_or(default_training_block);
+    const auto training = options.training.value_or(stap::Training::block);
+    const bool window =
+        training == stap::Training::sliding || options.detector == stap::Detector::cfar;
+    if (training == stap::Training::all && !window) return static_cast<int>(wanted);
+    const index_t room =
+        cube.range_cells - (window ? 2 * index_t(options.guard.value_or(0)) + 1 : 0);
+    if (wanted <= room || room < 1) return static_cast<int>(wanted);
+    console.note(text("the cube has ", cube.range_cells, " range cells: --training-block ", room,
+                      " instead of ", wanted));
+    return static_cast<int>(room);
+}
+
+/// Without a wish of the user's or the file's, a covariance that would be singular is loaded.
+stap::DiagonalLoading choose_loading(const StapOptions& options, const media::RadarCube& cube,
+                                     const stap::Parameters& parameters, Console& console) {
+    if (options.loading) return *options.loading;
+    const index_t order = cube.channels * parameters.temporal_taps;
+    const index_t cells = parameters.training_block - (is_adaptive(parameters.detector) ? 1 : 0);
+    const bool shrunk = parameters.training_block < cube.training_block.value_or(0);
+    if (options.training_block || options.training || options.guard ||
+        (cube.training_block && !shrunk) || cells >= order) {
+        return {};
+    }
+    console.note(text(cells, " training cells are fewer than the order ", order,
+                      " of the covariance: --loading rel:", rescue_loading));
+    return {.value = rescue_loading, .relative = true};
+}
+
+stap::Parameters choose_parameters(const StapOptions& options, const media::RadarCube& cube,
+                                   Console& console) {
+    core::expects(
+        cube.domain == media::Domain::pulse || options.taper.kind == signal::Taper::Kind::none,
+        "--taper has no meaning for a cube in the Doppler domain");
+    stap::Parameters parameters;
+    parameters.doppler_bins = choose_doppler_bins(options, cube);
+    parameters.training = options.training.value_or(stap::Training::block);
+    parameters.guard = options.guard.value_or(0);
+    parameters.temporal_taps = choose_temporal_taps(options, cube, console);
+    parameters.training_block = choose_training_block(options, cube, console);
+    parameters.taper = options.taper;
+    parameters.solver = options.solver;
+    parameters.implementation = options.implementation;
+    parameters.precision = options.precision;
+    parameters.detector = options.detector;
+    parameters.loading = choose_loading(options, cube, parameters, console);
+    return parameters;
+}
+
+void choose_steering(media::CubeReader& reader, Configuration& setup) {
+    const stap::Problem& problem = setup.problem;
+    if (setup.azimuths.empty()) {
+        setup.steering = std::move(*reader.steering());
+        core::expects(setup.steering.extent()[1] == problem.order, "/steering has ",
+                      setup.steering.extent()[1], " elements per vector, expected ", problem.order,
+                      " (", problem.shape.channels, " channels x ",
+                      problem.parameters.temporal_taps,
+                      " taps; --tdof, or --azimuth to do without it)");
+        return;
+    }
+    const auto response =
+        stap::temporal_response(problem.parameters.taper, static_cast<int>(problem.shape.pulses),
+                                problem.doppler_bins, problem.parameters.temporal_taps);
+    setup.steering = stap::steering_vectors(static_cast<int>(problem.shape.channels),
+                                            setup.spacing_wavelengths, setup.azimuths, response);
+}
+
+/// A detector whose threshold cannot be set is refused before the work, not after it.
+void check_detector(const StapOptions& options, const stap::Problem& problem) {
+    if (options.detector == stap::Detector::none) return;
+    // Cells in the middle have all their guard cells, and so the fewest training cells.
+    const index_t fewest = stap::independent_training_cells(problem, problem.shape.range_cells / 2);
+    stap::detection_threshold(options.detector, options.pfa, fewest, problem.order);
+}
+
+/// Where loading would be the remedy, the refusal names the flags.
+stap::Problem checked_problem(const stap::CubeShape& shape, const stap::Parameters& parameters,
+                              int vectors) {
+    try {
+        return stap::make_problem(shape, parameters, vectors);
+    } catch (const core::InvalidArgument& singular) {
+        stap::Parameters loaded = parameters;
+        loaded.loading.value = 1;
+        stap::make_problem(shape, loaded, vectors);
+        throw core::InvalidArgument(text(
+            singular.what(), " (--training-block, --tdof, --loading rel:", rescue_loading, ")"));
+    }
+}
+
+Configuration configure_checked(const StapOptions& options, media::CubeReader& reader,
+                                Console& console) {
+    const media::RadarCube& cube = reader.info();
+    Configuration setup;
+    setup.spacing_wavelengths = options.spacing_wavelengths.value_or(
+        cube.element_spacing_wavelengths.value_or(default_spacing_wavelengths));
+    setup.prf_hz = options.prf_hz ? options.prf_hz : cube.prf_hz;
+    if (options.azimuths) {
+        setup.azimuths = *options.azimuths;
+    } else if (!cube.steering) {
+        setup.azimuths = stap::default_azimuths(default_directions);
+    }
+    const index_t vectors =
+        setup.azimuths.empty() ? cube.steering->front() : index_t(setup.azimuths.size());
+    core::expects(vectors <= stap::max_steering_vectors, vectors, " directions; at most ",
+                  stap::max_steering_vectors, " at once");
+
+    const stap::CubeShape shape{
+        cube.channels, cube.pulses, cube.range_cells,
+        cube.domain == media::Domain::pulse ? stap::Domain::pulse : stap::Domain::doppler};
+    setup.problem = checked_problem(shape, choose_parameters(options, cube, console),
+                                    static_cast<int>(vectors));
+    choose_steering(reader, setup);
+    check_detector(options, setup.problem);
+    return setup;
+}
+
+}  // namespace
+
+Configuration configure(const StapOptions& options, media::CubeReader& reader, Console& console) {
+    core::expects(!options.save.weights || options.training != stap::Training::all,
+                  "--save weights: with --training all every range cell has weights of its own, "
+                  "which are not kept");
+    try {
+        return configure_checked(options, reader, console);
+    } catch (const core::InvalidArgument& error) {
+        throw core::InvalidArgument(text(options.cube.path.string(), ": ", error.what()));
+    }
+}
+
+std::vector<std::pair<std::string, core::Report::Value>> describe(const StapOptions& options,
+                                                                  const media::RadarCube& cube,
+                                                                  const Configuration& setup) {
+    const stap::Problem& problem = setup.problem;
+    const stap::Parameters& p = problem.parameters;
+    const auto integer = [](auto value) { return static_cast<long long>(value); };
+    std::vector<std::pair<std::string, core::Report::Value>> list{
+        {"cube", cube.path.string()},
+        {"dataset", cube.dataset},
+        {"axes", cube.axes},
+        {"axis_rule", std::string(media::name(cube.axis_rule))},
+        {"domain", std::string(media::name(cube.domain))},
+        {"channels", integer(cube.channels)},
+        {"pulses", integer(cube.pulses)},
+        {"range_cells", integer(cube.range_cells)},
+        {"doppler_bins", integer(problem.doppler_bins)},
+        {"training", choice_name(training_choices, p.training)},
+        {"training_block", integer(p.training_block)},
+        {"guard", integer(p.guard)},
+        {"tdof", integer(p.temporal_taps)},
+        {"order", integer(problem.order)},
+        {"steering_vectors", integer(problem.steering_vectors)},
+        {"element_spacing_wavelengths", setup.spacing_wavelengths},
+        {"loading", to_string(p.loading)},
+        {"taper", signal::to_string(p.taper)},
+        {"solver", choice_name(solver_choices, p.solver)},
+        {"implementation", choice_name(implementation_choices, p.implementation)},
+        {"precision", choice_name(precision_choices, p.precision)},
+        {"detector", choice_name(detector_choices, p.detector)}};
+    if (setup.prf_hz) list.emplace_back("prf_hz", *setup.prf_hz);
+    if (p.detector != stap::Detector::none) list.emplace_back("pfa", options.pfa);
+    return list;
+}
+
+}  // namespace aperture::apps

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace aperture::apps {
+
+/// Centre of a Doppler bin in cycles per pulse, -0.5 <= f < 0.5.
+inline double doppler_of_bin(int bin, int bins) {
+    const int signed_bin = bin < (bins + 1) / 2 ? bin : bin - bins;
+    return static_cast<double>(signed_bin) / bins;
+}
+
+/// The bin in row `row` of a map whose rows go from the most negative Doppler up.
+inline int bin_of_row(int row, int bins) { return (row + (bins + 1) / 2) % bins; }
+
+}  // namespace aperture::apps

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// stap: space-time adaptive processing of a radar data cube in an HDF5 file.
+#include <iostream>
+
+#include "aperture/core/report.hpp"
+#include "aperture/media/atomic_file.hpp"
+#include "apps/stap/finite_samples.hpp"
+#include "apps/stap/result_output.hpp"
+#include "apps/stap/summary.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using core::Host;
+
+std::string command_line(int argc, char** argv) {
+    std::string line;
+    for (int i = 0; i < argc; ++i) line += (i > 0 ? " " : "") + std::string(argv[i]);
+    return line;
+}
+
+core::Array<stap::cfloat, 3> read_cube(const StapOptions& options, media::CubeReader& reader,
+                                       int threads, Console& console) {
+    console.phase("reading " + options.cube.path.string());
+    core::Array<stap::cfloat, 3> cube(reader.info().shape());
+    reader.read(cube);
+    const NonFiniteSamples bad = find_non_finite(cube.view(), threads);
+    console.done();
+    if (bad.count == 0) return cube;
+    const std::string found =
+        core::text(options.cube.path.string(), ": ", bad.count,
+                   " samples are NaN or infinite, the first at channel ", bad.first[0], ", pulse ",
+                   bad.first[1], ", range cell ", bad.first[2]);
+    core::expects(options.allow_nan, found, " (--allow-nan processes it all the same)");
+    console.note(found);
+    return cube;
+}
+
+RunTimes run_on_device(bool gpu, core::Cpu& cpu, const StapOptions& options,
+                       const Configuration& setup, stap::CubeView<Host> cube,
+                       ResultArrays<Host>& results, core::Report& report, Console& console) {
+#if APERTURE_CUDA
+    if (gpu) {
+        core::Gpu device;
+        report.device = device.name();
+        return run_on(device, setup, cube, results, options.run.repeat, console);
+    }
+#endif
+    static_cast<void>(gpu);
+    report.device = cpu.name();
+    report.threads = cpu.threads();
+    return run_on(cpu, setup, cube, results, options.run.repeat, console);
+}
+
+int run(const StapOptions& options, const std::string& command) {
+    Console console("stap", options.common.quiet);
+    core::Cpu cpu(options.common.threads);
+    core::Report report;
+    report.program = "stap";
+    double file_ms = 0;
+    const auto add_stage = [&](const char* name, double ms) {
+        report.stages.push_back({name, ms, 0, 0});
+        file_ms += ms;
+    };
+
+    core::Stopwatch watch;
+    media::CubeReader reader(options.cube, cpu.threads());
+    media::expects_distinct(options.cube.path, options.common.out);
+    const media::RadarCube& info = reader.info();
+    const Configuration setup = configure(options, reader, console);
+    const bool gpu = use_gpu(options.run.device, console);
+    media::ResultFile file(options.common.out);
+    std::optional<media::AtomicFile> report_file;
+    if (options.run.report) report_file.emplace(*options.run.report);
+    const auto cube = read_cube(options, reader, cpu.threads(), console);
+    add_stage("read", watch.ms());
+
+    ResultArrays<Host> results(setup.problem, options.save);
+    const RunTimes times = run_on_device(gpu, cpu, options, setup, cube, results, report, console);
+    report.stages.insert(report.stages.end(), times.stages.begin(), times.stages.end());
+
+    std::vector<stap::Detection> detections;
+    if (options.detector != stap::Detector::none) {
+        watch.reset();
+        detections = stap::find_detections(setup.problem, options.pfa, results.statistic.view());
+        add_stage("find_detections", watch.ms());
+    }
+    watch.reset();
+    console.phase("writing " + options.common.out.string());
+    write_results(file, options, info, setup, results, detections, command);
+    if (options.plot) {
+        const auto drawn = draw_maps(cpu, *options.plot, setup, cube, results, detections);
+        if (drawn != *options.plot) console.note("picture: " + drawn.string());
+    }
+    file.commit();
+    console.done();
+    add_stage("write", watch.ms());
+
+    const FactorisationHealth health = factorisation_health(results);
+    report.parameters = describe(options, info, setup);
+    report.compute_ms = times.compute_ms;
+    report.transfer_ms = times.transfer_ms;
+    report.total_ms = file_ms + times.compute_ms + times.transfer_ms;
+    report.accuracy = {{"failed_matrices", static_cast<double>(health.failed)},
+                       {"worst_pivot_ratio", health.worst_pivot_ratio}};
+    if (report_file) {
+        report_file->write(report.json() + "\n");
+        report_file->commit();
+    }
+    if (!options.common.quiet) {
+        std::cout << summary(options, info, setup, report, health, detections);
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace aperture::apps
+
+int main(int argc, char** argv) {
+    using namespace aperture::apps;
+    return run_program("stap", [&] {
+        const auto options = parse_stap_options(argc, argv);
+        return options ? run(*options, command_line(argc, argv)) : 0;
+    });
+}

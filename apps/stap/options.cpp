@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stap/options.hpp"
+
+namespace aperture::apps {
+namespace {
+
+constexpr int max_count = 1 << 24;
+
+constexpr Choices<media::Domain, 2> domain_choices{
+    {{"pulse", media::Domain::pulse}, {"doppler", media::Domain::doppler}}};
+
+constexpr auto example = R"(Example:
+  stap --cube flight.h5 --azimuth -30:30:13 --detector amf --pfa 1e-6 --plot map.png
+reads /cube from flight.h5, adapts in 13 directions, writes flight.stap.h5 with /output, /statistic
+and /detections, and draws the range-Doppler map before and after adaptation.)";
+
+void add_input_options(CLI::App& app, StapOptions& options) {
+    app.add_option_function<std::string>(
+           "--cube",
+           [&options](const std::string& text) {
+               const CubeName name = parse_cube_name(text);
+               options.cube.path = name.path;
+               if (!name.dataset.empty()) options.cube.dataset = name.dataset;
+           },
+           "HDF5 file, or file.h5:/dataset")
+        ->required()
+        ->type_name("FILE");
+    app.add_option("--dataset", options.cube.dataset,
+                   "Dataset (default /cube, else the only 3-D complex one)")
+        ->type_name("PATH");
+    app.add_option("--axes", options.cube.axes,
+                   "Order of its axes, slowest first: channel,pulse,range in any order")
+        ->type_name("A,B,C");
+    add_choice(app, "--domain", domain_choices, options.cube.domain, "What the second axis counts");
+    app.add_option("--spacing", options.spacing_wavelengths,
+                   "Element spacing in wavelengths (default: attribute, else 0.5)")
+        ->check(CLI::PositiveNumber)
+        ->type_name("D");
+    app.add_option("--prf", options.prf_hz, "Pulse repetition frequency (default: attribute)")
+        ->check(CLI::PositiveNumber)
+        ->type_name("HZ");
+    app.add_flag("--allow-nan", options.allow_nan, "Process a cube that holds NaN or infinity");
+}
+
+void add_adaptation_options(CLI::App& app, StapOptions& options) {
+    app.add_option("--doppler-bins", options.doppler_bins,
+                   "K (default: attribute, else pulses rounded up to a power of two)")
+        ->check(CLI::Range(1, max_count))
+        ->type_name("K");
+    app.add_option_function<std::string>(
+           "--taper",
+           [&options](const std::string& text) { options.taper = signal::parse_taper(text); },
+           "Window along pulses: none, hann, hamming, chebyshev:dB")
+        ->type_name("NAME");
+    app.add_option("--tdof", options.temporal_taps,
+                   "Adjacent Doppler bins in a snapshot: 1, 3 or 5 (default 3)")
+        ->check(CLI::IsMember({1, 3, 5}))
+        ->type_name("T");
+    app.add_option("--training-block", options.training_block,
+                   "Range cells per covariance (default: attribute, else 64)")
+        ->check(CLI::Range(1, max_count))
+        ->type_name("N_R");
+    add_choice(app, "--training", training_choices, options.training,
+               "Cells that train: disjoint blocks (default), a window around each cell, or all");
+    app.add_option("--guard", options.guard, "Cells left out on either side of the one under test")
+        ->check(CLI::Range(0, max_count))
+        ->type_name("G");
+    app.add_option_function<std::string>(
+           "--loading",
+           [&options](const std::string& text) { options.loading = parse_loading(text); },
+           "Added to the diagonal: X, or rel:X times trace(R)/n (default none)")
+        ->type_name("X|rel:X");
+    app.add_option_function<std::string>(
+           "--azimuth",
+           [&options](const std::string& text) { options.azimuths = parse_azimuths(text); },
+           "Directions in degrees from boresight: a,b,c or start:stop:count (default: /steering of "
+           "the file, else 16 over the visible range)")
+        ->type_name("LIST");
+    add_choice(app, "--solver", solver_choices, options.solver, "Factorisation (default cholesky)");
+    add_choice(app, "--precision", precision_choices, options.precision,
+               "mixed: covariance and solution in fp64 (default fp32)");
+    add_choice(app, "--impl", implementation_choices, options.implementation,
+               "One kernel, a kernel per stage, or cuBLAS (default fused)");
+}
+
+void add_result_options(CLI::App& app, StapOptions& options) {
+    add_choice(app, "--detector", detector_choices, options.detector,
+               "Writes /statistic and /detections (default none)");
+    app.add_option("--pfa", options.pfa, "False-alarm probability of one cell (default 1e-6)")
+        ->type_name("P");
+    app.add_option_function<std::string>(
+           "--save",
+           [&options](const std::string& text) { options.save = parse_saved_results(text); },
+           "Also write: a list of covariance, weights, info, steering")
+        ->type_name("LIST");
+    app.add_option("--plot", options.plot,
+                   "Picture of the range-Doppler maps before and after adaptation, in dB")
+        ->type_name("FILE.png");
+}
+
+}  // namespace
+
+std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
+    StapOptions options;
+    CLI::App app("Space-time adaptive processing of a radar data cube", "stap");
+    app.footer(example);
+    add_input_options(app, options);
+    add_adaptation_options(app, options);
+    add_result_options(app, options);
+    add_common_options(app, " (default: CUBE with .stap.h5 in place of .h5)", options.common);
+    add_run_options(app, options.run);
+    if (!parse_command_line(app, argc, argv)) return std::nullopt;
+
+    core::expects(options.pfa > 0 && options.pfa < 1, "--pfa ", options.pfa,
+                  ": expected a probability between 0 and 1");
+    core::expects(app.count("--pfa") == 0 || options.detector != stap::Detector::none,
+                  "--pfa needs a detector (--detector amf, ace, glrt or cfar)");
+    if (options.common.out.empty()) {
+        options.common.out = options.cube.path;
+        options.common.out.replace_extension(".stap.h5");
+    }
+    return options;
+}
+
+}  // namespace aperture::apps

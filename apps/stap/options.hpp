@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aperture/media/cube_file.hpp"
+#include "aperture/stap/parameters.hpp"
+#include "apps/common/program.hpp"
+#include "apps/stap/argument_forms.hpp"
+
+namespace aperture::apps {
+
+/// The command line of `stap`. What may also come from the file or from its size is optional.
+struct StapOptions {
+    CommonOptions common;
+    RunOptions run;
+    media::CubeRequest cube;
+    bool allow_nan = false;
+
+    std::optional<int> doppler_bins;
+    std::optional<int> training_block;
+    std::optional<stap::Training> training;
+    std::optional<int> guard;
+    std::optional<int> temporal_taps;
+    std::optional<stap::DiagonalLoading> loading;
+    signal::Taper taper;
+    dense::Factorisation solver = dense::Factorisation::cholesky;
+    stap::Implementation implementation = stap::Implementation::fused;
+    stap::Precision precision = stap::Precision::fp32;
+
+    std::optional<std::vector<double>> azimuths;  ///< degrees from boresight
+    std::optional<double> spacing_wavelengths;
+    std::optional<double> prf_hz;
+
+    stap::Detector detector = stap::Detector::none;
+    double pfa = 1e-6;
+
+    SavedResults save;
+    std::optional<std::filesystem::path> plot;
+};
+
+/// Reads the command line; nothing where --help or --version was asked for and printed.
+std::optional<StapOptions> parse_stap_options(int argc, char** argv);
+
+}  // namespace aperture::apps

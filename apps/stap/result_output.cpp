@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stap/result_output.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <sstream>
+
+#include "aperture/media/plot.hpp"
+#include "aperture/stap/conventional.hpp"
+#include "apps/stap/doppler_axis.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using core::Host;
+using core::index_t;
+using stap::cfloat;
+
+constexpr std::size_t max_markers = 100;
+
+void write_parameters(media::ResultFile& file, const StapOptions& options,
+                      const media::RadarCube& cube, const Configuration& setup,
+                      const std::string& command_line) {
+    file.attribute("/", "program", std::string("stap"));
+    file.attribute("/", "version", std::string(core::version()));
+    file.attribute("/", "git", std::string(core::git_commit()));
+    file.attribute("/", "command_line", command_line);
+    for (const auto& [name, value] : describe(options, cube, setup)) {
+        std::visit(
+            [&, &attribute = name](const auto& v) {
+                using Value = std::decay_t<decltype(v)>;
+                if constexpr (std::is_integral_v<Value>) {
+                    file.attribute("/", attribute, static_cast<std::int64_t>(v));
+                } else {
+                    file.attribute("/", attribute, v);
+                }
+            },
+            value);
+    }
+}
+
+void write_detections(media::ResultFile& file, const Configuration& setup,
+                      const std::vector<stap::Detection>& detections) {
+    const int bins = setup.problem.doppler_bins;
+    std::vector<std::int64_t> vector, bin, cell;
+    std::vector<double> azimuth, doppler, doppler_hz, statistic_db, threshold_db;
+    for (const auto& d : detections) {
+        vector.push_back(d.steering_vector);
+        azimuth.push_back(setup.azimuths.empty()
+                              ? std::numeric_limits<double>::quiet_NaN()
+                              : setup.azimuths[static_cast<std::size_t>(d.steering_vector)]);
+        bin.push_back(d.doppler_bin);
+        doppler.push_back(doppler_of_bin(d.doppler_bin, bins));
+        doppler_hz.push_back(doppler.back() * setup.prf_hz.value_or(0));
+        cell.push_back(d.range_cell);
+        statistic_db.push_back(10 * std::log10(d.statistic));
+        threshold_db.push_back(10 * std::log10(d.threshold));
+    }
+    std::vector<media::Column> columns{{"steering_vector", vector},
+                                       {"azimuth_degrees", azimuth},
+                                       {"doppler_bin", bin},
+                                       {"doppler", doppler}};
+    if (setup.prf_hz) columns.push_back({"doppler_hz", doppler_hz});
+    columns.push_back({"range_cell", cell});
+    columns.push_back({"statistic_db", statistic_db});
+    columns.push_back({"threshold_db", threshold_db});
+    file.table("/detections", columns);
+}
+
+/// A map [K][N] of complex amplitudes in dB, its rows from the most negative Doppler up.
+core::Array<float, 2> centred_decibels(core::View<const cfloat, 2, Host> map) {
+    const auto [bins, cells] = map.extent;
+    const core::Array<float, 2> db = media::decibels(map);
+    core::Array<float, 2> centred({bins, cells});
+    for (int row = 0; row < static_cast<int>(bins); ++row) {
+        const float* from = db.data() + bin_of_row(row, static_cast<int>(bins)) * cells;
+        std::copy_n(from, cells, centred.data() + row * cells);
+    }
+    return centred;
+}
+
+std::string direction(const Configuration& setup, int vector) {
+    std::ostringstream words;
+    if (setup.azimuths.empty()) {
+        words << "steering vector " << vector;
+    } else {
+        words.precision(3);
+        words << "azimuth " << setup.azimuths[static_cast<std::size_t>(vector)] << " degrees";
+    }
+    return words.str();
+}
+
+}  // namespace
+
+void write_results(media::ResultFile& file, const StapOptions& options,
+                   const media::RadarCube& cube, const Configuration& setup,
+                   const ResultArrays<Host>& results,
+                   const std::vector<stap::Detection>& detections,
+                   const std::string& command_line) {
+    file.write("/output", results.output.view(), {"vector", "doppler", "range"});
+    if (!setup.azimuths.empty()) {
+        const core::View<const double, 1, Host> azimuths(setup.azimuths.data(),
+                                                         {index_t(setup.azimuths.size())});
+        file.write("/azimuth_degrees", azimuths, {"vector"});
+    }
+    if (options.detector != stap::Detector::none) {
+        file.write("/statistic", results.statistic.view(), {"vector", "doppler", "range"});
+        write_detections(file, setup, detections);
+    }
+    if (options.save.covariance) {
+        file.write("/covariance", results.covariance.view(),
+                   {"doppler", "training_set", "row", "column"});
+    }
+    if (options.save.weights) {
+        file.write("/weights", results.weights.view(),
+                   {"doppler", "training_set", "vector", "element"});
+    }
+    if (options.save.info) {
+        file.write("/info", results.info.view(), {"doppler", "training_set"});
+        file.write("/pivot_ratio", results.pivot_ratio.view(), {"doppler", "training_set"});
+    }
+    if (options.save.steering) {
+        file.write("/steering", setup.steering.view(), {"vector", "element"});
+    }
+    write_parameters(file, options, cube, setup, command_line);
+}
+
+std::filesystem::path draw_maps(core::Cpu& cpu, const std::filesystem::path& target,
+                                const Configuration& setup, stap::CubeView<Host> cube,
+                                const ResultArrays<Host>& results,
+                                const std::vector<stap::Detection>& detections) {
+    const stap::Problem& problem = setup.problem;
+    const index_t bins = problem.doppler_bins;
+    const index_t cells = problem.shape.range_cells;
+    const int vector = detections.empty() ? 0 : detections.front().steering_vector;
+
+    core::Array<cfloat, 2> unadapted({bins, cells});
+    const core::View<const cfloat, 1, Host> steering_vector(
+        setup.steering.data() + index_t(vector) * problem.order, {problem.order});
+    stap::conventional_map(cpu, problem, cube, steering_vector, unadapted);
+    const core::View<const cfloat, 2, Host> adapted(
+        results.output.data() + index_t(vector) * bins * cells, {bins, cells});
+
+    const double scale = setup.prf_hz.value_or(1);
+    const media::Axis range{"range cell", 0, static_cast<double>(cells - 1)};
+    const media::Axis doppler{
+        setup.prf_hz ? "Doppler (Hz)" : "Doppler (cycles per pulse)",
+        scale * doppler_of_bin(bin_of_row(0, problem.doppler_bins), problem.doppler_bins),
+        scale * doppler_of_bin(bin_of_row(problem.doppler_bins - 1, problem.doppler_bins),
+                               problem.doppler_bins)};
+    std::vector<media::Marker> markers;
+    for (const auto& d : detections) {
+        if (d.steering_vector != vector || markers.size() == max_markers) continue;
+        markers.push_back({static_cast<double>(d.range_cell),
+                           scale * doppler_of_bin(d.doppler_bin, problem.doppler_bins)});
+    }
+    const auto before = centred_decibels(unadapted.view());
+    const auto after = centred_decibels(adapted);
+    const std::string where = direction(setup, vector);
+    const std::vector<media::HeatMap> panels{
+        {before.view(), range, doppler, "before adaptation, " + where + " (dB)"},
+        {after.view(), range, doppler, "after adaptation, " + where + " (dB)", markers}};
+    return media::write_picture(target, media::plot(panels));
+}
+
+}  // namespace aperture::apps

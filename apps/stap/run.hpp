@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/executor.hpp"
+#include "aperture/core/timing.hpp"
+#include "aperture/stap/pipeline.hpp"
+#include "apps/common/console.hpp"
+#include "apps/stap/configuration.hpp"
+
+namespace aperture::apps {
+
+/// Memory for what a run gives; arrays that are not wanted stay empty.
+template <class Space>
+struct ResultArrays {
+    core::Array<stap::cfloat, 3, Space> output;
+    core::Array<int, 2, Space> info;
+    core::Array<float, 2, Space> pivot_ratio;
+    core::Array<stap::cfloat, 4, Space> covariance;
+    core::Array<stap::cfloat, 4, Space> weights;
+    core::Array<float, 3, Space> statistic;
+
+    ResultArrays(const stap::Problem& problem, const SavedResults& wanted);
+    stap::Results<Space> views() {
+        return {output, info, pivot_ratio, covariance, weights, statistic};
+    }
+};
+
+/// Times of a run, medians where it was repeated.
+struct RunTimes {
+    std::vector<core::Stage> stages;
+    double compute_ms = 0;   ///< cube in the executor's memory to results there
+    double transfer_ms = 0;  ///< copies to and from a device
+};
+
+/// Runs the pipeline on a cube in host memory, `repeat` times after a warm-up, or once where it is
+/// 0. A cube that a GPU cannot hold together with its results is streamed through it in range
+/// chunks.
+RunTimes run_on(core::Cpu& cpu, const Configuration& setup, stap::CubeView<core::Host> cube,
+                ResultArrays<core::Host>& results, int repeat, Console& console);
+#if APERTURE_CUDA
+RunTimes run_on(core::Gpu& gpu, const Configuration& setup, stap::CubeView<core::Host> cube,
+                ResultArrays<core::Host>& results, int repeat, Console& console);
+#endif
+
+}  // namespace aperture::apps

@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// stap_sim: writes radar data cubes whose truth is known.
+#include <iostream>
+
+#include "aperture/core/report.hpp"
+#include "aperture/media/result_file.hpp"
+#include "aperture/stap/simulation.hpp"
+#include "apps/common/program.hpp"
+#include "apps/stap_sim/scene_forms.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using core::index_t;
+
+constexpr index_t max_count = 1 << 24;
+constexpr index_t max_covariance_order = 4096;  // 256 MiB
+
+constexpr stap::CubeShape default_shape{8, 32, 512, stap::Domain::pulse};
+
+constexpr auto example = R"(Example:
+  stap_sim --clutter --channels 8 --pulses 32 --range-cells 512 --cnr 40 --jammer 35:30
+           --target 200:0.25:0:0 --target 350:-0.125:20:5 --out scene.h5
+writes 40 dB of side-looking clutter, a jammer at 35 degrees and two targets at range cells 200 and
+350, with /truth and /true_covariance; stap --cube scene.h5 --detector amf finds them.)";
+
+struct SimulationOptions {
+    CommonOptions common;
+    std::string perfect;
+    bool clutter = false;
+    stap::ClutterScene scene;
+    std::optional<int> doppler_bins;
+    std::optional<int> training_block;
+    std::optional<double> prf_hz;
+};
+
+void add_scene_options(CLI::App& app, CLI::Option* perfect, CLI::Option* clutter,
+                       SimulationOptions& options) {
+    stap::ClutterScene& scene = options.scene;
+    const auto count = [&](const char* flag, index_t& value, const char* text) {
+        return app.add_option(flag, value, text)
+            ->check(CLI::Range(index_t(1), max_count))
+            ->type_name("N")
+            ->capture_default_str();
+    };
+    count("--channels", scene.shape.channels, "Elements of the array")->excludes(perfect);
+    count("--pulses", scene.shape.pulses, "Pulses")->excludes(perfect);
+    count("--range-cells", scene.shape.range_cells, "Range cells")->excludes(perfect);
+    const auto number = [&](const char* flag, double& value, const char* text) {
+        return app.add_option(flag, value, text)
+            ->type_name("X")
+            ->capture_default_str()
+            ->needs(clutter);
+    };
+    number("--spacing", scene.spacing_wavelengths, "Element spacing in wavelengths")
+        ->check(CLI::PositiveNumber);
+    number("--cnr", scene.cnr_db, "Clutter to noise in dB per element and pulse (-inf for none)");
+    number("--beta", scene.beta, "Slope of the clutter ridge: half spacings flown per pulse");
+    number("--motion", scene.motion_std,
+           "Intrinsic clutter motion: standard deviation of its spectrum, cycles per pulse")
+        ->check(CLI::NonNegativeNumber);
+    app.add_option("--patches", scene.patches, "Clutter patches of a range ring")
+        ->check(CLI::Range(1, 1 << 20))
+        ->type_name("N")
+        ->capture_default_str()
+        ->needs(clutter);
+    app.add_option("--seed", scene.seed, "Seed of the scene")
+        ->type_name("N")
+        ->capture_default_str()
+        ->needs(clutter);
+    app.add_option_function<std::vector<std::string>>(
+           "--jammer",
+           [&scene](const std::vector<std::string>& list) {
+               for (const auto& text : list) scene.jammers.push_back(parse_jammer(text));
+           },
+           "Barrage noise at an azimuth (degrees) with a JNR (dB); repeatable")
+        ->type_name("AZIMUTH:JNR")
+        ->needs(clutter);
+    app.add_option_function<std::vector<std::string>>(
+           "--target",
+           [&scene](const std::vector<std::string>& list) {
+               for (const auto& text : list) scene.targets.push_back(parse_target(text));
+           },
+           "Range cell, Doppler (cycles per pulse), azimuth (degrees), SNR (dB); repeatable")
+        ->type_name("RANGE:DOPPLER:AZIMUTH:SNR")
+        ->needs(clutter);
+}
+
+std::optional<SimulationOptions> parse_options(int argc, char** argv) {
+    SimulationOptions options;
+    options.scene.shape = default_shape;
+    CLI::App app("Writes radar data cubes with known truth", "stap_sim");
+    app.footer(example);
+    auto* const perfect =
+        app.add_option("--perfect", options.perfect,
+                       "Shape of the PERFECT suite: small, medium or large; white input "
+                       "unless --clutter")
+            ->check(CLI::IsMember({"small", "medium", "large"}))
+            ->type_name("SIZE");
+    auto* const clutter =
+        app.add_flag("--clutter", options.clutter, "Ward's side-looking clutter and noise");
+    add_scene_options(app, perfect, clutter, options);
+    app.add_option("--doppler-bins", options.doppler_bins, "Attribute doppler_bins")
+        ->check(CLI::Range(1, 1 << 24))
+        ->type_name("K");
+    app.add_option("--training-block", options.training_block, "Attribute training_block")
+        ->check(CLI::Range(1, 1 << 24))
+        ->type_name("N_R");
+    app.add_option("--prf", options.prf_hz, "Attribute prf_hz")
+        ->check(CLI::PositiveNumber)
+        ->type_name("HZ");
+    add_common_options(app, "", options.common);
+    if (!parse_command_line(app, argc, argv)) return std::nullopt;
+    core::expects(options.clutter || !options.perfect.empty(),
+                  "expected --perfect small|medium|large or --clutter (see stap_sim --help)");
+    core::expects(!options.common.out.empty(), "--out is required (see stap_sim --help)");
+    return options;
+}
+
+void write_truth(media::ResultFile& file, const stap::ClutterScene& scene) {
+    std::vector<std::int64_t> range_cell;
+    std::vector<double> doppler, azimuth, snr;
+    for (const auto& target : scene.targets) {
+        range_cell.push_back(target.range_cell);
+        doppler.push_back(target.doppler);
+        azimuth.push_back(target.azimuth_degrees);
+        snr.push_back(target.snr_db);
+    }
+    file.table("/truth", {{"range_cell", range_cell},
+                          {"doppler", doppler},
+                          {"azimuth_degrees", azimuth},
+                          {"snr_db", snr}});
+    std::vector<double> jammer_azimuth, jnr;
+    for (const auto& jammer : scene.jammers) {
+        jammer_azimuth.push_back(jammer.azimuth_degrees);
+        jnr.push_back(jammer.jnr_db);
+    }
+    file.table("/jammers", {{"azimuth_degrees", jammer_azimuth}, {"jnr_db", jnr}});
+    file.attribute("/cube", "element_spacing_wavelengths", scene.spacing_wavelengths);
+    file.attribute("/cube", "cnr_db", scene.cnr_db);
+    file.attribute("/cube", "beta", scene.beta);
+    file.attribute("/cube", "motion_std", scene.motion_std);
+    file.attribute("/cube", "patches", static_cast<std::int64_t>(scene.patches));
+    file.attribute("/cube", "seed", static_cast<std::int64_t>(scene.seed));
+}
+
+void write_true_covariance(media::ResultFile& file, const stap::ClutterScene& scene,
+                           Console& console) {
+    const index_t order = scene.shape.channels * scene.shape.pulses;
+    if (order > max_covariance_order) {
+        console.note(core::text("/true_covariance of order ", order, " is left out: above ",
+                                max_covariance_order));
+        return;
+    }
+    console.phase("computing the true covariance");
+    file.write("/true_covariance", stap::true_covariance(scene).view(), {"row", "column"});
+}
+
+int run(SimulationOptions options) {
+    Console console("stap_sim", options.common.quiet);
+    core::Cpu cpu(options.common.threads);
+    stap::ClutterScene& scene = options.scene;
+    if (!options.perfect.empty()) {
+        const stap::PerfectSize size = stap::perfect_size(options.perfect);
+        scene.shape = size.shape;
+        if (!options.doppler_bins) options.doppler_bins = size.doppler_bins;
+        if (!options.training_block) options.training_block = size.training_block;
+    }
+    for (const auto& target : scene.targets) {
+        core::expects(target.range_cell < scene.shape.range_cells, "--target range cell ",
+                      target.range_cell, ": the cube has ", scene.shape.range_cells);
+    }
+    media::ResultFile file(options.common.out);
+    console.phase("simulating");
+    const core::Array<stap::cfloat, 3> cube =
+        options.clutter ? stap::simulate(cpu, scene) : stap::perfect_cube(scene.shape);
+    console.phase("writing " + options.common.out.string());
+    file.write("/cube", cube.view(), {"channel", "pulse", "range"});
+    file.attribute("/cube", "domain", std::string("pulse"));
+    if (options.doppler_bins) {
+        file.attribute("/cube", "doppler_bins", std::int64_t(*options.doppler_bins));
+    }
+    if (options.training_block) {
+        file.attribute("/cube", "training_block", std::int64_t(*options.training_block));
+    }
+    if (options.prf_hz) file.attribute("/cube", "prf_hz", *options.prf_hz);
+    file.attribute("/", "program", std::string("stap_sim"));
+    file.attribute("/", "version", std::string(core::version()));
+    if (options.clutter) {
+        write_truth(file, scene);
+        write_true_covariance(file, scene, console);
+    }
+    file.commit();
+    console.done();
+    if (!options.common.quiet) {
+        std::cout << options.common.out.string() << ": " << scene.shape.channels << " channels x "
+                  << scene.shape.pulses << " pulses x " << scene.shape.range_cells
+                  << " range cells, "
+                  << (options.clutter
+                          ? core::text("clutter of ", scene.cnr_db, " dB, ", scene.jammers.size(),
+                                       " jammers, ", scene.targets.size(), " targets")
+                          : std::string("white input"))
+                  << '\n';
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace aperture::apps
+
+int main(int argc, char** argv) {
+    using namespace aperture::apps;
+    return run_program("stap_sim", [&] {
+        auto options = parse_options(argc, argv);
+        return options ? run(std::move(*options)) : 0;
+    });
+}

@@ -1,0 +1,301 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// Batches of small problems: our functions beside Eigen as a competent engineer would use it (fixed
+// orders, one problem per iteration of a parallel loop).
+// GFLOP/s count the least work: 4 n^2 k for the rank-k update, 4/3 n^3 + 8 n^2 D for the solve with
+// D right-hand sides (a quarter of it for real types).
+#include <benchmark/benchmark.h>
+#include <omp.h>
+
+#include <Eigen/Dense>
+#include <cstring>
+#include <iostream>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+// g++ 12 warns about the intrinsics behind Eigen's vector types.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
+#include "aperture/core/array.hpp"
+#include "aperture/dense/batch.hpp"
+#include "bench/ceilings.hpp"
+
+namespace aperture::bench {
+namespace {
+
+using core::index_t;
+
+bool smoke = false;
+bool wrong = false;
+
+template <class T, class Layout>
+using Batch = core::Array<T, 3, core::Host, Layout>;
+template <class T>
+using Dynamic = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+constexpr int samples = 64;
+constexpr int right_hand_sides = 16;
+
+template <class T>
+constexpr double flops_per_multiply_add = std::same_as<T, dense::Real<T>> ? 2.0 : 8.0;
+
+/// About 64 MB of problems, so that they come from memory.
+template <class T>
+index_t problems_of_order(int n) {
+    if (smoke) return 37;
+    const auto bytes = static_cast<index_t>(sizeof(T)) * n * (n + right_hand_sides);
+    return std::max<index_t>((index_t{64} << 20) / bytes, 64);
+}
+
+template <class T, class Layout>
+void fill(Batch<T, Layout>& batch, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (T& entry : batch) {
+        entry = T(uniform(generator));
+        if constexpr (!std::same_as<T, dense::Real<T>>) entry += T(0, uniform(generator));
+    }
+}
+
+template <class T>
+Batch<T, core::Concatenated> covariances(core::Cpu& cpu, index_t problems, int n) {
+    using R = dense::Real<T>;
+    Batch<T, core::Concatenated> factor({problems, n, samples});
+    Batch<T, core::Concatenated> a({problems, n, n});
+    fill(factor, 1);
+    dense::hermitian_rank_k<T, core::Concatenated>(cpu, R(1) / samples, factor, R(0), a);
+    return a;
+}
+
+template <class T, class Layout>
+Dynamic<T> matrix(const Batch<T, Layout>& batch, index_t problem) {
+    Dynamic<T> m(batch.extent()[1], batch.extent()[2]);
+    for (index_t i = 0; i < m.rows(); ++i) {
+        for (index_t j = 0; j < m.cols(); ++j) m(i, j) = batch(problem, i, j);
+    }
+    return m;
+}
+
+/// Relative error of each problem, worst over a sample of them, against `limit`; also fails on NaN.
+template <class Error>
+void verify(benchmark::State& state, index_t problems, double limit, const Error& error) {
+    double worst = 0;
+    for (index_t p = 0; p < problems; p += std::max<index_t>(problems / 37, 1)) {
+        const double here = error(p);
+        if (!(here <= worst)) worst = here;
+        if (!(worst <= limit)) break;
+    }
+    state.counters["error"] = worst;
+    if (!(worst <= limit)) {
+        wrong = true;
+        state.SkipWithError("the result is wrong");
+    }
+}
+
+template <class T>
+void count(benchmark::State& state, int threads, double multiply_adds) {
+    const double gflop = flops_per_multiply_add<T> * multiply_adds * 1e-9;
+    const double peak = fma_peak_gflops<dense::Real<T>>(threads);
+    using Counter = benchmark::Counter;
+    state.counters["GFLOP/s"] = Counter(gflop * double(state.iterations()), Counter::kIsRate);
+    state.counters["%peak"] =
+        Counter(100 * gflop / peak * double(state.iterations()), Counter::kIsRate);
+}
+
+template <class T>
+double solve_multiply_adds(index_t problems, int n) {
+    return double(problems) * (double(n) * n * n / 6 + double(n) * n * right_hand_sides);
+}
+
+template <class T>
+constexpr double tolerance = 3e4 * std::numeric_limits<dense::Real<T>>::epsilon();
+
+template <class T, class Layout>
+Batch<T, Layout> in_layout(core::Cpu& cpu, Batch<T, core::Concatenated>&& batch) {
+    if constexpr (std::same_as<Layout, core::Concatenated>) {
+        return std::move(batch);
+    } else {
+        Batch<T, Layout> other(batch.extent());
+        dense::change_layout<T>(cpu, std::as_const(batch).view(), other.view());
+        return other;
+    }
+}
+
+template <class T, class Layout, dense::Factorisation factorisation>
+void solve(benchmark::State& state) {
+    core::Cpu cpu;
+    const int n = static_cast<int>(state.range(0));
+    const index_t problems = problems_of_order<T>(n);
+    const auto a = in_layout<T, Layout>(cpu, covariances<T>(cpu, problems, n));
+    Batch<T, Layout> b({problems, right_hand_sides, n});
+    Batch<T, Layout> x(b.extent());
+    fill(b, 2);
+    std::copy(b.begin(), b.end(), x.begin());
+    core::Array<int, 1> info({problems});
+    const auto run = [&] {
+        dense::solve<T, Layout>(cpu, factorisation, a.view(), x.view(), info.view(), {});
+    };
+    // Solving in place, again and again, would overflow; the right-hand sides come back each time.
+    for (auto _ : state) {
+        state.PauseTiming();
+        std::copy(b.begin(), b.end(), x.begin());
+        state.ResumeTiming();
+        run();
+    }
+    count<T>(state, cpu.threads(), solve_multiply_adds<T>(problems, n));
+    verify(state, problems, tolerance<T>, [&](index_t p) {
+        const Dynamic<T> exact = matrix(b, p).transpose();
+        const Dynamic<T> left = matrix(a, p) * matrix(x, p).transpose();
+        return info(p) == 0 ? double((left - exact).norm() / exact.norm()) : NAN;
+    });
+}
+
+template <class T, int n>
+void eigen_solve(benchmark::State& state) {
+    core::Cpu cpu;
+    using Square = Eigen::Matrix<T, n, n, Eigen::RowMajor>;
+    using Sides = Eigen::Matrix<T, n, right_hand_sides>;
+    const index_t problems = problems_of_order<T>(n);
+    const auto a = covariances<T>(cpu, problems, n);
+    Batch<T, core::Concatenated> b({problems, right_hand_sides, n});
+    Batch<T, core::Concatenated> x(b.extent());
+    fill(b, 2);
+    const int threads = cpu.threads();
+    for (auto _ : state) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (index_t p = 0; p < problems; ++p) {
+            const Eigen::LLT<Square> factor(Eigen::Map<const Square>(a.data() + p * n * n));
+            const index_t first = p * n * right_hand_sides;
+            Eigen::Map<Sides>(x.data() + first) =
+                factor.solve(Eigen::Map<const Sides>(b.data() + first));
+        }
+    }
+    count<T>(state, threads, solve_multiply_adds<T>(problems, n));
+    verify(state, problems, tolerance<T>, [&](index_t p) {
+        const Dynamic<T> exact = matrix(b, p).transpose();
+        const Dynamic<T> left = matrix(a, p) * matrix(x, p).transpose();
+        return double((left - exact).norm() / exact.norm());
+    });
+}
+
+template <class T, class Layout>
+void rank_k(benchmark::State& state) {
+    using R = dense::Real<T>;
+    core::Cpu cpu;
+    const int n = static_cast<int>(state.range(0));
+    const index_t problems = std::max<index_t>(problems_of_order<T>(n) / 4, 37);
+    Batch<T, Layout> a({problems, n, samples});
+    Batch<T, Layout> c({problems, n, n});
+    fill(a, 3);
+    for (auto _ : state) {
+        dense::hermitian_rank_k<T, Layout>(cpu, R(1) / samples, a, R(0), c);
+    }
+    count<T>(state, cpu.threads(), double(problems) * n * n * samples / 2);
+    verify(state, problems, tolerance<T>, [&](index_t p) {
+        const Dynamic<T> factor = matrix(a, p);
+        const Dynamic<T> exact = factor * factor.adjoint() / T(samples);
+        return double((matrix(c, p) - exact).norm() / exact.norm());
+    });
+}
+
+template <class T, int n>
+void eigen_rank_k(benchmark::State& state) {
+    core::Cpu cpu;
+    using Factor = Eigen::Matrix<T, n, samples, Eigen::RowMajor>;
+    using Square = Eigen::Matrix<T, n, n>;
+    const index_t problems = std::max<index_t>(problems_of_order<T>(n) / 4, 37);
+    Batch<T, core::Concatenated> a({problems, n, samples});
+    Batch<T, core::Concatenated> c({problems, n, n});
+    fill(a, 3);
+    const int threads = cpu.threads();
+    for (auto _ : state) {
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (index_t p = 0; p < problems; ++p) {
+            const Eigen::Map<const Factor> factor(a.data() + p * n * samples);
+            Eigen::Map<Square> square(c.data() + p * n * n);
+            square.noalias() = factor * factor.adjoint() / T(samples);
+        }
+    }
+    count<T>(state, threads, double(problems) * n * n * samples / 2);
+    benchmark::DoNotOptimize(c.data());
+}
+
+template <class T>
+void layout_change(benchmark::State& state) {
+    core::Cpu cpu;
+    const int n = static_cast<int>(state.range(0));
+    const index_t problems = problems_of_order<T>(n);
+    Batch<T, core::Concatenated> from({problems, n, n});
+    Batch<T, core::Interleaved> to({problems, n, n});
+    fill(from, 4);
+    for (auto _ : state) {
+        dense::change_layout<T>(cpu, std::as_const(from).view(), to.view());
+    }
+    const double gigabytes = 2e-9 * double(from.size()) * sizeof(T);
+    using Counter = benchmark::Counter;
+    state.counters["GB/s"] = Counter(gigabytes * double(state.iterations()), Counter::kIsRate);
+    state.counters["%copy"] =
+        Counter(100 * gigabytes / copy_bandwidth_gbs(cpu.threads()) * double(state.iterations()),
+                Counter::kIsRate);
+    verify(state, problems, 0,
+           [&](index_t p) { return double((matrix(from, p) - matrix(to, p)).norm()); });
+}
+
+using Complex64 = std::complex<float>;
+using Complex128 = std::complex<double>;
+constexpr auto cholesky = dense::Factorisation::cholesky;
+constexpr auto gauss_jordan = dense::Factorisation::gauss_jordan;
+
+template <class Function>
+benchmark::internal::Benchmark* add(const char* name, Function function) {
+    auto* registered = benchmark::RegisterBenchmark(name, function);
+    registered->UseRealTime()->Unit(benchmark::kMillisecond);
+    if (smoke) registered->Iterations(1);
+    return registered;
+}
+
+void register_all() {
+    const std::vector<std::int64_t> orders{4, 8, 12, 18, 24, 32, 64, 128};
+    const auto each_order = [&](benchmark::internal::Benchmark* registered) {
+        for (std::int64_t n : orders) registered->Arg(n);
+    };
+    using core::Concatenated, core::Interleaved;
+    each_order(add("solve/cholesky/c64", solve<Complex64, Concatenated, cholesky>));
+    each_order(add("solve/cholesky/c64/interleaved", solve<Complex64, Interleaved, cholesky>));
+    each_order(add("solve/gauss_jordan/c64", solve<Complex64, Concatenated, gauss_jordan>));
+    each_order(add("solve/cholesky/c128", solve<Complex128, Concatenated, cholesky>));
+    each_order(add("solve/cholesky/f32", solve<float, Concatenated, cholesky>));
+    add("solve/eigen/c64/12", eigen_solve<Complex64, 12>);
+    add("solve/eigen/c64/18", eigen_solve<Complex64, 18>);
+    add("solve/eigen/c64/24", eigen_solve<Complex64, 24>);
+    each_order(add("rank_k/c64", rank_k<Complex64, Concatenated>));
+    each_order(add("rank_k/c64/interleaved", rank_k<Complex64, Interleaved>));
+    add("rank_k/eigen/c64/18", eigen_rank_k<Complex64, 18>);
+    add("rank_k/eigen/c64/24", eigen_rank_k<Complex64, 24>);
+    each_order(add("change_layout/c64", layout_change<Complex64>));
+}
+
+}  // namespace
+}  // namespace aperture::bench
+
+int main(int argc, char** argv) {
+    using namespace aperture;
+    const auto last = std::remove_if(argv + 1, argv + argc, [](const char* argument) {
+        return std::strcmp(argument, "--smoke") == 0;
+    });
+    bench::smoke = last != argv + argc;
+    argc = static_cast<int>(last - argv);
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+    const core::Cpu cpu;
+    benchmark::AddCustomContext("executor", cpu.name());
+    benchmark::AddCustomContext("fp32 FMA peak, GFLOP/s",
+                                std::to_string(bench::fma_peak_gflops<float>(cpu.threads())));
+    benchmark::AddCustomContext("copy bandwidth, GB/s",
+                                std::to_string(bench::copy_bandwidth_gbs(cpu.threads())));
+    bench::register_all();
+    benchmark::RunSpecifiedBenchmarks();
+    return bench::wrong ? 1 : 0;
+}

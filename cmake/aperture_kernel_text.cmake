@@ -1,0 +1,54 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+# Kernel files as text inside the library, for the run-time compiler.
+
+# aperture_embed_kernels(TARGET NAMESPACE FILES...)
+# Adds to TARGET the function aperture::NAMESPACE::kernel_texts(), which gives the FILES by the names
+# they are included by: the path from the project's root, or from the folder include/ that holds it.
+function(aperture_embed_kernels target namespace)
+    set(paths "")
+    foreach(file ${ARGN})
+        cmake_path(ABSOLUTE_PATH file NORMALIZE)
+        list(APPEND paths ${file})
+    endforeach()
+    set(generated ${CMAKE_CURRENT_BINARY_DIR}/${namespace}_kernel_texts.cpp)
+    list(JOIN paths "," joined)
+    add_custom_command(OUTPUT ${generated}
+        COMMAND ${CMAKE_COMMAND} -Dfiles=${joined} -Dnamespace=${namespace} -Droot=${PROJECT_SOURCE_DIR}
+                -Dgenerated=${generated} -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE}
+        DEPENDS ${paths} ${CMAKE_CURRENT_FUNCTION_LIST_FILE}
+        COMMENT "Embedding the kernels of ${namespace}"
+        VERBATIM)
+    target_sources(${target} PRIVATE ${generated})
+endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+    # Compilers bound the length of one literal; adjacent literals are joined.
+    set(chunk 12000)
+    set(entries "")
+    string(REPLACE "," ";" files "${files}")
+    foreach(path IN LISTS files)
+        file(RELATIVE_PATH name ${root} ${path})
+        string(REGEX REPLACE "^lib[a-z]+/include/" "" name "${name}")
+        file(READ ${path} contents)
+        string(LENGTH "${contents}" length)
+        string(APPEND entries "    {\"${name}\",\n")
+        set(begin 0)
+        while(begin LESS length)
+            string(SUBSTRING "${contents}" ${begin} ${chunk} piece)
+            string(APPEND entries "     R\"aperture(${piece})aperture\"\n")
+            math(EXPR begin "${begin} + ${chunk}")
+        endwhile()
+        string(APPEND entries "    },\n")
+    endforeach()
+    file(WRITE ${generated} "#include \"libcore/gpu/compile_kernel.hpp\"\n
+namespace aperture::${namespace} {
+namespace {
+constexpr core::KernelText texts[] = {
+${entries}};
+}
+std::span<const core::KernelText> kernel_texts();
+std::span<const core::KernelText> kernel_texts() { return texts; }
+}
+")
+endif()

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the threads of a block do together: reductions, and tiles brought from global to shared
+// memory, at once or asynchronously.
+
+#include "libcore/gpu/warp.cuh"
+
+namespace aperture::core {
+
+/// The values of all threads combined, the same bits in all threads, every time: a butterfly in
+/// each warp, then the warps' values in order. Needs full warps and `shared_values` for one T per
+/// warp, which is free for other use after the block's next barrier. Contains two barriers.
+template <class T, class Combine = Sum>
+__device__ T block_reduce(T value, T* shared_values, Combine combine = {}) {
+    value = warp_reduce(value, combine);
+    const int warps = block_threads() / warp_size;
+    __syncthreads();
+    if (lane_rank() == 0) shared_values[warp_rank()] = value;
+    __syncthreads();
+    T result = shared_values[0];
+    for (int warp = 1; warp < warps; ++warp) result = combine(result, shared_values[warp]);
+    return result;
+}
+
+namespace detail {
+template <int Bytes>
+__device__ __forceinline__ void copy_now(void* to, const void* from) {
+#if !defined(__CUDACC__)
+    std::memcpy(to, from, Bytes);
+#else
+    if constexpr (Bytes == 16) {
+        *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
+    } else if constexpr (Bytes == 8) {
+        *static_cast<uint2*>(to) = *static_cast<const uint2*>(from);
+    } else {
+        *static_cast<unsigned*>(to) = *static_cast<const unsigned*>(from);
+    }
+#endif
+}
+}  // namespace detail
+
+/// Starts a copy of 4, 8 or 16 bytes, both addresses aligned to as much, from global to shared
+/// memory. The data are there after `wait_for_copies` in this thread, and for the others of the
+/// block after a barrier behind that.
+template <int Bytes>
+__device__ __forceinline__ void copy_async(void* to_shared, const void* from_global) {
+    static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+#if !defined(__CUDACC__)
+    simt::copy_later(to_shared, from_global, Bytes);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+    if constexpr (Bytes == 16) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from_global)
+                     : "memory");
+    } else {
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from_global),
+                     "n"(Bytes)
+                     : "memory");
+    }
+#elif defined(__CUDA_ARCH__)
+    detail::copy_now<Bytes>(to_shared, from_global);
+#endif
+}
+
+/// Closes the group of the copies this thread has started since the last call.
+__device__ __forceinline__ void commit_copies() {
+#if !defined(__CUDACC__)
+    simt::commit_copies();
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/// Waits until at most the `GroupsLeft` youngest groups of this thread are under way.
+template <int GroupsLeft = 0>
+__device__ __forceinline__ void wait_for_copies() {
+#if !defined(__CUDACC__)
+    simt::wait_for_copies(GroupsLeft);
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(GroupsLeft) : "memory");
+#endif
+}
+
+/// A tile of `rows` x `columns` elements in global memory, of which the first `valid_rows` and
+/// `valid_columns` exist (both may be <= 0); `row_stride` in elements.
+template <class T>
+struct GlobalTile {
+    const T* data;
+    index_t row_stride;
+    int valid_rows;
+    int valid_columns;
+};
+
+/// Whether a tile is brought by plain loads and stores or by asynchronous copies.
+enum class Transfer { direct, asynchronous };
+
+namespace detail {
+
+template <int Bytes>
+__device__ __forceinline__ bool aligned(const void* address) {
+    return reinterpret_cast<unsigned long long>(address) % Bytes == 0;
+}
+
+template <Transfer Mode, int Bytes, class T>
+__device__ __forceinline__ void transfer(T* to, const T* from) {
+    if constexpr (Mode == Transfer::asynchronous) {
+        copy_async<Bytes>(to, from);
+    } else if constexpr (Bytes == sizeof(T)) {
+        *to = *from;
+    } else {
+        copy_now<Bytes>(to, from);
+    }
+}
+
+// One piece is Bytes; an edge inside a piece is copied element by element.
+template <Transfer Mode, int Bytes, class T>
+__device__ void load_tile_pieces(T* tile, int tile_stride, GlobalTile<T> from, int rows,
+                                 int columns, int thread, int threads) {
+    constexpr int elements = Bytes / static_cast<int>(sizeof(T));
+    constexpr int element_bytes = static_cast<int>(sizeof(T));
+    const int pieces = columns / elements;
+    for (int piece = thread; piece < rows * pieces; piece += threads) {
+        const int row = piece / pieces;
+        const int column = (piece - row * pieces) * elements;
+        T* to = tile + row * tile_stride + column;
+        const T* source = from.data + row * from.row_stride + column;
+        if (row < from.valid_rows && column + elements <= from.valid_columns) {
+            transfer<Mode, Bytes>(to, source);
+            continue;
+        }
+        for (int i = 0; i < elements; ++i) {
+            if (row < from.valid_rows && column + i < from.valid_columns) {
+                transfer<Mode, element_bytes>(to + i, source + i);
+            } else {
+                to[i] = T{};
+            }
+        }
+    }
+}
+
+}  // namespace detail
+
+/// Brings a tile to shared memory, [row][column] with `tile_stride` elements between rows, with all
+/// the threads 0 <= `thread` < `threads`; what does not exist becomes zero. In pieces of 16 bytes
+/// where addresses and strides allow. The caller ends it: a barrier for Transfer::direct;
+/// `commit_copies`, `wait_for_copies` and a barrier for Transfer::asynchronous.
+template <Transfer Mode, class T>
+__device__ void load_tile(T* tile, int tile_stride, GlobalTile<T> from, int rows, int columns,
+                          int thread, int threads) {
+    constexpr int elements = 16 / static_cast<int>(sizeof(T));
+    if (columns % elements == 0 && tile_stride % elements == 0 && detail::aligned<16>(tile) &&
+        from.row_stride % elements == 0 && detail::aligned<16>(from.data)) {
+        detail::load_tile_pieces<Mode, 16>(tile, tile_stride, from, rows, columns, thread, threads);
+    } else {
+        detail::load_tile_pieces<Mode, sizeof(T)>(tile, tile_stride, from, rows, columns, thread,
+                                                  threads);
+    }
+}
+
+}  // namespace aperture::core

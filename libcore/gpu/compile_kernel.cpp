@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libcore/gpu/compile_kernel.hpp"
+
+#include <nvrtc.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+
+#include "aperture/core/error.hpp"
+
+namespace aperture::core {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// FNV-1a, 64 bits.
+std::uint64_t hash(std::string_view bytes, std::uint64_t state = 0xcbf29ce484222325u) {
+    for (const char c : bytes) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    return state;
+}
+
+std::vector<std::string> compiler_options(int compute_capability) {
+    return {text("--gpu-architecture=sm_", compute_capability), "--std=c++20", "-DNDEBUG"};
+}
+
+void check_nvrtc(nvrtcResult result, const char* call) {
+    if (result != NVRTC_SUCCESS) throw DeviceError(text(call, ": ", nvrtcGetErrorString(result)));
+}
+#define APERTURE_NVRTC_TRY(call) check_nvrtc((call), #call)
+
+class Program {
+  public:
+    explicit Program(const KernelSource& source) {
+        std::vector<const char*> names, texts;
+        for (const auto& library : source.texts) {
+            for (const KernelText& file : library) {
+                names.push_back(file.name);
+                texts.push_back(file.text);
+            }
+        }
+        const std::string program = "#include \"" + source.root + "\"\n";
+        APERTURE_NVRTC_TRY(nvrtcCreateProgram(&handle_, program.c_str(), "aperture_kernel.cu",
+                                              static_cast<int>(names.size()), texts.data(),
+                                              names.data()));
+    }
+    Program(const Program&) = delete;
+    Program& operator=(const Program&) = delete;
+    ~Program() { nvrtcDestroyProgram(&handle_); }
+
+    CompiledKernel compile(const std::string& expression, int compute_capability) {
+        APERTURE_NVRTC_TRY(nvrtcAddNameExpression(handle_, expression.c_str()));
+        const std::vector<std::string> options = compiler_options(compute_capability);
+        std::vector<const char*> pointers;
+        for (const std::string& option : options) pointers.push_back(option.c_str());
+        if (nvrtcCompileProgram(handle_, static_cast<int>(pointers.size()), pointers.data()) !=
+            NVRTC_SUCCESS) {
+            throw DeviceError(text("compiling ", expression, " failed:\n", log()));
+        }
+        const char* name = nullptr;
+        APERTURE_NVRTC_TRY(nvrtcGetLoweredName(handle_, expression.c_str(), &name));
+        std::size_t size = 0;
+        APERTURE_NVRTC_TRY(nvrtcGetCUBINSize(handle_, &size));
+        CompiledKernel compiled{name, std::string(size, '\0'), false};
+        APERTURE_NVRTC_TRY(nvrtcGetCUBIN(handle_, compiled.cubin.data()));
+        return compiled;
+    }
+
+  private:
+    std::string log() const {
+        std::size_t size = 0;
+        APERTURE_NVRTC_TRY(nvrtcGetProgramLogSize(handle_, &size));
+        std::string words(size, '\0');
+        APERTURE_NVRTC_TRY(nvrtcGetProgramLog(handle_, words.data()));
+        while (!words.empty() && (words.back() == '\0' || words.back() == '\n')) words.pop_back();
+        return words;
+    }
+
+    nvrtcProgram handle_ = nullptr;
+};
+
+/// Empty where there is no cache to use.
+fs::path cache_file(const std::string& key) {
+    const auto variable = [](const char* name) {
+        const char* value = std::getenv(name);
+        return std::string_view(value == nullptr ? "" : value);
+    };
+    if (variable("APERTURE_CACHE") == "off") return {};
+    fs::path folder = variable("XDG_CACHE_HOME");
+    // The XDG base directory specification: a relative path is to be ignored.
+    if (!folder.is_absolute()) {
+        if (variable("HOME").empty()) return {};
+        folder = fs::path(variable("HOME")) / ".cache";
+    }
+    return folder / "aperture" / (key + ".cubin");
+}
+
+// A cache file: a line with the hash of all that follows, a line with the kernel's expression, one
+// with its name, then the machine code.
+std::optional<CompiledKernel> read_cache(const fs::path& path, const std::string& expression) {
+    std::ifstream file(path, std::ios::binary);
+    if (path.empty() || !file) return std::nullopt;
+    const std::string all{std::istreambuf_iterator<char>(file), {}};
+    std::istringstream stream(all);
+    std::string checksum, of, name;
+    if (!std::getline(stream, checksum) || !std::getline(stream, of) ||
+        !std::getline(stream, name)) {
+        return std::nullopt;
+    }
+    const std::string_view hashed = std::string_view(all).substr(checksum.size() + 1);
+    if (of != expression || checksum != text(hash(hashed))) return std::nullopt;
+    return CompiledKernel{name, std::string(hashed.substr(of.size() + name.size() + 2)), true};
+}
+
+void write_cache(const fs::path& path, const std::string& expression,
+                 const CompiledKernel& kernel) {
+    if (path.empty()) return;
+    static std::atomic<unsigned> number = 0;
+    std::error_code ignored;
+    fs::create_directories(path.parent_path(), ignored);
+    const fs::path beside = text(path.string(), ".", getpid(), ".", number++);
+    const std::string hashed = text(expression, '\n', kernel.name, '\n', kernel.cubin);
+    std::ofstream file(beside, std::ios::binary);
+    file << hash(hashed) << '\n' << hashed;
+    file.close();
+    if (file) fs::rename(beside, path, ignored);
+    if (!file || ignored) fs::remove(beside, ignored);
+}
+
+/// What the machine code depends on, in short.
+std::string fingerprint(const KernelSource& source, const std::string& expression,
+                        int compute_capability) {
+    int major = 0, minor = 0;
+    APERTURE_NVRTC_TRY(nvrtcVersion(&major, &minor));
+    std::uint64_t state = hash(text(source.root, '\n', expression, '\n', major, '.', minor, '\n'));
+    for (const std::string& option : compiler_options(compute_capability)) {
+        state = hash(option + '\n', state);
+    }
+    for (const auto& library : source.texts) {
+        for (const KernelText& file : library) {
+            state = hash(text(file.name, '\n', file.text, '\n'), state);
+        }
+    }
+    std::ostringstream digits;
+    digits << std::hex << std::setw(16) << std::setfill('0') << state;
+    return digits.str();
+}
+
+}  // namespace
+
+CompiledKernel compile_kernel(const KernelSource& source, const std::string& expression,
+                              int compute_capability) {
+    const fs::path file = cache_file(fingerprint(source, expression, compute_capability));
+    if (auto cached = read_cache(file, expression)) return *std::move(cached);
+    const CompiledKernel compiled = Program(source).compile(expression, compute_capability);
+    write_cache(file, expression, compiled);
+    return compiled;
+}
+
+}  // namespace aperture::core

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <cufft.h>
+
+#include <source_location>
+
+#include "aperture/core/error.hpp"
+
+namespace aperture::core {
+
+[[noreturn]] inline void throw_device_error(const char* call, const std::string& reason,
+                                            const std::source_location& where) {
+    throw DeviceError(text(call, ": ", reason, " at ", where.file_name(), ":", where.line()));
+}
+
+/// Throws DeviceError with the call's text and the library's own words unless `status` is success.
+inline void check_status(cudaError_t status, const char* call,
+                         const std::source_location& where = std::source_location::current()) {
+    if (status == cudaSuccess) return;
+    // Leaves no error behind for the next call that asks.
+    static_cast<void>(cudaGetLastError());
+    throw_device_error(call, text(cudaGetErrorName(status), ", ", cudaGetErrorString(status)),
+                       where);
+}
+inline void check_status(cublasStatus_t status, const char* call,
+                         const std::source_location& where = std::source_location::current()) {
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        throw_device_error(call, cublasGetStatusString(status), where);
+    }
+}
+inline void check_status(cufftResult status, const char* call,
+                         const std::source_location& where = std::source_location::current()) {
+    if (status != CUFFT_SUCCESS) {
+        throw_device_error(call, text("cuFFT status ", static_cast<int>(status)), where);
+    }
+}
+
+}  // namespace aperture::core
+
+/// Around every call of the CUDA runtime, cuBLAS and cuFFT.
+#define APERTURE_CUDA_TRY(call) ::aperture::core::check_status((call), #call)
+#define APERTURE_CUBLAS_TRY(call) ::aperture::core::check_status((call), #call)
+#define APERTURE_CUFFT_TRY(call) ::aperture::core::check_status((call), #call)

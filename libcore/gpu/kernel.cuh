@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The one header every kernel file includes. A kernel file is read by three compilers: nvcc, NVRTC
+// (which has no standard headers) and, for the SIMT host executor, plain g++. It includes only
+// other kernel files and aperture/core/portable.hpp; what only a host needs stands behind
+// `#if !defined(__CUDACC_RTC__)`.
+
+#include "aperture/core/portable.hpp"
+
+#if !defined(__CUDACC__)
+#include "aperture/core/simt_host.hpp"
+#endif
+
+// Unrolls the loop that follows completely on the device. (g++ would warn about `#pragma unroll`.)
+#if defined(__CUDACC__)
+#define APERTURE_UNROLL _Pragma("unroll")
+#define APERTURE_NO_UNROLL _Pragma("unroll 1")
+#else
+#define APERTURE_UNROLL
+#define APERTURE_NO_UNROLL
+#endif
+
+namespace aperture::core {
+
+inline constexpr int warp_size = 32;
+inline constexpr unsigned full_warp = 0xffffffffu;
+
+#if defined(__CUDACC__)
+/// The block's dynamic shared memory, aligned to 16 bytes: the only way kernels get shared memory.
+template <class T>
+__device__ __forceinline__ T* shared() {
+    extern __shared__ __align__(16) unsigned char aperture_dynamic_shared[];
+    return reinterpret_cast<T*>(aperture_dynamic_shared);
+}
+#endif
+
+/// The thread's number within its block, x fastest, and the number of threads of the block.
+__device__ __forceinline__ int thread_rank() {
+    return static_cast<int>(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
+}
+__device__ __forceinline__ int block_threads() {
+    return static_cast<int>(blockDim.x * blockDim.y * blockDim.z);
+}
+__device__ __forceinline__ int lane_rank() { return thread_rank() % warp_size; }
+__device__ __forceinline__ int warp_rank() { return thread_rank() / warp_size; }
+
+}  // namespace aperture::core

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "libcore/gpu/cuda_check.hpp"
+#include "libcore/gpu/launch.cuh"
+
+namespace aperture::core::detail {
+
+namespace {
+
+constexpr std::size_t shared_without_asking = 48 * 1024;
+
+std::string kernel_name(const void* kernel) {
+    const char* mangled = nullptr;
+    if (cudaFuncGetName(&mangled, kernel) != cudaSuccess) {
+        static_cast<void>(cudaGetLastError());
+        return "unknown kernel";
+    }
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> readable(
+        abi::__cxa_demangle(mangled, nullptr, nullptr, &status), &std::free);
+    return status == 0 ? readable.get() : mangled;
+}
+
+}  // namespace
+
+void launch_on_gpu(Gpu& gpu, const void* kernel, const LaunchConfig& config, bool cooperative,
+                   void** arguments) {
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
+    cudaLaunchConfig_t launch{};
+    launch.gridDim = config.grid;
+    launch.blockDim = config.block;
+    launch.dynamicSmemBytes = config.shared;
+    launch.stream = gpu.stream();
+    launch.attrs = &attribute;
+    launch.numAttrs = cooperative ? 1 : 0;
+    cudaError_t status = cudaSuccess;
+    if (config.shared > shared_without_asking) {
+        status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      static_cast<int>(config.shared));
+    }
+    if (status == cudaSuccess) status = cudaLaunchKernelExC(&launch, kernel, arguments);
+    if (status == cudaSuccess) return;
+    const auto triple = [](const dim3& d) { return text("(", d.x, ", ", d.y, ", ", d.z, ")"); };
+    const std::string call =
+        text("launch of ", kernel_name(kernel), " with grid ", triple(config.grid), ", block ",
+             triple(config.block), ", shared ", config.shared, " bytes");
+    check_status(status, call.c_str(), config.where);
+}
+
+}  // namespace aperture::core::detail

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the lanes of a warp, or of a sub-warp of Width = 1, 2, 4, ..., 32 lanes, do together. All
+// lanes in `mask` call; a sub-warp is `Width` consecutive lanes aligned to `Width`.
+
+#include "libcore/gpu/complex.cuh"
+
+namespace aperture::core {
+
+/// The lanes of the calling thread's sub-warp, as a mask.
+template <int Width>
+__device__ __forceinline__ unsigned sub_warp_mask() {
+    static_assert(Width >= 1 && Width <= 32 && (Width & (Width - 1)) == 0);
+    if constexpr (Width == warp_size) {
+        return full_warp;
+    } else {
+        return ((1u << Width) - 1u) << (lane_rank() & ~(Width - 1));
+    }
+}
+
+/// The value of lane `source` of the sub-warp, in all of its lanes.
+template <int Width = warp_size, class T>
+__device__ __forceinline__ T broadcast(T value, int source, unsigned mask = full_warp) {
+    if constexpr (Width == 1) {
+        return value;
+    } else {
+        return __shfl_sync(mask, value, source, Width);
+    }
+}
+template <int Width = warp_size, class T>
+__device__ __forceinline__ Complex<T> broadcast(Complex<T> value, int source,
+                                                unsigned mask = full_warp) {
+    return {broadcast<Width>(value.re, source, mask), broadcast<Width>(value.im, source, mask)};
+}
+
+/// The value of the lane whose number differs in the bits `lane_mask`.
+template <int Width = warp_size, class T>
+__device__ __forceinline__ T exchange_xor(T value, int lane_mask, unsigned mask = full_warp) {
+    return __shfl_xor_sync(mask, value, lane_mask, Width);
+}
+template <int Width = warp_size, class T>
+__device__ __forceinline__ Complex<T> exchange_xor(Complex<T> value, int lane_mask,
+                                                   unsigned mask = full_warp) {
+    return {exchange_xor<Width>(value.re, lane_mask, mask),
+            exchange_xor<Width>(value.im, lane_mask, mask)};
+}
+
+struct Sum {
+    template <class T>
+    APERTURE_HD T operator()(T a, T b) const {
+        return a + b;
+    }
+};
+struct Maximum {
+    template <class T>
+    APERTURE_HD T operator()(T a, T b) const {
+        return a < b ? b : a;
+    }
+};
+struct Minimum {
+    template <class T>
+    APERTURE_HD T operator()(T a, T b) const {
+        return b < a ? b : a;
+    }
+};
+
+/// The sub-warp's values combined by a butterfly: the same bits in all of its lanes, every time.
+/// `combine` is commutative.
+template <int Width = warp_size, class T, class Combine = Sum>
+__device__ __forceinline__ T warp_reduce(T value, Combine combine = {}, unsigned mask = full_warp) {
+    APERTURE_UNROLL
+    for (int distance = Width / 2; distance > 0; distance /= 2) {
+        value = combine(value, exchange_xor<Width>(value, distance, mask));
+    }
+    return value;
+}
+
+}  // namespace aperture::core

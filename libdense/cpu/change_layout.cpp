@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libdense/cpu/lane_batch.hpp"
+
+namespace aperture::dense {
+namespace {
+
+using core::index_t;
+
+// Elements moved at once: their lanes stay in the first-level cache between the two copies.
+constexpr index_t elements_at_once = 128;
+
+template <Scalar T, class From, class To>
+void move(core::Cpu& cpu, MatrixBatch<const T, core::Host, From> from,
+          MatrixBatch<T, core::Host, To> to) {
+    core::expects(from.extent == to.extent, "change_layout: from ", from.extent[0], " x ",
+                  from.extent[1], " x ", from.extent[2], " to ", to.extent[0], " x ", to.extent[1],
+                  " x ", to.extent[2]);
+    lanes::expect_layout(from, "from");
+    lanes::expect_layout(to, "to");
+    if (from.empty()) return;
+    const index_t rows = from.extent[1];
+    const index_t columns = from.extent[2];
+    const index_t some_columns = std::min(columns, elements_at_once);
+    const index_t some_rows = std::min(rows, elements_at_once / some_columns);
+    lanes::for_each_pack<T>(
+        cpu, from.extent[0], some_rows * some_columns,
+        [&](index_t first, int problems, Real<T>* scratch) {
+            const lanes::Matrix<T> block{scratch, some_columns};
+            for (index_t i = 0; i < rows; i += some_rows) {
+                const index_t last_row = std::min(i + some_rows, rows);
+                for (index_t j = 0; j < columns; j += some_columns) {
+                    const index_t last_column = std::min(j + some_columns, columns);
+                    lanes::load_lanes(from.slice(1, i, last_row).slice(2, j, last_column), first,
+                                      problems, lanes::Part::all, block);
+                    lanes::store_lanes(block, to.slice(1, i, last_row).slice(2, j, last_column),
+                                       first, problems);
+                }
+            }
+        });
+}
+
+}  // namespace
+
+template <Scalar T>
+void change_layout(core::Cpu& cpu, MatrixBatch<const T, core::Host, core::Concatenated> from,
+                   MatrixBatch<T, core::Host, core::Interleaved> to) {
+    move(cpu, from, to);
+}
+
+template <Scalar T>
+void change_layout(core::Cpu& cpu, MatrixBatch<const T, core::Host, core::Interleaved> from,
+                   MatrixBatch<T, core::Host, core::Concatenated> to) {
+    move(cpu, from, to);
+}
+
+#define APERTURE_CHANGE_LAYOUT(T)                                                        \
+    template void change_layout<T>(core::Cpu&,                                           \
+                                   MatrixBatch<const T, core::Host, core::Concatenated>, \
+                                   MatrixBatch<T, core::Host, core::Interleaved>);       \
+    template void change_layout<T>(core::Cpu&,                                           \
+                                   MatrixBatch<const T, core::Host, core::Interleaved>,  \
+                                   MatrixBatch<T, core::Host, core::Concatenated>);
+APERTURE_CHANGE_LAYOUT(float)
+APERTURE_CHANGE_LAYOUT(double)
+APERTURE_CHANGE_LAYOUT(std::complex<float>)
+APERTURE_CHANGE_LAYOUT(std::complex<double>)
+
+}  // namespace aperture::dense

@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "aperture/core/executor.hpp"
+#include "aperture/core/simd.hpp"
+#include "libdense/cpu/lane_kernels.hpp"
+
+/// From batches in memory to problems in lanes and back. A complex row is a run of reals
+/// re, im, re, im, ...; transposing a square of `lanes` runs gives lane elements as they must lie.
+namespace aperture::dense::lanes {
+
+/// a and b with the off-diagonal blocks of size `step` exchanged.
+template <class R, int step, int... lane>
+[[gnu::always_inline]] inline void exchange_blocks(core::Pack<R>& a, core::Pack<R>& b,
+                                                   std::integer_sequence<int, lane...>) {
+    constexpr int count = core::lanes<R>;
+    const core::Pack<R> first =
+        __builtin_shufflevector(a, b, ((lane & step) == 0 ? lane : lane - step + count)...);
+    b = __builtin_shufflevector(a, b, ((lane & step) == 0 ? lane + step : lane + count)...);
+    a = first;
+}
+
+template <class R, int step = core::lanes<R> / 2>
+[[gnu::always_inline]] inline void transpose_square(core::Pack<R> (&x)[core::lanes<R>]) {
+#pragma GCC unroll 16
+    for (int i = 0; i < core::lanes<R>; ++i) {
+        if ((i & step) == 0) {
+            exchange_blocks<R, step>(x[i], x[i + step],
+                                     std::make_integer_sequence<int, core::lanes<R>>{});
+        }
+    }
+    if constexpr (step > 1) transpose_square<R, step / 2>(x);
+}
+
+/// Run l, of `length` reals, becomes lane l of `length` packs.
+template <class R>
+inline void gather_runs(const std::array<const R*, core::lanes<R>>& runs, std::ptrdiff_t length,
+                        R* to) {
+    constexpr int count = core::lanes<R>;
+    if (length < count) {
+        for (std::ptrdiff_t e = 0; e < length; ++e) {
+            for (int l = 0; l < count; ++l) to[e * count + l] = runs[l][e];
+        }
+        return;
+    }
+    for (std::ptrdiff_t e = 0; e < length; e += count) {
+        // The last square ends with the run: some reals are moved twice, none one by one.
+        const std::ptrdiff_t begin = std::min(e, length - count);
+        core::Pack<R> square[count];
+#pragma GCC unroll 16
+        for (int l = 0; l < count; ++l) square[l] = core::load(runs[l] + begin);
+        transpose_square<R>(square);
+#pragma GCC unroll 16
+        for (int i = 0; i < count; ++i) core::store(to + (begin + i) * count, square[i]);
+    }
+}
+
+/// Lane l < problems of `length` packs becomes run l.
+template <class R>
+inline void scatter_runs(const R* from, std::ptrdiff_t length, int problems,
+                         const std::array<R*, core::lanes<R>>& runs) {
+    constexpr int count = core::lanes<R>;
+    if (length < count) {
+        for (std::ptrdiff_t e = 0; e < length; ++e) {
+            for (int l = 0; l < problems; ++l) runs[l][e] = from[e * count + l];
+        }
+        return;
+    }
+    for (std::ptrdiff_t e = 0; e < length; e += count) {
+        const std::ptrdiff_t begin = std::min(e, length - count);
+        core::Pack<R> square[count];
+#pragma GCC unroll 16
+        for (int i = 0; i < count; ++i) square[i] = core::load(from + (begin + i) * count);
+        transpose_square<R>(square);
+        for (int l = 0; l < problems; ++l) core::store(runs[l] + begin, square[l]);
+    }
+}
+
+/// re, im, re, im, ... of two packs to all re, all im, and back.
+template <class R, int... lane>
+[[gnu::always_inline]] inline void split_parts(core::Pack<R>& a, core::Pack<R>& b,
+                                               std::integer_sequence<int, lane...>) {
+    const core::Pack<R> re = __builtin_shufflevector(a, b, (2 * lane)...);
+    b = __builtin_shufflevector(a, b, (2 * lane + 1)...);
+    a = re;
+}
+template <class R, int... lane>
+[[gnu::always_inline]] inline void join_parts(core::Pack<R>& a, core::Pack<R>& b,
+                                              std::integer_sequence<int, lane...>) {
+    constexpr int count = core::lanes<R>;
+    const core::Pack<R> first =
+        __builtin_shufflevector(a, b, (lane / 2 + (lane % 2 == 0 ? 0 : count))...);
+    b = __builtin_shufflevector(a, b, (count / 2 + lane / 2 + (lane % 2 == 0 ? 0 : count))...);
+    a = first;
+}
+
+/// One element of `problems` neighbours in an interleaved batch; lanes beyond repeat the last one.
+template <Scalar T>
+inline Element<T> gather_element(const T* from, int problems) {
+    constexpr int count = width<T>;
+    alignas(core::simd_bytes) T tail[count];
+    if (problems < count) {
+        for (int l = 0; l < count; ++l) tail[l] = from[std::min(l, problems - 1)];
+        from = tail;
+    }
+    const auto* reals = reinterpret_cast<const Real<T>*>(from);
+    if constexpr (is_complex<T>) {
+        Element<T> value{core::load(reals), core::load(reals + count)};
+        split_parts<Real<T>>(value.re, value.im, std::make_integer_sequence<int, count>{});
+        return value;
+    } else {
+        return {core::load(reals)};
+    }
+}
+
+template <Scalar T>
+inline void scatter_element(Element<T> value, int problems, T* to) {
+    constexpr int count = width<T>;
+    alignas(core::simd_bytes) T tail[count];
+    auto* reals = reinterpret_cast<Real<T>*>(problems < count ? tail : to);
+    if constexpr (is_complex<T>) {
+        join_parts<Real<T>>(value.re, value.im, std::make_integer_sequence<int, count>{});
+        core::store(reals + count, value.im);
+    }
+    core::store(reals, value.re);
+    if (problems < count) std::copy_n(tail, problems, to);
+}
+
+/// The rows of a batch's matrices that one call moves, and of each row the part up to and with the
+/// diagonal (more may be moved) or all of it.
+enum class Part { all, lower };
+
+/// Columns of `row` that Part names, of `columns` in all; at least a whole square where there is
+/// one.
+template <Scalar T>
+inline core::index_t columns_of(Part part, core::index_t row, core::index_t columns) {
+    constexpr core::index_t square = std::max(1, width<T> / (is_complex<T> ? 2 : 1));
+    return part == Part::all ? columns : std::min(columns, (row / square + 1) * square);
+}
+
+/// Brings problems [first, first + problems), at most `width`, into lanes; lanes beyond repeat the
+/// last problem. `to` has the shape of one matrix of `batch` and unit column stride.
+template <Scalar T, class Layout>
+void load_lanes(MatrixBatch<const T, core::Host, Layout> batch, core::index_t first, int problems,
+                Part part, const Matrix<T>& to) {
+    const auto [all, rows, columns] = batch.extent;
+    const auto [problem_stride, row_stride, column_stride] = batch.stride;
+    const T* data = batch.data + first * problem_stride;
+    if constexpr (std::same_as<Layout, core::Interleaved>) {
+        for (core::index_t i = 0; i < rows; ++i) {
+            const core::index_t wanted = part == Part::all ? columns : i + 1;
+            for (core::index_t j = 0; j < wanted; ++j) {
+                to.store(i, j, gather_element(data + i * row_stride + j * column_stride, problems));
+            }
+        }
+    } else {
+        using R = Real<T>;
+        constexpr int reals = is_complex<T> ? 2 : 1;
+        // Rows without a gap on either side are one run.
+        const bool joined = row_stride == columns && to.row_stride == columns &&
+                            (part == Part::all || columns * reals <= width<T>);
+        std::array<const R*, width<T>> runs;
+        for (core::index_t i = 0; i < (joined ? std::min(rows, core::index_t{1}) : rows); ++i) {
+            for (int l = 0; l < width<T>; ++l) {
+                runs[l] = reinterpret_cast<const R*>(
+                    data + std::min(l, problems - 1) * problem_stride + i * row_stride);
+            }
+            const core::index_t length = joined ? rows * columns : columns_of<T>(part, i, columns);
+            gather_runs<R>(runs, length * reals, to.at(i, 0));
+        }
+    }
+}
+
+/// The way back, all of every matrix: lanes [0, problems) to problems [first, first + problems).
+template <Scalar T, class Layout>
+void store_lanes(const Matrix<T>& from, MatrixBatch<T, core::Host, Layout> batch,
+                 core::index_t first, int problems) {
+    const auto [all, rows, columns] = batch.extent;
+    const auto [problem_stride, row_stride, column_stride] = batch.stride;
+    T* data = batch.data + first * problem_stride;
+    if constexpr (std::same_as<Layout, core::Interleaved>) {
+        for (core::index_t i = 0; i < rows; ++i) {
+            for (core::index_t j = 0; j < columns; ++j) {
+                scatter_element(from.load(i, j), problems,
+                                data + i * row_stride + j * column_stride);
+            }
+        }
+    } else {
+        using R = Real<T>;
+        constexpr int reals = is_complex<T> ? 2 : 1;
+        const bool joined = row_stride == columns && from.row_stride == columns;
+        std::array<R*, width<T>> runs;
+        for (core::index_t i = 0; i < (joined ? std::min(rows, core::index_t{1}) : rows); ++i) {
+            for (int l = 0; l < width<T>; ++l) {
+                runs[l] = reinterpret_cast<R*>(data + std::min(l, problems - 1) * problem_stride +
+                                               i * row_stride);
+            }
+            const core::index_t length = joined ? rows * columns : columns;
+            scatter_runs<R>(from.at(i, 0), length * reals, problems, runs);
+        }
+    }
+}
+
+/// Calls body(first problem, number of problems <= width, scratch) for every pack of a batch, on
+/// the executor's threads. The scratch is made beforehand, so that nothing can throw inside.
+template <Scalar T, class Body>
+void for_each_pack(core::Cpu& cpu, core::index_t problems, std::ptrdiff_t scratch_elements,
+                   const Body& body) {
+    constexpr core::index_t count = width<T>;
+    const core::index_t packs = (problems + count - 1) / count;
+    const int threads =
+        static_cast<int>(std::min<core::index_t>(cpu.threads(), std::max<core::index_t>(packs, 1)));
+    const std::size_t bytes = std::max<std::size_t>(
+        static_cast<std::size_t>(scratch_elements * element_reals<T>) * sizeof(Real<T>), 1);
+    for (int t = 0; t < threads; ++t) cpu.scratch(t, bytes);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (core::index_t pack = 0; pack < packs; ++pack) {
+        auto* scratch = reinterpret_cast<Real<T>*>(cpu.scratch(omp_get_thread_num(), bytes));
+        body(pack * count, static_cast<int>(std::min(count, problems - pack * count)), scratch);
+    }
+}
+
+/// Throws unless the strides are those the layout promises.
+template <class T, class Layout>
+void expect_layout(const MatrixBatch<T, core::Host, Layout>& batch, const char* name) {
+    constexpr int unit = std::same_as<Layout, core::Interleaved> ? 0 : 2;
+    core::expects(batch.extent[unit] <= 1 || batch.stride[unit] == 1, "batch ", name,
+                  ": stride of dimension ", unit, " is ", batch.stride[unit], ", must be 1");
+}
+
+}  // namespace aperture::dense::lanes

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A batch of matrices as kernels see it, and the stages that bring a few of its matrices to shared
+// memory and back, coalesced in either layout.
+
+#include "libcore/gpu/block.cuh"
+
+namespace aperture::dense {
+
+using core::index_t;
+using core::RealOf;
+
+/// [problem][row][column]; strides in elements.
+template <class T>
+struct StridedBatch {
+    T* data;
+    index_t problem_stride, row_stride, column_stride;
+
+    __device__ __forceinline__ T* address(index_t problem, index_t row, index_t column) const {
+        return data + problem * problem_stride + row * row_stride + column * column_stride;
+    }
+    /// True where element (row, column) of neighbouring problems is contiguous.
+    __device__ __forceinline__ bool interleaved() const { return problem_stride == 1; }
+};
+
+/// Elements from one matrix to the next in a BatchTile.
+APERTURE_HD constexpr int batch_tile_problem_stride(int rows, int columns, int lanes) {
+    const int matrix = rows * (columns | 1);
+    if (lanes >= core::warp_size) return matrix;
+    const int period = 2 * lanes;
+    return matrix + ((lanes - matrix) % period + period) % period;
+}
+
+/// `problems` matrices of rows x columns in shared memory, entry (row, column) of matrix p at p *
+/// problem_stride + row * row_stride + column. Both strides are such that the lanes of a warp,
+/// `lanes` of them on one problem and the next on the next, meet few banks twice along a row or a
+/// column.
+template <class T, int problems_, int rows_, int columns_, int lanes>
+struct BatchTile {
+    static constexpr int problems = problems_;
+    static constexpr int rows = rows_;
+    static constexpr int columns = columns_;
+    static constexpr int row_stride = columns | 1;
+    static constexpr int problem_stride = batch_tile_problem_stride(rows, columns, lanes);
+};
+
+/// Calls `visit(problem, row, column)` for all entries of a tile, divided among the block's threads
+/// so that neighbouring threads get neighbouring problems or columns.
+template <class Tile, class Visit>
+__device__ __forceinline__ void for_each_entry(bool problem_fastest, Visit visit) {
+    constexpr int matrix = Tile::rows * Tile::columns;
+    const int threads = core::block_threads();
+    if (problem_fastest) {
+        for (int i = core::thread_rank(); i < Tile::problems * matrix; i += threads) {
+            const int entry = i / Tile::problems;
+            visit(i % Tile::problems, entry / Tile::columns, entry % Tile::columns);
+        }
+    } else {
+        for (int i = core::thread_rank(); i < Tile::problems * matrix; i += threads) {
+            const int entry = i % matrix;
+            visit(i / matrix, entry / Tile::columns, entry % Tile::columns);
+        }
+    }
+}
+
+/// Loads the lower triangles of `valid` matrices from `first_problem` on; zeros beyond.
+template <class Tile, class T>
+__device__ __forceinline__ void load_lower_triangles(T* tile, StridedBatch<const T> from,
+                                                     index_t first_problem, index_t valid) {
+    for_each_entry<Tile>(from.interleaved(), [&](int problem, int row, int column) {
+        if (column > row) return;
+        tile[problem * Tile::problem_stride + row * Tile::row_stride + column] =
+            problem < valid ? *from.address(first_problem + problem, row, column) : T(RealOf<T>(0));
+    });
+}
+
+/// Loads rows [first_row, first_row + valid_rows) of the matrices; zeros beyond.
+template <class Tile, class T>
+__device__ __forceinline__ void load_rows(T* tile, StridedBatch<T> from, index_t first_problem,
+                                          index_t valid, int first_row, int valid_rows) {
+    for_each_entry<Tile>(from.interleaved(), [&](int problem, int row, int column) {
+        tile[problem * Tile::problem_stride + row * Tile::row_stride + column] =
+            problem < valid && row < valid_rows
+                ? *from.address(first_problem + problem, first_row + row, column)
+                : T(RealOf<T>(0));
+    });
+}
+
+/// Stores what `load_rows` loads.
+template <class Tile, class T>
+__device__ __forceinline__ void store_rows(const T* tile, StridedBatch<T> to, index_t first_problem,
+                                           index_t valid, int first_row, int valid_rows) {
+    for_each_entry<Tile>(to.interleaved(), [&](int problem, int row, int column) {
+        if (problem >= valid || row >= valid_rows) return;
+        *to.address(first_problem + problem, first_row + row, column) =
+            tile[problem * Tile::problem_stride + row * Tile::row_stride + column];
+    });
+}
+
+}  // namespace aperture::dense

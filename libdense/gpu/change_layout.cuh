@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libcore/gpu/launch.cuh"
+#include "libdense/gpu/batch_tile.cuh"
+
+#if !defined(__CUDACC_RTC__)
+#include "libdense/gpu/batch_view.hpp"
+#endif
+
+namespace aperture::dense {
+
+inline constexpr int layout_tile = 32;
+inline constexpr int layout_tile_rows = 8;
+
+/// Copies a batch into the other layout: a transposition of [problem][entry], entry = row * columns
+/// + column.
+///
+/// Block: 32 x 8 threads, a tile of 32 problems x 32 entries, one thread 4 elements each way. Grid:
+/// tiles of problems times tiles of entries on x, the latter fastest. Shared: the tile [entry]
+/// [problem], padded to 33, of T. Bytes: 2 sizeof(T) per element, no flops.
+/// Source: Ha et al. 2013, section III-C.
+template <class T, bool to_interleaved>
+__global__ void __launch_bounds__(layout_tile* layout_tile_rows)
+    transpose_batch(StridedBatch<const T> from, StridedBatch<T> to, index_t problems, int rows,
+                    int columns) {
+    constexpr int stride = layout_tile + 1;
+    T* tile = core::shared<T>();
+    const int entries = rows * columns;
+    const int entry_tiles = (entries + layout_tile - 1) / layout_tile;
+    const index_t first_problem =
+        static_cast<index_t>(blockIdx.x / static_cast<unsigned>(entry_tiles)) * layout_tile;
+    const int first_entry =
+        static_cast<int>(blockIdx.x % static_cast<unsigned>(entry_tiles)) * layout_tile;
+    const int x = static_cast<int>(threadIdx.x);
+
+    for (int y = static_cast<int>(threadIdx.y); y < layout_tile; y += layout_tile_rows) {
+        const int entry = first_entry + (to_interleaved ? x : y);
+        const int problem = to_interleaved ? y : x;
+        if (entry < entries && first_problem + problem < problems) {
+            tile[(entry - first_entry) * stride + problem] =
+                *from.address(first_problem + problem, entry / columns, entry % columns);
+        }
+    }
+    __syncthreads();
+    for (int y = static_cast<int>(threadIdx.y); y < layout_tile; y += layout_tile_rows) {
+        const int entry = first_entry + (to_interleaved ? y : x);
+        const int problem = to_interleaved ? x : y;
+        if (entry < entries && first_problem + problem < problems) {
+            *to.address(first_problem + problem, entry / columns, entry % columns) =
+                tile[(entry - first_entry) * stride + problem];
+        }
+    }
+}
+
+#if !defined(__CUDACC_RTC__)
+
+/// `change_layout` on a GPU or the SIMT executor.
+template <class Executor, class T, class From, class To>
+void launch_change_layout(Executor& executor,
+                          MatrixBatch<const T, typename Executor::Space, From> from,
+                          MatrixBatch<T, typename Executor::Space, To> to) {
+    using E = core::DeviceType<T>;
+    core::expects(from.extent == to.extent, "change_layout: from ", from.extent[0], " x ",
+                  from.extent[1], " x ", from.extent[2], " to ", to.extent[0], " x ", to.extent[1],
+                  " x ", to.extent[2]);
+    const StridedBatch<const E> source = strided(from, "from");
+    const StridedBatch<E> target = strided(to, "to");
+    if (from.empty()) return;
+    const auto [problems, rows, columns] = from.extent;
+    core::expects(rows * columns <= 0x7fffffff, "change_layout: matrices of ", rows, " x ", columns,
+                  " are too large");
+    const index_t entry_tiles = (rows * columns + layout_tile - 1) / layout_tile;
+    const index_t problem_tiles = (problems + layout_tile - 1) / layout_tile;
+    core::launch(executor, transpose_batch<E, std::same_as<To, core::Interleaved>>,
+                 core::LaunchConfig{dim3(blocks_for(problem_tiles * entry_tiles, 1)),
+                                    dim3(layout_tile, layout_tile_rows),
+                                    sizeof(E) * layout_tile * (layout_tile + 1)},
+                 source, target, problems, static_cast<int>(rows), static_cast<int>(columns));
+}
+
+#endif
+
+}  // namespace aperture::dense

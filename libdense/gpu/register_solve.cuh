@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The stages of a Hermitian positive definite solve A X = B whose matrices stay in registers; the
+// batched solve wraps them, fused kernels compose them with their own.
+//
+// One problem belongs to a sub-warp of `lanes` = 1, 2, 4, ... 32 consecutive lanes. The augmented
+// matrix [A | B] is dealt out to them by columns, cyclically:
+//
+//     columns[slot][row] of lane g is entry (row, slot * lanes + g) of [A | B],
+//
+// `order` rows, `slots` columns a lane, so that lanes * slots - order right-hand sides go together.
+// Every index into `columns` is a constant once the loops are unrolled, which keeps it in
+// registers: slots * order * sizeof(T) / 4 of them, below about 200. A step broadcasts the pivot
+// column by shuffles, one element for `slots` multiply-adds, and updates whole slots; slots of
+// finished columns are left out at compile time. Fully unrolled, a solve is about order^2 (2 +
+// slots) instructions times 1 for float, 2 for Complex<float> (shuffles) to 4 (multiply-adds).
+//
+//     T columns[slots][order];
+//     Pivots<core::RealOf<T>> pivots;
+//     fill_columns<lanes>(columns, lane, matrix, right_hand_side);
+//     eliminate<Elimination::below, lanes>(columns, lane, pivots);
+//     back_substitute<lanes>(columns, lane);   // not after Elimination::above_and_below
+//     for_each_solution<lanes>(columns, lane, store);
+//
+// All 32 lanes of the warp call, also those without a problem (any finite numbers will do there).
+// Nothing one sub-warp computes reaches another.
+//
+// Source: Anderson 2014, ch. 4 and 6.3; Higham 2002, ch. 10 and 14.4.
+
+#include "libcore/gpu/warp.cuh"
+
+namespace aperture::dense {
+
+using core::RealOf;
+
+/// Which rows a step clears in the pivot column: with `below` the factors of A = L D L^H are left
+/// and `back_substitute` must follow; with `above_and_below` (Gauss-Jordan) the solutions are.
+enum class Elimination { below, above_and_below };
+
+template <class R>
+inline constexpr R largest_finite = R(3.40282346638528859812e+38);
+template <>
+inline constexpr double largest_finite<double> = 1.79769313486231570815e+308;
+
+/// What the pivots of one problem said so far; the same in all its lanes.
+template <class R>
+struct Pivots {
+    /// 0, or the order of the first leading minor that is not positive and finite. A pivot whose
+    /// reciprocal is not finite counts as not positive.
+    int info = 0;
+    R smallest = largest_finite<R>;
+    R largest = R(0);
+
+    /// Judges pivot `k` and returns its reciprocal.
+    __device__ __forceinline__ R take(int k, R pivot) {
+        const R reciprocal = R(1) / pivot;
+        const bool good =
+            pivot > R(0) && pivot <= largest_finite<R> && reciprocal <= largest_finite<R>;
+        if (!good && info == 0) info = k + 1;
+        smallest = pivot < smallest ? pivot : smallest;
+        largest = pivot > largest ? pivot : largest;
+        return reciprocal;
+    }
+
+    /// Largest over smallest pivot, 1 where there was none, infinity where info is not 0.
+    __device__ __forceinline__ R ratio() const {
+        if (info != 0) return largest_finite<R> * R(2);
+        return largest > R(0) ? largest / smallest : R(1);
+    }
+};
+
+/// Fills the lane's columns. `matrix(row, column)` gives A and is asked for row >= column only (the
+/// other triangle is its mirror); `right_hand_side(row, r)` gives entry `row` of right-hand side r,
+/// 0 <= r < lanes * slots - order, and must give zeros where there is none.
+template <int lanes, int slots, int order, class T, class Matrix, class RightHandSide>
+__device__ __forceinline__ void fill_columns(T (&columns)[slots][order], int lane, Matrix matrix,
+                                             RightHandSide right_hand_side) {
+    APERTURE_UNROLL
+    for (int slot = 0; slot < slots; ++slot) {
+        const int column = slot * lanes + lane;
+        if (slot * lanes < order && (slot * lanes + lanes <= order || column < order)) {
+            APERTURE_UNROLL
+            for (int row = 0; row < order; ++row) {
+                const bool lower = row >= column;
+                const T entry = matrix(lower ? row : column, lower ? column : row);
+                columns[slot][row] = lower ? entry : core::conj(entry);
+            }
+        } else {
+            APERTURE_UNROLL
+            for (int row = 0; row < order; ++row) {
+                columns[slot][row] = right_hand_side(row, column - order);
+            }
+        }
+    }
+}
+
+/// Refills only the right-hand sides, for another pass against a kept factor.
+template <int lanes, int slots, int order, class T, class RightHandSide>
+__device__ __forceinline__ void refill_right_hand_sides(T (&columns)[slots][order], int lane,
+                                                        RightHandSide right_hand_side) {
+    APERTURE_UNROLL
+    for (int slot = order / lanes; slot < slots; ++slot) {
+        const int column = slot * lanes + lane;
+        if (slot * lanes >= order || column >= order) {
+            APERTURE_UNROLL
+            for (int row = 0; row < order; ++row) {
+                columns[slot][row] = right_hand_side(row, column - order);
+            }
+        }
+    }
+}
+
+/// Calls `store(row, r, value)` for every entry of the right-hand side columns of this lane.
+template <int lanes, int slots, int order, class T, class Store>
+__device__ __forceinline__ void for_each_solution(const T (&columns)[slots][order], int lane,
+                                                  Store store) {
+    APERTURE_UNROLL
+    for (int slot = order / lanes; slot < slots; ++slot) {
+        const int column = slot * lanes + lane;
+        if (slot * lanes >= order || column >= order) {
+            APERTURE_UNROLL
+            for (int row = 0; row < order; ++row) store(row, column - order, columns[slot][row]);
+        }
+    }
+}
+
+namespace detail {
+
+// Row k is divided by the pivot, then rows i are relieved of (pivot column)_i times row k. Columns
+// at or left of the last finished one hold what is needed later (multipliers, pivots); where
+// `keep` is false nothing needs them and they are overwritten with numbers nobody reads.
+template <Elimination elimination, int lanes, bool keep, bool first_pass, int slots, int order,
+          class T>
+__device__ __forceinline__ void sweep(T (&columns)[slots][order], int lane,
+                                      Pivots<RealOf<T>>& pivots) {
+    using R = RealOf<T>;
+    constexpr int first_slot = first_pass ? 0 : order / lanes;
+    APERTURE_UNROLL
+    for (int k = 0; k < order; ++k) {
+        const R pivot = core::broadcast<lanes>(core::real_part(columns[k / lanes][k]), k % lanes);
+        const R reciprocal = first_pass ? pivots.take(k, pivot) : R(1) / pivot;
+        const int last_finished = first_pass ? k : order - 1;
+        T pivot_row[slots] = {};
+        APERTURE_UNROLL
+        for (int slot = first_slot; slot < slots; ++slot) {
+            if (slot * lanes + lanes - 1 <= last_finished) continue;
+            const T scaled = columns[slot][k] * reciprocal;
+            if (keep && slot * lanes <= last_finished) {
+                const bool active = slot * lanes + lane > last_finished;
+                columns[slot][k] = active ? scaled : columns[slot][k];
+                pivot_row[slot] = active ? -scaled : T(R(0));
+            } else {
+                columns[slot][k] = scaled;
+                pivot_row[slot] = -scaled;
+            }
+        }
+        APERTURE_UNROLL
+        for (int row = elimination == Elimination::below ? k + 1 : 0; row < order; ++row) {
+            if (row == k) continue;
+            const T multiplier = core::broadcast<lanes>(columns[k / lanes][row], k % lanes);
+            APERTURE_UNROLL
+            for (int slot = first_slot; slot < slots; ++slot) {
+                if (slot * lanes + lanes - 1 <= last_finished) continue;
+                columns[slot][row] =
+                    core::multiply_add(columns[slot][row], multiplier, pivot_row[slot]);
+            }
+        }
+    }
+}
+
+}  // namespace detail
+
+/// One sweep over all pivots. `below` leaves L^H (unit diagonal) in the upper triangle of A and
+/// D^-1 L^-1 B in the right-hand sides; `above_and_below` leaves the solutions. With `keep_factor`,
+/// `eliminate_again` may follow, and the multipliers stay in A's columns.
+template <Elimination elimination, int lanes, bool keep_factor = false, int slots, int order,
+          class T>
+__device__ __forceinline__ void eliminate(T (&columns)[slots][order], int lane,
+                                          Pivots<RealOf<T>>& pivots) {
+    detail::sweep<elimination, lanes, keep_factor, true>(columns, lane, pivots);
+}
+
+/// The same for refilled right-hand sides only, with the factor kept by `eliminate<..., true>`.
+template <Elimination elimination, int lanes, int slots, int order, class T>
+__device__ __forceinline__ void eliminate_again(T (&columns)[slots][order], int lane) {
+    Pivots<RealOf<T>> unused;
+    detail::sweep<elimination, lanes, true, false>(columns, lane, unused);
+}
+
+/// After `eliminate<Elimination::below>`: turns the right-hand sides into the solutions, X := L^-H
+/// X, column by column of L^H. A's columns stay.
+template <int lanes, int slots, int order, class T>
+__device__ __forceinline__ void back_substitute(T (&columns)[slots][order], int lane) {
+    using R = RealOf<T>;
+    constexpr int first_slot = order / lanes;
+    APERTURE_UNROLL
+    for (int k = order - 1; k > 0; --k) {
+        T solution[slots] = {};
+        APERTURE_UNROLL
+        for (int slot = first_slot; slot < slots; ++slot) {
+            const bool mine = slot * lanes >= order || slot * lanes + lane >= order;
+            solution[slot] = mine ? -columns[slot][k] : T(R(0));
+        }
+        APERTURE_UNROLL
+        for (int row = 0; row < k; ++row) {
+            const T factor = core::broadcast<lanes>(columns[k / lanes][row], k % lanes);
+            APERTURE_UNROLL
+            for (int slot = first_slot; slot < slots; ++slot) {
+                columns[slot][row] = core::multiply_add(columns[slot][row], factor, solution[slot]);
+            }
+        }
+    }
+}
+
+}  // namespace aperture::dense

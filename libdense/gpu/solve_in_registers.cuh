@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libdense/gpu/solve_arguments.cuh"
+
+namespace aperture::dense {
+
+inline constexpr int register_solve_threads = 128;
+
+/// Geometry of `solve_in_registers`.
+template <class T, int order, int lanes, int slots>
+struct RegisterSolveShape {
+    static constexpr int problems = register_solve_threads / lanes;
+    static constexpr int right_hand_sides = lanes * slots - order;
+    static_assert(right_hand_sides >= 1);
+    using MatrixTile = BatchTile<T, problems, order, order, lanes>;
+    using RightHandSideTile = BatchTile<T, problems, right_hand_sides, order, lanes>;
+    /// The columns, a pivot column on its way and some 40 others, of 65,536 registers.
+    static constexpr int registers = (slots + 1) * order * static_cast<int>(sizeof(T)) / 4 + 40;
+    static constexpr int blocks_per_multiprocessor =
+        registers < 256 ? 65536 / (register_solve_threads * registers) : 1;
+};
+
+/// Bytes of shared memory of `solve_in_registers`.
+template <class T>
+APERTURE_HD constexpr int register_solve_shared_bytes(int order, int lanes, int slots) {
+    const int right_hand_sides = lanes * slots - order;
+    const int rows = order > right_hand_sides ? order : right_hand_sides;
+    return register_solve_threads / lanes * batch_tile_problem_stride(rows, order, lanes) *
+           static_cast<int>(sizeof(T));
+}
+
+/// Solves A X = B with one problem in the registers of `lanes` threads (see register_solve.cuh);
+/// with lanes = 1, one problem a thread.
+///
+/// Thread: `slots` columns of [A | B]. Warp: 32 / lanes problems. Block: 128 threads, 128 / lanes
+/// problems. Grid: ceil(problems / (128 / lanes)) on x.
+/// Shared: one BatchTile of T (register_solve_shared_bytes), first the lower triangles
+/// [problem][row][column], then right-hand sides [problem][right-hand side][row], at most lanes *
+/// slots - order of them at a time; further ones take further passes against the factor in
+/// registers. Interleaved batches with lanes = 1 go straight between global memory and registers.
+/// Bytes per problem: sizeof(T) (order (order + 1) / 2 + 2 order right_hand_sides).
+/// Flops per problem (times 4 if complex; useful ones): order^3 / 3 + 2 order^2 right_hand_sides
+/// (`below`), order^3 + 2 order^2 right_hand_sides (`above_and_below`).
+/// Source: Anderson 2014, ch. 4 and 6.3 (one problem per thread or block in registers); Ha et al.
+/// 2013, section III (layouts).
+template <class T, int order, int lanes, int slots, Elimination elimination>
+__global__ void __launch_bounds__(
+    register_solve_threads, RegisterSolveShape<T, order, lanes, slots>::blocks_per_multiprocessor)
+    solve_in_registers(SolveArguments<T> p) {
+    using Shape = RegisterSolveShape<T, order, lanes, slots>;
+    using MatrixTile = typename Shape::MatrixTile;
+    using RightHandSideTile = typename Shape::RightHandSideTile;
+    T* tile = core::shared<T>();
+    const int local = core::thread_rank() / lanes;
+    const int lane = core::thread_rank() % lanes;
+    const index_t first = static_cast<index_t>(blockIdx.x) * Shape::problems;
+    const index_t valid = p.problems - first;
+    const bool exists = local < valid;
+    const T zero = T(RealOf<T>(0));
+
+    T columns[slots][order];
+    const auto no_right_hand_side = [&](int, int) { return zero; };
+    if (lanes == 1 && p.a.interleaved()) {
+        fill_columns<lanes>(
+            columns, lane,
+            [&](int row, int column) {
+                return exists ? *p.a.address(first + local, row, column) : zero;
+            },
+            no_right_hand_side);
+    } else {
+        load_lower_triangles<MatrixTile>(tile, p.a, first, valid);
+        __syncthreads();
+        const T* matrix = tile + local * MatrixTile::problem_stride;
+        fill_columns<lanes>(
+            columns, lane,
+            [&](int row, int column) { return matrix[row * MatrixTile::row_stride + column]; },
+            no_right_hand_side);
+    }
+
+    Pivots<RealOf<T>> pivots;
+    T* solutions = tile + local * RightHandSideTile::problem_stride;
+    const bool direct = lanes == 1 && p.x.interleaved();
+    APERTURE_NO_UNROLL
+    for (int begin = 0; begin == 0 || begin < p.right_hand_sides;
+         begin += Shape::right_hand_sides) {
+        const int count = p.right_hand_sides - begin;
+        if (direct) {
+            refill_right_hand_sides<lanes>(columns, lane, [&](int row, int r) {
+                return exists && r < count ? *p.x.address(first + local, begin + r, row) : zero;
+            });
+        } else {
+            __syncthreads();
+            load_rows<RightHandSideTile>(tile, p.x, first, valid, begin, count);
+            __syncthreads();
+            refill_right_hand_sides<lanes>(columns, lane, [&](int row, int r) {
+                return solutions[r * RightHandSideTile::row_stride + row];
+            });
+        }
+        if (begin == 0) {
+            eliminate<elimination, lanes, true>(columns, lane, pivots);
+        } else {
+            eliminate_again<elimination, lanes>(columns, lane);
+        }
+        if (elimination == Elimination::below) back_substitute<lanes>(columns, lane);
+        const bool solved = pivots.info == 0;
+        if (direct) {
+            for_each_solution<lanes>(columns, lane, [&](int row, int r, T value) {
+                if (exists && r < count) {
+                    *p.x.address(first + local, begin + r, row) = solved ? value : zero;
+                }
+            });
+        } else {
+            for_each_solution<lanes>(columns, lane, [&](int row, int r, T value) {
+                solutions[r * RightHandSideTile::row_stride + row] = solved ? value : zero;
+            });
+            __syncthreads();
+            store_rows<RightHandSideTile>(tile, p.x, first, valid, begin, count);
+        }
+    }
+    if (exists && lane == 0) p.report(first + local, pivots);
+}
+
+}  // namespace aperture::dense

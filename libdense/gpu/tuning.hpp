@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "libcore/gpu/complex.cuh"
+
+/// What the kernels of libdense are launched with, by scalar type and order.
+///
+/// No row has been measured on a GPU yet; each was chosen by counting for compute capability 9.0.
+/// A multiprocessor issues 32 shuffled words and 128 fp32 (64 fp64) multiply-adds a cycle. A
+/// broadcast element costs a warp 1, 2, 2, 4 cycles of shuffling (float, double, Complex<float>,
+/// Complex<double>) for `slots` updates of 1/4, 1/2, 1, 2 cycles: from 4, 4, 2, 2 slots on the
+/// arithmetic is the bound. Registers (slots * order * words, below 200 with room for a pivot
+/// column and addresses in 255) bound the slots from above.
+namespace aperture::dense::tuning {
+
+/// Orders up to `largest_order` take `lanes` threads a problem, and slots for one or for
+/// `right_hand_sides` right-hand sides, whichever suffices.
+struct RegisterSolveRow {
+    int largest_order;
+    int lanes;
+    int right_hand_sides;
+};
+
+template <class T>
+inline constexpr std::array<RegisterSolveRow, 0> register_solve_rows{};
+// Columns used of those held at the largest order: 10 of 10, 40 of 40, 48 of 48. Slots 5, 3.
+template <>
+inline constexpr std::array<RegisterSolveRow, 3> register_solve_rows<float>{
+    {{6, 1, 4}, {24, 8, 16}, {32, 16, 16}}};
+// 10 of 10, 32 of 32, 48 of 48. Slots 4, 3 (192 registers at order 32).
+template <>
+inline constexpr std::array<RegisterSolveRow, 3> register_solve_rows<double>{
+    {{6, 1, 4}, {16, 8, 16}, {32, 16, 16}}};
+// 8 of 8, 32 of 32, 40 of 48 (34 of 48 at order 18), 48 of 64. Slots 4, 3 (144 registers at order
+// 24), 2. Sixteen lanes at order 32 would need 3 slots, and spill.
+template <>
+inline constexpr std::array<RegisterSolveRow, 4> register_solve_rows<core::Complex<float>>{
+    {{4, 1, 4}, {16, 8, 16}, {24, 16, 16}, {32, 32, 16}}};
+// 8 of 8, 24 of 24, 32 of 32, 36 of 64, 32 of 32. Slots 3, 2, 2, 1. Two slots at order 24 spill;
+// one slot takes 8 right-hand sides a pass, so that 16 cost two passes of one update per broadcast.
+// Larger orders go to the block kernel.
+template <>
+inline constexpr std::array<RegisterSolveRow, 5> register_solve_rows<core::Complex<double>>{
+    {{4, 1, 4}, {8, 8, 16}, {16, 16, 16}, {20, 32, 16}, {24, 32, 8}}};
+
+/// lanes = 0: not to be solved in the registers of a sub-warp.
+struct RegisterSolve {
+    int lanes = 0;
+    int slots = 0;
+};
+
+template <class T>
+constexpr RegisterSolve register_solve(int order, long long right_hand_sides) {
+    for (const RegisterSolveRow& row : register_solve_rows<T>) {
+        if (order < 1 || order > row.largest_order) continue;
+        const int few = (order + row.lanes) / row.lanes;
+        const int many = (order + row.right_hand_sides + row.lanes - 1) / row.lanes;
+        const bool few_suffice = order + right_hand_sides <= few * row.lanes;
+        return {row.lanes, few_suffice ? few : many};
+    }
+    return {};
+}
+
+/// Orders whose register-resident kernels are compiled with the library; others are compiled when
+/// first asked for.
+using PrecompiledOrders = std::integer_sequence<int, 4, 8, 12, 16, 18, 24, 32>;
+
+/// Largest order of the kernel that spreads a problem over a block's registers; larger ones keep
+/// the factor in shared memory.
+inline constexpr int largest_block_order = 64;
+
+/// Threads of a block of the rank-k update, and bytes of shared memory for its panels: four blocks
+/// fit a multiprocessor of 227 KiB.
+inline constexpr int rank_k_threads = 256;
+inline constexpr int rank_k_panel_bytes = 48 * 1024;
+/// More problems in a block would leave too few samples in a panel.
+inline constexpr int rank_k_most_problems = 64;
+inline constexpr int rank_k_most_samples = 32;
+
+}  // namespace aperture::dense::tuning

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace aperture::media {
+
+/// An output file that appears whole or not at all: it grows under a hidden name beside its target
+/// (".NAME.partial-XXXXXX") and takes the target's name, replacing what stood there, on `commit()`.
+/// Without commit the destructor removes it. A symbolic link is followed, so that its file is
+/// replaced and not the link.
+///
+/// Every failure throws core::InvalidArgument "NAME: cannot write: no space left on device" or the
+/// like, the target being untouched.
+class AtomicFile {
+  public:
+    /// Creates the partial file. The target may exist only as a regular file.
+    explicit AtomicFile(const std::filesystem::path& target);
+    ~AtomicFile();
+    AtomicFile(const AtomicFile&) = delete;
+    AtomicFile& operator=(const AtomicFile&) = delete;
+
+    /// Appends bytes.
+    void write(std::string_view bytes);
+    /// Makes the bytes durable (fsync) and gives the file its name. Once only.
+    void commit();
+
+    /// Where the bytes stand until the commit, for writers that need a path or a descriptor (open
+    /// for reading and writing, and closed by this object).
+    const std::filesystem::path& partial() const { return partial_; }
+    int descriptor() const { return descriptor_; }
+    /// Throws the error of this file with the words of the system for `error_number`.
+    [[noreturn]] void fail(int error_number) const;
+
+  private:
+    void discard() noexcept;
+
+    std::string shown_;  ///< the target as the caller wrote it
+    std::filesystem::path target_;
+    std::filesystem::path partial_;
+    int descriptor_ = -1;
+};
+
+/// Writes `contents` to `target` through an AtomicFile.
+void write_file(const std::filesystem::path& target, std::string_view contents);
+
+/// Throws InvalidArgument where `output` names the same file as `input`: input is never written.
+void expects_distinct(const std::filesystem::path& input, const std::filesystem::path& output);
+
+}  // namespace aperture::media

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace aperture::media {
+
+/// Red, green, blue as a screen takes them (sRGB).
+using Colour = std::array<std::uint8_t, 3>;
+
+/// A colour picture in memory: rows from the top, pixels from the left.
+struct Picture {
+    int width = 0;
+    int height = 0;
+    std::vector<Colour> pixels;
+
+    Picture() = default;
+    Picture(int columns, int rows, Colour background);
+    Colour& at(int x, int y) {
+        return pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                      static_cast<std::size_t>(x)];
+    }
+    const Colour& at(int x, int y) const {
+        return pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                      static_cast<std::size_t>(x)];
+    }
+    /// Lays `colour` over the pixel with `opacity` in [0,1]; nothing outside the picture.
+    void blend(int x, int y, Colour colour, float opacity);
+    /// Fills columns [x, x+columns) of rows [y, y+rows); the part outside the picture is ignored.
+    void fill(int x, int y, int columns, int rows, Colour colour);
+    /// An anti-aliased circle line around the centre (pixels).
+    void ring(float x, float y, float radius, float line_width, Colour colour);
+};
+
+/// Where the given point lies on the text.
+enum class Anchor { left, centre, right };
+
+/// Draws one line of text, `height` pixels for a capital letter, its middle line at `y`; `upward`
+/// turns it to read from bottom to top, its middle line at `x`. Draws nothing in a build without
+/// OpenCV.
+void draw_text(Picture& picture, const std::string& words, int x, int y, int height, Colour colour,
+               Anchor anchor = Anchor::left, bool upward = false);
+
+/// Writes the picture and returns where: as PNG (or what else the extension of `target` says,
+/// .ppm included), or, in a build without OpenCV, as PPM under the same name with the extension .ppm.
+/// The file appears whole or not at all. Throws core::InvalidArgument.
+std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture);
+
+}  // namespace aperture::media

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "aperture/core/view.hpp"
+
+namespace aperture::media {
+
+/// One typed column of a table; all columns of a table are of one length.
+struct Column {
+    std::string name;
+    std::variant<std::vector<std::int64_t>, std::vector<double>, std::vector<float>,
+                 std::vector<std::string>>
+        values;
+};
+
+namespace detail {
+enum class Element { complex64, complex128, float32, float64, int32, int64, uint8 };
+template <class T>
+struct ElementOf;
+template <>
+struct ElementOf<std::complex<float>> {
+    static constexpr Element value = Element::complex64;
+};
+template <>
+struct ElementOf<std::complex<double>> {
+    static constexpr Element value = Element::complex128;
+};
+template <>
+struct ElementOf<float> {
+    static constexpr Element value = Element::float32;
+};
+template <>
+struct ElementOf<double> {
+    static constexpr Element value = Element::float64;
+};
+template <>
+struct ElementOf<std::int32_t> {
+    static constexpr Element value = Element::int32;
+};
+template <>
+struct ElementOf<std::int64_t> {
+    static constexpr Element value = Element::int64;
+};
+template <>
+struct ElementOf<std::uint8_t> {
+    static constexpr Element value = Element::uint8;
+};
+
+/// A box of a dataset and the host memory it comes from; strides in elements.
+struct Part {
+    const void* data;
+    std::vector<core::index_t> first;
+    std::vector<core::index_t> extent;
+    std::vector<core::index_t> stride;
+};
+}  // namespace detail
+
+/// Writes one HDF5 file of results that appears whole or not at all (see AtomicFile): until
+/// `commit()`, and for ever where an exception comes first, the target is as it was. Complex numbers
+/// are compounds {r,i}, which h5py reads as complex64 or complex128; datasets are contiguous.
+///
+/// T is one of std::complex<float>, std::complex<double>, float, double, std::int32_t, std::int64_t,
+/// std::uint8_t. Names are paths inside the file ("/output"); groups on the way are made. A full
+/// disk and every other failure throws core::InvalidArgument "NAME: cannot write: REASON".
+class ResultFile {
+  public:
+    using Attribute = std::variant<std::int64_t, double, std::string>;
+
+    explicit ResultFile(const std::filesystem::path& target);
+    ~ResultFile();
+    ResultFile(const ResultFile&) = delete;
+    ResultFile& operator=(const ResultFile&) = delete;
+
+    /// A dataset to be filled by `write_part`. `axes`, if any, become its dimension labels.
+    template <class T>
+    void create(const std::string& dataset, const std::vector<core::index_t>& extents,
+                const std::vector<std::string>& axes = {}) {
+        create_dataset(dataset, detail::ElementOf<T>::value, extents, axes);
+    }
+    /// Writes `values`, of any strides, into the box of a created dataset that starts at `first`.
+    template <class T, int Rank, class Layout>
+    void write_part(const std::string& dataset,
+                    const std::type_identity_t<std::array<core::index_t, Rank>>& first,
+                    core::View<T, Rank, core::Host, Layout> values) {
+        write_box(dataset, detail::ElementOf<std::remove_const_t<T>>::value,
+                  {values.data,
+                   {first.begin(), first.end()},
+                   {values.extent.begin(), values.extent.end()},
+                   {values.stride.begin(), values.stride.end()}});
+    }
+    /// A whole dataset at once.
+    template <class T, int Rank, class Layout>
+    void write(const std::string& dataset, core::View<T, Rank, core::Host, Layout> values,
+               const std::vector<std::string>& axes = {}) {
+        create<std::remove_const_t<T>>(dataset, {values.extent.begin(), values.extent.end()}, axes);
+        write_part(dataset, std::array<core::index_t, Rank>{}, values);
+    }
+    /// A one-dimensional dataset of records, one member for each column; strings are of fixed length.
+    void table(const std::string& dataset, const std::vector<Column>& columns);
+    /// A scalar dataset holding a text.
+    void text(const std::string& dataset, const std::string& words);
+    /// An attribute of a dataset already there, or of the file where `object` is "/".
+    void attribute(const std::string& object, const std::string& name, const Attribute& value);
+
+    /// Completes the file and gives it its name. Nothing can be written afterwards.
+    void commit();
+
+  private:
+    void create_dataset(const std::string& dataset, detail::Element element,
+                        const std::vector<core::index_t>& extents,
+                        const std::vector<std::string>& axes);
+    void write_box(const std::string& dataset, detail::Element element, const detail::Part& part);
+
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace aperture::media

@@ -1,0 +1,278 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libmedia/src/complex_dataset.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "aperture/core/error.hpp"
+
+namespace aperture::media {
+namespace {
+
+using core::Host;
+using core::View;
+using Sample = std::complex<float>;
+
+// Stored bytes read at once: large against the cost of a call, small enough to stay in a shared cache.
+constexpr index_t block_bytes = index_t{4} << 20;
+// A tile of converted samples waits in L1 to be written along the destination's contiguous axis.
+constexpr index_t tile_rows = 16;
+constexpr index_t tile_columns = 64;
+// Below this a second thread costs more than it brings.
+constexpr index_t parallel_samples = 1 << 15;
+// Samples of one conversion call where source and destination are contiguous.
+constexpr index_t run_samples = 4096;
+
+index_t blocks(index_t extent, index_t block) { return (extent + block - 1) / block; }
+
+struct Block {
+    const ComplexForm& form;
+    const std::byte* raw;  ///< dense, in the file's order
+    std::array<index_t, 3> count;
+
+    index_t samples() const { return count[0] * count[1] * count[2]; }
+    const std::byte* at(index_t i, index_t j, index_t k) const {
+        return raw + ((i * count[1] + j) * count[2] + k) * static_cast<index_t>(form.sample_bytes);
+    }
+};
+
+void convert_rows(const Block& block, View<Sample, 3, Host> out, int threads) {
+    const index_t rows = block.count[0] * block.count[1];
+    const index_t runs = blocks(block.count[2], run_samples);
+#pragma omp parallel for num_threads(threads) schedule(static) if (block.samples() >= parallel_samples)
+    for (index_t task = 0; task < rows * runs; ++task) {
+        const index_t i = task / runs / block.count[1];
+        const index_t j = task / runs % block.count[1];
+        const index_t k = task % runs * run_samples;
+        block.form.convert(block.at(i, j, k), std::min(run_samples, block.count[2] - k),
+                           &out(i, j, k));
+    }
+}
+
+// The file's last axis is not contiguous in `out`: axis `row` (0 or 1) is, or none.
+void convert_transposed(const Block& block, View<Sample, 3, Host> out, int row,
+                        int threads) {
+    const int plane = 1 - row;
+    const index_t row_tiles = blocks(block.count[row], tile_rows);
+    const index_t column_tiles = blocks(block.count[2], tile_columns);
+    const index_t tasks = block.count[plane] * row_tiles * column_tiles;
+#pragma omp parallel for num_threads(threads) schedule(static) if (block.samples() >= parallel_samples)
+    for (index_t task = 0; task < tasks; ++task) {
+        const index_t p = task / (row_tiles * column_tiles);
+        const index_t r0 = task / column_tiles % row_tiles * tile_rows;
+        const index_t c0 = task % column_tiles * tile_columns;
+        const index_t rows = std::min(tile_rows, block.count[row] - r0);
+        const index_t columns = std::min(tile_columns, block.count[2] - c0);
+        Sample tile[tile_rows][tile_columns];
+        for (index_t r = 0; r < rows; ++r) {
+            const std::byte* from =
+                row == 0 ? block.at(r0 + r, p, c0) : block.at(p, r0 + r, c0);
+            block.form.convert(from, columns, tile[r]);
+        }
+        Sample* to = out.data + p * out.stride[plane] + r0 * out.stride[row] + c0 * out.stride[2];
+        for (index_t c = 0; c < columns; ++c) {
+            for (index_t r = 0; r < rows; ++r) {
+                to[r * out.stride[row] + c * out.stride[2]] = tile[r][c];
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void ComplexDataset::reject(const std::string& what) const {
+    throw core::InvalidArgument(core::text(subject_, what));
+}
+
+ComplexDataset::ComplexDataset(hid_t file, const std::string& label, const std::string& path,
+                               int rank)
+    : subject_(core::text(label, ": dataset ", path)) {
+    H5O_info_t object;
+    if (H5Oget_info_by_name2(file, path.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+        throw core::InvalidArgument(core::text(label, ": no dataset ", path));
+    }
+    if (object.type != H5O_TYPE_DATASET) {
+        throw core::InvalidArgument(core::text(label, ": ", path, " is not a dataset"));
+    }
+    dataset_ = {H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose};
+    if (!dataset_.valid()) {
+        const Failure failure = last_failure();
+        if (failure.unknown_type) {
+            reject(
+                " has elements of a type that HDF5 1.10 does not know (HDF5 2.0's complex?); store "
+                "them as a compound {r,i}, as h5py does by default");
+        }
+        reject(core::text(" cannot be opened (", failure.reason, ")"));
+    }
+    type_ = {H5Dget_type(dataset_), H5Tclose};
+    const Handle space{H5Dget_space(dataset_), H5Sclose};
+    if (!type_.valid() || !space.valid()) reject(" has a damaged header");
+    find_form(space, rank);
+    check_storage(file);
+}
+
+void ComplexDataset::find_form(hid_t space, int rank) {
+    std::vector<index_t> stored = extents_of(space);
+    const auto stored_rank = static_cast<int>(stored.size());
+    const H5T_class_t kind = H5Tget_class(type_);
+    const bool real = kind == H5T_INTEGER || kind == H5T_FLOAT;
+    if (stored_rank != rank && !(real && stored_rank == rank + 1 && stored.back() == 2)) {
+        reject(core::text(" has rank ", stored_rank, ", expected ", rank));
+    }
+    const std::string described = core::text(type_text(type_), ' ', extents_text(stored));
+    std::optional<ComplexForm> form;
+    if (real) {
+        if (stored_rank == rank) {
+            reject(core::text(" is real (", described,
+                              "); complex numbers are a compound {r,i} or a last extent of 2"));
+        }
+        form = trailing_form(type_);
+    } else {
+        form = compound_form(type_);
+    }
+    if (!form) {
+        reject(core::text(" has elements of type ", type_text(type_),
+                          "; expected two equal numbers named {r,i}, {real,imag}, {re,im} or {I,Q}"));
+    }
+    form_ = *form;
+    trailing_ = real;
+    stored_rank_ = stored_rank;
+    std::copy_n(stored.begin(), rank, extents_.begin() + (3 - rank));
+    for (const index_t extent : stored) {
+        if (extent == 0) reject(core::text(" is empty: its extents are ", extents_text(stored)));
+        if (extent < 0) reject(core::text(" is too large: its extents are ", extents_text(stored)));
+    }
+}
+
+// The extents of a header are only believed where the data they speak of are there.
+void ComplexDataset::check_storage(hid_t file) {
+    index_t bytes = static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
+    for (const index_t extent : extents_) {
+        if (__builtin_mul_overflow(bytes, extent, &bytes)) {
+            reject(core::text(" is too large: its extents are ",
+                              extents_text({extents_.begin(), extents_.end()})));
+        }
+    }
+    const Handle creation{H5Dget_create_plist(dataset_), H5Pclose};
+    if (!creation.valid()) reject(" has a damaged header");
+    const H5D_layout_t layout = H5Pget_layout(creation);
+    if (layout == H5D_VIRTUAL || H5Pget_external_count(creation) > 0) {
+        reject(" keeps its data in other files; copy it into one file first");
+    }
+    if (layout == H5D_CHUNKED) check_chunks(creation);
+    const int filters = layout == H5D_CHUNKED ? H5Pget_nfilters(creation) : 0;
+    for (int f = 0; f < filters; ++f) {
+        unsigned flags = 0;
+        unsigned settings = 0;
+        std::size_t values = 0;
+        char filter_name[64] = "";
+        const H5Z_filter_t filter = H5Pget_filter2(creation, static_cast<unsigned>(f), &flags, &values,
+                                                   nullptr, sizeof filter_name, filter_name, &settings);
+        if (filter < 0 || H5Zfilter_avail(filter) <= 0) {
+            reject(core::text(" is compressed by a filter that is not installed (number ", filter, ", ",
+                              filter_name[0] == 0 ? "no name" : filter_name,
+                              "); rewrite it with h5repack -f NONE"));
+        }
+    }
+    const index_t samples = bytes / static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
+    const auto needed = static_cast<hsize_t>(samples) * form_.sample_bytes;
+    hsize_t file_bytes = 0;
+    H5Fget_filesize(file, &file_bytes);
+    const hsize_t present = std::min<hsize_t>(H5Dget_storage_size(dataset_), file_bytes);
+    if (filters == 0 && needed > present) {
+        reject(core::text(" declares ", needed, " bytes (extents ",
+                          extents_text({extents_.begin(), extents_.end()}), ") but the file holds ",
+                          present));
+    }
+}
+
+void ComplexDataset::check_chunks(hid_t creation) {
+    std::vector<hsize_t> chunk(static_cast<std::size_t>(stored_rank_));
+    if (H5Pget_chunk(creation, stored_rank_, chunk.data()) < 0) reject(" has a damaged header");
+    const int rank = stored_rank_ - (trailing_ ? 1 : 0);
+    index_t needed = trailing_ && chunk.back() == 1 ? 2 : 1;
+    for (int d = 0; d < rank; ++d) {
+        const index_t extent = extents_[3 - rank + d];
+        const hsize_t length = std::clamp<hsize_t>(chunk[d], 1, static_cast<hsize_t>(extent));
+        chunk_[3 - rank + d] = static_cast<index_t>(length);
+        needed *= blocks(extent, static_cast<index_t>(length));
+    }
+    const Handle space{H5Dget_space(dataset_), H5Sclose};
+    hsize_t present = 0;
+    if (H5Dget_num_chunks(dataset_, space, &present) < 0) reject(" has a damaged header");
+    if (static_cast<hsize_t>(needed) > present) {
+        reject(core::text(" declares ", needed, " chunks (extents ",
+                          extents_text({extents_.begin(), extents_.end()}), ") but the file holds ",
+                          present));
+    }
+}
+
+// A block grows from one HDF5 chunk (or one sample), last axis first, until it holds block_bytes:
+// each chunk is then fetched once, and a contiguous dataset is read in long runs.
+std::array<index_t, 3> ComplexDataset::block_shape(const Box& box) const {
+    std::array<index_t, 3> shape;
+    for (int d = 0; d < 3; ++d) shape[d] = std::min(chunk_[d], box.count[d]);
+    for (int d = 2; d >= 0; --d) {
+        const index_t bytes =
+            shape[0] * shape[1] * shape[2] * static_cast<index_t>(form_.sample_bytes);
+        const index_t times = std::max<index_t>(1, block_bytes / bytes);
+        if (times < blocks(box.count[d], shape[d])) {
+            shape[d] *= times;
+            break;
+        }
+        shape[d] = box.count[d];
+    }
+    return shape;
+}
+
+void ComplexDataset::read_raw(const Box& box, void* raw) {
+    std::vector<hsize_t> first(box.first.begin(), box.first.end());
+    std::vector<hsize_t> count(box.count.begin(), box.count.end());
+    if (trailing_) {
+        first.push_back(0);
+        count.push_back(2);
+    }
+    const auto leading = static_cast<std::ptrdiff_t>(first.size()) - stored_rank_;
+    first.erase(first.begin(), first.begin() + leading);
+    count.erase(count.begin(), count.begin() + leading);
+    const Handle space{H5Dget_space(dataset_), H5Sclose};
+    const Handle memory{H5Screate_simple(stored_rank_, count.data(), nullptr), H5Sclose};
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr);
+    if (H5Dread(dataset_, type_, memory, space, H5P_DEFAULT, raw) < 0) {
+        reject(core::text(" cannot be read (", last_failure().reason, ")"));
+    }
+}
+
+void ComplexDataset::read(const Box& box, View<Sample, 3, Host> out, int threads) {
+    if (form_.native() && out.dense()) {
+        read_raw(box, out.data);
+        return;
+    }
+    const std::array<index_t, 3> shape = block_shape(box);
+    std::array<index_t, 3> at{};
+    for (at[0] = 0; at[0] < box.count[0]; at[0] += shape[0]) {
+        for (at[1] = 0; at[1] < box.count[1]; at[1] += shape[1]) {
+            for (at[2] = 0; at[2] < box.count[2]; at[2] += shape[2]) {
+                Box part;
+                View<Sample, 3, Host> target = out;
+                for (int d = 0; d < 3; ++d) {
+                    part.first[d] = box.first[d] + at[d];
+                    part.count[d] = std::min(shape[d], box.count[d] - at[d]);
+                    target = target.slice(d, at[d], at[d] + part.count[d]);
+                }
+                const index_t samples = target.size();
+                raw_.resize(std::max(raw_.size(), static_cast<std::size_t>(samples) * form_.sample_bytes));
+                read_raw(part, raw_.data());
+                const Block block{form_, raw_.data(), part.count};
+                if (target.stride[2] == 1) {
+                    convert_rows(block, target, threads);
+                } else {
+                    convert_transposed(block, target, target.stride[0] == 1 ? 0 : 1, threads);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace aperture::media

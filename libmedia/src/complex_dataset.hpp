@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "aperture/core/view.hpp"
+#include "libmedia/src/complex_form.hpp"
+#include "libmedia/src/hdf5.hpp"
+
+namespace aperture::media {
+
+/// A box of a three-dimensional dataset: [first, first + count) in every dimension, file order.
+struct Box {
+    std::array<index_t, 3> first{};
+    std::array<index_t, 3> count{};
+};
+
+/// A complex dataset of a file open for reading, of rank 2 or 3 once a trailing extent of 2 is taken
+/// as (real, imaginary). Rank 2 reads as rank 3 with a leading extent of 1.
+class ComplexDataset {
+  public:
+    /// Checks type, rank, extents, storage and filters; throws InvalidArgument with `label` (the
+    /// path of the file) in front. No data are read.
+    ComplexDataset(hid_t file, const std::string& label, const std::string& path, int rank);
+
+    const ComplexForm& form() const { return form_; }
+    const std::array<index_t, 3>& extents() const { return extents_; }
+    hid_t id() const { return dataset_; }
+
+    /// Reads `box` into `out`, whose dimensions are the file's, permuted freely through its strides.
+    void read(const Box& box, core::View<std::complex<float>, 3, core::Host> out, int threads);
+
+  private:
+    void find_form(hid_t space, int rank);
+    void check_storage(hid_t file);
+    void check_chunks(hid_t creation);
+    void read_raw(const Box& box, void* raw);
+    std::array<index_t, 3> block_shape(const Box& box) const;
+    [[noreturn]] void reject(const std::string& what) const;
+
+    std::string subject_;  ///< "cube.h5: dataset /cube"
+    Handle dataset_;
+    Handle type_;
+    ComplexForm form_{};
+    std::array<index_t, 3> extents_{1, 1, 1};
+    std::array<index_t, 3> chunk_{1, 1, 1};  ///< ones where the dataset is not chunked
+    int stored_rank_ = 0;                    ///< with the trailing extent, where there is one
+    bool trailing_ = false;
+    std::vector<std::byte> raw_;  ///< samples as stored, kept between calls
+};
+
+}  // namespace aperture::media

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libmedia/src/complex_form.hpp"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+#include "aperture/core/error.hpp"
+#include "libmedia/src/hdf5.hpp"
+
+namespace aperture::media {
+namespace {
+
+/// IEEE 754 binary16 bits.
+struct Half {
+    std::uint16_t bits;
+};
+
+float value_of(Half half) {
+    // The exponent moves from bias 15 to 127 by a multiplication, which also normalises subnormals.
+    const std::uint32_t magnitude = half.bits & 0x7fffU;
+    const std::uint32_t sign = static_cast<std::uint32_t>(half.bits & 0x8000U) << 16;
+    const std::uint32_t finite =
+        std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude << 13) * 0x1p112F);
+    const std::uint32_t special = 0x7f800000U | (magnitude << 13);
+    return std::bit_cast<float>(sign | (magnitude >= 0x7c00U ? special : finite));
+}
+template <class T>
+float value_of(T number) {
+    return static_cast<float>(number);
+}
+
+template <std::size_t Bytes>
+struct BitsOf;
+template <>
+struct BitsOf<1> {
+    using type = std::uint8_t;
+    static type swap(type b) { return b; }
+};
+template <>
+struct BitsOf<2> {
+    using type = std::uint16_t;
+    static type swap(type b) { return __builtin_bswap16(b); }
+};
+template <>
+struct BitsOf<4> {
+    using type = std::uint32_t;
+    static type swap(type b) { return __builtin_bswap32(b); }
+};
+template <>
+struct BitsOf<8> {
+    using type = std::uint64_t;
+    static type swap(type b) { return __builtin_bswap64(b); }
+};
+
+template <class T, bool Swap>
+float load(const std::byte* from) {
+    typename BitsOf<sizeof(T)>::type bits;
+    std::memcpy(&bits, from, sizeof bits);
+    if constexpr (Swap) bits = BitsOf<sizeof(T)>::swap(bits);
+    return value_of(std::bit_cast<T>(bits));
+}
+
+using Convert = void (*)(const ComplexForm&, const std::byte*, index_t, std::complex<float>*);
+
+template <class T, bool Swap>
+void convert_samples(const ComplexForm& form, const std::byte* raw, index_t count,
+                     std::complex<float>* out) {
+    if (form.real_at == 0 && form.imag_at == sizeof(T) && form.sample_bytes == 2 * sizeof(T)) {
+        auto* __restrict scalars = reinterpret_cast<float*>(out);
+        for (index_t i = 0; i < 2 * count; ++i) {
+            scalars[i] = load<T, Swap>(raw + i * static_cast<index_t>(sizeof(T)));
+        }
+        return;
+    }
+    for (index_t i = 0; i < count; ++i) {
+        const std::byte* sample = raw + i * static_cast<index_t>(form.sample_bytes);
+        out[i] = {load<T, Swap>(sample + form.real_at), load<T, Swap>(sample + form.imag_at)};
+    }
+}
+
+template <class T>
+Convert conversion_from(bool swap) {
+    return swap ? convert_samples<T, true> : convert_samples<T, false>;
+}
+
+Convert conversion_for(const Number& number) {
+    const bool swap = number.big_endian != (std::endian::native == std::endian::big);
+    const bool is_signed = number.kind == Number::Kind::signed_integer;
+    if (number.kind == Number::Kind::floating) {
+        switch (number.bytes) {
+            case 2: return conversion_from<Half>(swap);
+            case 4: return conversion_from<float>(swap);
+            default: return conversion_from<double>(swap);
+        }
+    }
+    switch (number.bytes) {
+        case 1: return is_signed ? conversion_from<std::int8_t>(swap)
+                                 : conversion_from<std::uint8_t>(swap);
+        case 2: return is_signed ? conversion_from<std::int16_t>(swap)
+                                 : conversion_from<std::uint16_t>(swap);
+        case 4: return is_signed ? conversion_from<std::int32_t>(swap)
+                                 : conversion_from<std::uint32_t>(swap);
+        default: return is_signed ? conversion_from<std::int64_t>(swap)
+                                  : conversion_from<std::uint64_t>(swap);
+    }
+}
+
+bool is_half(hid_t type) {
+    std::size_t sign = 0;
+    std::size_t exponent = 0;
+    std::size_t exponent_bits = 0;
+    std::size_t mantissa = 0;
+    std::size_t mantissa_bits = 0;
+    return H5Tget_size(type) == 2 && H5Tget_precision(type) == 16 && H5Tget_ebias(type) == 15 &&
+           H5Tget_norm(type) == H5T_NORM_IMPLIED &&
+           H5Tget_fields(type, &sign, &exponent, &exponent_bits, &mantissa, &mantissa_bits) >= 0 &&
+           sign == 15 && exponent == 10 && exponent_bits == 5 && mantissa == 0 && mantissa_bits == 10;
+}
+
+struct NamedPair {
+    std::string_view real;
+    std::string_view imag;
+};
+constexpr std::array<NamedPair, 4> member_names = {
+    {{"r", "i"}, {"real", "imag"}, {"re", "im"}, {"I", "Q"}}};
+
+std::string member_name(hid_t type, unsigned member) {
+    char* stored = H5Tget_member_name(type, member);
+    const std::string words = stored == nullptr ? "" : stored;
+    H5free_memory(stored);
+    return words;
+}
+
+}  // namespace
+
+std::string Number::text() const {
+    const char* kind_text = kind == Kind::floating         ? "float"
+                            : kind == Kind::signed_integer ? "int"
+                                                           : "uint";
+    return core::text(kind_text, bytes * 8, big_endian && bytes > 1 ? " big-endian" : "");
+}
+
+std::optional<Number> number_of(hid_t type) {
+    const H5T_class_t type_class = H5Tget_class(type);
+    const std::size_t bytes = H5Tget_size(type);
+    const H5T_order_t order = H5Tget_order(type);
+    if (order != H5T_ORDER_LE && order != H5T_ORDER_BE) return std::nullopt;
+    const bool big_endian = order == H5T_ORDER_BE;
+    if (type_class == H5T_FLOAT) {
+        const bool known = is_half(type) ||
+                           H5Tequal(type, big_endian ? H5T_IEEE_F32BE : H5T_IEEE_F32LE) > 0 ||
+                           H5Tequal(type, big_endian ? H5T_IEEE_F64BE : H5T_IEEE_F64LE) > 0;
+        if (known) return Number{Number::Kind::floating, bytes, big_endian};
+    } else if (type_class == H5T_INTEGER && std::has_single_bit(bytes) && bytes <= 8 &&
+               H5Tget_precision(type) == 8 * bytes) {
+        const H5T_sign_t sign = H5Tget_sign(type);
+        if (sign == H5T_SGN_2) return Number{Number::Kind::signed_integer, bytes, big_endian};
+        if (sign == H5T_SGN_NONE) return Number{Number::Kind::unsigned_integer, bytes, big_endian};
+    }
+    return std::nullopt;
+}
+
+bool ComplexForm::native() const {
+    return number.kind == Number::Kind::floating && number.bytes == sizeof(float) &&
+           number.big_endian == (std::endian::native == std::endian::big) && real_at == 0 &&
+           imag_at == sizeof(float) && sample_bytes == sizeof(std::complex<float>);
+}
+
+void ComplexForm::convert(const std::byte* raw, index_t count, std::complex<float>* out) const {
+    conversion_for(number)(*this, raw, count, out);
+}
+
+std::optional<ComplexForm> compound_form(hid_t type) {
+    if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) return std::nullopt;
+    const std::array<std::string, 2> names = {member_name(type, 0), member_name(type, 1)};
+    for (const NamedPair& pair : member_names) {
+        const bool in_order = names[0] == pair.real && names[1] == pair.imag;
+        const bool swapped = names[0] == pair.imag && names[1] == pair.real;
+        if (!in_order && !swapped) continue;
+        const Handle first{H5Tget_member_type(type, 0), H5Tclose};
+        const Handle second{H5Tget_member_type(type, 1), H5Tclose};
+        const std::optional<Number> number = number_of(first);
+        if (!number || H5Tequal(first, second) <= 0) return std::nullopt;
+        const std::array<std::size_t, 2> at = {H5Tget_member_offset(type, 0),
+                                               H5Tget_member_offset(type, 1)};
+        const std::size_t sample_bytes = H5Tget_size(type);
+        for (const std::size_t offset : at) {
+            if (offset > sample_bytes || number->bytes > sample_bytes - offset) return std::nullopt;
+        }
+        const bool as_complex = number->kind == Number::Kind::floating && number->bytes >= 4;
+        const std::string element =
+            as_complex ? core::text("complex", 16 * number->bytes,
+                                    number->big_endian ? " big-endian" : "")
+                       : number->text();
+        return ComplexForm{*number, sample_bytes, at[swapped ? 1 : 0], at[swapped ? 0 : 1],
+                           core::text(element, " {", names[0], ",", names[1], "}")};
+    }
+    return std::nullopt;
+}
+
+std::optional<ComplexForm> trailing_form(hid_t type) {
+    const std::optional<Number> number = number_of(type);
+    if (!number) return std::nullopt;
+    return ComplexForm{*number, 2 * number->bytes, 0, number->bytes,
+                       core::text(number->text(), " [...,2]")};
+}
+
+}  // namespace aperture::media

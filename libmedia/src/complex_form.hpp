@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <hdf5.h>
+
+#include <complex>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "aperture/core/portable.hpp"
+
+namespace aperture::media {
+
+/// A number as files store it: kind, size and byte order.
+struct Number {
+    enum class Kind { floating, signed_integer, unsigned_integer };
+    Kind kind;
+    std::size_t bytes;
+    bool big_endian;
+    /// "float32", "uint8", "int16 big-endian".
+    std::string text() const;
+};
+/// Nothing for numbers of another layout than IEEE or two's complement of full precision.
+std::optional<Number> number_of(hid_t type);
+
+/// How one complex sample lies in a file: two equal numbers at two byte offsets.
+struct ComplexForm {
+    Number number;
+    std::size_t sample_bytes;
+    std::size_t real_at;
+    std::size_t imag_at;
+    std::string text;  ///< "complex64 {r,i}"
+
+    /// Whether stored bytes already are std::complex<float>.
+    bool native() const;
+    /// `count` consecutive samples at `raw` (any alignment) into `out`. Integers keep their value;
+    /// float64 rounds to nearest.
+    void convert(const std::byte* raw, core::index_t count, std::complex<float>* out) const;
+};
+
+/// The form of a two-member compound {r,i}, {real,imag}, {re,im} or {I,Q}, members in either order.
+std::optional<ComplexForm> compound_form(hid_t type);
+/// The form of a real array whose last extent is 2.
+std::optional<ComplexForm> trailing_form(hid_t type);
+
+}  // namespace aperture::media

@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/media/cube_file.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "aperture/core/error.hpp"
+#include "libmedia/src/axis_order.hpp"
+#include "libmedia/src/complex_dataset.hpp"
+#include "libmedia/src/hdf5.hpp"
+
+namespace aperture::media {
+namespace {
+
+using core::Host;
+using core::View;
+
+constexpr const char* default_dataset = "/cube";
+constexpr const char* steering_dataset = "/steering";
+constexpr std::size_t listed_datasets = 8;
+
+struct Candidate {
+    std::string path;
+    std::string described;  ///< "/a/b complex64 {r,i} [8,128,403]"
+    bool is_cube;
+};
+
+std::vector<std::string> dataset_paths(hid_t file) {
+    std::vector<std::string> paths;
+    const auto append = [](hid_t, const char* path, const H5O_info_t* object, void* data) noexcept {
+        if (object->type == H5O_TYPE_DATASET) {
+            static_cast<std::vector<std::string>*>(data)->push_back(std::string("/") + path);
+        }
+        return herr_t{0};
+    };
+    H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, append, &paths, H5O_INFO_BASIC);
+    return paths;
+}
+
+Candidate candidate(hid_t file, const std::string& path) {
+    const Handle dataset{H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose};
+    if (!dataset.valid()) return {path, path + " (unreadable)", false};
+    const Handle type{H5Dget_type(dataset), H5Tclose};
+    const Handle space{H5Dget_space(dataset), H5Sclose};
+    const std::vector<index_t> extents = extents_of(space);
+    const bool compound = compound_form(type).has_value() && extents.size() == 3;
+    const bool trailing =
+        extents.size() == 4 && extents.back() == 2 && trailing_form(type).has_value();
+    return {path, core::text(path, ' ', type_text(type), ' ', extents_text(extents)),
+            compound || trailing};
+}
+
+std::string list(const std::vector<Candidate>& candidates) {
+    std::string words;
+    for (std::size_t c = 0; c < std::min(candidates.size(), listed_datasets); ++c) {
+        words += (c > 0 ? "; " : "") + candidates[c].described;
+    }
+    if (candidates.size() > listed_datasets) {
+        words += core::text("; and ", candidates.size() - listed_datasets, " more");
+    }
+    return words;
+}
+
+std::string choose_dataset(hid_t file, const CubeRequest& request) {
+    const std::string label = request.path.string();
+    if (request.dataset) {
+        core::expects(!request.dataset->empty(), label, ": the name of the dataset is empty");
+        return request.dataset->front() == '/' ? *request.dataset : "/" + *request.dataset;
+    }
+    if (H5Lexists(file, default_dataset, H5P_DEFAULT) > 0) return default_dataset;
+    std::vector<Candidate> datasets;
+    for (const std::string& path : dataset_paths(file)) datasets.push_back(candidate(file, path));
+    std::vector<Candidate> cubes;
+    std::copy_if(datasets.begin(), datasets.end(), std::back_inserter(cubes),
+                 [](const Candidate& c) { return c.is_cube; });
+    core::expects(!datasets.empty(), label, ": holds no dataset");
+    core::expects(!cubes.empty(), label, ": no 3-D complex dataset among ", list(datasets));
+    core::expects(cubes.size() == 1, label, ": several 3-D complex datasets, choose one by --dataset: ",
+                  list(cubes));
+    return cubes.front().path;
+}
+
+std::optional<index_t> count_attribute(const RadarCube& cube, const char* attribute) {
+    const auto found = cube.attributes.find(attribute);
+    if (found == cube.attributes.end()) return std::nullopt;
+    const double value = found->second;
+    core::expects(value >= 1 && value <= 1e9 && value == std::floor(value), cube.path.string(),
+                  ": attribute ", attribute, " is ", value, ", expected a positive whole number");
+    return static_cast<index_t>(value);
+}
+
+std::optional<double> positive_attribute(const RadarCube& cube, const char* attribute) {
+    const auto found = cube.attributes.find(attribute);
+    if (found == cube.attributes.end()) return std::nullopt;
+    core::expects(found->second > 0 && std::isfinite(found->second), cube.path.string(),
+                  ": attribute ", attribute, " is ", found->second, ", expected a positive number");
+    return found->second;
+}
+
+void read_attributes(hid_t file, hid_t dataset, RadarCube& cube) {
+    for (const hid_t object : {file, dataset}) {
+        for (const std::string& attribute : attribute_names(object)) {
+            if (const auto value = number_attribute(object, attribute)) {
+                cube.attributes[attribute] = *value;
+            }
+        }
+    }
+    cube.doppler_bins = count_attribute(cube, "doppler_bins");
+    cube.training_block = count_attribute(cube, "training_block");
+    cube.element_spacing_wavelengths = positive_attribute(cube, "element_spacing_wavelengths");
+    cube.prf_hz = positive_attribute(cube, "prf_hz");
+}
+
+}  // namespace
+
+const char* name(Domain domain) { return domain == Domain::pulse ? "pulse" : "doppler"; }
+
+const char* name(AxisRule rule) {
+    switch (rule) {
+        case AxisRule::caller: return "as asked";
+        case AxisRule::dimension_labels: return "dimension labels";
+        case AxisRule::axes_attribute: return "axes attribute";
+        case AxisRule::matlab: return "MATLAB order";
+        case AxisRule::canonical: break;
+    }
+    return "default";
+}
+
+struct CubeReader::State {
+    Handle file;
+    std::optional<ComplexDataset> cube;
+    std::optional<ComplexDataset> steering;
+    AxisOrder order;
+    RadarCube info;
+    int threads = 1;
+};
+
+CubeReader::CubeReader(const CubeRequest& request, int threads)
+    : state_(std::make_unique<State>()) {
+    core::expects(threads >= 0, "cube reader: ", threads, " threads");
+    const SilentErrors silent;
+    const std::string label = request.path.string();
+    state_->threads = threads > 0 ? threads : omp_get_max_threads();
+    state_->file = open_for_reading(request.path);
+
+    RadarCube& info = state_->info;
+    info.path = request.path;
+    info.dataset = choose_dataset(state_->file, request);
+    const ComplexDataset& cube = state_->cube.emplace(state_->file, label, info.dataset, 3);
+    info.element = cube.form().text;
+    state_->order = find_axis_order(request, state_->file, cube.id(),
+                                    core::text(label, ": dataset ", info.dataset));
+    info.axes = state_->order.text();
+    info.axis_rule = state_->order.rule;
+    info.domain = state_->order.domain.value_or(Domain::pulse);
+    const std::array<index_t*, 3> canonical = {&info.channels, &info.pulses, &info.range_cells};
+    for (int d = 0; d < 3; ++d) *canonical[state_->order.canonical[d]] = cube.extents()[d];
+    read_attributes(state_->file, cube.id(), info);
+
+    if (H5Lexists(state_->file, steering_dataset, H5P_DEFAULT) > 0) {
+        const auto& steering = state_->steering.emplace(state_->file, label, steering_dataset, 2);
+        info.steering = {steering.extents()[1], steering.extents()[2]};
+    }
+}
+
+CubeReader::~CubeReader() = default;
+CubeReader::CubeReader(CubeReader&&) noexcept = default;
+CubeReader& CubeReader::operator=(CubeReader&&) noexcept = default;
+
+const RadarCube& CubeReader::info() const { return state_->info; }
+
+void CubeReader::read(View<std::complex<float>, 3, Host> out) {
+    read_range(0, state_->info.range_cells, out);
+}
+
+void CubeReader::read_range(index_t begin, index_t end, View<std::complex<float>, 3, Host> out) {
+    const RadarCube& info = state_->info;
+    core::expects(0 <= begin && begin <= end && end <= info.range_cells, "range cells [", begin, ", ",
+                  end, ") of a cube with ", info.range_cells);
+    const std::array<index_t, 3> wanted = {info.channels, info.pulses, end - begin};
+    core::expects(out.extent == wanted, "cube of ", extents_text({wanted.begin(), wanted.end()}),
+                  " read into a view of ", extents_text({out.extent.begin(), out.extent.end()}));
+    if (begin == end) return;
+
+    const SilentErrors silent;
+    Box box;
+    View<std::complex<float>, 3, Host> permuted = out;
+    for (int d = 0; d < 3; ++d) {
+        const int axis = state_->order.canonical[d];
+        box.first[d] = axis == 2 ? begin : 0;
+        box.count[d] = wanted[axis];
+        permuted.extent[d] = out.extent[axis];
+        permuted.stride[d] = out.stride[axis];
+    }
+    state_->cube->read(box, permuted, state_->threads);
+}
+
+std::optional<core::Array<std::complex<float>, 2>> CubeReader::steering() {
+    if (!state_->steering) return std::nullopt;
+    const SilentErrors silent;
+    const std::array<index_t, 3>& extents = state_->steering->extents();
+    core::Array<std::complex<float>, 2> vectors({extents[1], extents[2]});
+    state_->steering->read({{0, 0, 0}, extents}, {vectors.data(), extents}, state_->threads);
+    return vectors;
+}
+
+}  // namespace aperture::media

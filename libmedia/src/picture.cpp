@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/media/picture.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "aperture/core/error.hpp"
+#include "aperture/media/atomic_file.hpp"
+
+#if APERTURE_OPENCV
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#endif
+
+namespace aperture::media {
+namespace {
+
+std::string_view bytes_of(const Picture& picture) {
+    static_assert(sizeof(Colour) == 3);
+    return {reinterpret_cast<const char*>(picture.pixels.data()), 3 * picture.pixels.size()};
+}
+
+void write_ppm(const std::filesystem::path& target, const Picture& picture) {
+    AtomicFile file(target);
+    file.write(core::text("P6\n", picture.width, ' ', picture.height, "\n255\n"));
+    file.write(bytes_of(picture));
+    file.commit();
+}
+
+}  // namespace
+
+Picture::Picture(int columns, int rows, Colour background) : width(columns), height(rows) {
+    core::expects(columns > 0 && rows > 0, "picture of ", columns, "x", rows, " pixels");
+    pixels.assign(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows), background);
+}
+
+void Picture::blend(int x, int y, Colour colour, float opacity) {
+    if (x < 0 || y < 0 || x >= width || y >= height) return;
+    Colour& pixel = at(x, y);
+    for (std::size_t c = 0; c < 3; ++c) {
+        const auto below = static_cast<float>(pixel[c]);
+        const float mixed = below + opacity * (static_cast<float>(colour[c]) - below);
+        pixel[c] = static_cast<std::uint8_t>(std::lround(mixed));
+    }
+}
+
+void Picture::fill(int x, int y, int columns, int rows, Colour colour) {
+    for (int row = std::max(y, 0); row < std::min(y + rows, height); ++row) {
+        for (int column = std::max(x, 0); column < std::min(x + columns, width); ++column) {
+            at(column, row) = colour;
+        }
+    }
+}
+
+void Picture::ring(float x, float y, float radius, float line_width, Colour colour) {
+    const float reach = radius + line_width;
+    const auto from = [&](float centre) { return static_cast<int>(std::floor(centre - reach)); };
+    const auto to = [&](float centre) { return static_cast<int>(std::ceil(centre + reach)); };
+    for (int row = from(y); row <= to(y); ++row) {
+        for (int column = from(x); column <= to(x); ++column) {
+            const float distance = std::hypot(static_cast<float>(column) - x, static_cast<float>(row) - y);
+            const float outside = std::abs(distance - radius) - line_width / 2;
+            blend(column, row, colour, std::clamp(0.5F - outside, 0.0F, 1.0F));
+        }
+    }
+}
+
+#if APERTURE_OPENCV
+
+void draw_text(Picture& picture, const std::string& words, int x, int y, int height, Colour colour,
+               Anchor anchor, bool upward) {
+    // Drawn large and averaged down: even strokes at the few pixels a label has.
+    constexpr int oversampling = 8;
+    constexpr int font = cv::FONT_HERSHEY_SIMPLEX;
+    const int thickness = std::max(1, height * oversampling / 8);
+    const double scale = cv::getFontScaleFromHeight(font, height * oversampling, thickness);
+    int baseline = 0;
+    const cv::Size size = cv::getTextSize(words, font, scale, thickness, &baseline);
+    const int margin = 2 * oversampling;
+    const auto padded = [&](int pixels) {
+        return (pixels + 2 * margin + oversampling - 1) / oversampling * oversampling;
+    };
+    cv::Mat large(padded(size.height + 2 * baseline), padded(size.width), CV_8U, cv::Scalar(0));
+    cv::putText(large, words, {margin, (large.rows + size.height) / 2}, font, scale, cv::Scalar(255),
+                thickness, cv::LINE_AA);
+    cv::Mat mask;
+    cv::resize(large, mask, {}, 1.0 / oversampling, 1.0 / oversampling, cv::INTER_AREA);
+    const int along = anchor == Anchor::left     ? 0
+                      : anchor == Anchor::centre ? mask.cols / 2
+                                                 : mask.cols;
+    int left = x - along;
+    int top = y - mask.rows / 2;
+    if (upward) {
+        left = x - mask.rows / 2;
+        top = y + along - mask.cols;
+        cv::rotate(mask, mask, cv::ROTATE_90_COUNTERCLOCKWISE);
+    }
+    for (int row = 0; row < mask.rows; ++row) {
+        for (int column = 0; column < mask.cols; ++column) {
+            const auto opacity = static_cast<float>(mask.at<std::uint8_t>(row, column)) / 255.0F;
+            if (opacity > 0) picture.blend(left + column, top + row, colour, opacity);
+        }
+    }
+}
+
+std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture) {
+    const std::string extension = target.extension().string();
+    if (extension == ".ppm") {
+        write_ppm(target, picture);
+        return target;
+    }
+    const std::string format = extension.empty() ? ".png" : extension;
+    core::expects(cv::haveImageWriter(format), target.string(), ": cannot write: no picture format ",
+                  format);
+    cv::Mat bgr;
+    const cv::Mat rgb(picture.height, picture.width, CV_8UC3,
+                      const_cast<Colour*>(picture.pixels.data()));
+    cv::cvtColor(rgb, bgr, cv::COLOR_RGB2BGR);
+    std::vector<std::uint8_t> encoded;
+    core::expects(cv::imencode(format, bgr, encoded), target.string(),
+                  ": cannot write: the picture cannot be encoded");
+    write_file(target, {reinterpret_cast<const char*>(encoded.data()), encoded.size()});
+    return target;
+}
+
+#else
+
+void draw_text(Picture&, const std::string&, int, int, int, Colour, Anchor, bool) {}
+
+std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture) {
+    std::filesystem::path portable = target;
+    portable.replace_extension(".ppm");
+    write_ppm(portable, picture);
+    return portable;
+}
+
+#endif
+
+}  // namespace aperture::media

@@ -1,0 +1,280 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/media/plot.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "aperture/core/error.hpp"
+
+namespace aperture::media {
+namespace {
+
+using core::Host;
+using core::index_t;
+using core::View;
+
+// Sizes in pixels.
+constexpr int target_width = 640;
+constexpr int target_height = 400;
+constexpr int text_height = 10;
+constexpr int title_height = 12;
+constexpr int left_margin = 74;
+constexpr int right_margin = 20;
+constexpr int top_margin = 44;
+constexpr int bottom_margin = 60;
+constexpr int tick_length = 5;
+constexpr int bar_width = 18;
+constexpr int bar_margin = 66;
+constexpr float marker_radius = 9;
+
+constexpr Colour paper = {255, 255, 255};
+constexpr Colour ink = {38, 38, 42};
+constexpr Colour undefined = {150, 150, 150};
+
+double to_srgb(double linear) {
+    return linear <= 0.0031308 ? 12.92 * linear : 1.055 * std::pow(linear, 1 / 2.4) - 0.055;
+}
+
+// OKLab to linear sRGB: Ottosson's matrices (2020).
+std::array<double, 3> linear_rgb(double lightness, double a, double b) {
+    const double l = std::pow(lightness + 0.3963377774 * a + 0.2158037573 * b, 3);
+    const double m = std::pow(lightness - 0.1055613458 * a - 0.0638541728 * b, 3);
+    const double s = std::pow(lightness - 0.0894841775 * a - 1.2914855480 * b, 3);
+    return {4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+            -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+            -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s};
+}
+
+std::array<Colour, 256> colour_table() {
+    std::array<Colour, 256> table;
+    for (int i = 0; i < 256; ++i) {
+        const double position = i / 255.0;
+        table[static_cast<std::size_t>(i)] = colour_at(position);
+    }
+    return table;
+}
+
+/// How many pixels a cell takes, or how many cells a pixel takes, along one axis.
+struct Fit {
+    int pixels_per_cell;
+    int cells_per_pixel;
+    int pixels;
+};
+
+Fit fit(index_t cells, int target) {
+    const double scale = static_cast<double>(target) / static_cast<double>(cells);
+    const int up = std::max(1, static_cast<int>(std::lround(scale)));
+    const int down = cells > target * 3 / 2 ? static_cast<int>((cells + target - 1) / target) : 1;
+    const auto pixels = static_cast<int>((cells + down - 1) / down) * (down > 1 ? 1 : up);
+    return {down > 1 ? 1 : up, down, pixels};
+}
+
+struct PanelPlace {
+    Fit x;
+    Fit y;
+    int left;
+    int top;
+
+    double column(const Axis& axis, index_t cells, double coordinate) const {
+        return left + centre(axis, cells, coordinate, x);
+    }
+    double row(const Axis& axis, index_t cells, double coordinate) const {
+        return top + y.pixels - 1 - centre(axis, cells, coordinate, y);
+    }
+    static double centre(const Axis& axis, index_t cells, double coordinate, const Fit& f) {
+        const double span = axis.last - axis.first;
+        const double cell =
+            span == 0 ? 0 : (coordinate - axis.first) / span * static_cast<double>(cells - 1);
+        return (cell + 0.5) * f.pixels_per_cell / f.cells_per_pixel - 0.5;
+    }
+};
+
+float largest(const View<const float, 2, Host>& db, index_t y, index_t x, const PanelPlace& place) {
+    const index_t y_end = std::min(db.extent[0], y + place.y.cells_per_pixel);
+    const index_t x_end = std::min(db.extent[1], x + place.x.cells_per_pixel);
+    float most = std::numeric_limits<float>::quiet_NaN();
+    for (index_t j = y; j < y_end; ++j) {
+        for (index_t i = x; i < x_end; ++i) most = std::fmax(most, db(j, i));
+    }
+    return most;
+}
+
+void draw_cells(Picture& picture, const HeatMap& map, const PanelPlace& place, DecibelRange range,
+                const std::array<Colour, 256>& table) {
+    for (int row = 0; row < place.y.pixels; ++row) {
+        const index_t y = index_t{place.y.pixels - 1 - row} / place.y.pixels_per_cell *
+                          place.y.cells_per_pixel;
+        for (int column = 0; column < place.x.pixels; ++column) {
+            const index_t x =
+                index_t{column} / place.x.pixels_per_cell * place.x.cells_per_pixel;
+            const float value = largest(map.db, y, x, place);
+            const double position =
+                std::clamp((value - range.low) / (range.high - range.low), 0.0, 1.0);
+            picture.at(place.left + column, place.top + row) =
+                std::isnan(value) ? undefined
+                                  : table[static_cast<std::size_t>(std::lround(255 * position))];
+        }
+    }
+}
+
+void draw_frame(Picture& picture, int left, int top, int columns, int rows) {
+    picture.fill(left - 1, top - 1, columns + 2, 1, ink);
+    picture.fill(left - 1, top + rows, columns + 2, 1, ink);
+    picture.fill(left - 1, top - 1, 1, rows + 2, ink);
+    picture.fill(left + columns, top - 1, 1, rows + 2, ink);
+}
+
+std::string tick_text(double value, double step) {
+    const int decimals = std::clamp(static_cast<int>(-std::floor(std::log10(step) + 1e-9)), 0, 9);
+    std::array<char, 64> words{};
+    std::snprintf(words.data(), words.size(), "%.*f", decimals, std::abs(value) < step / 2 ? 0 : value);
+    return words.data();
+}
+
+double step_of(const std::vector<double>& values) {
+    return values.size() > 1 ? std::abs(values[1] - values[0]) : std::max(1.0, std::abs(values[0]));
+}
+
+void draw_axes(Picture& picture, const HeatMap& map, const PanelPlace& place) {
+    const int bottom = place.top + place.y.pixels;
+    const std::vector<double> across = ticks(map.x.first, map.x.last, place.x.pixels / 70);
+    for (const double value : across) {
+        const auto x = static_cast<int>(std::lround(place.column(map.x, map.db.extent[1], value)));
+        picture.fill(x, bottom + 1, 1, tick_length, ink);
+        draw_text(picture, tick_text(value, step_of(across)), x, bottom + 18, text_height, ink,
+                  Anchor::centre);
+    }
+    const std::vector<double> up = ticks(map.y.first, map.y.last, place.y.pixels / 36);
+    for (const double value : up) {
+        const auto y = static_cast<int>(std::lround(place.row(map.y, map.db.extent[0], value)));
+        picture.fill(place.left - 1 - tick_length, y, tick_length, 1, ink);
+        draw_text(picture, tick_text(value, step_of(up)), place.left - tick_length - 3, y, text_height,
+                  ink, Anchor::right);
+    }
+    draw_text(picture, map.x.label, place.left + place.x.pixels / 2, bottom + 42, text_height, ink,
+              Anchor::centre);
+    draw_text(picture, map.y.label, place.left - 58, place.top + place.y.pixels / 2, text_height, ink,
+              Anchor::centre, true);
+    draw_text(picture, map.title, place.left + place.x.pixels / 2, place.top - 20, title_height, ink,
+              Anchor::centre);
+}
+
+void draw_markers(Picture& picture, const HeatMap& map, const PanelPlace& place) {
+    for (const Marker& marker : map.markers) {
+        const auto x = static_cast<float>(place.column(map.x, map.db.extent[1], marker.x));
+        const auto y = static_cast<float>(place.row(map.y, map.db.extent[0], marker.y));
+        picture.ring(x, y, marker_radius, 4, ink);
+        picture.ring(x, y, marker_radius, 2, paper);
+    }
+}
+
+void draw_colour_bar(Picture& picture, int left, int top, int rows, DecibelRange range) {
+    for (int row = 0; row < rows; ++row) {
+        picture.fill(left, top + row, bar_width, 1,
+                     colour_at(1 - row / static_cast<double>(std::max(1, rows - 1))));
+    }
+    draw_frame(picture, left, top, bar_width, rows);
+    const std::vector<double> values = ticks(range.low, range.high, rows / 36);
+    for (const double value : values) {
+        const double position = (value - range.low) / (range.high - range.low);
+        const int y = top + static_cast<int>(std::lround((1 - position) * (rows - 1)));
+        picture.fill(left + bar_width + 1, y, tick_length, 1, ink);
+        draw_text(picture, tick_text(value, step_of(values)), left + bar_width + tick_length + 3, y,
+                  text_height, ink);
+    }
+    draw_text(picture, "dB", left + bar_width / 2, top - 20, text_height, ink, Anchor::centre);
+}
+
+}  // namespace
+
+core::Array<float, 2> decibels(View<const std::complex<float>, 2, Host> map) {
+    core::Array<float, 2> db({map.extent[0], map.extent[1]});
+    for (index_t y = 0; y < map.extent[0]; ++y) {
+        for (index_t x = 0; x < map.extent[1]; ++x) {
+            // |z|^2 of large but finite fp32 values overflows fp32.
+            const std::complex<double> z = map(y, x);
+            db(y, x) = static_cast<float>(10 * std::log10(std::norm(z)));
+        }
+    }
+    return db;
+}
+
+DecibelRange common_range(std::span<const HeatMap> panels) {
+    std::vector<float> values;
+    for (const HeatMap& map : panels) {
+        for (index_t y = 0; y < map.db.extent[0]; ++y) {
+            for (index_t x = 0; x < map.db.extent[1]; ++x) {
+                if (std::isfinite(map.db(y, x))) values.push_back(map.db(y, x));
+            }
+        }
+    }
+    if (values.empty()) return {-1, 0};
+    const auto fifth = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 20);
+    std::nth_element(values.begin(), fifth, values.end());
+    const double high = *std::max_element(fifth, values.end());
+    return {std::clamp<double>(*fifth, high - 60, high - 1), high};
+}
+
+Colour colour_at(double position) {
+    const double p = std::clamp(position, 0.0, 1.0);
+    const double lightness = 0.24 + 0.70 * p;
+    // From violet through blue and green to yellow; the chroma stays inside sRGB all the way.
+    const double hue = (300 - 195 * p) * std::numbers::pi / 180;
+    const double chroma = 0.097 - 0.06 * p + 0.128 * p * p;
+    const auto linear = linear_rgb(lightness, chroma * std::cos(hue), chroma * std::sin(hue));
+    Colour colour;
+    for (std::size_t c = 0; c < 3; ++c) {
+        colour[c] =
+            static_cast<std::uint8_t>(std::lround(255 * to_srgb(std::clamp(linear[c], 0.0, 1.0))));
+    }
+    return colour;
+}
+
+std::vector<double> ticks(double first, double last, int most) {
+    const double low = std::min(first, last);
+    const double high = std::max(first, last);
+    if (!std::isfinite(low) || !std::isfinite(high) || !(high > low)) return {first};
+    double step = std::pow(10, std::floor(std::log10((high - low) / std::max(1, most))));
+    for (const double factor : {2.0, 2.5, 2.0, 2.0, 2.5}) {
+        if (std::floor(high / step + 1e-9) - std::ceil(low / step - 1e-9) + 1 <= std::max(1, most)) break;
+        step *= factor;
+    }
+    std::vector<double> values;
+    for (double n = std::ceil(low / step - 1e-9); n <= high / step + 1e-9; ++n) values.push_back(n * step);
+    if (values.empty()) values.push_back(low);
+    return values;
+}
+
+Picture plot(std::span<const HeatMap> panels, std::optional<DecibelRange> range) {
+    core::expects(!panels.empty(), "plot without a panel");
+    const DecibelRange scale = range.value_or(common_range(panels));
+    core::expects(std::isfinite(scale.low) && scale.low < scale.high && std::isfinite(scale.high),
+                  "plot from ", scale.low, " to ", scale.high, " dB");
+    std::vector<PanelPlace> places;
+    int width = 0;
+    int rows = 0;
+    for (const HeatMap& map : panels) {
+        core::expects(!map.db.empty(), "plot of an empty map, ", map.db.extent[0], "x",
+                      map.db.extent[1]);
+        const PanelPlace place{fit(map.db.extent[1], target_width), fit(map.db.extent[0], target_height),
+                               width + left_margin, top_margin};
+        width = place.left + place.x.pixels + right_margin;
+        rows = std::max(rows, place.y.pixels);
+        places.push_back(place);
+    }
+    Picture picture(width + bar_width + bar_margin, top_margin + rows + bottom_margin, paper);
+    const std::array<Colour, 256> table = colour_table();
+    for (std::size_t p = 0; p < panels.size(); ++p) {
+        draw_cells(picture, panels[p], places[p], scale, table);
+        draw_frame(picture, places[p].left, places[p].top, places[p].x.pixels, places[p].y.pixels);
+        draw_axes(picture, panels[p], places[p]);
+        draw_markers(picture, panels[p], places[p]);
+    }
+    draw_colour_bar(picture, width + 4, top_margin, rows, scale);
+    return picture;
+}
+
+}  // namespace aperture::media

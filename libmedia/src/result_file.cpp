@@ -1,0 +1,323 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/media/result_file.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <map>
+
+#include "aperture/core/error.hpp"
+#include "aperture/media/atomic_file.hpp"
+#include "libmedia/src/hdf5.hpp"
+#include "libmedia/src/output_driver.hpp"
+
+namespace aperture::media {
+namespace {
+
+using detail::Element;
+using detail::Part;
+
+// Strided parts are packed up to this size before HDF5 sees them.
+constexpr std::size_t packed_bytes = std::size_t{4} << 20;
+
+Handle complex_type(hid_t number) {
+    const std::size_t bytes = H5Tget_size(number);
+    Handle type{H5Tcreate(H5T_COMPOUND, 2 * bytes), H5Tclose};
+    H5Tinsert(type, "r", 0, number);
+    H5Tinsert(type, "i", bytes, number);
+    return type;
+}
+
+Handle element_type(Element element) {
+    switch (element) {
+        case Element::complex64: return complex_type(H5T_NATIVE_FLOAT);
+        case Element::complex128: return complex_type(H5T_NATIVE_DOUBLE);
+        case Element::float32: return {H5Tcopy(H5T_NATIVE_FLOAT), H5Tclose};
+        case Element::float64: return {H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose};
+        case Element::int32: return {H5Tcopy(H5T_NATIVE_INT32), H5Tclose};
+        case Element::int64: return {H5Tcopy(H5T_NATIVE_INT64), H5Tclose};
+        case Element::uint8: break;
+    }
+    return {H5Tcopy(H5T_NATIVE_UINT8), H5Tclose};
+}
+
+Handle variable_string() {
+    Handle type{H5Tcopy(H5T_C_S1), H5Tclose};
+    H5Tset_size(type, H5T_VARIABLE);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    return type;
+}
+
+Handle fixed_string(std::size_t bytes) {
+    Handle type{H5Tcopy(H5T_C_S1), H5Tclose};
+    H5Tset_size(type, std::max<std::size_t>(bytes, 1));
+    H5Tset_strpad(type, H5T_STR_NULLPAD);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    return type;
+}
+
+index_t elements(const std::vector<index_t>& extents) {
+    index_t product = 1;
+    for (const index_t extent : extents) product *= extent;
+    return product;
+}
+
+bool is_dense(const Part& part) {
+    index_t next = 1;
+    for (std::size_t d = part.extent.size(); d-- > 0; next *= part.extent[d]) {
+        if (part.extent[d] > 1 && part.stride[d] != next) return false;
+    }
+    return true;
+}
+
+void pack(const Part& part, std::size_t dimension, const std::byte* from, std::size_t bytes,
+          std::byte*& to) {
+    if (dimension == part.extent.size()) {
+        std::memcpy(to, from, bytes);
+        to += bytes;
+        return;
+    }
+    const index_t step = part.stride[dimension] * static_cast<index_t>(bytes);
+    for (index_t i = 0; i < part.extent[dimension]; ++i) {
+        pack(part, dimension + 1, from + i * step, bytes, to);
+    }
+}
+
+/// How a table lays out one column in its records.
+struct Member {
+    Handle type;
+    std::size_t bytes;
+    std::size_t rows;
+};
+
+Member member_of(const Column& column) {
+    return std::visit(
+        []<class T>(const std::vector<T>& values) -> Member {
+            if constexpr (std::is_same_v<T, std::string>) {
+                std::size_t longest = 1;
+                for (const std::string& value : values) longest = std::max(longest, value.size());
+                return {fixed_string(longest), longest, values.size()};
+            } else {
+                const hid_t type = std::is_same_v<T, float>    ? H5T_NATIVE_FLOAT
+                                   : std::is_same_v<T, double> ? H5T_NATIVE_DOUBLE
+                                                               : H5T_NATIVE_INT64;
+                return {{H5Tcopy(type), H5Tclose}, sizeof(T), values.size()};
+            }
+        },
+        column.values);
+}
+
+void copy_value(const Column& column, std::size_t row, std::byte* to) {
+    std::visit(
+        [&]<class T>(const std::vector<T>& values) {
+            if constexpr (std::is_same_v<T, std::string>) {
+                std::memcpy(to, values[row].data(), values[row].size());
+            } else {
+                std::memcpy(to, &values[row], sizeof(T));
+            }
+        },
+        column.values);
+}
+
+}  // namespace
+
+struct ResultFile::State {
+    AtomicFile output;
+    std::string shown;
+    OutputStatus status{output.descriptor()};
+    Handle driver = register_output_driver();
+    Handle file{};
+    std::map<std::string, Handle> datasets{};
+    bool failed = false;
+
+    [[noreturn]] void fail() {
+        failed = true;
+        if (status.error != 0) output.fail(status.error);
+        throw core::InvalidArgument(core::text(shown, ": cannot write: ", last_failure().reason));
+    }
+    template <class Result>
+    Result check(Result result) {
+        if (result < 0 || status.error != 0) fail();
+        return result;
+    }
+    Handle create(const std::string& dataset, hid_t type, hid_t space) {
+        const Handle links{check(H5Pcreate(H5P_LINK_CREATE)), H5Pclose};
+        check(H5Pset_create_intermediate_group(links, 1));
+        return {check(H5Dcreate2(file, dataset.c_str(), type, space, links, H5P_DEFAULT, H5P_DEFAULT)),
+                H5Dclose};
+    }
+    void write_dense(hid_t dataset, hid_t type, const Part& part, const void* data) {
+        const std::vector<hsize_t> first(part.first.begin(), part.first.end());
+        const std::vector<hsize_t> count(part.extent.begin(), part.extent.end());
+        const auto rank = static_cast<int>(count.size());
+        const Handle space{check(H5Dget_space(dataset)), H5Sclose};
+        const Handle memory{check(H5Screate_simple(rank, count.data(), nullptr)), H5Sclose};
+        check(H5Sselect_hyperslab(space, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr));
+        check(H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, data));
+    }
+    void write_strided(hid_t dataset, hid_t type, const Part& part) {
+        const std::size_t bytes = H5Tget_size(type);
+        const auto* data = static_cast<const std::byte*>(part.data);
+        if (is_dense(part)) {
+            write_dense(dataset, type, part, data);
+        } else if (static_cast<std::size_t>(elements(part.extent)) * bytes <= packed_bytes) {
+            std::vector<std::byte> packed(static_cast<std::size_t>(elements(part.extent)) * bytes);
+            std::byte* to = packed.data();
+            pack(part, 0, data, bytes, to);
+            write_dense(dataset, type, part, packed.data());
+        } else {
+            const auto split = std::find_if(part.extent.begin(), part.extent.end(),
+                                            [](index_t extent) { return extent > 1; }) -
+                               part.extent.begin();
+            const index_t half = part.extent[split] / 2;
+            Part lower = part;
+            Part upper = part;
+            lower.extent[split] = half;
+            upper.extent[split] -= half;
+            upper.first[split] += half;
+            upper.data = data + half * part.stride[split] * static_cast<index_t>(bytes);
+            write_strided(dataset, type, lower);
+            write_strided(dataset, type, upper);
+        }
+    }
+};
+
+ResultFile::ResultFile(const std::filesystem::path& target)
+    : state_(new State{AtomicFile(target), target.string()}) {
+    const SilentErrors silent;
+    const Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
+    use_output_driver(access, state_->driver, &state_->status);
+    state_->file = {state_->check(H5Fcreate(state_->output.partial().c_str(), H5F_ACC_TRUNC,
+                                            H5P_DEFAULT, access)),
+                    H5Fclose};
+}
+
+ResultFile::~ResultFile() {
+    if (!state_) return;
+    const SilentErrors silent;
+    state_->status.discard = true;
+    state_->datasets.clear();
+    state_->file.close();
+}
+
+void ResultFile::create_dataset(const std::string& dataset, Element element,
+                                const std::vector<index_t>& extents,
+                                const std::vector<std::string>& axes) {
+    const SilentErrors silent;
+    core::expects(axes.empty() || axes.size() == extents.size(), state_->shown, ": dataset ", dataset,
+                  " of rank ", extents.size(), " given ", axes.size(), " axis names");
+    const std::vector<hsize_t> sizes(extents.begin(), extents.end());
+    const Handle type = element_type(element);
+    const Handle space{
+        state_->check(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr)),
+        H5Sclose};
+    Handle created = state_->create(dataset, type, space);
+    if (!axes.empty()) {
+        std::vector<const char*> words;
+        for (const std::string& axis : axes) words.push_back(axis.c_str());
+        const hsize_t count = words.size();
+        // The type that HDF5's own H5DSset_label writes and its readers expect.
+        const Handle string{H5Tcopy(H5T_C_S1), H5Tclose};
+        H5Tset_size(string, H5T_VARIABLE);
+        const Handle row{state_->check(H5Screate_simple(1, &count, nullptr)), H5Sclose};
+        const Handle labels{state_->check(H5Acreate2(created, "DIMENSION_LABELS", string, row,
+                                                     H5P_DEFAULT, H5P_DEFAULT)),
+                            H5Aclose};
+        state_->check(H5Awrite(labels, string, words.data()));
+    }
+    state_->datasets.insert_or_assign(dataset, std::move(created));
+}
+
+void ResultFile::write_box(const std::string& dataset, Element element, const Part& part) {
+    const SilentErrors silent;
+    const auto found = state_->datasets.find(dataset);
+    core::expects(found != state_->datasets.end(), state_->shown, ": no dataset ", dataset,
+                  " was created");
+    const Handle space{state_->check(H5Dget_space(found->second)), H5Sclose};
+    const std::vector<index_t> extents = extents_of(space);
+    bool inside = extents.size() == part.extent.size();
+    for (std::size_t d = 0; inside && d < extents.size(); ++d) {
+        inside = part.first[d] >= 0 && part.extent[d] <= extents[d] - part.first[d];
+    }
+    core::expects(inside, state_->shown, ": a part of extents ", extents_text(part.extent), " at ",
+                  extents_text(part.first), " is not inside ", dataset, " ", extents_text(extents));
+    if (elements(part.extent) == 0) return;
+    const Handle type = element_type(element);
+    const Handle stored{state_->check(H5Dget_type(found->second)), H5Tclose};
+    core::expects(H5Tequal(type, stored) > 0, state_->shown, ": dataset ", dataset,
+                  " was created with elements ", type_text(stored), ", not ", type_text(type));
+    state_->write_strided(found->second, type, part);
+}
+
+void ResultFile::table(const std::string& dataset, const std::vector<Column>& columns) {
+    const SilentErrors silent;
+    core::expects(!columns.empty(), state_->shown, ": table ", dataset, " has no columns");
+    std::vector<Member> members;
+    std::size_t record_bytes = 0;
+    for (const Column& column : columns) {
+        members.push_back(member_of(column));
+        record_bytes += members.back().bytes;
+        core::expects(members.back().rows == members.front().rows, state_->shown, ": column ",
+                      column.name, " of table ", dataset, " has ", members.back().rows, " rows, not ",
+                      members.front().rows);
+    }
+    const Handle type{state_->check(H5Tcreate(H5T_COMPOUND, record_bytes)), H5Tclose};
+    const hsize_t rows = members.front().rows;
+    std::vector<std::byte> records(rows * record_bytes);
+    std::size_t at = 0;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        state_->check(H5Tinsert(type, columns[c].name.c_str(), at, members[c].type));
+        for (std::size_t row = 0; row < rows; ++row) {
+            copy_value(columns[c], row, records.data() + row * record_bytes + at);
+        }
+        at += members[c].bytes;
+    }
+    const Handle space{state_->check(H5Screate_simple(1, &rows, nullptr)), H5Sclose};
+    Handle created = state_->create(dataset, type, space);
+    if (rows > 0) {
+        state_->check(H5Dwrite(created, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, records.data()));
+    }
+    state_->datasets.insert_or_assign(dataset, std::move(created));
+}
+
+void ResultFile::text(const std::string& dataset, const std::string& words) {
+    const SilentErrors silent;
+    const Handle type = variable_string();
+    const Handle space{state_->check(H5Screate(H5S_SCALAR)), H5Sclose};
+    Handle created = state_->create(dataset, type, space);
+    const char* characters = words.c_str();
+    state_->check(H5Dwrite(created, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &characters));
+    state_->datasets.insert_or_assign(dataset, std::move(created));
+}
+
+void ResultFile::attribute(const std::string& object, const std::string& name,
+                           const Attribute& value) {
+    const SilentErrors silent;
+    const Handle owner{state_->check(H5Oopen(state_->file, object.c_str(), H5P_DEFAULT)), H5Oclose};
+    const Handle type = std::holds_alternative<std::string>(value) ? variable_string()
+                        : std::holds_alternative<double>(value)    ? element_type(Element::float64)
+                                                                   : element_type(Element::int64);
+    const Handle space{state_->check(H5Screate(H5S_SCALAR)), H5Sclose};
+    const Handle created{
+        state_->check(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT)),
+        H5Aclose};
+    const auto* words = std::get_if<std::string>(&value);
+    const char* characters = words == nullptr ? nullptr : words->c_str();
+    const void* data = words != nullptr ? static_cast<const void*>(&characters)
+                       : std::holds_alternative<double>(value)
+                           ? static_cast<const void*>(std::get_if<double>(&value))
+                           : static_cast<const void*>(std::get_if<std::int64_t>(&value));
+    state_->check(H5Awrite(created, type, data));
+}
+
+void ResultFile::commit() {
+    const SilentErrors silent;
+    core::expects(state_->file.valid() && !state_->failed, state_->shown,
+                  ": cannot write: an earlier write failed, or the file is committed already");
+    state_->datasets.clear();
+    state_->check(state_->file.close() ? 0 : -1);
+    state_->output.commit();
+}
+
+}  // namespace aperture::media

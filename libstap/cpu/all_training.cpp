@@ -1,0 +1,332 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libstap/cpu/all_training.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "libstap/cpu/results.hpp"
+#include "libstap/cpu/snapshots.hpp"
+#include "libstap/cpu/worker_tasks.hpp"
+
+// With M = L L^H the loaded sum over all cells, z = L^-1 x and u = L^-1 v, the matrix without the
+// excluded snapshots E is M - E E^H = L (I - Z Z^H) L^H, and by Woodbury's identity its quadratic
+// forms need only H = I - Z^H Z, of order 2G+1, and p = u^H Z:
+//   h = H^-1 e_r,   b = p h,   c = h_r - 1,   a = u^H u + p H^-1 p^H.
+
+namespace aperture::stap::cpu {
+
+namespace {
+
+using Complex = std::complex<double>;
+
+/// Cells whitened together stay in the first-level cache.
+constexpr index_t cell_tile = 32;
+
+/// L of M = L L^H in place of the lower triangle of `m`. The order of the first leading minor that
+/// is not positive, or 0.
+int cholesky(Complex* m, index_t n) {
+    for (index_t j = 0; j < n; ++j) {
+        double pivot = m[j * n + j].real();
+        for (index_t k = 0; k < j; ++k) pivot -= std::norm(m[j * n + k]);
+        if (!(pivot > 0) || !std::isfinite(pivot)) return static_cast<int>(j + 1);
+        const double diagonal = std::sqrt(pivot);
+        m[j * n + j] = diagonal;
+        for (index_t i = j + 1; i < n; ++i) {
+            Complex sum = m[i * n + j];
+            for (index_t k = 0; k < j; ++k) sum -= m[i * n + k] * std::conj(m[j * n + k]);
+            m[i * n + j] = sum / diagonal;
+        }
+    }
+    return 0;
+}
+
+/// X = L^-1 X for `columns` vectors, real and imaginary parts apart: row i begins at i * stride.
+void forward_substitute(const Complex* l, index_t n, double* re, double* im, index_t stride,
+                        index_t columns) {
+    for (index_t i = 0; i < n; ++i) {
+        double* __restrict x_re = re + i * stride;
+        double* __restrict x_im = im + i * stride;
+        for (index_t j = 0; j < i; ++j) {
+            const double l_re = l[i * n + j].real();
+            const double l_im = l[i * n + j].imag();
+            const double* y_re = re + j * stride;
+            const double* y_im = im + j * stride;
+#pragma omp simd
+            for (index_t r = 0; r < columns; ++r) {
+                x_re[r] -= l_re * y_re[r] - l_im * y_im[r];
+                x_im[r] -= l_re * y_im[r] + l_im * y_re[r];
+            }
+        }
+        const double inverse = 1 / l[i * n + i].real();
+#pragma omp simd
+        for (index_t r = 0; r < columns; ++r) {
+            x_re[r] *= inverse;
+            x_im[r] *= inverse;
+        }
+    }
+}
+
+/// x = L^-H x
+void backward_substitute(const Complex* l, index_t n, Complex* x) {
+    for (index_t i = n - 1; i >= 0; --i) {
+        for (index_t j = i + 1; j < n; ++j) x[i] -= std::conj(l[j * n + i]) * x[j];
+        x[i] /= l[i * n + i].real();
+    }
+}
+
+/// One Doppler bin, in the scratch memory of one thread.
+class DopplerBin {
+  public:
+    static std::size_t bytes(const Problem& p) {
+        const index_t n = p.order;
+        const index_t cells = p.shape.range_cells;
+        const index_t excluded = most_excluded(p);
+        using Parts = ScratchParts;
+        return Parts::bytes<Complex>(n * n) + 2 * Parts::bytes<double>(n * cells) +
+               2 * Parts::bytes<double>(n * p.steering_vectors) +
+               2 * Parts::bytes<double>(cells * p.steering_vectors) +
+               2 * Parts::bytes<double>(excluded * cells) +
+               Parts::bytes<Complex>(excluded * excluded) + Parts::bytes<Complex>(excluded) +
+               2 * Parts::bytes<double>(excluded * p.steering_vectors) +
+               Parts::bytes<double>(p.steering_vectors) * 2;
+    }
+
+    DopplerBin(const Problem& problem, index_t doppler_bin, std::byte* scratch)
+        : problem_(problem),
+          k_(doppler_bin),
+          n_(problem.order),
+          cells_(problem.shape.range_cells),
+          directions_(problem.steering_vectors) {
+        ScratchParts parts(scratch);
+        const index_t excluded = most_excluded(problem);
+        l_ = parts.take<Complex>(n_ * n_);
+        z_re_ = parts.take<double>(n_ * cells_);
+        z_im_ = parts.take<double>(n_ * cells_);
+        u_re_ = parts.take<double>(n_ * directions_);
+        u_im_ = parts.take<double>(n_ * directions_);
+        p_re_ = parts.take<double>(cells_ * directions_);
+        p_im_ = parts.take<double>(cells_ * directions_);
+        gram_re_ = parts.take<double>(excluded * cells_);
+        gram_im_ = parts.take<double>(excluded * cells_);
+        h_factor_ = parts.take<Complex>(excluded * excluded);
+        h_ = parts.take<Complex>(excluded);
+        f_re_ = parts.take<double>(excluded * directions_);
+        f_im_ = parts.take<double>(excluded * directions_);
+        a_all_ = parts.take<double>(directions_);
+        a_ = parts.take<double>(directions_);
+    }
+
+    void run(const CubeView<core::Host>& cube,
+             const core::View<const cfloat, 2, core::Host>& steering,
+             const Results<core::Host>& results) {
+        split_snapshots<double>(problem_, cube, k_, {0, cells_}, {z_re_, z_im_, cells_});
+        sum_outer_products();
+        load(results);
+        results.info(k_, 0) = cholesky(l_, n_);
+        results.pivot_ratio(k_, 0) = pivot_ratio(results.info(k_, 0));
+        const bool factored = results.info(k_, 0) == 0;
+        if (factored) {
+            whiten(steering);
+            project();
+            correlate_neighbours();
+        }
+        for (index_t r = 0; r < cells_; ++r) {
+            const bool removed = factored && remove_excluded(r);
+            if (factored && !removed && results.info(k_, 0) == 0)
+                results.info(k_, 0) = static_cast<int>(-1 - r);
+            store(r, removed, results);
+        }
+    }
+
+  private:
+    static index_t most_excluded(const Problem& p) {
+        return std::min<index_t>(2 * index_t(p.parameters.guard) + 1, p.shape.range_cells);
+    }
+
+    /// l_ = sum of x x^H, lower triangle.
+    void sum_outer_products() {
+        for (index_t i = 0; i < n_; ++i)
+            for (index_t j = 0; j <= i; ++j) {
+                const double *a_re = z_re_ + i * cells_, *a_im = z_im_ + i * cells_;
+                const double *b_re = z_re_ + j * cells_, *b_im = z_im_ + j * cells_;
+                double re = 0;
+                double im = 0;
+#pragma omp simd reduction(+ : re, im)
+                for (index_t r = 0; r < cells_; ++r) {
+                    re += a_re[r] * b_re[r] + a_im[r] * b_im[r];
+                    im += a_im[r] * b_re[r] - a_re[r] * b_im[r];
+                }
+                l_[i * n_ + j] = {re, im};
+            }
+    }
+
+    /// Adds N times the loading of R = M / N, and gives R where it is wanted.
+    void load(const Results<core::Host>& results) {
+        const DiagonalLoading& wanted = problem_.parameters.loading;
+        const auto count = static_cast<double>(cells_);
+        double loading = wanted.value * count;
+        if (wanted.relative) {
+            double trace = 0;
+            for (index_t i = 0; i < n_; ++i) trace += l_[i * n_ + i].real();
+            loading = wanted.value * trace / static_cast<double>(n_);
+        }
+        for (index_t i = 0; i < n_; ++i) l_[i * n_ + i] += loading;
+        if (results.covariance.empty()) return;
+        for (index_t i = 0; i < n_; ++i)
+            for (index_t j = 0; j <= i; ++j) {
+                const cfloat element(l_[i * n_ + j] / count);
+                results.covariance(k_, 0, i, j) = element;
+                results.covariance(k_, 0, j, i) = std::conj(element);
+            }
+    }
+
+    float pivot_ratio(int info) const {
+        if (info != 0) return INFINITY;
+        double largest = 0;
+        double smallest = INFINITY;
+        for (index_t i = 0; i < n_; ++i) {
+            largest = std::max(largest, std::norm(l_[i * n_ + i]));
+            smallest = std::min(smallest, std::norm(l_[i * n_ + i]));
+        }
+        return static_cast<float>(largest / smallest);
+    }
+
+    /// z = L^-1 x for all cells, u = L^-1 v for all directions.
+    void whiten(const core::View<const cfloat, 2, core::Host>& steering) {
+        for (index_t first = 0; first < cells_; first += cell_tile)
+            forward_substitute(l_, n_, z_re_ + first, z_im_ + first, cells_,
+                               std::min(cell_tile, cells_ - first));
+        for (index_t i = 0; i < n_; ++i)
+            for (index_t d = 0; d < directions_; ++d) {
+                u_re_[i * directions_ + d] = steering(d, i).real();
+                u_im_[i * directions_ + d] = steering(d, i).imag();
+            }
+        forward_substitute(l_, n_, u_re_, u_im_, directions_, directions_);
+    }
+
+    /// p = u^H z for all cells [r][d], and u^H u.
+    void project() {
+        std::fill_n(p_re_, cells_ * directions_, 0.0);
+        std::fill_n(p_im_, cells_ * directions_, 0.0);
+        std::fill_n(a_all_, directions_, 0.0);
+        for (index_t i = 0; i < n_; ++i) {
+            const double* u_re = u_re_ + i * directions_;
+            const double* u_im = u_im_ + i * directions_;
+            for (index_t d = 0; d < directions_; ++d)
+                a_all_[d] += u_re[d] * u_re[d] + u_im[d] * u_im[d];
+            for (index_t r = 0; r < cells_; ++r) {
+                const double z_re = z_re_[i * cells_ + r];
+                const double z_im = z_im_[i * cells_ + r];
+                double* p_re = p_re_ + r * directions_;
+                double* p_im = p_im_ + r * directions_;
+#pragma omp simd
+                for (index_t d = 0; d < directions_; ++d) {
+                    p_re[d] += u_re[d] * z_re + u_im[d] * z_im;
+                    p_im[d] += u_re[d] * z_im - u_im[d] * z_re;
+                }
+            }
+        }
+    }
+
+    /// gram[lag][r] = z_r^H z_{r+lag} for the lags that excluded cells have among each other.
+    void correlate_neighbours() {
+        const index_t lags = most_excluded(problem_);
+        std::fill_n(gram_re_, lags * cells_, 0.0);
+        std::fill_n(gram_im_, lags * cells_, 0.0);
+        for (index_t lag = 0; lag < lags; ++lag)
+            for (index_t i = 0; i < n_; ++i) {
+                const double *a_re = z_re_ + i * cells_, *a_im = z_im_ + i * cells_;
+                double* __restrict re = gram_re_ + lag * cells_;
+                double* __restrict im = gram_im_ + lag * cells_;
+#pragma omp simd
+                for (index_t r = 0; r < cells_ - lag; ++r) {
+                    re[r] += a_re[r] * a_re[r + lag] + a_im[r] * a_im[r + lag];
+                    im[r] += a_re[r] * a_im[r + lag] - a_im[r] * a_re[r + lag];
+                }
+            }
+    }
+
+    /// Leaves h = H^-1 e_r and a; false where H is not positive definite.
+    bool remove_excluded(index_t r) {
+        const RangeSpan excluded = training_window(problem_, r).excluded;
+        const index_t m = excluded.end - excluded.begin;
+        for (index_t i = 0; i < m; ++i)
+            for (index_t j = 0; j <= i; ++j) {
+                const index_t at = (i - j) * cells_ + excluded.begin + j;
+                // Element (i, j) is -z_i^H z_j, the conjugate of what `gram` holds.
+                h_factor_[i * m + j] = {(i == j ? 1.0 : 0.0) - gram_re_[at], gram_im_[at]};
+            }
+        if (cholesky(h_factor_, m) != 0) return false;
+
+        for (index_t i = 0; i < m; ++i) {
+            h_[i] = excluded.begin + i == r ? 1.0 : 0.0;
+            for (index_t j = 0; j < i; ++j) h_[i] -= h_factor_[i * m + j] * h_[j];
+            h_[i] /= h_factor_[i * m + i].real();
+        }
+        backward_substitute(h_factor_, m, h_);
+
+        // C^-1 p^H with H = C C^H, for all directions: its squared norm is what a grows by.
+        const double* p_re = p_re_ + excluded.begin * directions_;
+        const double* p_im = p_im_ + excluded.begin * directions_;
+        for (index_t i = 0; i < m * directions_; ++i) {
+            f_re_[i] = p_re[i];
+            f_im_[i] = -p_im[i];
+        }
+        forward_substitute(h_factor_, m, f_re_, f_im_, directions_, directions_);
+        std::copy_n(a_all_, directions_, a_);
+        for (index_t i = 0; i < m; ++i)
+            for (index_t d = 0; d < directions_; ++d) {
+                const index_t at = i * directions_ + d;
+                a_[d] += f_re_[at] * f_re_[at] + f_im_[at] * f_im_[at];
+            }
+        return true;
+    }
+
+    void store(index_t r, bool removed, const Results<core::Host>& results) const {
+        const TrainingWindow window = training_window(problem_, r);
+        const index_t first = window.excluded.begin;
+        const auto cells = static_cast<double>(window.cells());
+        for (index_t d = 0; d < directions_; ++d) {
+            Complex b = 0;
+            for (index_t i = first; removed && i < window.excluded.end; ++i) {
+                const index_t at = i * directions_ + d;
+                b += Complex(p_re_[at], p_im_[at]) * h_[i - first];
+            }
+            const double a = removed ? a_[d] : 0;
+            results.output(d, k_, r) = a > 0 ? cfloat(b / a) : cfloat(0);
+            if (!is_adaptive(problem_.parameters.detector)) continue;
+            const double c = removed ? h_[r - first].real() - 1 : 0;
+            results.statistic(d, k_, r) = static_cast<float>(detector_statistic(
+                problem_.parameters.detector, QuadraticForms<double>{a, std::norm(b), c}, cells));
+        }
+    }
+
+    const Problem& problem_;
+    index_t k_, n_, cells_, directions_;
+    Complex* l_;                  ///< M, then L, [n][n]
+    double *z_re_, *z_im_;        ///< snapshots, then z, [n][N]
+    double *u_re_, *u_im_;        ///< [n][D]
+    double *p_re_, *p_im_;        ///< [N][D]
+    double *gram_re_, *gram_im_;  ///< [lag][N]
+    Complex* h_factor_;           ///< H, then C
+    Complex* h_;
+    double *f_re_, *f_im_;  ///< [excluded][D]
+    double *a_all_, *a_;    ///< [D], before and after the removal
+};
+
+}  // namespace
+
+AllTraining::AllTraining(core::Cpu& cpu, const Problem& problem,
+                         core::View<const cfloat, 2, core::Host> steering)
+    : cpu_(cpu), problem_(problem), steering_(steering) {}
+
+void AllTraining::run(const CubeView<core::Host>& cube, const Results<core::Host>& results) {
+    for_each_task(cpu_, problem_.doppler_bins, DopplerBin::bytes(problem_),
+                  [&](index_t k, std::byte* scratch) {
+                      DopplerBin(problem_, k, scratch).run(cube, steering_, results);
+                  });
+}
+
+}  // namespace aperture::stap::cpu

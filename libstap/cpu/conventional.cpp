@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/stap/conventional.hpp"
+
+#include "aperture/core/array.hpp"
+
+namespace aperture::stap {
+namespace {
+
+using core::expects;
+using core::Host;
+
+/// The same cube with one training set that spans it and one steering vector.
+Problem single_set_problem(const Problem& problem) {
+    Parameters parameters = problem.parameters;
+    parameters.training = Training::block;
+    parameters.training_block = static_cast<int>(problem.shape.range_cells);
+    parameters.guard = 0;
+    parameters.detector = Detector::none;
+    parameters.loading = {.value = 1};  // no covariance is estimated, so none can be singular
+    return make_problem(problem.shape, parameters, 1);
+}
+
+}  // namespace
+
+void conventional_map(core::Cpu& cpu, const Problem& problem, CubeView<Host> cube,
+                      core::View<const cfloat, 1, Host> steering_vector,
+                      core::View<cfloat, 2, Host> map) {
+    const Problem single = single_set_problem(problem);
+    const index_t bins = single.doppler_bins;
+    const index_t cells = single.shape.range_cells;
+    const index_t order = single.order;
+    expects(steering_vector.extent[0] == order, "a steering vector of ", steering_vector.extent[0],
+            " elements for snapshots of ", order);
+    expects(map.extent[0] == bins && map.extent[1] == cells, "a map of ", map.extent[0], " x ",
+            map.extent[1], " for ", bins, " Doppler bins x ", cells, " range cells");
+
+    core::Array<cfloat, 3> filtered;
+    CubeView<Host> doppler_cube = cube;
+    if (single.shape.domain == Domain::pulse) {
+        filtered.reshape({single.shape.channels, bins, cells});
+        DopplerFilter<core::Cpu>(cpu, single).run(cube, filtered);
+        doppler_cube = filtered;
+    }
+    const index_t stride = steering_vector.stride[0];
+    const core::View<const cfloat, 2, Host> steering(steering_vector.data, {1, order}, {0, stride});
+    // Every Doppler bin takes the same vector: a stride of zero repeats it.
+    const core::View<const cfloat, 4, Host> weights(steering_vector.data, {bins, 1, 1, order},
+                                                    {0, 0, 0, stride});
+    const core::View<cfloat, 3, Host> output(map.data, {1, bins, cells},
+                                             {0, map.stride[0], map.stride[1]});
+    apply_weights<float>(cpu, single, doppler_cube, steering, weights, output);
+}
+
+}  // namespace aperture::stap

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/stap/detection.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/beta.hpp>
+#include <boost/math/quadrature/gauss_kronrod.hpp>
+#include <boost/math/tools/roots.hpp>
+#include <cmath>
+#include <map>
+
+namespace aperture::stap {
+
+namespace {
+
+/// E[(1 + factor(beta) x)^-(J-n+1)] over the loss factor beta ~ Beta(J-n+2, n-1): what AMF and ACE
+/// exceed by chance. The tails that are left out hold less than 1e-9 of `pfa`.
+class FalseAlarmRate {
+  public:
+    FalseAlarmRate(Detector detector, double pfa, index_t cells, int order)
+        : detector_(detector),
+          exponent_(static_cast<double>(cells - order + 1)),
+          loss_(exponent_ + 1, order - 1),
+          begin_(boost::math::quantile(loss_, pfa * 1e-9)),
+          end_(boost::math::quantile(boost::math::complement(loss_, pfa * 1e-9))) {}
+
+    double operator()(double x) const {
+        const auto density = [&](double beta) {
+            const double factor = detector_ == Detector::amf ? beta : 1 - beta;
+            return boost::math::pdf(loss_, beta) * std::exp(-exponent_ * std::log1p(factor * x));
+        };
+        constexpr unsigned bisections = 12;
+        constexpr double tolerance = 1e-11;
+        return boost::math::quadrature::gauss_kronrod<double, 31>::integrate(density, begin_, end_,
+                                                                             bisections, tolerance);
+    }
+
+  private:
+    Detector detector_;
+    double exponent_;
+    boost::math::beta_distribution<double> loss_;
+    double begin_, end_;
+};
+
+/// The x >= 0 at which `rate`, 1 at 0 and falling, is `pfa`.
+double where_rate_is(const FalseAlarmRate& rate, double pfa) {
+    const auto excess = [&](double x) { return std::log(rate(x) / pfa); };
+    double above = 1;
+    while (excess(above) > 0) above *= 2;
+    boost::uintmax_t iterations = 200;
+    const auto [low, high] = boost::math::tools::toms748_solve(
+        excess, 0.0, above, boost::math::tools::eps_tolerance<double>(40), iterations);
+    return (low + high) / 2;
+}
+
+}  // namespace
+
+double detection_threshold(Detector detector, double pfa, index_t cells, int order) {
+    core::expects(pfa > 0 && pfa < 1, "false-alarm rate ", pfa, " is not between 0 and 1");
+    core::expects(detector != Detector::none, "no detector, no threshold");
+    const auto count = static_cast<double>(cells);
+    if (detector == Detector::cfar) {
+        core::expects(cells >= 1, cells, " reference cells");
+        return count * std::expm1(-std::log(pfa) / count);
+    }
+    core::expects(order >= 1 && cells >= order, cells, " training cells for order ", order,
+                  ": the false-alarm rate is known from as many cells as the order");
+    const double exponent = count - order + 1;
+    if (detector == Detector::glrt) return -std::expm1(std::log(pfa) / exponent);
+    if (order == 1) {
+        core::expects(detector == Detector::amf, "ACE of order 1 is 1 in every cell");
+        return count * std::expm1(-std::log(pfa) / exponent);
+    }
+    const double x = where_rate_is(FalseAlarmRate(detector, pfa, cells, order), pfa);
+    return detector == Detector::amf ? count * x : x / (1 + x);
+}
+
+namespace {
+
+/// True where no neighbour over steering, Doppler (wrapping) and range is larger; of equal ones the
+/// first counts.
+bool is_local_maximum(core::View<const float, 3, core::Host> statistic, index_t d, index_t k,
+                      index_t r) {
+    const auto [directions, bins, cells] = statistic.extent;
+    const float value = statistic(d, k, r);
+    const index_t position = (d * bins + k) * cells + r;
+    for (index_t other_d = std::max<index_t>(d - 1, 0); other_d <= std::min(d + 1, directions - 1);
+         ++other_d)
+        for (index_t step = -1; step <= 1; ++step)
+            for (index_t other_r = std::max<index_t>(r - 1, 0);
+                 other_r <= std::min(r + 1, cells - 1); ++other_r) {
+                const index_t other_k = (k + step + bins) % bins;
+                const float other = statistic(other_d, other_k, other_r);
+                const bool first = (other_d * bins + other_k) * cells + other_r < position;
+                if (other > value || (first && other == value)) return false;
+            }
+    return true;
+}
+
+/// One threshold per range cell; few cells, at the ends, differ in their number of training cells.
+std::vector<double> thresholds(const Problem& problem, double pfa) {
+    std::map<index_t, double> of_cells;
+    std::vector<double> threshold;
+    for (index_t r = 0; r < problem.shape.range_cells; ++r) {
+        const index_t cells = independent_training_cells(problem, r);
+        auto known = of_cells.find(cells);
+        if (known == of_cells.end()) {
+            const double value =
+                detection_threshold(problem.parameters.detector, pfa, cells, problem.order);
+            known = of_cells.emplace(cells, value).first;
+        }
+        threshold.push_back(known->second);
+    }
+    return threshold;
+}
+
+}  // namespace
+
+std::vector<Detection> find_detections(const Problem& problem, double pfa,
+                                       core::View<const float, 3, core::Host> statistic) {
+    core::expects(
+        statistic.extent == std::array<index_t, 3>{problem.steering_vectors, problem.doppler_bins,
+                                                   problem.shape.range_cells},
+        "statistic of wrong extents");
+    const std::vector<double> threshold = thresholds(problem, pfa);
+    std::vector<Detection> detections;
+    for (index_t d = 0; d < statistic.extent[0]; ++d)
+        for (index_t k = 0; k < statistic.extent[1]; ++k)
+            for (index_t r = 0; r < statistic.extent[2]; ++r) {
+                const double needed = threshold[static_cast<std::size_t>(r)];
+                const double value = statistic(d, k, r);
+                if (value > needed && is_local_maximum(statistic, d, k, r))
+                    detections.push_back(
+                        {static_cast<int>(d), static_cast<int>(k), r, value, needed});
+            }
+    std::stable_sort(
+        detections.begin(), detections.end(),
+        [](const Detection& a, const Detection& b) { return a.statistic > b.statistic; });
+    return detections;
+}
+
+}  // namespace aperture::stap

@@ -1,0 +1,536 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libstap/cpu/fused_block.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "libstap/cpu/fused_covariance.hpp"
+#include "libstap/cpu/fused_detection.hpp"
+#include "libstap/cpu/fused_weighting.hpp"
+
+namespace aperture::stap::cpu {
+namespace {
+
+namespace lanes = dense::lanes;
+
+constexpr index_t groups_in_flight = 3;
+
+index_t round_up(index_t value, index_t step) { return (value + step - 1) / step * step; }
+
+/// Hands out consecutive parts of a block of memory, each aligned to a pack; without memory it
+/// counts how much is needed.
+class Carver {
+  public:
+    explicit Carver(std::byte* memory) : memory_(memory) {}
+    template <class T>
+    T* take(index_t count) {
+        T* part = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + used_);
+        used_ += static_cast<std::size_t>(round_up(count * static_cast<index_t>(sizeof(T)), 64));
+        return part;
+    }
+    std::size_t used() const { return used_; }
+
+  private:
+    std::byte* memory_;
+    std::size_t used_ = 0;
+};
+
+/// What one thread works with: W = lanes of Real, a group is W Doppler bins.
+template <class Real>
+struct Workspace {
+    static constexpr index_t width = core::lanes<Real>;
+    using T = std::complex<Real>;
+
+    index_t row_pitch;     ///< floats of one row of cells
+    index_t weight_pitch;  ///< floats of one bin's weights
+    index_t factor_pitch;  ///< floats of one bin's inverse factor
+    bool detects, eliminates;
+
+    float* rows;            ///< [bin in flight][channel][cell][re, im]
+    Real* planes;           ///< see LagCovariance
+    Real* sums;             ///< see LagCovariance
+    lanes::Matrix<T> g;     ///< covariance, then its factor G, R = G G^H
+    lanes::Matrix<T> h;     ///< G^-H: for Gauss-Jordan and for x^H R^-1 x
+    lanes::Matrix<T> x;     ///< steering vectors, then weights: [d][i], d contiguous
+    Real* gain;             ///< [d][lane] v^H R^-1 v
+    Real* gamma;            ///< [d][re, im][lane], both equal
+    float* weights;         ///< [lane][i][d][re, im], times gamma
+    float* inverse_factor;  ///< [lane][i][j][re, im]
+    float* tail;            ///< a tile of output that does not fill its packs
+    float* squares;         ///< [cell][re, im]: x^H R^-1 x, squares of real and imaginary parts
+
+    Workspace(const Problem& problem, std::byte* memory, std::size_t& bytes) {
+        const index_t n = problem.order;
+        const index_t vectors = problem.steering_vectors;
+        const index_t cells = problem.parameters.training_block;
+        const Detector detector = problem.parameters.detector;
+        detects = detector != Detector::none && detector != Detector::cfar;
+        eliminates = problem.parameters.solver == dense::Factorisation::gauss_jordan;
+        // An odd number of packs, so that the rows do not fall into few cache sets.
+        row_pitch = (round_up(2 * cells, core::lanes<float>) / core::lanes<float> | 1) *
+                    core::lanes<float>;
+        weight_pitch = round_up(2 * n * vectors, core::lanes<float>);
+        factor_pitch = round_up(2 * n * n, core::lanes<float>);
+
+        const LagCovariance<Real> lag{static_cast<int>(problem.shape.channels),
+                                      problem.parameters.temporal_taps};
+        Carver carver(memory);
+        // One pack more than the rows: the last tile of a short block reads past its row.
+        rows = carver.take<float>(groups_in_flight * width * lag.channels * row_pitch +
+                                  core::lanes<float>);
+        planes = carver.take<Real>(lag.plane_size(cells));
+        sums = carver.take<Real>(lag.sums_size());
+        g = {carver.take<Real>(n * lanes::padded(problem.order) * lanes::element_reals<T>),
+             lanes::padded(problem.order)};
+        h = {detects || eliminates ? carver.take<Real>(n * n * lanes::element_reals<T>) : nullptr,
+             n};
+        x = {carver.take<Real>(n * vectors * lanes::element_reals<T>), 1, vectors};
+        gain = carver.take<Real>(vectors * width);
+        gamma = carver.take<Real>(vectors * 2 * width);
+        weights = carver.take<float>(width * weight_pitch);
+        inverse_factor = carver.take<float>(detects ? width * factor_pitch : 0);
+        tail = carver.take<float>(weighting_vectors * weighting_packs * core::lanes<float>);
+        squares = carver.take<float>(row_pitch + core::lanes<float>);
+        bytes = carver.used();
+    }
+};
+
+/// One training block and a run of Doppler bins.
+struct Unit {
+    index_t block;
+    index_t first_bin;
+    index_t bins;
+    RangeSpan training;  ///< range cells
+    RangeSpan output;    ///< range cells, within `training`
+};
+
+template <class Real>
+class UnitRun {
+    static constexpr index_t width = core::lanes<Real>;
+    using T = std::complex<Real>;
+    using Pivots = lanes::Pivots<T>;
+
+  public:
+    UnitRun(const Problem& problem, core::View<const T, 2, core::Host> steering,
+            const Workspace<Real>& workspace, CubeView<core::Host> cube,
+            const Results<core::Host>& results, const Unit& unit)
+        : problem_(problem),
+          steering_(steering),
+          work_(workspace),
+          cube_(cube),
+          results_(results),
+          unit_(unit),
+          lag_{static_cast<int>(problem.shape.channels), problem.parameters.temporal_taps},
+          cells_(unit.training.end - unit.training.begin) {
+        const auto aligned = [](index_t floats) { return floats % core::lanes<float> == 0; };
+        const auto address = reinterpret_cast<std::uintptr_t>(results.output.data);
+        streams_ = !work_.detects && address % core::simd_bytes == 0 &&
+                   aligned(2 * results.output.stride[0]) && aligned(2 * results.output.stride[1]) &&
+                   aligned(2 * unit.output.begin);
+    }
+
+    void operator()() {
+        const index_t groups = (unit_.bins + width - 1) / width;
+        for (index_t i = 0; i < (lag_.taps == 1 ? 1 : 2) * width; ++i) prefetch_bin(i);
+        if (lag_.taps == 1) {
+            for (index_t group = 0; group < groups; ++group) {
+                load_group(group);
+                estimate_lag_covariances(lag_, 1, group, work_.planes, cells_, work_.sums);
+                finish_group(group);
+            }
+            return;
+        }
+        // A group's covariances also take the sums of the first bins of the next group, and those
+        // the cells of the first bins of the group after it.
+        load_group(0);
+        load_group(1);
+        estimate_lag_covariances(lag_, lag_.taps, 0, work_.planes, cells_, work_.sums);
+        for (index_t group = 0; group < groups; ++group) {
+            const bool last = group + 1 == groups;
+            if (!last) load_group(group + 2);
+            estimate_lag_covariances(lag_, last ? lag_.taps - 1 : lag_.taps, group + 1,
+                                     work_.planes, cells_, work_.sums);
+            finish_group(group);
+        }
+    }
+
+  private:
+    /// When a group is finished, the next to be loaded is so many groups ahead.
+    index_t load_ahead() const { return lag_.taps == 1 ? 1 : groups_in_flight; }
+
+    float* row(index_t position, index_t channel) const {
+        const index_t slot = position % (groups_in_flight * width);
+        return work_.rows + (slot * lag_.channels + channel) * work_.row_pitch;
+    }
+
+    const cfloat* cells_of(index_t channel, index_t position) const {
+        const index_t bins = problem_.doppler_bins;
+        const index_t bin = unit_.first_bin - (lag_.taps - 1) / 2 + position + bins;
+        return cube_.data + channel * cube_.stride[0] + bin % bins * cube_.stride[1] +
+               unit_.training.begin;
+    }
+
+    /// Asks for the cells of one bin. Rows of a cube lie so far apart that the machine does not
+    /// foresee the next one, and what `load_group` has to wait for it waits for in full.
+    void prefetch_bin(index_t position) const {
+        constexpr index_t line = 64 / sizeof(cfloat);
+        for (index_t c = 0; c < lag_.channels; ++c) {
+            const cfloat* cells = cells_of(c, position);
+            for (index_t cell = 0; cell < cells_; cell += line) __builtin_prefetch(cells + cell, 0, 2);
+        }
+    }
+
+    /// Brings the cells of W bins, starting (T-1)/2 before the group's first, into the workspace.
+    void load_group(index_t group) {
+        constexpr index_t step = width / 2;
+        for (index_t c = 0; c < lag_.channels; ++c) {
+            std::array<const float*, width> from;
+            std::array<float*, width> to;
+            for (index_t l = 0; l < width; ++l) {
+                const index_t position = group * width + l;
+                const auto i = static_cast<std::size_t>(l);
+                from[i] = reinterpret_cast<const float*>(cells_of(c, position));
+                to[i] = row(position, c);
+            }
+            for (index_t cell = 0; cell < cells_; cell += step) {
+                move_cells<Real>(from, static_cast<int>(std::min(step, cells_ - cell)), to, group,
+                                 work_.planes + lag_.plane_size(cell) + c * lag_.element,
+                                 lag_.cell_stride());
+                for (const float*& p : from) p += 2 * step;
+                for (float*& p : to) p += 2 * step;
+            }
+        }
+    }
+
+    void finish_group(index_t group) {
+        const index_t first = unit_.first_bin + group * width;
+        const int bins = static_cast<int>(std::min(width, unit_.bins - group * width));
+        const Pivots pivots = solve_group(group, first, bins);
+        lay_out_weights(pivots);
+        for (int l = 0; l < bins; ++l) {
+            prefetch_bin((group + load_ahead()) * width + l);
+            const index_t bin = first + l;
+            const int info = static_cast<int>(pivots.info[l]);
+            results_.info(bin, unit_.block) = info;
+            results_.pivot_ratio(bin, unit_.block) = static_cast<float>(pivots.ratio()[l]);
+            if (info != 0) {
+                clear_bin(bin);
+            } else {
+                weight_bin(group * width + l, l, bin);
+                if (work_.detects && !results_.statistic.empty()) detect_bin(l, bin);
+            }
+        }
+    }
+
+    /// Loaded covariances of the group's bins, their factors and weights, all in lanes.
+    Pivots solve_group(index_t group, index_t first, int bins) {
+        const int n = problem_.order;
+        const int vectors = problem_.steering_vectors;
+        assemble_covariance(lag_, work_.sums, group, Real(1) / static_cast<Real>(cells_), work_.g);
+        load_diagonal();
+        if (!results_.covariance.empty()) {
+            for (int l = 0; l < bins; ++l) store_covariance(first + l, l);
+        }
+        for (int i = 0; i < n; ++i) {
+            for (int d = 0; d < vectors; ++d) {
+                const T v = steering_(i, d);
+                work_.x.store(d, i, {core::broadcast(v.real()), core::broadcast(v.imag())});
+            }
+        }
+        const Pivots pivots = lanes::factor<T>(n, work_.g);
+        if (work_.detects) std::fill_n(work_.h.data, n * n * lanes::element_reals<T>, Real(0));
+        if (work_.detects || work_.eliminates) lanes::eliminate_above<T>(n, work_.g, work_.h);
+        if (work_.eliminates) {
+            lanes::solve_eliminated<T>(n, vectors, work_.g, work_.h, work_.x);
+        } else {
+            lanes::solve<T>(n, vectors, work_.g, work_.x);
+        }
+        if (!results_.weights.empty()) {
+            for (int l = 0; l < bins; ++l) store_weights(first + l, l, pivots.info[l] == 0);
+        }
+        return pivots;
+    }
+
+    void load_diagonal() {
+        const DiagonalLoading& loading = problem_.parameters.loading;
+        if (loading.value == 0) return;
+        auto amount = core::broadcast(static_cast<Real>(loading.value));
+        if (loading.relative) {
+            core::Pack<Real> trace{};
+            for (int i = 0; i < problem_.order; ++i) trace += work_.g.load(i, i).re;
+            amount *= trace / static_cast<Real>(problem_.order);
+        }
+        for (int i = 0; i < problem_.order; ++i) {
+            auto element = work_.g.load(i, i);
+            element.re += amount;
+            work_.g.store(i, i, element);
+        }
+    }
+
+    static cfloat lane(const lanes::Element<T>& element, int l) {
+        return {static_cast<float>(element.re[l]), static_cast<float>(element.im[l])};
+    }
+
+    void store_covariance(index_t bin, int l) const {
+        for (int i = 0; i < problem_.order; ++i) {
+            for (int j = 0; j <= i; ++j) {
+                const cfloat value = lane(work_.g.load(i, j), l);
+                results_.covariance(bin, unit_.block, j, i) = std::conj(value);
+                results_.covariance(bin, unit_.block, i, j) = value;
+            }
+        }
+    }
+
+    void store_weights(index_t bin, int l, bool good) const {
+        for (int d = 0; d < problem_.steering_vectors; ++d) {
+            for (int i = 0; i < problem_.order; ++i) {
+                results_.weights(bin, unit_.block, d, i) =
+                    good ? lane(work_.x.load(d, i), l) : cfloat(0);
+            }
+        }
+    }
+
+    /// gamma, and from lanes to one bin's weights after another's.
+    void lay_out_weights(const Pivots& pivots) {
+        const int n = problem_.order;
+        const int vectors = problem_.steering_vectors;
+        for (int d = 0; d < vectors; ++d) {
+            core::Pack<Real> re{}, im{};
+            for (int i = 0; i < n; ++i) {
+                const auto w = work_.x.load(d, i);
+                const T v = steering_(i, d);
+                re += w.re * v.real() + w.im * v.imag();
+                im += w.re * v.imag() - w.im * v.real();
+            }
+            core::store(work_.gain + d * width, re);
+            // 1 / |re + j im| without overflow for any scale of the data.
+            const auto one = core::broadcast(Real(1));
+            const auto size = re < 0 ? -re : re;
+            const auto divisor = size > 0 ? size : one;
+            const auto ratio = im / divisor;
+            const auto gamma = lanes::reciprocal_square_root<Real>(one + ratio * ratio) / divisor;
+            const auto kept = (size > 0) & (pivots.info == 0) ? gamma : one;
+            core::store(work_.gamma + 2 * d * width, kept);
+            core::store(work_.gamma + (2 * d + 1) * width, kept);
+        }
+        transpose_lanes(work_.x.data, 2 * n * vectors, work_.gamma, 2 * vectors, work_.weights,
+                        work_.weight_pitch);
+        if (work_.detects) {
+            const Real* one = nullptr;
+            transpose_lanes(work_.h.data, 2 * n * n, one, 0, work_.inverse_factor,
+                            work_.factor_pitch);
+        }
+    }
+
+    /// `count` packs to `count` floats for each lane, the latter `pitch` apart; packs are multiplied
+    /// by the `period` packs of `scale`, over and over, where there are any.
+    static void transpose_lanes(const Real* from, index_t count, const Real* scale, index_t period,
+                                float* to, index_t pitch) {
+        index_t phase = 0;
+        for (index_t e = 0; e < count; e += width) {
+            core::Pack<Real> square[width];
+            for (index_t i = 0; i < width; ++i) {
+                const index_t at = std::min(e + i, count - 1);
+                square[i] = core::load(from + at * width);
+                if (scale != nullptr) {
+                    square[i] *= core::load(scale + phase * width);
+                    phase = phase + 1 == period ? 0 : phase + 1;
+                }
+            }
+            lanes::transpose_square<Real>(square);
+            for (index_t l = 0; l < width; ++l) {
+                *reinterpret_cast<typename FloatsOf<Real>::unaligned*>(to + l * pitch + e) =
+                    __builtin_convertvector(square[l], typename FloatsOf<Real>::type);
+            }
+        }
+    }
+
+    float* output_row(index_t vector, index_t bin) const {
+        return reinterpret_cast<float*>(results_.output.data + vector * results_.output.stride[0] +
+                                        bin * results_.output.stride[1] + unit_.output.begin);
+    }
+    index_t output_cells() const { return unit_.output.end - unit_.output.begin; }
+
+    /// Rows of the cells of `position`'s snapshots, beginning with the first cell of the output.
+    void find_rows(index_t position, std::array<const float*, dense::max_order>& rows) const {
+        const index_t skipped = 2 * (unit_.output.begin - unit_.training.begin);
+        std::size_t i = 0;
+        for (index_t c = 0; c < lag_.channels; ++c) {
+            for (index_t t = 0; t < lag_.taps; ++t) rows[i++] = row(position + t, c) + skipped;
+        }
+    }
+
+    /// y = gamma w^H S of one bin, and x^H R^-1 x = |G^-1 x|^2 where a detector asks for it.
+    void weight_bin(index_t position, int l, index_t bin) {
+        std::array<const float*, dense::max_order> rows;
+        find_rows(position, rows);
+        const index_t packs = (output_cells() + cells_per_pack - 1) / cells_per_pack;
+        const EvenPieces pack_tiles{static_cast<int>(packs), weighting_packs};
+        const EvenPieces vector_tiles{problem_.steering_vectors, weighting_vectors};
+        const float* weights = work_.weights + l * work_.weight_pitch;
+        for (int i = 0; i < pack_tiles.count(); ++i) {
+            const index_t pack = pack_tiles.begin(i);
+            const int some_packs = pack_tiles.begin(i + 1) - static_cast<int>(pack);
+            const index_t at = pack * core::lanes<float>;
+            const index_t floats =
+                std::min<index_t>(some_packs * core::lanes<float>, 2 * output_cells() - at);
+            const bool whole = floats == some_packs * core::lanes<float>;
+            for (int j = 0; j < vector_tiles.count(); ++j) {
+                const int vector = vector_tiles.begin(j);
+                const int vectors = vector_tiles.begin(j + 1) - vector;
+                float* out = output_row(vector, bin) + at;
+                WeightingTile tile{rows.data(),      at,
+                                   problem_.order,   weights + 2 * vector,
+                                   2 * problem_.steering_vectors, out,
+                                   2 * results_.output.stride[0]};
+                if (whole && streams_) {
+                    weight<Yield::streamed>(vectors, some_packs, tile);
+                } else if (whole) {
+                    weight<Yield::stored>(vectors, some_packs, tile);
+                } else {
+                    tile.out = work_.tail;
+                    tile.out_stride = weighting_packs * core::lanes<float>;
+                    weight<Yield::stored>(vectors, some_packs, tile);
+                    for (int d = 0; d < vectors; ++d) {
+                        std::copy_n(work_.tail + d * tile.out_stride, floats,
+                                    out + d * 2 * results_.output.stride[0]);
+                    }
+                }
+            }
+            if (work_.detects) add_squares(rows.data(), at, some_packs, l);
+        }
+    }
+
+    void add_squares(const float* const* rows, index_t at, int packs, int l) {
+        const EvenPieces tiles{problem_.order, weighting_vectors};
+        std::fill_n(work_.squares + at, packs * core::lanes<float>, 0.0f);
+        for (int j = 0; j < tiles.count(); ++j) {
+            // Row j of G^-1 ends with element j.
+            const int end = tiles.begin(j + 1);
+            const float* weights = work_.inverse_factor + l * work_.factor_pitch;
+            const WeightingTile tile{rows, at,         end, weights + 2 * tiles.begin(j),
+                                     2 * problem_.order, work_.squares + at, 0};
+            weight<Yield::squared>(end - tiles.begin(j), packs, tile);
+        }
+    }
+
+    void detect_bin(int l, index_t bin) {
+        const CellsUnderTest cells{work_.squares, output_cells(), static_cast<float>(cells_),
+                                   problem_.parameters.detector};
+        const index_t failed = find_indefinite(cells);
+        if (failed < cells.count) {
+            results_.info(bin, unit_.block) = -1 - static_cast<int>(unit_.output.begin + failed);
+        }
+        for (int d = 0; d < problem_.steering_vectors; ++d) {
+            float* statistic = results_.statistic.data + d * results_.statistic.stride[0] +
+                               bin * results_.statistic.stride[1] + unit_.output.begin;
+            detect_cells(cells, static_cast<float>(work_.gain[d * width + l]),
+                         static_cast<float>(work_.gamma[2 * d * width + l]), output_row(d, bin),
+                         statistic);
+        }
+    }
+
+    void clear_bin(index_t bin) const {
+        for (int d = 0; d < problem_.steering_vectors; ++d) {
+            std::fill_n(output_row(d, bin), 2 * output_cells(), 0.0f);
+            if (!work_.detects || results_.statistic.empty()) continue;
+            std::fill_n(results_.statistic.data + d * results_.statistic.stride[0] +
+                            bin * results_.statistic.stride[1] + unit_.output.begin,
+                        output_cells(), 0.0f);
+        }
+    }
+
+    const Problem& problem_;
+    core::View<const T, 2, core::Host> steering_;
+    const Workspace<Real>& work_;
+    CubeView<core::Host> cube_;
+    const Results<core::Host>& results_;
+    const Unit& unit_;
+    LagCovariance<Real> lag_;
+    index_t cells_;
+    bool streams_;
+};
+
+/// Into how many runs of Doppler bins a block is cut: the number that keeps the last thread busy
+/// for the shortest time, a run costing about half a group more than its groups where T > 1.
+template <class Real>
+index_t choose_runs(const Problem& problem, int threads) {
+    const index_t groups = (problem.doppler_bins + core::lanes<Real> - 1) / core::lanes<Real>;
+    const index_t extra = problem.parameters.temporal_taps == 1 ? 0 : 1;
+    index_t best = 1;
+    index_t least = std::numeric_limits<index_t>::max();
+    for (index_t runs = 1; runs <= groups; ++runs) {
+        const index_t rounds = (problem.training_sets * runs + threads - 1) / threads;
+        const index_t half_groups = rounds * (2 * ((groups + runs - 1) / runs) + extra);
+        if (half_groups < least) {
+            least = half_groups;
+            best = runs;
+        }
+    }
+    return best;
+}
+
+}  // namespace
+
+template <class Real>
+FusedBlock<Real>::FusedBlock(core::Cpu& cpu, const Problem& problem,
+                             core::View<const cfloat, 2, core::Host> steering)
+    : cpu_(&cpu),
+      problem_(problem),
+      steering_({problem.order, problem.steering_vectors}),
+      runs_per_block_(choose_runs<Real>(problem, cpu.threads())) {
+    core::expects(problem.parameters.training == Training::block,
+                  "fused block training was given another training");
+    core::expects(steering.extent[0] == problem.steering_vectors &&
+                      steering.extent[1] == problem.order,
+                  "steering is ", steering.extent[0], " x ", steering.extent[1], ", must be ",
+                  problem.steering_vectors, " x ", problem.order);
+    for (int i = 0; i < problem.order; ++i) {
+        for (int d = 0; d < problem.steering_vectors; ++d) steering_(i, d) = steering(d, i);
+    }
+    std::size_t bytes = 0;
+    Workspace<Real>(problem_, nullptr, bytes);
+    for (int t = 0; t < cpu.threads(); ++t) cpu.scratch(t, bytes);
+}
+
+template <class Real>
+void FusedBlock<Real>::run(CubeView<core::Host> cube, const Results<core::Host>& results) {
+    constexpr index_t width = core::lanes<Real>;
+    std::size_t bytes = 0;
+    Workspace<Real>(problem_, nullptr, bytes);
+    // Nothing may throw inside the parallel region: memory is had before it.
+    for (int t = 0; t < cpu_->threads(); ++t) cpu_->scratch(t, bytes);
+
+    const index_t bins_per_run =
+        round_up((problem_.doppler_bins + runs_per_block_ - 1) / runs_per_block_, width);
+    const index_t units = problem_.training_sets * runs_per_block_;
+#pragma omp parallel num_threads(cpu_->threads())
+    {
+        std::size_t used = 0;
+        const Workspace<Real> work(problem_, cpu_->scratch(omp_get_thread_num(), bytes), used);
+#pragma omp for schedule(dynamic, 1)
+        for (index_t u = 0; u < units; ++u) {
+            const index_t block = u / runs_per_block_;
+            const index_t first = u % runs_per_block_ * bins_per_run;
+            const index_t bins = std::min(bins_per_run, problem_.doppler_bins - first);
+            if (bins <= 0) continue;
+            const RangeSpan training = training_cells(problem_, block);
+            const index_t begin = block * problem_.parameters.training_block;
+            const index_t end =
+                std::min(begin + problem_.parameters.training_block, problem_.shape.range_cells);
+            const Unit unit{block, first, bins, training, {begin, end}};
+            UnitRun<Real>(problem_, steering_.view(), work, cube, results, unit)();
+        }
+        fence_streaming();
+    }
+}
+
+template class FusedBlock<float>;
+template class FusedBlock<double>;
+
+}  // namespace aperture::stap::cpu

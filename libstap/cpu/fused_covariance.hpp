@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
+
+#include "aperture/core/simd.hpp"
+#include "aperture/stap/stages.hpp"
+#include "libdense/cpu/lane_batch.hpp"
+
+/// Covariances of neighbouring Doppler bins at once. Bins share products: with x_c(j) the cells of
+/// channel c in Doppler bin j, the entry (c,t),(c',t') of bin k is the lag covariance C_delta(c,c')
+/// = sum_r x_c(j) conj x_c'(j + delta) at j = k - (T-1)/2 + min(t,t'), delta = |t'-t|, conjugated
+/// below the block diagonal. So C_0 (Hermitian) and C_1 .. C_{T-1} are summed once per bin: (T -
+/// 1/2) L^2 products per cell instead of T^2 L^2 / 2.
+///
+/// Bins lie in lanes, W to a group. Bins that belong to the next group are read at an offset, so
+/// two neighbouring groups must be contiguous: a ring of two slots [even | odd | copy of even], in
+/// which both (even, odd) and (odd, even) are.
+namespace aperture::stap::cpu {
+
+/// A group of W Doppler bins, counted from the first of its segment, and where it lies in a ring.
+template <class Real>
+struct Ring {
+    static constexpr int width = core::lanes<Real>;
+    static constexpr int pitch = 3 * width;
+
+    static constexpr int slot(index_t group) { return static_cast<int>(group % 2) * width; }
+};
+
+/// Keeps the compiler from reading `value` again from memory at each use: the multiply-adds of a
+/// register tile would need more loads than the machine has.
+template <class Pack>
+[[gnu::always_inline]] inline void keep_in_register([[maybe_unused]] Pack& value) {
+#if defined(__SSE2__)
+    asm("" : "+v"(value));
+#endif
+}
+
+/// As many floats as a pack of Real has lanes.
+template <class Real>
+struct FloatsOf {
+    typedef float type __attribute__((vector_size(core::lanes<Real> * sizeof(float))));
+    typedef float unaligned
+        __attribute__((vector_size(core::lanes<Real> * sizeof(float)), aligned(sizeof(float)),
+                       may_alias));
+};
+
+/// Moves `count` <= W / 2 complex cells of W Doppler bins, from[bin], twice: to rows[bin] as they
+/// are (zeros after the last), and transposed, bins in lanes, to planes + cell * cell_stride, the
+/// imaginary parts a ring row after the real ones.
+template <class Real>
+inline void move_cells(const std::array<const float*, core::lanes<Real>>& from, int count,
+                       const std::array<float*, core::lanes<Real>>& rows, index_t group,
+                       Real* planes, index_t cell_stride) {
+    constexpr int width = core::lanes<Real>;
+    core::Pack<Real> square[width];
+#pragma GCC unroll 16
+    for (int i = 0; i < width; ++i) {
+        using Unaligned = typename FloatsOf<Real>::unaligned;
+        typename FloatsOf<Real>::type cells{};
+        if (2 * count == width) {
+            cells = *reinterpret_cast<const Unaligned*>(from[i]);
+        } else {
+            for (int j = 0; j < 2 * count; ++j) cells[j] = from[i][j];
+        }
+        *reinterpret_cast<Unaligned*>(rows[i]) = cells;
+        square[i] = __builtin_convertvector(cells, core::Pack<Real>);
+    }
+    dense::lanes::transpose_square<Real>(square);
+    Real* slot = planes + Ring<Real>::slot(group);
+    const index_t copy = group % 2 == 0 ? 2 * width : 0;
+#pragma GCC unroll 16
+    for (int j = 0; j < width; ++j) {
+        if (j >= 2 * count) break;
+        Real* to = slot + j / 2 * cell_stride + j % 2 * Ring<Real>::pitch;
+        core::store(to, square[j]);
+        if (copy != 0) core::store(to + copy, square[j]);
+    }
+}
+
+/// How cells and sums lie: planes[cell][channel][re, im][ring],
+/// sums[delta][channel][channel'][re, im][ring].
+template <class Real>
+struct LagCovariance {
+    int channels;
+    int taps;
+
+    static constexpr index_t element = 2 * Ring<Real>::pitch;
+    index_t cell_stride() const { return channels * element; }
+    index_t plane_size(index_t cells) const { return cells * cell_stride(); }
+    index_t sums_size() const { return index_t{taps} * channels * channels * element; }
+    index_t sum(int delta, int row, int column) const {
+        return ((index_t{delta} * channels + row) * channels + column) * element;
+    }
+};
+
+/// Adds the sum over `cells` cells to a tile of sums, or makes it the sums with `first`. With `diagonal` only
+/// the tile's lower triangle is wanted.
+template <class Real, int rows, int columns, bool diagonal>
+[[gnu::noinline]] void add_lag_tile(const Real* a, const Real* b, index_t cell_stride, int cells,
+                                    bool first, index_t group, Real* sums, index_t row_stride) {
+    using T = std::complex<Real>;
+    constexpr int pitch = Ring<Real>::pitch;
+    dense::lanes::Element<T> sum[rows][columns] = {};
+    for (int cell = 0; cell < cells; ++cell) {
+        dense::lanes::Element<T> left[rows];
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) {
+            left[r] = {core::load(a + r * 2 * pitch), core::load(a + (2 * r + 1) * pitch)};
+            keep_in_register(left[r].re);
+            keep_in_register(left[r].im);
+        }
+#pragma GCC unroll 4
+        for (int c = 0; c < columns; ++c) {
+            dense::lanes::Element<T> right = {core::load(b + c * 2 * pitch),
+                                              core::load(b + (2 * c + 1) * pitch)};
+            keep_in_register(right.re);
+            keep_in_register(right.im);
+#pragma GCC unroll 4
+            for (int r = 0; r < rows; ++r) {
+                if (diagonal && c > r) continue;
+                sum[r][c].re += left[r].re * right.re;
+                sum[r][c].re += left[r].im * right.im;
+                if (diagonal && c == r) continue;
+                sum[r][c].im += left[r].im * right.re;
+                sum[r][c].im -= left[r].re * right.im;
+            }
+        }
+        a += cell_stride;
+        b += cell_stride;
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 4
+        for (int c = 0; c < columns; ++c) {
+            if (diagonal && c > r) continue;
+            Real* to = sums + Ring<Real>::slot(group) + r * row_stride + c * 2 * pitch;
+            if (!first) {
+                sum[r][c].re += core::load(to);
+                sum[r][c].im += core::load(to + pitch);
+            }
+            core::store(to, sum[r][c].re);
+            core::store(to + pitch, sum[r][c].im);
+        }
+    }
+}
+
+/// A register tile of lag covariances is at most this large, and at most 3 x 3 or 4 x 2.
+inline constexpr int most_lag_rows = core::simd_bytes == 64 ? 4 : 2;
+inline constexpr int most_lag_columns = core::simd_bytes == 64 ? 3 : 2;
+
+/// Cuts 0 .. size-1 into pieces of nearly equal size, none above `most`.
+struct EvenPieces {
+    int size;
+    int most;
+    int count() const { return (size + most - 1) / most; }
+    int begin(int piece) const { return size * piece / count(); }
+};
+
+template <class Real>
+using AddLagTile = void (*)(const Real*, const Real*, index_t, int, bool, index_t, Real*, index_t);
+
+/// Every shape of tile: [rows - 1][columns - 1].
+template <class Real, bool diagonal>
+inline constexpr auto lag_tiles = []<int... i>(std::integer_sequence<int, i...>) {
+    return std::array<AddLagTile<Real>, sizeof...(i)>{
+        add_lag_tile<Real, i / most_lag_columns + 1, i % most_lag_columns + 1, diagonal>...};
+}(std::make_integer_sequence<int, most_lag_rows * most_lag_columns>{});
+
+/// Adds `cells` cells to the lag covariances of one group of bins for delta < `lags`.
+template <class Real>
+void add_lag_covariances(const LagCovariance<Real>& lag, int lags, index_t group,
+                         const Real* planes, int cells, bool first, Real* sums) {
+    const bool tall = most_lag_rows == 4 && lag.channels % 4 == 0;
+    const EvenPieces row_tiles{lag.channels, tall ? 4 : most_lag_columns};
+    const EvenPieces column_tiles{lag.channels, tall ? 2 : most_lag_columns};
+    constexpr int channel_stride = 2 * Ring<Real>::pitch;
+    const index_t row_stride = index_t{lag.channels} * channel_stride;
+    const Real* here = planes + Ring<Real>::slot(group);
+    for (int delta = 0; delta < lags; ++delta) {
+        for (int i = 0; i < row_tiles.count(); ++i) {
+            const int end = row_tiles.begin(i + 1);
+            for (int j = 0; j < column_tiles.count(); ++j) {
+                const int column = column_tiles.begin(j);
+                const int columns = column_tiles.begin(j + 1) - column;
+                const bool diagonal = delta == 0 && column >= row_tiles.begin(i);
+                const int row = diagonal ? column : row_tiles.begin(i);
+                if (row >= end) break;
+                const int shape = (end - row - 1) * most_lag_columns + columns - 1;
+                const AddLagTile<Real> add =
+                    diagonal ? lag_tiles<Real, true>[shape] : lag_tiles<Real, false>[shape];
+                add(here + row * channel_stride, here + column * channel_stride + delta,
+                    lag.cell_stride(), cells, first, group,
+                    sums + lag.sum(delta, row, column), row_stride);
+            }
+        }
+    }
+}
+
+/// The same over all `cells`, in pieces that stay in the first-level cache beside the sums; then
+/// repeats the group's first lanes where the ring needs them.
+template <class Real>
+void estimate_lag_covariances(const LagCovariance<Real>& lag, int lags, index_t group,
+                              const Real* planes, index_t cells, Real* sums) {
+    constexpr index_t piece = 16;
+    for (index_t cell = 0; cell < cells; cell += piece) {
+        add_lag_covariances(lag, lags, group, planes + lag.plane_size(cell),
+                            static_cast<int>(std::min(piece, cells - cell)), cell == 0, sums);
+    }
+    if (lag.taps == 1 || group % 2 != 0) return;
+    constexpr int pitch = Ring<Real>::pitch;
+    for (Real* row = sums; row < sums + lag.sums_size(); row += pitch) {
+        core::store(row + 2 * Ring<Real>::width, core::load(row));
+    }
+}
+
+/// Mean outer products of the W bins of `group`, lower triangle, from their sums.
+template <class Real>
+[[gnu::noinline]] void assemble_covariance(const LagCovariance<Real>& lag, const Real* sums, index_t group,
+                         Real scale, const dense::lanes::Matrix<std::complex<Real>>& covariance) {
+    const int taps = lag.taps;
+    const Real* slot = sums + Ring<Real>::slot(group);
+    for (int c = 0; c < lag.channels; ++c) {
+        for (int d = 0; d <= c; ++d) {
+            for (int t = 0; t < taps; ++t) {
+                for (int s = 0; s < (c == d ? t + 1 : taps); ++s) {
+                    const bool stored = t <= s;
+                    const Real* from =
+                        slot + (stored ? lag.sum(s - t, c, d) + t : lag.sum(t - s, d, c) + s);
+                    const auto re = core::load(from) * scale;
+                    const auto im = core::load(from + Ring<Real>::pitch) * scale;
+                    covariance.store(c * taps + t, d * taps + s, {re, stored ? im : -im});
+                }
+            }
+        }
+    }
+}
+
+}  // namespace aperture::stap::cpu

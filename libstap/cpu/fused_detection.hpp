@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/stap/detector.hpp"
+#include "aperture/stap/parameters.hpp"
+
+/// Detection statistics of the range cells of one Doppler bin from the weighted output and
+/// x^H R^-1 x, the cell under test taken out of its own covariance.
+namespace aperture::stap::cpu {
+
+struct CellsUnderTest {
+    const float* squares;  ///< [cell][2], the sum of both is x^H R^-1 x
+    index_t count;
+    float training_cells;  ///< N_R: M = N_R R
+    Detector detector;
+
+    float c(index_t cell) const {
+        return (squares[2 * cell] + squares[2 * cell + 1]) / training_cells;
+    }
+};
+
+/// The first cell without which the covariance is not positive definite; `count` if there is none.
+inline index_t find_indefinite(const CellsUnderTest& cells) {
+    index_t cell = 0;
+    while (cell < cells.count && cells.c(cell) < 1.0f) ++cell;
+    return cell;
+}
+
+/// `gain` is v^H R^-1 v, `y` = gamma w^H x as (re, im) pairs.
+inline void detect_cells(const CellsUnderTest& cells, float gain, float gamma, const float* y,
+                         float* statistic) {
+    const float scale = 1.0f / (gamma * cells.training_cells);
+    const float a = gain / cells.training_cells;
+    for (index_t cell = 0; cell < cells.count; ++cell) {
+        const float re = y[2 * cell] * scale;
+        const float im = y[2 * cell + 1] * scale;
+        const float c = cells.c(cell);
+        const QuadraticForms<float> forms{a, re * re + im * im, c};
+        statistic[cell] = c < 1.0f ? detector_statistic(cells.detector,
+                                                        remove_cell_under_test(forms),
+                                                        cells.training_cells - 1.0f)
+                                   : 0.0f;
+    }
+}
+
+}  // namespace aperture::stap::cpu

@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libstap/cpu/sliding_training.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "libstap/cpu/results.hpp"
+#include "libstap/cpu/snapshots.hpp"
+#include "libstap/cpu/worker_tasks.hpp"
+
+namespace aperture::stap::cpu {
+
+namespace {
+
+/// Cells after which the running sum starts afresh.
+constexpr index_t segment = 64;
+/// Problems solved in one batch.
+constexpr index_t batch = 32 * segment;
+
+bool trains(const TrainingWindow& window, index_t cell) {
+    const auto inside = [cell](const RangeSpan& span) {
+        return span.begin <= cell && cell < span.end;
+    };
+    return inside(window.window) && !inside(window.excluded);
+}
+
+index_t batch_size(const Problem& problem) {
+    return std::min(batch, problem.doppler_bins * problem.shape.range_cells);
+}
+
+}  // namespace
+
+/// The sum of x x^H over a training window: the lower triangle, real and imaginary parts apart.
+template <class Real>
+struct SlidingTraining<Real>::RunningSum {
+    const Problem& problem;
+    const CubeView<core::Host>& cube;
+    index_t doppler_bin;
+    double* re;
+    double* im;
+    double* x_re;
+    double* x_im;
+
+    static std::size_t bytes(index_t n) {
+        return 2 * ScratchParts::bytes<double>(n * n) + 2 * ScratchParts::bytes<double>(n);
+    }
+
+    RunningSum(const Problem& p, const CubeView<core::Host>& doppler_cube, index_t k,
+               std::byte* scratch)
+        : problem(p), cube(doppler_cube), doppler_bin(k) {
+        ScratchParts parts(scratch);
+        const index_t n = problem.order;
+        re = parts.take<double>(n * n);
+        im = parts.take<double>(n * n);
+        x_re = parts.take<double>(n);
+        x_im = parts.take<double>(n);
+    }
+
+    void add(index_t cell, double sign) {
+        const index_t n = problem.order;
+        for (index_t i = 0; i < n; ++i) {
+            const cfloat x = snapshot_row(problem, cube, doppler_bin, i)[cell];
+            x_re[i] = x.real();
+            x_im[i] = x.imag();
+        }
+        for (index_t i = 0; i < n; ++i) {
+            const double row_re = sign * x_re[i];
+            const double row_im = sign * x_im[i];
+#pragma omp simd
+            for (index_t j = 0; j <= i; ++j) {
+                re[i * n + j] += row_re * x_re[j] + row_im * x_im[j];
+                im[i * n + j] += row_im * x_re[j] - row_re * x_im[j];
+            }
+        }
+    }
+
+    void start(const TrainingWindow& window) {
+        const index_t n = problem.order;
+        std::fill_n(re, n * n, 0.0);
+        std::fill_n(im, n * n, 0.0);
+        for (index_t cell = window.window.begin; cell < window.window.end; ++cell)
+            if (trains(window, cell)) add(cell, 1);
+    }
+
+    /// Both ends of window and excluded cells move by at most one cell.
+    void move(const TrainingWindow& from, const TrainingWindow& to) {
+        const std::array<index_t, 4> edges = {from.window.begin, from.window.end,
+                                              from.excluded.begin, from.excluded.end};
+        for (auto edge = edges.begin(); edge != edges.end(); ++edge) {
+            if (std::find(edges.begin(), edge, *edge) != edge) continue;
+            const bool before = trains(from, *edge);
+            const bool after = trains(to, *edge);
+            if (before != after) add(*edge, after ? 1 : -1);
+        }
+    }
+
+    /// R = sum / cells + loading, both triangles.
+    void store(index_t cells, std::complex<Real>* r) const {
+        const index_t n = problem.order;
+        const DiagonalLoading& wanted = problem.parameters.loading;
+        const auto scale = 1 / static_cast<double>(cells);
+        double loading = wanted.value;
+        if (wanted.relative) {
+            double trace = 0;
+            for (index_t i = 0; i < n; ++i) trace += re[i * n + i];
+            loading *= trace * scale / static_cast<double>(n);
+        }
+        for (index_t i = 0; i < n; ++i) {
+            for (index_t j = 0; j < i; ++j) {
+                const std::complex<Real> element(static_cast<Real>(re[i * n + j] * scale),
+                                                 static_cast<Real>(im[i * n + j] * scale));
+                r[i * n + j] = element;
+                r[j * n + i] = std::conj(element);
+            }
+            r[i * n + i] = static_cast<Real>(re[i * n + i] * scale + loading);
+        }
+    }
+};
+
+template <class Real>
+SlidingTraining<Real>::SlidingTraining(core::Cpu& cpu, const Problem& problem,
+                                       core::View<const cfloat, 2, core::Host> steering)
+    : cpu_(cpu),
+      problem_(problem),
+      steering_(steering),
+      right_hand_sides_(problem.steering_vectors +
+                        (is_adaptive(problem.parameters.detector) ? 1 : 0)),
+      covariance_({batch_size(problem), problem.order, problem.order}),
+      solutions_({batch_size(problem), right_hand_sides_, problem.order}),
+      snapshots_({batch_size(problem), problem.order}),
+      info_({batch_size(problem)}),
+      pivot_ratio_({batch_size(problem)}) {}
+
+template <class Real>
+void SlidingTraining<Real>::run(const CubeView<core::Host>& cube,
+                                const Results<core::Host>& results) {
+    using Batch = dense::MatrixBatch<Complex, core::Host, core::Concatenated>;
+    const index_t problems = problem_.doppler_bins * problem_.shape.range_cells;
+    const index_t n = problem_.order;
+    for (index_t first = 0; first < problems; first += batch) {
+        const index_t count = std::min(batch, problems - first);
+        const index_t segments = (count + segment - 1) / segment;
+        for_each_task(cpu_, segments, RunningSum::bytes(n), [&](index_t s, std::byte* scratch) {
+            fill_segment(cube, first, first + s * segment,
+                         first + std::min((s + 1) * segment, count), scratch);
+        });
+        const Batch covariance(covariance_.data(), {count, n, n});
+        const Batch solutions(solutions_.data(), {count, right_hand_sides_, n});
+        dense::solve<Complex, core::Concatenated>(
+            cpu_, problem_.parameters.solver, covariance, solutions,
+            core::View<int, 1, core::Host>(info_.data(), {count}),
+            core::View<Real, 1, core::Host>(pivot_ratio_.data(), {count}));
+        for_each_task(cpu_, segments, 0, [&](index_t s, std::byte*) {
+            const index_t end = first + std::min((s + 1) * segment, count);
+            for (index_t p = first + s * segment; p < end; ++p) finish(first, p, results);
+        });
+    }
+}
+
+template <class Real>
+void SlidingTraining<Real>::fill_segment(const CubeView<core::Host>& cube, index_t first,
+                                         index_t begin, index_t end, std::byte* scratch) {
+    const index_t cells = problem_.shape.range_cells;
+    const index_t n = problem_.order;
+    for (index_t p = begin; p < end; ++p) {
+        const index_t k = p / cells;
+        const index_t r = p % cells;
+        const index_t slot = p - first;
+        RunningSum sum(problem_, cube, k, scratch);
+        const TrainingWindow window = training_window(problem_, r);
+        if (p == begin || r == 0) {
+            sum.start(window);
+        } else {
+            sum.move(training_window(problem_, r - 1), window);
+        }
+        sum.store(window.cells(), &covariance_(slot, 0, 0));
+        for (index_t i = 0; i < n; ++i)
+            snapshots_(slot, i) = Complex(snapshot_row(problem_, cube, k, i)[r]);
+        for (index_t d = 0; d < right_hand_sides_; ++d)
+            for (index_t i = 0; i < n; ++i)
+                solutions_(slot, d, i) =
+                    d < problem_.steering_vectors ? Complex(steering_(d, i)) : snapshots_(slot, i);
+    }
+}
+
+template <class Real>
+void SlidingTraining<Real>::finish(index_t first, index_t p,
+                                   const Results<core::Host>& results) const {
+    const index_t n = problem_.order;
+    const index_t k = p / problem_.shape.range_cells;
+    const index_t r = p % problem_.shape.range_cells;
+    const index_t slot = p - first;
+    const auto solutions = solutions_.view();
+    const auto dot = [&](index_t solution, const auto& right) {
+        std::complex<double> sum = 0;
+        for (index_t i = 0; i < n; ++i)
+            sum += std::conj(std::complex<double>(solutions(slot, solution, i))) *
+                   std::complex<double>(right(i));
+        return sum;
+    };
+    const auto snapshot = [&](index_t i) { return snapshots_(slot, i); };
+    const bool solved = info_(slot) == 0;
+    const auto cells = static_cast<double>(training_window(problem_, r).cells());
+    const bool detect = right_hand_sides_ > problem_.steering_vectors;
+    const double c = detect && solved ? dot(problem_.steering_vectors, snapshot).real() : 0;
+    for (index_t d = 0; d < problem_.steering_vectors; ++d) {
+        const double a = solved ? dot(d, [&](index_t i) { return steering_(d, i); }).real() : 0;
+        const std::complex<double> b = solved ? dot(d, snapshot) : 0;
+        results.output(d, k, r) = a > 0 ? cfloat(b / a) : cfloat(0);
+        if (!detect) continue;
+        // M = cells R
+        const QuadraticForms<double> q{a / cells, std::norm(b) / (cells * cells), c / cells};
+        results.statistic(d, k, r) =
+            static_cast<float>(detector_statistic(problem_.parameters.detector, q, cells));
+    }
+    results.info(k, r) = info_(slot);
+    results.pivot_ratio(k, r) = static_cast<float>(pivot_ratio_(slot));
+    const auto copy_rows = [&](const auto& from, const auto& to) {
+        if (to.empty()) return;
+        for (index_t i = 0; i < to.extent[2]; ++i)
+            for (index_t j = 0; j < n; ++j) to(k, r, i, j) = cfloat(from(slot, i, j));
+    };
+    copy_rows(covariance_, results.covariance);
+    copy_rows(solutions_, results.weights);
+}
+
+template class SlidingTraining<float>;
+template class SlidingTraining<double>;
+
+}  // namespace aperture::stap::cpu

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/stap/stages.hpp"
+
+namespace aperture::stap::cpu {
+
+/// First range cell of row i = c T + t of the snapshots of Doppler bin k; cells are contiguous.
+inline const cfloat* snapshot_row(const Problem& problem, const CubeView<core::Host>& cube,
+                                  index_t doppler_bin, index_t row) {
+    const index_t taps = problem.parameters.temporal_taps;
+    const index_t bins = problem.doppler_bins;
+    const index_t bin = (doppler_bin - (taps - 1) / 2 + row % taps + bins) % bins;
+    return cube.data + row / taps * cube.stride[0] + bin * cube.stride[1];
+}
+
+/// Snapshots with real and imaginary parts apart, [n][stride], range cells contiguous.
+template <class Real>
+struct SnapshotPlanes {
+    Real* re;
+    Real* im;
+    index_t stride;
+};
+
+/// The snapshots of `cells`, in their order; what is left of each row up to the stride is zero.
+template <class Real>
+void split_snapshots(const Problem& problem, const CubeView<core::Host>& cube, index_t doppler_bin,
+                     RangeSpan cells, const SnapshotPlanes<Real>& planes) {
+    const index_t count = cells.end - cells.begin;
+    for (index_t i = 0; i < problem.order; ++i) {
+        const cfloat* row = snapshot_row(problem, cube, doppler_bin, i) + cells.begin;
+        Real* re = planes.re + i * planes.stride;
+        Real* im = planes.im + i * planes.stride;
+        for (index_t r = 0; r < count; ++r) {
+            re[r] = static_cast<Real>(row[r].real());
+            im[r] = static_cast<Real>(row[r].imag());
+        }
+        for (index_t r = count; r < planes.stride; ++r) re[r] = im[r] = 0;
+    }
+}
+
+/// Throws unless `cube` is the problem's cube of Doppler bins with contiguous range cells.
+void check_cube(const Problem& problem, const CubeView<core::Host>& cube);
+
+/// Snapshots of the training cells of Doppler bins [first_bin, first_bin + extent[0]):
+/// [k][b][n][N_R] in either precision.
+template <class Real>
+void extract_snapshots(core::Cpu& cpu, const Problem& problem, const CubeView<core::Host>& cube,
+                       index_t first_bin, core::View<std::complex<Real>, 4, core::Host> snapshots);
+
+}  // namespace aperture::stap::cpu

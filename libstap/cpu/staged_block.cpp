@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libstap/cpu/staged_block.hpp"
+
+#include <algorithm>
+
+#include "libstap/cpu/results.hpp"
+#include "libstap/cpu/worker_tasks.hpp"
+
+namespace aperture::stap::cpu {
+
+template <class Real>
+StagedBlock<Real>::StagedBlock(core::Cpu& cpu, const Problem& problem,
+                               core::View<const cfloat, 2, core::Host> steering)
+    : cpu_(cpu),
+      problem_(problem),
+      steering_(steering),
+      estimator_(cpu, problem),
+      solver_(cpu, problem),
+      covariance_({problem.doppler_bins, problem.training_sets, problem.order, problem.order}),
+      weights_(
+          {problem.doppler_bins, problem.training_sets, problem.steering_vectors, problem.order}) {
+    if (!is_adaptive(problem.parameters.detector)) return;
+    const index_t block = problem.parameters.training_block;
+    const index_t bytes = problem.training_sets * block * problem.order * index_t(sizeof(Complex));
+    const index_t bins = bins_per_chunk(problem, bytes);
+    solutions_ = core::Array<Complex, 4>({bins, problem.training_sets, block, problem.order});
+    solution_info_ = core::Array<int, 1>({bins * problem.training_sets});
+}
+
+template <class Real>
+void StagedBlock<Real>::run(const CubeView<core::Host>& cube, const Results<core::Host>& results,
+                            core::Timeline* timeline) {
+    const auto stage = [&](const char* name, const Work& work) {
+        return core::Timeline::stage(timeline, cpu_, name, work.gflop, work.mb);
+    };
+    {
+        const auto scope = stage("covariance", covariance_work(problem_));
+        estimator_.run(cube, covariance_);
+    }
+    {
+        const auto scope = stage("weights", weights_work(problem_));
+        solver_.run(covariance_, steering_, weights_, results.info, results.pivot_ratio);
+    }
+    {
+        const auto scope = stage("weighting", weighting_work(problem_));
+        apply_weights<Real>(cpu_, problem_, cube, steering_, weights_, results.output);
+    }
+    copy_where_wanted<Real>(covariance_.view(), results.covariance);
+    copy_where_wanted<Real>(weights_.view(), results.weights);
+    if (is_adaptive(problem_.parameters.detector)) {
+        const auto scope = stage("detect", detect_work(problem_));
+        detect(cube, results);
+    }
+}
+
+template <class Real>
+void StagedBlock<Real>::detect(const CubeView<core::Host>& cube,
+                               const Results<core::Host>& results) {
+    const index_t sets = problem_.training_sets;
+    const index_t block = problem_.parameters.training_block;
+    const index_t chunk = solutions_.extent()[0];
+    for (index_t first = 0; first < problem_.doppler_bins; first += chunk) {
+        const index_t last = std::min(first + chunk, index_t(problem_.doppler_bins));
+        const core::View<Complex, 4, core::Host> solutions =
+            solutions_.view().slice(0, 0, last - first);
+        for_each_task(cpu_, (last - first) * sets, 0, [&](index_t task, std::byte*) {
+            const index_t begin = training_cells(problem_, task % sets).begin;
+            for (index_t i = 0; i < problem_.order; ++i) {
+                const cfloat* row = snapshot_row(problem_, cube, first + task / sets, i) + begin;
+                for (index_t r = 0; r < block; ++r)
+                    solutions(task / sets, task % sets, r, i) = Complex(row[r]);
+            }
+        });
+        const core::View<int, 1, core::Host> info(solution_info_.data(), {(last - first) * sets});
+        const core::View<const Complex, 4, core::Host> covariance =
+            covariance_.view().slice(0, first, last);
+        dense::solve<Complex, core::Concatenated>(
+            cpu_, problem_.parameters.solver, as_batch(covariance), as_batch(solutions), info, {});
+        for_each_task(cpu_, (last - first) * sets, 0, [&](index_t task, std::byte*) {
+            const core::View<const Complex, 2, core::Host> of_block(
+                &solutions(task / sets, task % sets, 0, 0), {block, problem_.order});
+            detect_in_block(cube, first + task / sets, task % sets, of_block, results);
+        });
+    }
+}
+
+/// With M = N_R R: a = v^H w / N_R, b from the output y = b / |a|, c = x^H (R^-1 x) / N_R.
+template <class Real>
+void StagedBlock<Real>::detect_in_block(const CubeView<core::Host>& cube, index_t doppler_bin,
+                                        index_t training_set,
+                                        const core::View<const Complex, 2, core::Host>& solutions,
+                                        const Results<core::Host>& results) const {
+    const index_t k = doppler_bin;
+    const index_t b = training_set;
+    const index_t n = problem_.order;
+    const index_t block = problem_.parameters.training_block;
+    const index_t trained_from = training_cells(problem_, b).begin;
+    double a[max_steering_vectors];
+    for (index_t d = 0; d < problem_.steering_vectors; ++d) {
+        std::complex<double> gain = 0;
+        for (index_t i = 0; i < n; ++i)
+            gain += std::conj(std::complex<double>(steering_(d, i))) *
+                    std::complex<double>(weights_(k, b, d, i));
+        a[d] = gain.real() / static_cast<double>(block);
+    }
+    const index_t end = std::min((b + 1) * block, problem_.shape.range_cells);
+    for (index_t r = b * block; r < end; ++r) {
+        double c = 0;
+        for (index_t i = 0; i < n; ++i) {
+            const std::complex<double> x(snapshot_row(problem_, cube, k, i)[r]);
+            c += (std::conj(x) * std::complex<double>(solutions(r - trained_from, i))).real();
+        }
+        c /= static_cast<double>(block);
+        const bool usable = results.info(k, b) == 0 && c < 1;
+        const bool first_failure = results.info(k, b) == 0 && !usable;
+        for (index_t d = 0; d < problem_.steering_vectors; ++d) {
+            const double power = std::norm(std::complex<double>(results.output(d, k, r)));
+            const QuadraticForms<double> with_cell{a[d], power * a[d] * a[d], c};
+            results.statistic(d, k, r) =
+                usable ? static_cast<float>(detector_statistic(problem_.parameters.detector,
+                                                               remove_cell_under_test(with_cell),
+                                                               static_cast<double>(block - 1)))
+                       : 0.0f;
+        }
+        if (first_failure) results.info(k, b) = static_cast<int>(-1 - r);
+    }
+}
+
+template class StagedBlock<float>;
+template class StagedBlock<double>;
+
+}  // namespace aperture::stap::cpu

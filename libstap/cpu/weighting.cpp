@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "aperture/core/simd.hpp"
+#include "libstap/cpu/stages.hpp"
+#include "libstap/cpu/worker_tasks.hpp"
+
+namespace aperture::stap {
+
+using core::index_t;
+
+namespace {
+
+constexpr int lanes = core::lanes<float>;
+/// Directions weighted together, so that each snapshot is loaded once for all of them.
+constexpr int direction_tile = 4;
+/// Range cells weighted together: their snapshots stay in the first-level cache.
+constexpr index_t cell_tile = 64;
+
+/// The conjugate weights of one training set, [direction][n], zero past the last direction.
+struct WeightPlanes {
+    float* re;
+    float* im;
+    double* gamma;
+};
+
+/// gamma = 1/|w^H v| of the weights as they are applied, in fp32; 1 where that is 0.
+template <class Real>
+void take_weights(const core::View<const std::complex<Real>, 4, core::Host>& weights,
+                  const core::View<const cfloat, 2, core::Host>& steering, index_t k, index_t b,
+                  index_t padded_directions, const WeightPlanes& planes) {
+    const index_t n = weights.extent[3];
+    std::fill_n(planes.re, padded_directions * n, 0.0f);
+    std::fill_n(planes.im, padded_directions * n, 0.0f);
+    for (index_t d = 0; d < weights.extent[2]; ++d) {
+        std::complex<double> gain = 0;
+        for (index_t i = 0; i < n; ++i) {
+            const cfloat w(weights(k, b, d, i));
+            planes.re[d * n + i] = w.real();
+            planes.im[d * n + i] = w.imag();
+            gain += std::conj(std::complex<double>(w)) * std::complex<double>(steering(d, i));
+        }
+        const double magnitude = std::abs(gain);
+        planes.gamma[d] = magnitude > 0 ? 1 / magnitude : 1;
+    }
+}
+
+/// y = gamma w^H S for `direction_tile` directions and `lanes` cells.
+void weight_tile(const float* w_re, const float* w_im, const double* gamma, index_t n,
+                 const cpu::SnapshotPlanes<float>& s, index_t cell,
+                 cfloat (&y)[direction_tile][lanes]) {
+    using Pack = core::Pack<float>;
+    Pack y_re[direction_tile] = {};
+    Pack y_im[direction_tile] = {};
+    for (index_t i = 0; i < n; ++i) {
+        const Pack s_re = core::load(s.re + i * s.stride + cell);
+        const Pack s_im = core::load(s.im + i * s.stride + cell);
+        for (int d = 0; d < direction_tile; ++d) {
+            const Pack re = core::broadcast(w_re[d * n + i]);
+            const Pack im = core::broadcast(w_im[d * n + i]);
+            y_re[d] += re * s_re + im * s_im;
+            y_im[d] += re * s_im - im * s_re;
+        }
+    }
+    for (int d = 0; d < direction_tile; ++d) {
+        const auto scale = static_cast<float>(gamma[d]);
+        for (int lane = 0; lane < lanes; ++lane)
+            y[d][lane] = {scale * y_re[d][lane], scale * y_im[d][lane]};
+    }
+}
+
+}  // namespace
+
+template <class Real>
+void apply_weights(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cube,
+                   core::View<const cfloat, 2, core::Host> steering,
+                   core::View<const std::complex<Real>, 4, core::Host> weights,
+                   core::View<cfloat, 3, core::Host> output) {
+    cpu::check_cube(problem, cube);
+    cpu::check_block_training(problem);
+    const index_t bins = problem.doppler_bins;
+    const index_t sets = problem.training_sets;
+    const index_t n = problem.order;
+    const index_t directions = problem.steering_vectors;
+    const index_t cells = problem.shape.range_cells;
+    core::expects(steering.extent == std::array{directions, n}, "steering of wrong extents");
+    core::expects(weights.extent == std::array{bins, sets, directions, n},
+                  "weights of wrong extents");
+    core::expects(output.extent == std::array{directions, bins, cells} && output.stride[2] == 1,
+                  "output of wrong extents or strides");
+
+    using Parts = cpu::ScratchParts;
+    const index_t padded = (directions + direction_tile - 1) / direction_tile * direction_tile;
+    const std::size_t bytes = 2 * Parts::bytes<float>(padded * n) + Parts::bytes<double>(padded) +
+                              2 * Parts::bytes<float>(n * cell_tile);
+    cpu::for_each_task(cpu, bins * sets, bytes, [&](index_t task, std::byte* scratch) {
+        const index_t k = task / sets;
+        const index_t b = task % sets;
+        Parts parts(scratch);
+        const WeightPlanes w{parts.take<float>(padded * n), parts.take<float>(padded * n),
+                             parts.take<double>(padded)};
+        float* s_re = parts.take<float>(n * cell_tile);
+        const cpu::SnapshotPlanes<float> s{s_re, parts.take<float>(n * cell_tile), cell_tile};
+        std::fill_n(w.gamma, padded, 1.0);
+        take_weights(weights, steering, k, b, padded, w);
+
+        const index_t block = problem.parameters.training_block;
+        const index_t end = std::min((b + 1) * block, cells);
+        for (index_t first = b * block; first < end; first += cell_tile) {
+            const index_t count = std::min(cell_tile, end - first);
+            cpu::split_snapshots(problem, cube, k, {first, first + count}, s);
+            for (index_t d = 0; d < directions; d += direction_tile)
+                for (index_t cell = 0; cell < count; cell += lanes) {
+                    cfloat y[direction_tile][lanes];
+                    weight_tile(w.re + d * n, w.im + d * n, w.gamma + d, n, s, cell, y);
+                    const index_t used = std::min<index_t>(lanes, count - cell);
+                    for (index_t row = d; row < std::min(d + direction_tile, directions); ++row)
+                        std::copy_n(y[row - d], used, &output(row, k, first + cell));
+                }
+        }
+    });
+}
+
+template void apply_weights(core::Cpu&, const Problem&, CubeView<core::Host>,
+                            core::View<const cfloat, 2, core::Host>,
+                            core::View<const std::complex<float>, 4, core::Host>,
+                            core::View<cfloat, 3, core::Host>);
+template void apply_weights(core::Cpu&, const Problem&, CubeView<core::Host>,
+                            core::View<const cfloat, 2, core::Host>,
+                            core::View<const std::complex<double>, 4, core::Host>,
+                            core::View<cfloat, 3, core::Host>);
+
+}  // namespace aperture::stap

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <omp.h>
+
+#include "aperture/core/executor.hpp"
+
+namespace aperture::stap::cpu {
+
+/// Calls work(task, scratch) for tasks 0 .. tasks-1 on the executor's threads, with `scratch_bytes`
+/// of memory private to the thread. Which thread does which task is open, so no result may depend
+/// on it.
+template <class Work>
+void for_each_task(core::Cpu& cpu, core::index_t tasks, std::size_t scratch_bytes,
+                   const Work& work) {
+    // Grown here, because an exception must not leave a parallel region.
+    for (int thread = 0; thread < cpu.threads(); ++thread) cpu.scratch(thread, scratch_bytes);
+#pragma omp parallel num_threads(cpu.threads())
+    {
+        std::byte* scratch = cpu.scratch(omp_get_thread_num(), scratch_bytes);
+#pragma omp for schedule(dynamic)
+        for (core::index_t task = 0; task < tasks; ++task) work(task, scratch);
+    }
+}
+
+/// Hands out parts of one scratch block, each aligned to 64 bytes.
+class ScratchParts {
+  public:
+    explicit ScratchParts(std::byte* block) : next_(block) {}
+
+    template <class T>
+    T* take(core::index_t elements) {
+        T* part = reinterpret_cast<T*>(next_);
+        next_ += bytes<T>(elements);
+        return part;
+    }
+
+    /// What `take` uses up.
+    template <class T>
+    static std::size_t bytes(core::index_t elements) {
+        return (static_cast<std::size_t>(elements) * sizeof(T) + 63) / 64 * 64;
+    }
+
+  private:
+    std::byte* next_;
+};
+
+}  // namespace aperture::stap::cpu

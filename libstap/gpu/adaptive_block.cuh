@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the blocks of the staged and of the fused kernels have in common: a few neighbouring Doppler
+// bins of one training set, their shared memory, and their covariances.
+
+#include "libstap/gpu/weighting.cuh"
+
+namespace aperture::stap::gpu {
+
+/// What is fixed at compile time: taps of a snapshot, neighbouring Doppler bins a block takes
+/// together, its threads, and the blocks that should fit a multiprocessor.
+template <int taps_, int bins_, int threads_, int blocks_>
+struct AdaptivePolicy {
+    static constexpr int taps = taps_;
+    static constexpr int bins = bins_;
+    static constexpr int threads = threads_;
+    static constexpr int blocks = blocks_;
+    static constexpr int window = bins_ + taps_ - 1;
+};
+
+/// Shared memory of a block: offsets in bytes, each a multiple of 16, and the sizes that go with
+/// them. `plan_shared_memory` makes it.
+struct SharedLayout {
+    int tile;              ///< Complex<float> [channel][bin of the window][tile_stride]
+    int triangles;         ///< Complex<Real> [bin][triangle_stride]
+    int weights;           ///< Complex<float> [bin][n][weight_stride]
+    int gains;             ///< Gain [bin][weight_stride]
+    int forms;             ///< float [bin][forms_stride]
+    int right_hand_sides;  ///< Complex<Real> [n][solver_columns]
+    int normalisations;    ///< Normalisation<Real> [bin]
+    int info;              ///< int [bin]
+    int bytes;
+    int columns;  ///< range cells of the tile at a time
+    int tile_stride, triangle_stride, weight_stride, forms_stride, solver_columns;
+};
+
+/// One number per (Doppler bin, training set).
+template <class T>
+struct PerSet {
+    T* data;
+    index_t bin_stride, set_stride;
+
+    __device__ __forceinline__ T* at(index_t k, index_t b) const {
+        return data + k * bin_stride + b * set_stride;
+    }
+};
+
+/// One matrix per (Doppler bin, training set): covariances [row][column], weights [vector][row].
+template <class T>
+struct MatrixPerSet {
+    T* data;
+    index_t bin_stride, set_stride, row_stride, column_stride;
+
+    __device__ __forceinline__ T& operator()(index_t k, index_t b, int row, int column) const {
+        return data[k * bin_stride + b * set_stride + row * row_stride + column * column_stride];
+    }
+};
+
+/// Writes the covariances of a group, both triangles.
+template <class Real, class T>
+__device__ void store_covariances(const CovarianceGroup<Real>& group, int first_bin, index_t set,
+                                  const MatrixPerSet<Complex<T>>& to) {
+    const int entries = group.order * group.order;
+    for (int i = core::thread_rank(); i < group.count * entries; i += core::block_threads()) {
+        const int q = i / entries;
+        const int row = i % entries / group.order;
+        const int column = i % group.order;
+        const bool lower = row >= column;
+        const Complex<Real> value = group(q, lower ? row : column, lower ? column : row);
+        to(first_bin + q, set, row, column) = {static_cast<T>(value.re),
+                                               static_cast<T>(lower ? value.im : -value.im)};
+    }
+}
+
+/// What a block has to do, and its shared memory by name.
+template <class Real, class Policy>
+struct AdaptiveBlock {
+    TrainingSet set;
+    SetColumns columns;
+    int first_bin, matrices, order;
+    SnapshotTile tile;
+    CovarianceGroup<Real> group;
+    Normalisation<Real>* normalisations;
+    WeightTile weights;
+    Gain* gains;
+    float* forms;
+    int* info;
+    SolverSpace<Real> space;
+
+    template <class Source>
+    __device__ __forceinline__ AdaptiveBlock(const Source& cube, const TrainingPlan& plan,
+                                             index_t sets, bool square,
+                                             const SharedLayout& layout) {
+        unsigned char* memory = core::shared<unsigned char>();
+        const index_t set_index = blockIdx.x % static_cast<unsigned>(sets);
+        first_bin = static_cast<int>(blockIdx.x / static_cast<unsigned>(sets)) * Policy::bins;
+        const int left = cube.doppler_bins - first_bin;
+        matrices = left < Policy::bins ? left : Policy::bins;
+        order = cube.channels * Policy::taps;
+        set = training_set(plan, set_index);
+        columns = {set_index, set.first - plan.data_begin};
+        tile = {reinterpret_cast<Complex<float>*>(memory + layout.tile), layout.tile_stride,
+                Policy::window};
+        normalisations = reinterpret_cast<Normalisation<Real>*>(memory + layout.normalisations);
+        group = {{reinterpret_cast<Complex<Real>*>(memory + layout.triangles), square ? order : 0},
+                 layout.triangle_stride,
+                 normalisations,
+                 order,
+                 matrices};
+        weights = {reinterpret_cast<Complex<float>*>(memory + layout.weights),
+                   order * layout.weight_stride, layout.weight_stride};
+        gains = reinterpret_cast<Gain*>(memory + layout.gains);
+        forms = reinterpret_cast<float*>(memory + layout.forms);
+        info = reinterpret_cast<int*>(memory + layout.info);
+        space = {reinterpret_cast<Complex<Real>*>(memory + layout.right_hand_sides),
+                 layout.solver_columns};
+    }
+
+    template <class Source>
+    __device__ __forceinline__ void bring_tile(const Source& cube, int begin, int count) const {
+        bring_snapshot_tile(tile, cube, first_bin - (Policy::taps - 1) / 2, columns, begin, count);
+    }
+    __device__ __forceinline__ Complex<float> snapshot(int q, int row, int cell) const {
+        return tile.row(row / Policy::taps, q + row % Policy::taps)[cell];
+    }
+};
+
+/// Sums, normalisations and thereby the covariances of a block's group. Starts from the sums over
+/// all cells where `total` is given: then the set's cells are taken out, and the loading is that of
+/// all cells.
+template <class Real, class Policy, class Source>
+__device__ void estimate_group(const AdaptiveBlock<Real, Policy>& block, const Source& cube,
+                               const TrainingPlan& plan, const Complex<Real>* total,
+                               const Loading& loading, const SharedLayout& layout, int splits) {
+    const int q = core::thread_rank();
+    if (total != nullptr) {
+        const int packed = triangle_elements(block.order, false);
+        for (int i = core::thread_rank(); i < block.matrices * packed; i += core::block_threads()) {
+            const ChannelPair entry = channel_pair(i % packed);
+            block.group.triangle(i / packed)(entry.row, entry.column) =
+                total[block.first_bin * static_cast<index_t>(packed) + i];
+        }
+        __syncthreads();
+        if (q < block.matrices) {
+            Normalisation<Real> n = normalisation(block.group.triangle(q), block.order,
+                                                  block.set.training_cells, loading);
+            if (!loading.relative) n.diagonal *= static_cast<Real>(plan.range_cells) * n.scale;
+            block.normalisations[q] = n;
+        }
+    }
+    for (int begin = 0; begin < block.set.cells; begin += layout.columns) {
+        const int left = block.set.cells - begin;
+        const int columns = left < layout.columns ? left : layout.columns;
+        block.bring_tile(cube, begin, columns);
+        accumulate_covariance<Policy::taps, Policy::bins>(
+            block.tile,
+            TrainingColumns{columns, block.set.excluded_begin - begin,
+                            block.set.excluded_end - begin},
+            cube.channels, block.group.triangles, layout.triangle_stride,
+            Accumulation{total != nullptr || begin > 0, total != nullptr}, splits);
+    }
+    __syncthreads();
+    if (total == nullptr && q < block.matrices) {
+        block.normalisations[q] =
+            normalisation(block.group.triangle(q), block.order, block.set.training_cells, loading);
+    }
+    __syncthreads();
+}
+
+/// The tiles of a set that hold cells to adapt, one after the other: visit(begin, columns), with
+/// the tile in shared memory; it is brought again only where the set takes more than one.
+template <class Real, class Policy, class Source, class Visit>
+__device__ __forceinline__ void for_each_output_tile(const AdaptiveBlock<Real, Policy>& block,
+                                                     const Source& cube, int tile_columns,
+                                                     Visit visit) {
+    for (int begin = 0; begin < block.set.cells; begin += tile_columns) {
+        const int left = block.set.cells - begin;
+        const int columns = left < tile_columns ? left : tile_columns;
+        if (begin + columns <= block.set.output_begin || begin >= block.set.output_end) continue;
+        if (block.set.cells > tile_columns) block.bring_tile(cube, begin, columns);
+        const int low = block.set.output_begin - begin;
+        const int high = block.set.output_end - begin;
+        visit(begin, low > 0 ? low : 0, high < columns ? high : columns);
+    }
+}
+
+}  // namespace aperture::stap::gpu

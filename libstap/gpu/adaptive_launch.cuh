@@ -1,0 +1,354 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The adaptive kernels as the host sees them: which one for a shape, its shared memory, its grid.
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "aperture/stap/pipeline.hpp"
+#include "libcore/gpu/device_cast.hpp"
+#include "libcore/gpu/launch.cuh"
+#include "libstap/gpu/fused.cuh"
+#include "libstap/gpu/shared_layout.cuh"
+#include "libstap/gpu/staged.cuh"
+#include "libstap/gpu/tuning.hpp"
+
+namespace aperture::stap::gpu {
+
+/// The part of a cube that is in memory and the cells of it that a call adapts, as cells of the
+/// whole cube. Views of results begin at cell `begin` and at the training set that holds it.
+struct RangeChunk {
+    index_t data_begin = 0;
+    index_t begin = 0;
+    index_t end = 0;
+};
+
+/// What a problem needs in the executor's memory beside cube and results.
+template <class Executor>
+struct AdaptiveWorkspace {
+    using Space = typename Executor::Space;
+    core::Array<cfloat, 2, Space> steering;  ///< [n][D]
+    core::Array<double, 1, Space> total;     ///< sums over all cells, packed triangles
+    core::Array<int, 2, Space> cell_info;    ///< [K][cell]
+    core::Array<cfloat, 4, Space> snapshots;
+    core::Array<double, 1, Space> covariance;
+    core::Array<double, 1, Space> weights;
+    core::Array<int, 2, Space> info;
+};
+
+#if defined(__CUDACC__)
+template <class T, int Rank>
+void upload(core::Gpu& gpu, core::View<const T, Rank, core::Host> from,
+            core::View<T, Rank, core::Device> to) {
+    core::copy(gpu, from, to);
+    gpu.synchronize();
+}
+inline auto stage_scope(core::Gpu& gpu, core::Timeline* timeline, const char* name, Work work) {
+    return core::Timeline::stage(timeline, gpu, name, work.gflop, work.mb);
+}
+#else
+template <class T, int Rank>
+void upload(core::Simt&, core::View<const T, Rank, core::Host> from,
+            core::View<T, Rank, core::Host> to) {
+    std::copy(from.data, from.data + from.size(), to.data);
+}
+struct NothingMeasured {
+    ~NothingMeasured() {}
+};
+inline NothingMeasured stage_scope(core::Simt&, core::Timeline*, const char*, Work) { return {}; }
+#endif
+
+/// Copies the steering vectors [D][n] row by row of n; synchronous.
+template <class Executor>
+void set_steering(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
+                  core::View<const cfloat, 2, core::Host> steering) {
+    core::Array<cfloat, 2> rows({steering.extent[1], steering.extent[0]});
+    for (index_t d = 0; d < steering.extent[0]; ++d) {
+        for (index_t i = 0; i < steering.extent[1]; ++i) rows(i, d) = steering(d, i);
+    }
+    workspace.steering.reshape(rows.extent());
+    upload<cfloat, 2>(executor, rows.view(), workspace.steering.view());
+}
+
+namespace detail {
+
+template <class Visit>
+void with_taps(int taps, Visit visit) {
+    if (taps == 1) visit(std::integral_constant<int, 1>{});
+    if (taps == 3) visit(std::integral_constant<int, 3>{});
+    if (taps == 5) visit(std::integral_constant<int, 5>{});
+}
+
+template <class Visit>
+void with_real(Precision precision, Visit visit) {
+    if (precision == Precision::fp32) visit(float{});
+    if (precision == Precision::mixed) visit(double{});
+}
+
+template <class Visit>
+void with_solver(dense::Factorisation solver, Visit visit) {
+    using dense::Elimination;
+    if (solver == dense::Factorisation::cholesky) {
+        visit(std::integral_constant<Elimination, Elimination::below>{});
+    } else {
+        visit(std::integral_constant<Elimination, Elimination::above_and_below>{});
+    }
+}
+
+inline unsigned grid_of(index_t blocks) {
+    core::expects(blocks < (index_t(1) << 31), blocks, " blocks are more than a grid may have");
+    return static_cast<unsigned>(blocks);
+}
+
+inline index_t groups_of(int doppler_bins, int bins) { return (doppler_bins + bins - 1) / bins; }
+
+template <class T, class Space>
+PerSet<T> per_set(core::View<T, 2, Space> view) {
+    return {view.data, view.stride[0], view.stride[1]};
+}
+template <class T, class Space>
+auto matrices(core::View<T, 4, Space> view) {
+    return MatrixPerSet<core::DeviceType<T>>{core::device_cast(view.data), view.stride[0],
+                                             view.stride[1], view.stride[2], view.stride[3]};
+}
+template <class T, class Space>
+auto range_rows(core::View<T, 3, Space> view) {
+    core::expects(view.empty() || view.stride[2] == 1,
+                  "range cells of the results must be contiguous; their stride is ",
+                  view.stride[2]);
+    return RangeRows<core::DeviceType<T>>{core::device_cast(view.data), view.stride[0],
+                                          view.stride[1]};
+}
+template <class T>
+MatrixPerSet<const T> constant(const MatrixPerSet<T>& m) {
+    return {m.data, m.bin_stride, m.set_stride, m.row_stride, m.column_stride};
+}
+
+/// Dense matrices [k][set][rows][columns] in work space, which grows where it is short.
+template <class T, class Space>
+MatrixPerSet<T> matrices_in(core::Array<double, 1, Space>& space, index_t bins, index_t sets,
+                            index_t rows, index_t columns) {
+    const index_t elements = bins * sets * rows * columns;
+    space.reshape({elements * static_cast<index_t>(sizeof(T) / sizeof(double))});
+    return {reinterpret_cast<T*>(space.data()), sets * rows * columns, rows * columns, columns, 1};
+}
+
+template <class Space>
+DopplerCube doppler_cube(CubeView<Space> cube) {
+    core::expects(cube.stride[2] == 1,
+                  "range cells of the cube must be contiguous; their stride is ", cube.stride[2]);
+    return {core::device_cast(cube.data), cube.stride[0], cube.stride[1],
+            static_cast<int>(cube.extent[0]), static_cast<int>(cube.extent[1])};
+}
+
+inline TrainingPlan training_plan(const Problem& problem, const RangeChunk& chunk) {
+    const Parameters& p = problem.parameters;
+    TrainingPlan plan{TrainingCells::block, p.training_block, p.guard,    problem.shape.range_cells,
+                      chunk.data_begin,     chunk.begin,      chunk.begin};
+    if (p.training == Training::sliding) plan.kind = TrainingCells::sliding;
+    if (p.training == Training::all) plan.kind = TrainingCells::all;
+    if (p.training == Training::block) plan.set_begin = chunk.begin / p.training_block;
+    return plan;
+}
+
+/// Training sets whose cells a chunk adapts.
+inline index_t sets_of(const Problem& problem, const RangeChunk& chunk) {
+    const index_t cells = chunk.end - chunk.begin;
+    if (problem.parameters.training != Training::block) return cells;
+    return (cells + problem.parameters.training_block - 1) / problem.parameters.training_block;
+}
+
+/// Columns that the largest training set of a plan brings to shared memory.
+inline int set_columns(const TrainingPlan& plan) {
+    switch (plan.kind) {
+        case TrainingCells::block:
+            return plan.block;
+        case TrainingCells::sliding:
+            return plan.block + 2 * plan.guard + 1;
+        case TrainingCells::all:
+            return 2 * plan.guard + 1;
+        default:
+            return 0;
+    }
+}
+
+/// Cells of a set whose quadratic forms a detector wants.
+inline int set_outputs(const TrainingPlan& plan, bool statistic) {
+    if (!statistic) return 0;
+    return plan.kind == TrainingCells::block ? plan.block : 1;
+}
+
+inline SharedNeeds cube_needs(const Problem& problem, const TrainingPlan& plan, int bins,
+                              int real_bytes) {
+    SharedNeeds needs;
+    needs.channels = static_cast<int>(problem.shape.channels);
+    needs.window = bins + problem.parameters.temporal_taps - 1;
+    needs.bins = bins;
+    needs.order = problem.order;
+    needs.cells = set_columns(plan);
+    needs.real_bytes = real_bytes;
+    return needs;
+}
+
+template <class Executor>
+SharedLayout shared_layout(Executor& executor, const SharedNeeds& needs, int blocks) {
+    const int limit = executor.shared_memory_per_block();
+    const auto layout = plan_shared_memory(needs, limit / blocks, limit);
+    core::expects(layout.has_value(), "order ", needs.order, " with ", needs.vectors,
+                  " steering vectors and ", needs.real_bytes * 8,
+                  "-bit covariances does not fit the ", limit,
+                  " bytes of shared memory of this device; use fewer steering vectors, fp32 or "
+                  "cholesky");
+    return *layout;
+}
+
+template <int Taps, int Bins>
+int splits_of(const Problem& problem, int columns, int threads) {
+    using Tile = OuterProductTile<Taps, Bins>;
+    int products = 0;
+    for (int i = 0; i < Tile::rows; ++i) {
+        for (int j = 0; j < Tile::rows; ++j) {
+            products += Tile::needed(i % Tile::window, j % Tile::window);
+        }
+    }
+    const int groups =
+        (static_cast<int>(problem.shape.channels) + Tile::channels - 1) / Tile::channels;
+    return covariance_splits(groups * (groups + 1) / 2, products, columns, threads);
+}
+
+}  // namespace detail
+
+/// Policy and solver of the register-resident kernel of an order.
+template <class Real, int order, int taps>
+struct RegisterKernel {
+    static constexpr AdaptiveTuning tuning =
+        adaptive_tuning(order, taps, sizeof(Real) == sizeof(double));
+    using Policy = AdaptivePolicy<taps, tuning.bins, tuning.threads, tuning.blocks>;
+    template <dense::Elimination elimination>
+    using Solver = RegisterSolver<Real, order, tuning.lanes, tuning.slots, elimination>;
+};
+
+template <int taps>
+using GenericPolicy =
+    AdaptivePolicy<taps, generic_tuning.bins, generic_tuning.threads, generic_tuning.blocks>;
+
+namespace detail {
+
+/// One block for each set and Doppler bin.
+inline core::LaunchConfig generic_config(const Problem& problem, index_t sets,
+                                         const SharedLayout& layout) {
+    return {grid_of(sets * groups_of(problem.doppler_bins, generic_tuning.bins)),
+            static_cast<unsigned>(generic_tuning.threads), static_cast<std::size_t>(layout.bytes)};
+}
+
+}  // namespace detail
+
+template <class Real>
+using AdaptiveKernel = void (*)(AdaptiveArguments<Real>);
+
+/// What chooses a kernel.
+struct AdaptiveShape {
+    int order, taps;
+    dense::Factorisation solver;
+    bool statistic;
+};
+
+namespace detail {
+
+template <int order, int taps>
+bool matches(const AdaptiveShape& shape) {
+    return shape.order == order && shape.taps == taps;
+}
+
+template <int order, int taps>
+AdaptiveKernel<float> register_kernel(bool statistic) {
+    using Kernel = RegisterKernel<float, order, taps>;
+    using Policy = typename Kernel::Policy;
+    using Solver = typename Kernel::template Solver<dense::Elimination::below>;
+    return statistic ? &adapt_kernel<float, Policy, Solver, true>
+                     : &adapt_kernel<float, Policy, Solver, false>;
+}
+
+}  // namespace detail
+
+/// The register-resident fp32 Cholesky kernels compiled ahead: PERFECT's orders, and spatial
+/// adaptation (T = 1) at powers of two. Null for other shapes.
+inline AdaptiveKernel<float> precompiled_kernel(const AdaptiveShape& shape) {
+    if (shape.solver != dense::Factorisation::cholesky) return nullptr;
+    if (detail::matches<12, 3>(shape)) return detail::register_kernel<12, 3>(shape.statistic);
+    if (detail::matches<18, 3>(shape)) return detail::register_kernel<18, 3>(shape.statistic);
+    if (detail::matches<24, 3>(shape)) return detail::register_kernel<24, 3>(shape.statistic);
+    if (detail::matches<4, 1>(shape)) return detail::register_kernel<4, 1>(shape.statistic);
+    if (detail::matches<8, 1>(shape)) return detail::register_kernel<8, 1>(shape.statistic);
+    if (detail::matches<16, 1>(shape)) return detail::register_kernel<16, 1>(shape.statistic);
+    if (detail::matches<32, 1>(shape)) return detail::register_kernel<32, 1>(shape.statistic);
+    return nullptr;
+}
+
+#if defined(__CUDACC__)
+/// Starts the kernel of a shape that is compiled at run time; false where the registers could not
+/// hold it.
+bool launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
+                        const AdaptiveArguments<float>& arguments);
+bool launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
+                        const AdaptiveArguments<double>& arguments);
+inline constexpr bool specialises = true;
+#else
+template <class Real>
+bool launch_specialised(core::Simt&, const AdaptiveShape&, const core::LaunchConfig&,
+                        const AdaptiveArguments<Real>&) {
+    return false;
+}
+inline constexpr bool specialises = false;
+#endif
+
+namespace detail {
+
+// The kernel of an order, in the registers where it can be.
+template <class Real, class Executor, int Taps>
+void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArguments<Real> arguments,
+                     bool statistic, std::integral_constant<int, Taps>) {
+    constexpr bool fp64 = sizeof(Real) == sizeof(double);
+    const AdaptiveShape shape{problem.order, Taps, problem.parameters.solver, statistic};
+    const AdaptiveTuning tuned = adaptive_tuning(problem.order, Taps, fp64);
+    AdaptiveKernel<float> precompiled = fp64 ? nullptr : precompiled_kernel(shape);
+    const bool in_registers = tuned.lanes > 0 && (precompiled != nullptr || specialises);
+    const AdaptiveTuning tuning = in_registers ? tuned : generic_tuning;
+
+    SharedNeeds needs = cube_needs(problem, arguments.plan, tuning.bins, sizeof(Real));
+    needs.vectors = arguments.steering.count;
+    needs.outputs = set_outputs(arguments.plan, statistic);
+    needs.block_solver = !in_registers;
+    needs.square = !in_registers && problem.parameters.solver == dense::Factorisation::gauss_jordan;
+    arguments.layout = shared_layout(executor, needs, tuning.blocks);
+    const core::LaunchConfig config(
+        grid_of(arguments.sets * groups_of(problem.doppler_bins, tuning.bins)),
+        static_cast<unsigned>(tuning.threads), static_cast<std::size_t>(arguments.layout.bytes));
+    if (in_registers) {
+        arguments.splits = splits_of<Taps, bins_per_block(Taps)>(problem, arguments.layout.columns,
+                                                                 tuning.threads);
+        if constexpr (!fp64) {
+            if (precompiled != nullptr) {
+                core::launch(executor, precompiled, config, arguments);
+                return;
+            }
+        }
+        if (launch_specialised(executor, shape, config, arguments)) return;
+    }
+    arguments.splits =
+        splits_of<Taps, generic_tuning.bins>(problem, arguments.layout.columns, tuning.threads);
+    with_solver(problem.parameters.solver, [&](auto elimination) {
+        using Solver = BlockSolver<Real, decltype(elimination)::value>;
+        core::launch(executor,
+                     statistic ? &adapt_kernel<Real, GenericPolicy<Taps>, Solver, true>
+                               : &adapt_kernel<Real, GenericPolicy<Taps>, Solver, false>,
+                     config, arguments);
+    });
+}
+
+}  // namespace detail
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The one-kernel pipeline: from a Doppler cube to outputs and statistics, with nothing in between
+// in global memory.
+
+#include "libstap/gpu/adaptive_block.cuh"
+
+namespace aperture::stap::gpu {
+
+template <class Real>
+struct AdaptiveArguments {
+    DopplerCube cube;
+    TrainingPlan plan;
+    index_t sets;
+    Loading loading;
+    const Complex<Real>* total;  ///< [k][packed triangle], sums over all cells; TrainingCells::all
+    SteeringVectors steering;
+    RangeRows<Complex<float>> output;  ///< data may be null
+    RangeRows<float> statistic;        ///< with Statistic only
+    PerSet<int> info;                  ///< data may be null, as in the following
+    PerSet<float> pivot_ratio;
+    MatrixPerSet<Complex<float>> covariance;
+    MatrixPerSet<Complex<float>> weights;
+    Detector detector;
+    int splits;  ///< lanes that share the cells of a pair of channels
+    SharedLayout layout;
+};
+
+/// info of a group: the solver's, or the first cell whose removal leaves nothing positive definite;
+/// a warp a matrix.
+template <class Real, class Policy>
+__device__ void store_info(const AdaptiveBlock<Real, Policy>& block, const PerSet<int>& to,
+                           bool removes_cells) {
+    constexpr int none = 0x7fffffff;
+    for (int q = core::warp_rank(); q < block.matrices;
+         q += core::block_threads() / core::warp_size) {
+        int first = none;
+        const int outputs = block.set.output_end - block.set.output_begin;
+        if (removes_cells) {
+            const float* forms = block.forms + q * outputs;
+            for (int i = core::lane_rank(); i < outputs && first == none; i += core::warp_size) {
+                if (!(forms[i] < static_cast<float>(block.set.training_cells))) first = i;
+            }
+            first = core::warp_reduce(first, core::Minimum{});
+        }
+        if (core::lane_rank() != 0 || to.data == nullptr) continue;
+        const int cell = static_cast<int>(block.set.first) + block.set.output_begin + first;
+        const int left = first == none ? 0 : -1 - cell;
+        *to.at(block.first_bin + q, block.columns.set) = block.info[q] != 0 ? block.info[q] : left;
+    }
+}
+
+/// Adaptive processing of a few neighbouring Doppler bins and one training set: covariances,
+/// weights, gamma, outputs and, with `Statistic`, detection statistics.
+///
+/// Block: Policy::bins Doppler bins, one training set. Warp and thread: first products of pairs of
+/// channels (accumulate_covariance), then columns of [R | v] (RegisterSolver) or entries in shared
+/// memory (BlockSolver), then 4 vectors x 4 cells of the output (apply_weights_tile). Grid: sets x
+/// ceil(K / bins) on x, sets fastest.
+/// Shared: SharedLayout, planned by `plan_shared_memory`.
+/// Bytes per bin and set: 8 L (bins + T - 1) / bins N_R read, 8 D N_R written (4 more with a
+/// statistic). Flops: 4 n^2 N_R (of which neighbouring bins share a third for T = 3 and 4 bins) +
+/// 4/3 n^3 + 8 n^2 D + 8 n D N_R; a statistic adds 4 n^2 N_R.
+/// Source: PERFECT suite 2013; Anderson 2014, ch. 4 to 6; Robey et al. 1992.
+template <class Real, class Policy, class Solver, bool Statistic>
+__global__ void __launch_bounds__(Policy::threads, Policy::blocks)
+    adapt_kernel(AdaptiveArguments<Real> p) {
+    using Block = AdaptiveBlock<Real, Policy>;
+    const Block block(p.cube, p.plan, p.sets, Solver::square, p.layout);
+    estimate_group(block, p.cube, p.plan, p.total, p.loading, p.layout, p.splits);
+    if (p.covariance.data != nullptr) {
+        store_covariances(block.group, block.first_bin, block.columns.set, p.covariance);
+        __syncthreads();
+    }
+
+    const int vectors = p.steering.count;
+    for (int i = core::thread_rank(); i < block.matrices * block.order;
+         i += core::block_threads()) {
+        Complex<float>* row = block.weights.row(i / block.order, i % block.order);
+        for (int d = vectors; d < block.weights.row_stride; ++d) row[d] = Complex<float>(0.0f);
+    }
+    Solver solver;
+    solver.solve(
+        block.group, p.steering, block.space,
+        [&](int q, int row, int d, Complex<Real> w) {
+            const Complex<float> weight(static_cast<float>(w.re), static_cast<float>(w.im));
+            block.weights.row(q, row)[d] = weight;
+            if (p.weights.data != nullptr) {
+                p.weights(block.first_bin + q, block.columns.set, d, row) = weight;
+            }
+        },
+        [&](int q, const dense::Pivots<Real>& pivots) {
+            block.info[q] = pivots.info;
+            if (p.pivot_ratio.data != nullptr) {
+                *p.pivot_ratio.at(block.first_bin + q, block.columns.set) =
+                    static_cast<float>(pivots.ratio());
+            }
+        });
+    __syncthreads();
+    compute_gains(block.weights, p.steering, block.order, block.matrices, block.gains);
+
+    const int outputs = block.set.output_end - block.set.output_begin;
+    if constexpr (Statistic) {
+        for_each_output_tile(block, p.cube, p.layout.columns, [&](int begin, int low, int high) {
+            solver.quadratic_forms(
+                block.group, block.space,
+                [&](int q, int row, int cell) { return block.snapshot(q, row, cell); }, low, high,
+                [&](int q, int cell, Real form) {
+                    block.forms[q * outputs + begin + cell - block.set.output_begin] =
+                        static_cast<float>(form);
+                });
+        });
+    }
+    __syncthreads();
+    const bool removes_cell = Statistic && p.plan.kind == TrainingCells::block;
+    store_info(block, p.info, removes_cell);
+
+    const AdaptedCells to{p.output,
+                          p.statistic,
+                          p.detector,
+                          removes_cell,
+                          block.set.training_cells,
+                          block.forms,
+                          outputs,
+                          block.gains,
+                          block.weights.row_stride};
+    for_each_output_tile(block, p.cube, p.layout.columns, [&](int begin, int low, int high) {
+        const OutputColumns columns{low, high, block.set.first + begin - p.plan.cell_begin,
+                                    begin - block.set.output_begin};
+        apply_weights_tile<Policy::taps, Statistic>(block.tile, block.weights, p.cube.channels,
+                                                    vectors, block.first_bin, block.matrices, to,
+                                                    columns);
+    });
+}
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "libstap/gpu/adaptive_block.cuh"
+
+namespace aperture::stap::gpu {
+
+/// What a kernel of the adaptive stages keeps in shared memory; zero where it has no such part.
+struct SharedNeeds {
+    int channels = 0;
+    int window = 0;  ///< bins + T - 1
+    int bins = 0;
+    int order = 0;
+    int cells = 0;    ///< columns of a training set; tiles hold as many of them as fit
+    int vectors = 0;  ///< D
+    int outputs = 0;  ///< cells of a set that a detector judges
+    bool triangles = true;
+    bool square = false;
+    bool block_solver = false;
+    int real_bytes = 4;
+};
+
+namespace detail {
+
+inline constexpr int largest_tile = 256;
+inline constexpr int smallest_tile = 32;
+
+inline int round_up(int value, int multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+class Region {
+  public:
+    /// Reserves `count` elements and returns where they begin.
+    int take(long long count, int element_bytes) {
+        const long long begin = bytes_;
+        bytes_ += (count * element_bytes + 15) / 16 * 16;
+        return static_cast<int>(begin);
+    }
+    long long bytes() const { return bytes_; }
+
+  private:
+    long long bytes_ = 0;
+};
+
+inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int columns,
+                                             int solver_columns, int limit) {
+    const int complex_bytes = 2 * needs.real_bytes;
+    SharedLayout layout{};
+    layout.columns = columns;
+    // Rows of neighbouring channels begin half the banks apart where the window is 6 bins.
+    layout.tile_stride = needs.cells == 0 ? 0 : round_up(columns, cells_per_group) + 4;
+    layout.triangle_stride = triangle_elements(needs.order, needs.square);
+    layout.weight_stride = round_up(needs.vectors, vectors_per_item);
+    layout.forms_stride = needs.outputs;
+    layout.solver_columns = needs.block_solver ? solver_columns : 0;
+    const long long bins = needs.bins;
+    Region region;
+    layout.tile =
+        region.take(static_cast<long long>(needs.channels) * needs.window * layout.tile_stride, 8);
+    layout.triangles =
+        region.take(needs.triangles ? bins * layout.triangle_stride : 0, complex_bytes);
+    layout.weights = region.take(bins * needs.order * layout.weight_stride, 8);
+    layout.gains = region.take(bins * layout.weight_stride, sizeof(Gain));
+    layout.forms = region.take(bins * layout.forms_stride, 4);
+    layout.right_hand_sides =
+        region.take(static_cast<long long>(needs.order) * layout.solver_columns, complex_bytes);
+    layout.normalisations = region.take(bins, 2 * needs.real_bytes);
+    layout.info = region.take(bins, 4);
+    if (region.bytes() > limit) return std::nullopt;
+    layout.bytes = static_cast<int>(region.bytes());
+    return layout;
+}
+
+}  // namespace detail
+
+/// The largest tile that leaves room for `preferred` bytes a block, else for `limit`; nothing where
+/// even a tile of 32 cells does not fit.
+inline std::optional<SharedLayout> plan_shared_memory(const SharedNeeds& needs, int preferred,
+                                                      int limit) {
+    const int most = std::clamp(detail::round_up(needs.cells, detail::smallest_tile),
+                                detail::smallest_tile, detail::largest_tile);
+    for (const int room : {std::min(preferred, limit), limit}) {
+        for (const int solver_columns : {16, 4}) {
+            for (int tile = most; tile >= detail::smallest_tile;
+                 tile = detail::round_up(tile / 2, detail::smallest_tile)) {
+                const int columns = needs.cells > 0 ? std::min(tile, needs.cells) : tile;
+                const auto layout = detail::layout_of(needs, columns, solver_columns, room);
+                if (layout) return layout;
+                if (tile == detail::smallest_tile) break;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A kernel per stage (Anderson 2014, ch. 4), each wrapping a stage of the fused kernel, and the sum
+// over all range cells that training on all of them starts from.
+
+#include "libstap/gpu/adaptive_block.cuh"
+
+namespace aperture::stap::gpu {
+
+template <class Real, class Source>
+struct CovarianceArguments {
+    Source source;
+    TrainingPlan plan;
+    index_t sets;
+    Loading loading;
+    const Complex<Real>* total;  ///< as in AdaptiveArguments
+    MatrixPerSet<Complex<Real>> covariance;
+    int splits;
+    SharedLayout layout;
+};
+
+/// Covariances of one training set in neighbouring Doppler bins, from the cube or from materialised
+/// snapshots (then Policy::bins is 1). Block: Policy::bins bins, one set; threads as in
+/// accumulate_covariance. Grid: sets x ceil(K / bins) on x. Shared: tile, triangles, normalisations
+/// of SharedLayout. Bytes per matrix: 8 n N_R read (8 L N_R (bins + T - 1) / bins from the cube),
+/// sizeof(Complex<Real>) n^2 written; flops: 4 n^2 N_R. Source: PERFECT suite, outer products.
+template <class Real, class Policy, class Source>
+__global__ void __launch_bounds__(Policy::threads, Policy::blocks)
+    covariance_kernel(CovarianceArguments<Real, Source> p) {
+    const AdaptiveBlock<Real, Policy> block(p.source, p.plan, p.sets, false, p.layout);
+    estimate_group(block, p.source, p.plan, p.total, p.loading, p.layout, p.splits);
+    store_covariances(block.group, block.first_bin, block.columns.set, p.covariance);
+}
+
+template <class Real>
+struct TotalArguments {
+    DopplerCube cube;
+    index_t columns;       ///< range cells of the cube, or of the chunk of it that is in memory
+    bool keep;             ///< adds to what `total` holds
+    Complex<Real>* total;  ///< [k][packed triangle]
+    int splits;
+    SharedLayout layout;
+};
+
+/// Sums of outer products over all range cells of a cube or of a chunk of it. Block: Policy::bins
+/// Doppler bins, tile after tile in order, so that a chunk which begins at a multiple of
+/// layout.columns continues the sum with the same bits. Grid: ceil(K / bins). Shared: tile and
+/// triangles of SharedLayout. Bytes per bin: 8 L N (bins + T - 1) / bins read; flops: 4 n^2 N.
+template <class Real, class Policy>
+__global__ void __launch_bounds__(Policy::threads, Policy::blocks)
+    total_kernel(TotalArguments<Real> p) {
+    const TrainingPlan plan{TrainingCells::total, 0, 0, p.columns, 0, 0, 0};
+    const AdaptiveBlock<Real, Policy> block(p.cube, plan, 1, false, p.layout);
+    const index_t packed = triangle_elements(block.order, false);
+    Complex<Real>* total = p.total + block.first_bin * packed;
+    if (p.keep) {
+        for (int i = core::thread_rank(); i < block.matrices * packed; i += core::block_threads()) {
+            block.group.triangles.data[i / packed * p.layout.triangle_stride + i % packed] =
+                total[i];
+        }
+    }
+    for (index_t begin = 0; begin < p.columns; begin += p.layout.columns) {
+        const index_t left = p.columns - begin;
+        const int columns = static_cast<int>(left < p.layout.columns ? left : p.layout.columns);
+        bring_snapshot_tile(block.tile, p.cube, block.first_bin - (Policy::taps - 1) / 2,
+                            SetColumns{0, begin}, 0, columns);
+        accumulate_covariance<Policy::taps, Policy::bins>(
+            block.tile, TrainingColumns{columns, columns, columns}, p.cube.channels,
+            block.group.triangles, p.layout.triangle_stride,
+            Accumulation{p.keep || begin > 0, false}, p.splits);
+    }
+    __syncthreads();
+    for (int i = core::thread_rank(); i < block.matrices * packed; i += core::block_threads()) {
+        total[i] = block.group.triangles.data[i / packed * p.layout.triangle_stride + i % packed];
+    }
+}
+
+template <class Real>
+struct WeightsArguments {
+    MatrixPerSet<const Complex<Real>> covariance;
+    index_t sets;
+    int bins, order;
+    SteeringVectors steering;
+    MatrixPerSet<Complex<Real>> weights;
+    PerSet<int> info;
+    PerSet<float> pivot_ratio;
+    SharedLayout layout;
+};
+
+/// Weights of covariances in global memory. Block: `Bins` Doppler bins of one set, each solved as
+/// `Solver` does it. Grid: sets x ceil(K / Bins) on x. Shared: triangles, right-hand sides and
+/// normalisations of SharedLayout. Bytes per matrix: sizeof(Complex<Real>) (n^2 / 2 + n D); flops:
+/// 4/3 n^3 + 8 n^2 D. Source: Anderson 2014, ch. 4 and 6.3.
+template <class Real, class Solver, int Bins, int Threads>
+__global__ void __launch_bounds__(Threads) weights_kernel(WeightsArguments<Real> p) {
+    unsigned char* memory = core::shared<unsigned char>();
+    const index_t set = blockIdx.x % static_cast<unsigned>(p.sets);
+    const int first_bin = static_cast<int>(blockIdx.x / static_cast<unsigned>(p.sets)) * Bins;
+    const int matrices = p.bins - first_bin < Bins ? p.bins - first_bin : Bins;
+    auto* normalisations = reinterpret_cast<Normalisation<Real>*>(memory + p.layout.normalisations);
+    const CovarianceGroup<Real> group{
+        {reinterpret_cast<Complex<Real>*>(memory + p.layout.triangles),
+         Solver::square ? p.order : 0},
+        p.layout.triangle_stride,
+        normalisations,
+        p.order,
+        matrices};
+    const int entries = p.order * p.order;
+    for (int i = core::thread_rank(); i < matrices * entries; i += core::block_threads()) {
+        const int q = i / entries;
+        const int row = i % entries / p.order;
+        const int column = i % p.order;
+        if (column > row) continue;
+        group.triangle(q)(row, column) = p.covariance(first_bin + q, set, row, column);
+    }
+    // The covariances come normalised.
+    if (core::thread_rank() < matrices) {
+        normalisations[core::thread_rank()] = {Real(1), Real(0)};
+    }
+    __syncthreads();
+    Solver solver;
+    solver.solve(
+        group, p.steering,
+        SolverSpace<Real>{reinterpret_cast<Complex<Real>*>(memory + p.layout.right_hand_sides),
+                          p.layout.solver_columns},
+        [&](int q, int row, int d, Complex<Real> w) { p.weights(first_bin + q, set, d, row) = w; },
+        [&](int q, const dense::Pivots<Real>& pivots) {
+            *p.info.at(first_bin + q, set) = pivots.info;
+            if (p.pivot_ratio.data != nullptr) {
+                *p.pivot_ratio.at(first_bin + q, set) = static_cast<float>(pivots.ratio());
+            }
+        });
+}
+
+template <class Real, class Source>
+struct WeightingArguments {
+    Source source;
+    TrainingPlan plan;
+    index_t sets;
+    SteeringVectors steering;
+    MatrixPerSet<const Complex<Real>> weights;
+    RangeRows<Complex<float>> output;
+    SharedLayout layout;
+};
+
+/// Outputs from weights in global memory, which are rounded to fp32. Block: Policy::bins bins of
+/// one set; threads as in apply_weights_tile. Grid: sets x ceil(K / bins) on x. Shared: tile,
+/// weights and gains of SharedLayout. Bytes per bin and set: 8 n N_R (or a part of it from the
+/// cube) and sizeof(Complex<Real>) n D read, 8 D N_R written; flops: 8 n D N_R. Source: PERFECT
+/// suite, inner products.
+template <class Real, class Policy, class Source>
+__global__ void __launch_bounds__(Policy::threads, Policy::blocks)
+    weighting_kernel(WeightingArguments<Real, Source> p) {
+    const AdaptiveBlock<float, Policy> block(p.source, p.plan, p.sets, false, p.layout);
+    const int stride = block.weights.row_stride;
+    for (int i = core::thread_rank(); i < block.matrices * block.order * stride;
+         i += core::block_threads()) {
+        const int d = i % stride;
+        const int row = i / stride % block.order;
+        const int q = i / stride / block.order;
+        Complex<float> weight(0.0f);
+        if (d < p.steering.count) {
+            const Complex<Real> w = p.weights(block.first_bin + q, block.columns.set, d, row);
+            weight = {static_cast<float>(w.re), static_cast<float>(w.im)};
+        }
+        block.weights.row(q, row)[d] = weight;
+    }
+    if (block.set.cells <= p.layout.columns) block.bring_tile(p.source, 0, block.set.cells);
+    __syncthreads();
+    compute_gains(block.weights, p.steering, block.order, block.matrices, block.gains);
+    __syncthreads();
+    const AdaptedCells to{
+        p.output, {nullptr, 0, 0}, Detector::none, false, block.set.training_cells, nullptr,
+        0,        block.gains,     stride};
+    for_each_output_tile(block, p.source, p.layout.columns, [&](int begin, int low, int high) {
+        const OutputColumns columns{low, high, block.set.first + begin - p.plan.cell_begin, 0};
+        apply_weights_tile<Policy::taps, false>(block.tile, block.weights, p.source.channels,
+                                                p.steering.count, block.first_bin, block.matrices,
+                                                to, columns);
+    });
+}
+
+/// Rounds matrices of work space to the results. Thread: one entry. Grid: ceil(entries / threads)
+/// on x. Bytes per entry: sizeof(Complex<Real>) read, 8 written.
+template <class Real>
+__global__ void __launch_bounds__(128)
+    round_matrices_kernel(MatrixPerSet<const Complex<Real>> from, MatrixPerSet<Complex<float>> to,
+                          index_t bins, index_t sets, int rows, int columns) {
+    const index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const index_t entries = static_cast<index_t>(rows) * columns;
+    if (i >= bins * sets * entries) return;
+    const index_t b = i / entries % sets;
+    const index_t k = i / entries / sets;
+    const int row = static_cast<int>(i % entries / columns);
+    const int column = static_cast<int>(i % columns);
+    const Complex<Real> value = from(k, b, row, column);
+    to(k, b, row, column) = {static_cast<float>(value.re), static_cast<float>(value.im)};
+}
+
+/// The info of a Doppler bin whose cells have one each: where the sum over all cells is good, the
+/// first cell without a factor as -1-r. Block: one bin, a warp. Grid: bins. Bytes: 4 per cell.
+__global__ inline void __launch_bounds__(32)
+    combine_info_kernel(PerSet<const int> cells, index_t count, index_t first_cell,
+                        PerSet<int> info) {
+    constexpr index_t none = 0x7fffffff;
+    const index_t k = blockIdx.x;
+    index_t first = none;
+    for (index_t i = threadIdx.x; i < count && first == none; i += core::warp_size) {
+        if (*cells.at(k, i) != 0) first = i;
+    }
+    const int cell = core::warp_reduce(static_cast<int>(first), core::Minimum{});
+    if (threadIdx.x != 0 || cell == none || *info.at(k, 0) != 0) return;
+    *info.at(k, 0) = -1 - static_cast<int>(first_cell) - cell;
+}
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Detection statistics of a cell under test from the forms of its covariance estimate, and cell
+// averaging along range.
+
+#include "aperture/stap/detector.hpp"
+#include "libstap/gpu/training_windows.cuh"
+
+namespace aperture::stap::gpu {
+
+/// A statistic from the forms of the covariance R of `cells` training cells, a = v^H R^-1 v,
+/// |v^H R^-1 x|^2 and c = x^H R^-1 x. With `remove_cell` x is among them and is taken out by a
+/// rank-one down-date; 0 where what is left is not positive definite.
+__device__ inline float cell_statistic(Detector detector, float a, float b_squared, float c,
+                                       int cells, bool remove_cell) {
+    // The sum M over the cells is `cells` times R, its inverse as many times less.
+    const float scale = 1.0f / static_cast<float>(cells);
+    QuadraticForms<float> forms{a * scale, b_squared * scale * scale, c * scale};
+    if (remove_cell) {
+        if (!(forms.c < 1.0f)) return 0.0f;
+        forms = remove_cell_under_test(forms);
+        --cells;
+    }
+    return detector_statistic(detector, forms, static_cast<float>(cells));
+}
+
+/// The output [D][K][N] of the adaptive filter and the statistic made from it; last stride 1.
+struct CfarArguments {
+    const Complex<float>* output;
+    index_t output_vector_stride, output_bin_stride;
+    float* statistic;
+    index_t statistic_vector_stride, statistic_bin_stride;
+    TrainingPlan plan;
+    index_t cells;
+    int vectors, bins;
+};
+
+inline constexpr int cfar_threads = 128;
+
+/// Cell averaging: |y|^2 over the mean of |y|^2 in the N_R + 2G + 1 cells around it, less the cell
+/// and its guard cells. One thread makes one statistic; a block `cfar_threads` neighbouring cells
+/// of one row of the output. Grid: rows x ceil(cells / threads). Shared: none, the window of a
+/// block is read through the cache. Bytes per cell: 8 read (once per block and its halo), 4
+/// written; flops: 4 per cell of the window. The window's sum starts over for every cell, in order,
+/// so that its bits do not depend on how range is cut into chunks. Source: Finn & Johnson 1968,
+/// cell averaging.
+__global__ inline void __launch_bounds__(cfar_threads) cfar_kernel(CfarArguments p) {
+    const unsigned tiles = static_cast<unsigned>((p.cells + cfar_threads - 1) / cfar_threads);
+    const unsigned row = blockIdx.x / tiles;
+    const index_t local =
+        static_cast<index_t>(blockIdx.x % tiles) * cfar_threads + static_cast<index_t>(threadIdx.x);
+    if (local >= p.cells) return;
+    const index_t d = row / static_cast<unsigned>(p.bins);
+    const index_t k = row % static_cast<unsigned>(p.bins);
+    const TrainingSet window = sliding_window(p.plan, p.plan.cell_begin + local);
+    const Complex<float>* y =
+        p.output + d * p.output_vector_stride + k * p.output_bin_stride - p.plan.data_begin;
+    float sum = 0.0f;
+    for (int i = 0; i < window.cells; ++i) {
+        if (i >= window.excluded_begin && i < window.excluded_end) continue;
+        sum = core::add_norm(sum, y[window.first + i]);
+    }
+    const float power = core::norm(y[p.plan.cell_begin + local]);
+    const float cells = static_cast<float>(window.training_cells);
+    p.statistic[d * p.statistic_vector_stride + k * p.statistic_bin_stride + local] =
+        sum > 0.0f ? power * cells / sum : 0.0f;
+}
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace aperture::stap::gpu {
+
+/// How the adaptive kernels divide their work. Everything here is predicted from counts of
+/// instructions and bytes (docs/stap_gpu.md).
+struct AdaptiveTuning {
+    int bins;     ///< neighbouring Doppler bins of a block, which share outer products
+    int threads;  ///< of a block
+    int lanes;    ///< threads that hold one matrix in registers; 0: all of them, in shared memory
+    int slots;    ///< columns of [R | v] in a thread
+    int blocks;   ///< that should fit a multiprocessor
+};
+
+/// Registers of a thread that holds `slots` columns of `words` 4-byte words, with those for
+/// addresses and a pivot row.
+constexpr int registers_needed(int slots, int words) {
+    const int solver = slots * words + 56;
+    return solver < 128 ? 128 : solver;
+}
+
+constexpr int blocks_of(int threads, int registers) {
+    const int blocks = 65536 / (threads * (registers < 255 ? registers : 255));
+    return blocks > 8 ? 8 : blocks;
+}
+
+/// Neighbouring Doppler bins whose products still fit the registers: 24 of 36 products for T = 3
+/// and four bins, 34 of 50 for T = 5 and two.
+constexpr int bins_per_block(int taps) { return taps == 5 ? 2 : 4; }
+
+/// For an order known at compile time; `lanes` = 0 where it would not fit the registers. Sixteen
+/// lanes with three columns each do two matrices a warp and three multiply-adds a shuffle; beyond
+/// order 24 (16 in fp64) two columns on 32 lanes are what fits.
+constexpr AdaptiveTuning adaptive_tuning(int order, int taps, bool fp64) {
+    const int bins = bins_per_block(taps);
+    const int words = order * (fp64 ? 4 : 2);
+    if (order > (fp64 ? 24 : 32)) return {1, 128, 0, 0, 2};
+    int lanes = order <= 8 ? 8 : 16;
+    if (order > (fp64 ? 16 : 24)) lanes = 32;
+    const int slots = lanes == 32 ? 2 : (order + 16 + lanes - 1) / lanes;
+    const int threads = bins * lanes < 64 ? 64 : bins * lanes;
+    return {bins, threads, lanes, slots, blocks_of(threads, registers_needed(slots, words))};
+}
+
+/// Stages with any order run this way.
+inline constexpr AdaptiveTuning generic_tuning{1, 128, 0, 0, 2};
+
+/// Lanes that share the cells of a pair of channels: the number, a power of two up to 8, that
+/// issues fewest instructions. `pairs` of channels, `products` complex multiply-adds for each of
+/// `cells` cells; a butterfly step moves and adds each of them.
+constexpr int covariance_splits(int pairs, int products, int cells, int threads) {
+    long long best_cost = -1;
+    int best = 1;
+    int steps = 0;
+    for (int splits = 1; splits <= 8; splits *= 2, ++steps) {
+        const long long warps = (static_cast<long long>(pairs) * splits + 31) / 32;
+        const long long rounds = (warps * 32 + threads - 1) / threads;
+        const long long share = (cells + 2 * splits - 1) / (2 * splits) * 2;
+        const long long issue = share * products * 4 + static_cast<long long>(steps) * products * 4;
+        const long long cost = (warps + rounds) * issue;
+        if (best_cost < 0 || cost < best_cost) {
+            best_cost = cost;
+            best = splits;
+        }
+    }
+    return best;
+}
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,311 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Adaptive weights R w = v for all steering vectors of a few training sets at once, and the
+// quadratic form x^H R^-1 x of their cells. Two solvers with one interface: in registers for orders
+// known at compile time, and by the whole block in shared memory for any order.
+//
+// A solver is made by all threads of a block and keeps its factor: `solve`, then, where detectors
+// want it, `quadratic_forms` as often as there are tiles. Barriers stand before and after each
+// call. Source: Anderson 2014, ch. 4 and 6.3; Higham 2002, ch. 10 and 14.4.
+
+#include "libdense/gpu/register_solve.cuh"
+#include "libstap/gpu/covariance.cuh"
+
+namespace aperture::stap::gpu {
+
+/// Steering vectors, row by row: entry i of vector d at data[i * row_stride + d].
+struct SteeringVectors {
+    const Complex<float>* data;
+    int row_stride;
+    int count;
+
+    __device__ __forceinline__ Complex<float> operator()(int row, int vector) const {
+        return data[row * row_stride + vector];
+    }
+};
+
+/// The training sets of a block: matrix q is `normalisation[q]` of the sum in triangle q.
+template <class Real>
+struct CovarianceGroup {
+    LowerTriangle<Real> triangles;
+    int triangle_stride;
+    const Normalisation<Real>* normalisations;
+    int order;
+    int count;  ///< matrices that exist
+
+    __device__ __forceinline__ LowerTriangle<Real> triangle(int q) const {
+        return {triangles.data + q * triangle_stride, triangles.row_stride};
+    }
+    __device__ __forceinline__ Complex<Real> operator()(int q, int row, int column) const {
+        return normalisations[q](triangle(q)(row, column), row == column);
+    }
+};
+
+/// Work space of BlockSolver in shared memory: right-hand sides [row][column].
+template <class Real>
+struct SolverSpace {
+    Complex<Real>* right_hand_sides;
+    int columns;
+};
+
+/// One matrix of order `order_` in the registers of `lanes` threads, see register_solve.cuh; the
+/// block solves its matrices side by side. All 32 lanes of a warp that has a matrix take part.
+template <class Real, int order_, int lanes, int slots, dense::Elimination elimination>
+class RegisterSolver {
+  public:
+    static constexpr bool square = false;
+    static constexpr int passes_of = lanes * slots - order_;  ///< right-hand sides of one pass
+
+    /// Calls store(q, row, vector, weight), zeros where matrix q is not positive definite, and
+    /// report(q, pivots) once for each matrix.
+    template <class Store, class Report>
+    __device__ __forceinline__ void solve(const CovarianceGroup<Real>& group,
+                                          const SteeringVectors& steering, SolverSpace<Real>,
+                                          Store store, Report report) {
+        if (!takes_part(group.count)) return;
+        const int q = matrix(group.count);
+        const bool exists = core::thread_rank() / lanes < group.count;
+        const int lane = core::thread_rank() % lanes;
+        const auto zero = [](int, int) { return Complex<Real>(Real(0)); };
+        dense::fill_columns<lanes>(
+            columns_, lane, [&](int row, int column) { return group(q, row, column); }, zero);
+        dense::Pivots<Real> pivots;
+        APERTURE_NO_UNROLL
+        for (int begin = 0; begin < steering.count; begin += passes_of) {
+            const int count = steering.count - begin;
+            dense::refill_right_hand_sides<lanes>(columns_, lane, [&](int row, int r) {
+                return r < count ? widen<Real>(steering(row, begin + r)) : zero(row, r);
+            });
+            if (begin == 0) {
+                dense::eliminate<elimination, lanes, true>(columns_, lane, pivots);
+            } else {
+                dense::eliminate_again<elimination, lanes>(columns_, lane);
+            }
+            if (elimination == dense::Elimination::below) {
+                dense::back_substitute<lanes>(columns_, lane);
+            }
+            const bool solved = pivots.info == 0;
+            dense::for_each_solution<lanes>(
+                columns_, lane, [&](int row, int r, Complex<Real> weight) {
+                    if (!exists || r >= count) return;
+                    store(q, row, begin + r, solved ? weight : Complex<Real>(Real(0)));
+                });
+        }
+        if (exists && lane == 0) report(q, pivots);
+    }
+
+    /// Calls store(q, cell, x^H R^-1 x) for the cells [begin, end), with x = snapshot(q, row,
+    /// cell).
+    template <class Snapshot, class Store>
+    __device__ __forceinline__ void quadratic_forms(const CovarianceGroup<Real>& group,
+                                                    SolverSpace<Real>, Snapshot snapshot, int begin,
+                                                    int end, Store store) {
+        if (!takes_part(group.count)) return;
+        const int q = matrix(group.count);
+        const bool exists = core::thread_rank() / lanes < group.count;
+        const int lane = core::thread_rank() % lanes;
+        APERTURE_NO_UNROLL
+        for (int first = begin; first < end; first += passes_of) {
+            const auto cell_of = [&](int r) { return first + r < end ? first + r : first; };
+            dense::refill_right_hand_sides<lanes>(columns_, lane, [&](int row, int r) {
+                return widen<Real>(snapshot(q, row, cell_of(r)));
+            });
+            dense::eliminate_again<elimination, lanes>(columns_, lane);
+            Real pivots[order_];
+            APERTURE_UNROLL
+            for (int row = 0; row < order_; ++row) {
+                pivots[row] = core::broadcast<lanes>(columns_[row / lanes][row].re, row % lanes);
+            }
+            Real sum = Real(0);
+            dense::for_each_solution<lanes>(
+                columns_, lane, [&](int row, int r, Complex<Real> value) {
+                    sum = row == 0 ? Real(0) : sum;
+                    sum += form_term(pivots[row], value,
+                                     [&] { return widen<Real>(snapshot(q, row, cell_of(r))); });
+                    if (row == order_ - 1 && exists && first + r < end) store(q, first + r, sum);
+                });
+        }
+    }
+
+  private:
+    // `below` leaves D^-1 L^-1 x, the other R^-1 x.
+    template <class Entry>
+    __device__ __forceinline__ static Real form_term(Real pivot, Complex<Real> value, Entry entry) {
+        if constexpr (elimination == dense::Elimination::below) {
+            return pivot * core::norm(value);
+        } else {
+            return (core::conj(entry()) * value).re;
+        }
+    }
+    __device__ __forceinline__ static bool takes_part(int matrices) {
+        return core::warp_rank() * (core::warp_size / lanes) < matrices;
+    }
+    __device__ __forceinline__ static int matrix(int matrices) {
+        const int q = core::thread_rank() / lanes;
+        return q < matrices ? q : matrices - 1;
+    }
+
+    Complex<Real> columns_[slots][order_];
+};
+
+/// One matrix after another, of any order, by all threads of the block in shared memory: the
+/// matrix becomes its own factor. Column k below the pivot keeps what is eliminated, so that
+/// further right-hand sides may follow. Two barriers a pivot.
+template <class Real, dense::Elimination elimination>
+class BlockSolver {
+  public:
+    static constexpr bool square = elimination == dense::Elimination::above_and_below;
+
+    template <class Store, class Report>
+    __device__ void solve(const CovarianceGroup<Real>& group, const SteeringVectors& steering,
+                          SolverSpace<Real> space, Store store, Report report) {
+        for (int q = 0; q < group.count; ++q) {
+            normalise(group, q);
+            const LowerTriangle<Real> a = group.triangle(q);
+            dense::Pivots<Real> pivots = factorise(a, group.order);
+            for (int begin = 0; begin < steering.count; begin += space.columns) {
+                const int count = steering.count - begin;
+                fill(space, group.order, [&](int row, int r) {
+                    return r < count ? widen<Real>(steering(row, begin + r))
+                                     : Complex<Real>(Real(0));
+                });
+                forward(a, group.order, space);
+                if constexpr (elimination == dense::Elimination::below) {
+                    backward(a, group.order, space);
+                }
+                for_each(space, group.order, [&](int row, int r, Complex<Real> weight) {
+                    if (r >= count) return;
+                    store(q, row, begin + r, pivots.info == 0 ? weight : Complex<Real>(Real(0)));
+                });
+                __syncthreads();
+            }
+            if (core::thread_rank() == 0) report(q, pivots);
+        }
+    }
+
+    template <class Snapshot, class Store>
+    __device__ void quadratic_forms(const CovarianceGroup<Real>& group, SolverSpace<Real> space,
+                                    Snapshot snapshot, int begin, int end, Store store) {
+        for (int q = 0; q < group.count; ++q) {
+            const LowerTriangle<Real> a = group.triangle(q);
+            for (int first = begin; first < end; first += space.columns) {
+                const int count = end - first;
+                fill(space, group.order, [&](int row, int r) {
+                    return widen<Real>(snapshot(q, row, first + (r < count ? r : 0)));
+                });
+                forward(a, group.order, space);
+                for (int r = core::thread_rank(); r < space.columns; r += core::block_threads()) {
+                    Real sum = Real(0);
+                    for (int row = 0; row < group.order; ++row) {
+                        const Complex<Real> value = entry(space, row, r);
+                        if constexpr (elimination == dense::Elimination::below) {
+                            sum += a(row, row).re * core::norm(value);
+                        } else {
+                            const Complex<Real> x =
+                                widen<Real>(snapshot(q, row, first + (r < count ? r : 0)));
+                            sum += (core::conj(x) * value).re;
+                        }
+                    }
+                    if (r < count) store(q, first + r, sum);
+                }
+                __syncthreads();
+            }
+        }
+    }
+
+  private:
+    __device__ static Complex<Real>& entry(const SolverSpace<Real>& space, int row, int column) {
+        return space.right_hand_sides[row * space.columns + column];
+    }
+    template <class Visit>
+    __device__ static void for_each(const SolverSpace<Real>& space, int order, Visit visit) {
+        for (int i = core::thread_rank(); i < order * space.columns; i += core::block_threads()) {
+            visit(i / space.columns, i % space.columns, space.right_hand_sides[i]);
+        }
+    }
+    template <class Value>
+    __device__ static void fill(const SolverSpace<Real>& space, int order, Value value) {
+        for (int i = core::thread_rank(); i < order * space.columns; i += core::block_threads()) {
+            space.right_hand_sides[i] = value(i / space.columns, i % space.columns);
+        }
+        __syncthreads();
+    }
+
+    // Turns the sum into the covariance, in place; Gauss-Jordan wants its upper half, too.
+    __device__ static void normalise(const CovarianceGroup<Real>& group, int q) {
+        const LowerTriangle<Real> a = group.triangle(q);
+        for (int row = core::warp_rank(); row < group.order;
+             row += core::block_threads() / core::warp_size) {
+            for (int column = core::lane_rank(); column <= row; column += core::warp_size) {
+                const Complex<Real> value = group(q, row, column);
+                a(row, column) = value;
+                if (square && column < row) a(column, row) = core::conj(value);
+            }
+        }
+        __syncthreads();
+    }
+
+    // Relieves row i of l_ik times row k, l_ik = a_ik / pivot, right of column k; with `below` of
+    // the lower triangle only. Every thread judges every pivot, so that all know of a failure.
+    __device__ static dense::Pivots<Real> factorise(const LowerTriangle<Real>& a, int order) {
+        dense::Pivots<Real> pivots;
+        const int warps = core::block_threads() / core::warp_size;
+        for (int k = 0; k < order; ++k) {
+            const Real reciprocal = pivots.take(k, a(k, k).re);
+            for (int row = (square ? 0 : k + 1) + core::warp_rank(); row < order; row += warps) {
+                if (row == k) continue;
+                const Complex<Real> multiplier = -(a(row, k) * reciprocal);
+                const int last = square ? order - 1 : row;
+                for (int column = k + 1 + core::lane_rank(); column <= last;
+                     column += core::warp_size) {
+                    const Complex<Real> pivot_row =
+                        square ? a(k, column) : core::conj(a(column, k));
+                    a(row, column) = core::multiply_add(a(row, column), multiplier, pivot_row);
+                }
+            }
+            __syncthreads();
+        }
+        return pivots;
+    }
+
+    // X := D^-1 L^-1 X, or R^-1 X where rows above are relieved, too.
+    __device__ static void forward(const LowerTriangle<Real>& a, int order,
+                                   const SolverSpace<Real>& space) {
+        for (int k = 0; k < order; ++k) {
+            const Real reciprocal = Real(1) / a(k, k).re;
+            const int first = square ? 0 : k + 1;
+            const int items = (order - first) * space.columns;
+            for (int i = core::thread_rank(); i < items; i += core::block_threads()) {
+                const int row = first + i / space.columns;
+                const int r = i % space.columns;
+                if (row == k) continue;
+                entry(space, row, r) = core::multiply_add(
+                    entry(space, row, r), -(a(row, k) * reciprocal), entry(space, k, r));
+            }
+            __syncthreads();
+        }
+        for_each(space, order, [&](int row, int r, Complex<Real> value) {
+            entry(space, row, r) = value * (Real(1) / a(row, row).re);
+        });
+        __syncthreads();
+    }
+
+    // X := L^-H X.
+    __device__ static void backward(const LowerTriangle<Real>& a, int order,
+                                    const SolverSpace<Real>& space) {
+        for (int k = order - 1; k > 0; --k) {
+            for (int i = core::thread_rank(); i < k * space.columns; i += core::block_threads()) {
+                const int row = i / space.columns;
+                const int r = i % space.columns;
+                const Complex<Real> factor = core::conj(a(k, row)) * (Real(1) / a(row, row).re);
+                entry(space, row, r) =
+                    core::multiply_add(entry(space, row, r), -factor, entry(space, k, r));
+            }
+            __syncthreads();
+        }
+    }
+};
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// The forms in which a command line writes its values.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "apps/common/argument_fields.hpp"
+#include "apps/stap/argument_forms.hpp"
+#include "apps/stap/doppler_axis.hpp"
+#include "apps/stap/finite_samples.hpp"
+#include "apps/stap_sim/scene_forms.hpp"
+#include "tests/media/cube_files.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using media::tests::error_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Numbers, AreReadWhole) {
+    EXPECT_EQ(parse_number("--x", "3"), 3);
+    EXPECT_EQ(parse_number("--x", "-1.5e2"), -150);
+    EXPECT_EQ(parse_number("--x", "+14"), 14);
+    for (const auto* text : {"", "x", "3x", " 3", "3 ", "+-3", "+", "nan", "inf", "1e999", "1,2"}) {
+        EXPECT_THAT(error_of([&] { parse_number("--x", text); }), HasSubstr("expected a number"))
+            << text;
+    }
+}
+
+TEST(Azimuths, AreAListOrARange) {
+    EXPECT_THAT(parse_azimuths("14"), ElementsAre(14));
+    EXPECT_THAT(parse_azimuths("-30,0,45.5"), ElementsAre(-30, 0, 45.5));
+    EXPECT_THAT(parse_azimuths("-30:30:4"), ElementsAre(-30, -10, 10, 30));
+    EXPECT_THAT(parse_azimuths("10:50:1"), ElementsAre(10));
+    EXPECT_THAT(parse_azimuths("30:-30:3"), ElementsAre(30, 0, -30));
+}
+
+TEST(Azimuths, RefuseWhatIsNoDirection) {
+    for (const auto* text : {"", "a", "1,", "1:2", "1:2:3:4", "0:10:0", "0:10:2.5", "0:10:-1", "91",
+                             "-90.5", "0:95:3", "0:10:1e9"}) {
+        EXPECT_THAT(error_of([&] { parse_azimuths(text); }), HasSubstr("--azimuth")) << text;
+    }
+}
+
+TEST(Loading, IsAbsoluteOrRelative) {
+    EXPECT_EQ(parse_loading("2.5"), (stap::DiagonalLoading{2.5, false}));
+    EXPECT_EQ(parse_loading("rel:1e-3"), (stap::DiagonalLoading{1e-3, true}));
+    EXPECT_EQ(to_string(parse_loading("rel:0.001")), "rel:0.001");
+    EXPECT_EQ(to_string(parse_loading("2.5")), "2.5");
+    for (const auto* text : {"", "rel:", "-1", "rel:-1", "abs:1", "nan"}) {
+        EXPECT_THAT(error_of([&] { parse_loading(text); }), HasSubstr("--loading")) << text;
+    }
+}
+
+TEST(CubeNames, MayHoldADataset) {
+    EXPECT_EQ(parse_cube_name("a/b.h5").path, "a/b.h5");
+    EXPECT_EQ(parse_cube_name("a/b.h5").dataset, "");
+    EXPECT_EQ(parse_cube_name("a/b.h5:/x/y").path, "a/b.h5");
+    EXPECT_EQ(parse_cube_name("a/b.h5:/x/y").dataset, "/x/y");
+    const media::tests::TemporaryFolder folder;
+    std::filesystem::create_directory(folder / "odd:");
+    media::tests::write_bytes(folder / "odd:" / "cube.h5", "x");
+    EXPECT_EQ(parse_cube_name(folder / "odd:" / "cube.h5").path, folder / "odd:" / "cube.h5");
+}
+
+TEST(SavedResultsList, NamesWhatThereIs) {
+    const SavedResults saved = parse_saved_results("covariance,weights");
+    EXPECT_TRUE(saved.covariance && saved.weights);
+    EXPECT_FALSE(saved.info || saved.steering);
+    EXPECT_THAT(error_of([] { parse_saved_results("snapshots"); }),
+                HasSubstr("covariance, weights, info, steering"));
+    EXPECT_THAT(error_of([] { parse_saved_results(""); }), HasSubstr("--save"));
+}
+
+TEST(Targets, HaveFourFields) {
+    const stap::Target target = parse_target("200:-0.25:14:3");
+    EXPECT_EQ(target.range_cell, 200);
+    EXPECT_EQ(target.doppler, -0.25);
+    EXPECT_EQ(target.azimuth_degrees, 14);
+    EXPECT_EQ(target.snr_db, 3);
+    for (const auto* text : {"1:2:3", "1:0:0:0:0", "-1:0:0:0", "1.5:0:0:0", "1:0.6:0:0",
+                             "1:0:100:0", "x:0:0:0", "1:0:0:"}) {
+        EXPECT_THAT(error_of([&] { parse_target(text); }), HasSubstr("--target")) << text;
+    }
+}
+
+TEST(Jammers, HaveTwoFields) {
+    const stap::Jammer jammer = parse_jammer("-20:30");
+    EXPECT_EQ(jammer.azimuth_degrees, -20);
+    EXPECT_EQ(jammer.jnr_db, 30);
+    for (const auto* text : {"20", "20:", "120:3", "1:2:3"}) {
+        EXPECT_THAT(error_of([&] { parse_jammer(text); }), HasSubstr("--jammer")) << text;
+    }
+}
+
+TEST(Choices, RefusalNamesThemAll) {
+    EXPECT_EQ(parse_choice("--training", training_choices, "sliding"), stap::Training::sliding);
+    EXPECT_EQ(error_of([] { parse_choice("--training", training_choices, "none"); }),
+              "--training none: expected block|sliding|all");
+}
+
+TEST(DopplerAxis, IsSignedAndCentred) {
+    EXPECT_EQ(doppler_of_bin(0, 8), 0);
+    EXPECT_EQ(doppler_of_bin(2, 8), 0.25);
+    EXPECT_EQ(doppler_of_bin(4, 8), -0.5);
+    EXPECT_EQ(doppler_of_bin(7, 8), -0.125);
+    for (const int bins : {1, 2, 5, 8}) {
+        for (int row = 1; row < bins; ++row) {
+            EXPECT_LT(doppler_of_bin(bin_of_row(row - 1, bins), bins),
+                      doppler_of_bin(bin_of_row(row, bins), bins));
+        }
+    }
+}
+
+TEST(NonFinite, AreCountedAndTheFirstIsLocated) {
+    core::Array<std::complex<float>, 3> cube({3, 4, 50});
+    for (auto& sample : cube) sample = {1, 2};
+    EXPECT_EQ(find_non_finite(cube.view(), 2).count, 0);
+    cube(2, 0, 3) = {0, std::numeric_limits<float>::infinity()};
+    cube(1, 3, 7) = {std::numeric_limits<float>::quiet_NaN(), 0};
+    cube(1, 3, 9) = {std::numeric_limits<float>::quiet_NaN(), 0};
+    for (const int threads : {1, 2, 5}) {
+        const NonFiniteSamples found = find_non_finite(cube.view(), threads);
+        EXPECT_EQ(found.count, 3);
+        EXPECT_THAT(found.first, ElementsAre(1, 3, 7));
+    }
+}
+
+}  // namespace
+}  // namespace aperture::apps

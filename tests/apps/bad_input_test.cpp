@@ -1,0 +1,295 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// Input that cannot be right: exit status 1, one line that says why, and no output file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <limits>
+
+#include "tests/apps/program_run.hpp"
+#include "tests/media/cube_files.hpp"
+
+namespace aperture::apps::tests {
+namespace {
+
+using media::Handle;
+using media::tests::add_cube;
+using media::tests::add_dataset;
+using media::tests::new_file;
+using media::tests::read_bytes;
+using media::tests::TemporaryFolder;
+using media::tests::write_bytes;
+using media::tests::write_cube;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+using Path = const std::filesystem::path&;
+
+/// A whole valid cube: 3 channels, 8 pulses, 100 range cells, order 9 with three taps.
+media::tests::StoredCube valid_cube() {
+    media::tests::StoredCube cube;
+    cube.shape = {3, 8, 100};
+    return cube;
+}
+
+void write_empty_cube(Path path, hid_t type, const std::vector<hsize_t>& extents) {
+    const Handle file = new_file(path);
+    add_dataset(file, "/cube", type, extents);
+}
+
+void write_cube_with(Path path, float bad) {
+    write_cube(path, valid_cube());
+    const Handle file = media::tests::open_to_add(path);
+    const Handle dataset{H5Dopen2(file, "/cube", H5P_DEFAULT), H5Dclose};
+    const Handle type{H5Dget_type(dataset), H5Tclose};
+    std::vector<float> values(2UL * 3 * 8 * 100);
+    H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    values[2 * ((2 * 8 + 5) * 100 + 40)] = bad;
+    values[2 * ((1 * 8 + 6) * 100 + 70) + 1] = bad;
+    H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+}
+
+struct BadInput {
+    std::string name;
+    void (*write)(Path);
+    std::vector<std::string> flags;
+    std::string expected;  ///< after the file's name
+};
+void PrintTo(const BadInput& input, std::ostream* stream) { *stream << input.name; }
+
+class RefusedInput : public testing::TestWithParam<BadInput> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusedInput,
+    testing::Values(
+        BadInput{"missing", [](Path) {}, {}, "no such file"},
+        BadInput{
+            "not_hdf5", [](Path path) { write_bytes(path, "text\n"); }, {}, "not an HDF5 file"},
+        BadInput{"truncated",
+                 [](Path path) {
+                     write_cube(path, valid_cube());
+                     const std::string bytes = read_bytes(path);
+                     write_bytes(path, bytes.substr(0, bytes.size() / 2));
+                 },
+                 {},
+                 "truncated"},
+        BadInput{"rank_2",
+                 [](Path path) {
+                     write_empty_cube(path, H5T_IEEE_F32LE, {4, 8});
+                 },
+                 {},
+                 "dataset /cube has rank 2, expected 3"},
+        BadInput{"real",
+                 [](Path path) {
+                     write_empty_cube(path, H5T_IEEE_F32LE, {4, 8, 100});
+                 },
+                 {},
+                 "dataset /cube is real"},
+        BadInput{"member_names",
+                 [](Path path) {
+                     auto cube = valid_cube();
+                     cube.members = {"left", "right"};
+                     write_cube(path, cube);
+                 },
+                 {},
+                 "compound {left,right}"},
+        BadInput{"zero_extent",
+                 [](Path path) {
+                     auto cube = valid_cube();
+                     cube.shape = {3, 0, 100};
+                     write_cube(path, cube);
+                 },
+                 {},
+                 "dataset /cube is empty"},
+        BadInput{"no_such_dataset",
+                 [](Path path) { write_cube(path, valid_cube()); },
+                 {"--dataset", "/other"},
+                 "/other"},
+        BadInput{"bad_axes",
+                 [](Path path) { write_cube(path, valid_cube()); },
+                 {"--axes", "range,range,pulse"},
+                 "range,range,pulse"},
+        BadInput{"singular",
+                 [](Path path) { write_cube(path, valid_cube()); },
+                 {"--training-block", "8"},
+                 "8 training cells"},
+        BadInput{"singular_names_the_remedy",
+                 [](Path path) { write_cube(path, valid_cube()); },
+                 {"--training-block", "8"},
+                 "--loading rel:"},
+        BadInput{"block_beyond_cube",
+                 [](Path path) { write_cube(path, valid_cube()); },
+                 {"--training-block", "101"},
+                 "101"},
+        BadInput{"too_few_bins",
+                 [](Path path) { write_cube(path, valid_cube()); },
+                 {"--doppler-bins", "7"},
+                 "7 Doppler bins are fewer than the 8 pulses"},
+        BadInput{"too_many_directions",
+                 [](Path path) { write_cube(path, valid_cube()); },
+                 {"--azimuth", "-60:60:65"},
+                 "65 directions; at most 64"},
+        BadInput{"guard_without_meaning",
+                 [](Path path) { write_cube(path, valid_cube()); },
+                 {"--guard", "2"},
+                 "guard 2"},
+        BadInput{"taper_in_doppler_domain",
+                 [](Path path) { write_cube(path, valid_cube()); },
+                 {"--domain", "doppler", "--taper", "hann"},
+                 "--taper has no meaning"},
+        BadInput{"cublas_on_the_cpu",
+                 [](Path path) { write_cube(path, valid_cube()); },
+                 {"--impl", "cublas", "--device", "cpu"},
+                 ""},
+        BadInput{"steering_of_other_length",
+                 [](Path path) {
+                     const Handle file = new_file(path);
+                     add_cube(file, valid_cube());
+                     const Handle type{H5Tcreate(H5T_COMPOUND, 8), H5Tclose};
+                     H5Tinsert(type, "r", 0, H5T_IEEE_F32LE);
+                     H5Tinsert(type, "i", 4, H5T_IEEE_F32LE);
+                     const std::vector<float> ones(2UL * 2 * 7, 1.0F);
+                     add_dataset(file, "/steering", type, {2, 7}, ones.data());
+                 },
+                 {},
+                 "/steering has 7 elements per vector, expected 9"},
+        BadInput{"nan",
+                 [](Path path) { write_cube_with(path, std::numeric_limits<float>::quiet_NaN()); },
+                 {},
+                 "2 samples are NaN or infinite, the first at channel 1, pulse 6, range cell 70"},
+        BadInput{"infinity",
+                 [](Path path) { write_cube_with(path, std::numeric_limits<float>::infinity()); },
+                 {},
+                 "--allow-nan"}),
+    [](const auto& instance) { return instance.param.name; });
+
+TEST_P(RefusedInput, LeavesOneLineAndNoFile) {
+    const TemporaryFolder folder;
+    const auto& [name, write, flags, expected] = GetParam();
+    write(folder / "cube.h5");
+    const auto before = folder.entries();
+    std::vector<std::string> arguments{"--cube", folder / "cube.h5", "--report",
+                                       folder / "report.json"};
+    if (std::find(flags.begin(), flags.end(), "--device") == flags.end()) {
+        arguments.insert(arguments.end(), {"--device", "cpu"});
+    }
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Outcome outcome = run_program("stap", arguments);
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.out, IsEmpty());
+    const auto messages = lines(outcome.error);
+    ASSERT_FALSE(messages.empty());
+    // Notes about defaults may come first; the error is one line, and the last.
+    EXPECT_THAT(messages.back(), StartsWith("stap: error: "));
+    EXPECT_THAT(messages.back(), HasSubstr(expected));
+    EXPECT_EQ(outcome.error.find("HDF5-DIAG"), std::string::npos);
+    EXPECT_EQ(folder.entries(), before);
+}
+
+class UnwritableOutput : public testing::Test {
+  protected:
+    void SetUp() override { write_cube(folder_ / "cube.h5", valid_cube()); }
+
+    Outcome run(const std::vector<std::string>& flags, const Surroundings& surroundings = {}) {
+        std::vector<std::string> arguments{"--cube", folder_ / "cube.h5", "--device",
+                                           "cpu",    "--loading",         "rel:1e-2"};
+        arguments.insert(arguments.end(), flags.begin(), flags.end());
+        return run_program("stap", arguments, surroundings);
+    }
+
+    void expect_refused(const Outcome& outcome, const std::string& expected) {
+        EXPECT_EQ(outcome.status, 1);
+        EXPECT_THAT(lines(outcome.error), SizeIs(1));
+        EXPECT_THAT(outcome.error, StartsWith("stap: error: "));
+        EXPECT_THAT(outcome.error, HasSubstr(expected));
+        EXPECT_THAT(folder_.entries(), ElementsAre("cube.h5"));
+    }
+
+    TemporaryFolder folder_;
+};
+
+TEST_F(UnwritableOutput, InNoFolder) {
+    expect_refused(run({"--out", folder_ / "none" / "out.h5"}), "out.h5: cannot write");
+}
+
+TEST_F(UnwritableOutput, ReportInNoFolder) {
+    expect_refused(run({"--report", folder_ / "none" / "report.json"}),
+                   "report.json: cannot write");
+}
+
+TEST_F(UnwritableOutput, PictureInNoFolder) {
+    expect_refused(run({"--plot", folder_ / "none" / "map.png"}), "cannot write");
+}
+
+TEST_F(UnwritableOutput, InAFolderWithoutPermission) {
+    if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+    std::filesystem::create_directory(folder_ / "closed");
+    std::filesystem::permissions(folder_ / "closed", std::filesystem::perms::owner_read);
+    const Outcome outcome = run({"--out", folder_ / "closed" / "out.h5"});
+    std::filesystem::remove(folder_ / "closed");
+    expect_refused(outcome, "permission denied");
+}
+
+TEST_F(UnwritableOutput, ThatIsTheInput) {
+    const std::string before = read_bytes(folder_ / "cube.h5");
+    expect_refused(run({"--out", folder_ / "cube.h5"}), "cube.h5");
+    EXPECT_EQ(read_bytes(folder_ / "cube.h5"), before);
+}
+
+TEST_F(UnwritableOutput, ThatIsADevice) {
+    expect_refused(run({"--out", "/dev/full"}), "/dev/full");
+}
+
+TEST_F(UnwritableOutput, OnAFullDisk) {
+    expect_refused(run({}, {.file_size_limit = 20'000}), "cube.stap.h5: cannot write");
+}
+
+TEST_F(UnwritableOutput, OnAFullDiskOfTheSimulator) {
+    const Outcome outcome =
+        run_program("stap_sim", {"--perfect", "small", "--out", folder_ / "out.h5"},
+                    {.file_size_limit = 100'000});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(lines(outcome.error), SizeIs(1));
+    EXPECT_THAT(outcome.error, HasSubstr("out.h5: cannot write"));
+    EXPECT_THAT(folder_.entries(), ElementsAre("cube.h5"));
+}
+
+TEST_F(UnwritableOutput, AnOldOutputSurvives) {
+    write_bytes(folder_ / "cube.stap.h5", "old");
+    const Outcome outcome = run({}, {.file_size_limit = 20'000});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_EQ(read_bytes(folder_ / "cube.stap.h5"), "old");
+}
+
+TEST_F(UnwritableOutput, StandardOutputIsFull) {
+    const Outcome outcome = run({}, {.stdout_full = true});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.error, HasSubstr("standard output"));
+}
+
+TEST(AllowedNan, IsCountedAndProcessed) {
+    const TemporaryFolder folder;
+    write_cube_with(folder / "cube.h5", std::numeric_limits<float>::quiet_NaN());
+    const Outcome outcome =
+        run_program("stap", {"--cube", folder / "cube.h5", "--device", "cpu", "--allow-nan",
+                             "--training-block", "20", "--loading", "rel:1e-2", "--save", "info"});
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.error, HasSubstr("2 samples are NaN or infinite"));
+    // Range cells 40 and 70 lie in blocks 2 and 3; the transform spreads a pulse over all bins.
+    const auto info = read_dataset<int>(folder / "cube.stap.h5", "/info");
+    ASSERT_THAT(info.extent, ElementsAre(8, 5));
+    for (std::size_t i = 0; i < info.values.size(); ++i) {
+        EXPECT_EQ(info.values[i] != 0, i % 5 == 2 || i % 5 == 3) << i;
+    }
+    const auto output = read_dataset<std::complex<float>>(folder / "cube.stap.h5", "/output");
+    for (std::size_t i = 0; i < output.values.size(); ++i) {
+        EXPECT_TRUE(std::isfinite(output.values[i].real())) << i;
+    }
+}
+
+}  // namespace
+}  // namespace aperture::apps::tests

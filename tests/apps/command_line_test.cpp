@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// Help, version and command lines that are refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "aperture/core/report.hpp"
+#include "tests/apps/program_run.hpp"
+
+namespace aperture::apps::tests {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+TEST(Help, OfStapNamesEveryFlagAndShowsAnExample) {
+    const Outcome help = run_program("stap", {"--help"});
+    EXPECT_EQ(help.status, 0);
+    EXPECT_THAT(help.error, IsEmpty());
+    for (const auto* flag :
+         {"--cube",         "--dataset",  "--axes",    "--domain",         "--allow-nan",
+          "--doppler-bins", "--taper",    "--tdof",    "--training-block", "--training",
+          "--guard",        "--loading",  "--azimuth", "--solver",         "--precision",
+          "--impl",         "--detector", "--pfa",     "--save",           "--plot",
+          "--out",          "--device",   "--threads", "--repeat",         "--report",
+          "--quiet",        "--version",  "Example:"}) {
+        EXPECT_THAT(help.out, HasSubstr(flag));
+    }
+}
+
+TEST(Help, OfStapSimNamesEveryFlagAndShowsAnExample) {
+    const Outcome help = run_program("stap_sim", {"--help"});
+    EXPECT_EQ(help.status, 0);
+    for (const auto* flag : {"--perfect", "--clutter", "--channels", "--pulses", "--range-cells",
+                             "--spacing", "--cnr", "--beta", "--motion", "--patches", "--jammer",
+                             "--target", "--seed", "--out", "Example:"}) {
+        EXPECT_THAT(help.out, HasSubstr(flag));
+    }
+}
+
+TEST(Version, IsTheProjects) {
+    for (const std::string program : {"stap", "stap_sim"}) {
+        const Outcome version = run_program(program, {"--version"});
+        EXPECT_EQ(version.status, 0);
+        EXPECT_THAT(version.out, StartsWith(program + " " + core::version()));
+        EXPECT_THAT(lines(version.out), SizeIs(1));
+    }
+}
+
+struct BadCommand {
+    std::string name;
+    std::string program;
+    std::vector<std::string> arguments;
+    std::string expected;
+};
+void PrintTo(const BadCommand& command, std::ostream* stream) { *stream << command.name; }
+
+class RefusedCommand : public testing::TestWithParam<BadCommand> {};
+
+const std::vector<std::string> scene{"--clutter", "--out", "/nonexistent/x.h5"};
+
+std::vector<std::string> with(std::vector<std::string> arguments,
+                              const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+}
+
+const std::vector<std::string> cube{"--cube", "/nonexistent/cube.h5"};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusedCommand,
+    testing::Values(
+        BadCommand{"no_cube", "stap", {}, "--cube is required"},
+        BadCommand{"unknown_flag", "stap", with(cube, {"--frobnicate"}), "--frobnicate"},
+        BadCommand{"stray_word", "stap", with(cube, {"stray"}), "stray"},
+        BadCommand{"training", "stap", with(cube, {"--training", "none"}), "block|sliding|all"},
+        BadCommand{"solver", "stap", with(cube, {"--solver", "lu"}), "cholesky|gauss-jordan"},
+        BadCommand{"detector", "stap", with(cube, {"--detector", "x"}), "none|amf|ace|glrt|cfar"},
+        BadCommand{"impl", "stap", with(cube, {"--impl", "x"}), "fused|staged|cublas"},
+        BadCommand{"precision", "stap", with(cube, {"--precision", "fp16"}), "fp32|mixed"},
+        BadCommand{"device", "stap", with(cube, {"--device", "tpu"}), "auto|cpu|gpu"},
+        BadCommand{"domain", "stap", with(cube, {"--domain", "time"}), "pulse|doppler"},
+        BadCommand{"taper", "stap", with(cube, {"--taper", "kaiser"}), "kaiser"},
+        BadCommand{"loading", "stap", with(cube, {"--loading", "much"}), "--loading"},
+        BadCommand{"azimuth", "stap", with(cube, {"--azimuth", "left"}), "--azimuth"},
+        BadCommand{"tdof", "stap", with(cube, {"--tdof", "2"}), "--tdof"},
+        BadCommand{"block", "stap", with(cube, {"--training-block", "0"}), "--training-block"},
+        BadCommand{"repeat", "stap", with(cube, {"--repeat", "0"}), "--repeat"},
+        BadCommand{"threads", "stap", with(cube, {"--threads", "-1"}), "--threads"},
+        BadCommand{"save", "stap", with(cube, {"--save", "everything"}), "--save everything"},
+        BadCommand{"pfa_alone", "stap", with(cube, {"--pfa", "1e-3"}), "--pfa needs a detector"},
+        BadCommand{"pfa_range", "stap", with(cube, {"--detector", "amf", "--pfa", "2"}),
+                   "--pfa 2: expected a probability"},
+        BadCommand{"weights_of_all", "stap", with(cube, {"--training", "all", "--save", "weights"}),
+                   "/nonexistent/cube.h5"},
+        BadCommand{"sim_nothing", "stap_sim", {"--out", "x.h5"}, "--perfect small|medium|large"},
+        BadCommand{"sim_no_out", "stap_sim", {"--clutter"}, "--out is required"},
+        BadCommand{"sim_size", "stap_sim", {"--perfect", "huge", "--out", "x.h5"}, "huge"},
+        BadCommand{"sim_target", "stap_sim", with(scene, {"--target", "5"}), "--target 5"},
+        BadCommand{"sim_jammer", "stap_sim", with(scene, {"--jammer", "5"}), "--jammer 5"},
+        BadCommand{"sim_far_target", "stap_sim",
+                   with(scene, {"--range-cells", "100", "--target", "100:0:0:0"}),
+                   "--target range cell 100: the cube has 100"},
+        BadCommand{"sim_target_alone",
+                   "stap_sim",
+                   {"--perfect", "small", "--target", "1:0:0:0", "--out", "x.h5"},
+                   "requires --clutter"},
+        BadCommand{"sim_two_shapes",
+                   "stap_sim",
+                   {"--perfect", "small", "--channels", "3", "--out", "x.h5"},
+                   "--channels excludes --perfect"},
+        BadCommand{"sim_folder", "stap_sim", scene, "/nonexistent/x.h5"}),
+    [](const auto& instance) { return instance.param.name; });
+
+TEST_P(RefusedCommand, SaysWhyInOneLine) {
+    const auto& [name, program, arguments, expected] = GetParam();
+    const Outcome outcome = run_program(program, arguments);
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(lines(outcome.error), SizeIs(1));
+    EXPECT_THAT(outcome.error, StartsWith(program + ": error: "));
+    EXPECT_THAT(outcome.error, HasSubstr(expected));
+}
+
+}  // namespace
+}  // namespace aperture::apps::tests

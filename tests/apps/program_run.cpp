@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/apps/program_run.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <functional>
+#include <numeric>
+#include <sstream>
+#include <stdexcept>
+
+#include "libmedia/src/hdf5.hpp"
+#include "tests/media/cube_files.hpp"
+
+namespace aperture::apps::tests {
+namespace {
+
+using media::Handle;
+
+/// Built programs lie in BUILD/bin, this one in BUILD/tests.
+std::filesystem::path program_path(const std::string& program) {
+    const auto self = std::filesystem::read_symlink("/proc/self/exe");
+    return self.parent_path().parent_path() / "bin" / program;
+}
+
+[[noreturn]] void become(const std::vector<std::string>& words, const Surroundings& surroundings,
+                         const std::string& out, const std::string& error) {
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    dup2(open(surroundings.stdout_full ? "/dev/full" : out.c_str(), flags, 0600), STDOUT_FILENO);
+    dup2(open(error.c_str(), flags, 0600), STDERR_FILENO);
+    if (surroundings.file_size_limit) {
+        const rlimit limit{*surroundings.file_size_limit, *surroundings.file_size_limit};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        std::signal(SIGXFSZ, SIG_IGN);
+    }
+    std::vector<char*> pointers;
+    for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+    pointers.push_back(nullptr);
+    execv(pointers[0], pointers.data());
+    _exit(127);
+}
+
+Handle open_file(const std::filesystem::path& file) {
+    return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
+}
+
+Handle open_dataset(hid_t file, const std::string& name) {
+    const media::SilentErrors silent;
+    Handle dataset{H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose};
+    if (!dataset.valid()) throw std::runtime_error("no dataset " + name);
+    return dataset;
+}
+
+template <class Real>
+Handle complex_type(hid_t real) {
+    Handle type{H5Tcreate(H5T_COMPOUND, 2 * sizeof(Real)), H5Tclose};
+    H5Tinsert(type, "r", 0, real);
+    H5Tinsert(type, "i", sizeof(Real), real);
+    return type;
+}
+
+template <class T>
+Handle memory_type() {
+    if constexpr (std::is_same_v<T, std::complex<float>>) {
+        return complex_type<float>(H5T_NATIVE_FLOAT);
+    } else if constexpr (std::is_same_v<T, std::complex<double>>) {
+        return complex_type<double>(H5T_NATIVE_DOUBLE);
+    } else if constexpr (std::is_same_v<T, float>) {
+        return {H5Tcopy(H5T_NATIVE_FLOAT), H5Tclose};
+    } else if constexpr (std::is_same_v<T, double>) {
+        return {H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose};
+    } else {
+        return {H5Tcopy(H5T_NATIVE_INT), H5Tclose};
+    }
+}
+
+}  // namespace
+
+Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
+                    const Surroundings& surroundings) {
+    const media::tests::TemporaryFolder folder;
+    const std::string out = folder / "out";
+    const std::string error = folder / "error";
+    std::vector<std::string> words{program_path(program)};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    const pid_t child = fork();
+    if (child == 0) become(words, surroundings, out, error);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, media::tests::read_bytes(out),
+            media::tests::read_bytes(error)};
+}
+
+std::vector<std::string> lines(const std::string& text) {
+    std::vector<std::string> list;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) list.push_back(line);
+    return list;
+}
+
+template <class T>
+Dataset<T> read_dataset(const std::filesystem::path& path, const std::string& name) {
+    const Handle file = open_file(path);
+    const Handle dataset = open_dataset(file, name);
+    const Handle space{H5Dget_space(dataset), H5Sclose};
+    Dataset<T> read;
+    read.extent.resize(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));
+    H5Sget_simple_extent_dims(space, read.extent.data(), nullptr);
+    read.values.resize(
+        std::accumulate(read.extent.begin(), read.extent.end(), hsize_t{1}, std::multiplies<>()));
+    if (H5Dread(dataset, memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, read.values.data()) < 0) {
+        throw std::runtime_error("cannot read " + name);
+    }
+    return read;
+}
+template Dataset<int> read_dataset(const std::filesystem::path&, const std::string&);
+template Dataset<float> read_dataset(const std::filesystem::path&, const std::string&);
+template Dataset<double> read_dataset(const std::filesystem::path&, const std::string&);
+template Dataset<std::complex<float>> read_dataset(const std::filesystem::path&,
+                                                   const std::string&);
+template Dataset<std::complex<double>> read_dataset(const std::filesystem::path&,
+                                                    const std::string&);
+
+std::vector<double> read_column(const std::filesystem::path& path, const std::string& table,
+                                const std::string& column) {
+    const Handle file = open_file(path);
+    const Handle dataset = open_dataset(file, table);
+    const Handle space{H5Dget_space(dataset), H5Sclose};
+    const Handle stored{H5Dget_type(dataset), H5Tclose};
+    if (H5Tget_member_index(stored, column.c_str()) < 0) {
+        throw std::runtime_error(table + " has no column " + column);
+    }
+    const Handle type{H5Tcreate(H5T_COMPOUND, sizeof(double)), H5Tclose};
+    H5Tinsert(type, column.c_str(), 0, H5T_NATIVE_DOUBLE);
+    std::vector<double> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
+        throw std::runtime_error("cannot read " + table);
+    }
+    return values;
+}
+
+bool has_dataset(const std::filesystem::path& path, const std::string& name) {
+    const Handle file = open_file(path);
+    return H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0;
+}
+
+std::string text_attribute(const std::filesystem::path& path, const std::string& name) {
+    const Handle file = open_file(path);
+    const auto strings = media::string_attribute(file, name);
+    return strings && strings->size() == 1 ? strings->front() : "";
+}
+
+}  // namespace aperture::apps::tests

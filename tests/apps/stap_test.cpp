@@ -1,0 +1,295 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// stap as a user runs it on valid cubes: what is written, printed and reported.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "aperture/core/executor.hpp"
+#include "tests/apps/program_run.hpp"
+#include "tests/media/cube_files.hpp"
+
+namespace aperture::apps::tests {
+namespace {
+
+using media::tests::read_bytes;
+using media::tests::TemporaryFolder;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+using Samples = std::vector<std::complex<float>>;
+
+/// Largest difference over the largest magnitude.
+double relative_difference(const Samples& a, const Samples& b) {
+    if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
+    double difference = 0;
+    double scale = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        difference = std::max(difference, double(std::abs(a[i] - b[i])));
+        scale = std::max(scale, double(std::abs(a[i])));
+    }
+    return difference / scale;
+}
+
+class Stap : public testing::Test {
+  protected:
+    void make_cube(const std::vector<std::string>& flags) {
+        std::vector<std::string> arguments{"--clutter", "--out", cube(), "--quiet"};
+        arguments.insert(arguments.end(), flags.begin(), flags.end());
+        const Outcome outcome = run_program("stap_sim", arguments);
+        ASSERT_EQ(outcome.status, 0) << outcome.error;
+    }
+    void make_small_cube() {
+        make_cube({"--channels", "4", "--pulses", "12", "--range-cells", "150", "--cnr", "20",
+                   "--prf", "800"});
+    }
+    Outcome run(const std::vector<std::string>& flags) {
+        std::vector<std::string> arguments{"--cube", cube()};
+        arguments.insert(arguments.end(), flags.begin(), flags.end());
+        const Outcome outcome = run_program("stap", arguments);
+        EXPECT_EQ(outcome.status, 0) << outcome.error;
+        return outcome;
+    }
+    Samples output_of(const std::vector<std::string>& flags) {
+        run(flags);
+        return read_dataset<std::complex<float>>(result(), "/output").values;
+    }
+    nlohmann::json report_of(std::vector<std::string> flags) {
+        flags.insert(flags.end(), {"--report", folder_ / "report.json"});
+        run(flags);
+        return nlohmann::json::parse(read_bytes(folder_ / "report.json"));
+    }
+    std::string cube() const { return folder_ / "cube.h5"; }
+    std::string result() const { return folder_ / "cube.stap.h5"; }
+
+    TemporaryFolder folder_;
+};
+
+TEST_F(Stap, AloneWritesBesideTheInputAndPrintsFiveLines) {
+    make_small_cube();
+    const std::string before = read_bytes(cube());
+    const Outcome outcome = run({});
+    EXPECT_THAT(folder_.entries(), ElementsAre("cube.h5", "cube.stap.h5"));
+    EXPECT_EQ(read_bytes(cube()), before);
+    EXPECT_THAT(
+        lines(outcome.out),
+        ElementsAre(AllOf(StartsWith("cube"), HasSubstr("4 channels x 12 pulses x 150 range cells"),
+                          HasSubstr("dimension labels")),
+                    StartsWith("device"),
+                    AllOf(StartsWith("stages"), HasSubstr("doppler"), HasSubstr("adaptive"),
+                          HasSubstr("GFLOP/s")),
+                    AllOf(StartsWith("covariance"), HasSubstr("48 of order 12"),
+                          HasSubstr("worst pivot ratio")),
+                    AllOf(StartsWith("result"), HasSubstr("cube.stap.h5"))));
+    // 16 directions; 12 pulses rounded up to 16 Doppler bins.
+    EXPECT_THAT(read_dataset<std::complex<float>>(result(), "/output").extent,
+                ElementsAre(16, 16, 150));
+    EXPECT_FALSE(has_dataset(result(), "/statistic"));
+    EXPECT_EQ(text_attribute(result(), "program"), "stap");
+    EXPECT_THAT(text_attribute(result(), "command_line"), HasSubstr("--cube " + cube()));
+    EXPECT_EQ(text_attribute(result(), "training"), "block");
+}
+
+TEST_F(Stap, SaysOnStderrWhichDeviceItTook) {
+    make_small_cube();
+    const Outcome outcome = run({});
+    EXPECT_THAT(lines(outcome.error), SizeIs(1));
+    EXPECT_THAT(outcome.error, StartsWith("stap: device: "));
+    if (!core::gpu_status().usable) EXPECT_THAT(outcome.error, HasSubstr("CPU (no usable GPU"));
+    EXPECT_THAT(run({"--device", "cpu"}).error, IsEmpty());
+}
+
+TEST_F(Stap, OnAGpuThatIsNotThereFailsWithStatusTwo) {
+    if (core::gpu_status().usable) GTEST_SKIP() << "a GPU is there";
+    make_small_cube();
+    const Outcome outcome = run_program("stap", {"--cube", cube(), "--device", "gpu"});
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_THAT(outcome.error, StartsWith("stap: error: --device gpu: no usable GPU: "));
+    EXPECT_THAT(folder_.entries(), ElementsAre("cube.h5"));
+}
+
+TEST_F(Stap, OnTheGpuAgreesWithTheCpu) {
+    if (!core::gpu_status().usable) GTEST_SKIP() << "no GPU: " << core::gpu_status().reason;
+    make_small_cube();
+    const Samples on_cpu = output_of({"--device", "cpu"});
+    EXPECT_LT(relative_difference(on_cpu, output_of({"--device", "gpu"})), 1e-3);
+    EXPECT_LT(relative_difference(on_cpu, output_of({"--device", "gpu", "--impl", "staged"})),
+              1e-3);
+    EXPECT_LT(relative_difference(on_cpu, output_of({"--device", "gpu", "--impl", "cublas"})),
+              1e-3);
+}
+
+TEST_F(Stap, QuietSaysNothing) {
+    make_small_cube();
+    const Outcome outcome = run({"--quiet"});
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(outcome.error, IsEmpty());
+}
+
+TEST_F(Stap, ObeysAttributesUnlessAFlagOverrides) {
+    make_cube({"--channels", "4", "--pulses", "12", "--range-cells", "150", "--doppler-bins", "20",
+               "--training-block", "50"});
+    const auto obeyed = report_of({})["parameters"];
+    EXPECT_EQ(obeyed["doppler_bins"], 20);
+    EXPECT_EQ(obeyed["training_block"], 50);
+    EXPECT_EQ(obeyed["element_spacing_wavelengths"], 0.5);
+    const auto overridden = report_of({"--doppler-bins", "24", "--training-block", "40",
+                                       "--spacing", "0.45", "--prf", "100"})["parameters"];
+    EXPECT_EQ(overridden["doppler_bins"], 24);
+    EXPECT_EQ(overridden["training_block"], 40);
+    EXPECT_EQ(overridden["element_spacing_wavelengths"], 0.45);
+    EXPECT_EQ(overridden["prf_hz"], 100.0);
+}
+
+TEST_F(Stap, ReportIsCompleteJson) {
+    make_small_cube();
+    const auto report =
+        report_of({"--device", "cpu", "--threads", "2", "--repeat", "3", "--detector", "amf"});
+    EXPECT_EQ(report["program"], "stap");
+    EXPECT_FALSE(report["version"].get<std::string>().empty());
+    EXPECT_FALSE(report["git"].get<std::string>().empty());
+    std::vector<std::string> names;
+    double sum = 0;
+    for (const auto& stage : report["stages"]) {
+        names.push_back(stage["name"]);
+        EXPECT_GE(stage["ms"].get<double>(), 0);
+        if (stage["name"] == "doppler" || stage["name"] == "adaptive") {
+            EXPECT_GT(stage["gflop"].get<double>(), 0);
+            EXPECT_GT(stage["mb"].get<double>(), 0);
+        }
+        if (stage["name"] != "read" && stage["name"] != "write") sum += stage["ms"].get<double>();
+    }
+    EXPECT_THAT(names,
+                ElementsAre("read", "doppler", "adaptive", "detect", "find_detections", "write"));
+    EXPECT_GT(report["compute_ms"].get<double>(), 0);
+    EXPECT_EQ(report["transfer_ms"], 0.0);
+    EXPECT_GE(report["total_ms"].get<double>(), report["compute_ms"].get<double>());
+    EXPECT_GT(report["total_ms"].get<double>(), sum / 2);
+    EXPECT_EQ(report["accuracy"]["failed_matrices"], 0.0);
+}
+
+TEST_F(Stap, ImplementationsAndPrecisionsAgree) {
+    make_small_cube();
+    const Samples fused = output_of({"--device", "cpu", "--threads", "1"});
+    EXPECT_EQ(fused, output_of({"--device", "cpu", "--threads", "2"}));
+    EXPECT_LT(relative_difference(fused, output_of({"--device", "cpu", "--impl", "staged"})), 1e-3);
+    EXPECT_LT(relative_difference(fused, output_of({"--device", "cpu", "--precision", "mixed"})),
+              1e-3);
+    EXPECT_LT(
+        relative_difference(fused, output_of({"--device", "cpu", "--solver", "gauss-jordan"})),
+        1e-3);
+    EXPECT_GT(relative_difference(fused, output_of({"--device", "cpu", "--taper", "hann"})), 1e-3);
+}
+
+TEST_F(Stap, SavesWhatIsAskedFor) {
+    make_small_cube();
+    run({"--device", "cpu", "--azimuth", "0,10", "--save", "covariance,weights,info,steering",
+         "--out", folder_ / "x.h5"});
+    const auto file = folder_ / "x.h5";
+    EXPECT_THAT(read_dataset<std::complex<float>>(file, "/output").extent, ElementsAre(2, 16, 150));
+    EXPECT_THAT(read_dataset<std::complex<float>>(file, "/covariance").extent,
+                ElementsAre(16, 3, 12, 12));
+    const auto weights = read_dataset<std::complex<float>>(file, "/weights");
+    const auto steering = read_dataset<std::complex<float>>(file, "/steering");
+    EXPECT_THAT(weights.extent, ElementsAre(16, 3, 2, 12));
+    EXPECT_THAT(steering.extent, ElementsAre(2, 12));
+    EXPECT_THAT(read_dataset<int>(file, "/info").values, testing::Each(0));
+    EXPECT_THAT(read_dataset<float>(file, "/pivot_ratio").extent, ElementsAre(16, 3));
+    EXPECT_THAT(read_dataset<double>(file, "/azimuth_degrees").values, ElementsAre(0, 10));
+    // w = R^-1 v makes w^H v real and positive.
+    for (std::size_t i = 0; i < 16UL * 3 * 2; ++i) {
+        std::complex<double> gain = 0;
+        for (std::size_t e = 0; e < 12; ++e) {
+            gain += std::conj(std::complex<double>(weights.values[i * 12 + e])) *
+                    std::complex<double>(steering.values[i % 2 * 12 + e]);
+        }
+        EXPECT_GT(gain.real(), 0);
+        EXPECT_LT(std::abs(gain.imag()), 1e-3 * gain.real());
+    }
+}
+
+TEST_F(Stap, DrawsAPicture) {
+    make_small_cube();
+    const Outcome outcome =
+        run({"--device", "cpu", "--detector", "amf", "--plot", folder_ / "m.png"});
+#if APERTURE_OPENCV
+    EXPECT_THAT(read_bytes(folder_ / "m.png"), StartsWith("\x89PNG\r\n\x1a\n"));
+#else
+    EXPECT_THAT(read_bytes(folder_ / "m.ppm"), StartsWith("P6"));
+    EXPECT_THAT(outcome.error, HasSubstr("m.ppm"));
+#endif
+}
+
+TEST_F(Stap, TakesADatasetBehindTheFileName) {
+    media::tests::StoredCube stored{.shape = {3, 8, 100}, .path = "/runs/first"};
+    media::tests::write_cube(cube(), stored);
+    const Outcome outcome = run_program(
+        "stap", {"--cube", cube() + ":/runs/first", "--device", "cpu", "--loading", "rel:0.1"});
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.out, HasSubstr("cube.h5:/runs/first"));
+    EXPECT_THAT(folder_.entries(), ElementsAre("cube.h5", "cube.stap.h5"));
+}
+
+TEST_F(Stap, DefaultsYieldToASmallCube) {
+    make_cube({"--channels", "4", "--pulses", "8", "--range-cells", "20"});
+    EXPECT_THAT(run({"--device", "cpu"}).error, HasSubstr("--training-block 20 instead of 64"));
+    make_cube({"--channels", "4", "--pulses", "8", "--range-cells", "10"});
+    const Outcome loaded = run({"--device", "cpu"});
+    EXPECT_THAT(loaded.error, HasSubstr("10 training cells are fewer than the order 12"));
+    EXPECT_THAT(loaded.error, HasSubstr("--loading rel:0.01"));
+    make_cube({"--channels", "1", "--pulses", "1", "--range-cells", "1"});
+    EXPECT_THAT(run({"--device", "cpu"}).error, HasSubstr("--tdof 1"));
+    make_cube({"--channels", "60", "--pulses", "4", "--range-cells", "100"});
+    EXPECT_THAT(run({"--device", "cpu"}).error, HasSubstr("--tdof 1"));
+}
+
+TEST_F(Stap, TakesADopplerDomainCube) {
+    make_cube({"--channels", "3", "--pulses", "16", "--range-cells", "100"});
+    const auto report = report_of({"--device", "cpu", "--domain", "doppler"});
+    EXPECT_EQ(report["parameters"]["doppler_bins"], 16);
+    EXPECT_EQ(report["parameters"]["domain"], "doppler");
+    for (const auto& stage : report["stages"]) EXPECT_NE(stage["name"], "doppler");
+}
+
+TEST_F(Stap, TakesTheSteeringVectorsOfTheFile) {
+    make_small_cube();
+    run({"--device", "cpu", "--azimuth", "5,25,45", "--save", "steering"});
+    const auto steering = read_dataset<std::complex<float>>(result(), "/steering");
+    const Samples expected = read_dataset<std::complex<float>>(result(), "/output").values;
+    {
+        const media::Handle file = media::tests::open_to_add(cube());
+        const media::Handle type{H5Tcreate(H5T_COMPOUND, 8), H5Tclose};
+        H5Tinsert(type, "r", 0, H5T_IEEE_F32LE);
+        H5Tinsert(type, "i", 4, H5T_IEEE_F32LE);
+        media::tests::add_dataset(file, "/steering", type, {3, 12}, steering.values.data());
+    }
+    EXPECT_EQ(output_of({"--device", "cpu"}), expected);
+    EXPECT_FALSE(has_dataset(result(), "/azimuth_degrees"));
+}
+
+TEST_F(Stap, TrainsEveryWay) {
+    make_cube(
+        {"--channels", "3", "--pulses", "8", "--range-cells", "90", "--target", "40:0.25:0:10"});
+    for (const std::string training : {"block", "sliding", "all"}) {
+        for (const std::string detector : {"amf", "ace", "glrt", "cfar"}) {
+            std::vector<std::string> flags{"--device",  "cpu",  "--training",       training,
+                                           "--azimuth", "0",    "--detector",       detector,
+                                           "--pfa",     "1e-4", "--training-block", "30"};
+            if (training != "block") flags.insert(flags.end(), {"--guard", "2"});
+            run(flags);
+            const auto cells = read_column(result(), "/detections", "range_cell");
+            EXPECT_THAT(cells, testing::Contains(40)) << training << ' ' << detector;
+            EXPECT_THAT(read_dataset<float>(result(), "/statistic").extent, ElementsAre(1, 8, 90));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace aperture::apps::tests

@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "aperture/core/error.hpp"
+#include "libcore/gpu/compile_kernel.hpp"
+
+namespace aperture {
+namespace {
+
+namespace fs = std::filesystem;
+using core::CompiledKernel;
+using core::KernelText;
+using testing::HasSubstr;
+
+constexpr KernelText scale_kernel[] = {{"test/scale.cuh", R"(
+#pragma once
+#include "libcore/gpu/block.cuh"
+namespace aperture::test {
+template <class T, int Count>
+__global__ void scale(T* values, core::RealOf<T> factor) {
+    APERTURE_UNROLL
+    for (int i = 0; i < Count; ++i) values[i] = values[i] * factor;
+}
+}
+)"}};
+
+constexpr KernelText every_primitive[] = {{"test/every_primitive.cuh", R"(
+#pragma once
+#include "libcore/gpu/block.cuh"
+namespace aperture::test {
+template <class T>
+__global__ void every_primitive(const T* in, T* out) {
+    T* tile = core::shared<T>();
+    core::load_tile<core::Transfer::direct>(tile, 16, core::GlobalTile<T>{in, 16, 16, 9}, 16, 16,
+                                            core::thread_rank(), core::block_threads());
+    core::load_tile<core::Transfer::asynchronous>(tile + 256, 16,
+                                                  core::GlobalTile<T>{in, 16, 16, 9}, 16, 16,
+                                                  core::thread_rank(), core::block_threads());
+    core::commit_copies();
+    core::wait_for_copies<1>();
+    core::wait_for_copies();
+    __syncthreads();
+    T value = core::multiply_add(tile[core::thread_rank()], in[0], core::conj(in[1]));
+    value = core::broadcast<8>(value, 2);
+    value = core::warp_reduce<16>(value);
+    value = core::block_reduce(value, tile);
+    out[core::thread_rank()] = value;
+}
+}
+)"}};
+
+/// Compiles with a cache folder of its own, which goes with it.
+class Nvrtc : public testing::Test {
+  protected:
+    Nvrtc()
+        : folder_(fs::temp_directory_path() / ("aperture_nvrtc_test." + std::to_string(getpid()))) {
+        setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+        unsetenv("APERTURE_CACHE");
+    }
+    ~Nvrtc() override { fs::remove_all(folder_); }
+
+    static CompiledKernel compile(int count, int architecture = 90) {
+        return core::compile_kernel(source(scale_kernel),
+                                    "aperture::test::scale<float, " + std::to_string(count) + ">",
+                                    architecture);
+    }
+    template <std::size_t Size>
+    static core::KernelSource source(const KernelText (&root)[Size]) {
+        return {root[0].name, {root, core::kernel_texts()}};
+    }
+    std::vector<fs::path> cache_files() const {
+        std::vector<fs::path> files;
+        if (!fs::exists(folder_ / "aperture")) return files;
+        for (const auto& entry : fs::directory_iterator(folder_ / "aperture")) {
+            files.push_back(entry.path());
+        }
+        return files;
+    }
+
+    fs::path folder_;
+};
+
+TEST_F(Nvrtc, CompilesEveryCoreKernelHeaderByItself) {
+    for (const KernelText& header : core::kernel_texts()) {
+        const std::string text =
+            "#include \"" + std::string(header.name) + "\"\n__global__ void nothing() {}\n";
+        const KernelText root[] = {{"test/alone.cuh", text.c_str()}};
+        EXPECT_NO_THROW(core::compile_kernel(source(root), "nothing", 75)) << header.name;
+    }
+    EXPECT_GE(core::kernel_texts().size(), 7u);
+}
+
+TEST_F(Nvrtc, CompilesEveryPrimitiveForOldAndNewArchitectures) {
+    for (const int architecture : {75, 80, 90}) {
+        for (const char* type : {"float", "double", "aperture::core::Complex<float>",
+                                 "aperture::core::Complex<double>"}) {
+            const CompiledKernel compiled = core::compile_kernel(
+                source(every_primitive),
+                "aperture::test::every_primitive<" + std::string(type) + ">", architecture);
+            EXPECT_EQ(compiled.cubin.substr(1, 3), "ELF");
+            EXPECT_THAT(compiled.name, HasSubstr("every_primitive"));
+        }
+    }
+}
+
+TEST_F(Nvrtc, TheSecondTimeComesFromTheCache) {
+    const CompiledKernel first = compile(20), second = compile(20);
+    EXPECT_FALSE(first.from_cache);
+    EXPECT_TRUE(second.from_cache);
+    EXPECT_EQ(first.cubin, second.cubin);
+    EXPECT_EQ(first.name, second.name);
+    EXPECT_EQ(cache_files().size(), 1u) << "only whole files under their own name";
+    EXPECT_FALSE(compile(21).from_cache);
+    EXPECT_FALSE(compile(20, 80).from_cache);
+    EXPECT_EQ(cache_files().size(), 3u);
+}
+
+TEST_F(Nvrtc, ChangedTextIsAnotherKernel) {
+    compile(20);
+    const std::string changed = std::string(scale_kernel[0].text) + "// changed\n";
+    const KernelText root[] = {{scale_kernel[0].name, changed.c_str()}};
+    EXPECT_FALSE(
+        core::compile_kernel(source(root), "aperture::test::scale<float, 20>", 90).from_cache);
+}
+
+TEST_F(Nvrtc, DamagedCacheFilesAreReplaced) {
+    const CompiledKernel good = compile(20);
+    const fs::path file = cache_files().at(0);
+    const auto size = fs::file_size(file);
+    const auto expect_replaced = [&](const char* damage) {
+        const CompiledKernel again = compile(20);
+        EXPECT_FALSE(again.from_cache) << damage;
+        EXPECT_EQ(again.cubin, good.cubin) << damage;
+        EXPECT_TRUE(compile(20).from_cache) << damage;
+    };
+    fs::resize_file(file, 0);
+    expect_replaced("empty");
+    fs::resize_file(file, size - 1);
+    expect_replaced("truncated");
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekp(static_cast<std::streamoff>(size / 2));
+    stream << "\x5a\x5b\x5c";
+    stream.close();
+    expect_replaced("three bytes changed");
+}
+
+TEST_F(Nvrtc, WithoutACacheItCompilesEveryTime) {
+    setenv("APERTURE_CACHE", "off", 1);
+    EXPECT_FALSE(compile(20).from_cache);
+    EXPECT_FALSE(compile(20).from_cache);
+    EXPECT_TRUE(cache_files().empty());
+    unsetenv("APERTURE_CACHE");
+    // A folder that cannot be made: a file is in its place.
+    std::ofstream(folder_) << "in the way";
+    EXPECT_FALSE(compile(20).from_cache);
+    EXPECT_FALSE(compile(20).from_cache);
+}
+
+TEST_F(Nvrtc, ErrorsCarryTheCompilersWords) {
+    const KernelText root[] = {{"test/broken.cuh", "__global__ void k() { undeclared = 1; }\n"}};
+    try {
+        core::compile_kernel(source(root), "k", 90);
+        FAIL() << "compiled";
+    } catch (const core::DeviceError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("undeclared"));
+    }
+    EXPECT_THROW(compile(20, 12), core::DeviceError);
+    EXPECT_TRUE(cache_files().empty());
+}
+
+TEST_F(Nvrtc, ThreadsMayCompileAtTheSameTime) {
+    const CompiledKernel expected = compile(8);
+    fs::remove(cache_files().at(0));
+    std::vector<CompiledKernel> compiled(4);
+    {
+        std::vector<std::jthread> threads;
+        for (CompiledKernel& own : compiled) threads.emplace_back([&own] { own = compile(8); });
+    }
+    for (const CompiledKernel& own : compiled) EXPECT_EQ(own.cubin, expected.cubin);
+    EXPECT_EQ(cache_files().size(), 1u);
+}
+
+}  // namespace
+}  // namespace aperture

@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Kernels that do nothing but use the warp and block primitives, with their oracles, for every
+// executor. In a named namespace: host stubs and SIMT versions meet in one program.
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/executor.hpp"
+#include "libcore/gpu/block.cuh"
+#include "libcore/gpu/grid.cuh"
+#include "libcore/gpu/launch.cuh"
+
+namespace aperture::primitives {
+
+using core::Transfer;
+
+template <class T, class Executor>
+using Buffer = core::Array<T, 1, typename Executor::Space>;
+
+/// A copy of `values` in the executor's memory.
+template <class Executor, class T>
+Buffer<T, Executor> bring(Executor& executor, const std::vector<T>& values) {
+    const auto size = static_cast<core::index_t>(values.size());
+    Buffer<T, Executor> there({size});
+    core::copy(executor, core::View<const T, 1>(values.data(), {size}), there.view());
+    executor.synchronize();
+    return there;
+}
+
+template <class Executor, class T>
+std::vector<T> fetch(Executor& executor, const Buffer<T, Executor>& there) {
+    std::vector<T> values(static_cast<std::size_t>(there.size()));
+    core::copy(executor, there.view(), core::View<T, 1>(values.data(), {there.size()}));
+    executor.synchronize();
+    return values;
+}
+
+template <class T>
+T sample(int i) {
+    const auto wave = [](int k) {
+        return static_cast<core::RealOf<T>>((k * 7919 + 13) % 1009 - 504) / 64;
+    };
+    if constexpr (core::is_complex<T>) {
+        return {wave(i), wave(i + 5000)};
+    } else {
+        return static_cast<T>(wave(i));
+    }
+}
+
+template <class T>
+std::vector<T> samples(int count) {
+    std::vector<T> values(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = sample<T>(i);
+    return values;
+}
+
+template <int Width, class T>
+__global__ void broadcast_and_reduce(const T* in, T* broadcast, T* reduced) {
+    const int i = core::thread_rank();
+    broadcast[i] = core::broadcast<Width>(in[i], 3 % Width);
+    reduced[i] = core::warp_reduce<Width>(in[i]);
+}
+
+template <int Width, class T, class Executor>
+void expect_sub_warps(Executor& executor) {
+    const std::vector<T> in = samples<T>(64);
+    const Buffer<T, Executor> input = bring(executor, in);
+    Buffer<T, Executor> broadcast({64}), reduced({64});
+    core::launch(executor, broadcast_and_reduce<Width, T>, {1, 64}, input.data(), broadcast.data(),
+                 reduced.data());
+    const std::vector<T> broadcast_to = fetch<Executor, T>(executor, broadcast);
+    const std::vector<T> reduced_to = fetch<Executor, T>(executor, reduced);
+    for (std::size_t i = 0; i < 64; ++i) {
+        const std::size_t first = i - i % Width;
+        // The samples are multiples of 1/64: sums are exact.
+        T sum{};
+        for (std::size_t k = 0; k < Width; ++k) sum = sum + in[first + k];
+        ASSERT_EQ(broadcast_to[i], in[first + 3 % Width]) << "width " << Width;
+        ASSERT_EQ(reduced_to[i], sum) << "width " << Width;
+    }
+}
+
+template <class T, class Executor>
+void expect_all_sub_warps(Executor& executor) {
+    expect_sub_warps<1, T>(executor);
+    expect_sub_warps<2, T>(executor);
+    expect_sub_warps<4, T>(executor);
+    expect_sub_warps<8, T>(executor);
+    expect_sub_warps<16, T>(executor);
+    expect_sub_warps<32, T>(executor);
+}
+
+template <class T>
+__global__ void reduce_blocks(const T* in, T* out, int rounds) {
+    T* partial = core::shared<T>();
+    T value = in[blockIdx.x * blockDim.x + threadIdx.x];
+    for (int round = 0; round < rounds; ++round) value = core::block_reduce(value, partial);
+    out[blockIdx.x * blockDim.x + threadIdx.x] = value;
+}
+
+template <class T, class Executor>
+void expect_block_reductions(Executor& executor) {
+    for (const unsigned threads : {32u, 64u, 96u, 256u, 1024u}) {
+        const std::vector<T> in = samples<T>(2 * static_cast<int>(threads));
+        const Buffer<T, Executor> input = bring(executor, in);
+        Buffer<T, Executor> output({input.size()});
+        core::launch(executor, reduce_blocks<T>, {2, threads, threads / 32 * sizeof(T)},
+                     input.data(), output.data(), 1);
+        const std::vector<T> out = fetch<Executor, T>(executor, output);
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            T sum{};
+            for (std::size_t k = 0; k < threads; ++k) sum = sum + in[i / threads * threads + k];
+            ASSERT_EQ(out[i], sum) << threads << " threads";
+        }
+    }
+}
+
+struct TileCase {
+    int rows, columns, tile_stride, valid_rows, valid_columns, offset, threads;
+};
+
+template <Transfer Mode, class T>
+__global__ void bring_tile(core::GlobalTile<T> from, int rows, int columns, int tile_stride,
+                           T* out) {
+    T* tile = core::shared<T>();
+    core::load_tile<Mode>(tile, tile_stride, from, rows, columns, core::thread_rank(),
+                          core::block_threads());
+    if constexpr (Mode == Transfer::asynchronous) {
+        core::commit_copies();
+        core::wait_for_copies();
+    }
+    __syncthreads();
+    for (int i = core::thread_rank(); i < rows * columns; i += core::block_threads()) {
+        out[i] = tile[i / columns * tile_stride + i % columns];
+    }
+}
+
+template <Transfer Mode, class T, class Executor>
+void expect_tiles(Executor& executor) {
+    constexpr int row_stride = 72;
+    const TileCase cases[] = {
+        {8, 16, 16, 8, 16, 0, 32}, {8, 16, 20, 8, 16, 0, 64},    {8, 16, 17, 8, 16, 0, 32},
+        {8, 16, 16, 7, 13, 0, 32}, {8, 16, 16, 8, 16, 1, 32},    {5, 7, 7, 5, 7, 0, 96},
+        {5, 7, 9, 3, 2, 3, 32},    {1, 1, 1, 1, 1, 0, 32},       {4, 8, 8, 0, 8, 0, 32},
+        {4, 8, 8, 4, -3, 0, 32},   {32, 64, 64, 31, 63, 4, 256}, {3, 12, 12, 3, 12, 4, 7},
+    };
+    for (const TileCase& c : cases) {
+        SCOPED_TRACE(testing::Message()
+                     << c.rows << "x" << c.columns << " valid " << c.valid_rows << "x"
+                     << c.valid_columns << " stride " << c.tile_stride << " offset " << c.offset);
+        // Exactly as large as the valid part, so that the sanitizer sees every byte too many.
+        const bool empty = c.valid_rows <= 0 || c.valid_columns <= 0;
+        const int offset = empty ? 0 : c.offset;
+        const std::vector<T> global =
+            samples<T>(empty ? 1 : offset + (c.valid_rows - 1) * row_stride + c.valid_columns);
+        const Buffer<T, Executor> input = bring(executor, global);
+        Buffer<T, Executor> output({c.rows * c.columns});
+        const std::size_t shared =
+            static_cast<std::size_t>((c.rows - 1) * c.tile_stride + c.columns) * sizeof(T);
+        core::launch(
+            executor, bring_tile<Mode, T>, {1, static_cast<unsigned>(c.threads), shared},
+            core::GlobalTile<T>{input.data() + offset, row_stride, c.valid_rows, c.valid_columns},
+            c.rows, c.columns, c.tile_stride, output.data());
+        const std::vector<T> out = fetch<Executor, T>(executor, output);
+        for (int i = 0; i < c.rows * c.columns; ++i) {
+            const int row = i / c.columns, column = i % c.columns;
+            const bool valid = row < c.valid_rows && column < c.valid_columns;
+            const auto place = static_cast<std::size_t>(offset + row * row_stride + column);
+            ASSERT_EQ(out[static_cast<std::size_t>(i)], valid ? global[place] : T{})
+                << row << ", " << column;
+        }
+    }
+}
+
+// A pipeline of two stages: while stage k is added up, stage k+1 is under way. `Left` groups are
+// left under way by the wait before stage k is read: 1 is right, 2 waits for nothing.
+template <int Left>
+__global__ void add_stages(const float* in, float* out, int stages) {
+    float* buffers = core::shared<float>();
+    const int i = core::thread_rank(), threads = core::block_threads();
+    core::copy_async<4>(buffers + i, in + i);
+    core::commit_copies();
+    float sum = 0;
+    for (int stage = 0; stage < stages; ++stage) {
+        const int next = stage + 1;
+        if (next < stages) {
+            core::copy_async<4>(buffers + next % 2 * threads + i, in + next * threads + i);
+        }
+        core::commit_copies();
+        core::wait_for_copies<Left>();
+        __syncthreads();
+        sum += buffers[stage % 2 * threads + (i + 1) % threads];
+        __syncthreads();
+    }
+    core::wait_for_copies();
+    out[i] = sum;
+}
+
+template <int Left, class Executor>
+std::vector<float> added_stages(Executor& executor) {
+    const Buffer<float, Executor> in = bring(executor, samples<float>(64 * 5));
+    Buffer<float, Executor> out({64});
+    core::launch(executor, add_stages<Left>, {1, 64, 2 * 64 * sizeof(float)}, in.data(), out.data(),
+                 5);
+    return fetch<Executor, float>(executor, out);
+}
+
+template <class Executor>
+void expect_stages(Executor& executor) {
+    const std::vector<float> out = added_stages<1>(executor);
+    for (int i = 0; i < 64; ++i) {
+        float sum = 0;
+        for (int stage = 0; stage < 5; ++stage) sum += sample<float>(64 * stage + (i + 1) % 64);
+        ASSERT_EQ(out[static_cast<std::size_t>(i)], sum);
+    }
+}
+
+// Each thread passes on its right neighbour's value, `rounds` times.
+template <class T>
+__global__ void rotate_over_grid(int rounds, T* values) {
+    const unsigned total = gridDim.x * blockDim.x;
+    const unsigned own = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int round = 0; round < rounds; ++round) {
+        const T read = values[(own + 1) % total];
+        core::grid_sync();
+        values[own] = read;
+        core::grid_sync();
+    }
+}
+
+template <class Executor>
+void expect_grid_synchronisation(Executor& executor) {
+    constexpr int blocks = 7, threads = 40, rounds = 5, total = blocks * threads;
+    const std::vector<int> in = samples<int>(total);
+    Buffer<int, Executor> values = bring(executor, in);
+    core::launch_cooperative(executor, rotate_over_grid<int>, {blocks, threads}, rounds,
+                             values.data());
+    const std::vector<int> out = fetch<Executor, int>(executor, values);
+    for (std::size_t i = 0; i < total; ++i) ASSERT_EQ(out[i], in[(i + rounds) % total]);
+}
+
+}  // namespace aperture::primitives

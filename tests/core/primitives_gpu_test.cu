@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "aperture/core/error.hpp"
+#include "libcore/gpu/specialise.hpp"
+#include "tests/core/primitives_cases.cuh"
+
+namespace aperture::primitives {
+
+template <class T, int Count>
+__global__ void scale(T* values, T factor) {
+    const int i = core::thread_rank();
+    if (i < Count) values[i] *= factor;
+}
+
+// The first thread reads what the last one wrote at the far end of the shared memory.
+__global__ void reach_far(int words, int* out) {
+    int* values = core::shared<int>();
+    if (threadIdx.x == blockDim.x - 1) values[words - 1] = 42;
+    __syncthreads();
+    if (threadIdx.x == 0) *out = values[words - 1];
+}
+
+namespace {
+
+/// The same cases as on the SIMT executor; skipped where there is no GPU.
+class OnGpu : public testing::Test {
+  protected:
+    void SetUp() override {
+        const core::GpuStatus status = core::gpu_status();
+        if (!status.usable) GTEST_SKIP() << status.reason;
+        gpu_.emplace();
+    }
+    std::optional<core::Gpu> gpu_;
+};
+
+TEST_F(OnGpu, SubWarps) {
+    expect_all_sub_warps<float>(*gpu_);
+    expect_all_sub_warps<double>(*gpu_);
+    expect_all_sub_warps<core::Complex<float>>(*gpu_);
+    expect_all_sub_warps<core::Complex<double>>(*gpu_);
+}
+
+TEST_F(OnGpu, BlockReductions) {
+    expect_block_reductions<float>(*gpu_);
+    expect_block_reductions<core::Complex<double>>(*gpu_);
+}
+
+TEST_F(OnGpu, Tiles) {
+    expect_tiles<Transfer::direct, unsigned char>(*gpu_);
+    expect_tiles<Transfer::direct, core::Complex<float>>(*gpu_);
+    expect_tiles<Transfer::asynchronous, float>(*gpu_);
+    expect_tiles<Transfer::asynchronous, double>(*gpu_);
+    expect_tiles<Transfer::asynchronous, core::Complex<float>>(*gpu_);
+    expect_tiles<Transfer::asynchronous, core::Complex<double>>(*gpu_);
+}
+
+TEST_F(OnGpu, AsynchronousStages) { expect_stages(*gpu_); }
+
+TEST_F(OnGpu, GridSynchronisation) { expect_grid_synchronisation(*gpu_); }
+
+TEST_F(OnGpu, LargeDynamicSharedMemory) {
+    const int bytes = gpu_->shared_memory_per_block();
+    ASSERT_GT(bytes, 48 * 1024);
+    Buffer<int, core::Gpu> out({1});
+    core::launch(*gpu_, reach_far, {1, 64, static_cast<std::size_t>(bytes)}, bytes / 4, out.data());
+    EXPECT_EQ((fetch<core::Gpu, int>(*gpu_, out)), std::vector<int>{42});
+}
+
+TEST_F(OnGpu, RefusedLaunchesNameKernelAndLine) {
+    Buffer<int, core::Gpu> out({1});
+    const auto refusal = [&](core::LaunchConfig config) -> std::string {
+        try {
+            core::launch(*gpu_, reach_far, config, 1, out.data());
+        } catch (const core::DeviceError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    const auto named = testing::AllOf(testing::HasSubstr("reach_far"),
+                                      testing::HasSubstr("primitives_gpu_test.cu"));
+    EXPECT_THAT(refusal({1, 1025}), named);
+    EXPECT_THAT(refusal({0, 32}), named);
+    EXPECT_THAT(refusal({1, 32, 1 << 20}), named);
+    EXPECT_EQ(refusal({1, 32, 4}), "") << "a refused launch leaves no error behind";
+    gpu_->synchronize();
+}
+
+TEST_F(OnGpu, SpecialisedKernelsRun) {
+    static constexpr core::KernelText text[] = {{"test/scale.cuh", R"(
+#include "libcore/gpu/kernel.cuh"
+namespace aperture::primitives {
+template <class T, int Count>
+__global__ void scale(T* values, T factor) {
+    const int i = core::thread_rank();
+    if (i < Count) values[i] *= factor;
+}
+}
+)"}};
+    const core::KernelSource source{text[0].name, {text, core::kernel_texts()}};
+    const auto kernel = core::specialise<decltype(scale<float, 5>)>(
+        *gpu_, source, "aperture::primitives::scale<float, 5>");
+    const std::vector<float> in = samples<float>(8);
+    Buffer<float, core::Gpu> values = bring(*gpu_, in);
+    core::launch(*gpu_, kernel, {1, 32}, values.data(), 3);
+    const std::vector<float> out = fetch<core::Gpu, float>(*gpu_, values);
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(out[i], i < 5 ? 3 * in[i] : in[i]);
+    EXPECT_EQ(core::specialise<decltype(scale<float, 5>)>(*gpu_, source,
+                                                          "aperture::primitives::scale<float, 5>")
+                  .kernel,
+              kernel.kernel);
+}
+
+}  // namespace
+}  // namespace aperture::primitives

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+#include "libcore/gpu/device_cast.hpp"
+#include "tests/core/primitives_cases.cuh"
+
+namespace aperture {
+namespace {
+
+using core::Complex;
+using core::LaneOrder;
+using core::Simt;
+using core::Transfer;
+
+constexpr LaneOrder all_orders[] = {LaneOrder::forward, LaneOrder::reverse, LaneOrder::random};
+
+/// Calls `expect` with an executor for every order of lanes.
+template <class Expect>
+void in_every_order(Expect expect) {
+    for (const LaneOrder order : all_orders) {
+        Simt simt(order);
+        expect(simt);
+    }
+}
+
+template <class T>
+class OfType : public testing::Test {};
+using KernelTypes = testing::Types<float, double, Complex<float>, Complex<double>>;
+TYPED_TEST_SUITE(OfType, KernelTypes);
+
+TEST(Complex, ArithmeticOfStdComplex) {
+    const std::complex<double> a{1.25, -2.5}, b{-0.5, 4}, s{3, 7};
+    const Complex<double> x{1.25, -2.5}, y{-0.5, 4}, sum{3, 7};
+    const auto expect = [](Complex<double> got, std::complex<double> want) {
+        EXPECT_EQ(got.re, want.real());
+        EXPECT_EQ(got.im, want.imag());
+    };
+    expect(x + y, a + b);
+    expect(x - y, a - b);
+    expect(-x, -a);
+    expect(x * y, a * b);
+    expect(x * 3.0, a * 3.0);
+    expect(3.0 * x, a * 3.0);
+    expect(core::conj(x), std::conj(a));
+    expect(core::multiply_add(sum, x, y), s + a * b);
+    expect(core::multiply_add(sum, 2.0, y), s + 2.0 * b);
+    expect(core::multiply_add_conj(sum, x, y), s + a * std::conj(b));
+    EXPECT_EQ(core::norm(x), std::norm(a));
+    EXPECT_EQ(core::add_norm(1.0, x), 1 + std::norm(a));
+    EXPECT_EQ(core::real_part(x), 1.25);
+    EXPECT_EQ(core::imaginary_part(x), -2.5);
+    EXPECT_EQ(core::conj(1.5f), 1.5f);
+    EXPECT_EQ(core::multiply_add_conj(1.0f, 2.0f, 3.0f), 7.0f);
+    EXPECT_EQ(core::norm(-3.0), 9.0);
+}
+
+TEST(DeviceCast, KeepsTheLayoutAndChecksTheAlignment) {
+    alignas(16) std::complex<float> values[3] = {{1, 2}, {3, 4}, {5, 6}};
+    Complex<float>* cast = core::device_cast(values);
+    EXPECT_EQ(cast[1].re, 3);
+    EXPECT_EQ(cast[2].im, 6);
+    const std::complex<float>* constant = values;
+    static_assert(std::is_same_v<decltype(core::device_cast(constant)), const Complex<float>*>);
+    float real = 0;
+    EXPECT_EQ(core::device_cast(&real), &real);
+    // std::complex<float> asks for 4 bytes only.
+    auto* odd = reinterpret_cast<std::complex<float>*>(reinterpret_cast<float*>(values) + 1);
+    EXPECT_THROW(core::device_cast(odd), core::InvalidArgument);
+}
+
+TYPED_TEST(OfType, BroadcastAndReduceInSubWarps) {
+    in_every_order([](Simt& simt) { primitives::expect_all_sub_warps<TypeParam>(simt); });
+}
+
+template <int Width>
+__global__ void reduce_in_one_sub_warp(int which, int* out) {
+    const int i = core::thread_rank();
+    if (i / Width != which) return;
+    out[i] = core::warp_reduce<Width>(i, core::Maximum{}, core::sub_warp_mask<Width>());
+}
+
+TEST(SubWarp, WorksAloneUnderItsOwnMask) {
+    for (const int which : {0, 1, 2, 3}) {
+        Simt simt;
+        std::vector<int> out(32, -1);
+        core::launch(simt, reduce_in_one_sub_warp<8>, {1, 32}, which, out.data());
+        for (int i = 0; i < 32; ++i) {
+            EXPECT_EQ(out[static_cast<std::size_t>(i)], i / 8 == which ? 8 * which + 7 : -1);
+        }
+    }
+}
+
+TYPED_TEST(OfType, BlockReduceGivesEveryThreadTheSum) {
+    in_every_order([](Simt& simt) { primitives::expect_block_reductions<TypeParam>(simt); });
+}
+
+TEST(BlockReduce, SameBitsInEveryOrderOfLanesAndOverAndOver) {
+    std::vector<float> in(512);
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = 1 / static_cast<float>(i + 1);
+    std::vector<std::vector<float>> results;
+    for (const LaneOrder order : all_orders) {
+        Simt simt(order);
+        results.emplace_back(in.size());
+        core::launch(simt, primitives::reduce_blocks<float>, {1, 512, 16 * sizeof(float)},
+                     in.data(), results.back().data(), 3);
+    }
+    EXPECT_EQ(results[0], results[1]);
+    EXPECT_EQ(results[0], results[2]);
+}
+
+TYPED_TEST(OfType, TilesArriveWithZerosBeyondTheEdges) {
+    in_every_order([](Simt& simt) {
+        primitives::expect_tiles<Transfer::direct, TypeParam>(simt);
+        primitives::expect_tiles<Transfer::asynchronous, TypeParam>(simt);
+    });
+}
+
+TEST(Tile, BytesCanBeBroughtDirectly) {
+    in_every_order(
+        [](Simt& simt) { primitives::expect_tiles<Transfer::direct, std::uint8_t>(simt); });
+}
+
+TEST(AsynchronousCopy, StagesArriveWhenWaitedFor) {
+    in_every_order([](Simt& simt) { primitives::expect_stages(simt); });
+}
+
+TEST(AsynchronousCopy, AMissingWaitReadsNotANumber) {
+    in_every_order([](Simt& simt) {
+        for (const float value : primitives::added_stages<2>(simt)) {
+            EXPECT_TRUE(std::isnan(value));
+        }
+    });
+}
+
+TEST(Grid, SynchronisesInACooperativeLaunch) {
+    in_every_order([](Simt& simt) { primitives::expect_grid_synchronisation(simt); });
+}
+
+}  // namespace
+}  // namespace aperture

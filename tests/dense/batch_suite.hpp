@@ -1,0 +1,358 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "aperture/core/simd.hpp"
+#include "tests/dense/host_batch.hpp"
+#include "tests/dense/matrix_zoo.hpp"
+
+/// One suite for every executor: BatchSuite is instantiated with Combination<Runner, T, Layout>.
+///
+/// A Runner runs the library on host views, copying where its executor's memory is another:
+///     static constexpr bool emulated;  // true: the suite keeps to small sizes
+///     void solve(Factorisation, MatrixBatch<const T, Host, Layout> a, MatrixBatch<T, ...> x,
+///                View<int, 1, Host> info, View<Real<T>, 1, Host> pivot_ratio);
+///     void hermitian_rank_k(Real<T> alpha, MatrixBatch<const T, ...> a, Real<T> beta,
+///                           MatrixBatch<T, ...> c);
+///     void change_layout(MatrixBatch<const T, Host, From>, MatrixBatch<T, Host, To>);
+/// HostRunner does so for executors that work on host memory.
+namespace aperture::dense::oracle {
+
+template <class Executor, bool is_emulated>
+struct HostRunner {
+    static constexpr bool emulated = is_emulated;
+    Executor executor = Executor();
+
+    void solve(auto... arguments) { dense::solve(executor, arguments...); }
+    void hermitian_rank_k(auto... arguments) { dense::hermitian_rank_k(executor, arguments...); }
+    void change_layout(auto... arguments) { dense::change_layout(executor, arguments...); }
+};
+
+template <class SomeRunner, Scalar SomeScalar, class SomeLayout>
+struct Combination {
+    using Runner = SomeRunner;
+    using T = SomeScalar;
+    using Layout = SomeLayout;
+};
+
+template <class Runner>
+using AllCombinations = ::testing::Types<
+    Combination<Runner, float, core::Concatenated>, Combination<Runner, float, core::Interleaved>,
+    Combination<Runner, double, core::Concatenated>, Combination<Runner, double, core::Interleaved>,
+    Combination<Runner, std::complex<float>, core::Concatenated>,
+    Combination<Runner, std::complex<float>, core::Interleaved>,
+    Combination<Runner, std::complex<double>, core::Concatenated>,
+    Combination<Runner, std::complex<double>, core::Interleaved>>;
+
+inline constexpr std::array<int, 8> right_hand_side_counts{0, 1, 2, 3, 15, 16, 17, 64};
+inline constexpr std::array<Factorisation, 2> factorisations{Factorisation::cholesky,
+                                                             Factorisation::gauss_jordan};
+
+/// LAPACK's threshold for all ratios.
+inline constexpr double ratio_limit = 30;
+
+template <class SomeCombination>
+class BatchSuite : public ::testing::Test {
+  protected:
+    using Runner = typename SomeCombination::Runner;
+    using T = typename SomeCombination::T;
+    using Layout = typename SomeCombination::Layout;
+    using Batch = HostBatch<T, Layout>;
+    using R = Real<T>;
+
+    struct Outcome {
+        std::vector<int> info;
+        std::vector<R> pivot_ratio;
+    };
+
+    Outcome solve(Factorisation factorisation, const Batch& a, Batch& x) {
+        const core::index_t problems = a.view().extent[0];
+        const auto count = static_cast<std::size_t>(problems);
+        Outcome outcome{std::vector<int>(count, -99), std::vector<R>(count, R(-99))};
+        using Host = core::Host;
+        runner_.solve(factorisation, a.view(), x.view(),
+                      core::View<int, 1, Host>(outcome.info.data(), {problems}),
+                      core::View<R, 1, Host>(outcome.pivot_ratio.data(), {problems}));
+        return outcome;
+    }
+
+    static std::vector<int> orders() {
+        if (Runner::emulated) return {0, 1, 2, 3, 5, 8, 12, 17, 18, 24, 31, 33, 65};
+        return {0, 1, 2, 3, 5, 8, 12, 16, 17, 18, 24, 31, 32, 33, 48, 64, 96, 128};
+    }
+
+    /// Solves with every matrix of the zoo in one batch and judges each problem by itself.
+    void judge_zoo(int n, int right_hand_sides, core::index_t gap) {
+        SCOPED_TRACE(::testing::Message() << "order " << n << ", " << right_hand_sides
+                                          << " right-hand sides, gap " << gap);
+        const std::vector<ZooMatrix> entries = zoo<T>(n, 17u + unsigned(n));
+        const auto problems = static_cast<core::index_t>(entries.size());
+        std::mt19937 generator(unsigned(n * 100 + right_hand_sides));
+        Batch a(problems, n, n, gap);
+        Batch b(problems, right_hand_sides, n, gap);
+        std::vector<Matrix> exact;
+        for (core::index_t p = 0; p < problems; ++p) {
+            const Matrix& matrix = entries[std::size_t(p)].a;
+            exact.push_back(random_matrix<T>(n, right_hand_sides, generator));
+            a.set(p, matrix);
+            b.set_columns(p, matrix.allFinite() ? Matrix(matrix * exact.back()) : exact.back());
+        }
+        a.spoil_upper_triangle();
+        for (Factorisation factorisation : factorisations) {
+            const Batch a_before(a);
+            Batch x(b);
+            const Outcome outcome = solve(factorisation, a, x);
+            EXPECT_TRUE(a.same_bits(a_before)) << "a was changed";
+            x.expect_gaps_untouched();
+            for (core::index_t p = 0; p < problems; ++p) {
+                judge(entries[std::size_t(p)], factorisation, x.columns(p), b.columns(p),
+                      exact[std::size_t(p)], outcome.info[std::size_t(p)],
+                      outcome.pivot_ratio[std::size_t(p)]);
+            }
+        }
+    }
+
+    /// Cholesky is backward stable: CPOT02 whatever the condition. Gauss-Jordan elimination of a
+    /// definite matrix has a residual up to sqrt(condition) larger and is forward stable (Higham
+    /// 2002, section 14.4): CPOT02 relaxed by that factor. CGET04 for both, where a condition is
+    /// known and rounding A has not changed it.
+    static void judge(const ZooMatrix& entry, Factorisation factorisation, const Matrix& x,
+                      const Matrix& b, const Matrix& exact, int info, R pivot_ratio) {
+        SCOPED_TRACE(::testing::Message()
+                     << entry.name
+                     << (factorisation == Factorisation::cholesky ? ", Cholesky"
+                                                                  : ", Gauss-Jordan"));
+        if (entry.info >= 0) {
+            EXPECT_EQ(info, entry.info);
+        }
+        if (info != 0) {
+            EXPECT_TRUE(std::isinf(pivot_ratio));
+            EXPECT_TRUE((x.array() == Complex(0)).all()) << "a failed problem's solution is not 0";
+            return;
+        }
+        EXPECT_GE(pivot_ratio, R(1) - R(1e-5));
+        if (entry.condition > 0) {
+            EXPECT_LE(pivot_ratio, 2 * entry.condition);
+            EXPECT_LT(forward_ratio(x, exact, entry.condition, eps<T>), ratio_limit);
+        }
+        const bool backward_stable = factorisation == Factorisation::cholesky;
+        if (backward_stable || entry.condition > 0) {
+            const double allowance = backward_stable ? 1 : std::sqrt(entry.condition);
+            EXPECT_LT(residual_ratio(entry.a, x, b, eps<T>), ratio_limit * allowance);
+        }
+    }
+
+    void judge_rank_k(int n, int depth, R alpha, R beta, core::index_t gap) {
+        SCOPED_TRACE(::testing::Message() << "order " << n << ", depth " << depth << ", beta "
+                                          << beta << ", gap " << gap);
+        const core::index_t problems = core::lanes<R> + 3;
+        std::mt19937 generator(unsigned(1000 * n + depth));
+        Batch a(problems, n, depth, gap);
+        Batch c(problems, n, n, gap);
+        for (core::index_t p = 0; p < problems; ++p) {
+            a.set(p, random_matrix<T>(n, depth, generator));
+            const Matrix square = random_matrix<T>(n, n, generator);
+            c.set(p, square + square.adjoint());
+        }
+        const Batch old(c);
+        if (beta == 0) {
+            for (core::index_t p = 0; p < problems; ++p) {
+                c.set(p, Matrix::Constant(n, n, std::nan("")));
+            }
+        }
+        runner_.hermitian_rank_k(alpha, std::as_const(a).view(), beta, c.view());
+        c.expect_gaps_untouched();
+        for (core::index_t p = 0; p < problems && n > 0; ++p) {
+            const Matrix value = c.matrix(p);
+            const Matrix factor = a.matrix(p);
+            const Matrix exact = oracle::hermitian_rank_k(alpha, factor, beta, old.matrix(p));
+            EXPECT_EQ(value, value.adjoint()) << "problem " << p << " is not exactly Hermitian";
+            // Every term is rounded at most 2 depth + 4 times (Higham 2002, section 3.1).
+            const Matrix sizes = oracle::hermitian_rank_k(std::abs(alpha), factor.cwiseAbs(),
+                                                          std::abs(beta), old.matrix(p).cwiseAbs());
+            const auto bound = (2 * depth + 4) * eps<T> * sizes.real().array();
+            EXPECT_TRUE(((value - exact).array().abs() <= bound).all()) << "problem " << p;
+            // Below order 12 a matrix has too few entries for its rounding errors to average out.
+            if (depth == 64 && beta == 0 && n >= 12) {
+                const double decibels = std::same_as<R, float> ? 130 : 290;
+                EXPECT_GE(snr_db(value, exact), decibels) << "problem " << p;
+            }
+        }
+    }
+
+    /// Problem p of order 2 that no other number shares, solved by hand.
+    static Matrix small_matrix(core::index_t p) {
+        Matrix a(2, 2);
+        a << 2.0 + double(p % 7), std::conj(small_corner(p)), small_corner(p), 3.0 + double(p % 11);
+        return a;
+    }
+    static Complex small_corner(core::index_t p) {
+        const bool complex = !std::same_as<T, R>;
+        return {double(p % 13) / 16, complex ? double(p % 5) / 8 : 0.0};
+    }
+
+    void judge_batch_size(core::index_t problems) {
+        SCOPED_TRACE(::testing::Message() << problems << " problems");
+        Batch a(problems, 2, 2);
+        Batch x(problems, 1, 2);
+        for (core::index_t p = 0; p < problems; ++p) {
+            a.set(p, small_matrix(p));
+            x.view()(p, 0, 0) = R(p % 17) - R(8);
+            x.view()(p, 0, 1) = R(p % 19) + R(1);
+        }
+        const Batch b(x);
+        const Outcome outcome = solve(Factorisation::cholesky, a, x);
+        for (core::index_t p = 0; p < problems; ++p) {
+            const Complex corner = small_corner(p);
+            const double first = 2.0 + double(p % 7), second = 3.0 + double(p % 11);
+            const double determinant = first * second - std::norm(corner);
+            const Complex b0(b.view()(p, 0, 0)), b1(b.view()(p, 0, 1));
+            const Complex x0 = (second * b0 - std::conj(corner) * b1) / determinant;
+            const Complex x1 = (first * b1 - corner * b0) / determinant;
+            const double error = std::abs(Complex(x.view()(p, 0, 0)) - x0) +
+                                 std::abs(Complex(x.view()(p, 0, 1)) - x1);
+            ASSERT_LE(error, ratio_limit * 20 * eps<T> * (std::abs(x0) + std::abs(x1)))
+                << "problem " << p;
+            ASSERT_EQ(outcome.info[std::size_t(p)], 0) << "problem " << p;
+            ASSERT_GE(outcome.pivot_ratio[std::size_t(p)], R(1)) << "problem " << p;
+        }
+    }
+
+    Runner runner_{};
+};
+
+TYPED_TEST_SUITE_P(BatchSuite);
+
+TYPED_TEST_P(BatchSuite, SolvesTheZoo) {
+    std::size_t next = 0;
+    for (int n : this->orders()) {
+        this->judge_zoo(n, right_hand_side_counts[next++ % right_hand_side_counts.size()], 0);
+    }
+}
+
+TYPED_TEST_P(BatchSuite, SolvesAnyNumberOfRightHandSides) {
+    for (int n : {3, 18}) {
+        for (int right_hand_sides : right_hand_side_counts) {
+            this->judge_zoo(n, right_hand_sides, 0);
+        }
+    }
+    if (!TypeParam::Runner::emulated) this->judge_zoo(128, 40, 0);
+}
+
+TYPED_TEST_P(BatchSuite, SolvesStridedViews) {
+    for (int n : {1, 5, 18, 33}) this->judge_zoo(n, 3, 5);
+}
+
+TYPED_TEST_P(BatchSuite, FailuresLeaveTheirNeighboursAlone) {
+    using Value = typename TypeParam::T;
+    for (int n : {2, 5, 18, 40}) {
+        const std::vector<ZooMatrix> bad = zoo<Value>(n, 5);
+        std::mt19937 generator(9);
+        const core::index_t problems = 2 * core::index_t(bad.size());
+        typename TestFixture::Batch good(problems, n, n), mixed(problems, n, n);
+        typename TestFixture::Batch x_good(problems, 4, n);
+        for (core::index_t p = 0; p < problems; ++p) {
+            const Matrix fine = with_spectrum<Value>(geometric(n, 100), generator);
+            good.set(p, fine);
+            mixed.set(p, p % 2 == 0 ? fine : bad[std::size_t(p / 2)].a);
+            x_good.set(p, random_matrix<Value>(4, n, generator));
+        }
+        const typename TestFixture::Batch b(x_good);
+        for (Factorisation factorisation : factorisations) {
+            typename TestFixture::Batch all_good(b), some_good(b);
+            const auto expected = this->solve(factorisation, good, all_good);
+            const auto outcome = this->solve(factorisation, mixed, some_good);
+            for (core::index_t p = 0; p < problems; p += 2) {
+                EXPECT_EQ(outcome.info[std::size_t(p)], 0);
+                EXPECT_EQ(outcome.pivot_ratio[std::size_t(p)],
+                          expected.pivot_ratio[std::size_t(p)]);
+                EXPECT_TRUE(some_good.same_bits(p, all_good, p))
+                    << "order " << n << " problem " << p;
+            }
+        }
+    }
+}
+
+TYPED_TEST_P(BatchSuite, SolvesBatchesOfAnySize) {
+    for (core::index_t problems : {0, 1, 15, 16, 17, 33}) this->judge_batch_size(problems);
+    if (TypeParam::Runner::emulated) {
+        this->judge_batch_size(1031);
+    } else {
+        for (core::index_t problems : {65535, 65536, 65537, 600000}) {
+            this->judge_batch_size(problems);
+        }
+    }
+}
+
+TYPED_TEST_P(BatchSuite, RankKReaches130dB) {
+    for (int n : this->orders()) this->judge_rank_k(n, 64, 1.0f / 64, 0, 0);
+}
+
+TYPED_TEST_P(BatchSuite, RankKOfAnyDepthAddsToC) {
+    for (int depth : {0, 1, 2, 7, 65, 700}) {
+        for (int n : {1, 5, 18}) {
+            this->judge_rank_k(n, depth, 0.5f, 0, 0);
+            this->judge_rank_k(n, depth, 0.5f, -1.25f, 3);
+        }
+    }
+}
+
+TYPED_TEST_P(BatchSuite, ChangesLayoutThereAndBack) {
+    using Value = typename TypeParam::T;
+    using core::index_t;
+    for (index_t problems : {0, 1, 15, 16, 17, 70}) {
+        for (auto [rows, columns] :
+             {std::pair<index_t, index_t>{0, 3}, {1, 1}, {5, 3}, {18, 18}, {2, 64}, {3, 300}}) {
+            HostBatch<Value, core::Concatenated> from(problems, rows, columns, 3);
+            HostBatch<Value, core::Interleaved> to(problems, rows, columns, 2);
+            HostBatch<Value, core::Concatenated> back(problems, rows, columns, 3);
+            for (index_t p = 0; p < problems; ++p) {
+                for (index_t i = 0; i < rows; ++i) {
+                    for (index_t j = 0; j < columns; ++j) {
+                        from.view()(p, i, j) = rounded<Value>(
+                            Complex{double(p * 1000 + i * columns + j), double(p - j)});
+                    }
+                }
+            }
+            this->runner_.change_layout(std::as_const(from).view(), to.view());
+            to.expect_gaps_untouched();
+            for (index_t p = 0; p < problems; ++p) {
+                ASSERT_EQ(to.matrix(p), from.matrix(p)) << rows << " x " << columns << ' ' << p;
+            }
+            this->runner_.change_layout(std::as_const(to).view(), back.view());
+            EXPECT_TRUE(back.same_bits(from)) << rows << " x " << columns << ' ' << problems;
+        }
+    }
+}
+
+TYPED_TEST_P(BatchSuite, RefusesWrongShapes) {
+    using Problems = typename TestFixture::Batch;
+    Problems a(4, 3, 3), x(4, 2, 3), other_batch(5, 2, 3), other_order(4, 2, 2), wide(4, 3, 4);
+    Problems big(1, max_order + 1, max_order + 1), big_x(1, 1, max_order + 1);
+    const auto f = Factorisation::cholesky;
+    EXPECT_THROW(this->solve(f, a, other_batch), core::InvalidArgument);
+    EXPECT_THROW(this->solve(f, a, other_order), core::InvalidArgument);
+    EXPECT_THROW(this->solve(f, wide, x), core::InvalidArgument);
+    EXPECT_THROW(this->solve(f, big, big_x), core::InvalidArgument);
+    EXPECT_THROW(this->runner_.hermitian_rank_k(1, std::as_const(x).view(), 0, a.view()),
+                 core::InvalidArgument);
+    EXPECT_THROW(this->runner_.hermitian_rank_k(1, std::as_const(a).view(), 0, wide.view()),
+                 core::InvalidArgument);
+    auto strided = a.view();
+    std::swap(strided.stride[0], strided.stride[2]);
+    EXPECT_THROW(this->runner_.hermitian_rank_k(1, std::as_const(a).view(), 0, strided),
+                 core::InvalidArgument);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(BatchSuite, SolvesTheZoo, SolvesAnyNumberOfRightHandSides,
+                            SolvesStridedViews, FailuresLeaveTheirNeighboursAlone,
+                            SolvesBatchesOfAnySize, RankKReaches130dB, RankKOfAnyDepthAddsToC,
+                            ChangesLayoutThereAndBack, RefusesWrongShapes);
+
+}  // namespace aperture::dense::oracle

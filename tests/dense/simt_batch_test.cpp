@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/dense/batch_suite.hpp"
+#include "tests/dense/simt_runner.hpp"
+
+namespace aperture::dense::oracle {
+
+using SimtRegisters = SimtRunner<RegisterOrders>;
+INSTANTIATE_TYPED_TEST_SUITE_P(SimtRegisters, BatchSuite, AllCombinations<SimtRegisters>);
+
+}  // namespace aperture::dense::oracle

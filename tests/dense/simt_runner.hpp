@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <utility>
+
+#include "libdense/gpu/change_layout.cuh"
+#include "libdense/gpu/hermitian_rank_k.cuh"
+#include "libdense/gpu/solve.cuh"
+
+namespace aperture::dense::oracle {
+
+/// Runs the kernels on the SIMT host executor for BatchSuite. `Orders` have register-resident
+/// kernels; all others up to 64 take the block kernel, as on a GPU without a run-time compiler.
+template <class Orders>
+struct SimtRunner {
+    static constexpr bool emulated = true;
+    core::Simt executor{};
+
+    void solve(auto... arguments) { launch_solve<Orders>(executor, arguments...); }
+    void hermitian_rank_k(auto... arguments) { launch_hermitian_rank_k(executor, arguments...); }
+    void change_layout(auto... arguments) { launch_change_layout(executor, arguments...); }
+};
+
+/// The precompiled orders, and some the run-time compiler would be asked for on a GPU.
+using RegisterOrders = std::integer_sequence<int, 1, 2, 3, 5, 8, 12, 17, 18, 24, 31>;
+
+}  // namespace aperture::dense::oracle

@@ -1,0 +1,290 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "aperture/core/error.hpp"
+#include "aperture/media/atomic_file.hpp"
+#include "aperture/media/cube_file.hpp"
+#include "aperture/media/result_file.hpp"
+#include "tests/media/cube_files.hpp"
+
+namespace aperture::media::tests {
+namespace {
+
+using core::Array;
+using core::Host;
+using core::View;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// No file may grow beyond `bytes` while this lives: what a full disk is to a writer.
+class FileSizeLimit {
+  public:
+    explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit limit{bytes, before_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~FileSizeLimit() {
+        setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+    FileSizeLimit(const FileSizeLimit&) = delete;
+    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+  private:
+    void (*handler_)(int);
+    rlimit before_{};
+};
+
+Array<std::complex<float>, 3> counting(std::array<index_t, 3> extents) {
+    Array<std::complex<float>, 3> values(extents);
+    float n = 0;
+    for (auto& value : values) {
+        value = {n, -n};
+        n += 1;
+    }
+    return values;
+}
+
+TEST(AtomicFile, AppearsOnCommitOnly) {
+    const TemporaryFolder folder;
+    const std::filesystem::path target = folder / "report.json";
+    {
+        AtomicFile file(target);
+        file.write("half");
+        EXPECT_FALSE(std::filesystem::exists(target));
+    }
+    EXPECT_THAT(folder.entries(), IsEmpty());
+    write_file(target, "first");
+    EXPECT_EQ(read_bytes(target), "first");
+    {
+        AtomicFile file(target);
+        file.write("second, abandoned");
+    }
+    EXPECT_EQ(read_bytes(target), "first");
+    write_file(target, "second");
+    EXPECT_EQ(read_bytes(target), "second");
+    EXPECT_THAT(folder.entries(), ElementsAre("report.json"));
+}
+
+TEST(AtomicFile, ReplacesTheFileBehindALink) {
+    const TemporaryFolder folder;
+    write_file(folder / "real", "old");
+    std::filesystem::create_symlink("real", folder / "link");
+    write_file(folder / "link", "new");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+    EXPECT_EQ(read_bytes(folder / "real"), "new");
+}
+
+TEST(AtomicFile, RefusesWhatIsNoFile) {
+    const TemporaryFolder folder;
+    const std::string missing = (folder / "missing").string();
+    EXPECT_EQ(error_of([&] { AtomicFile file(missing + "/a"); }),
+              missing + "/a: cannot write: no such file or directory");
+    EXPECT_THAT(error_of([&] { AtomicFile file(folder / ""); }), HasSubstr("not the name of a file"));
+    std::filesystem::create_directory(folder / "directory");
+    EXPECT_THAT(error_of([&] { AtomicFile file(folder / "directory"); }), HasSubstr("is a directory"));
+    EXPECT_THAT(error_of([&] { AtomicFile file("/dev/null"); }), HasSubstr("not a regular file"));
+}
+
+TEST(AtomicFile, AFullDiskLeavesNothing) {
+    const TemporaryFolder folder;
+    const std::filesystem::path target = folder / "report.json";
+    {
+        const FileSizeLimit limit(1000);
+        EXPECT_EQ(error_of([&] { write_file(target, std::string(2000, 'x')); }),
+                  target.string() + ": cannot write: file too large");
+    }
+    EXPECT_THAT(folder.entries(), IsEmpty());
+}
+
+TEST(AtomicFile, OutputMustNotBeTheInput) {
+    const TemporaryFolder folder;
+    write_file(folder / "cube.h5", "data");
+    std::filesystem::create_hard_link(folder / "cube.h5", folder / "same.h5");
+    expects_distinct(folder / "cube.h5", folder / "out.h5");
+    EXPECT_THROW(expects_distinct(folder / "cube.h5", folder / "cube.h5"), core::InvalidArgument);
+    EXPECT_THROW(expects_distinct(folder / "cube.h5", folder / "same.h5"), core::InvalidArgument);
+    EXPECT_THROW(expects_distinct(folder / "none.h5", folder / "." / "none.h5"), core::InvalidArgument);
+}
+
+TEST(ResultFile, ComplexDatasetsComeBackThroughTheReader) {
+    const TemporaryFolder folder;
+    const auto values = counting({3, 4, 50});
+    {
+        ResultFile file(folder / "out.h5");
+        file.write("/cube", values.view(), {"range", "doppler", "channel"});
+        file.attribute("/cube", "prf_hz", 1000.0);
+        file.attribute("/", "training_block", std::int64_t{32});
+        file.commit();
+    }
+    EXPECT_THAT(folder.entries(), ElementsAre("out.h5"));
+    CubeReader reader({folder / "out.h5"});
+    EXPECT_EQ(reader.info().element, "complex64 {r,i}");
+    EXPECT_EQ(reader.info().axis_rule, AxisRule::dimension_labels);
+    EXPECT_EQ(reader.info().domain, Domain::doppler);
+    EXPECT_EQ(reader.info().prf_hz, 1000.0);
+    EXPECT_EQ(reader.info().training_block, 32);
+    Array<std::complex<float>, 3> read({50, 4, 3});
+    reader.read(read);
+    for (index_t c = 0; c < 50; ++c) {
+        for (index_t k = 0; k < 4; ++k) {
+            for (index_t r = 0; r < 3; ++r) ASSERT_EQ(read(c, k, r), values(r, k, c));
+        }
+    }
+}
+
+TEST(ResultFile, PartsOfAnyStridesMakeTheWhole) {
+    const TemporaryFolder folder;
+    // Above 4 MiB a strided part is split; the padded view of this one is.
+    const std::array<index_t, 3> extents = {5, 130, 1000};
+    Array<std::complex<float>, 3> padded({5, 131, 1003});
+    for (auto& value : padded) value = {-1, -1};
+    const View<std::complex<float>, 3, Host> inner(padded.data(), extents, {131 * 1003, 1003, 1});
+    const auto values = counting(extents);
+    for (index_t i = 0; i < values.size(); ++i) {
+        const index_t c = i / 130000;
+        const index_t p = i / 1000 % 130;
+        inner(c, p, i % 1000) = values.data()[i];
+    }
+    ResultFile file(folder / "out.h5");
+    file.write("/whole", inner);
+    file.create<std::complex<float>>("/parts", {5, 130, 1000});
+    for (index_t begin = 0; begin < 1000; begin += 300) {
+        const index_t end = std::min<index_t>(1000, begin + 300);
+        file.write_part("/parts", std::array<index_t, 3>{0, 0, begin}, inner.slice(2, begin, end));
+    }
+    file.commit();
+    for (const std::string name : {"/whole", "/parts"}) {
+        CubeReader reader({folder / "out.h5", name});
+        Array<std::complex<float>, 3> read(extents);
+        reader.read(read);
+        for (index_t i = 0; i < values.size(); ++i) ASSERT_EQ(read.data()[i], values.data()[i]) << name;
+    }
+}
+
+template <class T>
+std::vector<T> stored(const std::filesystem::path& path, const std::string& dataset, hid_t type) {
+    const Handle file{H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
+    const Handle opened{H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose};
+    const Handle space{H5Dget_space(opened), H5Sclose};
+    std::vector<T> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+    if (!values.empty()) {
+        EXPECT_GE(H5Dread(opened, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0);
+    }
+    return values;
+}
+
+TEST(ResultFile, WritesNumbersTablesAndText) {
+    const TemporaryFolder folder;
+    const std::filesystem::path path = folder / "out.h5";
+    std::array<float, 4> statistic = {1, 2, 3, 4};
+    std::array<std::int32_t, 2> info = {0, 7};
+    std::array<std::uint8_t, 3> mask = {0, 255, 0};
+    {
+        ResultFile file(path);
+        // A transposed view: the file holds 1 3 2 4.
+        file.write("/statistic", View<const float, 2, Host>(statistic.data(), {2, 2}, {1, 2}));
+        file.write("/deep/info", View<std::int32_t, 1, Host>(info.data(), {2}));
+        file.write("/mask", View<const std::uint8_t, 1, Host>(mask.data(), {3}));
+        file.write("/nothing", View<const float, 1, Host>(statistic.data(), {0}));
+        file.text("/notes", "a line");
+        file.attribute("/", "command", std::string("stap --cube x"));
+        file.table("/detections", {{"range_cell", std::vector<std::int64_t>{147, 9}},
+                                   {"azimuth_deg", std::vector<double>{14, -3.5}},
+                                   {"statistic", std::vector<float>{29, 3}},
+                                   {"kind", std::vector<std::string>{"target", "x"}}});
+        file.table("/none", {{"range_cell", std::vector<std::int64_t>{}},
+                             {"kind", std::vector<std::string>{}}});
+        file.commit();
+    }
+    EXPECT_THAT(stored<float>(path, "/statistic", H5T_NATIVE_FLOAT), ElementsAre(1, 3, 2, 4));
+    EXPECT_THAT(stored<int>(path, "/deep/info", H5T_NATIVE_INT), ElementsAre(0, 7));
+    EXPECT_THAT(stored<int>(path, "/mask", H5T_NATIVE_INT), ElementsAre(0, 255, 0));
+    EXPECT_THAT(stored<float>(path, "/nothing", H5T_NATIVE_FLOAT), IsEmpty());
+    const Handle range_cell{H5Tcreate(H5T_COMPOUND, sizeof(double)), H5Tclose};
+    H5Tinsert(range_cell, "range_cell", 0, H5T_NATIVE_DOUBLE);
+    EXPECT_THAT(stored<double>(path, "/detections", range_cell), ElementsAre(147, 9));
+    const Handle azimuth{H5Tcreate(H5T_COMPOUND, sizeof(double)), H5Tclose};
+    H5Tinsert(azimuth, "azimuth_deg", 0, H5T_NATIVE_DOUBLE);
+    EXPECT_THAT(stored<double>(path, "/detections", azimuth), ElementsAre(14, -3.5));
+    EXPECT_THAT(stored<double>(path, "/none", azimuth), IsEmpty());
+    const Handle file{H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
+    const Handle root{H5Oopen(file, "/", H5P_DEFAULT), H5Oclose};
+    EXPECT_THAT(string_attribute(root, "command").value(), ElementsAre("stap --cube x"));
+}
+
+TEST(ResultFile, MisuseIsTheCallersFault) {
+    const TemporaryFolder folder;
+    const auto values = counting({2, 3, 4});
+    ResultFile file(folder / "out.h5");
+    EXPECT_THROW(file.write("/a", values.view(), {"one"}), core::InvalidArgument);
+    file.create<float>("/floats", {2, 3, 4});
+    EXPECT_THAT(error_of([&] { file.write_part("/floats", std::array<index_t, 3>{}, values.view()); }),
+                HasSubstr("was created with elements float32, not complex64 {r,i}"));
+    file.create<std::complex<float>>("/b", {2, 3, 4});
+    EXPECT_THAT(
+        error_of([&] { file.write_part("/b", std::array<index_t, 3>{0, 1, 0}, values.view()); }),
+        HasSubstr("is not inside /b [2,3,4]"));
+    EXPECT_THROW(file.write_part("/c", std::array<index_t, 3>{}, values.view()), core::InvalidArgument);
+    EXPECT_THROW(file.table("/t", {{"a", std::vector<double>{1}}, {"b", std::vector<double>{}}}),
+                 core::InvalidArgument);
+}
+
+TEST(ResultFile, WithoutCommitNothingIsLeft) {
+    const TemporaryFolder folder;
+    write_file(folder / "out.h5", "what was there");
+    {
+        ResultFile file(folder / "out.h5");
+        file.write("/output", counting({20, 30, 40}).view());
+    }
+    EXPECT_THAT(folder.entries(), ElementsAre("out.h5"));
+    EXPECT_EQ(read_bytes(folder / "out.h5"), "what was there");
+}
+
+// The limit strikes while a large dataset is written, while a small file's metadata are, and at once.
+TEST(ResultFile, AFullDiskLeavesNothingAndOneLine) {
+    const TemporaryFolder folder;
+    const std::filesystem::path path = folder / "out.h5";
+    const auto large = counting({20, 100, 400});
+    const auto small = counting({2, 3, 4});
+    for (const auto& [limit_bytes, values] :
+         {std::pair<rlim_t, const Array<std::complex<float>, 3>*>{1 << 20, &large},
+          {1000, &small},
+          {2100, &small},
+          {0, &small}}) {
+        const FileSizeLimit limit(limit_bytes);
+        EXPECT_EQ(error_of([&] {
+                      ResultFile file(path);
+                      file.write("/output", values->view());
+                      file.commit();
+                  }),
+                  path.string() + ": cannot write: file too large")
+            << limit_bytes;
+        EXPECT_THAT(folder.entries(), IsEmpty());
+    }
+    EXPECT_EQ(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
+}
+
+TEST(ResultFile, CannotBeCommittedAfterAFailedWrite) {
+    const TemporaryFolder folder;
+    const auto large = counting({20, 100, 400});
+    ResultFile file(folder / "out.h5");
+    {
+        const FileSizeLimit limit(1 << 20);
+        EXPECT_NE(error_of([&] { file.write("/output", large.view()); }), "");
+    }
+    EXPECT_THAT(error_of([&] { file.commit(); }), HasSubstr("cannot write"));
+}
+
+}  // namespace
+}  // namespace aperture::media::tests

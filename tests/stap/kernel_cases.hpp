@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "aperture/core/array.hpp"
+#include "aperture/stap/pipeline.hpp"
+#include "tests/stap/oracle.hpp"
+
+/// Problems for the adaptive kernels and how their results are judged, whatever executor ran them.
+namespace aperture::stap::kernel_cases {
+
+struct Case {
+    index_t channels = 2;
+    int taps = 3;
+    int doppler_bins = 7;
+    index_t range_cells = 37;
+    int training_block = 16;
+    int vectors = 3;
+    Training training = Training::block;
+    int guard = 0;
+    Detector detector = Detector::none;
+    DiagonalLoading loading{};
+    dense::Factorisation solver = dense::Factorisation::cholesky;
+    Implementation implementation = Implementation::fused;
+    Precision precision = Precision::fp32;
+
+    Problem problem() const {
+        Parameters p;
+        p.training_block = training_block;
+        p.training = training;
+        p.guard = guard;
+        p.temporal_taps = taps;
+        p.loading = loading;
+        p.solver = solver;
+        p.implementation = implementation;
+        p.precision = precision;
+        p.detector = detector;
+        return make_problem({channels, doppler_bins, range_cells, Domain::doppler}, p, vectors);
+    }
+};
+
+inline std::ostream& operator<<(std::ostream& out, const Case& c) {
+    static constexpr const char* trainings[] = {"block", "sliding", "all"};
+    static constexpr const char* detectors[] = {"none", "amf", "ace", "glrt", "cfar"};
+    static constexpr const char* implementations[] = {"fused", "staged", "cublas"};
+    return out << "L" << c.channels << "_T" << c.taps << "_K" << c.doppler_bins << "_N"
+               << c.range_cells << "_NR" << c.training_block << "_D" << c.vectors << "_"
+               << trainings[static_cast<int>(c.training)] << "_G" << c.guard << "_"
+               << detectors[static_cast<int>(c.detector)] << "_load"
+               << (c.loading.relative ? "rel" : "abs") << c.loading.value << "_"
+               << (c.solver == dense::Factorisation::cholesky ? "cholesky" : "gaussjordan") << "_"
+               << implementations[static_cast<int>(c.implementation)] << "_"
+               << (c.precision == Precision::fp32 ? "fp32" : "mixed");
+}
+
+/// White noise of unit power and one wave 10 dB above it, so that covariances are not diagonal.
+inline core::Array<cfloat, 3> noise_cube(const Problem& problem, unsigned seed = 7) {
+    core::Array<cfloat, 3> cube(
+        {problem.shape.channels, problem.shape.pulses, problem.shape.range_cells});
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal(0.0f, std::sqrt(0.5f));
+    for (cfloat& sample : cube) sample = {normal(random), normal(random)};
+    for (index_t k = 0; k < cube.extent()[1]; ++k) {
+        for (index_t r = 0; r < cube.extent()[2]; ++r) {
+            const cfloat amplitude = 3.0f * cfloat(normal(random), normal(random));
+            for (index_t c = 0; c < cube.extent()[0]; ++c) {
+                cube(c, k, r) += amplitude * std::polar(1.0f, 0.7f * static_cast<float>(c));
+            }
+        }
+    }
+    return cube;
+}
+
+inline core::Array<cfloat, 2> random_steering(const Problem& problem, unsigned seed = 11) {
+    core::Array<cfloat, 2> steering({problem.steering_vectors, problem.order});
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+    for (cfloat& entry : steering) entry = {uniform(random), uniform(random)};
+    return steering;
+}
+
+/// Host arrays for everything a run can give, filled with values no run gives.
+struct HostResults {
+    core::Array<cfloat, 3> output;
+    core::Array<int, 2> info;
+    core::Array<float, 2> pivot_ratio;
+    core::Array<cfloat, 4> covariance;
+    core::Array<cfloat, 4> weights;
+    core::Array<float, 3> statistic;
+
+    explicit HostResults(const Problem& p)
+        : output({p.steering_vectors, p.doppler_bins, p.shape.range_cells}),
+          info({p.doppler_bins, p.training_sets}),
+          pivot_ratio({p.doppler_bins, p.training_sets}),
+          covariance({p.doppler_bins, p.training_sets, p.order, p.order}),
+          weights({p.doppler_bins, p.training_sets, p.steering_vectors, p.order}),
+          statistic({p.steering_vectors, p.doppler_bins, p.shape.range_cells}) {
+        const float nan = std::numeric_limits<float>::quiet_NaN();
+        std::fill(output.begin(), output.end(), cfloat(nan));
+        std::fill(info.begin(), info.end(), 77);
+        std::fill(pivot_ratio.begin(), pivot_ratio.end(), nan);
+        std::fill(covariance.begin(), covariance.end(), cfloat(nan));
+        std::fill(weights.begin(), weights.end(), cfloat(nan));
+        std::fill(statistic.begin(), statistic.end(), nan);
+    }
+
+    /// `weights` and `statistic` where the problem gives them.
+    Results<core::Host> views(const Problem& p) {
+        Results<core::Host> results{output.view(),     info.view(), pivot_ratio.view(),
+                                    covariance.view(), {},          {}};
+        if (p.parameters.training != Training::all) results.weights = weights.view();
+        if (p.parameters.detector != Detector::none) results.statistic = statistic.view();
+        return results;
+    }
+};
+
+template <class T, int Rank>
+bool same_bits(const core::Array<T, Rank>& a, const core::Array<T, Rank>& b) {
+    return a.extent() == b.extent() &&
+           std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(T)) == 0;
+}
+
+inline void expect_same_bits(const HostResults& a, const HostResults& b) {
+    EXPECT_TRUE(same_bits(a.output, b.output)) << "output";
+    EXPECT_TRUE(same_bits(a.info, b.info)) << "info";
+    EXPECT_TRUE(same_bits(a.pivot_ratio, b.pivot_ratio)) << "pivot_ratio";
+    EXPECT_TRUE(same_bits(a.covariance, b.covariance)) << "covariance";
+    EXPECT_TRUE(same_bits(a.weights, b.weights)) << "weights";
+    EXPECT_TRUE(same_bits(a.statistic, b.statistic)) << "statistic";
+}
+
+/// Worst SNR in dB over the problem's matrices, at least `bound`.
+template <class Wanted, class Given>
+void expect_matrices(const Wanted& wanted, const Given& given, double bound, const char* what) {
+    for (index_t k = 0; k < wanted.extent()[0]; ++k) {
+        for (index_t b = 0; b < wanted.extent()[1]; ++b) {
+            oracle::SnrDb snr;
+            for (index_t i = 0; i < wanted.extent()[2]; ++i) {
+                for (index_t j = 0; j < wanted.extent()[3]; ++j) {
+                    snr.add(wanted(k, b, i, j), oracle::Complex(given(k, b, i, j)));
+                }
+            }
+            ASSERT_GE(snr.value(), bound) << what << " of Doppler bin " << k << ", set " << b;
+        }
+    }
+}
+
+inline double condition(const core::Array<oracle::Complex, 4>& covariance, index_t k, index_t b) {
+    const index_t n = covariance.extent()[2];
+    oracle::Matrix r(n, n);
+    for (index_t i = 0; i < n; ++i) {
+        for (index_t j = 0; j < n; ++j) r(i, j) = covariance(k, b, i, j);
+    }
+    const Eigen::SelfAdjointEigenSolver<oracle::Matrix> eigen(r, Eigen::EigenvaluesOnly);
+    return eigen.eigenvalues()(n - 1) / eigen.eigenvalues()(0);
+}
+
+/// Everything a run gave against the oracle. The weights' relative error is bounded by that of the
+/// solution of a system of this condition, the outputs' by the same, the statistics' by twice that
+/// of the forms, which lose 1/(1-c) more where the cell under test is removed.
+inline void expect_oracle(const Problem& p, core::View<const cfloat, 3, core::Host> cube,
+                          core::View<const cfloat, 2, core::Host> steering,
+                          const HostResults& given) {
+    const oracle::Adapted wanted = oracle::adapt(p, oracle::widen(cube), steering);
+    double worst = 1;
+    for (index_t k = 0; k < p.doppler_bins; ++k) {
+        for (index_t b = 0; b < p.training_sets; ++b) {
+            worst = std::max(worst, condition(wanted.covariance, k, b));
+            ASSERT_EQ(given.info(k, b), 0) << "Doppler bin " << k << ", set " << b;
+            ASSERT_GE(given.pivot_ratio(k, b), 0.999f);
+            ASSERT_LE(given.pivot_ratio(k, b), 1.01 * worst);
+        }
+    }
+    const bool mixed = p.parameters.precision == Precision::mixed;
+    expect_matrices(wanted.covariance, given.covariance, mixed ? 140 : 130, "covariance");
+    const double weights_bound = mixed ? 130 : std::min(110.0, 150 - 20 * std::log10(worst));
+    if (p.parameters.training != Training::all) {
+        expect_matrices(wanted.weights, given.weights, weights_bound, "weights");
+    }
+    const double output_bound = mixed ? 120 : weights_bound - 10;
+    for (index_t d = 0; d < p.steering_vectors; ++d) {
+        oracle::SnrDb output, statistic;
+        for (index_t k = 0; k < p.doppler_bins; ++k) {
+            for (index_t r = 0; r < p.shape.range_cells; ++r) {
+                output.add(wanted.output(d, k, r), oracle::Complex(given.output(d, k, r)));
+                if (p.parameters.detector == Detector::none) continue;
+                statistic.add(wanted.statistic(d, k, r), given.statistic(d, k, r));
+            }
+        }
+        ASSERT_GE(output.value(), output_bound) << "output of steering vector " << d;
+        if (p.parameters.detector == Detector::none) continue;
+        ASSERT_GE(statistic.value(), output_bound - 25) << "statistic of steering vector " << d;
+    }
+}
+
+}  // namespace aperture::stap::kernel_cases

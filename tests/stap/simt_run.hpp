@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libstap/gpu/pipeline.cuh"
+#include "tests/stap/kernel_cases.hpp"
+
+namespace aperture::stap::kernel_cases {
+
+/// The kernels and their orchestration on the SIMT host executor.
+inline HostResults run_simt(const Problem& problem, core::View<const cfloat, 3, core::Host> cube,
+                            core::View<const cfloat, 2, core::Host> steering,
+                            core::LaneOrder order = core::LaneOrder::forward) {
+    core::Simt simt(order, 5);
+    gpu::AdaptiveWorkspace<core::Simt> workspace;
+    gpu::set_steering(simt, workspace, steering);
+    HostResults results(problem);
+    gpu::adapt_cube(simt, workspace, problem, cube, results.views(problem), nullptr);
+    return results;
+}
+
+}  // namespace aperture::stap::kernel_cases
