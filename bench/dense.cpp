@@ -15,9 +15,6 @@
 #include <utility>
 #include <vector>
 
-// g++ 12 warns about the intrinsics behind Eigen's vector types.
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-
 #include "aperture/core/array.hpp"
 #include "aperture/dense/batch.hpp"
 #include "bench/ceilings.hpp"

@@ -43,6 +43,7 @@ function(aperture_program name)
     add_executable(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE aperture_options ${arg_LINK})
     install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    set_property(GLOBAL APPEND PROPERTY aperture_executables ${name})
 endfunction()
 
 # aperture_test(NAME SOURCES ... GPU_SOURCES ... LINK ... [LABELS ...]): a GoogleTest program; each
@@ -61,6 +62,7 @@ function(aperture_test name)
     target_link_libraries(${name} PRIVATE aperture_options ${arg_LINK} GTest::gmock GTest::gtest_main
                                           aperture_simt)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    set_property(GLOBAL APPEND PROPERTY aperture_executables ${name})
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
@@ -76,6 +78,7 @@ function(aperture_benchmark name)
     target_include_directories(${name} SYSTEM PRIVATE ${EIGEN3_INCLUDE_DIRS})
     target_link_libraries(${name} PRIVATE aperture_options ${arg_LINK} benchmark::benchmark)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+    set_property(GLOBAL APPEND PROPERTY aperture_executables ${name})
     if(APERTURE_TESTS)
         add_test(NAME bench_smoke.${name} COMMAND ${name} --smoke)
     endif()

@@ -55,10 +55,14 @@ bool parse_command_line(CLI::App& app, int argc, char** argv) {
     return true;
 }
 
+CLI::Validator whole_number(long long least, long long most) {
+    return CLI::Range(least, most).description("");
+}
+
 void add_common_options(CLI::App& app, const std::string& out_default, CommonOptions& options) {
     app.add_option("--out", options.out, "Output file" + out_default)->type_name("FILE");
     app.add_option("--threads", options.threads, "CPU threads (default: all)")
-        ->check(CLI::Range(1, max_threads))
+        ->check(whole_number(1, max_threads))
         ->type_name("N");
     app.add_flag("--quiet", options.quiet, "Print errors only");
     app.set_version_flag("--version", core::text(app.get_name(), " ", core::version(), " (",
@@ -71,7 +75,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
         ->default_str("auto");
     app.add_option("--repeat", options.repeat,
                    "Times are medians over N runs after a warm-up (default: one run, no warm-up)")
-        ->check(CLI::Range(1, max_repeat))
+        ->check(whole_number(1, max_repeat))
         ->type_name("N");
     app.add_option("--report", options.report, "Write times and parameters as JSON")
         ->type_name("FILE");

@@ -26,6 +26,9 @@ int run_program(const std::string& program, const std::function<int()>& body);
 /// core::InvalidArgument with a one-line text for what it does not understand.
 bool parse_command_line(CLI::App& app, int argc, char** argv);
 
+/// Whole numbers from `least` to `most`; says so in a refusal, not in the help.
+CLI::Validator whole_number(long long least, long long most);
+
 /// --out, --threads, --quiet and --version, which every program has.
 struct CommonOptions {
     std::filesystem::path out;

@@ -35,10 +35,10 @@ void add_input_options(CLI::App& app, StapOptions& options) {
     add_choice(app, "--domain", domain_choices, options.cube.domain, "What the second axis counts");
     app.add_option("--spacing", options.spacing_wavelengths,
                    "Element spacing in wavelengths (default: attribute, else 0.5)")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""))
         ->type_name("D");
     app.add_option("--prf", options.prf_hz, "Pulse repetition frequency (default: attribute)")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""))
         ->type_name("HZ");
     app.add_flag("--allow-nan", options.allow_nan, "Process a cube that holds NaN or infinity");
 }
@@ -46,7 +46,7 @@ void add_input_options(CLI::App& app, StapOptions& options) {
 void add_adaptation_options(CLI::App& app, StapOptions& options) {
     app.add_option("--doppler-bins", options.doppler_bins,
                    "K (default: attribute, else pulses rounded up to a power of two)")
-        ->check(CLI::Range(1, max_count))
+        ->check(whole_number(1, max_count))
         ->type_name("K");
     app.add_option_function<std::string>(
            "--taper",
@@ -55,16 +55,16 @@ void add_adaptation_options(CLI::App& app, StapOptions& options) {
         ->type_name("NAME");
     app.add_option("--tdof", options.temporal_taps,
                    "Adjacent Doppler bins in a snapshot: 1, 3 or 5 (default 3)")
-        ->check(CLI::IsMember({1, 3, 5}))
+        ->check(CLI::IsMember({1, 3, 5}).description(""))
         ->type_name("T");
     app.add_option("--training-block", options.training_block,
                    "Range cells per covariance (default: attribute, else 64)")
-        ->check(CLI::Range(1, max_count))
+        ->check(whole_number(1, max_count))
         ->type_name("N_R");
     add_choice(app, "--training", training_choices, options.training,
                "Cells that train: disjoint blocks (default), a window around each cell, or all");
     app.add_option("--guard", options.guard, "Cells left out on either side of the one under test")
-        ->check(CLI::Range(0, max_count))
+        ->check(whole_number(0, max_count))
         ->type_name("G");
     app.add_option_function<std::string>(
            "--loading",

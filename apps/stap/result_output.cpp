@@ -161,8 +161,8 @@ std::filesystem::path draw_maps(core::Cpu& cpu, const std::filesystem::path& tar
     const auto after = centred_decibels(adapted);
     const std::string where = direction(setup, vector);
     const std::vector<media::HeatMap> panels{
-        {before.view(), range, doppler, "before adaptation, " + where + " (dB)"},
-        {after.view(), range, doppler, "after adaptation, " + where + " (dB)", markers}};
+        {before.view(), range, doppler, "before adaptation, " + where},
+        {after.view(), range, doppler, "after adaptation, " + where, markers}};
     return media::write_picture(target, media::plot(panels));
 }
 

@@ -40,7 +40,7 @@ void add_scene_options(CLI::App& app, CLI::Option* perfect, CLI::Option* clutter
     stap::ClutterScene& scene = options.scene;
     const auto count = [&](const char* flag, index_t& value, const char* text) {
         return app.add_option(flag, value, text)
-            ->check(CLI::Range(index_t(1), max_count))
+            ->check(whole_number(1, max_count))
             ->type_name("N")
             ->capture_default_str();
     };
@@ -54,14 +54,14 @@ void add_scene_options(CLI::App& app, CLI::Option* perfect, CLI::Option* clutter
             ->needs(clutter);
     };
     number("--spacing", scene.spacing_wavelengths, "Element spacing in wavelengths")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
     number("--cnr", scene.cnr_db, "Clutter to noise in dB per element and pulse (-inf for none)");
     number("--beta", scene.beta, "Slope of the clutter ridge: half spacings flown per pulse");
     number("--motion", scene.motion_std,
            "Intrinsic clutter motion: standard deviation of its spectrum, cycles per pulse")
-        ->check(CLI::NonNegativeNumber);
+        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
     app.add_option("--patches", scene.patches, "Clutter patches of a range ring")
-        ->check(CLI::Range(1, 1 << 20))
+        ->check(whole_number(1, 1 << 20))
         ->type_name("N")
         ->capture_default_str()
         ->needs(clutter);
@@ -96,19 +96,19 @@ std::optional<SimulationOptions> parse_options(int argc, char** argv) {
         app.add_option("--perfect", options.perfect,
                        "Shape of the PERFECT suite: small, medium or large; white input "
                        "unless --clutter")
-            ->check(CLI::IsMember({"small", "medium", "large"}))
-            ->type_name("SIZE");
+            ->check(CLI::IsMember({"small", "medium", "large"}).description(""))
+            ->type_name("small|medium|large");
     auto* const clutter =
         app.add_flag("--clutter", options.clutter, "Ward's side-looking clutter and noise");
     add_scene_options(app, perfect, clutter, options);
     app.add_option("--doppler-bins", options.doppler_bins, "Attribute doppler_bins")
-        ->check(CLI::Range(1, 1 << 24))
+        ->check(whole_number(1, 1 << 24))
         ->type_name("K");
     app.add_option("--training-block", options.training_block, "Attribute training_block")
-        ->check(CLI::Range(1, 1 << 24))
+        ->check(whole_number(1, 1 << 24))
         ->type_name("N_R");
     app.add_option("--prf", options.prf_hz, "Attribute prf_hz")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Validator(CLI::PositiveNumber).description(""))
         ->type_name("HZ");
     add_common_options(app, "", options.common);
     if (!parse_command_line(app, argc, argv)) return std::nullopt;

@@ -2,14 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <cstring>
-#include <exception>
-#include <new>
 #include <utility>
-#include <vector>
 
 #include "aperture/core/error.hpp"
-#include "aperture/core/simt_host.hpp"
-#include "libcore/gpu/fiber.hpp"
+#include "libcore/gpu/simt_scheduler.hpp"
 
 namespace aperture::core {
 
@@ -17,62 +13,11 @@ namespace simt {
 
 namespace {
 
-constexpr unsigned lanes_per_warp = 32;
 constexpr unsigned max_block_threads = 1024;
 constexpr unsigned max_block_depth = 64;
 constexpr unsigned max_grid_yz = 65535;
 constexpr unsigned max_grid_x = 0x7fffffff;
 constexpr unsigned max_resident_threads = 2048;
-
-struct PendingCopy {
-    void* to;
-    const void* from;
-    unsigned bytes;
-    unsigned group;
-};
-
-/// A thread of a block that has begun and not ended.
-struct Lane {
-    Fiber* fiber = nullptr;
-    unsigned copy_groups = 0;
-    std::vector<PendingCopy> copies;
-};
-
-/// A meeting point of the lanes in `mask`. The values are buffered twice: a lane can overtake those
-/// that still read the last meeting's values by one meeting only.
-struct Meeting {
-    std::uint32_t mask = 0;
-    std::uint32_t waiting = 0;
-    unsigned turn = 0;
-    WarpOperation operation = WarpOperation::sync;
-    std::source_location where;
-    std::uint32_t arrived[2] = {};
-    std::uint64_t values[2][lanes_per_warp] = {};
-};
-
-struct Warp {
-    std::uint32_t alive = 0;
-    std::uint32_t ready = 0;
-    std::vector<Meeting> meetings;
-};
-
-struct ReleaseShared {
-    std::size_t bytes = 0;
-    void operator()(std::byte* memory) const {
-        ::operator delete (memory, bytes, std::align_val_t{128});
-    }
-};
-
-struct Block {
-    uint3 index{};
-    unsigned alive = 0;
-    unsigned waiting = 0;
-    std::uint32_t ready_warps = 0;
-    std::source_location barrier;
-    std::vector<Warp> warps;
-    std::vector<Lane> lanes;
-    std::unique_ptr<std::byte, ReleaseShared> shared;
-};
 
 void require(bool possible, const Shape& shape, const std::string& reason) {
     if (possible) return;
@@ -101,68 +46,13 @@ void check(const Simt& simt, const Shape& shape) {
     }
 }
 
-}  // namespace
-
-class Scheduler {
-  public:
-    // The launch.
-    LaneOrder order = LaneOrder::forward;
-    std::uint64_t random = 1;
-    Shape shape;
-    void (*thread)(const void*) = nullptr;
-    const void* kernel = nullptr;
-    unsigned threads = 0;
-    std::uint64_t blocks_begun = 0;
-    std::uint64_t grid_blocks = 0;
-    std::uint64_t grid_alive = 0;
-    std::uint64_t grid_waiting = 0;
-    std::vector<uint3> thread_index;
-    std::exception_ptr error;
-
-    // The thread that runs now.
-    Block* block = nullptr;
-    unsigned rank = 0;
-    unsigned warp_in_turn = 0;
-
-    // Kept from launch to launch.
-    Context main;
-    std::vector<Block> blocks;
-    std::vector<std::unique_ptr<Fiber>> fibers;
-    std::vector<Fiber*> idle;
-
-    void launch(const Simt& simt, const Shape& launched, void (*body)(const void*),
-                const void* closure);
-    void run();
-    Fiber* fiber();
-    void begin_block(Block& next);
-    bool choose();
-    bool choose_in_block();
-    unsigned next_random();
-    unsigned pick(std::uint32_t set);
-    void wait(Fiber* own);
-    void enter();
-    void end_thread();
-    void finish(Meeting& meeting, Warp& warp);
-    void release_block(Block& waiting_block);
-    std::string deadlock() const;
-
-    static void fiber_main(boost::context::detail::transfer_t from);
-    Warp& warp() { return block->warps[rank / lanes_per_warp]; }
-    Lane& lane() { return block->lanes[rank]; }
-    unsigned lane_of_warp() const { return rank % lanes_per_warp; }
-    void sleep(Warp& sleeping) {
-        sleeping.ready &= ~(1u << lane_of_warp());
-        if (sleeping.ready == 0) block->ready_warps &= ~(1u << (rank / lanes_per_warp));
-    }
-};
-
-namespace {
 thread_local constinit Scheduler* running = nullptr;
 
 Scheduler& current(const char* what) {
     if (running == nullptr) throw DeviceError(text(what, " outside of a kernel"));
     return *running;
 }
+
 }  // namespace
 
 /// Xorshift (Marsaglia 2003), the upper half.

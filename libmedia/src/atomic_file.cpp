@@ -28,7 +28,8 @@ std::string random_suffix() {
 }  // namespace
 
 AtomicFile::AtomicFile(const fs::path& target) : shown_(target.string()), target_(target) {
-    core::expects(!target.filename().empty(), "'", shown_, "': cannot write: not the name of a file");
+    core::expects(!target.filename().empty(), "'", shown_,
+                  "': cannot write: not the name of a file");
     std::error_code error;
     if (fs::is_symlink(target, error)) {
         const fs::path real = fs::weakly_canonical(target, error);
@@ -40,8 +41,8 @@ AtomicFile::AtomicFile(const fs::path& target) : shown_(target.string()), target
                   ": cannot write: not a regular file");
     if (fs::exists(status) && ::access(target_.c_str(), W_OK) != 0) fail(errno);
     do {
-        partial_ = target_.parent_path() / core::text('.', target_.filename().string(), ".partial-",
-                                                      random_suffix());
+        partial_ = target_.parent_path() /
+                   core::text('.', target_.filename().string(), ".partial-", random_suffix());
         descriptor_ = ::open(partial_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
     } while (descriptor_ < 0 && errno == EEXIST);
     if (descriptor_ < 0) fail(errno);

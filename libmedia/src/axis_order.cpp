@@ -37,13 +37,14 @@ AxisOrder order_of(const Names& names, AxisRule rule, const std::string& subject
     AxisOrder order;
     order.rule = rule;
     std::array<int, 3> seen{};
-    core::expects(names.size() == 3, given, "must name three axes: channel, pulse or doppler, range");
+    core::expects(names.size() == 3, given,
+                  "must name three axes: channel, pulse or doppler, range");
     for (std::size_t axis = 0; axis < 3; ++axis) {
         const std::string& word = names[axis];
-        const int canonical = word == "channel"                       ? 0
+        const int canonical = word == "channel"                      ? 0
                               : word == "pulse" || word == "doppler" ? 1
-                              : word == "range"                       ? 2
-                                                                      : -1;
+                              : word == "range"                      ? 2
+                                                                     : -1;
         core::expects(canonical >= 0, given, "name an axis '", word,
                       "'; known are channel, pulse, doppler, range");
         core::expects(seen[canonical]++ == 0, given, "must name each axis once");
@@ -93,7 +94,8 @@ std::optional<Domain> domain_in_file(hid_t file, hid_t dataset, const std::strin
 std::string AxisOrder::text() const {
     const char* second = domain == Domain::doppler ? "doppler" : "pulse";
     Names names;
-    for (const int axis : canonical) names.emplace_back(axis == 0 ? "channel" : axis == 1 ? second : "range");
+    for (const int axis : canonical)
+        names.emplace_back(axis == 0 ? "channel" : axis == 1 ? second : "range");
     return join(names);
 }
 
@@ -109,9 +111,10 @@ AxisOrder find_axis_order(const CubeRequest& request, hid_t file, hid_t dataset,
     const bool same_origin = request.domain.has_value() == request.axes.has_value();
     core::expects(!same_origin || !by_name || !stated || by_name == stated, subject,
                   ": an axis is named doppler but the domain is given as pulse");
-    order.domain = request.domain ? request.domain : request.axes && by_name ? by_name
-                                                 : stated                    ? stated
-                                                                             : by_name;
+    order.domain = request.domain            ? request.domain
+                   : request.axes && by_name ? by_name
+                   : stated                  ? stated
+                                             : by_name;
     return order;
 }
 

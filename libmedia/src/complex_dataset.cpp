@@ -14,11 +14,12 @@ using core::Host;
 using core::View;
 using Sample = std::complex<float>;
 
-// Stored bytes read at once: large against the cost of a call, small enough to stay in a shared cache.
+// Stored bytes read at once: large against the cost of a call, small enough to stay in a shared
+// cache.
 constexpr index_t block_bytes = index_t{4} << 20;
 // A tile of converted samples waits in L1 to be written along the destination's contiguous axis.
-constexpr index_t tile_rows = 16;
-constexpr index_t tile_columns = 64;
+constexpr index_t tile_rows = 64;
+constexpr index_t tile_columns = 16;
 // Below this a second thread costs more than it brings.
 constexpr index_t parallel_samples = 1 << 15;
 // Samples of one conversion call where source and destination are contiguous.
@@ -40,7 +41,8 @@ struct Block {
 void convert_rows(const Block& block, View<Sample, 3, Host> out, int threads) {
     const index_t rows = block.count[0] * block.count[1];
     const index_t runs = blocks(block.count[2], run_samples);
-#pragma omp parallel for num_threads(threads) schedule(static) if (block.samples() >= parallel_samples)
+#pragma omp parallel for num_threads(threads) \
+    schedule(static) if (block.samples() >= parallel_samples)
     for (index_t task = 0; task < rows * runs; ++task) {
         const index_t i = task / runs / block.count[1];
         const index_t j = task / runs % block.count[1];
@@ -51,13 +53,13 @@ void convert_rows(const Block& block, View<Sample, 3, Host> out, int threads) {
 }
 
 // The file's last axis is not contiguous in `out`: axis `row` (0 or 1) is, or none.
-void convert_transposed(const Block& block, View<Sample, 3, Host> out, int row,
-                        int threads) {
+void convert_transposed(const Block& block, View<Sample, 3, Host> out, int row, int threads) {
     const int plane = 1 - row;
     const index_t row_tiles = blocks(block.count[row], tile_rows);
     const index_t column_tiles = blocks(block.count[2], tile_columns);
     const index_t tasks = block.count[plane] * row_tiles * column_tiles;
-#pragma omp parallel for num_threads(threads) schedule(static) if (block.samples() >= parallel_samples)
+#pragma omp parallel for num_threads(threads) \
+    schedule(static) if (block.samples() >= parallel_samples)
     for (index_t task = 0; task < tasks; ++task) {
         const index_t p = task / (row_tiles * column_tiles);
         const index_t r0 = task / column_tiles % row_tiles * tile_rows;
@@ -66,8 +68,7 @@ void convert_transposed(const Block& block, View<Sample, 3, Host> out, int row,
         const index_t columns = std::min(tile_columns, block.count[2] - c0);
         Sample tile[tile_rows][tile_columns];
         for (index_t r = 0; r < rows; ++r) {
-            const std::byte* from =
-                row == 0 ? block.at(r0 + r, p, c0) : block.at(p, r0 + r, c0);
+            const std::byte* from = row == 0 ? block.at(r0 + r, p, c0) : block.at(p, r0 + r, c0);
             block.form.convert(from, columns, tile[r]);
         }
         Sample* to = out.data + p * out.stride[plane] + r0 * out.stride[row] + c0 * out.stride[2];
@@ -132,8 +133,9 @@ void ComplexDataset::find_form(hid_t space, int rank) {
         form = compound_form(type_);
     }
     if (!form) {
-        reject(core::text(" has elements of type ", type_text(type_),
-                          "; expected two equal numbers named {r,i}, {real,imag}, {re,im} or {I,Q}"));
+        reject(
+            core::text(" has elements of type ", type_text(type_),
+                       "; expected two equal numbers named {r,i}, {real,imag}, {re,im} or {I,Q}"));
     }
     form_ = *form;
     trailing_ = real;
@@ -167,15 +169,17 @@ void ComplexDataset::check_storage(hid_t file) {
         unsigned settings = 0;
         std::size_t values = 0;
         char filter_name[64] = "";
-        const H5Z_filter_t filter = H5Pget_filter2(creation, static_cast<unsigned>(f), &flags, &values,
-                                                   nullptr, sizeof filter_name, filter_name, &settings);
+        const H5Z_filter_t filter =
+            H5Pget_filter2(creation, static_cast<unsigned>(f), &flags, &values, nullptr,
+                           sizeof filter_name, filter_name, &settings);
         if (filter < 0 || H5Zfilter_avail(filter) <= 0) {
-            reject(core::text(" is compressed by a filter that is not installed (number ", filter, ", ",
-                              filter_name[0] == 0 ? "no name" : filter_name,
+            reject(core::text(" is compressed by a filter that is not installed (number ", filter,
+                              ", ", filter_name[0] == 0 ? "no name" : filter_name,
                               "); rewrite it with h5repack -f NONE"));
         }
     }
-    const index_t samples = bytes / static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
+    const index_t samples =
+        bytes / static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
     const auto needed = static_cast<hsize_t>(samples) * form_.sample_bytes;
     hsize_t file_bytes = 0;
     H5Fget_filesize(file, &file_bytes);
@@ -262,7 +266,8 @@ void ComplexDataset::read(const Box& box, View<Sample, 3, Host> out, int threads
                     target = target.slice(d, at[d], at[d] + part.count[d]);
                 }
                 const index_t samples = target.size();
-                raw_.resize(std::max(raw_.size(), static_cast<std::size_t>(samples) * form_.sample_bytes));
+                raw_.resize(
+                    std::max(raw_.size(), static_cast<std::size_t>(samples) * form_.sample_bytes));
                 read_raw(part, raw_.data());
                 const Block block{form_, raw_.data(), part.count};
                 if (target.stride[2] == 1) {

@@ -20,8 +20,8 @@ struct Box {
     std::array<index_t, 3> count{};
 };
 
-/// A complex dataset of a file open for reading, of rank 2 or 3 once a trailing extent of 2 is taken
-/// as (real, imaginary). Rank 2 reads as rank 3 with a leading extent of 1.
+/// A complex dataset of a file open for reading, of rank 2 or 3 once a trailing extent of 2 is
+/// taken as (real, imaginary). Rank 2 reads as rank 3 with a leading extent of 1.
 class ComplexDataset {
   public:
     /// Checks type, rank, extents, storage and filters; throws InvalidArgument with `label` (the
@@ -32,7 +32,8 @@ class ComplexDataset {
     const std::array<index_t, 3>& extents() const { return extents_; }
     hid_t id() const { return dataset_; }
 
-    /// Reads `box` into `out`, whose dimensions are the file's, permuted freely through its strides.
+    /// Reads `box` into `out`, whose dimensions are the file's, permuted freely through its
+    /// strides.
     void read(const Box& box, core::View<std::complex<float>, 3, core::Host> out, int threads);
 
   private:

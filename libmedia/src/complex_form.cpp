@@ -93,20 +93,27 @@ Convert conversion_for(const Number& number) {
     const bool is_signed = number.kind == Number::Kind::signed_integer;
     if (number.kind == Number::Kind::floating) {
         switch (number.bytes) {
-            case 2: return conversion_from<Half>(swap);
-            case 4: return conversion_from<float>(swap);
-            default: return conversion_from<double>(swap);
+            case 2:
+                return conversion_from<Half>(swap);
+            case 4:
+                return conversion_from<float>(swap);
+            default:
+                return conversion_from<double>(swap);
         }
     }
     switch (number.bytes) {
-        case 1: return is_signed ? conversion_from<std::int8_t>(swap)
-                                 : conversion_from<std::uint8_t>(swap);
-        case 2: return is_signed ? conversion_from<std::int16_t>(swap)
-                                 : conversion_from<std::uint16_t>(swap);
-        case 4: return is_signed ? conversion_from<std::int32_t>(swap)
-                                 : conversion_from<std::uint32_t>(swap);
-        default: return is_signed ? conversion_from<std::int64_t>(swap)
-                                  : conversion_from<std::uint64_t>(swap);
+        case 1:
+            return is_signed ? conversion_from<std::int8_t>(swap)
+                             : conversion_from<std::uint8_t>(swap);
+        case 2:
+            return is_signed ? conversion_from<std::int16_t>(swap)
+                             : conversion_from<std::uint16_t>(swap);
+        case 4:
+            return is_signed ? conversion_from<std::int32_t>(swap)
+                             : conversion_from<std::uint32_t>(swap);
+        default:
+            return is_signed ? conversion_from<std::int64_t>(swap)
+                             : conversion_from<std::uint64_t>(swap);
     }
 }
 
@@ -119,7 +126,8 @@ bool is_half(hid_t type) {
     return H5Tget_size(type) == 2 && H5Tget_precision(type) == 16 && H5Tget_ebias(type) == 15 &&
            H5Tget_norm(type) == H5T_NORM_IMPLIED &&
            H5Tget_fields(type, &sign, &exponent, &exponent_bits, &mantissa, &mantissa_bits) >= 0 &&
-           sign == 15 && exponent == 10 && exponent_bits == 5 && mantissa == 0 && mantissa_bits == 10;
+           sign == 15 && exponent == 10 && exponent_bits == 5 && mantissa == 0 &&
+           mantissa_bits == 10;
 }
 
 struct NamedPair {
@@ -193,10 +201,9 @@ std::optional<ComplexForm> compound_form(hid_t type) {
             if (offset > sample_bytes || number->bytes > sample_bytes - offset) return std::nullopt;
         }
         const bool as_complex = number->kind == Number::Kind::floating && number->bytes >= 4;
-        const std::string element =
-            as_complex ? core::text("complex", 16 * number->bytes,
-                                    number->big_endian ? " big-endian" : "")
-                       : number->text();
+        const std::string element = as_complex ? core::text("complex", 16 * number->bytes,
+                                                            number->big_endian ? " big-endian" : "")
+                                               : number->text();
         return ComplexForm{*number, sample_bytes, at[swapped ? 1 : 0], at[swapped ? 0 : 1],
                            core::text(element, " {", names[0], ",", names[1], "}")};
     }

@@ -78,8 +78,8 @@ std::string choose_dataset(hid_t file, const CubeRequest& request) {
                  [](const Candidate& c) { return c.is_cube; });
     core::expects(!datasets.empty(), label, ": holds no dataset");
     core::expects(!cubes.empty(), label, ": no 3-D complex dataset among ", list(datasets));
-    core::expects(cubes.size() == 1, label, ": several 3-D complex datasets, choose one by --dataset: ",
-                  list(cubes));
+    core::expects(cubes.size() == 1, label,
+                  ": several 3-D complex datasets, choose one by --dataset: ", list(cubes));
     return cubes.front().path;
 }
 
@@ -120,11 +120,16 @@ const char* name(Domain domain) { return domain == Domain::pulse ? "pulse" : "do
 
 const char* name(AxisRule rule) {
     switch (rule) {
-        case AxisRule::caller: return "as asked";
-        case AxisRule::dimension_labels: return "dimension labels";
-        case AxisRule::axes_attribute: return "axes attribute";
-        case AxisRule::matlab: return "MATLAB order";
-        case AxisRule::canonical: break;
+        case AxisRule::caller:
+            return "as asked";
+        case AxisRule::dimension_labels:
+            return "dimension labels";
+        case AxisRule::axes_attribute:
+            return "axes attribute";
+        case AxisRule::matlab:
+            return "MATLAB order";
+        case AxisRule::canonical:
+            break;
     }
     return "default";
 }
@@ -178,8 +183,8 @@ void CubeReader::read(View<std::complex<float>, 3, Host> out) {
 
 void CubeReader::read_range(index_t begin, index_t end, View<std::complex<float>, 3, Host> out) {
     const RadarCube& info = state_->info;
-    core::expects(0 <= begin && begin <= end && end <= info.range_cells, "range cells [", begin, ", ",
-                  end, ") of a cube with ", info.range_cells);
+    core::expects(0 <= begin && begin <= end && end <= info.range_cells, "range cells [", begin,
+                  ", ", end, ") of a cube with ", info.range_cells);
     const std::array<index_t, 3> wanted = {info.channels, info.pulses, end - begin};
     core::expects(out.extent == wanted, "cube of ", extents_text({wanted.begin(), wanted.end()}),
                   " read into a view of ", extents_text({out.extent.begin(), out.extent.end()}));

@@ -33,8 +33,8 @@ herr_t collect(unsigned, const H5E_error2_t* error, void* data) {
     if (failure.system_error == 0) failure.system_error = system_error_in(description);
     failure.truncated |= error->min_num == H5E_TRUNCATED;
     // HDF5 1.10 refuses the type message of a later version by its version number or its class.
-    failure.unknown_type |=
-        error->maj_num == H5E_DATATYPE && std::strcmp(error->func_name, "H5O_dtype_decode_helper") == 0;
+    failure.unknown_type |= error->maj_num == H5E_DATATYPE &&
+                            std::strcmp(error->func_name, "H5O_dtype_decode_helper") == 0;
     return 0;
 }
 
@@ -188,7 +188,8 @@ std::vector<std::string> attribute_names(hid_t object) {
 std::optional<std::vector<std::string>> string_attribute(hid_t object, const std::string& name) {
     const auto shape = open_attribute(object, name);
     if (!shape || H5Tget_class(shape->type) != H5T_STRING) return std::nullopt;
-    auto strings = H5Tis_variable_str(shape->type) > 0 ? variable_strings(*shape) : fixed_strings(*shape);
+    auto strings =
+        H5Tis_variable_str(shape->type) > 0 ? variable_strings(*shape) : fixed_strings(*shape);
     if (strings.empty()) return std::nullopt;
     return strings;
 }

@@ -29,7 +29,9 @@ struct OutputFile {
 };
 
 OutputFile* output_of(H5FD_t* file) { return reinterpret_cast<OutputFile*>(file); }
-const OutputFile* output_of(const H5FD_t* file) { return reinterpret_cast<const OutputFile*>(file); }
+const OutputFile* output_of(const H5FD_t* file) {
+    return reinterpret_cast<const OutputFile*>(file);
+}
 
 H5FD_t* open_output(const char*, unsigned, hid_t access, haddr_t) {
     const auto* info = static_cast<const AccessInfo*>(H5Pget_driver_info(access));
@@ -66,7 +68,8 @@ herr_t set_allocated_end(H5FD_t* file, H5FD_mem_t, haddr_t address) {
     return 0;
 }
 
-herr_t read_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* buffer) {
+herr_t read_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size,
+                   void* buffer) {
     auto* to = static_cast<char*>(buffer);
     while (size > 0) {
         const ssize_t got =

@@ -61,7 +61,8 @@ void Picture::ring(float x, float y, float radius, float line_width, Colour colo
     const auto to = [&](float centre) { return static_cast<int>(std::ceil(centre + reach)); };
     for (int row = from(y); row <= to(y); ++row) {
         for (int column = from(x); column <= to(x); ++column) {
-            const float distance = std::hypot(static_cast<float>(column) - x, static_cast<float>(row) - y);
+            const float distance =
+                std::hypot(static_cast<float>(column) - x, static_cast<float>(row) - y);
             const float outside = std::abs(distance - radius) - line_width / 2;
             blend(column, row, colour, std::clamp(0.5F - outside, 0.0F, 1.0F));
         }
@@ -84,8 +85,8 @@ void draw_text(Picture& picture, const std::string& words, int x, int y, int hei
         return (pixels + 2 * margin + oversampling - 1) / oversampling * oversampling;
     };
     cv::Mat large(padded(size.height + 2 * baseline), padded(size.width), CV_8U, cv::Scalar(0));
-    cv::putText(large, words, {margin, (large.rows + size.height) / 2}, font, scale, cv::Scalar(255),
-                thickness, cv::LINE_AA);
+    cv::putText(large, words, {margin, (large.rows + size.height) / 2}, font, scale,
+                cv::Scalar(255), thickness, cv::LINE_AA);
     cv::Mat mask;
     cv::resize(large, mask, {}, 1.0 / oversampling, 1.0 / oversampling, cv::INTER_AREA);
     const int along = anchor == Anchor::left     ? 0
@@ -113,8 +114,8 @@ std::filesystem::path write_picture(const std::filesystem::path& target, const P
         return target;
     }
     const std::string format = extension.empty() ? ".png" : extension;
-    core::expects(cv::haveImageWriter(format), target.string(), ": cannot write: no picture format ",
-                  format);
+    core::expects(cv::haveImageWriter(format), target.string(),
+                  ": cannot write: no picture format ", format);
     cv::Mat bgr;
     const cv::Mat rgb(picture.height, picture.width, CV_8UC3,
                       const_cast<Colour*>(picture.pixels.data()));

@@ -105,11 +105,10 @@ float largest(const View<const float, 2, Host>& db, index_t y, index_t x, const 
 void draw_cells(Picture& picture, const HeatMap& map, const PanelPlace& place, DecibelRange range,
                 const std::array<Colour, 256>& table) {
     for (int row = 0; row < place.y.pixels; ++row) {
-        const index_t y = index_t{place.y.pixels - 1 - row} / place.y.pixels_per_cell *
-                          place.y.cells_per_pixel;
+        const index_t y =
+            index_t{place.y.pixels - 1 - row} / place.y.pixels_per_cell * place.y.cells_per_pixel;
         for (int column = 0; column < place.x.pixels; ++column) {
-            const index_t x =
-                index_t{column} / place.x.pixels_per_cell * place.x.cells_per_pixel;
+            const index_t x = index_t{column} / place.x.pixels_per_cell * place.x.cells_per_pixel;
             const float value = largest(map.db, y, x, place);
             const double position =
                 std::clamp((value - range.low) / (range.high - range.low), 0.0, 1.0);
@@ -130,7 +129,8 @@ void draw_frame(Picture& picture, int left, int top, int columns, int rows) {
 std::string tick_text(double value, double step) {
     const int decimals = std::clamp(static_cast<int>(-std::floor(std::log10(step) + 1e-9)), 0, 9);
     std::array<char, 64> words{};
-    std::snprintf(words.data(), words.size(), "%.*f", decimals, std::abs(value) < step / 2 ? 0 : value);
+    std::snprintf(words.data(), words.size(), "%.*f", decimals,
+                  std::abs(value) < step / 2 ? 0 : value);
     return words.data();
 }
 
@@ -151,15 +151,15 @@ void draw_axes(Picture& picture, const HeatMap& map, const PanelPlace& place) {
     for (const double value : up) {
         const auto y = static_cast<int>(std::lround(place.row(map.y, map.db.extent[0], value)));
         picture.fill(place.left - 1 - tick_length, y, tick_length, 1, ink);
-        draw_text(picture, tick_text(value, step_of(up)), place.left - tick_length - 3, y, text_height,
-                  ink, Anchor::right);
+        draw_text(picture, tick_text(value, step_of(up)), place.left - tick_length - 3, y,
+                  text_height, ink, Anchor::right);
     }
     draw_text(picture, map.x.label, place.left + place.x.pixels / 2, bottom + 42, text_height, ink,
               Anchor::centre);
-    draw_text(picture, map.y.label, place.left - 58, place.top + place.y.pixels / 2, text_height, ink,
-              Anchor::centre, true);
-    draw_text(picture, map.title, place.left + place.x.pixels / 2, place.top - 20, title_height, ink,
-              Anchor::centre);
+    draw_text(picture, map.y.label, place.left - 58, place.top + place.y.pixels / 2, text_height,
+              ink, Anchor::centre, true);
+    draw_text(picture, map.title, place.left + place.x.pixels / 2, place.top - 20, title_height,
+              ink, Anchor::centre);
 }
 
 void draw_markers(Picture& picture, const HeatMap& map, const PanelPlace& place) {
@@ -239,11 +239,13 @@ std::vector<double> ticks(double first, double last, int most) {
     if (!std::isfinite(low) || !std::isfinite(high) || !(high > low)) return {first};
     double step = std::pow(10, std::floor(std::log10((high - low) / std::max(1, most))));
     for (const double factor : {2.0, 2.5, 2.0, 2.0, 2.5}) {
-        if (std::floor(high / step + 1e-9) - std::ceil(low / step - 1e-9) + 1 <= std::max(1, most)) break;
+        if (std::floor(high / step + 1e-9) - std::ceil(low / step - 1e-9) + 1 <= std::max(1, most))
+            break;
         step *= factor;
     }
     std::vector<double> values;
-    for (double n = std::ceil(low / step - 1e-9); n <= high / step + 1e-9; ++n) values.push_back(n * step);
+    for (double n = std::ceil(low / step - 1e-9); n <= high / step + 1e-9; ++n)
+        values.push_back(n * step);
     if (values.empty()) values.push_back(low);
     return values;
 }
@@ -259,8 +261,9 @@ Picture plot(std::span<const HeatMap> panels, std::optional<DecibelRange> range)
     for (const HeatMap& map : panels) {
         core::expects(!map.db.empty(), "plot of an empty map, ", map.db.extent[0], "x",
                       map.db.extent[1]);
-        const PanelPlace place{fit(map.db.extent[1], target_width), fit(map.db.extent[0], target_height),
-                               width + left_margin, top_margin};
+        const PanelPlace place{fit(map.db.extent[1], target_width),
+                               fit(map.db.extent[0], target_height), width + left_margin,
+                               top_margin};
         width = place.left + place.x.pixels + right_margin;
         rows = std::max(rows, place.y.pixels);
         places.push_back(place);

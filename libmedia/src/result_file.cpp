@@ -31,13 +31,20 @@ Handle complex_type(hid_t number) {
 
 Handle element_type(Element element) {
     switch (element) {
-        case Element::complex64: return complex_type(H5T_NATIVE_FLOAT);
-        case Element::complex128: return complex_type(H5T_NATIVE_DOUBLE);
-        case Element::float32: return {H5Tcopy(H5T_NATIVE_FLOAT), H5Tclose};
-        case Element::float64: return {H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose};
-        case Element::int32: return {H5Tcopy(H5T_NATIVE_INT32), H5Tclose};
-        case Element::int64: return {H5Tcopy(H5T_NATIVE_INT64), H5Tclose};
-        case Element::uint8: break;
+        case Element::complex64:
+            return complex_type(H5T_NATIVE_FLOAT);
+        case Element::complex128:
+            return complex_type(H5T_NATIVE_DOUBLE);
+        case Element::float32:
+            return {H5Tcopy(H5T_NATIVE_FLOAT), H5Tclose};
+        case Element::float64:
+            return {H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose};
+        case Element::int32:
+            return {H5Tcopy(H5T_NATIVE_INT32), H5Tclose};
+        case Element::int64:
+            return {H5Tcopy(H5T_NATIVE_INT64), H5Tclose};
+        case Element::uint8:
+            break;
     }
     return {H5Tcopy(H5T_NATIVE_UINT8), H5Tclose};
 }
@@ -144,8 +151,9 @@ struct ResultFile::State {
     Handle create(const std::string& dataset, hid_t type, hid_t space) {
         const Handle links{check(H5Pcreate(H5P_LINK_CREATE)), H5Pclose};
         check(H5Pset_create_intermediate_group(links, 1));
-        return {check(H5Dcreate2(file, dataset.c_str(), type, space, links, H5P_DEFAULT, H5P_DEFAULT)),
-                H5Dclose};
+        return {
+            check(H5Dcreate2(file, dataset.c_str(), type, space, links, H5P_DEFAULT, H5P_DEFAULT)),
+            H5Dclose};
     }
     void write_dense(hid_t dataset, hid_t type, const Part& part, const void* data) {
         const std::vector<hsize_t> first(part.first.begin(), part.first.end());
@@ -153,7 +161,8 @@ struct ResultFile::State {
         const auto rank = static_cast<int>(count.size());
         const Handle space{check(H5Dget_space(dataset)), H5Sclose};
         const Handle memory{check(H5Screate_simple(rank, count.data(), nullptr)), H5Sclose};
-        check(H5Sselect_hyperslab(space, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr));
+        check(H5Sselect_hyperslab(space, H5S_SELECT_SET, first.data(), nullptr, count.data(),
+                                  nullptr));
         check(H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, data));
     }
     void write_strided(hid_t dataset, hid_t type, const Part& part) {
@@ -205,8 +214,8 @@ void ResultFile::create_dataset(const std::string& dataset, Element element,
                                 const std::vector<index_t>& extents,
                                 const std::vector<std::string>& axes) {
     const SilentErrors silent;
-    core::expects(axes.empty() || axes.size() == extents.size(), state_->shown, ": dataset ", dataset,
-                  " of rank ", extents.size(), " given ", axes.size(), " axis names");
+    core::expects(axes.empty() || axes.size() == extents.size(), state_->shown, ": dataset ",
+                  dataset, " of rank ", extents.size(), " given ", axes.size(), " axis names");
     const std::vector<hsize_t> sizes(extents.begin(), extents.end());
     const Handle type = element_type(element);
     const Handle space{
@@ -259,8 +268,8 @@ void ResultFile::table(const std::string& dataset, const std::vector<Column>& co
         members.push_back(member_of(column));
         record_bytes += members.back().bytes;
         core::expects(members.back().rows == members.front().rows, state_->shown, ": column ",
-                      column.name, " of table ", dataset, " has ", members.back().rows, " rows, not ",
-                      members.front().rows);
+                      column.name, " of table ", dataset, " has ", members.back().rows,
+                      " rows, not ", members.front().rows);
     }
     const Handle type{state_->check(H5Tcreate(H5T_COMPOUND, record_bytes)), H5Tclose};
     const hsize_t rows = members.front().rows;

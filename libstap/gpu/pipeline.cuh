@@ -129,8 +129,8 @@ void combine_info(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
                   const Problem& problem, const RangeChunk& chunk,
                   const Results<typename Executor::Space>& results) {
     const auto cells = detail::per_set(workspace.cell_info.view());
-    core::launch(executor, &combine_info_kernel,
-                 core::LaunchConfig(static_cast<unsigned>(problem.doppler_bins), 32),
+    core::launch(executor, &combine_info_kernel<core::warp_size>,
+                 core::LaunchConfig(static_cast<unsigned>(problem.doppler_bins), core::warp_size),
                  PerSet<const int>{cells.data, cells.bin_stride, cells.set_stride},
                  chunk.end - chunk.begin, chunk.begin, detail::per_set(results.info));
 }
@@ -156,7 +156,7 @@ void run_cfar(Executor& executor, const Problem& problem, const RangeChunk& chun
     arguments.bins = problem.doppler_bins;
     const index_t tiles = (arguments.cells + cfar_threads - 1) / cfar_threads;
     const index_t rows = index_t(arguments.vectors) * arguments.bins;
-    core::launch(executor, &cfar_kernel,
+    core::launch(executor, &cfar_kernel<cfar_threads>,
                  core::LaunchConfig(detail::grid_of(rows * tiles), cfar_threads), arguments);
 }
 
@@ -273,7 +273,7 @@ SnapshotArray extract(Executor& executor, const Problem& problem, const DopplerC
                               cube.channels,
                               cube.doppler_bins,
                               taps};
-    core::launch(executor, &extract_snapshots_kernel,
+    core::launch(executor, &extract_snapshots_kernel<extraction_threads>,
                  core::LaunchConfig(grid_of(problem.doppler_bins * sets), extraction_threads), cube,
                  plan, sets, array);
     return array;

@@ -117,7 +117,8 @@ inline constexpr int extraction_threads = 128;
 /// every 32nd range cell. Grid: bins x sets on x, sets fastest. No shared memory. Bytes per
 /// snapshot element: 8 read (each cube sample is read by T neighbouring bins), 8 written; no flops.
 /// Source: PERFECT suite, extract_snapshot.
-__global__ inline void __launch_bounds__(extraction_threads)
+template <int Threads>
+__global__ void __launch_bounds__(Threads)
     extract_snapshots_kernel(DopplerCube cube, TrainingPlan plan, index_t sets,
                              SnapshotArray snapshots) {
     const int k = static_cast<int>(blockIdx.x / static_cast<unsigned>(sets));

@@ -201,13 +201,15 @@ __global__ void __launch_bounds__(128)
 
 /// The info of a Doppler bin whose cells have one each: where the sum over all cells is good, the
 /// first cell without a factor as -1-r. Block: one bin, a warp. Grid: bins. Bytes: 4 per cell.
-__global__ inline void __launch_bounds__(32)
+template <int Threads>
+__global__ void __launch_bounds__(Threads)
     combine_info_kernel(PerSet<const int> cells, index_t count, index_t first_cell,
                         PerSet<int> info) {
+    static_assert(Threads == core::warp_size);
     constexpr index_t none = 0x7fffffff;
     const index_t k = blockIdx.x;
     index_t first = none;
-    for (index_t i = threadIdx.x; i < count && first == none; i += core::warp_size) {
+    for (index_t i = threadIdx.x; i < count && first == none; i += Threads) {
         if (*cells.at(k, i) != 0) first = i;
     }
     const int cell = core::warp_reduce(static_cast<int>(first), core::Minimum{});

@@ -40,17 +40,18 @@ struct CfarArguments {
 inline constexpr int cfar_threads = 128;
 
 /// Cell averaging: |y|^2 over the mean of |y|^2 in the N_R + 2G + 1 cells around it, less the cell
-/// and its guard cells. One thread makes one statistic; a block `cfar_threads` neighbouring cells
+/// and its guard cells. One thread makes one statistic; a block `Threads` neighbouring cells
 /// of one row of the output. Grid: rows x ceil(cells / threads). Shared: none, the window of a
 /// block is read through the cache. Bytes per cell: 8 read (once per block and its halo), 4
 /// written; flops: 4 per cell of the window. The window's sum starts over for every cell, in order,
 /// so that its bits do not depend on how range is cut into chunks. Source: Finn & Johnson 1968,
 /// cell averaging.
-__global__ inline void __launch_bounds__(cfar_threads) cfar_kernel(CfarArguments p) {
-    const unsigned tiles = static_cast<unsigned>((p.cells + cfar_threads - 1) / cfar_threads);
+template <int Threads>
+__global__ void __launch_bounds__(Threads) cfar_kernel(CfarArguments p) {
+    const unsigned tiles = static_cast<unsigned>((p.cells + Threads - 1) / Threads);
     const unsigned row = blockIdx.x / tiles;
     const index_t local =
-        static_cast<index_t>(blockIdx.x % tiles) * cfar_threads + static_cast<index_t>(threadIdx.x);
+        static_cast<index_t>(blockIdx.x % tiles) * Threads + static_cast<index_t>(threadIdx.x);
     if (local >= p.cells) return;
     const index_t d = row / static_cast<unsigned>(p.bins);
     const index_t k = row % static_cast<unsigned>(p.bins);

@@ -27,8 +27,8 @@ class PerfectCube : public testing::TestWithParam<PerfectShape> {};
 
 INSTANTIATE_TEST_SUITE_P(Sizes, PerfectCube,
                          testing::Values(PerfectShape{"small", {4, 128, 512}, 32},
-                                         PerfectShape{"medium", {4, 128, 1024}, 64},
-                                         PerfectShape{"large", {6, 128, 4096}, 64}),
+                                         PerfectShape{"medium", {6, 128, 1024}, 64},
+                                         PerfectShape{"large", {8, 128, 4096}, 64}),
                          [](const auto& instance) { return instance.param.size; });
 
 TEST_P(PerfectCube, HasShapeAndAttributes) {

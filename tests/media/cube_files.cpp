@@ -19,7 +19,8 @@ namespace aperture::media::tests {
 namespace {
 
 std::size_t bytes_of(const std::string& number) {
-    return static_cast<std::size_t>(std::stoi(number.substr(number.find_first_of("0123456789")))) / 8;
+    return static_cast<std::size_t>(std::stoi(number.substr(number.find_first_of("0123456789")))) /
+           8;
 }
 
 // Little-endian bit patterns of a small whole number.
@@ -31,7 +32,8 @@ std::uint64_t bits_of(const std::string& number, double value) {
         int exponent = 0;
         const double fraction = std::frexp(std::abs(value), &exponent);
         const auto mantissa = static_cast<std::uint64_t>(std::lround((2 * fraction - 1) * 1024));
-        return (value < 0 ? 0x8000U : 0U) | static_cast<std::uint64_t>(exponent + 14) << 10 | mantissa;
+        return (value < 0 ? 0x8000U : 0U) | static_cast<std::uint64_t>(exponent + 14) << 10 |
+               mantissa;
     }
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
 }
@@ -68,7 +70,8 @@ std::vector<std::string> TemporaryFolder::entries() const {
     return names;
 }
 
-std::complex<float> sample_at(const StoredCube& cube, index_t channel, index_t pulse, index_t range) {
+std::complex<float> sample_at(const StoredCube& cube, index_t channel, index_t pulse,
+                              index_t range) {
     const auto real = static_cast<float>((channel * 37 + pulse * 11 + range * 3) % 101);
     const auto imag = static_cast<float>((channel * 5 + pulse * 23 + range * 7 + 1) % 97);
     const bool is_unsigned = cube.number[0] == 'u';
@@ -87,7 +90,7 @@ Handle number_type(const std::string& number, bool big_endian) {
     }
     const std::size_t bytes = bytes_of(number);
     const bool is_float = number[0] == 'f';
-    Handle type{H5Tcopy(!is_float ? (number[0] == 'u' ? H5T_STD_U64LE : H5T_STD_I64LE)
+    Handle type{H5Tcopy(!is_float    ? (number[0] == 'u' ? H5T_STD_U64LE : H5T_STD_I64LE)
                         : bytes == 4 ? H5T_IEEE_F32LE
                                      : H5T_IEEE_F64LE),
                 H5Tclose};
@@ -159,7 +162,8 @@ void write_cube(const std::filesystem::path& path, const StoredCube& cube) {
 void add_number(hid_t object, const std::string& name, double value) {
     const Handle space{H5Screate(H5S_SCALAR), H5Sclose};
     const Handle attribute{
-        H5Acreate2(object, name.c_str(), H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose};
+        H5Acreate2(object, name.c_str(), H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT),
+        H5Aclose};
     ASSERT_GE(H5Awrite(attribute, H5T_NATIVE_DOUBLE, &value), 0);
 }
 
@@ -185,12 +189,13 @@ void add_strings(hid_t object, const std::string& name, const std::vector<std::s
     ASSERT_GE(H5Awrite(attribute, type, words.data()), 0);
 }
 
-void add_dataset(hid_t file, const std::string& path, hid_t type, const std::vector<hsize_t>& extents,
-                 const void* data) {
+void add_dataset(hid_t file, const std::string& path, hid_t type,
+                 const std::vector<hsize_t>& extents, const void* data) {
     const Handle space{H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
                        H5Sclose};
     const Handle dataset{
-        H5Dcreate2(file, path.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose};
+        H5Dcreate2(file, path.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+        H5Dclose};
     ASSERT_TRUE(dataset.valid());
     if (data != nullptr) {
         ASSERT_GE(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), 0);
@@ -216,8 +221,8 @@ std::string error_of(const std::function<void()>& call) {
     return "";
 }
 
-void expect_samples(const StoredCube& cube, core::View<const std::complex<float>, 3, core::Host> read,
-                    index_t begin) {
+void expect_samples(const StoredCube& cube,
+                    core::View<const std::complex<float>, 3, core::Host> read, index_t begin) {
     for (index_t c = 0; c < read.extent[0]; ++c) {
         for (index_t p = 0; p < read.extent[1]; ++p) {
             for (index_t r = 0; r < read.extent[2]; ++r) {

@@ -38,7 +38,7 @@ struct StoredCube {
     /// Member names in file order; empty: a real array with a last extent of 2.
     std::vector<std::string> members = {"r", "i"};
     bool imag_first = false;
-    std::size_t padding = 0;  ///< unused bytes before each number
+    std::size_t padding = 0;                   ///< unused bytes before each number
     std::array<int, 3> canonical = {0, 1, 2};  ///< canonical axis of each axis of the file
     std::array<index_t, 3> shape = {3, 5, 7};  ///< channels, pulses, range cells
     std::vector<hsize_t> chunk{};              ///< in file order; compressed then
@@ -46,7 +46,8 @@ struct StoredCube {
 };
 
 /// What the cube holds at a canonical position: whole numbers that every stored type can hold.
-std::complex<float> sample_at(const StoredCube& cube, index_t channel, index_t pulse, index_t range);
+std::complex<float> sample_at(const StoredCube& cube, index_t channel, index_t pulse,
+                              index_t range);
 
 /// The HDF5 type "float16" ... "uint64".
 Handle number_type(const std::string& number, bool big_endian);
@@ -62,8 +63,8 @@ void add_number(hid_t object, const std::string& name, double value);
 void add_string(hid_t object, const std::string& name, const std::string& value);
 void add_strings(hid_t object, const std::string& name, const std::vector<std::string>& values);
 /// A dataset of any type and extents, without data where `data` is null.
-void add_dataset(hid_t file, const std::string& path, hid_t type, const std::vector<hsize_t>& extents,
-                 const void* data = nullptr);
+void add_dataset(hid_t file, const std::string& path, hid_t type,
+                 const std::vector<hsize_t>& extents, const void* data = nullptr);
 
 std::string read_bytes(const std::filesystem::path& path);
 void write_bytes(const std::filesystem::path& path, const std::string& bytes);

@@ -16,8 +16,9 @@ namespace {
 
 using Samples = core::Array<std::complex<float>, 3>;
 
-const std::vector<std::string> numbers = {"float16", "float32", "float64", "int8",   "uint8", "int16",
-                                          "uint16",  "int32",   "uint32",  "int64", "uint64"};
+const std::vector<std::string> numbers = {"float16", "float32", "float64", "int8",
+                                          "uint8",   "int16",   "uint16",  "int32",
+                                          "uint32",  "int64",   "uint64"};
 const std::vector<std::vector<std::string>> member_pairs = {
     {"r", "i"}, {"real", "imag"}, {"re", "im"}, {"I", "Q"}};
 const std::array<std::array<int, 3>, 6> orders = {
@@ -26,7 +27,8 @@ const std::array<std::array<int, 3>, 6> orders = {
 std::string axes_of(const std::array<int, 3>& canonical) {
     const std::array<std::string, 3> names = {"channel", "pulse", "range"};
     std::string list;
-    for (const int axis : canonical) list += (list.empty() ? "" : ",") + names[static_cast<std::size_t>(axis)];
+    for (const int axis : canonical)
+        list += (list.empty() ? "" : ",") + names[static_cast<std::size_t>(axis)];
     return list;
 }
 
@@ -44,7 +46,8 @@ TEST_P(NumberForm, IsReadExactlyUnderEveryNameAndOrder) {
     const TemporaryFolder folder;
     const auto& [number, big_endian] = GetParam();
     for (const auto& order : orders) {
-        StoredCube cube{.number = number, .big_endian = big_endian, .members = {}, .canonical = order};
+        StoredCube cube{
+            .number = number, .big_endian = big_endian, .members = {}, .canonical = order};
         write_cube(folder / "trailing.h5", cube);
         expect_samples(cube, read_whole(folder / "trailing.h5", cube));
         for (const auto& pair : member_pairs) {
@@ -53,7 +56,8 @@ TEST_P(NumberForm, IsReadExactlyUnderEveryNameAndOrder) {
                 cube.imag_first = imag_first;
                 write_cube(folder / "compound.h5", cube);
                 expect_samples(cube, read_whole(folder / "compound.h5", cube));
-                ASSERT_FALSE(HasFatalFailure()) << pair[0] << ", imaginary part first: " << imag_first;
+                ASSERT_FALSE(HasFatalFailure())
+                    << pair[0] << ", imaginary part first: " << imag_first;
             }
         }
     }
@@ -73,7 +77,8 @@ TEST(ComplexForm, NamesWhatIsStored) {
         return CubeReader({folder / "cube.h5"}).info().element;
     };
     EXPECT_EQ(element({}), "complex64 {r,i}");
-    EXPECT_EQ(element({.number = "float64", .members = {"real", "imag"}}), "complex128 {real,imag}");
+    EXPECT_EQ(element({.number = "float64", .members = {"real", "imag"}}),
+              "complex128 {real,imag}");
     EXPECT_EQ(element({.number = "int16", .big_endian = true}), "int16 big-endian {r,i}");
     EXPECT_EQ(element({.members = {"Q", "I"}, .imag_first = true}), "complex64 {Q,I}");
     EXPECT_EQ(element({.members = {}}), "float32 [...,2]");
@@ -83,13 +88,15 @@ TEST(ComplexForm, NamesWhatIsStored) {
 TEST(ComplexForm, PaddedMembersAreFoundAtTheirOffsets) {
     const TemporaryFolder folder;
     for (const std::string number : {"int16", "float32", "float64"}) {
-        const StoredCube cube{.number = number, .members = {"i", "r"}, .imag_first = true, .padding = 3};
+        const StoredCube cube{
+            .number = number, .members = {"i", "r"}, .imag_first = true, .padding = 3};
         write_cube(folder / "cube.h5", cube);
         expect_samples(cube, read_whole(folder / "cube.h5", cube));
     }
 }
 
-// Every binary16 number against the definition: (-1)^s 2^(e-15) (1 + m/1024), subnormals, infinities.
+// Every binary16 number against the definition: (-1)^s 2^(e-15) (1 + m/1024), subnormals,
+// infinities.
 TEST(ComplexForm, EveryHalfIsExact) {
     std::vector<std::uint16_t> halves;
     for (int bits = 0; bits < 65536; ++bits) halves.push_back(static_cast<std::uint16_t>(bits));
@@ -100,8 +107,10 @@ TEST(ComplexForm, EveryHalfIsExact) {
         const auto value = bits % 2 == 0 ? read[bits / 2].real() : read[bits / 2].imag();
         const int exponent = static_cast<int>(bits >> 10 & 31);
         const double mantissa = static_cast<double>(bits & 1023) / 1024;
-        double expected = exponent == 0 ? std::ldexp(mantissa, -14) : std::ldexp(1 + mantissa, exponent - 15);
-        if (exponent == 31) expected = mantissa == 0 ? std::numeric_limits<double>::infinity() : NAN;
+        double expected =
+            exponent == 0 ? std::ldexp(mantissa, -14) : std::ldexp(1 + mantissa, exponent - 15);
+        if (exponent == 31)
+            expected = mantissa == 0 ? std::numeric_limits<double>::infinity() : NAN;
         if (bits >> 15 != 0) expected = -expected;
         if (std::isnan(expected)) {
             ASSERT_TRUE(std::isnan(value)) << bits;
@@ -138,13 +147,17 @@ INSTANTIATE_TEST_SUITE_P(
         Layout{"one_sample", {.shape = {1, 1, 1}}},
         Layout{"int16_runs", {.number = "int16", .shape = {2, 3, 4099}}},
         Layout{"int16_tiles", {.number = "int16", .canonical = {2, 1, 0}, .shape = {63, 2, 17}}},
-        Layout{"int16_tiles_more", {.number = "int16", .canonical = {1, 2, 0}, .shape = {65, 16, 33}}},
+        Layout{"int16_tiles_more",
+               {.number = "int16", .canonical = {1, 2, 0}, .shape = {65, 16, 33}}},
         Layout{"double_blocks", {.number = "float64", .shape = {7, 31, 1999}}},
         Layout{"float_transposed_blocks", {.canonical = {2, 0, 1}, .shape = {19, 37, 1201}}},
         Layout{"chunked", {.number = "int16", .shape = {5, 33, 301}, .chunk = {2, 8, 64}}},
         Layout{"chunked_float", {.shape = {5, 33, 301}, .chunk = {5, 33, 10}}},
         Layout{"chunked_transposed",
-               {.number = "int8", .canonical = {1, 0, 2}, .shape = {5, 33, 301}, .chunk = {4, 5, 301}}},
+               {.number = "int8",
+                .canonical = {1, 0, 2},
+                .shape = {5, 33, 301},
+                .chunk = {4, 5, 301}}},
         Layout{"chunked_trailing", {.members = {}, .shape = {3, 17, 100}, .chunk = {1, 17, 33}}},
         Layout{"one_chunk_beyond_the_extent", {.shape = {3, 4, 5}, .chunk = {3, 4, 5}}}),
     [](const auto& instance) { return instance.param.name; });
@@ -208,7 +221,8 @@ TEST(CubeReader, RefusesAViewOfAnotherShapeAndRangesOutside) {
     write_cube(folder / "cube.h5", {});
     CubeReader reader({folder / "cube.h5"});
     Samples samples({3, 5, 6});
-    EXPECT_EQ(error_of([&] { reader.read(samples); }), "cube of [3,5,7] read into a view of [3,5,6]");
+    EXPECT_EQ(error_of([&] { reader.read(samples); }),
+              "cube of [3,5,7] read into a view of [3,5,6]");
     EXPECT_THROW(reader.read_range(-1, 5, samples), core::InvalidArgument);
     EXPECT_THROW(reader.read_range(2, 8, samples), core::InvalidArgument);
     EXPECT_THROW(reader.read_range(5, 4, samples), core::InvalidArgument);

@@ -186,7 +186,8 @@ TEST_F(CubeRules, WithoutACubeTheDatasetsAreListed) {
                            ": no 3-D complex dataset among /real int16 big-endian [2,3,4]; "
                            "/time float64 [5]");
     new_file(folder_ / "empty.h5").close();
-    EXPECT_THAT(error_of([&] { CubeReader({folder_ / "empty.h5"}); }), HasSubstr("holds no dataset"));
+    EXPECT_THAT(error_of([&] { CubeReader({folder_ / "empty.h5"}); }),
+                HasSubstr("holds no dataset"));
 }
 
 TEST_F(CubeRules, SteeringVectorsComeInAnyComplexForm) {

@@ -46,7 +46,8 @@ TEST_P(MeasuredCube, SaysWhatItIsAndHoldsPower) {
     core::Array<std::complex<float>, 3> samples(cube.shape());
     reader.read(samples);
     double power = 0;
-    for (const std::complex<float>& sample : samples) power += std::norm(std::complex<double>(sample));
+    for (const std::complex<float>& sample : samples)
+        power += std::norm(std::complex<double>(sample));
     EXPECT_TRUE(std::isfinite(power));
     EXPECT_GT(power, 0);
     const index_t middle = cube.range_cells / 2;

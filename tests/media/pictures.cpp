@@ -57,7 +57,8 @@ TEST(Picture, PpmHoldsExactlyThePixels) {
     Picture picture(2, 1, {1, 2, 3});
     picture.at(1, 0) = {250, 0, 255};
     EXPECT_EQ(write_picture(folder / "a.ppm", picture), folder / "a.ppm");
-    EXPECT_EQ(read_bytes(folder / "a.ppm"), std::string("P6\n2 1\n255\n\x01\x02\x03\xfa\x00\xff", 17));
+    EXPECT_EQ(read_bytes(folder / "a.ppm"),
+              std::string("P6\n2 1\n255\n\x01\x02\x03\xfa\x00\xff", 17));
     EXPECT_THAT(folder.entries(), ElementsAre("a.ppm"));
 }
 
@@ -101,7 +102,8 @@ TEST(Picture, TextIsDrawnWhereItIsAnchored) {
                 }
             }
         }
-        return std::array<int, 4>{*columns.begin(), *columns.rbegin(), *rows.begin(), *rows.rbegin()};
+        return std::array<int, 4>{*columns.begin(), *columns.rbegin(), *rows.begin(),
+                                  *rows.rbegin()};
     };
     EXPECT_GE(extent(Anchor::left, false)[0], 100);
     EXPECT_LT(extent(Anchor::right, false)[1], 100);
@@ -134,7 +136,8 @@ TEST(ColourMap, IsMonotonicAndEven) {
 
 TEST(Ticks, AreRoundNumbersInside) {
     EXPECT_THAT(ticks(0, 303, 8), ElementsAre(0, 50, 100, 150, 200, 250, 300));
-    EXPECT_THAT(ticks(-0.5, 0.5, 5), ElementsAre(DoubleEq(-0.4), DoubleEq(-0.2), DoubleEq(0), DoubleEq(0.2), DoubleEq(0.4)));
+    EXPECT_THAT(ticks(-0.5, 0.5, 5), ElementsAre(DoubleEq(-0.4), DoubleEq(-0.2), DoubleEq(0),
+                                                 DoubleEq(0.2), DoubleEq(0.4)));
     EXPECT_THAT(ticks(10, 0, 2), ElementsAre(0, 10));
     EXPECT_THAT(ticks(3, 3, 5), ElementsAre(3));
     for (int most = 1; most < 20; ++most) {
@@ -144,7 +147,8 @@ TEST(Ticks, AreRoundNumbersInside) {
 
 TEST(Decibels, ArePowers) {
     const std::array<std::complex<float>, 3> values = {{{10, 0}, {0, -1}, {0, 0}}};
-    const Array<float, 2> db = decibels(core::View<const std::complex<float>, 2, core::Host>(values.data(), {1, 3}));
+    const Array<float, 2> db =
+        decibels(core::View<const std::complex<float>, 2, core::Host>(values.data(), {1, 3}));
     EXPECT_FLOAT_EQ(db(0, 0), 20);
     EXPECT_FLOAT_EQ(db(0, 1), 0);
     EXPECT_EQ(db(0, 2), -std::numeric_limits<float>::infinity());
@@ -167,10 +171,11 @@ TEST(Plot, CommonRangeSpansBothPanels) {
 TEST(Plot, ACellIsAWholeNumberOfPixelsAndRowZeroIsAtTheBottom) {
     auto map = constant_map(8, 16, 0);
     map(0, 0) = 10;
-    const std::array<HeatMap, 1> panels = {HeatMap{map, {"range", 0, 15}, {"doppler", 0, 7}, "one"}};
+    const std::array<HeatMap, 1> panels = {
+        HeatMap{map, {"range", 0, 15}, {"doppler", 0, 7}, "one"}};
     const Picture picture = plot(panels, DecibelRange{-20, 10});
-    // 640 / 16 = 40 and 400 / 8 = 50 pixels a cell. The first pixel of a cell's colour is the panel's
-    // top left corner; the colour bar lies to the right.
+    // 640 / 16 = 40 and 400 / 8 = 50 pixels a cell. The first pixel of a cell's colour is the
+    // panel's top left corner; the colour bar lies to the right.
     const auto [columns, rows] = places_of(picture, colour_at(170.0 / 255));
     const int left = *columns.begin();
     const int top = *rows.begin();
@@ -191,7 +196,8 @@ TEST(Plot, ReducingKeepsASingleBrightCell) {
     const Picture picture = plot(panels, DecibelRange{-40, 0});
     EXPECT_LT(picture.width, 1000);
     const auto [columns, rows] = places_of(picture, colour_at(1));
-    // 8 cells a pixel: column 3333/8 of the panel, whose left margin the widest dark run gives away.
+    // 8 cells a pixel: column 3333/8 of the panel, whose left margin the widest dark run gives
+    // away.
     const auto [all_columns, all_rows] = places_of(picture, colour_at(0));
     EXPECT_TRUE(columns.contains(*all_columns.begin() + 3333 / 8));
     EXPECT_GT(rows.size(), 100U);

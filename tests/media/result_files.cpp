@@ -90,9 +90,11 @@ TEST(AtomicFile, RefusesWhatIsNoFile) {
     const std::string missing = (folder / "missing").string();
     EXPECT_EQ(error_of([&] { AtomicFile file(missing + "/a"); }),
               missing + "/a: cannot write: no such file or directory");
-    EXPECT_THAT(error_of([&] { AtomicFile file(folder / ""); }), HasSubstr("not the name of a file"));
+    EXPECT_THAT(error_of([&] { AtomicFile file(folder / ""); }),
+                HasSubstr("not the name of a file"));
     std::filesystem::create_directory(folder / "directory");
-    EXPECT_THAT(error_of([&] { AtomicFile file(folder / "directory"); }), HasSubstr("is a directory"));
+    EXPECT_THAT(error_of([&] { AtomicFile file(folder / "directory"); }),
+                HasSubstr("is a directory"));
     EXPECT_THAT(error_of([&] { AtomicFile file("/dev/null"); }), HasSubstr("not a regular file"));
 }
 
@@ -114,7 +116,8 @@ TEST(AtomicFile, OutputMustNotBeTheInput) {
     expects_distinct(folder / "cube.h5", folder / "out.h5");
     EXPECT_THROW(expects_distinct(folder / "cube.h5", folder / "cube.h5"), core::InvalidArgument);
     EXPECT_THROW(expects_distinct(folder / "cube.h5", folder / "same.h5"), core::InvalidArgument);
-    EXPECT_THROW(expects_distinct(folder / "none.h5", folder / "." / "none.h5"), core::InvalidArgument);
+    EXPECT_THROW(expects_distinct(folder / "none.h5", folder / "." / "none.h5"),
+                 core::InvalidArgument);
 }
 
 TEST(ResultFile, ComplexDatasetsComeBackThroughTheReader) {
@@ -168,7 +171,8 @@ TEST(ResultFile, PartsOfAnyStridesMakeTheWhole) {
         CubeReader reader({folder / "out.h5", name});
         Array<std::complex<float>, 3> read(extents);
         reader.read(read);
-        for (index_t i = 0; i < values.size(); ++i) ASSERT_EQ(read.data()[i], values.data()[i]) << name;
+        for (index_t i = 0; i < values.size(); ++i)
+            ASSERT_EQ(read.data()[i], values.data()[i]) << name;
     }
 }
 
@@ -229,13 +233,16 @@ TEST(ResultFile, MisuseIsTheCallersFault) {
     ResultFile file(folder / "out.h5");
     EXPECT_THROW(file.write("/a", values.view(), {"one"}), core::InvalidArgument);
     file.create<float>("/floats", {2, 3, 4});
-    EXPECT_THAT(error_of([&] { file.write_part("/floats", std::array<index_t, 3>{}, values.view()); }),
-                HasSubstr("was created with elements float32, not complex64 {r,i}"));
-    file.create<std::complex<float>>("/b", {2, 3, 4});
     EXPECT_THAT(
-        error_of([&] { file.write_part("/b", std::array<index_t, 3>{0, 1, 0}, values.view()); }),
-        HasSubstr("is not inside /b [2,3,4]"));
-    EXPECT_THROW(file.write_part("/c", std::array<index_t, 3>{}, values.view()), core::InvalidArgument);
+        error_of([&] { file.write_part("/floats", std::array<index_t, 3>{}, values.view()); }),
+        HasSubstr("was created with elements float32, not complex64 {r,i}"));
+    file.create<std::complex<float>>("/b", {2, 3, 4});
+    EXPECT_THAT(error_of([&] {
+                    file.write_part("/b", std::array<index_t, 3>{0, 1, 0}, values.view());
+                }),
+                HasSubstr("is not inside /b [2,3,4]"));
+    EXPECT_THROW(file.write_part("/c", std::array<index_t, 3>{}, values.view()),
+                 core::InvalidArgument);
     EXPECT_THROW(file.table("/t", {{"a", std::vector<double>{1}}, {"b", std::vector<double>{}}}),
                  core::InvalidArgument);
 }
@@ -251,7 +258,8 @@ TEST(ResultFile, WithoutCommitNothingIsLeft) {
     EXPECT_EQ(read_bytes(folder / "out.h5"), "what was there");
 }
 
-// The limit strikes while a large dataset is written, while a small file's metadata are, and at once.
+// The limit strikes while a large dataset is written, while a small file's metadata are, and at
+// once.
 TEST(ResultFile, AFullDiskLeavesNothingAndOneLine) {
     const TemporaryFolder folder;
     const std::filesystem::path path = folder / "out.h5";

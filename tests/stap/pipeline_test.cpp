@@ -5,40 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "tests/stap/oracle.hpp"
+#include "tests/stap/owned_results.hpp"
 #include "tests/stap/random_input.hpp"
 
 namespace aperture::stap {
 namespace {
 
 using core::Cpu;
-using core::Host;
-
-/// Owns what a run can write.
-struct OwnedResults {
-    core::Array<cfloat, 3> output;
-    core::Array<int, 2> info;
-    core::Array<float, 2> pivot_ratio;
-    core::Array<cfloat, 4> covariance;
-    core::Array<cfloat, 4> weights;
-    core::Array<float, 3> statistic;
-
-    explicit OwnedResults(const Problem& p)
-        : output({p.steering_vectors, p.doppler_bins, p.shape.range_cells}),
-          info({p.doppler_bins, p.training_sets}),
-          pivot_ratio(info.extent()),
-          covariance({p.doppler_bins, p.training_sets, p.order, p.order}),
-          statistic(output.extent()) {
-        if (p.parameters.training != Training::all)
-            weights = core::Array<cfloat, 4>(
-                {p.doppler_bins, p.training_sets, p.steering_vectors, p.order});
-        oracle::fill(statistic, 0.0f);
-    }
-
-    Results<Host> views() { return {output, info, pivot_ratio, covariance, weights, statistic}; }
-};
 
 struct Case {
     const char* name;

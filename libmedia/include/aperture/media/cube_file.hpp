@@ -90,8 +90,8 @@ class CubeReader {
     /// The whole cube. `out` has info().shape() and any strides.
     void read(core::View<std::complex<float>, 3, core::Host> out);
 
-    /// Range cells [begin, end): `out` is [channels][pulses][end - begin], any strides. The same bits
-    /// as the whole cube's.
+    /// Range cells [begin, end): `out` is [channels][pulses][end - begin], any strides. The same
+    /// bits as the whole cube's.
     void read_range(core::index_t begin, core::index_t end,
                     core::View<std::complex<float>, 3, core::Host> out);
 

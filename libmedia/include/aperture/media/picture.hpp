@@ -47,8 +47,8 @@ void draw_text(Picture& picture, const std::string& words, int x, int y, int hei
                Anchor anchor = Anchor::left, bool upward = false);
 
 /// Writes the picture and returns where: as PNG (or what else the extension of `target` says,
-/// .ppm included), or, in a build without OpenCV, as PPM under the same name with the extension .ppm.
-/// The file appears whole or not at all. Throws core::InvalidArgument.
+/// .ppm included), or, in a build without OpenCV, as PPM under the same name with the extension
+/// .ppm. The file appears whole or not at all. Throws core::InvalidArgument.
 std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture);
 
 }  // namespace aperture::media

@@ -27,8 +27,8 @@ struct Marker {
     double y = 0;
 };
 
-/// One panel of a plot. `db` is [y][x]; row 0 is drawn at the bottom. NaN is drawn grey, -inf as the
-/// lowest value.
+/// One panel of a plot. `db` is [y][x]; row 0 is drawn at the bottom. NaN is drawn grey, -inf as
+/// the lowest value.
 struct HeatMap {
     core::View<const float, 2, core::Host> db;
     Axis x;
@@ -51,9 +51,9 @@ core::Array<float, 2> decibels(core::View<const std::complex<float>, 2, core::Ho
 /// others are there.
 DecibelRange common_range(std::span<const HeatMap> panels);
 
-/// Colour of a value at `position` in [0,1] of the colour bar; outside it, of the nearer end. A path
-/// through OKLab (B. Ottosson, 2020) with lightness linear in position: equal steps look equal, and
-/// they stay in order in grey.
+/// Colour of a value at `position` in [0,1] of the colour bar; outside it, of the nearer end. A
+/// path through OKLab (B. Ottosson, 2020) with lightness linear in position: equal steps look
+/// equal, and they stay in order in grey.
 Colour colour_at(double position);
 
 /// Draws the panels side by side on one colour scale (`range`, else `common_range`). A cell is a
@@ -61,8 +61,8 @@ Colour colour_at(double position);
 /// so that a single bright cell stays visible. Text needs a build with OpenCV.
 Picture plot(std::span<const HeatMap> panels, std::optional<DecibelRange> range = std::nullopt);
 
-/// The ticks of an axis from `first` to `last` (in either direction): multiples of 1, 2 or 5 times a
-/// power of ten, at most `most` of them, at least one.
+/// The ticks of an axis from `first` to `last` (in either direction): multiples of 1, 2 or 5 times
+/// a power of ten, at most `most` of them, at least one.
 std::vector<double> ticks(double first, double last, int most);
 
 }  // namespace aperture::media

@@ -67,12 +67,14 @@ struct Part {
 }  // namespace detail
 
 /// Writes one HDF5 file of results that appears whole or not at all (see AtomicFile): until
-/// `commit()`, and for ever where an exception comes first, the target is as it was. Complex numbers
-/// are compounds {r,i}, which h5py reads as complex64 or complex128; datasets are contiguous.
+/// `commit()`, and for ever where an exception comes first, the target is as it was. Complex
+/// numbers are compounds {r,i}, which h5py reads as complex64 or complex128; datasets are
+/// contiguous.
 ///
-/// T is one of std::complex<float>, std::complex<double>, float, double, std::int32_t, std::int64_t,
-/// std::uint8_t. Names are paths inside the file ("/output"); groups on the way are made. A full
-/// disk and every other failure throws core::InvalidArgument "NAME: cannot write: REASON".
+/// T is one of std::complex<float>, std::complex<double>, float, double, std::int32_t,
+/// std::int64_t, std::uint8_t. Names are paths inside the file ("/output"); groups on the way are
+/// made. A full disk and every other failure throws core::InvalidArgument "NAME: cannot write:
+/// REASON".
 class ResultFile {
   public:
     using Attribute = std::variant<std::int64_t, double, std::string>;
@@ -106,7 +108,8 @@ class ResultFile {
         create<std::remove_const_t<T>>(dataset, {values.extent.begin(), values.extent.end()}, axes);
         write_part(dataset, std::array<core::index_t, Rank>{}, values);
     }
-    /// A one-dimensional dataset of records, one member for each column; strings are of fixed length.
+    /// A one-dimensional dataset of records, one member for each column; strings are of fixed
+    /// length.
     void table(const std::string& dataset, const std::vector<Column>& columns);
     /// A scalar dataset holding a text.
     void text(const std::string& dataset, const std::string& words);

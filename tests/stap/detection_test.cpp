@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/stap/detection.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "aperture/core/array.hpp"
+
+namespace aperture::stap {
+namespace {
+
+TEST(Threshold, ClosedForms) {
+    EXPECT_NEAR(detection_threshold(Detector::glrt, 1e-4, 40, 12), 1 - std::pow(1e-4, 1.0 / 29),
+                1e-14);
+    EXPECT_NEAR(detection_threshold(Detector::cfar, 1e-4, 32, 12),
+                32 * (std::pow(1e-4, -1.0 / 32) - 1), 1e-11);
+    // Of order 1 there is no loss factor, and AMF is CFAR.
+    EXPECT_DOUBLE_EQ(detection_threshold(Detector::amf, 1e-4, 32, 1),
+                     detection_threshold(Detector::cfar, 1e-4, 32, 1));
+    // With all the cells in the world AMF is exponential.
+    EXPECT_NEAR(detection_threshold(Detector::amf, 1e-3, 10'000'000, 4), -std::log(1e-3), 1e-3);
+    // Order 2: beta ~ Beta(J, 1), density J beta^(J-1); its mean of (1 + beta x)^-(J-1) at J = 3 is
+    // 3 (ln(1+x) - x/(1+x) ... ) / x^3, here by the midpoint rule.
+    const double x = detection_threshold(Detector::amf, 0.02, 3, 2) / 3;
+    double mean = 0;
+    constexpr int steps = 100000;
+    for (int i = 0; i < steps; ++i) {
+        const double beta = (i + 0.5) / steps;
+        mean += 3 * beta * beta / std::pow(1 + beta * x, 2) / steps;
+    }
+    EXPECT_NEAR(mean, 0.02, 1e-8);
+}
+
+/// Draws the quadratic forms of a target-free cell with J training cells of order n (Kelly 1986):
+/// with exponential |x|^2-like F and the loss factor, b^2/a = F / beta, 1 + c - b^2/a = 1 / beta.
+TEST(Threshold, FalseAlarmRateOfDrawnStatistics) {
+    std::mt19937_64 generator(5);
+    constexpr int draws = 400000;
+    constexpr double pfa = 0.01;
+    for (const auto& [cells, order] : {std::pair{24, 12}, std::pair{63, 18}, std::pair{16, 2}}) {
+        std::gamma_distribution<double> numerator(1, 1);
+        std::gamma_distribution<double> denominator(cells - order + 1, 1);
+        std::gamma_distribution<double> first(cells - order + 2, 1);
+        std::gamma_distribution<double> second(order - 1, 1);
+        const double amf = detection_threshold(Detector::amf, pfa, cells, order);
+        const double ace = detection_threshold(Detector::ace, pfa, cells, order);
+        const double glrt = detection_threshold(Detector::glrt, pfa, cells, order);
+        int amf_alarms = 0;
+        int ace_alarms = 0;
+        int glrt_alarms = 0;
+        for (int i = 0; i < draws; ++i) {
+            const double f = numerator(generator) / denominator(generator);
+            const double part = first(generator);
+            const double beta = part / (part + second(generator));
+            const QuadraticForms<double> q{1, f / beta, f / beta + 1 / beta - 1};
+            amf_alarms += detector_statistic(Detector::amf, q, double(cells)) > amf;
+            ace_alarms += detector_statistic(Detector::ace, q, double(cells)) > ace;
+            glrt_alarms += detector_statistic(Detector::glrt, q, double(cells)) > glrt;
+        }
+        const double five_sigma = 5 * std::sqrt(pfa * (1 - pfa) * draws);
+        EXPECT_NEAR(amf_alarms, pfa * draws, five_sigma) << cells << " cells, order " << order;
+        EXPECT_NEAR(ace_alarms, pfa * draws, five_sigma) << cells << " cells, order " << order;
+        EXPECT_NEAR(glrt_alarms, pfa * draws, five_sigma) << cells << " cells, order " << order;
+    }
+}
+
+TEST(Threshold, RisesAsTheRateFalls) {
+    for (Detector detector : {Detector::amf, Detector::ace, Detector::glrt, Detector::cfar}) {
+        double last = 0;
+        for (double pfa : {0.9, 0.1, 1e-3, 1e-6, 1e-10, 1e-14}) {
+            const double threshold = detection_threshold(detector, pfa, 290, 70);
+            EXPECT_GT(threshold, last) << static_cast<int>(detector) << " at " << pfa;
+            last = threshold;
+        }
+    }
+    EXPECT_LT(detection_threshold(Detector::ace, 1e-12, 24, 24), 1);
+}
+
+TEST(Threshold, ImpossibleRequestsAreRefused) {
+    for (double pfa : {0.0, 1.0, -0.1, 2.0, double(NAN)})
+        EXPECT_THROW(detection_threshold(Detector::amf, pfa, 40, 12), core::InvalidArgument) << pfa;
+    EXPECT_THROW(detection_threshold(Detector::amf, 1e-3, 11, 12), core::InvalidArgument);
+    EXPECT_THROW(detection_threshold(Detector::none, 1e-3, 40, 12), core::InvalidArgument);
+    EXPECT_THROW(detection_threshold(Detector::ace, 1e-3, 40, 1), core::InvalidArgument);
+    EXPECT_THROW(detection_threshold(Detector::cfar, 1e-3, 0, 1), core::InvalidArgument);
+}
+
+/// Fixed, low threshold: CFAR over 32 cells at this rate needs 1.
+Problem map_problem() {
+    Parameters parameters;
+    parameters.detector = Detector::cfar;
+    parameters.training_block = 32;
+    parameters.temporal_taps = 1;
+    return make_problem({1, 8, 40, Domain::doppler}, parameters, 3);
+}
+const double rate_of_one = std::pow(1 + 1.0 / 32, -32);
+
+struct Map {
+    Problem problem = map_problem();
+    core::Array<float, 3> statistic{{3, 8, 40}};
+    Map() { std::fill(statistic.begin(), statistic.end(), 0.5f); }
+    std::vector<Detection> detections() const {
+        return find_detections(problem, rate_of_one, statistic);
+    }
+};
+
+std::vector<std::array<index_t, 3>> places(const std::vector<Detection>& detections) {
+    std::vector<std::array<index_t, 3>> list;
+    for (const Detection& d : detections)
+        list.push_back({d.steering_vector, d.doppler_bin, d.range_cell});
+    return list;
+}
+
+using Places = std::vector<std::array<index_t, 3>>;
+
+TEST(Detections, StrongestFirstWithTheirThreshold) {
+    Map map;
+    map.statistic(0, 2, 5) = 3;
+    map.statistic(1, 5, 39) = 7;
+    map.statistic(2, 7, 20) = 0.99f;
+    const std::vector<Detection> found = map.detections();
+    EXPECT_EQ(places(found), (Places{{1, 5, 39}, {0, 2, 5}}));
+    EXPECT_EQ(found[0].statistic, 7);
+    EXPECT_NEAR(found[0].threshold, 1, 1e-9);
+}
+
+TEST(Detections, NeighboursCountOnce) {
+    Map map;
+    map.statistic(1, 0, 10) = 5;
+    map.statistic(0, 0, 10) = 4;  // next steering vector
+    map.statistic(1, 7, 11) = 4;  // next Doppler bin, around the end
+    map.statistic(1, 1, 9) = 4;
+    EXPECT_EQ(places(map.detections()), (Places{{1, 0, 10}}));
+    map.statistic(1, 0, 12) = 4;  // beside (1, 7, 11), which is as large and comes later
+    EXPECT_EQ(places(map.detections()), (Places{{1, 0, 10}, {1, 0, 12}}));
+}
+
+TEST(Detections, EqualNeighboursCountOnce) {
+    Map map;
+    map.statistic(1, 3, 12) = 3;
+    map.statistic(1, 3, 13) = 3;
+    map.statistic(1, 4, 12) = 3;
+    EXPECT_EQ(places(map.detections()), (Places{{1, 3, 12}}));
+}
+
+TEST(Detections, SteeringAndRangeDoNotWrap) {
+    Map map;
+    map.statistic(0, 3, 0) = 3;
+    map.statistic(2, 3, 0) = 2;
+    map.statistic(0, 3, 39) = 4;
+    EXPECT_EQ(places(map.detections()), (Places{{0, 3, 39}, {0, 3, 0}, {2, 3, 0}}));
+}
+
+TEST(Detections, NotANumberIsNoDetection) {
+    Map map;
+    map.statistic(1, 3, 12) = NAN;
+    EXPECT_TRUE(map.detections().empty());
+}
+
+TEST(Detections, WrongExtentsAreRefused) {
+    const core::Array<float, 3> statistic({3, 8, 39});
+    EXPECT_THROW(find_detections(map_problem(), 1e-3, statistic), core::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace aperture::stap
