@@ -34,7 +34,8 @@ void describe_covariance(std::ostringstream& line, const Configuration& setup,
     line << "covariance  " << health.matrices << " of order " << setup.problem.order << ", ";
     if (health.failed > 0) {
         line << health.failed << " failed (the first: Doppler bin " << health.worst_doppler_bin
-             << ", training set " << health.worst_training_set << "; output 0 there)";
+             << ", training set " << health.worst_training_set << "), output 0 there"
+             << (setup.problem.parameters.loading.value > 0 ? "" : "; try --loading rel:1e-3");
     } else {
         line << "all factored, worst pivot ratio " << std::scientific << std::setprecision(1)
              << health.worst_pivot_ratio << std::defaultfloat << " (Doppler bin "

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "libcore/gpu/compile_kernel.hpp"
 #include "libcore/gpu/launch.cuh"
 #include "libdense/gpu/batch_view.hpp"
 #include "libdense/gpu/solve_in_block.cuh"
@@ -23,9 +24,8 @@
 
 namespace aperture::dense {
 
-#if defined(__CUDACC__)
+/// The kernel files of this library, for the run-time compiler.
 std::span<const core::KernelText> kernel_texts();
-#endif
 
 /// A register-resident kernel compiled with the program.
 template <class E>
@@ -59,8 +59,6 @@ void for_each_register_kernel(std::integer_sequence<int, orders...>, const Visit
     visit_both.template operator()<Elimination::above_and_below>();
 }
 
-#if defined(__CUDACC__)
-
 template <class E>
 std::string type_name() {
     const std::string real = std::is_same_v<RealOf<E>, float> ? "float" : "double";
@@ -79,8 +77,6 @@ std::string register_solve_expression(int order, tuning::RegisterSolve policy,
 inline core::KernelSource register_solve_source() {
     return {"libdense/gpu/solve_in_registers.cuh", {core::kernel_texts(), kernel_texts()}};
 }
-
-#endif
 
 /// False where no such kernel can be had; then another must do.
 template <class Orders, class Executor, class E>

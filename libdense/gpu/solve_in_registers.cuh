@@ -16,10 +16,13 @@ struct RegisterSolveShape {
     static_assert(right_hand_sides >= 1);
     using MatrixTile = BatchTile<T, problems, order, order, lanes>;
     using RightHandSideTile = BatchTile<T, problems, right_hand_sides, order, lanes>;
-    /// The columns, a pivot column on its way and some 40 others, of 65,536 registers.
-    static constexpr int registers = (slots + 1) * order * static_cast<int>(sizeof(T)) / 4 + 40;
-    static constexpr int blocks_per_multiprocessor =
-        registers < 256 ? 65536 / (register_solve_threads * registers) : 1;
+    /// The columns, a pivot column on its way and some 48 others, of 65,536 registers; four blocks
+    /// of four warps are enough to keep a multiprocessor busy.
+    static constexpr int registers = (slots + 1) * order * static_cast<int>(sizeof(T)) / 4 + 48;
+    static constexpr int fitting_blocks = 65536 / (register_solve_threads * registers);
+    static constexpr int blocks_per_multiprocessor = fitting_blocks < 1   ? 1
+                                                     : fitting_blocks < 4 ? fitting_blocks
+                                                                          : 4;
 };
 
 /// Bytes of shared memory of `solve_in_registers`.

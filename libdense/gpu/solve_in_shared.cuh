@@ -121,7 +121,7 @@ __device__ void substitute(T (&x)[row_tiles][tiles], const T* packed, const Real
 /// x 16 threads, one problem: left-looking L D L^H in panels of 16 columns, then 32 right-hand
 /// sides at a time. Grid: problems on x.
 /// Shared: the packed lower triangle of L D [order (order + 1) / 2] T, two line buffers of 16
-/// (row_tiles + 2) T, the pivots' reciprocals [order]; 137 KiB for Complex<double> at order 128.
+/// (row_tiles + 2) T, the pivots' reciprocals [order]; 135 KiB for Complex<double> at order 128.
 /// Bytes and flops per problem as for `solve_in_registers`; an Interleaved batch moves a sector
 /// (32 bytes) for every element.
 /// Source: Higham 2002, ch. 10 (L D L^H); Golub & Van Loan 2013, section 4.2 (blocked,

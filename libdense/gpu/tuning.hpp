@@ -32,21 +32,22 @@ inline constexpr std::array<RegisterSolveRow, 0> register_solve_rows{};
 template <>
 inline constexpr std::array<RegisterSolveRow, 3> register_solve_rows<float>{
     {{6, 1, 4}, {24, 8, 16}, {32, 16, 16}}};
-// 10 of 10, 32 of 32, 48 of 48. Slots 4, 3 (192 registers at order 32).
+// 10 of 10, 32 of 32, 40 of 48, 48 of 64. Slots 4, 3, 2. Sixteen lanes at order 32 would need 3
+// slots (192 registers), and spill.
 template <>
-inline constexpr std::array<RegisterSolveRow, 3> register_solve_rows<double>{
-    {{6, 1, 4}, {16, 8, 16}, {32, 16, 16}}};
+inline constexpr std::array<RegisterSolveRow, 4> register_solve_rows<double>{
+    {{6, 1, 4}, {16, 8, 16}, {24, 16, 16}, {32, 32, 16}}};
 // 8 of 8, 32 of 32, 40 of 48 (34 of 48 at order 18), 48 of 64. Slots 4, 3 (144 registers at order
 // 24), 2. Sixteen lanes at order 32 would need 3 slots, and spill.
 template <>
 inline constexpr std::array<RegisterSolveRow, 4> register_solve_rows<core::Complex<float>>{
     {{4, 1, 4}, {16, 8, 16}, {24, 16, 16}, {32, 32, 16}}};
-// 8 of 8, 24 of 24, 32 of 32, 36 of 64, 32 of 32. Slots 3, 2, 2, 1. Two slots at order 24 spill;
-// one slot takes 8 right-hand sides a pass, so that 16 cost two passes of one update per broadcast.
-// Larger orders go to the block kernel.
+// 8 of 8, 24 of 24, 32 of 32, 32 of 32. Slots 3, 2, 1. From order 17 on two slots spill in one of
+// the eliminations; one slot takes 32 - order right-hand sides a pass, and shuffles are the bound.
+// Orders above 24 go to the block kernel.
 template <>
-inline constexpr std::array<RegisterSolveRow, 5> register_solve_rows<core::Complex<double>>{
-    {{4, 1, 4}, {8, 8, 16}, {16, 16, 16}, {20, 32, 16}, {24, 32, 8}}};
+inline constexpr std::array<RegisterSolveRow, 4> register_solve_rows<core::Complex<double>>{
+    {{4, 1, 4}, {8, 8, 16}, {16, 16, 16}, {24, 32, 8}}};
 
 /// lanes = 0: not to be solved in the registers of a sub-warp.
 struct RegisterSolve {

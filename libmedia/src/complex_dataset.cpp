@@ -73,8 +73,12 @@ void convert_transposed(const Block& block, View<Sample, 3, Host> out, int row, 
         }
         Sample* to = out.data + p * out.stride[plane] + r0 * out.stride[row] + c0 * out.stride[2];
         for (index_t c = 0; c < columns; ++c) {
+            // Through a column of its own, or the compiler swaps the loops and scatters every
+            // write.
+            Sample column[tile_rows];
+            for (index_t r = 0; r < rows; ++r) column[r] = tile[r][c];
             for (index_t r = 0; r < rows; ++r) {
-                to[r * out.stride[row] + c * out.stride[2]] = tile[r][c];
+                to[r * out.stride[row] + c * out.stride[2]] = column[r];
             }
         }
     }

@@ -42,10 +42,10 @@ class FalseAlarmRate {
     double begin_, end_;
 };
 
-/// The x >= 0 at which `rate`, 1 at 0 and falling, is `pfa`.
-double where_rate_is(const FalseAlarmRate& rate, double pfa) {
+/// The x >= 0 at which `rate`, 1 at 0 and falling, is `pfa`; `scale` is near it or below.
+double where_rate_is(const FalseAlarmRate& rate, double pfa, double scale) {
     const auto excess = [&](double x) { return std::log(rate(x) / pfa); };
-    double above = 1;
+    double above = scale;
     while (excess(above) > 0) above *= 2;
     boost::uintmax_t iterations = 200;
     const auto [low, high] = boost::math::tools::toms748_solve(
@@ -67,11 +67,13 @@ double detection_threshold(Detector detector, double pfa, index_t cells, int ord
                   ": the false-alarm rate is known from as many cells as the order");
     const double exponent = count - order + 1;
     if (detector == Detector::glrt) return -std::expm1(std::log(pfa) / exponent);
+    // Without loss, beta = 1.
+    const double lossless = std::expm1(-std::log(pfa) / exponent);
     if (order == 1) {
         core::expects(detector == Detector::amf, "ACE of order 1 is 1 in every cell");
-        return count * std::expm1(-std::log(pfa) / exponent);
+        return count * lossless;
     }
-    const double x = where_rate_is(FalseAlarmRate(detector, pfa, cells, order), pfa);
+    const double x = where_rate_is(FalseAlarmRate(detector, pfa, cells, order), pfa, lossless);
     return detector == Detector::amf ? count * x : x / (1 + x);
 }
 

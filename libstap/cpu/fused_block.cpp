@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libstap/cpu/fused_block.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -12,13 +10,13 @@
 #include "libstap/cpu/fused_covariance.hpp"
 #include "libstap/cpu/fused_detection.hpp"
 #include "libstap/cpu/fused_weighting.hpp"
+#include "libstap/cpu/results.hpp"
+#include "libstap/cpu/worker_tasks.hpp"
 
 namespace aperture::stap::cpu {
 namespace {
 
 namespace lanes = dense::lanes;
-
-constexpr index_t groups_in_flight = 3;
 
 index_t round_up(index_t value, index_t step) { return (value + step - 1) / step * step; }
 
@@ -44,6 +42,8 @@ class Carver {
 template <class Real>
 struct Workspace {
     static constexpr index_t width = core::lanes<Real>;
+    /// The group being finished, those that its sums and their cells reach, and the one fetched.
+    static constexpr index_t groups_in_flight = 2 * Ring<Real>::reach + 2;
     using T = std::complex<Real>;
 
     index_t row_pitch;     ///< floats of one row of cells
@@ -68,12 +68,11 @@ struct Workspace {
         const index_t n = problem.order;
         const index_t vectors = problem.steering_vectors;
         const index_t cells = problem.parameters.training_block;
-        const Detector detector = problem.parameters.detector;
-        detects = detector != Detector::none && detector != Detector::cfar;
+        detects = is_adaptive(problem.parameters.detector);
         eliminates = problem.parameters.solver == dense::Factorisation::gauss_jordan;
         // An odd number of packs, so that the rows do not fall into few cache sets.
-        row_pitch = (round_up(2 * cells, core::lanes<float>) / core::lanes<float> | 1) *
-                    core::lanes<float>;
+        row_pitch =
+            (round_up(2 * cells, core::lanes<float>) / core::lanes<float> | 1) * core::lanes<float>;
         weight_pitch = round_up(2 * n * vectors, core::lanes<float>);
         factor_pitch = round_up(2 * n * n, core::lanes<float>);
 
@@ -112,6 +111,8 @@ struct Unit {
 template <class Real>
 class UnitRun {
     static constexpr index_t width = core::lanes<Real>;
+    static constexpr index_t groups_in_flight = Workspace<Real>::groups_in_flight;
+    static constexpr index_t fetched_ahead = groups_in_flight - 1;
     using T = std::complex<Real>;
     using Pivots = lanes::Pivots<T>;
 
@@ -136,73 +137,70 @@ class UnitRun {
 
     void operator()() {
         const index_t groups = (unit_.bins + width - 1) / width;
-        for (index_t i = 0; i < (lag_.taps == 1 ? 1 : 2) * width; ++i) prefetch_bin(i);
-        if (lag_.taps == 1) {
-            for (index_t group = 0; group < groups; ++group) {
-                load_group(group);
-                estimate_lag_covariances(lag_, 1, group, work_.planes, cells_, work_.sums);
-                finish_group(group);
-            }
-            return;
-        }
-        // A group's covariances also take the sums of the first bins of the next group, and those
-        // the cells of the first bins of the group after it.
-        load_group(0);
-        load_group(1);
-        estimate_lag_covariances(lag_, lag_.taps, 0, work_.planes, cells_, work_.sums);
+        const index_t reach = lag_.taps == 1 ? 0 : Ring<Real>::reach;
+        positions_ = groups * width + lag_.taps - 1;
+        for (index_t i = 0; i < fetched_ahead * width; ++i) fetch_bin(i);
+        // A group's covariances also take the sums of the first bins of the groups it reaches, and
+        // those the cells of the groups they reach; behind the last group lags that would reach
+        // beyond what is fetched are not needed.
+        index_t loaded = 0;
+        index_t estimated = 0;
         for (index_t group = 0; group < groups; ++group) {
-            const bool last = group + 1 == groups;
-            if (!last) load_group(group + 2);
-            estimate_lag_covariances(lag_, last ? lag_.taps - 1 : lag_.taps, group + 1,
-                                     work_.planes, cells_, work_.sums);
+            for (; estimated <= group + reach; ++estimated) {
+                for (; loaded <= estimated + reach && loaded * width < positions_; ++loaded) {
+                    load_group(loaded);
+                }
+                estimate_lag_covariances(lag_, estimated < groups ? lag_.taps : lag_.taps - 1,
+                                         estimated, work_.planes, cells_, work_.sums);
+            }
             finish_group(group);
         }
     }
 
   private:
-    /// When a group is finished, the next to be loaded is so many groups ahead.
-    index_t load_ahead() const { return lag_.taps == 1 ? 1 : groups_in_flight; }
-
     float* row(index_t position, index_t channel) const {
         const index_t slot = position % (groups_in_flight * width);
         return work_.rows + (slot * lag_.channels + channel) * work_.row_pitch;
     }
 
-    const cfloat* cells_of(index_t channel, index_t position) const {
+    /// Cells of the bin at `position`, which is (T-1)/2 more than its distance to the first bin.
+    const float* cells_of(index_t position, index_t channel) const {
         const index_t bins = problem_.doppler_bins;
         const index_t bin = unit_.first_bin - (lag_.taps - 1) / 2 + position + bins;
-        return cube_.data + channel * cube_.stride[0] + bin % bins * cube_.stride[1] +
-               unit_.training.begin;
+        return reinterpret_cast<const float*>(cube_.data + channel * cube_.stride[0] +
+                                              bin % bins * cube_.stride[1] + unit_.training.begin);
     }
 
-    /// Asks for the cells of one bin. Rows of a cube lie so far apart that the machine does not
-    /// foresee the next one, and what `load_group` has to wait for it waits for in full.
-    void prefetch_bin(index_t position) const {
-        constexpr index_t line = 64 / sizeof(cfloat);
+    /// Copies the cells of one bin into the workspace and asks for those of the next. In the cube
+    /// they lie so far apart that the machine does not foresee the next row, and that many fall
+    /// into few cache sets; the arithmetic of a bin hides what the copy would wait for.
+    void fetch_bin(index_t position) {
+        if (position >= positions_) return;
         for (index_t c = 0; c < lag_.channels; ++c) {
-            const cfloat* cells = cells_of(c, position);
-            for (index_t cell = 0; cell < cells_; cell += line) __builtin_prefetch(cells + cell, 0, 2);
+            const float* from = cells_of(position, c);
+            const float* next = cells_of(position + 1, c);
+            float* to = row(position, c);
+            index_t i = 0;
+            for (; i + core::lanes<float> <= 2 * cells_; i += core::lanes<float>) {
+                __builtin_prefetch(next + i);
+                core::store(to + i, core::load(from + i));
+            }
+            for (; i < work_.row_pitch; ++i) to[i] = i < 2 * cells_ ? from[i] : 0.0f;
         }
     }
 
-    /// Brings the cells of W bins, starting (T-1)/2 before the group's first, into the workspace.
+    /// Transposes the fetched cells of a group.
     void load_group(index_t group) {
         constexpr index_t step = width / 2;
         for (index_t c = 0; c < lag_.channels; ++c) {
-            std::array<const float*, width> from;
-            std::array<float*, width> to;
+            std::array<const float*, width> rows;
             for (index_t l = 0; l < width; ++l) {
-                const index_t position = group * width + l;
-                const auto i = static_cast<std::size_t>(l);
-                from[i] = reinterpret_cast<const float*>(cells_of(c, position));
-                to[i] = row(position, c);
+                rows[static_cast<std::size_t>(l)] = row(group * width + l, c);
             }
             for (index_t cell = 0; cell < cells_; cell += step) {
-                move_cells<Real>(from, static_cast<int>(std::min(step, cells_ - cell)), to, group,
-                                 work_.planes + lag_.plane_size(cell) + c * lag_.element,
-                                 lag_.cell_stride());
-                for (const float*& p : from) p += 2 * step;
-                for (float*& p : to) p += 2 * step;
+                transpose_cells<Real>(
+                    rows, 2 * cell, static_cast<int>(std::min(step, cells_ - cell)), group,
+                    work_.planes + lag_.plane_size(cell) + c * lag_.element, lag_.cell_stride());
             }
         }
     }
@@ -212,12 +210,13 @@ class UnitRun {
         const int bins = static_cast<int>(std::min(width, unit_.bins - group * width));
         const Pivots pivots = solve_group(group, first, bins);
         lay_out_weights(pivots);
+        const auto ratio = pivots.ratio();
         for (int l = 0; l < bins; ++l) {
-            prefetch_bin((group + load_ahead()) * width + l);
+            fetch_bin((group + fetched_ahead) * width + l);
             const index_t bin = first + l;
             const int info = static_cast<int>(pivots.info[l]);
             results_.info(bin, unit_.block) = info;
-            results_.pivot_ratio(bin, unit_.block) = static_cast<float>(pivots.ratio()[l]);
+            results_.pivot_ratio(bin, unit_.block) = static_cast<float>(ratio[l]);
             if (info != 0) {
                 clear_bin(bin);
             } else {
@@ -327,8 +326,8 @@ class UnitRun {
         }
     }
 
-    /// `count` packs to `count` floats for each lane, the latter `pitch` apart; packs are multiplied
-    /// by the `period` packs of `scale`, over and over, where there are any.
+    /// `count` packs to `count` floats for each lane, the latter `pitch` apart; packs are
+    /// multiplied by the `period` packs of `scale`, over and over, where there are any.
     static void transpose_lanes(const Real* from, index_t count, const Real* scale, index_t period,
                                 float* to, index_t pitch) {
         index_t phase = 0;
@@ -384,9 +383,12 @@ class UnitRun {
                 const int vector = vector_tiles.begin(j);
                 const int vectors = vector_tiles.begin(j + 1) - vector;
                 float* out = output_row(vector, bin) + at;
-                WeightingTile tile{rows.data(),      at,
-                                   problem_.order,   weights + 2 * vector,
-                                   2 * problem_.steering_vectors, out,
+                WeightingTile tile{rows.data(),
+                                   at,
+                                   problem_.order,
+                                   weights + 2 * vector,
+                                   2 * problem_.steering_vectors,
+                                   out,
                                    2 * results_.output.stride[0]};
                 if (whole && streams_) {
                     weight<Yield::streamed>(vectors, some_packs, tile);
@@ -413,8 +415,9 @@ class UnitRun {
             // Row j of G^-1 ends with element j.
             const int end = tiles.begin(j + 1);
             const float* weights = work_.inverse_factor + l * work_.factor_pitch;
-            const WeightingTile tile{rows, at,         end, weights + 2 * tiles.begin(j),
-                                     2 * problem_.order, work_.squares + at, 0};
+            const WeightingTile tile{
+                rows, at, end, weights + 2 * tiles.begin(j), 2 * problem_.order, work_.squares + at,
+                0};
             weight<Yield::squared>(end - tiles.begin(j), packs, tile);
         }
     }
@@ -453,6 +456,7 @@ class UnitRun {
     const Unit& unit_;
     LagCovariance<Real> lag_;
     index_t cells_;
+    index_t positions_ = 0;  ///< bins to be fetched
     bool streams_;
 };
 
@@ -486,10 +490,10 @@ FusedBlock<Real>::FusedBlock(core::Cpu& cpu, const Problem& problem,
       runs_per_block_(choose_runs<Real>(problem, cpu.threads())) {
     core::expects(problem.parameters.training == Training::block,
                   "fused block training was given another training");
-    core::expects(steering.extent[0] == problem.steering_vectors &&
-                      steering.extent[1] == problem.order,
-                  "steering is ", steering.extent[0], " x ", steering.extent[1], ", must be ",
-                  problem.steering_vectors, " x ", problem.order);
+    core::expects(
+        steering.extent[0] == problem.steering_vectors && steering.extent[1] == problem.order,
+        "steering is ", steering.extent[0], " x ", steering.extent[1], ", must be ",
+        problem.steering_vectors, " x ", problem.order);
     for (int i = 0; i < problem.order; ++i) {
         for (int d = 0; d < problem.steering_vectors; ++d) steering_(i, d) = steering(d, i);
     }
@@ -503,31 +507,23 @@ void FusedBlock<Real>::run(CubeView<core::Host> cube, const Results<core::Host>&
     constexpr index_t width = core::lanes<Real>;
     std::size_t bytes = 0;
     Workspace<Real>(problem_, nullptr, bytes);
-    // Nothing may throw inside the parallel region: memory is had before it.
-    for (int t = 0; t < cpu_->threads(); ++t) cpu_->scratch(t, bytes);
-
     const index_t bins_per_run =
         round_up((problem_.doppler_bins + runs_per_block_ - 1) / runs_per_block_, width);
     const index_t units = problem_.training_sets * runs_per_block_;
-#pragma omp parallel num_threads(cpu_->threads())
-    {
+    for_each_task(*cpu_, units, bytes, [&](index_t u, std::byte* scratch) {
+        const index_t block = u / runs_per_block_;
+        const index_t first = u % runs_per_block_ * bins_per_run;
+        const index_t bins = std::min(bins_per_run, problem_.doppler_bins - first);
+        if (bins <= 0) return;
+        const index_t begin = block * problem_.parameters.training_block;
+        const index_t end =
+            std::min(begin + problem_.parameters.training_block, problem_.shape.range_cells);
+        const Unit unit{block, first, bins, training_cells(problem_, block), {begin, end}};
         std::size_t used = 0;
-        const Workspace<Real> work(problem_, cpu_->scratch(omp_get_thread_num(), bytes), used);
-#pragma omp for schedule(dynamic, 1)
-        for (index_t u = 0; u < units; ++u) {
-            const index_t block = u / runs_per_block_;
-            const index_t first = u % runs_per_block_ * bins_per_run;
-            const index_t bins = std::min(bins_per_run, problem_.doppler_bins - first);
-            if (bins <= 0) continue;
-            const RangeSpan training = training_cells(problem_, block);
-            const index_t begin = block * problem_.parameters.training_block;
-            const index_t end =
-                std::min(begin + problem_.parameters.training_block, problem_.shape.range_cells);
-            const Unit unit{block, first, bins, training, {begin, end}};
-            UnitRun<Real>(problem_, steering_.view(), work, cube, results, unit)();
-        }
+        const Workspace<Real> work(problem_, scratch, used);
+        UnitRun<Real>(problem_, steering_.view(), work, cube, results, unit)();
         fence_streaming();
-    }
+    });
 }
 
 template class FusedBlock<float>;

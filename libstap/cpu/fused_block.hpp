@@ -9,7 +9,8 @@ namespace aperture::stap::cpu {
 
 /// STAP with block training in one pass over the cube: covariance, factorisation, weights,
 /// weighting and detection statistic of 64 bytes' worth of neighbouring Doppler bins at a time,
-/// without leaving a core's caches. Real = double: covariance and weights in fp64, the rest in fp32.
+/// without leaving a core's caches. Real = double: covariance and weights in fp64, the rest in
+/// fp32.
 ///
 /// Work is cut into (training block, run of Doppler bins) units. No result depends on the cut, so
 /// the bits are the same for any number of threads.

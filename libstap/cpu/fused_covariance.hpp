@@ -18,17 +18,23 @@
 /// 1/2) L^2 products per cell instead of T^2 L^2 / 2.
 ///
 /// Bins lie in lanes, W to a group. Bins that belong to the next group are read at an offset, so
-/// two neighbouring groups must be contiguous: a ring of two slots [even | odd | copy of even], in
-/// which both (even, odd) and (odd, even) are.
+/// neighbouring groups must be contiguous: a ring of two slots [even | odd | copy of even], in
+/// which both (even, odd) and (odd, even) are. (Three slots where a pack is narrower than T - 1
+/// bins.)
 namespace aperture::stap::cpu {
 
 /// A group of W Doppler bins, counted from the first of its segment, and where it lies in a ring.
 template <class Real>
 struct Ring {
     static constexpr int width = core::lanes<Real>;
-    static constexpr int pitch = 3 * width;
+    /// Groups after its own that a group's snapshots reach into, for five taps and fewer.
+    static constexpr int reach = (4 + width - 1) / width;
+    static constexpr int slots = reach + 1;
+    static constexpr int pitch = (slots + reach) * width;
 
-    static constexpr int slot(index_t group) { return static_cast<int>(group % 2) * width; }
+    static constexpr int slot(index_t group) { return static_cast<int>(group % slots) * width; }
+    /// Distance of the copy that `group` needs, 0 if it needs none.
+    static constexpr int copy(index_t group) { return group % slots < reach ? slots * width : 0; }
 };
 
 /// Keeps the compiler from reading `value` again from memory at each use: the multiply-adds of a
@@ -44,35 +50,27 @@ template <class Pack>
 template <class Real>
 struct FloatsOf {
     typedef float type __attribute__((vector_size(core::lanes<Real> * sizeof(float))));
-    typedef float unaligned
-        __attribute__((vector_size(core::lanes<Real> * sizeof(float)), aligned(sizeof(float)),
-                       may_alias));
+    typedef float unaligned __attribute__((vector_size(core::lanes<Real> * sizeof(float)),
+                                           aligned(sizeof(float)), may_alias));
 };
 
-/// Moves `count` <= W / 2 complex cells of W Doppler bins, from[bin], twice: to rows[bin] as they
-/// are (zeros after the last), and transposed, bins in lanes, to planes + cell * cell_stride, the
-/// imaginary parts a ring row after the real ones.
+/// Transposes W / 2 complex cells of W Doppler bins, rows[bin], the first `count` of which are
+/// wanted: bins in lanes, to planes + cell * cell_stride, the imaginary parts a ring row after the
+/// real ones.
 template <class Real>
-inline void move_cells(const std::array<const float*, core::lanes<Real>>& from, int count,
-                       const std::array<float*, core::lanes<Real>>& rows, index_t group,
-                       Real* planes, index_t cell_stride) {
+inline void transpose_cells(const std::array<const float*, core::lanes<Real>>& rows, index_t at,
+                            int count, index_t group, Real* planes, index_t cell_stride) {
     constexpr int width = core::lanes<Real>;
     core::Pack<Real> square[width];
 #pragma GCC unroll 16
     for (int i = 0; i < width; ++i) {
-        using Unaligned = typename FloatsOf<Real>::unaligned;
-        typename FloatsOf<Real>::type cells{};
-        if (2 * count == width) {
-            cells = *reinterpret_cast<const Unaligned*>(from[i]);
-        } else {
-            for (int j = 0; j < 2 * count; ++j) cells[j] = from[i][j];
-        }
-        *reinterpret_cast<Unaligned*>(rows[i]) = cells;
-        square[i] = __builtin_convertvector(cells, core::Pack<Real>);
+        const auto* row = rows[static_cast<std::size_t>(i)] + at;
+        square[i] = __builtin_convertvector(
+            *reinterpret_cast<const typename FloatsOf<Real>::unaligned*>(row), core::Pack<Real>);
     }
     dense::lanes::transpose_square<Real>(square);
     Real* slot = planes + Ring<Real>::slot(group);
-    const index_t copy = group % 2 == 0 ? 2 * width : 0;
+    const int copy = Ring<Real>::copy(group);
 #pragma GCC unroll 16
     for (int j = 0; j < width; ++j) {
         if (j >= 2 * count) break;
@@ -98,8 +96,8 @@ struct LagCovariance {
     }
 };
 
-/// Adds the sum over `cells` cells to a tile of sums, or makes it the sums with `first`. With `diagonal` only
-/// the tile's lower triangle is wanted.
+/// Adds the sum over `cells` cells to a tile of sums, or makes it the sums with `first`. With
+/// `diagonal` only the tile's lower triangle is wanted.
 template <class Real, int rows, int columns, bool diagonal>
 [[gnu::noinline]] void add_lag_tile(const Real* a, const Real* b, index_t cell_stride, int cells,
                                     bool first, index_t group, Real* sums, index_t row_stride) {
@@ -169,7 +167,8 @@ template <class Real, bool diagonal>
 inline constexpr auto lag_tiles = []<int... i>(std::integer_sequence<int, i...>) {
     return std::array<AddLagTile<Real>, sizeof...(i)>{
         add_lag_tile<Real, i / most_lag_columns + 1, i % most_lag_columns + 1, diagonal>...};
-}(std::make_integer_sequence<int, most_lag_rows * most_lag_columns>{});
+}
+(std::make_integer_sequence<int, most_lag_rows * most_lag_columns>{});
 
 /// Adds `cells` cells to the lag covariances of one group of bins for delta < `lags`.
 template <class Real>
@@ -194,33 +193,35 @@ void add_lag_covariances(const LagCovariance<Real>& lag, int lags, index_t group
                 const AddLagTile<Real> add =
                     diagonal ? lag_tiles<Real, true>[shape] : lag_tiles<Real, false>[shape];
                 add(here + row * channel_stride, here + column * channel_stride + delta,
-                    lag.cell_stride(), cells, first, group,
-                    sums + lag.sum(delta, row, column), row_stride);
+                    lag.cell_stride(), cells, first, group, sums + lag.sum(delta, row, column),
+                    row_stride);
             }
         }
     }
 }
 
-/// The same over all `cells`, in pieces that stay in the first-level cache beside the sums; then
-/// repeats the group's first lanes where the ring needs them.
+/// The same over all `cells`, in pieces that stay in the first-level cache beside the sums (and
+/// whose separate sums are worth 8 dB of accuracy); then repeats the group's first lanes where the
+/// ring needs them.
 template <class Real>
 void estimate_lag_covariances(const LagCovariance<Real>& lag, int lags, index_t group,
                               const Real* planes, index_t cells, Real* sums) {
-    constexpr index_t piece = 16;
+    constexpr index_t piece = 8;
     for (index_t cell = 0; cell < cells; cell += piece) {
         add_lag_covariances(lag, lags, group, planes + lag.plane_size(cell),
                             static_cast<int>(std::min(piece, cells - cell)), cell == 0, sums);
     }
-    if (lag.taps == 1 || group % 2 != 0) return;
-    constexpr int pitch = Ring<Real>::pitch;
-    for (Real* row = sums; row < sums + lag.sums_size(); row += pitch) {
-        core::store(row + 2 * Ring<Real>::width, core::load(row));
+    const int copy = Ring<Real>::copy(group);
+    if (lag.taps == 1 || copy == 0) return;
+    for (Real* row = sums + Ring<Real>::slot(group); row < sums + lag.sums_size();
+         row += Ring<Real>::pitch) {
+        core::store(row + copy, core::load(row));
     }
 }
 
 /// Mean outer products of the W bins of `group`, lower triangle, from their sums.
 template <class Real>
-[[gnu::noinline]] void assemble_covariance(const LagCovariance<Real>& lag, const Real* sums, index_t group,
+void assemble_covariance(const LagCovariance<Real>& lag, const Real* sums, index_t group,
                          Real scale, const dense::lanes::Matrix<std::complex<Real>>& covariance) {
     const int taps = lag.taps;
     const Real* slot = sums + Ring<Real>::slot(group);

@@ -37,10 +37,10 @@ inline void detect_cells(const CellsUnderTest& cells, float gain, float gamma, c
         const float im = y[2 * cell + 1] * scale;
         const float c = cells.c(cell);
         const QuadraticForms<float> forms{a, re * re + im * im, c};
-        statistic[cell] = c < 1.0f ? detector_statistic(cells.detector,
-                                                        remove_cell_under_test(forms),
-                                                        cells.training_cells - 1.0f)
-                                   : 0.0f;
+        statistic[cell] = c < 1.0f
+                              ? detector_statistic(cells.detector, remove_cell_under_test(forms),
+                                                   cells.training_cells - 1.0f)
+                              : 0.0f;
     }
 }
 

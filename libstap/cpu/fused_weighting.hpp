@@ -142,7 +142,8 @@ template <Yield yield>
 inline constexpr auto weight_tiles = []<int... i>(std::integer_sequence<int, i...>) {
     return std::array<WeightTile, sizeof...(i)>{
         weight_tile<yield, i / weighting_packs + 1, i % weighting_packs + 1>...};
-}(std::make_integer_sequence<int, weighting_vectors * weighting_packs>{});
+}
+(std::make_integer_sequence<int, weighting_vectors * weighting_packs>{});
 
 template <Yield yield>
 inline void weight(int vectors, int packs, const WeightingTile& tile) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "aperture/stap/parameters.hpp"
+#include "libstap/cpu/results.hpp"
 
 namespace aperture::stap {
 
@@ -75,10 +76,8 @@ void check_training_extent(const Problem& problem) {
 void check_training_support(const Problem& problem) {
     const Parameters& p = problem.parameters;
     if (p.loading.value > 0) return;
-    const bool removes_cell =
-        p.detector == Detector::amf || p.detector == Detector::ace || p.detector == Detector::glrt;
     index_t fewest = p.training_block;
-    if (p.training == Training::block && removes_cell) fewest -= 1;
+    if (p.training == Training::block && cpu::is_adaptive(p.detector)) fewest -= 1;
     if (p.training == Training::all) fewest = problem.shape.range_cells - 2 * index_t(p.guard) - 1;
     expects(fewest >= problem.order, fewest, " training cells for a covariance of order ",
             problem.order, " (", problem.shape.channels, " channels x ", p.temporal_taps,

@@ -221,14 +221,12 @@ int splits_of(const Problem& problem, int columns, int threads) {
 
 }  // namespace detail
 
-/// Policy and solver of the register-resident kernel of an order.
-template <class Real, int order, int taps>
+/// Policy and solver of the register-resident fp32 Cholesky kernel of an order.
+template <int order, int taps>
 struct RegisterKernel {
-    static constexpr AdaptiveTuning tuning =
-        adaptive_tuning(order, taps, sizeof(Real) == sizeof(double));
+    static constexpr AdaptiveTuning tuning = adaptive_tuning(order, taps, false, true);
     using Policy = AdaptivePolicy<taps, tuning.bins, tuning.threads, tuning.blocks>;
-    template <dense::Elimination elimination>
-    using Solver = RegisterSolver<Real, order, tuning.lanes, tuning.slots, elimination>;
+    using Solver = RollingSolver<float, order, tuning.lanes>;
 };
 
 template <int taps>
@@ -265,9 +263,8 @@ bool matches(const AdaptiveShape& shape) {
 
 template <int order, int taps>
 AdaptiveKernel<float> register_kernel(bool statistic) {
-    using Kernel = RegisterKernel<float, order, taps>;
-    using Policy = typename Kernel::Policy;
-    using Solver = typename Kernel::template Solver<dense::Elimination::below>;
+    using Policy = typename RegisterKernel<order, taps>::Policy;
+    using Solver = typename RegisterKernel<order, taps>::Solver;
     return statistic ? &adapt_kernel<float, Policy, Solver, true>
                      : &adapt_kernel<float, Policy, Solver, false>;
 }
@@ -289,23 +286,30 @@ inline AdaptiveKernel<float> precompiled_kernel(const AdaptiveShape& shape) {
 }
 
 #if defined(__CUDACC__)
-/// Starts the kernel of a shape that is compiled at run time; false where the registers could not
-/// hold it.
-bool launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
+inline constexpr bool compiles_at_run_time = true;
+/// Starts the register-resident kernel of a shape, compiled now or before.
+void launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
                         const AdaptiveArguments<float>& arguments);
-bool launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
+void launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
                         const AdaptiveArguments<double>& arguments);
-inline constexpr bool specialises = true;
 #else
-template <class Real>
-bool launch_specialised(core::Simt&, const AdaptiveShape&, const core::LaunchConfig&,
-                        const AdaptiveArguments<Real>&) {
-    return false;
-}
-inline constexpr bool specialises = false;
+inline constexpr bool compiles_at_run_time = false;
 #endif
 
 namespace detail {
+
+template <class Real, class Executor>
+void launch_in_registers(Executor& executor, const AdaptiveShape& shape,
+                         AdaptiveKernel<float> precompiled, const core::LaunchConfig& config,
+                         const AdaptiveArguments<Real>& arguments) {
+    if constexpr (std::is_same_v<Real, float>) {
+        if (precompiled != nullptr) {
+            core::launch(executor, precompiled, config, arguments);
+            return;
+        }
+    }
+    if constexpr (compiles_at_run_time) launch_specialised(executor, shape, config, arguments);
+}
 
 // The kernel of an order, in the registers where it can be.
 template <class Real, class Executor, int Taps>
@@ -313,16 +317,18 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
                      bool statistic, std::integral_constant<int, Taps>) {
     constexpr bool fp64 = sizeof(Real) == sizeof(double);
     const AdaptiveShape shape{problem.order, Taps, problem.parameters.solver, statistic};
-    const AdaptiveTuning tuned = adaptive_tuning(problem.order, Taps, fp64);
+    const bool cholesky = shape.solver == dense::Factorisation::cholesky;
+    const AdaptiveTuning tuned = adaptive_tuning(problem.order, Taps, fp64, cholesky);
     AdaptiveKernel<float> precompiled = fp64 ? nullptr : precompiled_kernel(shape);
-    const bool in_registers = tuned.lanes > 0 && (precompiled != nullptr || specialises);
+    const bool in_registers = tuned.lanes > 0 && (precompiled != nullptr || compiles_at_run_time);
     const AdaptiveTuning tuning = in_registers ? tuned : generic_tuning;
 
     SharedNeeds needs = cube_needs(problem, arguments.plan, tuning.bins, sizeof(Real));
     needs.vectors = arguments.steering.count;
     needs.outputs = set_outputs(arguments.plan, statistic);
     needs.block_solver = !in_registers;
-    needs.square = !in_registers && problem.parameters.solver == dense::Factorisation::gauss_jordan;
+    needs.column_solver = in_registers && cholesky;
+    needs.square = in_registers == cholesky;
     arguments.layout = shared_layout(executor, needs, tuning.blocks);
     const core::LaunchConfig config(
         grid_of(arguments.sets * groups_of(problem.doppler_bins, tuning.bins)),
@@ -330,13 +336,8 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
     if (in_registers) {
         arguments.splits = splits_of<Taps, bins_per_block(Taps)>(problem, arguments.layout.columns,
                                                                  tuning.threads);
-        if constexpr (!fp64) {
-            if (precompiled != nullptr) {
-                core::launch(executor, precompiled, config, arguments);
-                return;
-            }
-        }
-        if (launch_specialised(executor, shape, config, arguments)) return;
+        launch_in_registers(executor, shape, precompiled, config, arguments);
+        return;
     }
     arguments.splits =
         splits_of<Taps, generic_tuning.bins>(problem, arguments.layout.columns, tuning.threads);

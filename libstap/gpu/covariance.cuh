@@ -34,11 +34,11 @@ __device__ __host__ inline int triangle_elements(int order, bool square) {
 template <int Taps, int Bins>
 struct OuterProductTile {
     static constexpr int window = Bins + Taps - 1;
-    static constexpr int channels = Taps == 1 ? 4 : 1;
+    static constexpr int channels = Taps == 1 ? 2 : 1;
     static constexpr int rows = channels * window;
 
     /// Whether a bin of the group has both bins u and v of the window among its taps.
-    static constexpr bool needed(int u, int v) {
+    APERTURE_HD static constexpr bool needed(int u, int v) {
         const int high = u > v ? u : v;
         const int low = u > v ? v : u;
         return (high - Taps + 1 > 0 ? high - Taps + 1 : 0) <= (low < Bins - 1 ? low : Bins - 1);

@@ -6,6 +6,7 @@
 // in global memory.
 
 #include "libstap/gpu/adaptive_block.cuh"
+#include "libstap/gpu/rolling_solver.cuh"
 
 namespace aperture::stap::gpu {
 

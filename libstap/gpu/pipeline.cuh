@@ -40,6 +40,16 @@ void add_to_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
 
 namespace detail {
 
+/// Steering vectors in work space, row by row.
+template <class Space>
+SteeringVectors steering_vectors(const core::Array<cfloat, 2, Space>& rows) {
+    SteeringVectors vectors{};
+    vectors.data = core::device_cast(rows.data());
+    vectors.row_stride = static_cast<int>(rows.extent()[1]);
+    vectors.count = vectors.row_stride;
+    return vectors;
+}
+
 /// Arguments that every adaptive launch of a chunk has in common.
 template <class Real, class Executor>
 AdaptiveArguments<Real> common_arguments(AdaptiveWorkspace<Executor>& workspace,
@@ -51,8 +61,7 @@ AdaptiveArguments<Real> common_arguments(AdaptiveWorkspace<Executor>& workspace,
     arguments.plan = plan;
     arguments.sets = sets;
     arguments.loading = {problem.parameters.loading.value, problem.parameters.loading.relative};
-    const int vectors = problem.steering_vectors;
-    arguments.steering = {core::device_cast(workspace.steering.data()), vectors, vectors};
+    arguments.steering = steering_vectors(workspace.steering);
     return arguments;
 }
 
@@ -293,7 +302,7 @@ void run_stages(Executor& executor, AdaptiveWorkspace<Executor>& workspace, cons
         matrices_in<Complex<Real>>(workspace.covariance, problem.doppler_bins, sets, n, n);
     const auto weights =
         matrices_in<Complex<Real>>(workspace.weights, problem.doppler_bins, sets, vectors, n);
-    const SteeringVectors steering{core::device_cast(workspace.steering.data()), vectors, vectors};
+    const SteeringVectors steering = steering_vectors(workspace.steering);
     {
         const auto scope = stage_scope(executor, timeline, "covariance", covariance_work(problem));
         launch_covariance<Real>(executor, problem, plan, source, sets,
@@ -356,8 +365,7 @@ void run_staged(Executor& executor, AdaptiveWorkspace<Executor>& workspace, cons
 template <class Real, class Executor>
 void detect(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
             CubeView<typename Executor::Space> cube, const RangeChunk& chunk,
-            const Results<typename Executor::Space>& results, core::Timeline* timeline) {
-    const auto scope = stage_scope(executor, timeline, "detect", {});
+            const Results<typename Executor::Space>& results) {
     Results<typename Executor::Space> statistic;
     statistic.info = results.info;
     statistic.pivot_ratio = results.pivot_ratio;
@@ -365,31 +373,48 @@ void detect(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Pr
     run_fused<Real>(executor, workspace, problem, cube, chunk, statistic, true);
 }
 
-/// Everything behind Doppler processing, for the cells of a chunk. With Training::all the sums over
-/// all cells must be there (add_to_total). Implementation::cublas is not handled here.
+/// The statistics of a staged or cublas run, and cell averaging.
+template <class Executor>
+void run_detectors(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
+                   const Problem& problem, CubeView<typename Executor::Space> cube,
+                   const RangeChunk& chunk, const Results<typename Executor::Space>& results,
+                   core::Timeline* timeline) {
+    const Parameters& p = problem.parameters;
+    if (results.statistic.empty() || p.detector == Detector::none) return;
+    const bool forms = detail::has_forms(p.detector);
+    if (forms && p.implementation == Implementation::fused) return;
+    const auto scope = stage_scope(executor, timeline, "detect", {});
+    if (!forms) {
+        run_cfar<Executor>(executor, problem, chunk, results.output, results.statistic);
+        return;
+    }
+    detail::with_real(p.precision, [&](auto real) {
+        detect<decltype(real)>(executor, workspace, problem, cube, chunk, results);
+    });
+}
+
+/// Adaptive processing of the cells of a chunk, without cell averaging. With Training::all the sums
+/// over all cells must be there (add_to_total). Implementation::cublas is not handled here.
 template <class Executor>
 void run_adaptive(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
                   const Problem& problem, CubeView<typename Executor::Space> cube,
                   const RangeChunk& chunk, const Results<typename Executor::Space>& results,
                   core::Timeline* timeline) {
-    const Parameters& parameters = problem.parameters;
-    const bool statistic = detail::has_forms(parameters.detector) && !results.statistic.empty();
-    const bool all = parameters.training == Training::all;
-    detail::with_real(parameters.precision, [&](auto real) {
+    const Parameters& p = problem.parameters;
+    const bool fused = p.implementation == Implementation::fused;
+    const bool all = p.training == Training::all;
+    detail::with_real(p.precision, [&](auto real) {
         using Real = decltype(real);
-        if (parameters.implementation == Implementation::fused) {
+        if (all) judge_total<Real>(executor, workspace, problem, cube, results);
+        if (fused) {
             const auto scope = stage_scope(executor, timeline, "adaptive", adaptive_work(problem));
-            if (all) judge_total<Real>(executor, workspace, problem, cube, results);
+            const bool statistic = detail::has_forms(p.detector) && !results.statistic.empty();
             run_fused<Real>(executor, workspace, problem, cube, chunk, results, statistic);
-            if (all) combine_info(executor, workspace, problem, chunk, results);
         } else {
-            if (all) judge_total<Real>(executor, workspace, problem, cube, results);
             run_staged<Real>(executor, workspace, problem, cube, chunk, results, timeline);
-            if (all) combine_info(executor, workspace, problem, chunk, results);
-            if (statistic)
-                detect<Real>(executor, workspace, problem, cube, chunk, results, timeline);
         }
     });
+    if (all) combine_info(executor, workspace, problem, chunk, results);
 }
 
 /// Everything behind Doppler processing, for a whole Doppler cube in memory.
@@ -404,10 +429,7 @@ void adapt_cube(Executor& executor, AdaptiveWorkspace<Executor>& workspace, cons
     }
     const RangeChunk chunk{0, 0, problem.shape.range_cells};
     run_adaptive(executor, workspace, problem, cube, chunk, results, timeline);
-    if (problem.parameters.detector == Detector::cfar && !results.statistic.empty()) {
-        const auto scope = stage_scope(executor, timeline, "detect", {});
-        run_cfar<Executor>(executor, problem, chunk, results.output, results.statistic);
-    }
+    run_detectors(executor, workspace, problem, cube, chunk, results, timeline);
 }
 
 }  // namespace aperture::stap::gpu

@@ -21,6 +21,7 @@ struct SharedNeeds {
     bool triangles = true;
     bool square = false;
     bool block_solver = false;
+    bool column_solver = false;  ///< RollingSolver: a saved column for each vector
     int real_bytes = 4;
 };
 
@@ -62,13 +63,20 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     Region region;
     layout.tile =
         region.take(static_cast<long long>(needs.channels) * needs.window * layout.tile_stride, 8);
+    layout.weights = region.take(bins * needs.order * layout.weight_stride, 8);
+    // RollingSolver reads up to five rows before and five entries behind its factors, in vain: they
+    // lie between weights and gains.
     layout.triangles =
         region.take(needs.triangles ? bins * layout.triangle_stride : 0, complex_bytes);
-    layout.weights = region.take(bins * needs.order * layout.weight_stride, 8);
     layout.gains = region.take(bins * layout.weight_stride, sizeof(Gain));
     layout.forms = region.take(bins * layout.forms_stride, 4);
-    layout.right_hand_sides =
-        region.take(static_cast<long long>(needs.order) * layout.solver_columns, complex_bytes);
+    layout.right_hand_sides = layout.weights;
+    if (needs.column_solver) layout.solver_columns = layout.weight_stride;
+    if (needs.block_solver || (needs.column_solver && needs.real_bytes == 8)) {
+        const long long matrices = needs.block_solver ? 1 : bins;
+        layout.right_hand_sides =
+            region.take(matrices * needs.order * layout.solver_columns, complex_bytes);
+    }
     layout.normalisations = region.take(bins, 2 * needs.real_bytes);
     layout.info = region.take(bins, 4);
     if (region.bytes() > limit) return std::nullopt;

@@ -4,13 +4,12 @@
 
 namespace aperture::stap::gpu {
 
-/// How the adaptive kernels divide their work. Everything here is predicted from counts of
-/// instructions and bytes (docs/stap_gpu.md).
+/// How the adaptive kernels divide their work (docs/stap_gpu.md has the counts behind it).
 struct AdaptiveTuning {
     int bins;     ///< neighbouring Doppler bins of a block, which share outer products
     int threads;  ///< of a block
     int lanes;    ///< threads that hold one matrix in registers; 0: all of them, in shared memory
-    int slots;    ///< columns of [R | v] in a thread
+    int slots;    ///< columns of R, with Gauss-Jordan of [R | v], in a thread
     int blocks;   ///< that should fit a multiprocessor
 };
 
@@ -21,8 +20,11 @@ constexpr int registers_needed(int slots, int words) {
     return solver < 128 ? 128 : solver;
 }
 
+/// Blocks whose warps share out evenly among the four schedulers of a multiprocessor, each with 512
+/// registers a lane.
 constexpr int blocks_of(int threads, int registers) {
-    const int blocks = 65536 / (threads * (registers < 255 ? registers : 255));
+    const int warps_of_scheduler = 512 / (registers < 255 ? registers : 255);
+    const int blocks = 4 * 32 * warps_of_scheduler / threads;
     return blocks > 8 ? 8 : blocks;
 }
 
@@ -30,10 +32,21 @@ constexpr int blocks_of(int threads, int registers) {
 /// and four bins, 34 of 50 for T = 5 and two.
 constexpr int bins_per_block(int taps) { return taps == 5 ? 2 : 4; }
 
-/// For an order known at compile time; `lanes` = 0 where it would not fit the registers. Sixteen
-/// lanes with three columns each do two matrices a warp and three multiply-adds a shuffle; beyond
-/// order 24 (16 in fp64) two columns on 32 lanes are what fits.
-constexpr AdaptiveTuning adaptive_tuning(int order, int taps, bool fp64) {
+/// RollingSolver, Cholesky: one column of R a lane, so that the registers allow 16 warps on a
+/// multiprocessor and all warps of a block eliminate.
+constexpr AdaptiveTuning rolling_tuning(int order, int taps, bool fp64) {
+    if (order > 32) return {1, 128, 0, 0, 2};
+    const int bins = bins_per_block(taps);
+    const int lanes = order <= 8 ? 8 : order <= 16 ? 16 : 32;
+    const int threads = bins * lanes < 64 ? 64 : bins * lanes;
+    const int registers = registers_needed(1, order * (fp64 ? 4 : 2)) + (fp64 ? 40 : 0);
+    return {bins, threads, lanes, 1, blocks_of(threads, registers)};
+}
+
+/// RegisterSolver, Gauss-Jordan: sixteen lanes with three columns each do two matrices a warp and
+/// three multiply-adds a shuffle; beyond order 24 (16 in fp64) two columns on 32 lanes are what
+/// fits.
+constexpr AdaptiveTuning unrolled_tuning(int order, int taps, bool fp64) {
     const int bins = bins_per_block(taps);
     const int words = order * (fp64 ? 4 : 2);
     if (order > (fp64 ? 24 : 32)) return {1, 128, 0, 0, 2};
@@ -42,6 +55,11 @@ constexpr AdaptiveTuning adaptive_tuning(int order, int taps, bool fp64) {
     const int slots = lanes == 32 ? 2 : (order + 16 + lanes - 1) / lanes;
     const int threads = bins * lanes < 64 ? 64 : bins * lanes;
     return {bins, threads, lanes, slots, blocks_of(threads, registers_needed(slots, words))};
+}
+
+/// For an order known at compile time; `lanes` = 0 where it would not fit the registers.
+constexpr AdaptiveTuning adaptive_tuning(int order, int taps, bool fp64, bool cholesky) {
+    return cholesky ? rolling_tuning(order, taps, fp64) : unrolled_tuning(order, taps, fp64);
 }
 
 /// Stages with any order run this way.

@@ -113,19 +113,26 @@ class RegisterSolver {
                 return widen<Real>(snapshot(q, row, cell_of(r)));
             });
             dense::eliminate_again<elimination, lanes>(columns_, lane);
-            Real pivots[order_];
+            Real sums[slots];
+            APERTURE_UNROLL
+            for (int slot = 0; slot < slots; ++slot) sums[slot] = Real(0);
             APERTURE_UNROLL
             for (int row = 0; row < order_; ++row) {
-                pivots[row] = core::broadcast<lanes>(columns_[row / lanes][row].re, row % lanes);
+                const Real pivot =
+                    core::broadcast<lanes>(columns_[row / lanes][row].re, row % lanes);
+                APERTURE_UNROLL
+                for (int slot = order_ / lanes; slot < slots; ++slot) {
+                    sums[slot] += form_term(pivot, columns_[slot][row], [&] {
+                        const int r = slot * lanes + lane - order_;
+                        return widen<Real>(snapshot(q, row, cell_of(r > 0 ? r : 0)));
+                    });
+                }
             }
-            Real sum = Real(0);
-            dense::for_each_solution<lanes>(
-                columns_, lane, [&](int row, int r, Complex<Real> value) {
-                    sum = row == 0 ? Real(0) : sum;
-                    sum += form_term(pivots[row], value,
-                                     [&] { return widen<Real>(snapshot(q, row, cell_of(r))); });
-                    if (row == order_ - 1 && exists && first + r < end) store(q, first + r, sum);
-                });
+            APERTURE_UNROLL
+            for (int slot = order_ / lanes; slot < slots; ++slot) {
+                const int r = slot * lanes + lane - order_;
+                if (r >= 0 && exists && first + r < end) store(q, first + r, sums[slot]);
+            }
         }
     }
 

@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCommand{"sim_two_shapes",
                    "stap_sim",
                    {"--perfect", "small", "--channels", "3", "--out", "x.h5"},
-                   "--channels excludes --perfect"},
+                   "--perfect excludes --channels"},
         BadCommand{"sim_folder", "stap_sim", scene, "/nonexistent/x.h5"}),
     [](const auto& instance) { return instance.param.name; });
 

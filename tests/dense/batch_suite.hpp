@@ -16,6 +16,7 @@
 ///
 /// A Runner runs the library on host views, copying where its executor's memory is another:
 ///     static constexpr bool emulated;  // true: the suite keeps to small sizes
+///     static std::string why_not();    // may be absent; not empty: the reason to skip the suite
 ///     void solve(Factorisation, MatrixBatch<const T, Host, Layout> a, MatrixBatch<T, ...> x,
 ///                View<int, 1, Host> info, View<Real<T>, 1, Host> pivot_ratio);
 ///     void hermitian_rank_k(Real<T> alpha, MatrixBatch<const T, ...> a, Real<T> beta,
@@ -65,6 +66,12 @@ class BatchSuite : public ::testing::Test {
     using Layout = typename SomeCombination::Layout;
     using Batch = HostBatch<T, Layout>;
     using R = Real<T>;
+
+    void SetUp() override {
+        if constexpr (requires { Runner::why_not(); }) {
+            if (!Runner::why_not().empty()) GTEST_SKIP() << Runner::why_not();
+        }
+    }
 
     struct Outcome {
         std::vector<int> info;

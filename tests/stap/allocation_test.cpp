@@ -2,33 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "aperture/stap/pipeline.hpp"
+#include "tests/stap/counted_new.hpp"
 #include "tests/stap/owned_results.hpp"
 #include "tests/stap/random_input.hpp"
-
-namespace {
-std::atomic<long> news = 0;
-}
-
-void* operator new(std::size_t bytes) {
-    ++news;
-    if (void* block = std::malloc(bytes)) return block;
-    throw std::bad_alloc();
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-    ++news;
-    const auto align = static_cast<std::size_t>(alignment);
-    if (void* block = std::aligned_alloc(align, (bytes + align - 1) / align * align)) return block;
-    throw std::bad_alloc();
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }
 
 namespace aperture::stap {
 namespace {
@@ -61,9 +38,9 @@ TEST_P(SteadyState, SecondRunAllocatesNothing) {
     Pipeline<core::Cpu> pipeline(cpu, problem, steering);
     pipeline.run(cube, results.views(), nullptr);
     const auto arrays = core::host_allocations();
-    const long before = news;
+    const long news = calls_of_new();
     pipeline.run(cube, results.views(), nullptr);
-    EXPECT_EQ(news - before, 0);
+    EXPECT_EQ(calls_of_new(), news);
     EXPECT_EQ(core::host_allocations(), arrays);
 }
 

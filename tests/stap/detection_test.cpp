@@ -23,8 +23,7 @@ TEST(Threshold, ClosedForms) {
                      detection_threshold(Detector::cfar, 1e-4, 32, 1));
     // With all the cells in the world AMF is exponential.
     EXPECT_NEAR(detection_threshold(Detector::amf, 1e-3, 10'000'000, 4), -std::log(1e-3), 1e-3);
-    // Order 2: beta ~ Beta(J, 1), density J beta^(J-1); its mean of (1 + beta x)^-(J-1) at J = 3 is
-    // 3 (ln(1+x) - x/(1+x) ... ) / x^3, here by the midpoint rule.
+    // Order 2: beta ~ Beta(J, 1), of density J beta^(J-1); the mean by the midpoint rule.
     const double x = detection_threshold(Detector::amf, 0.02, 3, 2) / 3;
     double mean = 0;
     constexpr int steps = 100000;
@@ -36,7 +35,8 @@ TEST(Threshold, ClosedForms) {
 }
 
 /// Draws the quadratic forms of a target-free cell with J training cells of order n (Kelly 1986):
-/// with exponential |x|^2-like F and the loss factor, b^2/a = F / beta, 1 + c - b^2/a = 1 / beta.
+/// with F the ratio of Gamma(1) to Gamma(J-n+1) and the loss factor beta, b^2/a = F / beta and
+/// 1 + c - b^2/a = 1 / beta.
 TEST(Threshold, FalseAlarmRateOfDrawnStatistics) {
     std::mt19937_64 generator(5);
     constexpr int draws = 400000;

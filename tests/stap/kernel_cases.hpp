@@ -183,7 +183,10 @@ inline void expect_oracle(const Problem& p, core::View<const cfloat, 3, core::Ho
     }
     const bool mixed = p.parameters.precision == Precision::mixed;
     expect_matrices(wanted.covariance, given.covariance, mixed ? 140 : 130, "covariance");
-    const double weights_bound = mixed ? 130 : std::min(110.0, 150 - 20 * std::log10(worst));
+    // LU with partial pivoting perturbs a little more than a Cholesky factorisation does.
+    const double lu_penalty = p.parameters.implementation == Implementation::cublas ? 10 : 0;
+    const double weights_bound =
+        mixed ? 130 : std::min(110.0, 150 - 20 * std::log10(worst)) - lu_penalty;
     if (p.parameters.training != Training::all) {
         expect_matrices(wanted.weights, given.weights, weights_bound, "weights");
     }

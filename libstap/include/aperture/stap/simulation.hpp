@@ -41,9 +41,10 @@ struct Jammer {
 };
 
 /// Side-looking airborne clutter as in Ward 1994, sections 2.6 and 2.7: `patches` independent
-/// scatterers over azimuth per range ring; clutter Doppler is beta (d / (lambda/2)) / 2
-/// sin(azimuth) in cycles per pulse; intrinsic clutter motion decorrelates the pulses by a Gaussian
-/// spectrum. Receiver noise has unit power per element and pulse.
+/// scatterers of equal power per range ring, evenly spaced in azimuth from -90 to 90 degrees;
+/// clutter Doppler is beta (d / (lambda/2)) / 2 sin(azimuth) in cycles per pulse; intrinsic clutter
+/// motion decorrelates the pulses by a Gaussian spectrum. Receiver noise has unit power per element
+/// and pulse.
 struct ClutterScene {
     CubeShape shape;  ///< pulse domain
     double spacing_wavelengths = 0.5;

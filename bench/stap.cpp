@@ -1,0 +1,397 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// Block-trained STAP on the sizes of the PERFECT suite, from Doppler cube to output: our fused and
+// staged pipelines beside Eigen as a competent engineer would use it (fixed orders, one problem per
+// iteration of a parallel loop), and the same on a GPU where there is one.
+// GFLOP/s count the least work of the stages (stap/parameters.hpp), whatever was executed; rates
+// are those of the fastest iteration.
+#include <benchmark/benchmark.h>
+#include <omp.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aperture/stap/pipeline.hpp"
+#include "aperture/stap/simulation.hpp"
+#include "aperture/stap/steering.hpp"
+#include "bench/ceilings.hpp"
+
+namespace aperture::bench {
+namespace {
+
+using core::index_t;
+using stap::cfloat;
+using Complex = std::complex<double>;
+using Matrix = Eigen::MatrixXcd;
+
+bool smoke = false;
+bool wrong = false;
+std::map<std::string, double> best_ms;
+
+/// A size's Doppler cube, steering vectors and room for results.
+struct Scene {
+    stap::Problem problem;
+    core::Array<cfloat, 3> cube;
+    core::Array<cfloat, 2> steering;
+    core::Array<cfloat, 3> output;
+    core::Array<int, 2> info;
+    core::Array<float, 2> pivot_ratio;
+    core::Array<cfloat, 4> covariance, weights;
+
+    Scene(core::Cpu& cpu, const std::string& name, stap::Implementation implementation) {
+        const stap::PerfectSize size = stap::perfect_size(name);
+        stap::Parameters parameters;
+        parameters.doppler_bins = smoke ? 8 : size.doppler_bins;
+        parameters.training_block = size.training_block;
+        parameters.temporal_taps = size.temporal_taps;
+        parameters.implementation = implementation;
+        stap::CubeShape shape = size.shape;
+        if (smoke) {
+            shape.pulses = 4;
+            shape.range_cells = 2 * size.training_block;
+        }
+        const auto pulses_problem = stap::make_problem(shape, parameters, size.steering_vectors);
+        const auto pulses = static_cast<int>(shape.pulses);
+        cube = core::Array<cfloat, 3>({shape.channels, parameters.doppler_bins, shape.range_cells});
+        stap::DopplerFilter<core::Cpu>(cpu, pulses_problem)
+            .run(stap::perfect_cube(shape).view(), cube);
+        const auto response = stap::temporal_response(parameters.taper, pulses,
+                                                      parameters.doppler_bins, size.temporal_taps);
+        steering = stap::steering_vectors(static_cast<int>(shape.channels), 0.5,
+                                          stap::default_azimuths(size.steering_vectors), response);
+        shape.pulses = parameters.doppler_bins;
+        shape.domain = stap::Domain::doppler;
+        problem = stap::make_problem(shape, parameters, size.steering_vectors);
+        const std::array<index_t, 2> sets{problem.doppler_bins, problem.training_sets};
+        output = core::Array<cfloat, 3>({size.steering_vectors, sets[0], shape.range_cells});
+        info = core::Array<int, 2>(sets);
+        pivot_ratio = core::Array<float, 2>(sets);
+    }
+
+    stap::Results<core::Host> results() {
+        stap::Results<core::Host> wanted;
+        wanted.output = output;
+        wanted.info = info;
+        wanted.pivot_ratio = pivot_ratio;
+        wanted.covariance = covariance;
+        wanted.weights = weights;
+        return wanted;
+    }
+    void want_everything() {
+        const index_t n = problem.order;
+        const index_t sets = problem.training_sets;
+        covariance = core::Array<cfloat, 4>({problem.doppler_bins, sets, n, n});
+        weights = core::Array<cfloat, 4>({problem.doppler_bins, sets, problem.steering_vectors, n});
+    }
+};
+
+double snr_db(const Matrix& wanted, const Matrix& found) {
+    const double error = (wanted - found).squaredNorm();
+    if (std::isnan(error)) return -300;
+    return error == 0 ? 300 : 10 * std::log10(wanted.squaredNorm() / error);
+}
+
+/// Snapshots of training set b in Doppler bin k, [n][N_R], for blocks that divide the range cells.
+Matrix snapshots(const Scene& scene, index_t k, index_t b) {
+    const stap::Problem& p = scene.problem;
+    const index_t taps = p.parameters.temporal_taps;
+    const index_t cells = p.parameters.training_block;
+    Matrix s(p.order, cells);
+    for (index_t i = 0; i < p.order; ++i) {
+        const index_t bin = (k - (taps - 1) / 2 + i % taps + p.doppler_bins) % p.doppler_bins;
+        for (index_t r = 0; r < cells; ++r) {
+            s(i, r) = Complex(scene.cube(i / taps, bin, b * cells + r));
+        }
+    }
+    return s;
+}
+
+/// Every figure of one problem in dB above what it must reach; the least of them.
+double margin_db(Scene& scene, index_t k, index_t b) {
+    const stap::Problem& p = scene.problem;
+    const index_t cells = p.parameters.training_block;
+    const index_t vectors = p.steering_vectors;
+    const Matrix s = snapshots(scene, k, b);
+    const Matrix r = s * s.adjoint() / double(cells);
+    Matrix v(p.order, vectors), y(vectors, cells);
+    for (index_t d = 0; d < vectors; ++d) {
+        for (index_t i = 0; i < p.order; ++i) v(i, d) = Complex(scene.steering(d, i));
+        for (index_t c = 0; c < cells; ++c) y(d, c) = Complex(scene.output(d, k, b * cells + c));
+    }
+    const auto weighted = [&](const Matrix& w) {
+        Matrix out = w.adjoint() * s;
+        for (index_t d = 0; d < vectors; ++d) out.row(d) /= std::abs(w.col(d).dot(v.col(d)));
+        return out;
+    };
+    const Matrix w = Eigen::LLT<Matrix>(r).solve(v);
+    const Eigen::VectorXd values = Eigen::SelfAdjointEigenSolver<Matrix>(r).eigenvalues();
+    const double condition = values(p.order - 1) / values(0);
+    const double conditioned = std::min(110.0, 150 - 20 * std::log10(condition));
+    // An ill-conditioned problem's output is small against its weights times its snapshots.
+    const double weighting = std::min(125.0, 155 - 10 * std::log10(condition));
+    double margin = snr_db(weighted(w), y) - conditioned;
+    if (scene.covariance.size() > 0) {
+        Matrix found_r(p.order, p.order), found_w(p.order, vectors);
+        for (index_t i = 0; i < p.order; ++i) {
+            for (index_t j = 0; j < p.order; ++j) {
+                found_r(i, j) = Complex(scene.covariance(k, b, i, j));
+            }
+            for (index_t d = 0; d < vectors; ++d) {
+                found_w(i, d) = Complex(scene.weights(k, b, d, i));
+            }
+        }
+        margin = std::min({margin, snr_db(r, found_r) - 130, snr_db(w, found_w) - conditioned,
+                           snr_db(weighted(found_w), y) - weighting});
+    }
+    return margin;
+}
+
+void verify(benchmark::State& state, Scene& scene) {
+    const stap::Problem& p = scene.problem;
+    double least = 300;
+    const index_t problems = p.doppler_bins * p.training_sets;
+    for (index_t i = 0; i < problems; i += std::max<index_t>(problems / 61, 1)) {
+        const index_t k = i / p.training_sets;
+        const index_t b = i % p.training_sets;
+        least = std::min(least, scene.info(k, b) == 0 ? margin_db(scene, k, b) : -300.0);
+    }
+    state.counters["margin_dB"] = least;
+    if (least < 0) {
+        wrong = true;
+        state.SkipWithError("the result is wrong");
+    }
+}
+
+/// Runs `body`, which returns its seconds, and reports the fastest against a bound.
+template <class Body>
+void measure(benchmark::State& state, const std::string& name, const stap::Problem& problem,
+             double bound_seconds, const Body& body) {
+    body();
+    double best = 1e30;
+    for (auto _ : state) {
+        const double seconds = body();
+        state.SetIterationTime(seconds);
+        best = std::min(best, seconds);
+    }
+    best_ms[name] = best * 1e3;
+    state.counters["best_ms"] = best * 1e3;
+    state.counters["GFLOP/s"] = stap::adaptive_work(problem).gflop / best;
+    state.counters["%bound"] = 100 * bound_seconds / best;
+}
+
+/// Seconds that the least work takes at the FMA peak of this run.
+double arithmetic_bound(const stap::Problem& problem, int threads) {
+    return stap::adaptive_work(problem).gflop / fma_peak_gflops<float>(threads);
+}
+
+void pipeline(benchmark::State& state, const std::string& name, const std::string& size,
+              stap::Implementation implementation) {
+    core::Cpu cpu;
+    Scene scene(cpu, size, implementation);
+    stap::Pipeline<core::Cpu> stap(cpu, scene.problem, scene.steering);
+    measure(state, name, scene.problem, arithmetic_bound(scene.problem, cpu.threads()), [&] {
+        const core::Stopwatch watch;
+        stap.run(scene.cube, scene.results(), nullptr);
+        return watch.seconds();
+    });
+    scene.want_everything();
+    stap.run(scene.cube, scene.results(), nullptr);
+    verify(state, scene);
+}
+
+template <int channels, int cells>
+void eigen_problem(Scene& scene, index_t k, index_t b) {
+    constexpr int taps = 3;
+    constexpr int n = channels * taps;
+    constexpr int vectors = 16;
+    using Snapshots = Eigen::Matrix<cfloat, n, cells, Eigen::RowMajor>;
+    using Square = Eigen::Matrix<cfloat, n, n>;
+    using Sides = Eigen::Matrix<cfloat, n, vectors>;
+    using Output = Eigen::Matrix<cfloat, vectors, cells, Eigen::RowMajor>;
+    const index_t bins = scene.problem.doppler_bins;
+    Snapshots s;
+    for (int i = 0; i < n; ++i) {
+        const index_t bin = (k - 1 + i % taps + bins) % bins;
+        std::copy_n(&scene.cube(i / taps, bin, b * cells), cells, s.row(i).data());
+    }
+    Square r = Square::Zero();
+    r.template selfadjointView<Eigen::Lower>().rankUpdate(s, 1.0f / cells);
+    const Eigen::LLT<Square> factor(r);
+    const Eigen::Map<const Sides> v(scene.steering.data());
+    Sides w = factor.solve(v);
+    for (int d = 0; d < vectors; ++d) {
+        const float gain = std::abs(w.col(d).dot(v.col(d)));
+        w.col(d) *= gain > 0 ? 1 / gain : 1.0f;
+    }
+    Output y;
+    y.noalias() = w.adjoint() * s;
+    for (int d = 0; d < vectors; ++d) {
+        std::copy_n(y.row(d).data(), cells, &scene.output(d, k, b * cells));
+    }
+    scene.info(k, b) = factor.info() == Eigen::Success ? 0 : 1;
+}
+
+template <int channels, int cells>
+void eigen(benchmark::State& state, const std::string& name, const std::string& size) {
+    core::Cpu cpu;
+    Scene scene(cpu, size, stap::Implementation::fused);
+    const int threads = cpu.threads();
+    const index_t sets = scene.problem.training_sets;
+    const index_t problems = scene.problem.doppler_bins * sets;
+    measure(state, name, scene.problem, arithmetic_bound(scene.problem, threads), [&] {
+        const core::Stopwatch watch;
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (index_t p = 0; p < problems; ++p) {
+            eigen_problem<channels, cells>(scene, p / sets, p % sets);
+        }
+        return watch.seconds();
+    });
+    verify(state, scene);
+}
+
+#if APERTURE_CUDA
+/// As many copies of cube and output as exceed three times the second-level cache, taken in turn.
+struct DeviceScene {
+    std::vector<core::Array<cfloat, 3, core::Device>> cubes, outputs;
+    core::Array<int, 2, core::Device> info;
+    core::Array<float, 2, core::Device> pivot_ratio;
+    core::Array<cfloat, 4, core::Device> covariance, weights;
+
+    DeviceScene(core::Gpu& gpu, Scene& scene)
+        : info(scene.info.extent()),
+          pivot_ratio(scene.info.extent()),
+          covariance(scene.covariance.extent()),
+          weights(scene.weights.extent()) {
+        constexpr std::size_t cached = std::size_t{3} * (std::size_t{60} << 20);
+        const auto samples = static_cast<std::size_t>(scene.cube.size() + scene.output.size());
+        const std::size_t copies = smoke ? 1 : 1 + cached / (samples * sizeof(cfloat));
+        for (std::size_t i = 0; i < copies; ++i) {
+            cubes.emplace_back(scene.cube.extent());
+            outputs.emplace_back(scene.output.extent());
+            core::copy(gpu, std::as_const(scene.cube).view(), cubes.back().view());
+        }
+    }
+
+    stap::Results<core::Device> results(std::size_t turn, bool everything) {
+        stap::Results<core::Device> wanted;
+        wanted.output = outputs[turn % outputs.size()];
+        wanted.info = info;
+        wanted.pivot_ratio = pivot_ratio;
+        if (everything) {
+            wanted.covariance = covariance;
+            wanted.weights = weights;
+        }
+        return wanted;
+    }
+};
+
+/// What an H200 gives at best in streaming and in fp32 arithmetic outside its matrix units.
+constexpr double device_bytes_per_second = 4.2e12;
+constexpr double device_flops_per_second = 60e12;
+
+void gpu_pipeline(benchmark::State& state, const std::string& name, const std::string& size,
+                  stap::Implementation implementation) {
+    core::Cpu cpu;
+    core::Gpu gpu;
+    Scene scene(cpu, size, implementation);
+    scene.want_everything();
+    DeviceScene device(gpu, scene);
+    stap::Pipeline<core::Gpu> stap(gpu, scene.problem, scene.steering);
+    core::Timeline timeline;
+    const stap::Work work = stap::adaptive_work(scene.problem);
+    const double bound = std::max(work.mb * 1e6 / device_bytes_per_second,
+                                  work.gflop * 1e9 / device_flops_per_second);
+    std::size_t turn = 0;
+    measure(state, name, scene.problem, bound, [&] {
+        ++turn;
+        timeline.begin_run();
+        stap.run(device.cubes[turn % device.cubes.size()], device.results(turn, false), &timeline);
+        double ms = 0;
+        for (const core::Stage& stage : timeline.stages()) ms += stage.ms;
+        return ms * 1e-3;
+    });
+    stap.run(device.cubes[0], device.results(0, true), nullptr);
+    core::copy(gpu, std::as_const(device.outputs[0]).view(), scene.output.view());
+    core::copy(gpu, std::as_const(device.info).view(), scene.info.view());
+    core::copy(gpu, std::as_const(device.covariance).view(), scene.covariance.view());
+    core::copy(gpu, std::as_const(device.weights).view(), scene.weights.view());
+    gpu.synchronize();
+    verify(state, scene);
+}
+#endif
+
+template <class Function, class... Arguments>
+void add(const std::string& name, Function function, Arguments... arguments) {
+    auto* registered = benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
+        function(state, name, std::string(arguments)...);
+    });
+    registered->UseManualTime()->Unit(benchmark::kMillisecond);
+    if (smoke) registered->Iterations(1);
+}
+
+void register_all() {
+    const auto add_pipeline = [](const std::string& size, const std::string& how, auto function,
+                                 stap::Implementation implementation) {
+        add(
+            how + "/" + size,
+            [=](benchmark::State& state, const std::string& name, const std::string& which) {
+                function(state, name, which, implementation);
+            },
+            size);
+    };
+    add("eigen/small", eigen<4, 32>, "small");
+    add("eigen/medium", eigen<6, 64>, "medium");
+    add("eigen/large", eigen<8, 64>, "large");
+    for (const std::string size : {"small", "medium", "large"}) {
+        add_pipeline(size, "staged", pipeline, stap::Implementation::staged);
+        add_pipeline(size, "fused", pipeline, stap::Implementation::fused);
+#if APERTURE_CUDA
+        if (!core::gpu_status().usable) continue;
+        add_pipeline(size, "gpu/cublas", gpu_pipeline, stap::Implementation::cublas);
+        add_pipeline(size, "gpu/staged", gpu_pipeline, stap::Implementation::staged);
+        add_pipeline(size, "gpu/fused", gpu_pipeline, stap::Implementation::fused);
+#endif
+    }
+}
+
+void print_ratios() {
+    for (const auto& [name, ms] : best_ms) {
+        const auto peer = best_ms.find("eigen" + name.substr(name.rfind('/')));
+        if (peer == best_ms.end() || peer->first == name) continue;
+        std::fprintf(stderr, "%-18s %9.3f ms, %6.2f times the Eigen + OpenMP peer (%.3f ms)\n",
+                     name.c_str(), ms, peer->second / ms, peer->second);
+    }
+}
+
+}  // namespace
+}  // namespace aperture::bench
+
+int main(int argc, char** argv) {
+    using namespace aperture;
+    const auto last = std::remove_if(argv + 1, argv + argc, [](const char* argument) {
+        return std::strcmp(argument, "--smoke") == 0;
+    });
+    bench::smoke = last != argv + argc;
+    argc = static_cast<int>(last - argv);
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+    const core::Cpu cpu;
+    benchmark::AddCustomContext("executor", cpu.name());
+    benchmark::AddCustomContext("fp32 FMA peak, GFLOP/s",
+                                std::to_string(bench::fma_peak_gflops<float>(cpu.threads())));
+    benchmark::AddCustomContext("copy bandwidth, GB/s",
+                                std::to_string(bench::copy_bandwidth_gbs(cpu.threads())));
+    const core::GpuStatus gpu = core::gpu_status();
+    benchmark::AddCustomContext("gpu", gpu.usable ? "usable" : gpu.reason);
+    bench::register_all();
+    benchmark::RunSpecifiedBenchmarks();
+    bench::print_ratios();
+    return bench::wrong ? 1 : 0;
+}

@@ -1,0 +1,13 @@
+# SPDX-FileCopyrightText: Aperture contributors
+# SPDX-License-Identifier: Apache-2.0
+# What the compiler says about registers, stack frames and spills of a library's kernels.
+
+set(APERTURE_RESOURCE_REPORTS ${PROJECT_BINARY_DIR}/kernel_resources)
+
+# aperture_report_resources(TARGET): keeps ptxas' words about every kernel of TARGET in
+# ${APERTURE_RESOURCE_REPORTS}/TARGET/*.ptxas; tests/spills reads them.
+function(aperture_report_resources target)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v>)
+    set_target_properties(${target} PROPERTIES CUDA_COMPILER_LAUNCHER
+        "sh;${PROJECT_SOURCE_DIR}/cmake/keep_resource_report.sh;${APERTURE_RESOURCE_REPORTS}/${target};${CMAKE_CUDA_COMPILER_LAUNCHER}")
+endfunction()

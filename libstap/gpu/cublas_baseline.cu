@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <cublas_v2.h>
+
+#include "libcore/gpu/cuda_check.hpp"
+#include "libstap/gpu/cublas_baseline.hpp"
+#include "libstap/gpu/gpu_instances.cuh"
+
+namespace aperture::stap::gpu {
+
+namespace {
+
+constexpr int threads = 128;
+
+unsigned blocks_for(index_t items) { return detail::grid_of((items + threads - 1) / threads); }
+
+/// Adds the loading to the diagonals. Thread: one matrix [n][n]. Bytes: 8 n.
+__global__ void load_diagonals_kernel(Complex<float>* matrices, index_t count, int order,
+                                      Loading loading) {
+    const index_t m = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (m >= count) return;
+    Complex<float>* matrix = matrices + m * order * order;
+    float trace = 0.0f;
+    for (int i = 0; i < order; ++i) trace += matrix[i * (order + 1)].re;
+    const float value = static_cast<float>(loading.value);
+    const float added = loading.relative ? value * trace / static_cast<float>(order) : value;
+    for (int i = 0; i < order; ++i) {
+        const float diagonal = matrix[i * (order + 1)].re;
+        matrix[i * (order + 1)] = Complex<float>(diagonal + added);
+    }
+}
+
+/// Right-hand sides conj(v) for all matrices, [matrix][vector][n]. Thread: one entry.
+__global__ void broadcast_steering_kernel(SteeringVectors steering, Complex<float>* to,
+                                          index_t count, int order) {
+    const index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const index_t entries = static_cast<index_t>(order) * steering.count;
+    if (i >= count * entries) return;
+    const int d = static_cast<int>(i % entries / order);
+    to[i] = core::conj(steering(static_cast<int>(i % order), d));
+}
+
+/// info and ratio of the diagonal of U. Thread: one matrix. Bytes: 8 n read.
+__global__ void judge_factors_kernel(const Complex<float>* factors, const int* info, index_t count,
+                                     index_t sets, int order, PerSet<int> to_info,
+                                     PerSet<float> to_ratio) {
+    const index_t m = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (m >= count) return;
+    float smallest = dense::largest_finite<float>;
+    float largest = 0.0f;
+    for (int i = 0; i < order; ++i) {
+        const Complex<float> u = factors[m * order * order + i * (order + 1)];
+        const float magnitude = hypotf(u.re, u.im);
+        smallest = magnitude < smallest ? magnitude : smallest;
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    *to_info.at(m / sets, m % sets) = info[m];
+    *to_ratio.at(m / sets, m % sets) = largest / smallest;
+}
+
+/// Takes weights conj(w) [matrix][vector][n], writes w to the results and gamma conj(w) back; zeros
+/// where the factorisation failed. Thread: one vector. Bytes: 8 n read, 8 n or 16 n written.
+__global__ void scale_weights_kernel(Complex<float>* weights, SteeringVectors steering,
+                                     const int* info, index_t count, index_t sets, int order,
+                                     MatrixPerSet<Complex<float>> results) {
+    const index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i >= count * steering.count) return;
+    const int d = static_cast<int>(i % steering.count);
+    const index_t m = i / steering.count;
+    Complex<float>* w = weights + i * order;
+    const bool failed = info[m] != 0;
+    Complex<float> gain(0.0f);
+    for (int row = 0; row < order; ++row) {
+        if (failed) w[row] = Complex<float>(0.0f);
+        gain = core::multiply_add(gain, w[row], steering(row, d));
+    }
+    const float magnitude = hypotf(gain.re, gain.im);
+    const float gamma = magnitude > 0.0f ? 1.0f / magnitude : 1.0f;
+    for (int row = 0; row < order; ++row) {
+        if (results.data != nullptr) results(m / sets, m % sets, d, row) = core::conj(w[row]);
+        w[row] *= gamma;
+    }
+}
+
+core::Array<cfloat*, 1, core::Device> upload_pointers(core::Gpu& gpu,
+                                                      const core::Array<cfloat*, 1>& host) {
+    core::Array<cfloat*, 1, core::Device> device(host.extent());
+    core::copy<cfloat*, 1, core::Strided>(gpu, host.view().slice(0, 0, host.size()), device.view());
+    gpu.synchronize();
+    return device;
+}
+
+/// first + m * stride for all matrices.
+core::Array<cfloat*, 1, core::Device> pointers(core::Gpu& gpu, cfloat* first, index_t count,
+                                               index_t stride) {
+    core::Array<cfloat*, 1> host({count});
+    for (index_t m = 0; m < count; ++m) host(m) = first + m * stride;
+    return upload_pointers(gpu, host);
+}
+
+cuComplex** as_batch(core::Array<cfloat*, 1, core::Device>& pointers) {
+    return reinterpret_cast<cuComplex**>(pointers.data());
+}
+
+}  // namespace
+
+CublasBaseline::CublasBaseline(core::Gpu& gpu, const Problem& problem,
+                               core::View<const cfloat, 2, core::Host> steering)
+    : gpu_(gpu), problem_(problem), matrices_(problem.doppler_bins * problem.training_sets) {
+    const Parameters& p = problem.parameters;
+    core::expects(p.training == Training::block && p.precision == Precision::fp32,
+                  "implementation cublas trains on blocks, in fp32; use fused or staged");
+    const index_t n = problem.order;
+    const index_t bins = problem.doppler_bins;
+    const index_t sets = problem.training_sets;
+    const index_t vectors = problem.steering_vectors;
+    AdaptiveWorkspace<core::Gpu> workspace;
+    set_steering(gpu, workspace, steering);
+    steering_ = std::move(workspace.steering);
+    snapshots_ = core::Array<cfloat, 4, core::Device>({bins, sets, n, p.training_block});
+    covariance_ = core::Array<cfloat, 4, core::Device>({bins, sets, n, n});
+    weights_ = core::Array<cfloat, 4, core::Device>({bins, sets, vectors, n});
+    pivots_ = core::Array<int, 2, core::Device>({matrices_, n});
+    info_ = core::Array<int, 2, core::Device>({bins, sets});
+    snapshot_pointers_ = pointers(gpu, snapshots_.data(), matrices_, n * p.training_block);
+    covariance_pointers_ = pointers(gpu, covariance_.data(), matrices_, n * n);
+    weight_pointers_ = pointers(gpu, weights_.data(), matrices_, vectors * n);
+}
+
+// Batches for the outputs: all full blocks of a Doppler bin, then the last ones, which may be short
+// and whose snapshots begin at the cells they share with the block before.
+void CublasBaseline::set_pointers(const core::View<cfloat, 3, core::Device>& output) {
+    if (output_ == output.data) return;
+    const index_t block = problem_.parameters.training_block;
+    const index_t sets = problem_.training_sets;
+    const index_t columns = problem_.shape.range_cells - (sets - 1) * block;
+    core::Array<cfloat*, 1> last({3 * problem_.doppler_bins});
+    core::Array<cfloat*, 1> host({matrices_});
+    for (index_t k = 0; k < problem_.doppler_bins; ++k) {
+        for (index_t b = 0; b < sets; ++b) {
+            host(k * sets + b) = output.data + k * output.stride[1] + b * block;
+        }
+        const index_t m = k * sets + sets - 1;
+        last(k) = snapshots_.data() + m * problem_.order * block + (block - columns);
+        last(problem_.doppler_bins + k) =
+            weights_.data() + m * problem_.steering_vectors * problem_.order;
+        last(2 * problem_.doppler_bins + k) = host(m);
+    }
+    output_pointers_ = upload_pointers(gpu_, host);
+    last_snapshot_pointers_ = upload_pointers(gpu_, last);
+    output_ = output.data;
+}
+
+void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device>& results,
+                         core::Timeline* timeline) {
+    const int n = problem_.order;
+    const int vectors = problem_.steering_vectors;
+    const int block = problem_.parameters.training_block;
+    const index_t sets = problem_.training_sets;
+    const int count = static_cast<int>(matrices_);
+    cublasContext* const cublas = gpu_.cublas();
+    const cuComplex one{1.0f, 0.0f};
+    const cuComplex zero{0.0f, 0.0f};
+    const SteeringVectors steering = detail::steering_vectors(steering_);
+    set_pointers(results.output);
+    {
+        // Column by column a snapshot matrix is its transpose A of N_R x n, and A^H A is R row by
+        // row.
+        const auto scope = stage_scope(gpu_, timeline, "covariance", covariance_work(problem_));
+        const cuComplex mean{1.0f / static_cast<float>(block), 0.0f};
+        detail::extract(gpu_, problem_, detail::doppler_cube(cube),
+                        detail::training_plan(problem_, {}), sets, snapshots_.view());
+        APERTURE_CUBLAS_TRY(cublasCgemmBatched(cublas, CUBLAS_OP_C, CUBLAS_OP_N, n, n, block, &mean,
+                                               as_batch(snapshot_pointers_), block,
+                                               as_batch(snapshot_pointers_), block, &zero,
+                                               as_batch(covariance_pointers_), n, count));
+        const DiagonalLoading& loading = problem_.parameters.loading;
+        core::launch(gpu_, &load_diagonals_kernel,
+                     core::LaunchConfig(blocks_for(matrices_), threads),
+                     core::device_cast(covariance_.data()), matrices_, n,
+                     Loading{loading.value, loading.relative});
+        const auto covariance = detail::matrices(covariance_.view());
+        detail::round_matrices<float>(gpu_, problem_, sets, detail::constant(covariance),
+                                      results.covariance, 0);
+    }
+    {
+        // The stored matrix is conj(R) column by column; its solutions for conj(v) are conj(w).
+        const auto scope = stage_scope(gpu_, timeline, "weights", weights_work(problem_));
+        core::launch(gpu_, &broadcast_steering_kernel,
+                     core::LaunchConfig(blocks_for(matrices_ * n * vectors), threads), steering,
+                     core::device_cast(weights_.data()), matrices_, n);
+        APERTURE_CUBLAS_TRY(cublasCgetrfBatched(cublas, n, as_batch(covariance_pointers_), n,
+                                                pivots_.data(), info_.data(), count));
+        int status = 0;
+        APERTURE_CUBLAS_TRY(cublasCgetrsBatched(cublas, CUBLAS_OP_N, n, vectors,
+                                                as_batch(covariance_pointers_), n, pivots_.data(),
+                                                as_batch(weight_pointers_), n, &status, count));
+        core::launch(gpu_, &judge_factors_kernel,
+                     core::LaunchConfig(blocks_for(matrices_), threads),
+                     core::device_cast(covariance_.data()), info_.data(), matrices_, sets, n,
+                     detail::per_set(results.info), detail::per_set(results.pivot_ratio));
+        MatrixPerSet<Complex<float>> to{};
+        if (!results.weights.empty()) to = detail::matrices(results.weights);
+        core::launch(gpu_, &scale_weights_kernel,
+                     core::LaunchConfig(blocks_for(matrices_ * vectors), threads),
+                     core::device_cast(weights_.data()), steering, info_.data(), matrices_, sets, n,
+                     to);
+    }
+    const auto scope = stage_scope(gpu_, timeline, "weighting", weighting_work(problem_));
+    const int stride = static_cast<int>(results.output.stride[0]);
+    const int bins = problem_.doppler_bins;
+    const int last = static_cast<int>(problem_.shape.range_cells - (sets - 1) * block);
+    if (last == block) {
+        APERTURE_CUBLAS_TRY(cublasCgemmBatched(cublas, CUBLAS_OP_N, CUBLAS_OP_N, block, vectors, n,
+                                               &one, as_batch(snapshot_pointers_), block,
+                                               as_batch(weight_pointers_), n, &zero,
+                                               as_batch(output_pointers_), stride, count));
+        return;
+    }
+    for (int k = 0; k < bins && sets > 1; ++k) {
+        const index_t first = k * sets;
+        APERTURE_CUBLAS_TRY(cublasCgemmBatched(
+            cublas, CUBLAS_OP_N, CUBLAS_OP_N, block, vectors, n, &one,
+            as_batch(snapshot_pointers_) + first, block, as_batch(weight_pointers_) + first, n,
+            &zero, as_batch(output_pointers_) + first, stride, static_cast<int>(sets - 1)));
+    }
+    cuComplex** const short_blocks = as_batch(last_snapshot_pointers_);
+    APERTURE_CUBLAS_TRY(cublasCgemmBatched(cublas, CUBLAS_OP_N, CUBLAS_OP_N, last, vectors, n, &one,
+                                           short_blocks, block, short_blocks + bins, n, &zero,
+                                           short_blocks + 2 * bins, stride, bins));
+}
+
+}  // namespace aperture::stap::gpu

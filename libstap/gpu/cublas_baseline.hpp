@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/stap/pipeline.hpp"
+
+namespace aperture::stap::gpu {
+
+/// Block training by batched library calls on materialised snapshots, the baseline of Anderson
+/// 2014, ch. 4: cublasCgemmBatched for covariances and outputs, LU with partial pivoting for the
+/// weights. In fp32; `info` is that of the LU (U singular), `pivot_ratio` that of the diagonal of
+/// U.
+class CublasBaseline {
+  public:
+    /// Throws core::InvalidArgument for sliding or all training and for mixed precision.
+    CublasBaseline(core::Gpu& gpu, const Problem& problem,
+                   core::View<const cfloat, 2, core::Host> steering);
+
+    /// Asynchronous.
+    void run(CubeView<core::Device> cube, const Results<core::Device>& results,
+             core::Timeline* timeline);
+
+  private:
+    void set_pointers(const core::View<cfloat, 3, core::Device>& output);
+
+    core::Gpu& gpu_;
+    Problem problem_;
+    index_t matrices_;
+    core::Array<cfloat, 2, core::Device> steering_;    ///< [n][D]
+    core::Array<cfloat, 4, core::Device> snapshots_;   ///< [k][b][n][N_R]
+    core::Array<cfloat, 4, core::Device> covariance_;  ///< becomes its own LU
+    core::Array<cfloat, 4, core::Device> weights_;     ///< conjugates, then scaled by gamma
+    core::Array<int, 2, core::Device> pivots_;
+    core::Array<int, 2, core::Device> info_;
+    core::Array<cfloat*, 1, core::Device> snapshot_pointers_;
+    core::Array<cfloat*, 1, core::Device> last_snapshot_pointers_;
+    core::Array<cfloat*, 1, core::Device> covariance_pointers_;
+    core::Array<cfloat*, 1, core::Device> weight_pointers_;
+    core::Array<cfloat*, 1, core::Device> output_pointers_;
+    const cfloat* output_ = nullptr;  ///< what `output_pointers_` were made for
+};
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libstap/gpu/gpu_instances.cuh"
+
+namespace aperture::stap::gpu {
+
+APERTURE_FUSED_INSTANCE(double);
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "libcore/gpu/specialise.hpp"
+#include "libstap/gpu/gpu_instances.cuh"
+#include "libstap/gpu/specialised.hpp"
+
+namespace aperture::core {
+std::span<const KernelText> kernel_texts();
+}
+namespace aperture::stap {
+std::span<const core::KernelText> kernel_texts();
+}
+
+namespace aperture::stap::gpu {
+
+core::KernelSource adaptive_kernel_source() {
+    return {"libstap/gpu/fused.cuh", {core::kernel_texts(), stap::kernel_texts()}};
+}
+
+std::string adaptive_kernel_name(int order, int taps, bool fp64, dense::Factorisation solver,
+                                 bool statistic) {
+    const bool cholesky = solver == dense::Factorisation::cholesky;
+    const AdaptiveTuning t = adaptive_tuning(order, taps, fp64, cholesky);
+    const char* real = fp64 ? "double" : "float";
+    const std::string space = "aperture::stap::gpu::";
+    const std::string solver_name =
+        cholesky ? core::text("RollingSolver<", real, ", ", order, ", ", t.lanes, ">")
+                 : core::text("RegisterSolver<", real, ", ", order, ", ", t.lanes, ", ", t.slots,
+                              ", aperture::dense::Elimination::above_and_below>");
+    return core::text(space, "adapt_kernel<", real, ", ", space, "AdaptivePolicy<", taps, ", ",
+                      t.bins, ", ", t.threads, ", ", t.blocks, ">, ", space, solver_name, ", ",
+                      statistic ? "true" : "false", ">");
+}
+
+namespace {
+
+template <class Real>
+void launch_compiled(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
+                     const AdaptiveArguments<Real>& arguments) {
+    const std::string name = adaptive_kernel_name(
+        shape.order, shape.taps, sizeof(Real) == sizeof(double), shape.solver, shape.statistic);
+    const auto kernel =
+        core::specialise<void(AdaptiveArguments<Real>)>(gpu, adaptive_kernel_source(), name);
+    core::launch(gpu, kernel, config, arguments);
+}
+
+}  // namespace
+
+void launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
+                        const AdaptiveArguments<float>& arguments) {
+    launch_compiled(gpu, shape, config, arguments);
+}
+void launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
+                        const AdaptiveArguments<double>& arguments) {
+    launch_compiled(gpu, shape, config, arguments);
+}
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,337 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Cubes that do not fit the executor's memory, in range pieces, with the same bits as in one piece.
+
+#include <memory>
+#include <optional>
+
+#include "libstap/gpu/gpu_instances.cuh"
+#include "libstap/gpu/range_chunks.hpp"
+
+namespace aperture::stap::gpu {
+
+/// Bytes of the executor's memory that a piece needs for each of its range cells, on average.
+inline double bytes_per_cell(const Problem& p, const Results<core::Host>& results) {
+    const double bins = p.doppler_bins;
+    const double n = p.order;
+    const double real_bytes = p.parameters.precision == Precision::mixed ? 8 : 4;
+    const double sets_per_cell =
+        p.parameters.training == Training::block ? 1.0 / p.parameters.training_block : 1.0;
+    double bytes = double(p.shape.channels) * bins * 8 + p.steering_vectors * bins * 12;
+    if (p.shape.domain == Domain::pulse) bytes += double(p.shape.channels * p.shape.pulses) * 8;
+    double set_bytes = 8;
+    if (!results.covariance.empty() && p.training_sets > 1) set_bytes += 8 * n * n;
+    if (!results.weights.empty()) set_bytes += 8 * n * p.steering_vectors;
+    if (p.parameters.implementation == Implementation::staged) {
+        bytes += p.parameters.training == Training::block ? bins * n * 8 : 0;
+        set_bytes += 2 * real_bytes * n * (n + p.steering_vectors);
+    }
+    return bytes + bins * set_bytes * sets_per_cell;
+}
+
+#if defined(__CUDACC__)
+void pin(core::Gpu& gpu, void* memory, std::size_t bytes);
+void unpin(core::Gpu& gpu, void* memory) noexcept;
+template <class T, int Rank>
+void send(core::Gpu& gpu, core::View<T, Rank, core::Host> from,
+          core::View<T, Rank, core::Device> to) {
+    core::copy<T, Rank, core::Strided>(gpu, from, to);
+}
+template <class T, int Rank>
+void fetch(core::Gpu& gpu, core::View<T, Rank, core::Device> from,
+           core::View<T, Rank, core::Host> to) {
+    core::copy<T, Rank, core::Strided>(gpu, from, to);
+}
+#else
+inline void pin(core::Simt&, void*, std::size_t) {}
+inline void unpin(core::Simt&, void*) {}
+template <class T, int Rank>
+void send(core::Simt&, core::View<T, Rank, core::Host> from, core::View<T, Rank, core::Host> to) {
+    std::copy(from.data, from.data + from.size(), to.data);
+}
+template <class T, int Rank>
+void fetch(core::Simt& simt, core::View<T, Rank, core::Host> from,
+           core::View<T, Rank, core::Host> to) {
+    send(simt, from, to);
+}
+#endif
+
+/// An array in the executor's memory and its pinned twin on the host, grown together.
+template <class T, int Rank, class Executor>
+class StagedArray {
+  public:
+    using Space = typename Executor::Space;
+    using Extents = std::array<index_t, Rank>;
+
+    explicit StagedArray(Executor& executor) : executor_(executor) {}
+    StagedArray(const StagedArray&) = delete;
+    StagedArray& operator=(const StagedArray&) = delete;
+    ~StagedArray() { release(); }
+
+    void reshape(Extents extents) {
+        index_t wanted = 1;
+        for (index_t e : extents) wanted *= e;
+        if (wanted > host_.size()) {
+            executor_.synchronize();
+            release();
+            host_ = core::Array<T, 1>({wanted});
+            device_ = core::Array<T, 1, Space>({wanted});
+            pin(executor_, host_.data(), static_cast<std::size_t>(wanted) * sizeof(T));
+        }
+        extents_ = extents;
+    }
+    core::View<T, Rank, core::Host> host() { return {host_.data(), extents_}; }
+    core::View<T, Rank, Space> device() { return {device_.data(), extents_}; }
+    void to_device() { send<T, Rank>(executor_, host(), device()); }
+    void to_host() { fetch<T, Rank>(executor_, device(), host()); }
+
+  private:
+    void release() noexcept {
+        if (host_.size() > 0) unpin(executor_, host_.data());
+    }
+
+    Executor& executor_;
+    core::Array<T, 1> host_;
+    core::Array<T, 1, Space> device_;
+    Extents extents_{};
+};
+
+/// Copies the range cells of a strided host view, row by row.
+template <class T, class U>
+void copy_rows(core::View<T, 3, core::Host> from, core::View<U, 3, core::Host> to) {
+    for (index_t i = 0; i < to.extent[0]; ++i) {
+        for (index_t j = 0; j < to.extent[1]; ++j) {
+            const T* row = from.data + i * from.stride[0] + j * from.stride[1];
+            std::copy(row, row + to.extent[2], to.data + i * to.stride[0] + j * to.stride[1]);
+        }
+    }
+}
+
+/// One piece on its way: staging memory, device memory and the executor whose stream does the work.
+template <class Executor>
+class PieceInFlight {
+  public:
+    using Space = typename Executor::Space;
+
+    PieceInFlight(Executor& executor, const Problem& problem,
+                  core::View<const cfloat, 2, core::Host> steering)
+        : executor_(executor),
+          problem_(problem),
+          input_(executor),
+          output_(executor),
+          statistic_(executor),
+          info_(executor),
+          pivot_ratio_(executor),
+          covariance_(executor),
+          weights_(executor) {
+        set_steering(executor, workspace_, steering);
+    }
+
+    /// Adds the cells of a span to the sums over all cells; waits for it.
+    void add_to_total(CubeView<core::Host> cube, RangeSpan span) {
+        const CubeView<Space> columns = bring(cube, span, nullptr);
+        detail::with_real(problem_.parameters.precision, [&](auto real) {
+            gpu::add_to_total<decltype(real)>(executor_, workspace_, problem_, columns,
+                                              span.begin > 0);
+        });
+        executor_.synchronize();
+    }
+
+    /// Starts a piece: the copies and kernels are in the stream on return.
+    void start(CubeView<core::Host> cube, const RangePiece& piece,
+               const Results<core::Host>& results, core::Timeline* timeline) {
+        piece_ = piece;
+        const CubeView<Space> columns = bring(cube, piece.data, timeline);
+        const Results<Space> views = shape_results(results);
+        const RangeChunk chunk{piece.data.begin, piece.adapted.begin, piece.adapted.end};
+        run_adaptive(executor_, workspace_, problem_, columns, chunk, views, timeline);
+        if (problem_.parameters.detector == Detector::cfar) {
+            const RangeChunk wanted{piece.adapted.begin, piece.wanted.begin, piece.wanted.end};
+            run_cfar<Executor>(executor_, problem_, wanted, views.output, views.statistic);
+        } else {
+            run_detectors(executor_, workspace_, problem_, columns, chunk, views, timeline);
+        }
+        output_.to_host();
+        info_.to_host();
+        pivot_ratio_.to_host();
+        if (!results.covariance.empty()) covariance_.to_host();
+        if (!results.weights.empty()) weights_.to_host();
+        if (!results.statistic.empty()) statistic_.to_host();
+    }
+
+    /// Waits for the piece that was started, if any, and puts its results where they belong.
+    void finish(const Results<core::Host>& results) {
+        if (!piece_) return;
+        executor_.synchronize();
+        const RangeSpan wanted = piece_->wanted;
+        const index_t first = wanted.begin - piece_->adapted.begin;
+        const index_t count = wanted.end - wanted.begin;
+        copy_rows(output_.host().slice(2, first, first + count),
+                  results.output.slice(2, wanted.begin, wanted.end));
+        if (!results.statistic.empty()) {
+            copy_rows(statistic_.host(), results.statistic.slice(2, wanted.begin, wanted.end));
+        }
+        finish_sets(results);
+        piece_.reset();
+    }
+
+  private:
+    RangeSpan sets_of(RangeSpan cells) const {
+        if (problem_.parameters.training == Training::all) return {0, 1};
+        if (problem_.parameters.training == Training::sliding) return cells;
+        const index_t block = problem_.parameters.training_block;
+        return {cells.begin / block, (cells.end + block - 1) / block};
+    }
+
+    CubeView<Space> bring(CubeView<core::Host> cube, RangeSpan span, core::Timeline* timeline) {
+        const index_t cells = span.end - span.begin;
+        input_.reshape({cube.extent[0], cube.extent[1], cells});
+        copy_rows(cube.slice(2, span.begin, span.end), input_.host());
+        input_.to_device();
+        if (problem_.shape.domain == Domain::doppler) return input_.device();
+        return transform(cells, timeline);
+    }
+
+#if defined(__CUDACC__)
+    CubeView<Space> transform(index_t cells, core::Timeline* timeline) {
+        if (!doppler_ || doppler_cells_ != cells) {
+            Problem part = problem_;
+            part.shape.range_cells = cells;
+            doppler_.emplace(executor_, part);
+            doppler_cells_ = cells;
+            doppler_cube_.reshape({problem_.shape.channels, problem_.doppler_bins, cells});
+        }
+        const auto scope = stage_scope(executor_, timeline, "doppler", doppler_work(problem_));
+        doppler_->run(input_.device(), doppler_cube_.view());
+        return doppler_cube_.view();
+    }
+    std::optional<DopplerFilter<Executor>> doppler_;
+    index_t doppler_cells_ = 0;
+#else
+    CubeView<Space> transform(index_t, core::Timeline*) {
+        throw core::InvalidArgument("the SIMT executor has no Fourier transform");
+    }
+#endif
+
+    Results<Space> shape_results(const Results<core::Host>& results) {
+        const index_t bins = problem_.doppler_bins;
+        const index_t vectors = problem_.steering_vectors;
+        const index_t n = problem_.order;
+        const RangeSpan sets = sets_of(piece_->adapted);
+        const index_t count = sets.end - sets.begin;
+        Results<Space> views;
+        output_.reshape({vectors, bins, piece_->adapted.end - piece_->adapted.begin});
+        views.output = output_.device();
+        info_.reshape({bins, count});
+        views.info = info_.device();
+        pivot_ratio_.reshape({bins, count});
+        views.pivot_ratio = pivot_ratio_.device();
+        if (!results.covariance.empty()) {
+            covariance_.reshape({bins, count, n, n});
+            views.covariance = covariance_.device();
+        }
+        if (!results.weights.empty()) {
+            weights_.reshape({bins, count, vectors, n});
+            views.weights = weights_.device();
+        }
+        if (!results.statistic.empty()) {
+            statistic_.reshape({vectors, bins, piece_->wanted.end - piece_->wanted.begin});
+            views.statistic = statistic_.device();
+        }
+        return views;
+    }
+
+    // What there is one of for each set; with training on all cells each piece gives the same but
+    // for info, which belongs to the first piece that has one.
+    void finish_sets(const Results<core::Host>& results) {
+        const RangeSpan wanted = sets_of(piece_->wanted);
+        const index_t offset = wanted.begin - sets_of(piece_->adapted).begin;
+        const bool keep_info =
+            problem_.parameters.training == Training::all && piece_->wanted.begin > 0;
+        for (index_t k = 0; k < problem_.doppler_bins; ++k) {
+            for (index_t b = wanted.begin; b < wanted.end; ++b) {
+                const index_t from = b - wanted.begin + offset;
+                if (!keep_info || results.info(k, b) == 0)
+                    results.info(k, b) = info_.host()(k, from);
+                results.pivot_ratio(k, b) = pivot_ratio_.host()(k, from);
+                copy_matrix(covariance_, results.covariance, k, from, b);
+                copy_matrix(weights_, results.weights, k, from, b);
+            }
+        }
+    }
+    void copy_matrix(StagedArray<cfloat, 4, Executor>& from,
+                     const core::View<cfloat, 4, core::Host>& to, index_t k, index_t from_set,
+                     index_t to_set) {
+        if (to.empty()) return;
+        const auto source = from.host();
+        for (index_t i = 0; i < to.extent[2]; ++i) {
+            for (index_t j = 0; j < to.extent[3]; ++j) {
+                to(k, to_set, i, j) = source(k, from_set, i, j);
+            }
+        }
+    }
+
+    Executor& executor_;
+    Problem problem_;
+    AdaptiveWorkspace<Executor> workspace_;
+    std::optional<RangePiece> piece_;
+    StagedArray<cfloat, 3, Executor> input_;
+    core::Array<cfloat, 3, Space> doppler_cube_;
+    StagedArray<cfloat, 3, Executor> output_;
+    StagedArray<float, 3, Executor> statistic_;
+    StagedArray<int, 2, Executor> info_;
+    StagedArray<float, 2, Executor> pivot_ratio_;
+    StagedArray<cfloat, 4, Executor> covariance_, weights_;
+};
+
+/// The whole cube in pieces of at most `cells` range cells; piece i goes through executor i modulo
+/// their number, so that with two of them one computes while the other copies. Training on all
+/// cells sums them up first, and needs the sums in one executor's memory. Synchronous.
+template <class Executor>
+void run_in_pieces(std::vector<Executor*> executors, const Problem& problem,
+                   CubeView<core::Host> cube, core::View<const cfloat, 2, core::Host> steering,
+                   const Results<core::Host>& results, index_t cells, core::Timeline* timeline) {
+    const bool all = problem.parameters.training == Training::all;
+    if (all) executors.resize(1);
+    std::vector<std::unique_ptr<PieceInFlight<Executor>>> pieces;
+    for (Executor* executor : executors) {
+        pieces.push_back(std::make_unique<PieceInFlight<Executor>>(*executor, problem, steering));
+    }
+    if (all) {
+        for (const RangeSpan span : plan_total_spans(problem, cells)) {
+            pieces[0]->add_to_total(cube, span);
+        }
+    }
+    std::size_t next = 0;
+    for (const RangePiece& piece : plan_range_pieces(problem, cells)) {
+        pieces[next]->finish(results);
+        pieces[next]->start(cube, piece, results, executors.size() == 1 ? timeline : nullptr);
+        next = (next + 1) % pieces.size();
+    }
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        pieces[(next + i) % pieces.size()]->finish(results);
+    }
+}
+
+/// Wanted range cells of a piece so that `slots` pieces fit `device_bytes`. Throws
+/// core::InvalidArgument where not even the smallest piece does.
+inline index_t cells_of_piece(const Problem& problem, const Results<core::Host>& results,
+                              std::size_t device_bytes, int slots) {
+    const double cell_bytes = bytes_per_cell(problem, results) * slots;
+    const index_t smallest = piece_alignment(problem);
+    // Around a piece: its windows on both sides, and the blocks they touch.
+    const Parameters& p = problem.parameters;
+    const bool windows = p.training == Training::sliding || p.detector == Detector::cfar;
+    const index_t around = windows ? 2 * (2 * index_t(p.training_block) + 2 * p.guard + 1)
+                                   : p.training_block + 2 * index_t(p.guard);
+    const double fixed = 32.0 * problem.doppler_bins * problem.order * problem.order * slots;
+    const double room = (double(device_bytes) - fixed) / cell_bytes - double(around);
+    core::expects(room >= double(smallest), device_bytes, " bytes of device memory are too few; ",
+                  static_cast<long long>(fixed + cell_bytes * double(smallest + around)),
+                  " hold the smallest piece of this cube");
+    return std::min(static_cast<index_t>(room), problem.shape.range_cells);
+}
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <complex>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "tests/dense/host_batch.hpp"
+#include "tests/dense/matrix_zoo.hpp"
+#include "tests/dense/simt_runner.hpp"
+
+namespace aperture::dense::oracle {
+namespace {
+
+using core::index_t;
+using C = std::complex<float>;
+using Batch = HostBatch<C, core::Concatenated>;
+using Runner = SimtRunner<std::integer_sequence<int, 3, 18, 24>>;
+
+/// Well-conditioned problems and right-hand sides of their own.
+struct SolveCase {
+    Batch a, b;
+    SolveCase(index_t problems, int order, int right_hand_sides)
+        : a(problems, order, order), b(problems, right_hand_sides, order) {
+        std::mt19937 generator(unsigned(order * 1000 + right_hand_sides));
+        for (index_t p = 0; p < problems; ++p) {
+            a.set(p, with_spectrum<C>(geometric(order, 100), generator));
+            b.set(p, random_matrix<C>(right_hand_sides, order, generator));
+        }
+    }
+};
+
+struct Solution {
+    Batch x;
+    std::vector<int> info;
+    std::vector<float> ratio;
+};
+
+Solution solve(Runner& runner, Factorisation factorisation, const SolveCase& problem) {
+    const index_t problems = problem.a.view().extent[0];
+    Solution solution{problem.b, std::vector<int>(std::size_t(problems), -1),
+                      std::vector<float>(std::size_t(problems), -1)};
+    runner.solve(factorisation, problem.a.view(), solution.x.view(),
+                 core::View<int, 1>(solution.info.data(), {problems}),
+                 core::View<float, 1>(solution.ratio.data(), {problems}));
+    return solution;
+}
+
+void expect_solved(int order, int right_hand_sides) {
+    SCOPED_TRACE(::testing::Message()
+                 << "order " << order << ", " << right_hand_sides << " right-hand sides");
+    const SolveCase problem(3, order, right_hand_sides);
+    for (auto factorisation : {Factorisation::cholesky, Factorisation::gauss_jordan}) {
+        Runner runner;
+        const Solution solution = solve(runner, factorisation, problem);
+        for (index_t p = 0; p < 3; ++p) {
+            EXPECT_EQ(solution.info[std::size_t(p)], 0);
+            EXPECT_LT(residual_ratio(problem.a.matrix(p), solution.x.columns(p),
+                                     problem.b.columns(p), eps<C>),
+                      30);
+        }
+    }
+}
+
+// 14 and 30 right-hand sides of order 18 fit a pass, 8 and 24 of order 24.
+TEST(SimtKernels, RegisterSolveAroundItsPasses) {
+    for (int right_hand_sides : {13, 14, 15, 29, 30, 31, 61}) expect_solved(18, right_hand_sides);
+    for (int right_hand_sides : {7, 8, 9, 23, 24, 25, 49}) expect_solved(24, right_hand_sides);
+    for (int right_hand_sides : {4, 5, 9}) expect_solved(3, right_hand_sides);
+}
+
+TEST(SimtKernels, BlockSolveAroundItsTiles) {
+    for (int order : {15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64}) expect_solved(order, 3);
+    for (int right_hand_sides : {15, 16, 17, 63, 64, 65}) expect_solved(34, right_hand_sides);
+}
+
+TEST(SimtKernels, SharedSolveAroundItsTiles) {
+    for (int order : {65, 80, 81, 95, 96, 97, 127, 128}) expect_solved(order, 2);
+    for (int right_hand_sides : {31, 32, 33, 65}) expect_solved(66, right_hand_sides);
+}
+
+/// Calls `expect_same(runner)` for lanes that run in other orders than `forward`.
+template <class Expect>
+void for_other_lane_orders(Expect expect_same) {
+    expect_same(Runner{core::Simt(core::LaneOrder::reverse)});
+    for (unsigned seed : {1u, 2u, 3u}) {
+        expect_same(Runner{core::Simt(core::LaneOrder::random, seed)});
+    }
+}
+
+TEST(SimtKernels, SolveHasTheSameBitsInAnyLaneOrder) {
+    for (int order : {3, 18, 24, 40, 70}) {
+        const SolveCase problem(9, order, 17);
+        for (auto factorisation : {Factorisation::cholesky, Factorisation::gauss_jordan}) {
+            Runner forward;
+            const Solution expected = solve(forward, factorisation, problem);
+            for_other_lane_orders([&](Runner runner) {
+                const Solution solution = solve(runner, factorisation, problem);
+                EXPECT_TRUE(solution.x.same_bits(expected.x)) << "order " << order;
+                EXPECT_EQ(solution.ratio, expected.ratio) << "order " << order;
+            });
+        }
+    }
+}
+
+TEST(SimtKernels, RankKAndLayoutHaveTheSameBitsInAnyLaneOrder) {
+    for (int order : {3, 18, 97}) {
+        const SolveCase samples(5, order, 43);
+        const auto run = [&](Runner& runner, auto& c, auto& interleaved) {
+            HostBatch<C, core::Interleaved> a(5, order, 43);
+            for (index_t p = 0; p < 5; ++p) a.set(p, samples.b.columns(p));
+            runner.hermitian_rank_k(0.5f, std::as_const(a).view(), 0.0f, c.view());
+            runner.change_layout(samples.b.view(), interleaved.view());
+        };
+        Runner forward;
+        HostBatch<C, core::Interleaved> c(5, order, order), interleaved(5, 43, order);
+        run(forward, c, interleaved);
+        for_other_lane_orders([&](Runner runner) {
+            HostBatch<C, core::Interleaved> its_c(5, order, order), its(5, 43, order);
+            run(runner, its_c, its);
+            EXPECT_TRUE(its_c.same_bits(c)) << "order " << order;
+            EXPECT_TRUE(its.same_bits(interleaved)) << "order " << order;
+        });
+    }
+}
+
+// What a dropped or repeated block would get wrong depends on the problem's number.
+TEST(SimtKernels, LargeBatches) {
+    using Float = HostBatch<float, core::Concatenated>;
+    for (index_t problems : {65535, 65536, 65537, 600000}) {
+        Float a(problems, 1, 1), x(problems, 1, 1), c(problems, 1, 1);
+        HostBatch<float, core::Interleaved> interleaved(problems, 1, 1);
+        std::vector<int> info(std::size_t(problems), -1);
+        for (index_t p = 0; p < problems; ++p) {
+            a.view()(p, 0, 0) = p % 1009 == 0 ? -1.0f : 2.0f;
+            x.view()(p, 0, 0) = float(p);
+        }
+        SimtRunner<std::integer_sequence<int, 1>> runner;
+        runner.solve(Factorisation::cholesky, std::as_const(a).view(), x.view(),
+                     core::View<int, 1>(info.data(), {problems}), core::View<float, 1>());
+        runner.hermitian_rank_k(1.0f, std::as_const(x).view(), 0.0f, c.view());
+        runner.change_layout(std::as_const(c).view(), interleaved.view());
+        for (index_t p = 0; p < problems; ++p) {
+            const bool bad = p % 1009 == 0;
+            const float expected = bad ? 0 : float(p) / 2;
+            ASSERT_EQ(info[std::size_t(p)], bad ? 1 : 0) << p << " of " << problems;
+            ASSERT_EQ(x.view()(p, 0, 0), expected) << p << " of " << problems;
+            ASSERT_EQ(c.view()(p, 0, 0), expected * expected) << p << " of " << problems;
+            ASSERT_EQ(interleaved.view()(p, 0, 0), expected * expected) << p << " of " << problems;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace aperture::dense::oracle

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tests/stap/kernel_cases.hpp"
+
+/// The problems that every executor's kernels are tested on.
+namespace aperture::stap::kernel_cases {
+
+inline constexpr auto staged = Implementation::staged;
+inline constexpr auto mixed = Precision::mixed;
+inline constexpr auto gauss_jordan = dense::Factorisation::gauss_jordan;
+
+inline std::vector<Case> shapes_cases() {
+    return {Case{},
+            Case{.channels = 1, .taps = 1, .doppler_bins = 5, .vectors = 1},
+            Case{.channels = 4,
+                 .doppler_bins = 6,
+                 .range_cells = 50,
+                 .training_block = 32,
+                 .vectors = 17},
+            Case{.channels = 6,
+                 .doppler_bins = 9,
+                 .range_cells = 129,
+                 .training_block = 64,
+                 .vectors = 16},
+            Case{.channels = 8,
+                 .doppler_bins = 5,
+                 .range_cells = 70,
+                 .training_block = 64,
+                 .vectors = 16},
+            Case{.channels = 4, .taps = 1, .doppler_bins = 6, .vectors = 5},
+            Case{.channels = 16,
+                 .taps = 1,
+                 .doppler_bins = 3,
+                 .range_cells = 83,
+                 .training_block = 40,
+                 .vectors = 16},
+            Case{.channels = 32,
+                 .taps = 1,
+                 .doppler_bins = 2,
+                 .range_cells = 80,
+                 .training_block = 70,
+                 .vectors = 2},
+            Case{.channels = 3,
+                 .taps = 5,
+                 .doppler_bins = 5,
+                 .range_cells = 70,
+                 .training_block = 33,
+                 .vectors = 4},
+            Case{.channels = 8,
+                 .taps = 5,
+                 .doppler_bins = 6,
+                 .range_cells = 131,
+                 .training_block = 65,
+                 .vectors = 9},
+            Case{.channels = 5,
+                 .taps = 1,
+                 .doppler_bins = 20,
+                 .range_cells = 19,
+                 .training_block = 19,
+                 .vectors = 3},
+            Case{.channels = 2, .range_cells = 700, .training_block = 600, .vectors = 2}};
+}
+
+inline std::vector<Case> options_cases() {
+    return {
+        Case{.implementation = staged},
+        Case{.channels = 5,
+             .taps = 5,
+             .range_cells = 75,
+             .training_block = 37,
+             .implementation = staged},
+        Case{.solver = gauss_jordan},
+        Case{.precision = mixed},
+        Case{.implementation = staged, .precision = mixed},
+        Case{.solver = gauss_jordan, .implementation = staged},
+        Case{.solver = gauss_jordan, .precision = mixed},
+        Case{.training_block = 4, .loading = {0.5, false}},
+        Case{.training_block = 4, .loading = {0.1, true}},
+        Case{.channels = 4, .training_block = 8, .loading = {0.1, true}, .implementation = staged}};
+}
+
+inline std::vector<Case> windows_cases() {
+    return {Case{.training = Training::sliding},
+            Case{.channels = 4,
+                 .range_cells = 40,
+                 .training_block = 24,
+                 .training = Training::sliding,
+                 .guard = 3},
+            Case{.training = Training::sliding,
+                 .guard = 2,
+                 .loading = {0.1, true},
+                 .implementation = staged},
+            Case{.training = Training::sliding, .guard = 1, .precision = mixed},
+            Case{.training = Training::all},
+            Case{.training = Training::all, .guard = 4},
+            Case{.channels = 4,
+                 .range_cells = 150,
+                 .training = Training::all,
+                 .guard = 2,
+                 .loading = {0.1, true}},
+            Case{.training = Training::all,
+                 .guard = 1,
+                 .loading = {0.3, false},
+                 .implementation = staged},
+            Case{.training = Training::all, .guard = 1, .precision = mixed}};
+}
+
+inline std::vector<Case> detectors_cases() {
+    return {Case{.detector = Detector::amf},
+            Case{.detector = Detector::ace},
+            Case{.detector = Detector::glrt},
+            Case{.detector = Detector::cfar},
+            Case{.guard = 2, .detector = Detector::cfar},
+            Case{.channels = 4,
+                 .range_cells = 70,
+                 .training_block = 32,
+                 .vectors = 6,
+                 .detector = Detector::glrt},
+            Case{.channels = 6,
+                 .range_cells = 150,
+                 .training_block = 64,
+                 .vectors = 16,
+                 .detector = Detector::amf},
+            Case{.channels = 2,
+                 .range_cells = 700,
+                 .training_block = 600,
+                 .vectors = 2,
+                 .detector = Detector::ace},
+            Case{.detector = Detector::amf, .solver = gauss_jordan},
+            Case{.detector = Detector::ace, .precision = mixed},
+            Case{.detector = Detector::ace, .implementation = staged},
+            Case{.training = Training::sliding, .guard = 1, .detector = Detector::amf},
+            Case{.training = Training::all, .guard = 2, .detector = Detector::glrt},
+            Case{.training = Training::all, .detector = Detector::ace, .implementation = staged}};
+}
+
+}  // namespace aperture::stap::kernel_cases

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/stap/counted_new.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+std::atomic<long> news = 0;
+}
+
+long calls_of_new() { return news; }
+
+void* operator new(std::size_t bytes) {
+    ++news;
+    if (void* block = std::malloc(bytes)) return block;
+    throw std::bad_alloc();
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    ++news;
+    const auto align = static_cast<std::size_t>(alignment);
+    if (void* block = std::aligned_alloc(align, (bytes + align - 1) / align * align)) return block;
+    throw std::bad_alloc();
+}
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept { std::free(block); }

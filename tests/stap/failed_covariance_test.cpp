@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "aperture/stap/pipeline.hpp"
+#include "tests/stap/owned_results.hpp"
+#include "tests/stap/random_input.hpp"
+
+// Numerical failure is data: info says which covariance failed, what depends on it is zero, and the
+// neighbours are as they would be without it.
+
+namespace aperture::stap {
+namespace {
+
+using core::Cpu;
+
+constexpr index_t channels = 3;
+constexpr index_t bins = 8;
+constexpr index_t cells = 60;
+
+struct FailureCase {
+    const char* name;
+    Training training;
+    Implementation implementation;
+    Precision precision;
+};
+
+void PrintTo(const FailureCase& c, std::ostream* stream) { *stream << c.name; }
+
+class FailedCovariance : public testing::TestWithParam<FailureCase> {
+  protected:
+    Problem problem() const {
+        Parameters parameters;
+        parameters.training = GetParam().training;
+        parameters.implementation = GetParam().implementation;
+        parameters.precision = GetParam().precision;
+        parameters.training_block = 20;
+        parameters.temporal_taps = 1;
+        parameters.detector = Detector::amf;
+        return make_problem({channels, bins, cells, Domain::doppler}, parameters, 2);
+    }
+
+    OwnedResults run(const core::Array<cfloat, 3>& cube) {
+        OwnedResults results(problem());
+        const auto steering = random_normal<2>({2, channels}, 9);
+        Pipeline<Cpu>(cpu_, problem(), steering).run(cube, results.views(), nullptr);
+        return results;
+    }
+
+    /// Every result of another Doppler bin is what it is without the failure.
+    static void expect_equal_elsewhere(const OwnedResults& results, const OwnedResults& sound,
+                                       index_t failed_bin) {
+        for (index_t k = 0; k < bins; ++k) {
+            if (k == failed_bin) continue;
+            for (index_t b = 0; b < results.info.extent()[1]; ++b)
+                EXPECT_EQ(results.info(k, b), 0) << "bin " << k << " set " << b;
+            for (index_t d = 0; d < 2; ++d)
+                for (index_t r = 0; r < cells; ++r) {
+                    ASSERT_EQ(results.output(d, k, r), sound.output(d, k, r));
+                    ASSERT_EQ(results.statistic(d, k, r), sound.statistic(d, k, r));
+                }
+        }
+    }
+
+    Cpu cpu_;
+};
+
+TEST_P(FailedCovariance, SilentBinIsSingular) {
+    auto cube = random_normal<3>({channels, bins, cells}, 3);
+    const OwnedResults sound = run(cube);
+    for (index_t c = 0; c < channels; ++c)
+        for (index_t r = 0; r < cells; ++r) cube(c, 5, r) = 0;
+    const OwnedResults results = run(cube);
+    for (index_t b = 0; b < results.info.extent()[1]; ++b) {
+        EXPECT_EQ(results.info(5, b), 1);
+        EXPECT_EQ(results.pivot_ratio(5, b), std::numeric_limits<float>::infinity());
+    }
+    for (index_t d = 0; d < 2; ++d)
+        for (index_t r = 0; r < cells; ++r) {
+            EXPECT_EQ(results.output(d, 5, r), cfloat(0));
+            EXPECT_EQ(results.statistic(d, 5, r), 0);
+        }
+    expect_equal_elsewhere(results, sound, 5);
+}
+
+TEST_P(FailedCovariance, NotANumberStaysWhereItIs) {
+    auto cube = random_normal<3>({channels, bins, cells}, 3);
+    const OwnedResults sound = run(cube);
+    cube(1, 2, 30) = {NAN, 0};
+    const OwnedResults results = run(cube);
+    bool failed = false;
+    for (index_t b = 0; b < results.info.extent()[1]; ++b) failed |= results.info(2, b) > 0;
+    EXPECT_TRUE(failed);
+    // Cells that train on the NaN, here in a neighbouring cell, are zero.
+    EXPECT_EQ(results.output(0, 2, 33), cfloat(0));
+    EXPECT_EQ(results.statistic(0, 2, 33), 0);
+    expect_equal_elsewhere(results, sound, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pipeline, FailedCovariance,
+    testing::Values(
+        FailureCase{"fused", Training::block, Implementation::fused, Precision::fp32},
+        FailureCase{"fused_mixed", Training::block, Implementation::fused, Precision::mixed},
+        FailureCase{"staged", Training::block, Implementation::staged, Precision::fp32},
+        FailureCase{"staged_mixed", Training::block, Implementation::staged, Precision::mixed},
+        FailureCase{"sliding", Training::sliding, Implementation::fused, Precision::fp32},
+        FailureCase{"sliding_mixed", Training::sliding, Implementation::fused, Precision::mixed},
+        FailureCase{"all", Training::all, Implementation::fused, Precision::fp32}),
+    [](const auto& tested) { return tested.param.name; });
+
+/// One cell alone carries a direction of space: the covariance with it is definite, without it not.
+TEST(RemovedCell, ThatCarriesTheCovarianceIsNamed) {
+    for (const auto& [training, implementation] :
+         {std::pair{Training::block, Implementation::fused},
+          std::pair{Training::block, Implementation::staged},
+          std::pair{Training::all, Implementation::fused}}) {
+        Parameters parameters;
+        parameters.training = training;
+        parameters.implementation = implementation;
+        parameters.training_block = 8;
+        parameters.temporal_taps = 1;
+        parameters.detector = Detector::glrt;
+        const Problem problem = make_problem({2, 1, 8, Domain::doppler}, parameters, 1);
+        core::Array<cfloat, 3> cube({2, 1, 8});
+        for (index_t r = 0; r < 8; ++r) {
+            cube(0, 0, r) = 1;
+            cube(1, 0, r) = r == 5 ? 4.0f : 0.0f;
+        }
+        core::Array<cfloat, 2> steering({1, 2});
+        steering(0, 0) = steering(0, 1) = 1;
+        Cpu cpu;
+        OwnedResults results(problem);
+        Pipeline<Cpu>(cpu, problem, steering).run(cube, results.views(), nullptr);
+        EXPECT_EQ(results.info(0, 0), -1 - 5) << int(training) << int(implementation);
+        EXPECT_EQ(results.statistic(0, 0, 5), 0);
+        EXPECT_GT(results.statistic(0, 0, 4), 0);
+    }
+}
+
+}  // namespace
+}  // namespace aperture::stap
