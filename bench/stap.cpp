@@ -133,7 +133,7 @@ double margin_db(Scene& scene, index_t k, index_t b) {
     const Matrix w = Eigen::LLT<Matrix>(r).solve(v);
     const Eigen::VectorXd values = Eigen::SelfAdjointEigenSolver<Matrix>(r).eigenvalues();
     const double condition = values(p.order - 1) / values(0);
-    const double conditioned = std::min(110.0, 150 - 20 * std::log10(condition));
+    const double conditioned = std::min(108.0, 150 - 20 * std::log10(condition));
     // An ill-conditioned problem's output is small against its weights times its snapshots.
     const double weighting = std::min(125.0, 155 - 10 * std::log10(condition));
     double margin = snr_db(weighted(w), y) - conditioned;

@@ -7,97 +7,14 @@
 #include <cstdint>
 #include <limits>
 
-#include "libstap/cpu/fused_covariance.hpp"
 #include "libstap/cpu/fused_detection.hpp"
-#include "libstap/cpu/fused_weighting.hpp"
-#include "libstap/cpu/results.hpp"
+#include "libstap/cpu/fused_workspace.hpp"
 #include "libstap/cpu/worker_tasks.hpp"
 
 namespace aperture::stap::cpu {
 namespace {
 
 namespace lanes = dense::lanes;
-
-index_t round_up(index_t value, index_t step) { return (value + step - 1) / step * step; }
-
-/// Hands out consecutive parts of a block of memory, each aligned to a pack; without memory it
-/// counts how much is needed.
-class Carver {
-  public:
-    explicit Carver(std::byte* memory) : memory_(memory) {}
-    template <class T>
-    T* take(index_t count) {
-        T* part = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + used_);
-        used_ += static_cast<std::size_t>(round_up(count * static_cast<index_t>(sizeof(T)), 64));
-        return part;
-    }
-    std::size_t used() const { return used_; }
-
-  private:
-    std::byte* memory_;
-    std::size_t used_ = 0;
-};
-
-/// What one thread works with: W = lanes of Real, a group is W Doppler bins.
-template <class Real>
-struct Workspace {
-    static constexpr index_t width = core::lanes<Real>;
-    /// The group being finished, those that its sums and their cells reach, and the one fetched.
-    static constexpr index_t groups_in_flight = 2 * Ring<Real>::reach + 2;
-    using T = std::complex<Real>;
-
-    index_t row_pitch;     ///< floats of one row of cells
-    index_t weight_pitch;  ///< floats of one bin's weights
-    index_t factor_pitch;  ///< floats of one bin's inverse factor
-    bool detects, eliminates;
-
-    float* rows;            ///< [bin in flight][channel][cell][re, im]
-    Real* planes;           ///< see LagCovariance
-    Real* sums;             ///< see LagCovariance
-    lanes::Matrix<T> g;     ///< covariance, then its factor G, R = G G^H
-    lanes::Matrix<T> h;     ///< G^-H: for Gauss-Jordan and for x^H R^-1 x
-    lanes::Matrix<T> x;     ///< steering vectors, then weights: [d][i], d contiguous
-    Real* gain;             ///< [d][lane] v^H R^-1 v
-    Real* gamma;            ///< [d][re, im][lane], both equal
-    float* weights;         ///< [lane][i][d][re, im], times gamma
-    float* inverse_factor;  ///< [lane][i][j][re, im]
-    float* tail;            ///< a tile of output that does not fill its packs
-    float* squares;         ///< [cell][re, im]: x^H R^-1 x, squares of real and imaginary parts
-
-    Workspace(const Problem& problem, std::byte* memory, std::size_t& bytes) {
-        const index_t n = problem.order;
-        const index_t vectors = problem.steering_vectors;
-        const index_t cells = problem.parameters.training_block;
-        detects = is_adaptive(problem.parameters.detector);
-        eliminates = problem.parameters.solver == dense::Factorisation::gauss_jordan;
-        // An odd number of packs, so that the rows do not fall into few cache sets.
-        row_pitch =
-            (round_up(2 * cells, core::lanes<float>) / core::lanes<float> | 1) * core::lanes<float>;
-        weight_pitch = round_up(2 * n * vectors, core::lanes<float>);
-        factor_pitch = round_up(2 * n * n, core::lanes<float>);
-
-        const LagCovariance<Real> lag{static_cast<int>(problem.shape.channels),
-                                      problem.parameters.temporal_taps};
-        Carver carver(memory);
-        // One pack more than the rows: the last tile of a short block reads past its row.
-        rows = carver.take<float>(groups_in_flight * width * lag.channels * row_pitch +
-                                  core::lanes<float>);
-        planes = carver.take<Real>(lag.plane_size(cells));
-        sums = carver.take<Real>(lag.sums_size());
-        g = {carver.take<Real>(n * lanes::padded(problem.order) * lanes::element_reals<T>),
-             lanes::padded(problem.order)};
-        h = {detects || eliminates ? carver.take<Real>(n * n * lanes::element_reals<T>) : nullptr,
-             n};
-        x = {carver.take<Real>(n * vectors * lanes::element_reals<T>), 1, vectors};
-        gain = carver.take<Real>(vectors * width);
-        gamma = carver.take<Real>(vectors * 2 * width);
-        weights = carver.take<float>(width * weight_pitch);
-        inverse_factor = carver.take<float>(detects ? width * factor_pitch : 0);
-        tail = carver.take<float>(weighting_vectors * weighting_packs * core::lanes<float>);
-        squares = carver.take<float>(row_pitch + core::lanes<float>);
-        bytes = carver.used();
-    }
-};
 
 /// One training block and a run of Doppler bins.
 struct Unit {

@@ -68,8 +68,8 @@ struct TrainingColumns {
     __device__ __forceinline__ bool excluded(int cell) const {
         return cell >= excluded_begin && cell < excluded_end;
     }
-    __device__ __forceinline__ bool touches(int first_cell) const {
-        return first_cell + 1 >= excluded_begin && first_cell < excluded_end;
+    __device__ __forceinline__ bool masked() const {
+        return excluded_begin < columns && excluded_end > 0 && excluded_begin < excluded_end;
     }
 };
 
@@ -101,13 +101,12 @@ __device__ __forceinline__ void add_outer_products(
 
 // Rows of one group of channels at a pair of cells; channels beyond the last repeat it, and cells
 // left out give zeros.
-template <int Taps, int Bins>
+template <int Taps, int Bins, bool Masked>
 __device__ __forceinline__ void load_rows(
     Complex<float> (&first)[OuterProductTile<Taps, Bins>::rows],
     Complex<float> (&second)[OuterProductTile<Taps, Bins>::rows], const SnapshotTile& tile,
     int channel, int channels, int cell, const TrainingColumns& columns) {
     using Tile = OuterProductTile<Taps, Bins>;
-    const bool masked = columns.touches(cell);
     APERTURE_UNROLL
     for (int i = 0; i < Tile::rows; ++i) {
         const int wanted = channel + i / Tile::window;
@@ -116,10 +115,29 @@ __device__ __forceinline__ void load_rows(
             *reinterpret_cast<const CellPair*>(tile.row(c, i % Tile::window) + cell);
         first[i] = pair.first;
         second[i] = pair.second;
-        if (masked) {
+        if constexpr (Masked) {
             if (columns.excluded(cell)) first[i] = Complex<float>(0);
             if (columns.excluded(cell + 1)) second[i] = Complex<float>(0);
         }
+    }
+}
+
+// The cells of one thread: every splits-th pair.
+template <int Taps, int Bins, bool Masked, class Real>
+__device__ __forceinline__ void sum_products(
+    Complex<Real> (&sums)[OuterProductTile<Taps, Bins>::rows][OuterProductTile<Taps, Bins>::rows],
+    const SnapshotTile& tile, ChannelPair pair, int channels, const TrainingColumns& columns,
+    int split, int splits) {
+    using Tile = OuterProductTile<Taps, Bins>;
+    APERTURE_NO_UNROLL
+    for (int cell = 2 * split; cell < columns.columns; cell += 2 * splits) {
+        Complex<float> a[2][Tile::rows], b[2][Tile::rows];
+        load_rows<Taps, Bins, Masked>(a[0], a[1], tile, pair.row * Tile::channels, channels, cell,
+                                      columns);
+        load_rows<Taps, Bins, Masked>(b[0], b[1], tile, pair.column * Tile::channels, channels,
+                                      cell, columns);
+        add_outer_products<Taps, Bins, Real>(sums, a[0], b[0]);
+        add_outer_products<Taps, Bins, Real>(sums, a[1], b[1]);
     }
 }
 
@@ -142,7 +160,7 @@ __device__ __forceinline__ void store_sums(
             if (row_channel >= channels || column_channel >= channels || column > row) continue;
             APERTURE_UNROLL
             for (int q = 0; q < Bins; ++q) {
-                if ((i * Tile::channels * Taps + j + q) % splits != split) continue;
+                if (((i * Tile::channels * Taps + j + q) & (splits - 1)) != split) continue;
                 Complex<Real> sum = sums[i / Taps * Tile::window + q + i % Taps]
                                         [j / Taps * Tile::window + q + j % Taps];
                 if (row == column) sum.im = Real(0);
@@ -169,7 +187,7 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingCo
     using Tile = OuterProductTile<Taps, Bins>;
     const int groups = (channels + Tile::channels - 1) / Tile::channels;
     const int items = groups * (groups + 1) / 2 * splits;
-    const int split = core::thread_rank() % splits;
+    const int split = core::thread_rank() & (splits - 1);
     const int first_of_warp = core::warp_rank() * core::warp_size;
     APERTURE_NO_UNROLL
     for (int base = first_of_warp; base < items; base += core::block_threads()) {
@@ -182,18 +200,14 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingCo
             APERTURE_UNROLL
             for (int j = 0; j < Tile::rows; ++j) sums[i][j] = Complex<Real>(Real(0));
         }
-        if (active) {
-            APERTURE_NO_UNROLL
-            for (int cell = 2 * split; cell < columns.columns; cell += 2 * splits) {
-                Complex<float> a[2][Tile::rows], b[2][Tile::rows];
-                detail::load_rows<Taps, Bins>(a[0], a[1], tile, pair.row * Tile::channels, channels,
-                                              cell, columns);
-                detail::load_rows<Taps, Bins>(b[0], b[1], tile, pair.column * Tile::channels,
-                                              channels, cell, columns);
-                detail::add_outer_products<Taps, Bins, Real>(sums, a[0], b[0]);
-                detail::add_outer_products<Taps, Bins, Real>(sums, a[1], b[1]);
-            }
+        if (active && columns.masked()) {
+            detail::sum_products<Taps, Bins, true>(sums, tile, pair, channels, columns, split,
+                                                   splits);
+        } else if (active) {
+            detail::sum_products<Taps, Bins, false>(sums, tile, pair, channels, columns, split,
+                                                    splits);
         }
+        __syncwarp();
         APERTURE_NO_UNROLL
         for (int distance = splits / 2; distance > 0; distance /= 2) {
             APERTURE_UNROLL

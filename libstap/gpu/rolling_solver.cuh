@@ -105,7 +105,6 @@ class RollingSolver {
                                                      Report report) {
         const int wanted = core::thread_rank() / lanes;
         const bool exists = wanted < group.count;
-        const int q = exists ? wanted : group.count - 1;
         const int lane = core::thread_rank() % lanes;
         Complex<Real> columns[slots][order_];
         APERTURE_UNROLL
@@ -115,16 +114,18 @@ class RollingSolver {
             APERTURE_UNROLL
             for (int row = 0; row < order_; ++row) {
                 const bool lower = row >= column;
-                const Complex<Real> entry = group(q, lower ? row : column, lower ? column : row);
+                const Complex<Real> entry =
+                    exists ? group(wanted, lower ? row : column, lower ? column : row)
+                           : Complex<Real>(Real(0));
                 columns[slot][row] = lower ? entry : core::conj(entry);
             }
         }
         __syncwarp();
         dense::Pivots<Real> pivots;
-        eliminate<0>(columns, lane, exists, factor(group, q), pivots);
+        eliminate<0>(columns, lane, exists, factor(group, wanted), pivots);
         if (exists && lane == 0) {
-            factor(group, q)[order_ * order_ - 1].im = pivots.info == 0 ? Real(0) : Real(1);
-            report(q, pivots);
+            factor(group, wanted)[order_ * order_ - 1].im = pivots.info == 0 ? Real(0) : Real(1);
+            report(wanted, pivots);
         }
     }
 

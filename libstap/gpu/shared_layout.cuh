@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "libstap/gpu/adaptive_block.cuh"
+#include "libstap/gpu/fused.cuh"
 
 namespace aperture::stap::gpu {
 
@@ -26,6 +26,8 @@ struct SharedNeeds {
 };
 
 namespace detail {
+
+inline constexpr int unread_rows = pivots_of_segment - 1;
 
 inline constexpr int largest_tile = 256;
 inline constexpr int smallest_tile = 32;
@@ -64,10 +66,12 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     layout.tile =
         region.take(static_cast<long long>(needs.channels) * needs.window * layout.tile_stride, 8);
     layout.weights = region.take(bins * needs.order * layout.weight_stride, 8);
-    // RollingSolver reads up to five rows before and five entries behind its factors, in vain: they
-    // lie between weights and gains.
+    // RollingSolver reads a few rows before and entries behind its factors, in vain.
+    const long long margin = needs.column_solver ? index_t(unread_rows) * needs.order : 0;
+    region.take(margin, complex_bytes);
     layout.triangles =
         region.take(needs.triangles ? bins * layout.triangle_stride : 0, complex_bytes);
+    region.take(needs.column_solver ? unread_rows : 0, complex_bytes);
     layout.gains = region.take(bins * layout.weight_stride, sizeof(Gain));
     layout.forms = region.take(bins * layout.forms_stride, 4);
     layout.right_hand_sides = layout.weights;

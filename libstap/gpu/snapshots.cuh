@@ -28,8 +28,9 @@ struct DopplerCube {
     /// The set's first cell in bin `first_bin` + `bin`, which wraps; `first_bin` may be < 0.
     __device__ const Complex<float>* row(int channel, int first_bin, int bin,
                                          SetColumns columns) const {
-        int wrapped = (first_bin + bin) % doppler_bins;
+        int wrapped = first_bin + bin;
         if (wrapped < 0) wrapped += doppler_bins;
+        while (wrapped >= doppler_bins) wrapped -= doppler_bins;
         return data + channel * channel_stride + wrapped * doppler_stride + columns.cube_column;
     }
     __device__ bool aligned_pairs(SetColumns columns) const {

@@ -109,6 +109,15 @@ __device__ __forceinline__ void store_cells(const AdaptedCells& to, const Output
     }
 }
 
+// Whether all vectors and cells of an item exist and their pairs lie at multiples of 16 bytes.
+__device__ __forceinline__ bool stores_whole_item(const AdaptedCells& to,
+                                                  const OutputColumns& columns, int k, int d,
+                                                  int vectors, int cell) {
+    return to.output.data != nullptr && d + vectors_per_item <= vectors && cell >= columns.begin &&
+           cell + cells_per_group / 2 + 2 <= columns.end && to.output.vector_stride % 2 == 0 &&
+           core::detail::aligned<16>(to.output.row(d, k) + cell + columns.to_output);
+}
+
 // 4 vectors times 2 pairs of cells, 16 cells apart.
 template <int Taps, bool Statistic>
 __device__ __forceinline__ void apply_to_cells(const SnapshotTile& tile, const WeightTile& weights,
@@ -142,6 +151,18 @@ __device__ __forceinline__ void apply_to_cells(const SnapshotTile& tile, const W
                 }
             }
         }
+    }
+    if (!Statistic && stores_whole_item(to, columns, k, d, vectors, cell)) {
+        Complex<float>* y = to.output.row(d, k) + cell + columns.to_output;
+        const Gain* gain = to.gains + q * to.gains_stride + d;
+        APERTURE_UNROLL
+        for (int v = 0; v < vectors_per_item; ++v) {
+            const float gamma = gain[v].gamma;
+            CellPair* near = reinterpret_cast<CellPair*>(y + v * to.output.vector_stride);
+            near[0] = {sums[v][0] * gamma, sums[v][1] * gamma};
+            near[cells_per_group / 4] = {sums[v][2] * gamma, sums[v][3] * gamma};
+        }
+        return;
     }
     APERTURE_UNROLL
     for (int v = 0; v < vectors_per_item; ++v) {
