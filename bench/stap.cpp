@@ -133,10 +133,19 @@ double margin_db(Scene& scene, index_t k, index_t b) {
     const Matrix w = Eigen::LLT<Matrix>(r).solve(v);
     const Eigen::VectorXd values = Eigen::SelfAdjointEigenSolver<Matrix>(r).eigenvalues();
     const double condition = values(p.order - 1) / values(0);
-    const double conditioned = std::min(108.0, 150 - 20 * std::log10(condition));
-    // An ill-conditioned problem's output is small against its weights times its snapshots.
-    const double weighting = std::min(125.0, 155 - 10 * std::log10(condition));
-    double margin = snr_db(weighted(w), y) - conditioned;
+    const double conditioned = std::min(110.0, 150 - 20 * std::log10(condition));
+    // Where the weights cancel what is strong in the snapshots, the output is small against them:
+    // its error is held against ||w|| ||S||.
+    const auto output_db = [&](const Matrix& weights) {
+        double scale = 0;
+        for (index_t d = 0; d < vectors; ++d) {
+            scale += weights.col(d).squaredNorm() / std::norm(weights.col(d).dot(v.col(d)));
+        }
+        const double error = (weighted(weights) - y).squaredNorm();
+        if (std::isnan(error)) return -300.0;
+        return error == 0 ? 300 : 10 * std::log10(scale * s.squaredNorm() / error);
+    };
+    double margin = output_db(w) - conditioned;
     if (scene.covariance.size() > 0) {
         Matrix found_r(p.order, p.order), found_w(p.order, vectors);
         for (index_t i = 0; i < p.order; ++i) {
@@ -148,7 +157,7 @@ double margin_db(Scene& scene, index_t k, index_t b) {
             }
         }
         margin = std::min({margin, snr_db(r, found_r) - 130, snr_db(w, found_w) - conditioned,
-                           snr_db(weighted(found_w), y) - weighting});
+                           output_db(found_w) - 125});
     }
     return margin;
 }

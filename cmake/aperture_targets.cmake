@@ -6,19 +6,6 @@
 # The static library aperture_NAME, known as aperture::NAME. GPU_SOURCES are built where CUDA is.
 function(aperture_library name)
     cmake_parse_arguments(arg "" "" "SOURCES;GPU_SOURCES;LINK;PRIVATE_LINK" ${ARGN})
-    list(FILTER arg_SOURCES INCLUDE REGEX ".") # BRINGUP
-    foreach(v SOURCES GPU_SOURCES)
-        foreach(f ${arg_${v}})
-            if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${f})
-                message(STATUS "missing ${f}")
-                list(REMOVE_ITEM arg_${v} ${f})
-            endif()
-        endforeach()
-    endforeach()
-    if(NOT arg_SOURCES)
-        file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp "")
-        set(arg_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp)
-    endif() # END BRINGUP
     set(target aperture_${name})
     add_library(${target} STATIC ${arg_SOURCES})
     add_library(aperture::${name} ALIAS ${target})

@@ -196,7 +196,7 @@ inline SharedNeeds cube_needs(const Problem& problem, const TrainingPlan& plan, 
 template <class Executor>
 SharedLayout shared_layout(Executor& executor, const SharedNeeds& needs, int blocks) {
     const int limit = executor.shared_memory_per_block();
-    const auto layout = plan_shared_memory(needs, limit / blocks, limit);
+    const auto layout = plan_shared_memory(needs, blocks, limit);
     core::expects(layout.has_value(), "order ", needs.order, " with ", needs.vectors,
                   " steering vectors and ", needs.real_bytes * 8,
                   "-bit covariances does not fit the ", limit,

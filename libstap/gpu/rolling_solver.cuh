@@ -59,7 +59,7 @@ class RollingSolver {
             });
             APERTURE_UNROLL
             for (int row = 0; row < order_; ++row) column[row] = saved[row * space.columns];
-            const bool solved = is_finite(factor(group, q));
+            const bool solved = succeeded(factor(group, q));
             backward<order_>(column, factor(group, q), [&](int k, Complex<Real> value) {
                 store(q, k, d, solved ? value : Complex<Real>(Real(0)));
             });
@@ -94,9 +94,8 @@ class RollingSolver {
                                                             int q) {
         return group.triangle(q).data;
     }
-    // The last reciprocal is that of the last pivot, which is not finite or not positive where one
-    // before it was not: `factorise` sees to that.
-    __device__ __forceinline__ static bool is_finite(const Complex<Real>* u) {
+    // `factorise` marks a failure in the imaginary part of the last reciprocal.
+    __device__ __forceinline__ static bool succeeded(const Complex<Real>* u) {
         return u[order_ * order_ - 1].im == Real(0);
     }
 

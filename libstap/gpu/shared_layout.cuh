@@ -27,8 +27,6 @@ struct SharedNeeds {
 
 namespace detail {
 
-inline constexpr int unread_rows = pivots_of_segment - 1;
-
 inline constexpr int largest_tile = 256;
 inline constexpr int smallest_tile = 32;
 
@@ -50,13 +48,13 @@ class Region {
     long long bytes_ = 0;
 };
 
-inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int columns,
-                                             int solver_columns, int limit) {
+inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int columns, int padding,
+                                             int solver_columns, long long limit) {
     const int complex_bytes = 2 * needs.real_bytes;
     SharedLayout layout{};
     layout.columns = columns;
-    // Rows of neighbouring channels begin half the banks apart where the window is 6 bins.
-    layout.tile_stride = needs.cells == 0 ? 0 : round_up(columns, cells_per_group) + 4;
+    // With 4, rows of neighbouring channels begin half the banks apart where the window is 6 bins.
+    layout.tile_stride = needs.cells == 0 ? 0 : round_up(columns, cells_per_group) + padding;
     layout.triangle_stride = triangle_elements(needs.order, needs.square);
     layout.weight_stride = round_up(needs.vectors, vectors_per_item);
     layout.forms_stride = needs.outputs;
@@ -65,13 +63,15 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     Region region;
     layout.tile =
         region.take(static_cast<long long>(needs.channels) * needs.window * layout.tile_stride, 8);
-    layout.weights = region.take(bins * needs.order * layout.weight_stride, 8);
-    // RollingSolver reads a few rows before and entries behind its factors, in vain.
-    const long long margin = needs.column_solver ? index_t(unread_rows) * needs.order : 0;
-    region.take(margin, complex_bytes);
+    // RollingSolver reads a few rows before and entries behind its factors, in vain: before them
+    // lies the tile, or as much room where there is none.
+    const long long unread = needs.column_solver ? pivots_of_segment - 1 : 0;
+    const long long before = unread * needs.order * complex_bytes - region.bytes();
+    region.take(before > 0 ? before : 0, 1);
     layout.triangles =
         region.take(needs.triangles ? bins * layout.triangle_stride : 0, complex_bytes);
-    region.take(needs.column_solver ? unread_rows : 0, complex_bytes);
+    region.take(unread, complex_bytes);
+    layout.weights = region.take(bins * needs.order * layout.weight_stride, 8);
     layout.gains = region.take(bins * layout.weight_stride, sizeof(Gain));
     layout.forms = region.take(bins * layout.forms_stride, 4);
     layout.right_hand_sides = layout.weights;
@@ -90,21 +90,31 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
 
 }  // namespace detail
 
-/// The largest tile that leaves room for `preferred` bytes a block, else for `limit`; nothing where
-/// even a tile of 32 cells does not fit.
-inline std::optional<SharedLayout> plan_shared_memory(const SharedNeeds& needs, int preferred,
+/// The whole training set as a tile where `blocks` blocks of a multiprocessor can each have one,
+/// else the largest tile of two blocks, else of one; nothing where even 32 cells do not fit a
+/// block's `limit`.
+inline std::optional<SharedLayout> plan_shared_memory(const SharedNeeds& needs, int blocks,
                                                       int limit) {
-    const int most = std::clamp(detail::round_up(needs.cells, detail::smallest_tile),
-                                detail::smallest_tile, detail::largest_tile);
-    for (const int room : {std::min(preferred, limit), limit}) {
-        for (const int solver_columns : {16, 4}) {
-            for (int tile = most; tile >= detail::smallest_tile;
-                 tile = detail::round_up(tile / 2, detail::smallest_tile)) {
-                const int columns = needs.cells > 0 ? std::min(tile, needs.cells) : tile;
-                const auto layout = detail::layout_of(needs, columns, solver_columns, room);
+    using detail::smallest_tile;
+    constexpr int reserved = 1024;  // of every block, by the hardware
+    const int most = std::clamp(detail::round_up(needs.cells, smallest_tile), smallest_tile,
+                                detail::largest_tile);
+    const auto fit = [&](int tile, int room) -> std::optional<SharedLayout> {
+        const int columns = needs.cells > 0 ? std::min(tile, needs.cells) : tile;
+        for (const int padding : {4, 2}) {
+            for (const int solver_columns : {16, 4}) {
+                const auto layout =
+                    detail::layout_of(needs, columns, padding, solver_columns, room);
                 if (layout) return layout;
-                if (tile == detail::smallest_tile) break;
             }
+        }
+        return std::nullopt;
+    };
+    const auto room_of = [&](int count) { return (limit + reserved) / count - reserved; };
+    if (const auto layout = fit(most, room_of(blocks))) return layout;
+    for (const int count : {2, 1}) {
+        for (int tile = most; tile >= smallest_tile; tile -= smallest_tile) {
+            if (const auto layout = fit(tile, room_of(count))) return layout;
         }
     }
     return std::nullopt;

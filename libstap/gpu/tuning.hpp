@@ -29,11 +29,13 @@ constexpr int blocks_of(int threads, int registers) {
 }
 
 /// Neighbouring Doppler bins whose products still fit the registers: 24 of 36 products for T = 3
-/// and four bins, 34 of 50 for T = 5 and two.
+/// and four bins, 34 of 50 for T = 5 and two. NVIDIA H200, PERFECT medium / large: four bins 81 /
+/// 469 us, two 95 / 688.
 constexpr int bins_per_block(int taps) { return taps == 5 ? 2 : 4; }
 
 /// RollingSolver, Cholesky: one column of R a lane, so that the registers allow 16 warps on a
-/// multiprocessor and all warps of a block eliminate.
+/// multiprocessor and all warps of a block eliminate. NVIDIA H200, PERFECT medium / large: 81 / 469
+/// us against 94 / 568 with 16 lanes and two columns, 104 / 525 with 256 threads.
 constexpr AdaptiveTuning rolling_tuning(int order, int taps, bool fp64) {
     if (order > 32) return {1, 128, 0, 0, 2};
     const int bins = bins_per_block(taps);
@@ -67,7 +69,8 @@ inline constexpr AdaptiveTuning generic_tuning{1, 128, 0, 0, 2};
 
 /// Lanes that share the cells of a pair of channels: the number, a power of two up to 8, that
 /// issues fewest instructions. `pairs` of channels, `products` complex multiply-adds for each of
-/// `cells` cells; a butterfly step moves and adds each of them.
+/// `cells` cells; a butterfly step moves and adds each of them. NVIDIA H200, PERFECT medium /
+/// large: 81 / 469 us against 86 / 534 without splits.
 constexpr int covariance_splits(int pairs, int products, int cells, int threads) {
     long long best_cost = -1;
     int best = 1;

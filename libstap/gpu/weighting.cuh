@@ -24,9 +24,14 @@ struct WeightTile {
 
 /// Scales of a weight vector in shared memory, one per (matrix, vector).
 struct Gain {
-    float gamma;  ///< 1 / |w^H v|, 1 where that is 0
+    float gamma;  ///< 1 / |w^H v|, 1 where that is 0; 0 for a vector of zeros, whose factor failed
     float form;   ///< v^H w, real
 };
+
+/// y of a cell; 0, not NaN, where there are no weights but the cell is NaN.
+__device__ __forceinline__ Complex<float> scaled(Complex<float> sum, float gamma) {
+    return gamma == 0.0f ? Complex<float>(0.0f) : sum * gamma;
+}
 
 /// Fills `gains` [q][row_stride of the weights] by one thread each.
 __device__ inline void compute_gains(const WeightTile& weights, const SteeringVectors& steering,
@@ -35,11 +40,17 @@ __device__ inline void compute_gains(const WeightTile& weights, const SteeringVe
         const int q = i / steering.count;
         const int d = i % steering.count;
         Complex<float> sum(0.0f);
+        float size = 0.0f;
         for (int row = 0; row < order; ++row) {
-            sum = core::multiply_add_conj(sum, steering(row, d), weights.row(q, row)[d]);
+            const Complex<float> w = weights.row(q, row)[d];
+            sum = core::multiply_add_conj(sum, steering(row, d), w);
+            size += fabsf(w.re) + fabsf(w.im);
         }
         const float magnitude = hypotf(sum.re, sum.im);
-        gains[q * weights.row_stride + d] = {magnitude > 0.0f ? 1.0f / magnitude : 1.0f, sum.re};
+        gains[q * weights.row_stride + d] = {size == 0.0f       ? 0.0f
+                                             : magnitude > 0.0f ? 1.0f / magnitude
+                                                                : 1.0f,
+                                             sum.re};
     }
 }
 
@@ -96,10 +107,10 @@ __device__ __forceinline__ void store_cells(const AdaptedCells& to, const Output
         const float gamma = to.gains[q * to.gains_stride + d].gamma;
         Complex<float>* y = to.output.row(d, k) + cell + columns.to_output;
         if (has_first && has_second && core::detail::aligned<16>(y)) {
-            *reinterpret_cast<CellPair*>(y) = {first * gamma, second * gamma};
+            *reinterpret_cast<CellPair*>(y) = {scaled(first, gamma), scaled(second, gamma)};
         } else {
-            if (has_first) y[0] = first * gamma;
-            if (has_second) y[1] = second * gamma;
+            if (has_first) y[0] = scaled(first, gamma);
+            if (has_second) y[1] = scaled(second, gamma);
         }
     }
     if constexpr (Statistic) {
@@ -159,8 +170,8 @@ __device__ __forceinline__ void apply_to_cells(const SnapshotTile& tile, const W
         for (int v = 0; v < vectors_per_item; ++v) {
             const float gamma = gain[v].gamma;
             CellPair* near = reinterpret_cast<CellPair*>(y + v * to.output.vector_stride);
-            near[0] = {sums[v][0] * gamma, sums[v][1] * gamma};
-            near[cells_per_group / 4] = {sums[v][2] * gamma, sums[v][3] * gamma};
+            near[0] = {scaled(sums[v][0], gamma), scaled(sums[v][1], gamma)};
+            near[cells_per_group / 4] = {scaled(sums[v][2], gamma), scaled(sums[v][3], gamma)};
         }
         return;
     }
@@ -186,7 +197,7 @@ __device__ __forceinline__ void apply_to_cell(const SnapshotTile& tile, const We
     }
     if (to.output.data != nullptr) {
         to.output.row(d, k)[cell + columns.to_output] =
-            sum * to.gains[q * to.gains_stride + d].gamma;
+            scaled(sum, to.gains[q * to.gains_stride + d].gamma);
     }
     if constexpr (Statistic) {
         to.statistic.row(d, k)[cell + columns.to_output] =

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "aperture/media/cube_file.hpp"
+#include "aperture/stap/conventional.hpp"
+#include "aperture/stap/steering.hpp"
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"
 #include "tests/shared_data.hpp"
@@ -74,6 +77,28 @@ TEST_P(MountainTop, InjectedTargetIsTheStrongestCellOfTheMap) {
     EXPECT_EQ(read_column(folder / "out.h5", "/detections", "range_cell").at(0), 147);
     EXPECT_EQ(read_column(folder / "out.h5", "/detections", "doppler_hz").at(0), 156.25);
     EXPECT_EQ(read_column(folder / "out.h5", "/detections", "azimuth_degrees").at(0), 14);
+}
+
+// Why adaptation is needed: the beam at +14 degrees alone leaves the target among the clutter.
+TEST(MountainTopUnadapted, TargetIsFarFromTheStrongestOfItsBin) {
+    const auto path = aperture::tests::shared_data("radar/mountaintop_t38.h5");
+    if (!path) GTEST_SKIP() << absent;
+    media::CubeReader reader({.path = *path});
+    core::Array<stap::cfloat, 3> cube(reader.info().shape());
+    reader.read(cube);
+    stap::Parameters parameters;
+    parameters.temporal_taps = 1;
+    const auto problem = stap::make_problem({14, 16, 304, stap::Domain::pulse}, parameters, 1);
+    const auto steering =
+        stap::steering_vectors(14, *reader.info().element_spacing_wavelengths, {14}, {1});
+    core::Array<stap::cfloat, 2> map({16, 304});
+    core::Cpu cpu;
+    stap::conventional_map(cpu, problem, cube, {steering.data(), {14}}, map);
+    constexpr core::index_t target_bin = 4;
+    const auto stronger = std::count_if(
+        map.data() + target_bin * 304, map.data() + (target_bin + 1) * 304,
+        [&](const auto& cell) { return std::abs(cell) > std::abs(map(target_bin, 147)); });
+    EXPECT_EQ(stronger + 1, 58);
 }
 
 class MeasuredCube : public testing::TestWithParam<std::string> {};
