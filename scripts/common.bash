@@ -13,8 +13,9 @@ say() {
     printf '[%s %ds] %s\n' "$(basename "$0")" "$SECONDS" "$*"
 }
 
-# A compiler cache is used where there is one.
+# A compiler cache is used where there is one; it serves every clone of the repository.
 if command -v ccache >/dev/null; then
+    export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
     export CMAKE_CUDA_COMPILER_LAUNCHER=ccache
 fi
