@@ -8,7 +8,6 @@
 #include <omp.h>
 
 #include <Eigen/Dense>
-#include <cstring>
 #include <iostream>
 #include <random>
 #include <string>
@@ -18,14 +17,12 @@
 #include "aperture/core/array.hpp"
 #include "aperture/dense/batch.hpp"
 #include "bench/ceilings.hpp"
+#include "bench/program.hpp"
 
 namespace aperture::bench {
 namespace {
 
 using core::index_t;
-
-bool smoke = false;
-bool wrong = false;
 
 template <class T, class Layout>
 using Batch = core::Array<T, 3, core::Host, Layout>;
@@ -100,8 +97,7 @@ void verify(benchmark::State& state, index_t problems, double limit, const Error
     }
     state.counters["error"] = worst;
     if (!(worst <= limit)) {
-        wrong = true;
-        state.SkipWithError("the result is wrong");
+        fail(state);
     }
 }
 
@@ -290,21 +286,5 @@ void register_all() {
 }  // namespace aperture::bench
 
 int main(int argc, char** argv) {
-    using namespace aperture;
-    const auto last = std::remove_if(argv + 1, argv + argc, [](const char* argument) {
-        return std::strcmp(argument, "--smoke") == 0;
-    });
-    bench::smoke = last != argv + argc;
-    argc = static_cast<int>(last - argv);
-    benchmark::Initialize(&argc, argv);
-    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-    const core::Cpu cpu;
-    benchmark::AddCustomContext("executor", cpu.name());
-    benchmark::AddCustomContext("fp32 FMA peak, GFLOP/s",
-                                std::to_string(bench::fma_peak_gflops<float>(cpu.threads())));
-    benchmark::AddCustomContext("copy bandwidth, GB/s",
-                                std::to_string(bench::copy_bandwidth_gbs(cpu.threads())));
-    bench::register_all();
-    benchmark::RunSpecifiedBenchmarks();
-    return bench::wrong ? 1 : 0;
+    return aperture::bench::run_program(argc, argv, aperture::bench::register_all);
 }

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,6 +21,7 @@
 #include "aperture/stap/simulation.hpp"
 #include "aperture/stap/steering.hpp"
 #include "bench/ceilings.hpp"
+#include "bench/program.hpp"
 
 namespace aperture::bench {
 namespace {
@@ -31,8 +31,6 @@ using stap::cfloat;
 using Complex = std::complex<double>;
 using Matrix = Eigen::MatrixXcd;
 
-bool smoke = false;
-bool wrong = false;
 std::map<std::string, double> best_ms;
 
 /// A size's Doppler cube, steering vectors and room for results.
@@ -173,8 +171,7 @@ void verify(benchmark::State& state, Scene& scene) {
     }
     state.counters["margin_dB"] = least;
     if (least < 0) {
-        wrong = true;
-        state.SkipWithError("the result is wrong");
+        fail(state);
     }
 }
 
@@ -384,23 +381,11 @@ void print_ratios() {
 
 int main(int argc, char** argv) {
     using namespace aperture;
-    const auto last = std::remove_if(argv + 1, argv + argc, [](const char* argument) {
-        return std::strcmp(argument, "--smoke") == 0;
+    const int status = bench::run_program(argc, argv, [] {
+        const core::GpuStatus gpu = core::gpu_status();
+        benchmark::AddCustomContext("gpu", gpu.usable ? "usable" : gpu.reason);
+        bench::register_all();
     });
-    bench::smoke = last != argv + argc;
-    argc = static_cast<int>(last - argv);
-    benchmark::Initialize(&argc, argv);
-    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-    const core::Cpu cpu;
-    benchmark::AddCustomContext("executor", cpu.name());
-    benchmark::AddCustomContext("fp32 FMA peak, GFLOP/s",
-                                std::to_string(bench::fma_peak_gflops<float>(cpu.threads())));
-    benchmark::AddCustomContext("copy bandwidth, GB/s",
-                                std::to_string(bench::copy_bandwidth_gbs(cpu.threads())));
-    const core::GpuStatus gpu = core::gpu_status();
-    benchmark::AddCustomContext("gpu", gpu.usable ? "usable" : gpu.reason);
-    bench::register_all();
-    benchmark::RunSpecifiedBenchmarks();
     bench::print_ratios();
-    return bench::wrong ? 1 : 0;
+    return status;
 }

@@ -12,8 +12,9 @@ using core::index_t;
 
 NonFiniteSamples find_non_finite(core::View<const std::complex<float>, 3, core::Host> cube,
                                  int threads) {
-    const auto [channels, pulses, range_cells] = cube.extent;
-    const index_t rows = channels * pulses;
+    const index_t pulses = cube.extent[1];
+    const index_t range_cells = cube.extent[2];
+    const index_t rows = cube.extent[0] * pulses;
     index_t count = 0;
     index_t first_row = std::numeric_limits<index_t>::max();
 #pragma omp parallel for num_threads(threads) reduction(+ : count) reduction(min : first_row)

@@ -101,16 +101,18 @@ std::optional<SimulationOptions> parse_options(int argc, char** argv) {
     auto* const clutter =
         app.add_flag("--clutter", options.clutter, "Ward's side-looking clutter and noise");
     add_scene_options(app, perfect, clutter, options);
-    app.add_option("--doppler-bins", options.doppler_bins, "Attribute doppler_bins")
+    app.add_option("--doppler-bins", options.doppler_bins,
+                   "Doppler bins that stap is to make (attribute doppler_bins)")
         ->check(whole_number(1, 1 << 24))
         ->type_name("K");
-    app.add_option("--training-block", options.training_block, "Attribute training_block")
+    app.add_option("--training-block", options.training_block,
+                   "Range cells per covariance for stap (attribute training_block)")
         ->check(whole_number(1, 1 << 24))
         ->type_name("N_R");
-    app.add_option("--prf", options.prf_hz, "Attribute prf_hz")
+    app.add_option("--prf", options.prf_hz, "Pulse repetition frequency in Hz (attribute prf_hz)")
         ->check(CLI::Validator(CLI::PositiveNumber).description(""))
         ->type_name("HZ");
-    add_common_options(app, "", options.common);
+    add_common_options(app, " (required)", options.common);
     if (!parse_command_line(app, argc, argv)) return std::nullopt;
     core::expects(options.clutter || !options.perfect.empty(),
                   "expected --perfect small|medium|large or --clutter (see stap_sim --help)");

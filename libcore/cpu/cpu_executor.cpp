@@ -35,7 +35,8 @@ constexpr const char* instruction_set() {
 }  // namespace
 
 Cpu::Cpu(int threads) : threads_(threads == 0 ? omp_get_max_threads() : threads) {
-    expects(threads >= 0, "number of threads is ", threads, ", expected 1 or more");
+    expects(threads >= 0, "number of threads is ", threads,
+            ", expected 0 (as many as OpenMP takes) or more");
     scratch_.resize(static_cast<std::size_t>(threads_));
 }
 

@@ -23,7 +23,7 @@ struct Half {
 float value_of(Half half) {
     // The exponent moves from bias 15 to 127 by a multiplication, which also normalises subnormals.
     const std::uint32_t magnitude = half.bits & 0x7fffU;
-    const std::uint32_t sign = static_cast<std::uint32_t>(half.bits & 0x8000U) << 16;
+    const auto sign = static_cast<std::uint32_t>(half.bits & 0x8000U) << 16;
     const std::uint32_t finite =
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude << 13) * 0x1p112F);
     const std::uint32_t special = 0x7f800000U | (magnitude << 13);
@@ -139,7 +139,7 @@ constexpr std::array<NamedPair, 4> member_names = {
 
 std::string member_name(hid_t type, unsigned member) {
     char* stored = H5Tget_member_name(type, member);
-    const std::string words = stored == nullptr ? "" : stored;
+    std::string words = stored == nullptr ? "" : stored;
     H5free_memory(stored);
     return words;
 }

@@ -238,14 +238,15 @@ std::vector<double> ticks(double first, double last, int most) {
     const double high = std::max(first, last);
     if (!std::isfinite(low) || !std::isfinite(high) || !(high > low)) return {first};
     double step = std::pow(10, std::floor(std::log10((high - low) / std::max(1, most))));
+    const auto first_multiple = [&] { return std::ceil(low / step - 1e-9); };
+    const auto multiples = [&] { return std::floor(high / step + 1e-9) - first_multiple() + 1; };
     for (const double factor : {2.0, 2.5, 2.0, 2.0, 2.5}) {
-        if (std::floor(high / step + 1e-9) - std::ceil(low / step - 1e-9) + 1 <= std::max(1, most))
-            break;
+        if (multiples() <= std::max(1, most)) break;
         step *= factor;
     }
     std::vector<double> values;
-    for (double n = std::ceil(low / step - 1e-9); n <= high / step + 1e-9; ++n)
-        values.push_back(n * step);
+    const auto count = static_cast<int>(multiples());
+    for (int i = 0; i < count; ++i) values.push_back((first_multiple() + i) * step);
     if (values.empty()) values.push_back(low);
     return values;
 }

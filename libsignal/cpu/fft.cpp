@@ -34,7 +34,7 @@ fftwf_plan make_plan(const FftBatch& batch) {
     // Estimated plans look at the alignment of the data only, never at the data.
     alignas(64) fftwf_complex aligned[8];
     const std::lock_guard lock(planner());
-    const fftwf_plan plan =
+    auto* const plan =
         fftwf_plan_many_dft(1, &batch.length, count, aligned, nullptr, stride, distance, aligned,
                             nullptr, stride, distance, FFTW_FORWARD, FFTW_ESTIMATE);
     if (plan == nullptr) throw core::DeviceError("FFTW could not plan a transform");

@@ -79,27 +79,12 @@ void backward_substitute(const Complex* l, index_t n, Complex* x) {
 /// One Doppler bin, in the scratch memory of one thread.
 class DopplerBin {
   public:
-    static std::size_t bytes(const Problem& p) {
-        const index_t n = p.order;
-        const index_t cells = p.shape.range_cells;
-        const index_t excluded = most_excluded(p);
-        using Parts = ScratchParts;
-        return Parts::bytes<Complex>(n * n) + 2 * Parts::bytes<double>(n * cells) +
-               2 * Parts::bytes<double>(n * p.steering_vectors) +
-               2 * Parts::bytes<double>(cells * p.steering_vectors) +
-               2 * Parts::bytes<double>(excluded * cells) +
-               Parts::bytes<Complex>(excluded * excluded) + Parts::bytes<Complex>(excluded) +
-               2 * Parts::bytes<double>(excluded * p.steering_vectors) +
-               Parts::bytes<double>(p.steering_vectors) * 2;
-    }
-
-    DopplerBin(const Problem& problem, index_t doppler_bin, std::byte* scratch)
+    DopplerBin(ScratchParts& parts, const Problem& problem, index_t doppler_bin)
         : problem_(problem),
           k_(doppler_bin),
           n_(problem.order),
           cells_(problem.shape.range_cells),
           directions_(problem.steering_vectors) {
-        ScratchParts parts(scratch);
         const index_t excluded = most_excluded(problem);
         l_ = parts.take<Complex>(n_ * n_);
         z_re_ = parts.take<double>(n_ * cells_);
@@ -323,9 +308,10 @@ AllTraining::AllTraining(core::Cpu& cpu, const Problem& problem,
     : cpu_(cpu), problem_(problem), steering_(steering) {}
 
 void AllTraining::run(const CubeView<core::Host>& cube, const Results<core::Host>& results) {
-    for_each_task(cpu_, problem_.doppler_bins, DopplerBin::bytes(problem_),
+    for_each_task(cpu_, problem_.doppler_bins, scratch_bytes_of<DopplerBin>(problem_, index_t{0}),
                   [&](index_t k, std::byte* scratch) {
-                      DopplerBin(problem_, k, scratch).run(cube, steering_, results);
+                      ScratchParts parts(scratch);
+                      DopplerBin(parts, problem_, k).run(cube, steering_, results);
                   });
 }
 

@@ -13,13 +13,13 @@ void cell_averaging_cfar(core::Cpu& cpu, const Problem& problem,
                          core::View<float, 3, core::Host> statistic) {
     const index_t bins = problem.doppler_bins;
     const index_t cells = problem.shape.range_cells;
-    const std::size_t bytes = ScratchParts::bytes<double>(cells + 1);
+    const std::size_t bytes = static_cast<std::size_t>(cells + 1) * sizeof(double);
     for_each_task(
         cpu, problem.steering_vectors * bins, bytes, [&](index_t task, std::byte* scratch) {
             const index_t d = task / bins;
             const index_t k = task % bins;
             // Sums from the start never fall, so that their differences are never negative.
-            auto* power_before = ScratchParts(scratch).take<double>(cells + 1);
+            auto* power_before = reinterpret_cast<double*>(scratch);
             power_before[0] = 0;
             for (index_t r = 0; r < cells; ++r)
                 power_before[r + 1] =

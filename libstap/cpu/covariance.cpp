@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "aperture/core/shape.hpp"
 #include "libstap/cpu/stages.hpp"
 
 namespace aperture::stap {
@@ -78,11 +79,9 @@ template <class Real>
 void estimate_covariance(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cube,
                          core::View<std::complex<Real>, 4, core::Host> covariance) {
     cpu::check_cube(problem, cube);
-    core::expects(
-        covariance.extent == std::array<index_t, 4>{problem.doppler_bins, problem.training_sets,
-                                                    problem.order, problem.order} &&
-            covariance.dense(),
-        "covariances of wrong extents, or not dense");
+    core::expects_shape("covariance", covariance,
+                        {problem.doppler_bins, problem.training_sets, problem.order, problem.order},
+                        core::Strides::dense);
     cpu::CovarianceEstimator<Real>(cpu, problem).run(cube, covariance);
 }
 

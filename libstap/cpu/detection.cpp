@@ -9,6 +9,8 @@
 #include <cmath>
 #include <map>
 
+#include "aperture/core/shape.hpp"
+
 namespace aperture::stap {
 
 namespace {
@@ -120,10 +122,9 @@ std::vector<double> thresholds(const Problem& problem, double pfa) {
 
 std::vector<Detection> find_detections(const Problem& problem, double pfa,
                                        core::View<const float, 3, core::Host> statistic) {
-    core::expects(
-        statistic.extent == std::array<index_t, 3>{problem.steering_vectors, problem.doppler_bins,
-                                                   problem.shape.range_cells},
-        "statistic of wrong extents");
+    core::expects_shape(
+        "statistic", statistic,
+        {problem.steering_vectors, problem.doppler_bins, problem.shape.range_cells});
     const std::vector<double> threshold = thresholds(problem, pfa);
     std::vector<Detection> detections;
     for (index_t d = 0; d < statistic.extent[0]; ++d)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "aperture/core/shape.hpp"
 #include "aperture/signal/fft.hpp"
 #include "aperture/stap/stages.hpp"
 #include "libstap/cpu/worker_tasks.hpp"
@@ -65,12 +66,10 @@ void DopplerFilter<Executor>::run(core::View<const cfloat, 3, typename Executor:
                                   core::View<cfloat, 3, typename Executor::Space> cube) const {
     const CubeShape& shape = state_->problem.shape;
     const index_t bins = state_->problem.doppler_bins;
-    core::expects(pulses.extent == std::array{shape.channels, shape.pulses, shape.range_cells} &&
-                      pulses.stride[2] == 1,
-                  "Doppler processing: wrong extents or strides of the pulses");
-    core::expects(
-        cube.extent == std::array{shape.channels, bins, shape.range_cells} && cube.stride[2] == 1,
-        "Doppler processing: wrong extents or strides of the cube");
+    core::expects_shape("cube of pulses", pulses, {shape.channels, shape.pulses, shape.range_cells},
+                        core::Strides::unit_last);
+    core::expects_shape("cube of Doppler bins", cube, {shape.channels, bins, shape.range_cells},
+                        core::Strides::dense);
     const index_t tiles = (shape.range_cells + tile_cells - 1) / tile_cells;
     const std::size_t tile_bytes = static_cast<std::size_t>(bins) * tile_cells * sizeof(cfloat);
     cpu::for_each_task(

@@ -49,9 +49,9 @@ template <class Pack>
 /// As many floats as a pack of Real has lanes.
 template <class Real>
 struct FloatsOf {
-    typedef float type __attribute__((vector_size(core::lanes<Real> * sizeof(float))));
-    typedef float unaligned __attribute__((vector_size(core::lanes<Real> * sizeof(float)),
-                                           aligned(sizeof(float)), may_alias));
+    using type __attribute__((vector_size(core::lanes<Real> * sizeof(float)))) = float;
+    using unaligned __attribute__((vector_size(core::lanes<Real> * sizeof(float)),
+                                   aligned(sizeof(float)), may_alias)) = float;
 };
 
 /// Transposes W / 2 complex cells of W Doppler bins, rows[bin], the first `count` of which are

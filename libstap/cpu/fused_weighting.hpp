@@ -48,7 +48,7 @@ namespace detail {
 template <int... i>
 [[gnu::always_inline]] inline core::Pack<float> minus_j_times(core::Pack<float> x,
                                                               std::integer_sequence<int, i...>) {
-    typedef unsigned Bits __attribute__((vector_size(core::simd_bytes)));
+    using Bits __attribute__((vector_size(core::simd_bytes))) = unsigned;
     constexpr Bits sign = {(i % 2 == 1 ? 0x80000000u : 0u)...};
     return core::Pack<float>(Bits(__builtin_shufflevector(x, x, (i ^ 1)...)) ^ sign);
 }

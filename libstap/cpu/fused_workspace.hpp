@@ -5,28 +5,11 @@
 #include "libstap/cpu/fused_covariance.hpp"
 #include "libstap/cpu/fused_weighting.hpp"
 #include "libstap/cpu/results.hpp"
+#include "libstap/cpu/worker_tasks.hpp"
 
 namespace aperture::stap::cpu {
 
 inline index_t round_up(index_t value, index_t step) { return (value + step - 1) / step * step; }
-
-/// Hands out consecutive parts of a block of memory, each aligned to a pack; without memory it
-/// counts how much is needed.
-class Carver {
-  public:
-    explicit Carver(std::byte* memory) : memory_(memory) {}
-    template <class T>
-    T* take(index_t count) {
-        T* part = memory_ == nullptr ? nullptr : reinterpret_cast<T*>(memory_ + used_);
-        used_ += static_cast<std::size_t>(round_up(count * static_cast<index_t>(sizeof(T)), 64));
-        return part;
-    }
-    std::size_t used() const { return used_; }
-
-  private:
-    std::byte* memory_;
-    std::size_t used_ = 0;
-};
 
 /// What one thread works with: W = lanes of Real, a group is W Doppler bins.
 template <class Real>
@@ -55,7 +38,7 @@ struct Workspace {
     float* tail;            ///< a tile of output that does not fill its packs
     float* squares;         ///< [cell][re, im]: x^H R^-1 x, squares of real and imaginary parts
 
-    Workspace(const Problem& problem, std::byte* memory, std::size_t& bytes) {
+    Workspace(ScratchParts& parts, const Problem& problem) {
         const index_t n = problem.order;
         const index_t vectors = problem.steering_vectors;
         const index_t cells = problem.parameters.training_block;
@@ -70,23 +53,21 @@ struct Workspace {
         constexpr index_t element = dense::lanes::element_reals<T>;
         const LagCovariance<Real> lag{static_cast<int>(problem.shape.channels),
                                       problem.parameters.temporal_taps};
-        Carver carver(memory);
         // One pack more than the rows: the last tile of a short block reads past its row.
-        rows = carver.take<float>(groups_in_flight * width * lag.channels * row_pitch +
-                                  core::lanes<float>);
-        planes = carver.take<Real>(lag.plane_size(cells));
-        sums = carver.take<Real>(lag.sums_size());
-        g = {carver.take<Real>(n * dense::lanes::padded(problem.order) * element),
+        rows = parts.take<float>(groups_in_flight * width * lag.channels * row_pitch +
+                                 core::lanes<float>);
+        planes = parts.take<Real>(lag.plane_size(cells));
+        sums = parts.take<Real>(lag.sums_size());
+        g = {parts.take<Real>(n * dense::lanes::padded(problem.order) * element),
              dense::lanes::padded(problem.order)};
-        h = {detects || eliminates ? carver.take<Real>(n * n * element) : nullptr, n};
-        x = {carver.take<Real>(n * vectors * element), 1, vectors};
-        gain = carver.take<Real>(vectors * width);
-        gamma = carver.take<Real>(vectors * 2 * width);
-        weights = carver.take<float>(width * weight_pitch);
-        inverse_factor = carver.take<float>(detects ? width * factor_pitch : 0);
-        tail = carver.take<float>(weighting_vectors * weighting_packs * core::lanes<float>);
-        squares = carver.take<float>(row_pitch + core::lanes<float>);
-        bytes = carver.used();
+        h = {detects || eliminates ? parts.take<Real>(n * n * element) : nullptr, n};
+        x = {parts.take<Real>(n * vectors * element), 1, vectors};
+        gain = parts.take<Real>(vectors * width);
+        gamma = parts.take<Real>(vectors * 2 * width);
+        weights = parts.take<float>(width * weight_pitch);
+        inverse_factor = parts.take<float>(detects ? width * factor_pitch : 0);
+        tail = parts.take<float>(weighting_vectors * weighting_packs * core::lanes<float>);
+        squares = parts.take<float>(row_pitch + core::lanes<float>);
     }
 };
 

@@ -15,7 +15,6 @@
 
 namespace aperture::stap {
 
-using core::expects;
 using core::Host;
 
 namespace {
@@ -27,30 +26,21 @@ core::Array<cfloat, 2> copy_of(const core::View<const cfloat, 2, Host>& steering
     return copy;
 }
 
-template <class T, std::size_t Rank>
-bool fits(const core::View<T, static_cast<int>(Rank), Host>& view,
-          const std::array<index_t, Rank>& extent) {
-    return view.extent == extent && view.stride[Rank - 1] == 1;
-}
+using Adaptation =
+    std::variant<std::monostate, cpu::FusedBlock<float>, cpu::FusedBlock<double>,
+                 cpu::StagedBlock<float>, cpu::StagedBlock<double>, cpu::SlidingTraining<float>,
+                 cpu::SlidingTraining<double>, cpu::AllTraining>;
 
-void check_results(const Problem& p, const Results<Host>& results) {
-    const index_t n = p.order;
-    const index_t bins = p.doppler_bins;
-    const index_t directions = p.steering_vectors;
-    const std::array<index_t, 3> map = {directions, bins, p.shape.range_cells};
-    const std::array<index_t, 2> sets = {bins, p.training_sets};
-    expects(fits(results.output, map), "output of wrong extents or strides");
-    expects(results.info.extent == sets, "info of wrong extents");
-    expects(results.pivot_ratio.extent == sets, "pivot ratio of wrong extents");
-    expects(results.covariance.empty() ||
-                fits(results.covariance, std::array{bins, p.training_sets, n, n}),
-            "covariance of wrong extents or strides");
-    expects(results.weights.empty() ||
-                (p.parameters.training != Training::all &&
-                 fits(results.weights, std::array{bins, p.training_sets, directions, n})),
-            "weights of wrong extents or strides, or wanted of training on all cells");
-    expects(p.parameters.detector == Detector::none || fits(results.statistic, map),
-            "statistic of wrong extents or strides");
+template <class Real>
+void choose(Adaptation& adaptation, core::Cpu& executor, const Problem& problem,
+            const core::View<const cfloat, 2, Host>& steering) {
+    if (problem.parameters.training == Training::sliding) {
+        adaptation.emplace<cpu::SlidingTraining<Real>>(executor, problem, steering);
+    } else if (problem.parameters.implementation == Implementation::staged) {
+        adaptation.emplace<cpu::StagedBlock<Real>>(executor, problem, steering);
+    } else {
+        adaptation.emplace<cpu::FusedBlock<Real>>(executor, problem, steering);
+    }
 }
 
 }  // namespace
@@ -62,10 +52,7 @@ struct Pipeline<core::Cpu>::State {
     core::Array<cfloat, 2> steering;
     std::optional<DopplerFilter<core::Cpu>> doppler;
     core::Array<cfloat, 3> doppler_cube;
-    std::variant<std::monostate, cpu::FusedBlock<float>, cpu::FusedBlock<double>,
-                 cpu::StagedBlock<float>, cpu::StagedBlock<double>, cpu::SlidingTraining<float>,
-                 cpu::SlidingTraining<double>, cpu::AllTraining>
-        adaptation;
+    Adaptation adaptation;
 
     State(core::Cpu& executor, const Problem& p, const core::View<const cfloat, 2, Host>& vectors)
         : cpu(executor), problem(p), steering(copy_of(vectors)) {
@@ -77,20 +64,9 @@ struct Pipeline<core::Cpu>::State {
         if (p.parameters.training == Training::all) {
             adaptation.emplace<cpu::AllTraining>(cpu, problem, steering);
         } else if (p.parameters.precision == Precision::mixed) {
-            choose<double>();
+            choose<double>(adaptation, cpu, problem, steering);
         } else {
-            choose<float>();
-        }
-    }
-
-    template <class Real>
-    void choose() {
-        if (problem.parameters.training == Training::sliding) {
-            adaptation.emplace<cpu::SlidingTraining<Real>>(cpu, problem, steering);
-        } else if (problem.parameters.implementation == Implementation::staged) {
-            adaptation.emplace<cpu::StagedBlock<Real>>(cpu, problem, steering);
-        } else {
-            adaptation.emplace<cpu::FusedBlock<Real>>(cpu, problem, steering);
+            choose<float>(adaptation, cpu, problem, steering);
         }
     }
 
@@ -111,8 +87,8 @@ struct Pipeline<core::Cpu>::State {
 
     void run(CubeView<Host> cube, const Results<Host>& results, core::Timeline* timeline) {
         const CubeShape& shape = problem.shape;
-        expects(fits(cube, std::array{shape.channels, shape.pulses, shape.range_cells}),
-                "cube of wrong extents or strides");
+        core::expects_shape("cube", cube, {shape.channels, shape.pulses, shape.range_cells},
+                            core::Strides::unit_last);
         check_results(problem, results);
         if (doppler) {
             const Work work = doppler_work(problem);
@@ -122,7 +98,7 @@ struct Pipeline<core::Cpu>::State {
         }
         adapt(cube, results, timeline);
         if (problem.parameters.detector == Detector::cfar) {
-            const Work work = cpu::detect_work(problem);
+            const Work work = detect_work(problem);
             const auto stage = core::Timeline::stage(timeline, cpu, "detect", work.gflop, work.mb);
             cpu::cell_averaging_cfar(cpu, problem, results.output, results.statistic);
         }
@@ -132,11 +108,9 @@ struct Pipeline<core::Cpu>::State {
 template <class Executor>
 Pipeline<Executor>::Pipeline(Executor& executor, const Problem& problem,
                              core::View<const cfloat, 2, core::Host> steering) {
-    expects(problem.parameters.implementation != Implementation::cublas,
-            "implementation cublas needs a GPU; use fused or staged on the CPU");
-    expects(steering.extent == std::array<index_t, 2>{problem.steering_vectors, problem.order},
-            "steering of ", steering.extent[0], " x ", steering.extent[1], ", expected ",
-            problem.steering_vectors, " vectors of ", problem.order, " elements");
+    core::expects(problem.parameters.implementation != Implementation::cublas,
+                  "implementation cublas needs a GPU; use fused or staged on the CPU");
+    core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
     state_ = std::make_unique<State>(executor, problem, steering);
 }
 template <class Executor>

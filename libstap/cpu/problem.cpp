@@ -77,7 +77,7 @@ void check_training_support(const Problem& problem) {
     const Parameters& p = problem.parameters;
     if (p.loading.value > 0) return;
     index_t fewest = p.training_block;
-    if (p.training == Training::block && cpu::is_adaptive(p.detector)) fewest -= 1;
+    if (p.training == Training::block && is_adaptive(p.detector)) fewest -= 1;
     if (p.training == Training::all) fewest = problem.shape.range_cells - 2 * index_t(p.guard) - 1;
     expects(fewest >= problem.order, fewest, " training cells for a covariance of order ",
             problem.order, " (", problem.shape.channels, " channels x ", p.temporal_taps,

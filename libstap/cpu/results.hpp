@@ -2,13 +2,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+
+#include "aperture/core/shape.hpp"
 #include "aperture/stap/pipeline.hpp"
 
-namespace aperture::stap::cpu {
+namespace aperture::stap {
 
 /// Detectors made of quadratic forms in the inverse covariance.
 inline bool is_adaptive(Detector detector) {
     return detector == Detector::amf || detector == Detector::ace || detector == Detector::glrt;
+}
+
+/// Throws core::InvalidArgument where a view of the results is not what the problem asks for.
+template <class Space>
+void check_results(const Problem& problem, const Results<Space>& results) {
+    const index_t bins = problem.doppler_bins;
+    const index_t sets = problem.training_sets;
+    const index_t n = problem.order;
+    const index_t directions = problem.steering_vectors;
+    const std::array<index_t, 3> map = {directions, bins, problem.shape.range_cells};
+    constexpr auto unit_last = core::Strides::unit_last;
+    core::expects_shape("output", results.output, map, unit_last);
+    core::expects_shape("info", results.info, {bins, sets});
+    core::expects_shape("pivot_ratio", results.pivot_ratio, {bins, sets});
+    if (!results.covariance.empty()) {
+        core::expects_shape("covariance", results.covariance, {bins, sets, n, n}, unit_last);
+    }
+    if (!results.weights.empty()) {
+        core::expects(problem.parameters.training != Training::all,
+                      "training on all cells has no weights to give: every cell has its own");
+        core::expects_shape("weights", results.weights, {bins, sets, directions, n}, unit_last);
+    }
+    if (problem.parameters.detector != Detector::none) {
+        core::expects_shape("statistic", results.statistic, map, unit_last);
+    }
 }
 
 /// Rounds to fp32 into a result [k][b][row][column] that may not be wanted.
@@ -30,4 +58,4 @@ inline Work detect_work(const Problem& problem) {
     return {0, bytes * 1e-6};
 }
 
-}  // namespace aperture::stap::cpu
+}  // namespace aperture::stap

@@ -263,12 +263,11 @@ core::Array<cfloat, 3> simulate(core::Cpu& cpu, const ClutterScene& scene) {
     const SceneDrawing drawing(scene);
     const index_t pulses = scene.shape.pulses;
     core::Array<cfloat, 3> cube({scene.shape.channels, pulses, scene.shape.range_cells});
-    const std::size_t bytes = cpu::ScratchParts::bytes<Complex>(drawing.samples()) +
-                              cpu::ScratchParts::bytes<Complex>(pulses);
+    const std::size_t bytes =
+        static_cast<std::size_t>(drawing.samples() + pulses) * sizeof(Complex);
     cpu::for_each_task(cpu, scene.shape.range_cells, bytes, [&](index_t cell, std::byte* scratch) {
-        cpu::ScratchParts parts(scratch);
-        auto* x = parts.take<Complex>(drawing.samples());
-        drawing.draw(cell, x, parts.take<Complex>(pulses));
+        auto* x = reinterpret_cast<Complex*>(scratch);
+        drawing.draw(cell, x, x + drawing.samples());
         for (index_t c = 0; c < scene.shape.channels; ++c)
             for (index_t p = 0; p < pulses; ++p) cube(c, p, cell) = cfloat(x[c * pulses + p]);
     });

@@ -42,14 +42,9 @@ struct SlidingTraining<Real>::RunningSum {
     double* x_re;
     double* x_im;
 
-    static std::size_t bytes(index_t n) {
-        return 2 * ScratchParts::bytes<double>(n * n) + 2 * ScratchParts::bytes<double>(n);
-    }
-
-    RunningSum(const Problem& p, const CubeView<core::Host>& doppler_cube, index_t k,
-               std::byte* scratch)
+    RunningSum(ScratchParts& parts, const Problem& p, const CubeView<core::Host>& doppler_cube,
+               index_t k)
         : problem(p), cube(doppler_cube), doppler_bin(k) {
-        ScratchParts parts(scratch);
         const index_t n = problem.order;
         re = parts.take<double>(n * n);
         im = parts.take<double>(n * n);
@@ -138,10 +133,11 @@ void SlidingTraining<Real>::run(const CubeView<core::Host>& cube,
     using Batch = dense::MatrixBatch<Complex, core::Host, core::Concatenated>;
     const index_t problems = problem_.doppler_bins * problem_.shape.range_cells;
     const index_t n = problem_.order;
+    const std::size_t bytes = scratch_bytes_of<RunningSum>(problem_, cube, index_t{0});
     for (index_t first = 0; first < problems; first += batch) {
         const index_t count = std::min(batch, problems - first);
         const index_t segments = (count + segment - 1) / segment;
-        for_each_task(cpu_, segments, RunningSum::bytes(n), [&](index_t s, std::byte* scratch) {
+        for_each_task(cpu_, segments, bytes, [&](index_t s, std::byte* scratch) {
             fill_segment(cube, first, first + s * segment,
                          first + std::min((s + 1) * segment, count), scratch);
         });
@@ -167,7 +163,8 @@ void SlidingTraining<Real>::fill_segment(const CubeView<core::Host>& cube, index
         const index_t k = p / cells;
         const index_t r = p % cells;
         const index_t slot = p - first;
-        RunningSum sum(problem_, cube, k, scratch);
+        ScratchParts parts(scratch);
+        RunningSum sum(parts, problem_, cube, k);
         const TrainingWindow window = training_window(problem_, r);
         if (p == begin || r == 0) {
             sum.start(window);

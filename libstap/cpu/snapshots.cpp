@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "aperture/core/shape.hpp"
 #include "libstap/cpu/stages.hpp"
 #include "libstap/cpu/worker_tasks.hpp"
 
@@ -8,14 +9,9 @@ namespace aperture::stap {
 namespace cpu {
 
 void check_cube(const Problem& problem, const CubeView<core::Host>& cube) {
-    const auto [channels, bins, cells] = cube.extent;
-    core::expects(channels == problem.shape.channels && bins == problem.doppler_bins &&
-                      cells == problem.shape.range_cells,
-                  "cube of ", channels, " x ", bins, " x ", cells, ", expected ",
-                  problem.shape.channels, " channels x ", problem.doppler_bins, " Doppler bins x ",
-                  problem.shape.range_cells, " range cells");
-    core::expects(cube.stride[2] == 1, "range cells of the cube are ", cube.stride[2],
-                  " elements apart, expected 1");
+    core::expects_shape("cube of Doppler bins", cube,
+                        {problem.shape.channels, problem.doppler_bins, problem.shape.range_cells},
+                        core::Strides::unit_last);
 }
 
 template <class Real>
@@ -46,11 +42,10 @@ void extract_snapshots(core::Cpu& cpu, const Problem& problem, CubeView<core::Ho
                        core::View<cfloat, 4, core::Host> snapshots) {
     cpu::check_cube(problem, cube);
     cpu::check_block_training(problem);
-    core::expects(snapshots.extent == std::array<index_t, 4>{problem.doppler_bins,
-                                                             problem.training_sets, problem.order,
-                                                             problem.parameters.training_block} &&
-                      snapshots.stride[3] == 1,
-                  "snapshots of wrong extents or strides");
+    core::expects_shape("snapshots", snapshots,
+                        {problem.doppler_bins, problem.training_sets, problem.order,
+                         problem.parameters.training_block},
+                        core::Strides::unit_last);
     cpu::extract_snapshots<float>(cpu, problem, cube, 0, snapshots);
 }
 

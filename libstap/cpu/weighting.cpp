@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "aperture/core/shape.hpp"
 #include "aperture/core/simd.hpp"
 #include "libstap/cpu/stages.hpp"
 #include "libstap/cpu/worker_tasks.hpp"
@@ -19,31 +20,47 @@ constexpr int direction_tile = 4;
 /// Range cells weighted together: their snapshots stay in the first-level cache.
 constexpr index_t cell_tile = 64;
 
-/// The conjugate weights of one training set, [direction][n], zero past the last direction.
-struct WeightPlanes {
-    float* re;
-    float* im;
+/// What one thread works with.
+struct WeightingScratch {
+    /// The weights of one training set, [direction][n], and gamma; zero and 1 past the last
+    /// direction, up to a multiple of `direction_tile`.
+    index_t padded_directions;
+    float* w_re;
+    float* w_im;
     double* gamma;
+    cpu::SnapshotPlanes<float> snapshots;  ///< of `cell_tile` cells
+
+    WeightingScratch(cpu::ScratchParts& parts, const Problem& problem)
+        : padded_directions((problem.steering_vectors + direction_tile - 1) / direction_tile *
+                            direction_tile) {
+        const index_t n = problem.order;
+        w_re = parts.take<float>(padded_directions * n);
+        w_im = parts.take<float>(padded_directions * n);
+        gamma = parts.take<double>(padded_directions);
+        float* re = parts.take<float>(n * cell_tile);
+        snapshots = {re, parts.take<float>(n * cell_tile), cell_tile};
+    }
 };
 
 /// gamma = 1/|w^H v| of the weights as they are applied, in fp32; 1 where that is 0.
 template <class Real>
 void take_weights(const core::View<const std::complex<Real>, 4, core::Host>& weights,
                   const core::View<const cfloat, 2, core::Host>& steering, index_t k, index_t b,
-                  index_t padded_directions, const WeightPlanes& planes) {
+                  const WeightingScratch& scratch) {
     const index_t n = weights.extent[3];
-    std::fill_n(planes.re, padded_directions * n, 0.0f);
-    std::fill_n(planes.im, padded_directions * n, 0.0f);
+    std::fill_n(scratch.w_re, scratch.padded_directions * n, 0.0f);
+    std::fill_n(scratch.w_im, scratch.padded_directions * n, 0.0f);
+    std::fill_n(scratch.gamma, scratch.padded_directions, 1.0);
     for (index_t d = 0; d < weights.extent[2]; ++d) {
         std::complex<double> gain = 0;
         for (index_t i = 0; i < n; ++i) {
             const cfloat w(weights(k, b, d, i));
-            planes.re[d * n + i] = w.real();
-            planes.im[d * n + i] = w.imag();
+            scratch.w_re[d * n + i] = w.real();
+            scratch.w_im[d * n + i] = w.imag();
             gain += std::conj(std::complex<double>(w)) * std::complex<double>(steering(d, i));
         }
         const double magnitude = std::abs(gain);
-        planes.gamma[d] = magnitude > 0 ? 1 / magnitude : 1;
+        scratch.gamma[d] = magnitude > 0 ? 1 / magnitude : 1;
     }
 }
 
@@ -85,36 +102,28 @@ void apply_weights(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> 
     const index_t n = problem.order;
     const index_t directions = problem.steering_vectors;
     const index_t cells = problem.shape.range_cells;
-    core::expects(steering.extent == std::array{directions, n}, "steering of wrong extents");
-    core::expects(weights.extent == std::array{bins, sets, directions, n},
-                  "weights of wrong extents");
-    core::expects(output.extent == std::array{directions, bins, cells} && output.stride[2] == 1,
-                  "output of wrong extents or strides");
+    core::expects_shape("steering", steering, {directions, n});
+    core::expects_shape("weights", weights, {bins, sets, directions, n});
+    core::expects_shape("output", output, {directions, bins, cells}, core::Strides::unit_last);
 
-    using Parts = cpu::ScratchParts;
-    const index_t padded = (directions + direction_tile - 1) / direction_tile * direction_tile;
-    const std::size_t bytes = 2 * Parts::bytes<float>(padded * n) + Parts::bytes<double>(padded) +
-                              2 * Parts::bytes<float>(n * cell_tile);
-    cpu::for_each_task(cpu, bins * sets, bytes, [&](index_t task, std::byte* scratch) {
+    const std::size_t bytes = cpu::scratch_bytes_of<WeightingScratch>(problem);
+    cpu::for_each_task(cpu, bins * sets, bytes, [&](index_t task, std::byte* memory) {
         const index_t k = task / sets;
         const index_t b = task % sets;
-        Parts parts(scratch);
-        const WeightPlanes w{parts.take<float>(padded * n), parts.take<float>(padded * n),
-                             parts.take<double>(padded)};
-        float* s_re = parts.take<float>(n * cell_tile);
-        const cpu::SnapshotPlanes<float> s{s_re, parts.take<float>(n * cell_tile), cell_tile};
-        std::fill_n(w.gamma, padded, 1.0);
-        take_weights(weights, steering, k, b, padded, w);
+        cpu::ScratchParts parts(memory);
+        const WeightingScratch scratch(parts, problem);
+        take_weights(weights, steering, k, b, scratch);
 
         const index_t block = problem.parameters.training_block;
         const index_t end = std::min((b + 1) * block, cells);
         for (index_t first = b * block; first < end; first += cell_tile) {
             const index_t count = std::min(cell_tile, end - first);
-            cpu::split_snapshots(problem, cube, k, {first, first + count}, s);
+            cpu::split_snapshots(problem, cube, k, {first, first + count}, scratch.snapshots);
             for (index_t d = 0; d < directions; d += direction_tile)
                 for (index_t cell = 0; cell < count; cell += lanes) {
                     cfloat y[direction_tile][lanes];
-                    weight_tile(w.re + d * n, w.im + d * n, w.gamma + d, n, s, cell, y);
+                    weight_tile(scratch.w_re + d * n, scratch.w_im + d * n, scratch.gamma + d, n,
+                                scratch.snapshots, cell, y);
                     const index_t used = std::min<index_t>(lanes, count - cell);
                     for (index_t row = d; row < std::min(d + direction_tile, directions); ++row)
                         std::copy_n(y[row - d], used, &output(row, k, first + cell));

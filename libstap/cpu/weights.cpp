@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "aperture/core/shape.hpp"
 #include "libstap/cpu/stages.hpp"
 
 namespace aperture::stap {
@@ -50,13 +51,11 @@ void solve_weights(core::Cpu& cpu, const Problem& problem,
     const index_t sets = problem.training_sets;
     const index_t n = problem.order;
     const index_t directions = problem.steering_vectors;
-    core::expects(covariance.extent == std::array{bins, sets, n, n} && covariance.dense(),
-                  "covariances of wrong extents, or not dense");
-    core::expects(weights.extent == std::array{bins, sets, directions, n} && weights.dense(),
-                  "weights of wrong extents, or not dense");
-    core::expects(steering.extent == std::array{directions, n}, "steering of wrong extents");
-    core::expects(info.extent == std::array{bins, sets} && pivot_ratio.extent == info.extent,
-                  "info or pivot ratio of wrong extents");
+    core::expects_shape("covariance", covariance, {bins, sets, n, n}, core::Strides::dense);
+    core::expects_shape("steering", steering, {directions, n});
+    core::expects_shape("weights", weights, {bins, sets, directions, n}, core::Strides::dense);
+    core::expects_shape("info", info, {bins, sets});
+    core::expects_shape("pivot_ratio", pivot_ratio, {bins, sets});
     cpu::WeightSolver<Real>(cpu, problem).run(covariance, steering, weights, info, pivot_ratio);
 }
 

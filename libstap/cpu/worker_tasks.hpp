@@ -24,26 +24,32 @@ void for_each_task(core::Cpu& cpu, core::index_t tasks, std::size_t scratch_byte
     }
 }
 
-/// Hands out parts of one scratch block, each aligned to 64 bytes.
+/// Hands out consecutive parts of one scratch block, each aligned to 64 bytes. Without a block it
+/// only counts, so that what takes the parts also says how many bytes they need.
 class ScratchParts {
   public:
-    explicit ScratchParts(std::byte* block) : next_(block) {}
+    explicit ScratchParts(std::byte* block = nullptr) : block_(block) {}
 
     template <class T>
     T* take(core::index_t elements) {
-        T* part = reinterpret_cast<T*>(next_);
-        next_ += bytes<T>(elements);
+        T* part = block_ == nullptr ? nullptr : reinterpret_cast<T*>(block_ + bytes_);
+        bytes_ += (static_cast<std::size_t>(elements) * sizeof(T) + 63) / 64 * 64;
         return part;
     }
-
-    /// What `take` uses up.
-    template <class T>
-    static std::size_t bytes(core::index_t elements) {
-        return (static_cast<std::size_t>(elements) * sizeof(T) + 63) / 64 * 64;
-    }
+    /// Of the parts taken so far.
+    std::size_t bytes() const { return bytes_; }
 
   private:
-    std::byte* next_;
+    std::byte* block_;
+    std::size_t bytes_ = 0;
 };
+
+/// Bytes of scratch memory that `Parts`, made of ScratchParts and `arguments`, takes.
+template <class Parts, class... Arguments>
+std::size_t scratch_bytes_of(const Arguments&... arguments) {
+    ScratchParts parts;
+    [[maybe_unused]] const Parts counted(parts, arguments...);
+    return parts.bytes();
+}
 
 }  // namespace aperture::stap::cpu

@@ -58,6 +58,18 @@ struct MatrixPerSet {
     }
 };
 
+/// Writes the weights of a block's matrices.
+__device__ inline void store_weights(const WeightTile& weights, int order, int vectors,
+                                     int matrices, int first_bin, index_t set,
+                                     const MatrixPerSet<Complex<float>>& to) {
+    for (int i = core::thread_rank(); i < matrices * order * vectors; i += core::block_threads()) {
+        const int d = i % vectors;
+        const int row = i / vectors % order;
+        const int q = i / vectors / order;
+        to(first_bin + q, set, d, row) = weights.row(q, row)[d];
+    }
+}
+
 /// Writes the covariances of a group, both triangles.
 template <class Real, class T>
 __device__ void store_covariances(const CovarianceGroup<Real>& group, int first_bin, index_t set,
@@ -150,6 +162,12 @@ __device__ void estimate_group(const AdaptiveBlock<Real, Policy>& block, const S
             block.normalisations[q] = n;
         }
     }
+    const auto normalise = [&] {
+        if (q >= block.matrices) return;
+        block.normalisations[q] =
+            normalisation(block.group.triangle(q), block.order, block.set.training_cells, loading);
+    };
+    if (total == nullptr && !loading.relative) normalise();
     for (int begin = 0; begin < block.set.cells; begin += layout.columns) {
         const int left = block.set.cells - begin;
         const int columns = left < layout.columns ? left : layout.columns;
@@ -162,11 +180,10 @@ __device__ void estimate_group(const AdaptiveBlock<Real, Policy>& block, const S
             Accumulation{total != nullptr || begin > 0, total != nullptr}, splits);
     }
     __syncthreads();
-    if (total == nullptr && q < block.matrices) {
-        block.normalisations[q] =
-            normalisation(block.group.triangle(q), block.order, block.set.training_cells, loading);
+    if (total == nullptr && loading.relative) {
+        normalise();
+        __syncthreads();
     }
-    __syncthreads();
 }
 
 /// The tiles of a set that hold cells to adapt, one after the other: visit(begin, columns), with

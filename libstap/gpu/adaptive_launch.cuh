@@ -272,16 +272,20 @@ AdaptiveKernel<float> register_kernel(bool statistic) {
 }  // namespace detail
 
 /// The register-resident fp32 Cholesky kernels compiled ahead: PERFECT's orders, and spatial
-/// adaptation (T = 1) at powers of two. Null for other shapes.
-inline AdaptiveKernel<float> precompiled_kernel(const AdaptiveShape& shape) {
-    if (shape.solver != dense::Factorisation::cholesky) return nullptr;
-    if (detail::matches<12, 3>(shape)) return detail::register_kernel<12, 3>(shape.statistic);
-    if (detail::matches<18, 3>(shape)) return detail::register_kernel<18, 3>(shape.statistic);
-    if (detail::matches<24, 3>(shape)) return detail::register_kernel<24, 3>(shape.statistic);
-    if (detail::matches<4, 1>(shape)) return detail::register_kernel<4, 1>(shape.statistic);
-    if (detail::matches<8, 1>(shape)) return detail::register_kernel<8, 1>(shape.statistic);
-    if (detail::matches<16, 1>(shape)) return detail::register_kernel<16, 1>(shape.statistic);
-    if (detail::matches<32, 1>(shape)) return detail::register_kernel<32, 1>(shape.statistic);
+/// adaptation (T = 1) at powers of two. Null for other shapes. A template, so that only the file
+/// that launches them compiles them.
+template <class Real>
+AdaptiveKernel<Real> precompiled_kernel(const AdaptiveShape& shape) {
+    if constexpr (std::is_same_v<Real, float>) {
+        if (shape.solver != dense::Factorisation::cholesky) return nullptr;
+        if (detail::matches<12, 3>(shape)) return detail::register_kernel<12, 3>(shape.statistic);
+        if (detail::matches<18, 3>(shape)) return detail::register_kernel<18, 3>(shape.statistic);
+        if (detail::matches<24, 3>(shape)) return detail::register_kernel<24, 3>(shape.statistic);
+        if (detail::matches<4, 1>(shape)) return detail::register_kernel<4, 1>(shape.statistic);
+        if (detail::matches<8, 1>(shape)) return detail::register_kernel<8, 1>(shape.statistic);
+        if (detail::matches<16, 1>(shape)) return detail::register_kernel<16, 1>(shape.statistic);
+        if (detail::matches<32, 1>(shape)) return detail::register_kernel<32, 1>(shape.statistic);
+    }
     return nullptr;
 }
 
@@ -300,15 +304,13 @@ namespace detail {
 
 template <class Real, class Executor>
 void launch_in_registers(Executor& executor, const AdaptiveShape& shape,
-                         AdaptiveKernel<float> precompiled, const core::LaunchConfig& config,
+                         AdaptiveKernel<Real> precompiled, const core::LaunchConfig& config,
                          const AdaptiveArguments<Real>& arguments) {
-    if constexpr (std::is_same_v<Real, float>) {
-        if (precompiled != nullptr) {
-            core::launch(executor, precompiled, config, arguments);
-            return;
-        }
+    if (precompiled != nullptr) {
+        core::launch(executor, precompiled, config, arguments);
+    } else if constexpr (compiles_at_run_time) {
+        launch_specialised(executor, shape, config, arguments);
     }
-    if constexpr (compiles_at_run_time) launch_specialised(executor, shape, config, arguments);
 }
 
 // The kernel of an order, in the registers where it can be.
@@ -319,7 +321,7 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
     const AdaptiveShape shape{problem.order, Taps, problem.parameters.solver, statistic};
     const bool cholesky = shape.solver == dense::Factorisation::cholesky;
     const AdaptiveTuning tuned = adaptive_tuning(problem.order, Taps, fp64, cholesky);
-    AdaptiveKernel<float> precompiled = fp64 ? nullptr : precompiled_kernel(shape);
+    const AdaptiveKernel<Real> precompiled = precompiled_kernel<Real>(shape);
     const bool in_registers = tuned.lanes > 0 && (precompiled != nullptr || compiles_at_run_time);
     const AdaptiveTuning tuning = in_registers ? tuned : generic_tuning;
 

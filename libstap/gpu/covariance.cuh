@@ -141,33 +141,34 @@ __device__ __forceinline__ void sum_products(
     }
 }
 
-// Lane `split` of the group that shares a sum writes every splits-th entry.
-template <int Taps, int Bins, class Real>
+// Lane `split` of the group that shares a sum writes every splits-th matrix.
+template <int Taps, int Bins, bool Keep, class Real>
 __device__ __forceinline__ void store_sums(
     const LowerTriangle<Real>& triangles, int triangle_stride,
     const Complex<Real> (
         &sums)[OuterProductTile<Taps, Bins>::rows][OuterProductTile<Taps, Bins>::rows],
-    ChannelPair pair, int channels, Accumulation how, int split, int splits) {
+    ChannelPair pair, int channels, bool subtract, int split, int splits) {
     using Tile = OuterProductTile<Taps, Bins>;
+    const int first_column = pair.column * Tile::channels * Taps;
     APERTURE_UNROLL
-    for (int i = 0; i < Tile::channels * Taps; ++i) {
+    for (int q = 0; q < Bins; ++q) {
+        if ((q & (splits - 1)) != split) continue;
+        const LowerTriangle<Real> triangle{triangles.data + q * triangle_stride,
+                                           triangles.row_stride};
         APERTURE_UNROLL
-        for (int j = 0; j < Tile::channels * Taps; ++j) {
-            const int row_channel = pair.row * Tile::channels + i / Taps;
-            const int column_channel = pair.column * Tile::channels + j / Taps;
-            const int row = row_channel * Taps + i % Taps;
-            const int column = column_channel * Taps + j % Taps;
-            if (row_channel >= channels || column_channel >= channels || column > row) continue;
+        for (int i = 0; i < Tile::channels * Taps; ++i) {
+            if (pair.row * Tile::channels + i / Taps >= channels) continue;
+            const int row = pair.row * Tile::channels * Taps + i;
+            Complex<Real>* entries = &triangle(row, first_column);
             APERTURE_UNROLL
-            for (int q = 0; q < Bins; ++q) {
-                if (((i * Tile::channels * Taps + j + q) & (splits - 1)) != split) continue;
+            for (int j = 0; j < Tile::channels * Taps; ++j) {
+                // Pairs lie in the lower triangle, so that only those of equals reach above it.
+                if (j > i && pair.row == pair.column) continue;
                 Complex<Real> sum = sums[i / Taps * Tile::window + q + i % Taps]
                                         [j / Taps * Tile::window + q + j % Taps];
-                if (row == column) sum.im = Real(0);
-                Complex<Real>& entry = LowerTriangle<Real>{triangles.data + q * triangle_stride,
-                                                           triangles.row_stride}(row, column);
-                const Complex<Real> old = how.keep ? entry : Complex<Real>(0);
-                entry = how.subtract ? old - sum : old + sum;
+                if (i == j && pair.row == pair.column) sum.im = Real(0);
+                if constexpr (Keep) sum = subtract ? entries[j] - sum : entries[j] + sum;
+                entries[j] = sum;
             }
         }
     }
@@ -220,9 +221,12 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingCo
                 }
             }
         }
-        if (active) {
-            detail::store_sums<Taps, Bins>(triangles, triangle_stride, sums, pair, channels, how,
-                                           split, splits);
+        if (active && how.keep) {
+            detail::store_sums<Taps, Bins, true>(triangles, triangle_stride, sums, pair, channels,
+                                                 how.subtract, split, splits);
+        } else if (active) {
+            detail::store_sums<Taps, Bins, false>(triangles, triangle_stride, sums, pair, channels,
+                                                  false, split, splits);
         }
     }
 }
@@ -248,7 +252,7 @@ struct Normalisation {
 
     __device__ __forceinline__ Complex<Real> operator()(Complex<Real> sum, bool on_diagonal) const {
         const Complex<Real> mean = sum * scale;
-        return on_diagonal ? mean + Complex<Real>(diagonal) : mean;
+        return {on_diagonal ? mean.re + diagonal : mean.re, mean.im};
     }
 };
 template <class Real>

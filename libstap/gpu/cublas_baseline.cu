@@ -40,22 +40,21 @@ __global__ void broadcast_steering_kernel(SteeringVectors steering, Complex<floa
     to[i] = core::conj(steering(static_cast<int>(i % order), d));
 }
 
-/// info and ratio of the diagonal of U. Thread: one matrix. Bytes: 8 n read.
-__global__ void judge_factors_kernel(const Complex<float>* factors, const int* info, index_t count,
+/// info and ratio of the diagonal of U, by magnitude: other than the library's, info names an entry
+/// that is not finite as it does a zero. Thread: one matrix. Bytes: 8 n read.
+__global__ void judge_factors_kernel(const Complex<float>* factors, int* info, index_t count,
                                      index_t sets, int order, PerSet<int> to_info,
                                      PerSet<float> to_ratio) {
     const index_t m = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (m >= count) return;
-    float smallest = dense::largest_finite<float>;
-    float largest = 0.0f;
+    dense::Pivots<float> pivots;
     for (int i = 0; i < order; ++i) {
         const Complex<float> u = factors[m * order * order + i * (order + 1)];
-        const float magnitude = hypotf(u.re, u.im);
-        smallest = magnitude < smallest ? magnitude : smallest;
-        largest = magnitude > largest ? magnitude : largest;
+        pivots.take(i, hypotf(u.re, u.im));
     }
-    *to_info.at(m / sets, m % sets) = info[m];
-    *to_ratio.at(m / sets, m % sets) = largest / smallest;
+    info[m] = pivots.info;
+    *to_info.at(m / sets, m % sets) = pivots.info;
+    *to_ratio.at(m / sets, m % sets) = pivots.ratio();
 }
 
 /// Takes weights conj(w) [matrix][vector][n], writes w to the results and gamma conj(w) back; zeros
@@ -79,6 +78,21 @@ __global__ void scale_weights_kernel(Complex<float>* weights, SteeringVectors st
     for (int row = 0; row < order; ++row) {
         if (results.data != nullptr) results(m / sets, m % sets, d, row) = core::conj(w[row]);
         w[row] *= gamma;
+    }
+}
+
+/// Zeros where the factorisation failed, since the snapshots there may not be finite. Block: one
+/// matrix, which begins at cell `set` times `block`. Bytes: 4 read.
+__global__ void zero_failed_outputs_kernel(const int* info, index_t sets, int block,
+                                           index_t range_cells, int vectors,
+                                           RangeRows<Complex<float>> output) {
+    if (info[blockIdx.x] == 0) return;
+    const index_t first = blockIdx.x % sets * block;
+    const index_t left = range_cells - first;
+    const int columns = static_cast<int>(left < block ? left : block);
+    for (int i = static_cast<int>(threadIdx.x); i < vectors * columns; i += threads) {
+        output.row(i / columns, static_cast<int>(blockIdx.x / sets))[first + i % columns] =
+            Complex<float>(0.0f);
     }
 }
 
@@ -159,7 +173,6 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
     const index_t sets = problem_.training_sets;
     const int count = static_cast<int>(matrices_);
     cublasContext* const cublas = gpu_.cublas();
-    const cuComplex one{1.0f, 0.0f};
     const cuComplex zero{0.0f, 0.0f};
     const SteeringVectors steering = detail::steering_vectors(steering_);
     set_pointers(results.output);
@@ -180,8 +193,8 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
                      core::device_cast(covariance_.data()), matrices_, n,
                      Loading{loading.value, loading.relative});
         const auto covariance = detail::matrices(covariance_.view());
-        detail::round_matrices<float>(gpu_, problem_, sets, detail::constant(covariance),
-                                      results.covariance, 0);
+        detail::store_where_wanted<float>(gpu_, problem_, sets, detail::constant(covariance),
+                                          results.covariance, 0);
     }
     {
         // The stored matrix is conj(R) column by column; its solutions for conj(v) are conj(w).
@@ -207,14 +220,28 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
                      to);
     }
     const auto scope = stage_scope(gpu_, timeline, "weighting", weighting_work(problem_));
-    const int stride = static_cast<int>(results.output.stride[0]);
+    apply_weights(results.output);
+    core::launch(gpu_, &zero_failed_outputs_kernel,
+                 core::LaunchConfig(detail::grid_of(matrices_), threads), info_.data(), sets, block,
+                 problem_.shape.range_cells, vectors, detail::range_rows(results.output));
+}
+
+void CublasBaseline::apply_weights(const core::View<cfloat, 3, core::Device>& output) {
+    const int n = problem_.order;
+    const int vectors = problem_.steering_vectors;
+    const int block = problem_.parameters.training_block;
+    const index_t sets = problem_.training_sets;
+    cublasContext* const cublas = gpu_.cublas();
+    const cuComplex one{1.0f, 0.0f};
+    const cuComplex zero{0.0f, 0.0f};
+    const int stride = static_cast<int>(output.stride[0]);
     const int bins = problem_.doppler_bins;
     const int last = static_cast<int>(problem_.shape.range_cells - (sets - 1) * block);
     if (last == block) {
-        APERTURE_CUBLAS_TRY(cublasCgemmBatched(cublas, CUBLAS_OP_N, CUBLAS_OP_N, block, vectors, n,
-                                               &one, as_batch(snapshot_pointers_), block,
-                                               as_batch(weight_pointers_), n, &zero,
-                                               as_batch(output_pointers_), stride, count));
+        APERTURE_CUBLAS_TRY(cublasCgemmBatched(
+            cublas, CUBLAS_OP_N, CUBLAS_OP_N, block, vectors, n, &one, as_batch(snapshot_pointers_),
+            block, as_batch(weight_pointers_), n, &zero, as_batch(output_pointers_), stride,
+            static_cast<int>(matrices_)));
         return;
     }
     for (int k = 0; k < bins && sets > 1; ++k) {

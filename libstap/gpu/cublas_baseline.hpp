@@ -8,8 +8,8 @@ namespace aperture::stap::gpu {
 
 /// Block training by batched library calls on materialised snapshots, the baseline of Anderson
 /// 2014, ch. 4: cublasCgemmBatched for covariances and outputs, LU with partial pivoting for the
-/// weights. In fp32; `info` is that of the LU (U singular), `pivot_ratio` that of the diagonal of
-/// U.
+/// weights. In fp32; `info` i >= 1: entry i of the diagonal of U is zero or not finite;
+/// `pivot_ratio` that of the diagonal of U.
 class CublasBaseline {
   public:
     /// Throws core::InvalidArgument for sliding or all training and for mixed precision.
@@ -22,6 +22,7 @@ class CublasBaseline {
 
   private:
     void set_pointers(const core::View<cfloat, 3, core::Device>& output);
+    void apply_weights(const core::View<cfloat, 3, core::Device>& output);
 
     core::Gpu& gpu_;
     Problem problem_;

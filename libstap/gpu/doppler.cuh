@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "aperture/stap/stages.hpp"
+#include "libcore/gpu/device_cast.hpp"
+#include "libcore/gpu/launch.cuh"
 #include "libstap/gpu/training_windows.cuh"
 
 namespace aperture::stap::gpu {
@@ -37,6 +40,30 @@ __global__ void __launch_bounds__(Threads) taper_and_pad_kernel(PaddingArguments
         sample = p.pulses[channel * p.channel_stride + k * p.pulse_stride + cell] * p.taper[k];
     }
     p.cube[channel * p.cube_channel_stride + k * p.cube_doppler_stride + cell] = sample;
+}
+
+/// `taper` has a weight for each pulse; `cube` is dense. Asynchronous.
+template <class Executor>
+void taper_and_pad(Executor& executor, core::View<const cfloat, 3, typename Executor::Space> pulses,
+                   core::View<const float, 1, typename Executor::Space> taper,
+                   core::View<cfloat, 3, typename Executor::Space> cube) {
+    constexpr int threads = padding_threads;
+    const index_t range_cells = cube.extent[2];
+    const index_t tiles = (range_cells + threads - 1) / threads;
+    const index_t blocks = cube.extent[0] * cube.extent[1] * tiles;
+    core::expects(blocks < (index_t(1) << 31), blocks, " blocks are more than a grid may have");
+    const PaddingArguments arguments{core::device_cast(pulses.data),
+                                     pulses.stride[0],
+                                     pulses.stride[1],
+                                     core::device_cast(cube.data),
+                                     cube.stride[0],
+                                     cube.stride[1],
+                                     taper.data,
+                                     range_cells,
+                                     static_cast<int>(pulses.extent[1]),
+                                     static_cast<int>(cube.extent[1])};
+    core::launch(executor, &taper_and_pad_kernel<threads>,
+                 core::LaunchConfig(static_cast<unsigned>(blocks), threads), arguments);
 }
 
 }  // namespace aperture::stap::gpu

@@ -57,9 +57,9 @@ __device__ void store_info(const AdaptiveBlock<Real, Policy>& block, const PerSe
 /// weights, gamma, outputs and, with `Statistic`, detection statistics.
 ///
 /// Block: Policy::bins Doppler bins, one training set. Warp and thread: first products of pairs of
-/// channels (accumulate_covariance), then columns of [R | v] (RegisterSolver) or entries in shared
-/// memory (BlockSolver), then 4 vectors x 4 cells of the output (apply_weights_tile). Grid: sets x
-/// ceil(K / bins) on x, sets fastest.
+/// channels (accumulate_covariance), then columns of R and v (RollingSolver, RegisterSolver) or
+/// entries in shared memory (BlockSolver), then 4 or 8 vectors x 4 cells of the output
+/// (apply_weights_tile). Grid: sets x ceil(K / bins) on x, sets fastest.
 /// Shared: SharedLayout, planned by `plan_shared_memory`.
 /// Bytes per bin and set: 8 L (bins + T - 1) / bins N_R read, 8 D N_R written (4 more with a
 /// statistic). Flops: 4 n^2 N_R (of which neighbouring bins share a third for T = 3 and 4 bins) +
@@ -77,30 +77,43 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     }
 
     const int vectors = p.steering.count;
-    for (int i = core::thread_rank(); i < block.matrices * block.order;
-         i += core::block_threads()) {
-        Complex<float>* row = block.weights.row(i / block.order, i % block.order);
-        for (int d = vectors; d < block.weights.row_stride; ++d) row[d] = Complex<float>(0.0f);
+    if (vectors < block.weights.row_stride) {
+        for (int i = core::thread_rank(); i < block.matrices * block.order;
+             i += core::block_threads()) {
+            Complex<float>* row = block.weights.row(i / block.order, i % block.order);
+            for (int d = vectors; d < block.weights.row_stride; ++d) row[d] = Complex<float>(0.0f);
+        }
     }
     Solver solver;
-    solver.solve(
-        block.group, p.steering, block.space,
-        [&](int q, int row, int d, Complex<Real> w) {
-            const Complex<float> weight(static_cast<float>(w.re), static_cast<float>(w.im));
-            block.weights.row(q, row)[d] = weight;
-            if (p.weights.data != nullptr) {
-                p.weights(block.first_bin + q, block.columns.set, d, row) = weight;
-            }
-        },
-        [&](int q, const dense::Pivots<Real>& pivots) {
-            block.info[q] = pivots.info;
-            if (p.pivot_ratio.data != nullptr) {
-                *p.pivot_ratio.at(block.first_bin + q, block.columns.set) =
-                    static_cast<float>(pivots.ratio());
-            }
-        });
-    __syncthreads();
-    compute_gains(block.weights, p.steering, block.order, block.matrices, block.gains);
+    const auto store = [&](int q, int row, int d, Complex<Real> w) {
+        block.weights.row(q, row)[d] = {static_cast<float>(w.re), static_cast<float>(w.im)};
+    };
+    const auto report = [&](int q, const dense::Pivots<Real>& pivots) {
+        block.info[q] = pivots.info;
+        if (p.pivot_ratio.data != nullptr) {
+            *p.pivot_ratio.at(block.first_bin + q, block.columns.set) =
+                static_cast<float>(pivots.ratio());
+        }
+    };
+    if constexpr (Solver::gives_forms) {
+        // v^H R^-1 v is w^H v, real and positive.
+        solver.solve(block.group, p.steering, block.space, store, report,
+                     [&](int q, int d, Real form) {
+                         block.gains[q * block.weights.row_stride + d] = {
+                             form > Real(0) ? static_cast<float>(Real(1) / form) : 0.0f,
+                             static_cast<float>(form)};
+                     });
+        __syncthreads();
+    } else {
+        solver.solve(block.group, p.steering, block.space, store, report);
+        __syncthreads();
+        compute_gains(block.weights, p.steering, block.order, block.matrices, block.gains);
+        __syncthreads();
+    }
+    if (p.weights.data != nullptr) {
+        store_weights(block.weights, block.order, vectors, block.matrices, block.first_bin,
+                      block.columns.set, p.weights);
+    }
 
     const int outputs = block.set.output_end - block.set.output_begin;
     if constexpr (Statistic) {
@@ -113,8 +126,8 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
                         static_cast<float>(form);
                 });
         });
+        __syncthreads();
     }
-    __syncthreads();
     const bool removes_cell = Statistic && p.plan.kind == TrainingCells::block;
     store_info(block, p.info, removes_cell);
 

@@ -8,32 +8,6 @@
 namespace aperture::stap {
 
 using core::Device;
-using core::expects;
-
-namespace {
-
-void check_results(const Problem& p, const Results<Device>& results) {
-    const std::array<index_t, 3> map = {p.steering_vectors, p.doppler_bins, p.shape.range_cells};
-    const std::array<index_t, 2> sets = {p.doppler_bins, p.training_sets};
-    const index_t n = p.order;
-    expects(results.output.extent == map && results.output.stride[2] == 1,
-            "output of wrong extents or strides");
-    expects(results.info.extent == sets, "info of wrong extents");
-    expects(results.pivot_ratio.extent == sets, "pivot ratio of wrong extents");
-    expects(results.covariance.empty() ||
-                results.covariance.extent == std::array<index_t, 4>{sets[0], sets[1], n, n},
-            "covariance of wrong extents");
-    expects(results.weights.empty() ||
-                (p.parameters.training != Training::all &&
-                 results.weights.extent ==
-                     std::array<index_t, 4>{sets[0], sets[1], p.steering_vectors, n}),
-            "weights of wrong extents, or wanted of training on all cells");
-    expects(p.parameters.detector == Detector::none ||
-                (results.statistic.extent == map && results.statistic.stride[2] == 1),
-            "statistic of wrong extents or strides");
-}
-
-}  // namespace
 
 template <>
 struct Pipeline<core::Gpu>::State {
@@ -60,10 +34,8 @@ struct Pipeline<core::Gpu>::State {
 
     void run(CubeView<Device> cube, const Results<Device>& results, core::Timeline* timeline) {
         const CubeShape& shape = problem.shape;
-        expects(cube.extent ==
-                        std::array<index_t, 3>{shape.channels, shape.pulses, shape.range_cells} &&
-                    cube.stride[2] == 1,
-                "cube of wrong extents or strides");
+        core::expects_shape("cube", cube, {shape.channels, shape.pulses, shape.range_cells},
+                            core::Strides::unit_last);
         check_results(problem, results);
         if (doppler) {
             const auto scope = gpu::stage_scope(gpu, timeline, "doppler", doppler_work(problem));
@@ -83,9 +55,7 @@ struct Pipeline<core::Gpu>::State {
 template <class Executor>
 Pipeline<Executor>::Pipeline(Executor& executor, const Problem& problem,
                              core::View<const cfloat, 2, core::Host> steering) {
-    expects(steering.extent == std::array<index_t, 2>{problem.steering_vectors, problem.order},
-            "steering of ", steering.extent[0], " x ", steering.extent[1], ", expected ",
-            problem.steering_vectors, " vectors of ", problem.order, " elements");
+    core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
     state_ = std::make_unique<State>(executor, problem, steering);
 }
 template <class Executor>

@@ -7,8 +7,9 @@
 // moves every row one register up: row k is always register 0, the loop over pivots stays rolled,
 // and only the number of rows shrinks, every few pivots.
 //
-// A = U^H D U: sub-warps of `lanes` threads eliminate, columns dealt out as in register_solve.cuh,
-// and leave U (unit diagonal, which holds 1 / D instead) in shared memory. Then every thread of the
+// A = U^H D U: sub-warps of `lanes` threads, each with a column of A, eliminate and leave U (unit
+// diagonal, which holds 1 / D instead) in shared memory, row k from its diagonal entry on at k *
+// row_stride: the multipliers of a step are that row, two of them a load. Then every thread of the
 // block takes a column of its own, a steering vector or a snapshot, with U broadcast from shared
 // memory.
 // Source: Anderson 2014, ch. 4 and 6.3; Higham 2002, ch. 10.
@@ -17,35 +18,40 @@
 
 namespace aperture::stap::gpu {
 
+/// Entries from one row of U to the next, even.
+APERTURE_HD constexpr int rolling_row_stride(int order) { return order + order % 2; }
+
 namespace detail {
 
 /// Pivots that share one piece of code.
 inline constexpr int pivots_of_segment = 6;
 
-/// End of the segment that begins at pivot `first`: it holds pivots of one slot only.
-APERTURE_HD constexpr int segment_end(int first, int lanes, int order) {
-    int end = first + pivots_of_segment;
-    if (first / lanes != (end - 1) / lanes) end = (first / lanes + 1) * lanes;
-    return end < order ? end : order;
-}
+struct Ignore {
+    template <class... Values>
+    __device__ __forceinline__ void operator()(Values...) const {}
+};
 
 }  // namespace detail
 
 template <class Real, int order_, int lanes>
 class RollingSolver {
   public:
+    static_assert(order_ <= lanes);
     static constexpr bool square = false;
-    static constexpr int slots = (order_ + lanes - 1) / lanes;
+    static constexpr bool gives_forms = true;
+    static constexpr int row_stride = rolling_row_stride(order_);
 
-    /// As RegisterSolver::solve. `space` holds columns [matrix][row][columns], columns >= vectors.
-    template <class Store, class Report>
+    /// As RegisterSolver::solve, and calls form(q, vector, v^H R^-1 v), 0 for a matrix that is not
+    /// positive definite. `space` holds columns [matrix][row][columns], columns >= vectors.
+    template <class Store, class Report, class Form = detail::Ignore>
     __device__ __forceinline__ void solve(const CovarianceGroup<Real>& group,
                                           const SteeringVectors& steering,
                                           const SolverSpace<Real>& space, Store store,
-                                          Report report) {
+                                          Report report, Form form = {}) {
         const int first_matrix = core::warp_rank() * (core::warp_size / lanes);
-        if (first_matrix < group.count) factorise(group, report);
+        if (first_matrix < group.count) factorise(group, first_matrix, report);
         __syncthreads();
+        APERTURE_NO_UNROLL
         for (int i = core::thread_rank(); i < group.count * steering.count;
              i += core::block_threads()) {
             const int q = i / steering.count;
@@ -54,12 +60,16 @@ class RollingSolver {
             APERTURE_UNROLL
             for (int row = 0; row < order_; ++row) column[row] = widen<Real>(steering(row, d));
             Complex<Real>* saved = space.right_hand_sides + q * order_ * space.columns + d;
+            Real sum = Real(0);
             forward<0>(column, factor(group, q), [&](int k, Complex<Real> value, Real reciprocal) {
-                saved[k * space.columns] = value * reciprocal;
+                const Complex<Real> scaled = value * reciprocal;
+                saved[k * space.columns] = scaled;
+                sum += scaled.re * value.re + scaled.im * value.im;
             });
+            const bool solved = succeeded(factor(group, q));
+            form(q, d, solved ? sum : Real(0));
             APERTURE_UNROLL
             for (int row = 0; row < order_; ++row) column[row] = saved[row * space.columns];
-            const bool solved = succeeded(factor(group, q));
             backward<order_>(column, factor(group, q), [&](int k, Complex<Real> value) {
                 store(q, k, d, solved ? value : Complex<Real>(Real(0)));
             });
@@ -72,6 +82,7 @@ class RollingSolver {
                                                     const SolverSpace<Real>&, Snapshot snapshot,
                                                     int begin, int end, Store store) {
         const int cells = end - begin;
+        APERTURE_NO_UNROLL
         for (int i = core::thread_rank(); i < group.count * cells; i += core::block_threads()) {
             const int q = i / cells;
             const int cell = begin + i % cells;
@@ -89,95 +100,115 @@ class RollingSolver {
     }
 
   private:
-    // Row k of U at k * order_; in the place of the matrix it comes from.
+    struct alignas(16) EntryPair {
+        Complex<Real> first, second;
+    };
+
+    // U lies in the place of the matrix it comes from.
     __device__ __forceinline__ static Complex<Real>* factor(const CovarianceGroup<Real>& group,
                                                             int q) {
         return group.triangle(q).data;
     }
     // `factorise` marks a failure in the imaginary part of the last reciprocal.
-    __device__ __forceinline__ static bool succeeded(const Complex<Real>* u) {
-        return u[order_ * order_ - 1].im == Real(0);
+    __device__ __forceinline__ static Complex<Real>& last_reciprocal(Complex<Real>* u) {
+        return u[(order_ - 1) * row_stride];
+    }
+    __device__ __forceinline__ static bool succeeded(Complex<Real>* u) {
+        return last_reciprocal(u).im == Real(0);
     }
 
     template <class Report>
     __device__ __forceinline__ static void factorise(const CovarianceGroup<Real>& group,
-                                                     Report report) {
+                                                     int first_matrix, Report report) {
         const int wanted = core::thread_rank() / lanes;
         const bool exists = wanted < group.count;
+        const int q = exists ? wanted : first_matrix;
         const int lane = core::thread_rank() % lanes;
-        Complex<Real> columns[slots][order_];
+        const bool holds_column = exists && lane < order_;
+        const int column_of_lane = lane < order_ ? lane : 0;
+        // Above the diagonal the mirror of the lower triangle; below it numbers nobody uses.
+        const Complex<Real>* mirror = &group.triangle(q)(column_of_lane, 0);
+        const Normalisation<Real> normalisation = group.normalisations[q];
+        Complex<Real> column[order_];
         APERTURE_UNROLL
-        for (int slot = 0; slot < slots; ++slot) {
-            const int wanted_column = slot * lanes + lane;
-            const int column = wanted_column < order_ ? wanted_column : 0;
-            APERTURE_UNROLL
-            for (int row = 0; row < order_; ++row) {
-                const bool lower = row >= column;
-                const Complex<Real> entry =
-                    exists ? group(wanted, lower ? row : column, lower ? column : row)
-                           : Complex<Real>(Real(0));
-                columns[slot][row] = lower ? entry : core::conj(entry);
-            }
+        for (int row = 0; row < order_; ++row) {
+            column[row] = core::conj(normalisation(mirror[row], row == column_of_lane));
         }
         __syncwarp();
-        dense::Pivots<Real> pivots;
-        eliminate<0>(columns, lane, exists, factor(group, wanted), pivots);
+        Complex<Real>* u = factor(group, q);
+        Real own_pivot = Real(1);
+        eliminate<0>(column, lane, holds_column, u, own_pivot);
+        const dense::Pivots<Real> pivots = judge(lane, own_pivot);
         if (exists && lane == 0) {
-            factor(group, wanted)[order_ * order_ - 1].im = pivots.info == 0 ? Real(0) : Real(1);
-            report(wanted, pivots);
+            last_reciprocal(u).im = pivots.info == 0 ? Real(0) : Real(1);
+            report(q, pivots);
+        }
+    }
+
+    // What the pivots of a sub-warp's matrix, one a lane, said.
+    __device__ __forceinline__ static dense::Pivots<Real> judge(int lane, Real pivot) {
+        dense::Pivots<Real> pivots;
+        const bool counts = lane < order_;
+        if (counts) pivots.take(lane, pivot);
+        constexpr int none = order_ + 1;
+        const int failed = core::warp_reduce<lanes>(counts && pivots.info != 0 ? pivots.info : none,
+                                                    core::Minimum{});
+        pivots.info = failed == none ? 0 : failed;
+        pivots.smallest = core::warp_reduce<lanes>(pivots.smallest, core::Minimum{});
+        pivots.largest = core::warp_reduce<lanes>(pivots.largest, core::Maximum{});
+        return pivots;
+    }
+
+    // Relieves the rows below a pivot of it and moves them up: column[row - 1] becomes column[row]
+    // - conj(U[k][k + row]) value. Rows beyond the last are numbers nobody reads.
+    template <int first>
+    __device__ __forceinline__ static void relieve(Complex<Real> (&column)[order_],
+                                                   const Complex<Real>* row_of_u) {
+        const Complex<Real> value = -column[0];
+        APERTURE_UNROLL
+        for (int row = 0; row < order_ - first; row += 2) {
+            const EntryPair u = *reinterpret_cast<const EntryPair*>(row_of_u + row);
+            if (row > 0) column[row - 1] = core::multiply_add_conj(column[row], value, u.first);
+            if (row + 1 < order_ - first) {
+                column[row] = core::multiply_add_conj(column[row + 1], value, u.second);
+            }
         }
     }
 
     template <int first>
-    __device__ __forceinline__ static void eliminate(Complex<Real> (&columns)[slots][order_],
-                                                     int lane, bool exists, Complex<Real>* u,
-                                                     dense::Pivots<Real>& pivots) {
-        constexpr int end = detail::segment_end(first, lanes, order_);
-        constexpr int pivot_slot = first / lanes;
+    __device__ __forceinline__ static void eliminate(Complex<Real> (&column)[order_], int lane,
+                                                     bool holds_column, Complex<Real>* u,
+                                                     Real& own_pivot) {
+        constexpr int end =
+            first + detail::pivots_of_segment < order_ ? first + detail::pivots_of_segment : order_;
         APERTURE_NO_UNROLL
         for (int k = first; k < end; ++k) {
-            const int owner = k - pivot_slot * lanes;
-            const Real reciprocal =
-                pivots.take(k, core::broadcast<lanes>(columns[pivot_slot][0].re, owner));
-            Complex<Real> pivot_row[slots];
-            APERTURE_UNROLL
-            for (int slot = pivot_slot; slot < slots; ++slot) {
-                const Complex<Real> scaled = columns[slot][0] * reciprocal;
-                const int column = slot * lanes + lane;
-                if (exists && column >= k && column < order_) {
-                    u[k * order_ + column] = column == k ? Complex<Real>(reciprocal) : scaled;
-                }
-                pivot_row[slot] = -scaled;
+            const Real pivot = core::broadcast<lanes>(column[0].re, k);
+            const Real reciprocal = Real(1) / pivot;
+            Complex<Real>* row_of_u = u + k * row_stride;
+            Complex<Real> scaled = column[0] * reciprocal;
+            if (lane == k) {
+                own_pivot = pivot;
+                scaled = Complex<Real>(reciprocal);
             }
-            APERTURE_UNROLL
-            for (int row = 1; row < order_ - first; ++row) {
-                const Complex<Real> multiplier =
-                    core::broadcast<lanes>(columns[pivot_slot][row], owner);
-                APERTURE_UNROLL
-                for (int slot = pivot_slot; slot < slots; ++slot) {
-                    columns[slot][row - 1] =
-                        core::multiply_add(columns[slot][row], multiplier, pivot_row[slot]);
-                }
-            }
+            if (holds_column && lane >= k) row_of_u[lane - k] = scaled;
             __syncwarp();
+            relieve<first>(column, row_of_u);
         }
-        if constexpr (end < order_) eliminate<end>(columns, lane, exists, u, pivots);
+        if constexpr (end < order_) eliminate<end>(column, lane, holds_column, u, own_pivot);
     }
 
-    // Visits (U^-H column)_k and 1 / d_k. Rows beyond the last are numbers nobody reads.
+    // Visits (U^-H column)_k and 1 / d_k.
     template <int first, class Visit>
     __device__ __forceinline__ static void forward(Complex<Real> (&column)[order_],
                                                    const Complex<Real>* u, Visit visit) {
-        constexpr int end = detail::segment_end(first, order_, order_);
+        constexpr int end =
+            first + detail::pivots_of_segment < order_ ? first + detail::pivots_of_segment : order_;
         APERTURE_NO_UNROLL
         for (int k = first; k < end; ++k) {
-            const Complex<Real>* row_of_u = u + k * order_ + k;
-            const Complex<Real> value = column[0];
-            visit(k, value, row_of_u[0].re);
-            APERTURE_UNROLL
-            for (int row = 1; row < order_ - first; ++row) {
-                column[row - 1] = core::multiply_add_conj(column[row], -value, row_of_u[row]);
-            }
+            const Complex<Real>* row_of_u = u + k * row_stride;
+            visit(k, column[0], row_of_u[0].re);
+            relieve<first>(column, row_of_u);
         }
         if constexpr (end < order_) forward<end>(column, u, visit);
     }
@@ -189,13 +220,14 @@ class RollingSolver {
         constexpr int first = end > detail::pivots_of_segment ? end - detail::pivots_of_segment : 0;
         APERTURE_NO_UNROLL
         for (int k = end - 1; k >= first; --k) {
-            const Complex<Real>* column_of_u = u + k - order_ * (order_ - 1 - k);
+            // Entry `row` of column k, counted as the registers are.
+            const Complex<Real>* column_of_u = u + k - (order_ - k) * (row_stride - 1);
             const Complex<Real> value = column[order_ - 1];
             visit(k, value);
             APERTURE_UNROLL
             for (int row = order_ - 1; row > order_ - end; --row) {
-                column[row] =
-                    core::multiply_add(column[row - 1], -value, column_of_u[(row - 1) * order_]);
+                column[row] = core::multiply_add(column[row - 1], -value,
+                                                 column_of_u[row * (row_stride - 1)]);
             }
         }
         if constexpr (first > 0) backward<first>(column, u, visit);

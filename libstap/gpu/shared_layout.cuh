@@ -55,22 +55,23 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     layout.columns = columns;
     // With 4, rows of neighbouring channels begin half the banks apart where the window is 6 bins.
     layout.tile_stride = needs.cells == 0 ? 0 : round_up(columns, cells_per_group) + padding;
-    layout.triangle_stride = triangle_elements(needs.order, needs.square);
-    layout.weight_stride = round_up(needs.vectors, vectors_per_item);
+    layout.triangle_stride = needs.column_solver ? needs.order * rolling_row_stride(needs.order)
+                                                 : triangle_elements(needs.order, needs.square);
+    layout.weight_stride = round_up(needs.vectors, vectors_of_item(needs.vectors));
     layout.forms_stride = needs.outputs;
     layout.solver_columns = needs.block_solver ? solver_columns : 0;
     const long long bins = needs.bins;
     Region region;
     layout.tile =
         region.take(static_cast<long long>(needs.channels) * needs.window * layout.tile_stride, 8);
-    // RollingSolver reads a few rows before and entries behind its factors, in vain: before them
-    // lies the tile, or as much room where there is none.
+    // RollingSolver reads a few rows before its factors, in vain: before them lies the tile, or as
+    // much room where there is none.
     const long long unread = needs.column_solver ? pivots_of_segment - 1 : 0;
-    const long long before = unread * needs.order * complex_bytes - region.bytes();
+    const long long before =
+        unread * rolling_row_stride(needs.order) * complex_bytes - region.bytes();
     region.take(before > 0 ? before : 0, 1);
     layout.triangles =
         region.take(needs.triangles ? bins * layout.triangle_stride : 0, complex_bytes);
-    region.take(unread, complex_bytes);
     layout.weights = region.take(bins * needs.order * layout.weight_stride, 8);
     layout.gains = region.take(bins * layout.weight_stride, sizeof(Gain));
     layout.forms = region.take(bins * layout.forms_stride, 4);

@@ -69,28 +69,36 @@ struct SnapshotTile {
     }
 };
 
+/// Readers of a tile take its columns in groups of as many.
+inline constexpr int cells_per_group = 32;
+
 /// Two neighbouring range cells, loaded in one piece.
 struct alignas(16) CellPair {
     Complex<float> first, second;
 };
 
 /// Starts the copies that bring `columns` range cells, from column `begin` of a training set on,
-/// into the tile, and fills the rest of its rows with zeros; a warp a row. Source is DopplerCube or
-/// SnapshotArray. The caller ends it with `commit_copies`, `wait_for_copies` and a barrier.
+/// into the tile, and fills the last group of its rows with zeros; a warp a row. Source is
+/// DopplerCube or SnapshotArray. The caller ends it with `commit_copies`, `wait_for_copies` and a
+/// barrier.
 template <class Source>
 __device__ void load_snapshot_tile(const SnapshotTile& tile, const Source& source, int first_bin,
                                    SetColumns set, int begin, int columns) {
     const int warps = core::block_threads() / core::warp_size;
     const int paired = source.aligned_pairs(set) && begin % 2 == 0 ? columns & ~1 : 0;
+    const int filled = (columns + cells_per_group - 1) / cells_per_group * cells_per_group;
+    APERTURE_NO_UNROLL
     for (int row = core::warp_rank(); row < source.channels * tile.window; row += warps) {
         const int channel = row / tile.window;
         const Complex<float>* from =
             source.row(channel, first_bin, row - channel * tile.window, set) + begin;
         Complex<float>* to = tile.data + row * tile.stride;
+        APERTURE_NO_UNROLL
         for (int cell = 2 * core::lane_rank(); cell < paired; cell += 2 * core::warp_size) {
             core::copy_async<16>(to + cell, from + cell);
         }
-        for (int cell = paired + core::lane_rank(); cell < tile.stride; cell += core::warp_size) {
+        APERTURE_NO_UNROLL
+        for (int cell = paired + core::lane_rank(); cell < filled; cell += core::warp_size) {
             if (cell < columns) {
                 core::copy_async<8>(to + cell, from + cell);
             } else {

@@ -1,6 +1,10 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "aperture/core/shape.hpp"
 #include "aperture/stap/stages.hpp"
+#include "libcore/gpu/cuda_check.hpp"
 #include "libstap/gpu/gpu_instances.cuh"
 
 namespace aperture::stap {
@@ -8,43 +12,51 @@ namespace aperture::stap {
 namespace {
 
 using core::Device;
-using core::expects;
+constexpr auto unit_last = core::Strides::unit_last;
 
 void check_block_training(const Problem& problem) {
-    expects(problem.parameters.training == Training::block,
-            "the stages train on blocks; use Pipeline for other training");
-}
-
-template <class T, int Rank>
-void check_extents(const core::View<T, Rank, Device>& view, std::array<index_t, Rank> extents,
-                   const char* name) {
-    expects(view.extent == extents && view.stride[Rank - 1] == 1, name,
-            " of wrong extents or strides");
+    core::expects(problem.parameters.training == Training::block,
+                  "the stages train on blocks; use Pipeline for other training");
 }
 
 void check_cube(const Problem& p, const CubeView<Device>& cube) {
-    check_extents<const cfloat, 3>(cube, {p.shape.channels, p.doppler_bins, p.shape.range_cells},
-                                   "cube");
+    core::expects_shape("cube", cube, {p.shape.channels, p.doppler_bins, p.shape.range_cells},
+                        unit_last);
 }
 
 gpu::TrainingPlan whole_cube(const Problem& problem) {
     return gpu::detail::training_plan(problem, {0, 0, problem.shape.range_cells});
 }
 
-/// Steering vectors row by row, on the device for one call.
+struct FreeInStream {
+    CUstream_st* stream;
+    void operator()(void* block) const noexcept { cudaFreeAsync(block, stream); }
+};
+
+/// Steering vectors row by row, in memory of the device's pool that the stream gives back behind
+/// the launches of one call.
 class SteeringRows {
   public:
-    SteeringRows(core::Gpu& gpu, const core::View<const cfloat, 2, Device>& steering) {
-        core::Array<cfloat, 2> host(steering.extent);
-        expects(steering.dense(), "steering vectors must be dense");
-        core::copy<cfloat, 2, core::Strided>(gpu, steering, host.view());
-        gpu.synchronize();
-        gpu::set_steering(gpu, workspace_, host.view());
+    SteeringRows(core::Gpu& gpu, const core::View<const cfloat, 2, Device>& steering)
+        : vectors_(steering.extent[0]), rows_(nullptr, FreeInStream{gpu.stream()}) {
+        const index_t order = steering.extent[1];
+        void* block = nullptr;
+        APERTURE_CUDA_TRY(cudaMallocAsync(
+            &block, static_cast<std::size_t>(vectors_ * order) * sizeof(cfloat), gpu.stream()));
+        rows_.reset(static_cast<cfloat*>(block));
+        gpu::detail::round_matrices<float>(
+            gpu, 1, 1,
+            {core::device_cast(steering.data), 0, 0, steering.stride[1], steering.stride[0]},
+            {rows_.get(), {1, 1, order, vectors_}});
     }
-    gpu::SteeringVectors view() const { return gpu::detail::steering_vectors(workspace_.steering); }
+    gpu::SteeringVectors view() const {
+        const int count = static_cast<int>(vectors_);
+        return {core::device_cast(rows_.get()), count, count};
+    }
 
   private:
-    gpu::AdaptiveWorkspace<core::Gpu> workspace_;
+    index_t vectors_;
+    std::unique_ptr<cfloat, FreeInStream> rows_;
 };
 
 }  // namespace
@@ -53,10 +65,10 @@ void extract_snapshots(core::Gpu& gpu, const Problem& problem, CubeView<Device> 
                        core::View<cfloat, 4, Device> snapshots) {
     check_block_training(problem);
     check_cube(problem, cube);
-    check_extents<cfloat, 4>(snapshots,
-                             {problem.doppler_bins, problem.training_sets, problem.order,
-                              problem.parameters.training_block},
-                             "snapshots");
+    core::expects_shape("snapshots", snapshots,
+                        {problem.doppler_bins, problem.training_sets, problem.order,
+                         problem.parameters.training_block},
+                        unit_last);
     gpu::detail::extract(gpu, problem, gpu::detail::doppler_cube(cube), whole_cube(problem),
                          problem.training_sets, snapshots);
 }
@@ -67,14 +79,13 @@ void estimate_covariance(core::Gpu& gpu, const Problem& problem, CubeView<Device
     check_block_training(problem);
     check_cube(problem, cube);
     const index_t n = problem.order;
-    check_extents<std::complex<Real>, 4>(
-        covariance, {problem.doppler_bins, problem.training_sets, n, n}, "covariance");
+    core::expects_shape("covariance", covariance,
+                        {problem.doppler_bins, problem.training_sets, n, n}, core::Strides::dense);
     gpu::detail::launch_covariance<Real>(gpu, problem, whole_cube(problem),
                                          gpu::detail::doppler_cube(cube), problem.training_sets,
                                          nullptr, gpu::detail::matrices(covariance));
 }
 
-/// The steering vectors are turned on the way, which waits for the device.
 template <class Real>
 void solve_weights(core::Gpu& gpu, const Problem& problem,
                    core::View<const std::complex<Real>, 4, Device> covariance,
@@ -85,19 +96,17 @@ void solve_weights(core::Gpu& gpu, const Problem& problem,
     const index_t bins = problem.doppler_bins;
     const index_t sets = problem.training_sets;
     check_block_training(problem);
-    check_extents<const std::complex<Real>, 4>(covariance, {bins, sets, n, n}, "covariance");
-    check_extents<const cfloat, 2>(steering, {problem.steering_vectors, n}, "steering");
-    check_extents<std::complex<Real>, 4>(weights, {bins, sets, problem.steering_vectors, n},
-                                         "weights");
-    expects(info.extent == std::array<index_t, 2>{bins, sets}, "info of wrong extents");
-    expects(pivot_ratio.empty() || pivot_ratio.extent == info.extent,
-            "pivot ratio of wrong extents");
+    core::expects_shape("covariance", covariance, {bins, sets, n, n}, core::Strides::dense);
+    core::expects_shape("steering", steering, {problem.steering_vectors, n});
+    core::expects_shape("weights", weights, {bins, sets, problem.steering_vectors, n},
+                        core::Strides::dense);
+    core::expects_shape("info", info, {bins, sets});
+    core::expects_shape("pivot_ratio", pivot_ratio, {bins, sets});
     const SteeringRows rows(gpu, steering);
     gpu::detail::launch_weights<Real>(gpu, problem, sets, rows.view(),
                                       gpu::detail::matrices(covariance),
                                       gpu::detail::matrices(weights), gpu::detail::per_set(info),
                                       gpu::detail::per_set(pivot_ratio));
-    gpu.synchronize();
 }
 
 template <class Real>
@@ -108,18 +117,17 @@ void apply_weights(core::Gpu& gpu, const Problem& problem, CubeView<Device> cube
     check_block_training(problem);
     check_cube(problem, cube);
     const index_t n = problem.order;
-    check_extents<const cfloat, 2>(steering, {problem.steering_vectors, n}, "steering");
-    check_extents<const std::complex<Real>, 4>(
-        weights, {problem.doppler_bins, problem.training_sets, problem.steering_vectors, n},
-        "weights");
-    check_extents<cfloat, 3>(
-        output, {problem.steering_vectors, problem.doppler_bins, problem.shape.range_cells},
-        "output");
+    core::expects_shape("steering", steering, {problem.steering_vectors, n});
+    core::expects_shape("weights", weights,
+                        {problem.doppler_bins, problem.training_sets, problem.steering_vectors, n},
+                        core::Strides::dense);
+    core::expects_shape("output", output,
+                        {problem.steering_vectors, problem.doppler_bins, problem.shape.range_cells},
+                        unit_last);
     const SteeringRows rows(gpu, steering);
     gpu::detail::launch_weighting<Real>(
         gpu, problem, whole_cube(problem), gpu::detail::doppler_cube(cube), problem.training_sets,
         rows.view(), gpu::detail::matrices(weights), gpu::detail::range_rows(output));
-    gpu.synchronize();
 }
 
 #define APERTURE_STAGES(Real)                                                              \

@@ -18,20 +18,13 @@ void run_streamed(core::Gpu& gpu, const Problem& problem, CubeView<core::Host> c
                   core::View<const cfloat, 2, core::Host> steering,
                   const Results<core::Host>& results, std::size_t device_bytes,
                   core::Timeline* timeline) {
-    using core::expects;
     const CubeShape& shape = problem.shape;
-    expects(problem.parameters.implementation != Implementation::cublas,
-            "implementation cublas does not stream; use fused or staged");
-    expects(
-        cube.extent == std::array<index_t, 3>{shape.channels, shape.pulses, shape.range_cells} &&
-            cube.stride[2] == 1,
-        "cube of wrong extents or strides");
-    expects(
-        results.output.extent == std::array<index_t, 3>{problem.steering_vectors,
-                                                        problem.doppler_bins, shape.range_cells},
-        "output of wrong extents");
-    expects(problem.parameters.detector == Detector::none || !results.statistic.empty(),
-            "a detector needs a statistic to write");
+    core::expects(problem.parameters.implementation != Implementation::cublas,
+                  "implementation cublas does not stream; use fused or staged");
+    core::expects_shape("cube", cube, {shape.channels, shape.pulses, shape.range_cells},
+                        core::Strides::unit_last);
+    core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
+    check_results(problem, results);
     constexpr double share_of_free_memory = 0.9;
     if (device_bytes == 0) {
         device_bytes =

@@ -130,11 +130,11 @@ class PieceInFlight {
     }
 
     /// Adds the cells of a span to the sums over all cells; waits for it.
-    void add_to_total(CubeView<core::Host> cube, RangeSpan span) {
-        const CubeView<Space> columns = bring(cube, span, nullptr);
+    void add_to_total(CubeView<core::Host> cube, RangeSpan span, core::Timeline* timeline) {
+        const CubeView<Space> columns = bring(cube, span, timeline);
         detail::with_real(problem_.parameters.precision, [&](auto real) {
             gpu::add_to_total<decltype(real)>(executor_, workspace_, problem_, columns,
-                                              span.begin > 0);
+                                              span.begin > 0, timeline);
         });
         executor_.synchronize();
     }
@@ -149,6 +149,9 @@ class PieceInFlight {
         run_adaptive(executor_, workspace_, problem_, columns, chunk, views, timeline);
         if (problem_.parameters.detector == Detector::cfar) {
             const RangeChunk wanted{piece.adapted.begin, piece.wanted.begin, piece.wanted.end};
+            const auto scope = stage_scope(
+                executor_, timeline, "detect",
+                detail::share_of(problem_, detect_work(problem_), wanted.end - wanted.begin));
             run_cfar<Executor>(executor_, problem_, wanted, views.output, views.statistic);
         } else {
             run_detectors(executor_, workspace_, problem_, columns, chunk, views, timeline);
@@ -203,7 +206,8 @@ class PieceInFlight {
             doppler_cells_ = cells;
             doppler_cube_.reshape({problem_.shape.channels, problem_.doppler_bins, cells});
         }
-        const auto scope = stage_scope(executor_, timeline, "doppler", doppler_work(problem_));
+        const auto scope = stage_scope(executor_, timeline, "doppler",
+                                       detail::share_of(problem_, doppler_work(problem_), cells));
         doppler_->run(input_.device(), doppler_cube_.view());
         return doppler_cube_.view();
     }
@@ -301,13 +305,13 @@ void run_in_pieces(std::vector<Executor*> executors, const Problem& problem,
     }
     if (all) {
         for (const RangeSpan span : plan_total_spans(problem, cells)) {
-            pieces[0]->add_to_total(cube, span);
+            pieces[0]->add_to_total(cube, span, timeline);
         }
     }
     std::size_t next = 0;
     for (const RangePiece& piece : plan_range_pieces(problem, cells)) {
         pieces[next]->finish(results);
-        pieces[next]->start(cube, piece, results, executors.size() == 1 ? timeline : nullptr);
+        pieces[next]->start(cube, piece, results, timeline);
         next = (next + 1) % pieces.size();
     }
     for (std::size_t i = 0; i < pieces.size(); ++i) {

@@ -35,7 +35,10 @@ constexpr int bins_per_block(int taps) { return taps == 5 ? 2 : 4; }
 
 /// RollingSolver, Cholesky: one column of R a lane, so that the registers allow 16 warps on a
 /// multiprocessor and all warps of a block eliminate. NVIDIA H200, PERFECT medium / large: 81 / 469
-/// us against 94 / 568 with 16 lanes and two columns, 104 / 525 with 256 threads.
+/// us against 94 / 568 with 16 lanes and two columns, 104 / 525 with 256 threads. Multipliers from
+/// shared memory instead of shuffles, gamma from the forward pass and cheaper copies and stores: 60
+/// / 303 us against 71 / 376; five blocks a multiprocessor instead of four: 67 / 369 against 65 /
+/// 328.
 constexpr AdaptiveTuning rolling_tuning(int order, int taps, bool fp64) {
     if (order > 32) return {1, 128, 0, 0, 2};
     const int bins = bins_per_block(taps);
@@ -70,7 +73,8 @@ inline constexpr AdaptiveTuning generic_tuning{1, 128, 0, 0, 2};
 /// Lanes that share the cells of a pair of channels: the number, a power of two up to 8, that
 /// issues fewest instructions. `pairs` of channels, `products` complex multiply-adds for each of
 /// `cells` cells; a butterfly step moves and adds each of them. NVIDIA H200, PERFECT medium /
-/// large: 81 / 469 us against 86 / 534 without splits.
+/// large: 81 / 469 us against 86 / 534 without splits; 59 / 305 with the four lanes chosen there,
+/// 63 / 325 with eight, 61 / 317 with two.
 constexpr int covariance_splits(int pairs, int products, int cells, int threads) {
     long long best_cost = -1;
     int best = 1;

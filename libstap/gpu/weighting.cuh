@@ -12,7 +12,8 @@
 namespace aperture::stap::gpu {
 
 /// Weights in shared memory: entry `row` of vector d of matrix q at data[q * matrix_stride + row *
-/// row_stride + d]; row_stride is a multiple of 4, the vectors between count and row_stride are 0.
+/// row_stride + d]; row_stride is a multiple of 4, of 8 for more than 4 vectors, and the vectors
+/// between their number and row_stride are 0.
 struct WeightTile {
     Complex<float>* data;
     int matrix_stride, row_stride;
@@ -92,8 +93,8 @@ struct OutputColumns {
     int to_form;
 };
 
-inline constexpr int vectors_per_item = 4;
-inline constexpr int cells_per_group = 32;
+/// Of `vectors`, those a thread takes at once.
+__device__ __host__ constexpr int vectors_of_item(int vectors) { return vectors > 4 ? 8 : 4; }
 
 namespace detail {
 
@@ -120,24 +121,32 @@ __device__ __forceinline__ void store_cells(const AdaptedCells& to, const Output
     }
 }
 
-// Whether all vectors and cells of an item exist and their pairs lie at multiples of 16 bytes.
+// Whether all vectors and cells of an item exist, their pairs lie at multiples of 16 bytes, and no
+// factor failed.
+template <int Vectors>
 __device__ __forceinline__ bool stores_whole_item(const AdaptedCells& to,
-                                                  const OutputColumns& columns, int k, int d,
+                                                  const OutputColumns& columns, int q, int k, int d,
                                                   int vectors, int cell) {
-    return to.output.data != nullptr && d + vectors_per_item <= vectors && cell >= columns.begin &&
-           cell + cells_per_group / 2 + 2 <= columns.end && to.output.vector_stride % 2 == 0 &&
-           core::detail::aligned<16>(to.output.row(d, k) + cell + columns.to_output);
+    bool whole = to.output.data != nullptr && d + Vectors <= vectors && cell >= columns.begin &&
+                 cell + cells_per_group / 2 + 2 <= columns.end &&
+                 to.output.vector_stride % 2 == 0 &&
+                 core::detail::aligned<16>(to.output.row(d, k) + cell + columns.to_output);
+    APERTURE_UNROLL
+    for (int v = 0; v < Vectors; ++v) {
+        if (to.gains[q * to.gains_stride + d + v].gamma == 0.0f) whole = false;
+    }
+    return whole;
 }
 
-// 4 vectors times 2 pairs of cells, 16 cells apart.
-template <int Taps, bool Statistic>
+// `Vectors` vectors times 2 pairs of cells, 16 cells apart.
+template <int Taps, bool Statistic, int Vectors>
 __device__ __forceinline__ void apply_to_cells(const SnapshotTile& tile, const WeightTile& weights,
                                                int channels, int q, int k, int d, int vectors,
                                                int cell, const AdaptedCells& to,
                                                const OutputColumns& columns) {
-    Complex<float> sums[vectors_per_item][4];
+    Complex<float> sums[Vectors][4];
     APERTURE_UNROLL
-    for (int v = 0; v < vectors_per_item; ++v) {
+    for (int v = 0; v < Vectors; ++v) {
         APERTURE_UNROLL
         for (int i = 0; i < 4; ++i) sums[v][i] = Complex<float>(0.0f);
     }
@@ -148,39 +157,61 @@ __device__ __forceinline__ void apply_to_cells(const SnapshotTile& tile, const W
             const Complex<float>* row = tile.row(channel, q + tap) + cell;
             const CellPair near = *reinterpret_cast<const CellPair*>(row);
             const CellPair far = *reinterpret_cast<const CellPair*>(row + cells_per_group / 2);
+            const Complex<float> s[4] = {near.first, near.second, far.first, far.second};
             const CellPair* w =
                 reinterpret_cast<const CellPair*>(weights.row(q, channel * Taps + tap) + d);
-            const CellPair low = w[0];
-            const CellPair high = w[1];
-            const Complex<float> s[4] = {near.first, near.second, far.first, far.second};
-            const Complex<float> weight[4] = {low.first, low.second, high.first, high.second};
             APERTURE_UNROLL
-            for (int v = 0; v < vectors_per_item; ++v) {
+            for (int v = 0; v < Vectors; v += 2) {
+                const CellPair weight = w[v / 2];
                 APERTURE_UNROLL
                 for (int i = 0; i < 4; ++i) {
-                    sums[v][i] = core::multiply_add_conj(sums[v][i], s[i], weight[v]);
+                    sums[v][i] = core::multiply_add_conj(sums[v][i], s[i], weight.first);
+                    sums[v + 1][i] = core::multiply_add_conj(sums[v + 1][i], s[i], weight.second);
                 }
             }
         }
     }
-    if (!Statistic && stores_whole_item(to, columns, k, d, vectors, cell)) {
+    if (!Statistic && stores_whole_item<Vectors>(to, columns, q, k, d, vectors, cell)) {
         Complex<float>* y = to.output.row(d, k) + cell + columns.to_output;
         const Gain* gain = to.gains + q * to.gains_stride + d;
         APERTURE_UNROLL
-        for (int v = 0; v < vectors_per_item; ++v) {
+        for (int v = 0; v < Vectors; ++v) {
             const float gamma = gain[v].gamma;
             CellPair* near = reinterpret_cast<CellPair*>(y + v * to.output.vector_stride);
-            near[0] = {scaled(sums[v][0], gamma), scaled(sums[v][1], gamma)};
-            near[cells_per_group / 4] = {scaled(sums[v][2], gamma), scaled(sums[v][3], gamma)};
+            near[0] = {sums[v][0] * gamma, sums[v][1] * gamma};
+            near[cells_per_group / 4] = {sums[v][2] * gamma, sums[v][3] * gamma};
         }
         return;
     }
     APERTURE_UNROLL
-    for (int v = 0; v < vectors_per_item; ++v) {
+    for (int v = 0; v < Vectors; ++v) {
         if (d + v >= vectors) continue;
         store_cells<Statistic>(to, columns, q, k, d + v, cell, sums[v][0], sums[v][1]);
         store_cells<Statistic>(to, columns, q, k, d + v, cell + cells_per_group / 2, sums[v][2],
                                sums[v][3]);
+    }
+}
+
+// Eight neighbouring threads take 32 neighbouring cells of `Vectors` vectors.
+template <int Taps, bool Statistic, int Vectors>
+__device__ __forceinline__ void apply_to_groups(const SnapshotTile& tile, const WeightTile& weights,
+                                                int channels, int vectors, int first_bin,
+                                                int matrices, const AdaptedCells& to,
+                                                const OutputColumns& columns) {
+    const int first_group = columns.begin / cells_per_group;
+    const unsigned groups =
+        static_cast<unsigned>((columns.end + cells_per_group - 1) / cells_per_group - first_group);
+    const unsigned vector_items = static_cast<unsigned>((vectors + Vectors - 1) / Vectors);
+    const unsigned items = static_cast<unsigned>(matrices) * vector_items * groups * 8;
+    APERTURE_NO_UNROLL
+    for (unsigned i = threadIdx.x; i < items; i += blockDim.x) {
+        const unsigned rest = i / 8 / groups;
+        const int group = static_cast<int>(i / 8 - rest * groups);
+        const int q = static_cast<int>(rest / vector_items);
+        const int d = (static_cast<int>(rest) - q * static_cast<int>(vector_items)) * Vectors;
+        const int cell = (first_group + group) * cells_per_group + 2 * static_cast<int>(i % 8);
+        apply_to_cells<Taps, Statistic, Vectors>(tile, weights, channels, q, first_bin + q, d,
+                                                 vectors, cell, to, columns);
     }
 }
 
@@ -207,8 +238,7 @@ __device__ __forceinline__ void apply_to_cell(const SnapshotTile& tile, const We
 
 }  // namespace detail
 
-/// Weights the cells of a tile for `matrices` neighbouring Doppler bins from `first_bin` on. Eight
-/// neighbouring threads take 32 neighbouring cells of 4 vectors.
+/// Weights the cells of a tile for `matrices` neighbouring Doppler bins from `first_bin` on.
 template <int Taps, bool Statistic>
 __device__ void apply_weights_tile(const SnapshotTile& tile, const WeightTile& weights,
                                    int channels, int vectors, int first_bin, int matrices,
@@ -221,19 +251,13 @@ __device__ void apply_weights_tile(const SnapshotTile& tile, const WeightTile& w
         }
         return;
     }
-    const int first_group = columns.begin / cells_per_group;
-    const int groups = (columns.end + cells_per_group - 1) / cells_per_group - first_group;
-    const int vector_items = (vectors + vectors_per_item - 1) / vectors_per_item;
-    const int items = matrices * vector_items * groups * 8;
-    APERTURE_NO_UNROLL
-    for (int i = core::thread_rank(); i < items; i += core::block_threads()) {
-        const int group = i / 8 % groups;
-        const int rest = i / 8 / groups;
-        const int q = rest / vector_items;
-        const int d = rest % vector_items * vectors_per_item;
-        const int cell = (first_group + group) * cells_per_group + 2 * (i % 8);
-        detail::apply_to_cells<Taps, Statistic>(tile, weights, channels, q, first_bin + q, d,
-                                                vectors, cell, to, columns);
+    // With a statistic 8 vectors a thread would not fit the registers.
+    if (!Statistic && vectors_of_item(vectors) == 8) {
+        detail::apply_to_groups<Taps, Statistic, Statistic ? 4 : 8>(
+            tile, weights, channels, vectors, first_bin, matrices, to, columns);
+    } else {
+        detail::apply_to_groups<Taps, Statistic, 4>(tile, weights, channels, vectors, first_bin,
+                                                    matrices, to, columns);
     }
 }
 

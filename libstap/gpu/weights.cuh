@@ -56,6 +56,7 @@ template <class Real, int order_, int lanes, int slots, dense::Elimination elimi
 class RegisterSolver {
   public:
     static constexpr bool square = false;
+    static constexpr bool gives_forms = false;
     static constexpr int passes_of = lanes * slots - order_;  ///< right-hand sides of one pass
 
     /// Calls store(q, row, vector, weight), zeros where matrix q is not positive definite, and
@@ -164,6 +165,7 @@ template <class Real, dense::Elimination elimination>
 class BlockSolver {
   public:
     static constexpr bool square = elimination == dense::Elimination::above_and_below;
+    static constexpr bool gives_forms = false;
 
     template <class Store, class Report>
     __device__ void solve(const CovarianceGroup<Real>& group, const SteeringVectors& steering,

@@ -19,49 +19,63 @@ class GpuTest : public testing::Test {
 template <class T, int Rank>
 core::Array<T, Rank, core::Device> to_device(core::Gpu& gpu, const core::Array<T, Rank>& host) {
     core::Array<T, Rank, core::Device> device(host.extent());
-    core::copy<T, Rank, core::Strided>(gpu, host.view(), device.view());
+    if (host.size() > 0) core::copy<T, Rank, core::Strided>(gpu, host.view(), device.view());
     return device;
 }
 template <class T, int Rank>
 void to_host(core::Gpu& gpu, const core::Array<T, Rank, core::Device>& device,
              core::Array<T, Rank>& host) {
-    core::copy<T, Rank, core::Strided>(gpu, device.view(), host.view());
+    if (host.size() > 0) core::copy<T, Rank, core::Strided>(gpu, device.view(), host.view());
     gpu.synchronize();
 }
 
-/// The pipeline on a GPU; results begin with the values `HostResults` fills in, and a second run
-/// must give the same bits without allocating.
+/// Results on the device; they begin with the values of `host`.
+struct DeviceResults {
+    core::Array<cfloat, 3, core::Device> output;
+    core::Array<int, 2, core::Device> info;
+    core::Array<float, 2, core::Device> pivot_ratio;
+    core::Array<cfloat, 4, core::Device> covariance;
+    core::Array<cfloat, 4, core::Device> weights;
+    core::Array<float, 3, core::Device> statistic;
+
+    DeviceResults(core::Gpu& gpu, const HostResults& host)
+        : output(to_device(gpu, host.output)),
+          info(to_device(gpu, host.info)),
+          pivot_ratio(to_device(gpu, host.pivot_ratio)),
+          covariance(to_device(gpu, host.covariance)),
+          weights(to_device(gpu, host.weights)),
+          statistic(to_device(gpu, host.statistic)) {}
+
+    Results<core::Device> views(const Problem& p) {
+        Results<core::Device> results{output, info, pivot_ratio, covariance, weights, statistic};
+        if (p.parameters.detector == Detector::none) results.statistic = {};
+        return results;
+    }
+    void fetch(core::Gpu& gpu, HostResults& host) const {
+        to_host(gpu, output, host.output);
+        to_host(gpu, info, host.info);
+        to_host(gpu, pivot_ratio, host.pivot_ratio);
+        to_host(gpu, covariance, host.covariance);
+        to_host(gpu, weights, host.weights);
+        to_host(gpu, statistic, host.statistic);
+    }
+};
+
+/// The pipeline on a GPU; a second run must give the same bits without allocating.
 inline HostResults run_gpu(const Problem& problem, const core::Array<cfloat, 3>& cube,
                            const core::Array<cfloat, 2>& steering) {
     core::Gpu gpu;
     HostResults host(problem);
     const auto device_cube = to_device(gpu, cube);
-    auto output = to_device(gpu, host.output);
-    auto info = to_device(gpu, host.info);
-    auto pivot_ratio = to_device(gpu, host.pivot_ratio);
-    auto covariance = to_device(gpu, host.covariance);
-    auto weights = to_device(gpu, host.weights);
-    auto statistic = to_device(gpu, host.statistic);
-    Results<core::Device> results{output.view(),     info.view(), pivot_ratio.view(),
-                                  covariance.view(), {},          {}};
-    if (problem.parameters.training != Training::all) results.weights = weights.view();
-    if (problem.parameters.detector != Detector::none) results.statistic = statistic.view();
-    const auto fetch = [&](HostResults& to) {
-        to_host(gpu, output, to.output);
-        to_host(gpu, info, to.info);
-        to_host(gpu, pivot_ratio, to.pivot_ratio);
-        to_host(gpu, covariance, to.covariance);
-        to_host(gpu, weights, to.weights);
-        to_host(gpu, statistic, to.statistic);
-    };
+    DeviceResults results(gpu, host);
     Pipeline<core::Gpu> pipeline(gpu, problem, steering.view());
-    pipeline.run(device_cube.view(), results, nullptr);
-    fetch(host);
+    pipeline.run(device_cube.view(), results.views(problem), nullptr);
+    results.fetch(gpu, host);
     HostResults again(problem);
     const auto allocations = core::device_allocations();
-    pipeline.run(device_cube.view(), results, nullptr);
+    pipeline.run(device_cube.view(), results.views(problem), nullptr);
     EXPECT_EQ(core::device_allocations(), allocations) << "a second run allocates";
-    fetch(again);
+    results.fetch(gpu, again);
     expect_same_bits(host, again);
     return host;
 }

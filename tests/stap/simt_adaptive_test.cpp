@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/stap/adaptive_cases.hpp"
+#include "tests/stap/failure_cases.hpp"
+#include "tests/stap/many_matrices.hpp"
 #include "tests/stap/simt_run.hpp"
 
 namespace aperture::stap::kernel_cases {
@@ -23,28 +25,21 @@ INSTANTIATE_TEST_SUITE_P(Windows, SimtAdaptive, testing::ValuesIn(windows_cases(
 
 INSTANTIATE_TEST_SUITE_P(Detectors, SimtAdaptive, testing::ValuesIn(detectors_cases()));
 
+const auto run = [](const Problem& problem, const auto& cube, const auto& steering) {
+    return run_simt(problem, cube, steering);
+};
+
 TEST(SimtFailure, StaysInItsTrainingSet) {
-    for (const Case& c :
-         {Case{.channels = 4, .range_cells = 64, .training_block = 32},
-          Case{.range_cells = 64, .training_block = 32, .solver = gauss_jordan},
-          Case{.range_cells = 64, .training_block = 32, .implementation = staged}}) {
-        SCOPED_TRACE(testing::PrintToString(c));
-        const Problem problem = c.problem();
-        auto cube = noise_cube(problem);
-        const auto steering = random_steering(problem);
-        const HostResults good = run_simt(problem, cube, steering);
-        cube(1, 3, 40) = cfloat(std::numeric_limits<float>::quiet_NaN());
-        const HostResults given = run_simt(problem, cube, steering);
-        for (index_t k = 0; k < problem.doppler_bins; ++k) {
-            for (index_t r = 0; r < problem.shape.range_cells; ++r) {
-                const bool failed = r >= 32 && k >= 2 && k <= 4;
-                ASSERT_EQ(given.info(k, r / 32) > 0, failed) << k << ", " << r;
-                for (index_t d = 0; d < problem.steering_vectors; ++d) {
-                    ASSERT_EQ(given.output(d, k, r), failed ? cfloat(0) : good.output(d, k, r));
-                }
-            }
-        }
-    }
+    for (const Case& c : failure_cases()) expect_failure_to_stay(c, run);
+}
+
+TEST(SimtFailure, NamesTheCellThatCarriesTheCovariance) {
+    for (const Case& c : removed_cell_cases()) expect_removed_cell_to_be_named(c, run);
+}
+
+// More blocks than a grid's y or z extent may have.
+TEST(SimtScale, EveryMatrixIsRight) {
+    expect_every_matrix(many_matrices(65537, 4, Implementation::fused), run);
 }
 
 TEST(SimtAdaptiveBits, DoNotDependOnTheOrderOfLanes) {

@@ -39,9 +39,4 @@ class ForwardFft {
     std::unique_ptr<Plan> plan_;
 };
 
-extern template class ForwardFft<core::Cpu>;
-#if APERTURE_CUDA
-extern template class ForwardFft<core::Gpu>;
-#endif
-
 }  // namespace aperture::signal

@@ -11,11 +11,12 @@
 
 namespace aperture::stap {
 
-/// Where a run puts its results. `output`, `info` and `pivot_ratio` are always wanted; the others
-/// are written where their view is not empty.
+/// Where a run puts its results. `output`, `info` and `pivot_ratio` must be given, and `statistic`
+/// where the problem has a detector; `covariance` and `weights` are written where their view is not
+/// empty. The last stride of a view is 1 (that of `info` and `pivot_ratio` is free).
 template <class Space>
 struct Results {
-    core::View<cfloat, 3, Space> output;  ///< [D][K][N], y of section "weighting"
+    core::View<cfloat, 3, Space> output;  ///< [D][K][N], y of apply_weights
     /// [K][B]: 0; i >= 1: the leading minor of order i is not positive; -1-r: the covariance is
     /// positive definite but not after removing cell r (the first such cell). Outputs and
     /// statistics that depend on a failed factorisation are zero.
@@ -23,7 +24,7 @@ struct Results {
     core::View<float, 2, Space> pivot_ratio;  ///< [K][B], see dense::solve
     core::View<cfloat, 4, Space> covariance;  ///< [K][B][n][n] with loading
     core::View<cfloat, 4, Space> weights;     ///< [K][B][D][n], not scaled by gamma; not for `all`
-    core::View<float, 3, Space> statistic;    ///< [D][K][N], wanted with a detector
+    core::View<float, 3, Space> statistic;    ///< [D][K][N], see Pipeline
 };
 
 /// The whole of STAP on a cube that lies in the executor's memory: Doppler processing where the
@@ -59,13 +60,11 @@ class Pipeline {
     std::unique_ptr<State> state_;
 };
 
-extern template class Pipeline<core::Cpu>;
 #if APERTURE_CUDA
-extern template class Pipeline<core::Gpu>;
-
 /// Runs a cube that lies in host memory through a GPU with at most `device_bytes` of device memory
 /// (0 = what is free): in range chunks, copies overlapped with computation, the same bits as in one
-/// piece. Results are host views. Synchronous.
+/// piece. Results are host views. Synchronous. `timeline` gets the stages of Pipeline::run, summed
+/// over the pieces; two pieces share the device, so that the sums may exceed the time of the call.
 void run_streamed(core::Gpu& gpu, const Problem& problem, CubeView<core::Host> cube,
                   core::View<const cfloat, 2, core::Host> steering,
                   const Results<core::Host>& results, std::size_t device_bytes,

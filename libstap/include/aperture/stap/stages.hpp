@@ -10,7 +10,8 @@
 /// The stages of extended factored STAP with block training, one function each, on either executor.
 /// All sizes follow from `problem`; views of other extents throw core::InvalidArgument. Range cells
 /// must be contiguous in memory (last stride 1), covariances and the weights of solve_weights are
-/// dense; the other strides are free. Calls on a Gpu are asynchronous.
+/// dense; the other strides are free. Calls on a Gpu are asynchronous; there solve_weights and
+/// apply_weights take n D complex numbers from the device's stream-ordered pool and give them back.
 ///
 /// Source: DiPietro's extended factored algorithm as in the PERFECT suite (PNNL & GTRI 2013), Ward
 /// 1994 section 5.3.2, Anderson 2014 ch. 4.

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "aperture/core/executor.hpp"
+#include "bench/ceilings.hpp"
+
+/// What every benchmark program does beside its benchmarks.
+namespace aperture::bench {
+
+/// Set by --smoke: sizes so small that the program only shows that it works.
+inline bool smoke = false;
+/// Set where a result does not verify.
+inline bool wrong = false;
+
+/// Marks the running benchmark as failed, and the program's exit status with it.
+inline void fail(benchmark::State& state) {
+    wrong = true;
+    state.SkipWithError("the result is wrong");
+}
+
+/// Runs what `register_all` registers, with the machine and its ceilings in the report; the
+/// program's exit status.
+template <class RegisterAll>
+int run_program(int argc, char** argv, const RegisterAll& register_all) {
+    const auto last = std::remove_if(argv + 1, argv + argc, [](const char* argument) {
+        return std::strcmp(argument, "--smoke") == 0;
+    });
+    smoke = last != argv + argc;
+    argc = static_cast<int>(last - argv);
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+    const core::Cpu cpu;
+    benchmark::AddCustomContext("executor", cpu.name());
+    benchmark::AddCustomContext("fp32 FMA peak, GFLOP/s",
+                                std::to_string(fma_peak_gflops<float>(cpu.threads())));
+    benchmark::AddCustomContext("copy bandwidth, GB/s",
+                                std::to_string(copy_bandwidth_gbs(cpu.threads())));
+    register_all();
+    benchmark::RunSpecifiedBenchmarks();
+    return wrong ? 1 : 0;
+}
+
+}  // namespace aperture::bench

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Training on all range cells: the sums over the whole cube, what is judged of them alone, and the
+// info of a Doppler bin, which is that of many cells.
+
+#include "libstap/gpu/fused_launch.cuh"
+
+namespace aperture::stap::gpu {
+
+namespace detail {
+
+/// What is done for all cells at once counts as the stage that estimates covariances, whose work is
+/// counted with the cells.
+template <class Executor>
+auto total_scope(Executor& executor, core::Timeline* timeline, const Problem& problem) {
+    const bool fused = problem.parameters.implementation == Implementation::fused;
+    return stage_scope(executor, timeline, fused ? "adaptive" : "covariance", {});
+}
+
+}  // namespace detail
+
+/// Range cells that sums over all cells take at a time: chunks of a cube begin at multiples.
+inline constexpr int total_tile = 64;
+
+/// Adds the cells of the cube in memory to the sums over all cells, or starts them.
+template <class Real, class Executor>
+void add_to_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
+                  const Problem& problem, CubeView<typename Executor::Space> cube, bool keep,
+                  core::Timeline* timeline) {
+    const auto scope = detail::total_scope(executor, timeline, problem);
+    const index_t packed = triangle_elements(problem.order, false);
+    auto* total =
+        detail::matrices_in<Complex<Real>>(workspace.total, problem.doppler_bins, 1, 1, packed)
+            .data;
+    const TrainingPlan plan{TrainingCells::total, 0, 0, cube.extent[2], 0, 0, 0};
+    SharedNeeds needs = detail::cube_needs(problem, plan, generic_tuning.bins, sizeof(Real));
+    needs.cells = total_tile;
+    detail::with_taps(problem.parameters.temporal_taps, [&](auto taps) {
+        constexpr int t = decltype(taps)::value;
+        TotalArguments<Real> arguments{};
+        arguments.cube = detail::doppler_cube(cube);
+        arguments.columns = cube.extent[2];
+        arguments.keep = keep;
+        arguments.total = total;
+        arguments.layout = detail::shared_layout(executor, needs, generic_tuning.blocks);
+        arguments.splits = detail::splits_of<t, generic_tuning.bins>(
+            problem, arguments.layout.columns, generic_tuning.threads);
+        core::launch(executor, &total_kernel<Real, GenericPolicy<t>>,
+                     detail::generic_config(problem, 1, arguments.layout), arguments);
+    });
+}
+
+/// Covariance, info and pivot ratio of the sums over all cells.
+template <class Real, class Executor>
+void judge_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
+                 CubeView<typename Executor::Space> cube,
+                 const Results<typename Executor::Space>& results, core::Timeline* timeline) {
+    const auto scope = detail::total_scope(executor, timeline, problem);
+    TrainingPlan plan = detail::training_plan(problem, {});
+    plan.kind = TrainingCells::total;
+    auto arguments = detail::common_arguments<Real>(workspace, problem, cube, plan, 1);
+    arguments.total = detail::total_of<Real>(workspace, problem);
+    arguments.info = detail::per_set(results.info);
+    arguments.pivot_ratio = detail::per_set(results.pivot_ratio);
+    if (!results.covariance.empty()) arguments.covariance = detail::matrices(results.covariance);
+    detail::launch_for_taps(executor, problem, arguments, false);
+}
+
+/// Gives a bin the info of its cells; Training::all.
+template <class Executor>
+void combine_info(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
+                  const Problem& problem, const RangeChunk& chunk,
+                  const Results<typename Executor::Space>& results) {
+    const auto cells = detail::per_set(workspace.cell_info.view());
+    core::launch(executor, &combine_info_kernel<core::warp_size>,
+                 core::LaunchConfig(static_cast<unsigned>(problem.doppler_bins), core::warp_size),
+                 PerSet<const int>{cells.data, cells.bin_stride, cells.set_stride},
+                 chunk.end - chunk.begin, chunk.begin, detail::per_set(results.info));
+}
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The one-kernel pipeline on a Doppler cube, or on a range chunk of it.
+
+#include "libstap/gpu/adaptive_launch.cuh"
+
+namespace aperture::stap::gpu {
+
+namespace detail {
+
+/// Steering vectors in work space, row by row.
+template <class Space>
+SteeringVectors steering_vectors(const core::Array<cfloat, 2, Space>& rows) {
+    SteeringVectors vectors{};
+    vectors.data = core::device_cast(rows.data());
+    vectors.row_stride = static_cast<int>(rows.extent()[1]);
+    vectors.count = vectors.row_stride;
+    return vectors;
+}
+
+/// Arguments that every adaptive launch of a chunk has in common.
+template <class Real, class Executor>
+AdaptiveArguments<Real> common_arguments(AdaptiveWorkspace<Executor>& workspace,
+                                         const Problem& problem,
+                                         CubeView<typename Executor::Space> cube,
+                                         const TrainingPlan& plan, index_t sets) {
+    AdaptiveArguments<Real> arguments{};
+    arguments.cube = doppler_cube(cube);
+    arguments.plan = plan;
+    arguments.sets = sets;
+    arguments.loading = {problem.parameters.loading.value, problem.parameters.loading.relative};
+    arguments.steering = steering_vectors(workspace.steering);
+    return arguments;
+}
+
+template <class Real, class Executor>
+const Complex<Real>* total_of(const AdaptiveWorkspace<Executor>& workspace,
+                              const Problem& problem) {
+    if (problem.parameters.training != Training::all) return nullptr;
+    return reinterpret_cast<const Complex<Real>*>(workspace.total.data());
+}
+
+template <class Real, class Executor>
+void launch_for_taps(Executor& executor, const Problem& problem,
+                     const AdaptiveArguments<Real>& arguments, bool statistic) {
+    with_taps(problem.parameters.temporal_taps, [&](auto taps) {
+        launch_adaptive<Real>(executor, problem, arguments, statistic, taps);
+    });
+}
+
+/// The part of a whole cube's work that `cells` of its range cells make.
+inline Work share_of(const Problem& problem, const Work& whole, index_t cells) {
+    const double share = double(cells) / double(problem.shape.range_cells);
+    return {whole.gflop * share, whole.mb * share};
+}
+
+/// Where the info of a launch goes: per set, or per cell before it is combined.
+template <class Executor>
+PerSet<int> info_of(AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
+                    const RangeChunk& chunk, const Results<typename Executor::Space>& results) {
+    if (problem.parameters.training != Training::all) return per_set(results.info);
+    workspace.cell_info.reshape({problem.doppler_bins, chunk.end - chunk.begin});
+    return per_set(workspace.cell_info.view());
+}
+
+}  // namespace detail
+
+/// Outputs, and statistics where `statistic` says so, by the one-kernel pipeline.
+template <class Real, class Executor>
+void run_fused(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
+               CubeView<typename Executor::Space> cube, const RangeChunk& chunk,
+               const Results<typename Executor::Space>& results, bool statistic) {
+    auto arguments = detail::common_arguments<Real>(workspace, problem, cube,
+                                                    detail::training_plan(problem, chunk),
+                                                    detail::sets_of(problem, chunk));
+    arguments.total = detail::total_of<Real>(workspace, problem);
+    arguments.detector = problem.parameters.detector;
+    arguments.info = detail::info_of(workspace, problem, chunk, results);
+    if (!results.output.empty()) arguments.output = detail::range_rows(results.output);
+    if (statistic) arguments.statistic = detail::range_rows(results.statistic);
+    if (arguments.plan.kind != TrainingCells::all) {
+        arguments.pivot_ratio = detail::per_set(results.pivot_ratio);
+        if (!results.covariance.empty())
+            arguments.covariance = detail::matrices(results.covariance);
+        if (!results.weights.empty()) arguments.weights = detail::matrices(results.weights);
+    }
+    detail::launch_for_taps(executor, problem, arguments, statistic);
+}
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A kernel per stage on a Doppler cube, or on a range chunk of it, and each stage by itself.
+
+#include "libstap/gpu/fused_launch.cuh"
+
+namespace aperture::stap::gpu {
+
+namespace detail {
+
+/// Sets that the staged kernels take at a time where the sets overlap: one for each cell.
+inline index_t sets_at_a_time(const Problem& problem, index_t sets, int real_bytes) {
+    if (problem.parameters.training == Training::block) return sets;
+    constexpr index_t most_bytes = index_t(256) << 20;
+    const index_t set_bytes =
+        index_t(problem.doppler_bins) * problem.order * problem.order * 2 * real_bytes;
+    return std::clamp<index_t>(most_bytes / set_bytes, 1, sets);
+}
+
+template <class Real, class Executor, class Source>
+void launch_covariance(Executor& executor, const Problem& problem, const TrainingPlan& plan,
+                       const Source& source, index_t sets, const Complex<Real>* total,
+                       const MatrixPerSet<Complex<Real>>& covariance) {
+    CovarianceArguments<Real, Source> arguments{};
+    arguments.source = source;
+    arguments.plan = plan;
+    arguments.sets = sets;
+    arguments.loading = {problem.parameters.loading.value, problem.parameters.loading.relative};
+    arguments.total = total;
+    arguments.covariance = covariance;
+    arguments.layout =
+        shared_layout(executor, cube_needs(problem, plan, generic_tuning.bins, sizeof(Real)),
+                      generic_tuning.blocks);
+    with_taps(problem.parameters.temporal_taps, [&](auto taps) {
+        constexpr int t = decltype(taps)::value;
+        arguments.splits = splits_of<t, generic_tuning.bins>(problem, arguments.layout.columns,
+                                                             generic_tuning.threads);
+        core::launch(executor, &covariance_kernel<Real, GenericPolicy<t>, Source>,
+                     generic_config(problem, sets, arguments.layout), arguments);
+    });
+}
+
+template <class Real, class Executor>
+void launch_weights(Executor& executor, const Problem& problem, index_t sets,
+                    const SteeringVectors& steering,
+                    const MatrixPerSet<const Complex<Real>>& covariance,
+                    const MatrixPerSet<Complex<Real>>& weights, const PerSet<int>& info,
+                    const PerSet<float>& pivot_ratio) {
+    WeightsArguments<Real> arguments{};
+    arguments.covariance = covariance;
+    arguments.sets = sets;
+    arguments.bins = problem.doppler_bins;
+    arguments.order = problem.order;
+    arguments.steering = steering;
+    arguments.weights = weights;
+    arguments.info = info;
+    arguments.pivot_ratio = pivot_ratio;
+    SharedNeeds needs;
+    needs.bins = generic_tuning.bins;
+    needs.order = problem.order;
+    needs.square = problem.parameters.solver == dense::Factorisation::gauss_jordan;
+    needs.block_solver = true;
+    needs.real_bytes = sizeof(Real);
+    arguments.layout = shared_layout(executor, needs, generic_tuning.blocks);
+    with_solver(problem.parameters.solver, [&](auto elimination) {
+        using Solver = BlockSolver<Real, decltype(elimination)::value>;
+        core::launch(executor,
+                     &weights_kernel<Real, Solver, generic_tuning.bins, generic_tuning.threads>,
+                     generic_config(problem, sets, arguments.layout), arguments);
+    });
+}
+
+template <class Real, class Executor, class Source>
+void launch_weighting(Executor& executor, const Problem& problem, const TrainingPlan& plan,
+                      const Source& source, index_t sets, const SteeringVectors& steering,
+                      const MatrixPerSet<const Complex<Real>>& weights,
+                      const RangeRows<Complex<float>>& output) {
+    WeightingArguments<Real, Source> arguments{};
+    arguments.source = source;
+    arguments.plan = plan;
+    arguments.sets = sets;
+    arguments.steering = steering;
+    arguments.weights = weights;
+    arguments.output = output;
+    SharedNeeds needs = cube_needs(problem, plan, generic_tuning.bins, sizeof(float));
+    needs.triangles = false;
+    needs.vectors = steering.count;
+    arguments.layout = shared_layout(executor, needs, generic_tuning.blocks);
+    with_taps(problem.parameters.temporal_taps, [&](auto taps) {
+        constexpr int t = decltype(taps)::value;
+        core::launch(executor, &weighting_kernel<Real, GenericPolicy<t>, Source>,
+                     generic_config(problem, sets, arguments.layout), arguments);
+    });
+}
+
+/// Rounds matrices [bins][sets] to fp32.
+template <class Real, class Executor>
+void round_matrices(Executor& executor, index_t bins, index_t sets,
+                    const MatrixPerSet<const Complex<Real>>& from,
+                    core::View<cfloat, 4, typename Executor::Space> to) {
+    constexpr int threads = 128;
+    const index_t entries = bins * sets * to.extent[2] * to.extent[3];
+    core::launch(executor, &round_matrices_kernel<Real>,
+                 core::LaunchConfig(grid_of((entries + threads - 1) / threads), threads), from,
+                 matrices(to), bins, sets, static_cast<int>(to.extent[2]),
+                 static_cast<int>(to.extent[3]));
+}
+
+/// Writes a result of `sets` training sets from `first_set` on where it is wanted.
+template <class Real, class Executor>
+void store_where_wanted(Executor& executor, const Problem& problem, index_t sets,
+                        const MatrixPerSet<const Complex<Real>>& from,
+                        core::View<cfloat, 4, typename Executor::Space> to, index_t first_set) {
+    if (to.empty()) return;
+    round_matrices<Real>(executor, problem.doppler_bins, sets, from,
+                         to.slice(1, first_set, first_set + sets));
+}
+
+template <class Executor>
+SnapshotArray extract(Executor& executor, const Problem& problem, const DopplerCube& cube,
+                      const TrainingPlan& plan, index_t sets,
+                      core::View<cfloat, 4, typename Executor::Space> snapshots) {
+    const int taps = problem.parameters.temporal_taps;
+    const SnapshotArray array{core::device_cast(snapshots.data),
+                              snapshots.stride[0],
+                              snapshots.stride[1],
+                              snapshots.stride[2],
+                              cube.channels,
+                              cube.doppler_bins,
+                              taps};
+    core::launch(executor, &extract_snapshots_kernel<extraction_threads>,
+                 core::LaunchConfig(grid_of(problem.doppler_bins * sets), extraction_threads), cube,
+                 plan, sets, array);
+    return array;
+}
+
+/// The stages of `sets` training sets from `first_set` of the chunk on, from `source`.
+template <class Real, class Executor, class Source>
+void run_stages(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
+                const Source& source, TrainingPlan plan, index_t first_set, index_t sets,
+                const PerSet<int>& info, const Results<typename Executor::Space>& results,
+                core::Timeline* timeline) {
+    const index_t n = problem.order;
+    const int vectors = problem.steering_vectors;
+    const index_t cells = plan.kind == TrainingCells::block ? sets * plan.block : sets;
+    const bool all = plan.kind == TrainingCells::all;
+    plan.set_begin += first_set;
+    const auto covariance =
+        matrices_in<Complex<Real>>(workspace.covariance, problem.doppler_bins, sets, n, n);
+    const auto weights =
+        matrices_in<Complex<Real>>(workspace.weights, problem.doppler_bins, sets, vectors, n);
+    const SteeringVectors steering = steering_vectors(workspace.steering);
+    {
+        const auto scope = stage_scope(executor, timeline, "covariance",
+                                       share_of(problem, covariance_work(problem), cells));
+        launch_covariance<Real>(executor, problem, plan, source, sets,
+                                total_of<Real>(workspace, problem), covariance);
+        if (!all) {
+            store_where_wanted<Real>(executor, problem, sets, constant(covariance),
+                                     results.covariance, first_set);
+        }
+    }
+    {
+        const auto scope = stage_scope(executor, timeline, "weights",
+                                       share_of(problem, weights_work(problem), cells));
+        PerSet<int> part = info;
+        part.data += first_set * info.set_stride;
+        PerSet<float> ratio{};
+        if (!all) {
+            ratio = per_set(results.pivot_ratio);
+            ratio.data += first_set * ratio.set_stride;
+        }
+        launch_weights<Real>(executor, problem, sets, steering, constant(covariance), weights, part,
+                             ratio);
+        if (!all) {
+            store_where_wanted<Real>(executor, problem, sets, constant(weights), results.weights,
+                                     first_set);
+        }
+    }
+    const auto scope = stage_scope(executor, timeline, "weighting",
+                                   share_of(problem, weighting_work(problem), cells));
+    launch_weighting<Real>(executor, problem, plan, source, sets, steering, constant(weights),
+                           range_rows(results.output));
+}
+
+}  // namespace detail
+
+/// A kernel per stage. Snapshots are materialised for training blocks; windows overlap, and are
+/// read from the cube.
+template <class Real, class Executor>
+void run_staged(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
+                CubeView<typename Executor::Space> cube, const RangeChunk& chunk,
+                const Results<typename Executor::Space>& results, core::Timeline* timeline) {
+    const TrainingPlan plan = detail::training_plan(problem, chunk);
+    const index_t sets = detail::sets_of(problem, chunk);
+    const DopplerCube source = detail::doppler_cube(cube);
+    const PerSet<int> info = detail::info_of(workspace, problem, chunk, results);
+    if (plan.kind == TrainingCells::block) {
+        workspace.snapshots.reshape({problem.doppler_bins, sets, problem.order, plan.block});
+        const SnapshotArray snapshots =
+            detail::extract(executor, problem, source, plan, sets, workspace.snapshots.view());
+        detail::run_stages<Real>(executor, workspace, problem, snapshots, plan, 0, sets, info,
+                                 results, timeline);
+        return;
+    }
+    const index_t step = detail::sets_at_a_time(problem, sets, sizeof(Real));
+    for (index_t first = 0; first < sets; first += step) {
+        detail::run_stages<Real>(executor, workspace, problem, source, plan, first,
+                                 std::min(step, sets - first), info, results, timeline);
+    }
+}
+
+}  // namespace aperture::stap::gpu

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tests/stap/kernel_cases.hpp"
+
+/// Numerical failure is data, on every executor. `run(problem, cube, steering)` gives HostResults.
+namespace aperture::stap::kernel_cases {
+
+inline std::vector<Case> failure_cases() {
+    return {
+        Case{.channels = 4, .range_cells = 64, .training_block = 32},
+        Case{.range_cells = 64, .training_block = 32, .solver = dense::Factorisation::gauss_jordan},
+        Case{.range_cells = 64, .training_block = 32, .implementation = Implementation::staged}};
+}
+
+/// One sample that is not a number spoils the sets that train on it: info names them, their outputs
+/// are zero, and the others keep their bits.
+template <class Run>
+void expect_failure_to_stay(const Case& c, Run run) {
+    SCOPED_TRACE(testing::PrintToString(c));
+    const Problem problem = c.problem();
+    auto cube = noise_cube(problem);
+    const auto steering = random_steering(problem);
+    const HostResults good = run(problem, cube, steering);
+    cube(1, 3, 40) = cfloat(std::numeric_limits<float>::quiet_NaN());
+    const HostResults given = run(problem, cube, steering);
+    for (index_t k = 0; k < problem.doppler_bins; ++k) {
+        for (index_t r = 0; r < problem.shape.range_cells; ++r) {
+            const bool failed = r >= 32 && k >= 2 && k <= 4;
+            ASSERT_EQ(given.info(k, r / 32) > 0, failed) << k << ", " << r;
+            for (index_t d = 0; d < problem.steering_vectors; ++d) {
+                ASSERT_EQ(given.output(d, k, r), failed ? cfloat(0) : good.output(d, k, r))
+                    << d << ", " << k << ", " << r;
+            }
+        }
+    }
+}
+
+inline std::vector<Case> removed_cell_cases() {
+    std::vector<Case> cases;
+    // Two channels run in shared memory where kernels are not compiled at run time, four in
+    // registers.
+    for (const index_t channels : {2, 4}) {
+        Case c{.channels = channels,
+               .taps = 1,
+               .doppler_bins = 1,
+               .range_cells = 16,
+               .training_block = 16,
+               .vectors = 1,
+               .detector = Detector::glrt};
+        cases.push_back(c);
+        c.training = Training::all;
+        cases.push_back(c);
+        c.implementation = Implementation::staged;
+        cases.push_back(c);
+        c.training = Training::block;
+        cases.push_back(c);
+    }
+    return cases;
+}
+
+/// Cell 5 alone carries the last channel: the covariance with it is definite, without it not. Its
+/// amplitude makes its quadratic form exactly one.
+template <class Run>
+void expect_removed_cell_to_be_named(const Case& c, Run run) {
+    SCOPED_TRACE(testing::PrintToString(c));
+    const Problem problem = c.problem();
+    core::Array<cfloat, 3> cube({c.channels, 1, 16});
+    core::Array<cfloat, 2> steering({1, c.channels});
+    std::fill(cube.begin(), cube.end(), cfloat(0));
+    std::fill(steering.begin(), steering.end(), cfloat(1));
+    for (index_t r = 0; r < 16; ++r) cube(r % (c.channels - 1), 0, r) = 1;
+    cube(5 % (c.channels - 1), 0, 5) = 0;
+    cube(c.channels - 1, 0, 5) = 4;
+    const HostResults given = run(problem, cube, steering);
+    EXPECT_EQ(given.info(0, 0), -1 - 5);
+    EXPECT_EQ(given.statistic(0, 0, 5), 0);
+    EXPECT_GT(given.statistic(0, 0, 4), 0);
+}
+
+}  // namespace aperture::stap::kernel_cases
