@@ -31,7 +31,8 @@ std::vector<std::complex<double>> temporal_response(const signal::Taper& taper, 
     const std::vector<double> weights = signal::taper_weights(taper, pulses);
     std::vector<std::complex<double>> response;
     for (int t = 0; t < taps; ++t) {
-        const double step = -2 * pi * (t - (taps - 1) / 2) / doppler_bins;
+        const int bins_away = t - (taps - 1) / 2;
+        const double step = -2 * pi * bins_away / doppler_bins;
         std::complex<double> sum = 0;
         for (int p = 0; p < pulses; ++p)
             sum += std::polar(weights[static_cast<std::size_t>(p)], step * p);

@@ -37,7 +37,7 @@ struct WeightingScratch {
         w_re = parts.take<float>(padded_directions * n);
         w_im = parts.take<float>(padded_directions * n);
         gamma = parts.take<double>(padded_directions);
-        float* re = parts.take<float>(n * cell_tile);
+        auto* re = parts.take<float>(n * cell_tile);
         snapshots = {re, parts.take<float>(n * cell_tile), cell_tile};
     }
 };
