@@ -23,7 +23,10 @@ GpuStatus gpu_status(int device) {
     const cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess) {
         cudaGetLastError();
-        return {false, cudaGetErrorString(error)};
+        int driver = 0;
+        // 0 where there is none; the error itself would speak of one that is too old.
+        cudaDriverGetVersion(&driver);
+        return {false, driver == 0 ? "no NVIDIA driver is installed" : cudaGetErrorString(error)};
     }
     if (device < 0 || device >= count) {
         return {false, text("there is no GPU ", device, " (", count, " found)")};
