@@ -97,7 +97,7 @@ void verify(benchmark::State& state, index_t problems, double limit, const Error
     }
     state.counters["error"] = worst;
     if (!(worst <= limit)) {
-        fail(state);
+        fail(state, "the result is wrong");
     }
 }
 

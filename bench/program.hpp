@@ -20,9 +20,9 @@ inline bool smoke = false;
 inline bool wrong = false;
 
 /// Marks the running benchmark as failed, and the program's exit status with it.
-inline void fail(benchmark::State& state) {
+inline void fail(benchmark::State& state, const std::string& why) {
     wrong = true;
-    state.SkipWithError("the result is wrong");
+    state.SkipWithError(why.c_str());
 }
 
 /// Runs what `register_all` registers, with the machine and its ceilings in the report; the
