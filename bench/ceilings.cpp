@@ -13,7 +13,7 @@
 namespace aperture::bench {
 namespace {
 
-constexpr int runs = 7;
+constexpr int runs = 25;
 
 // Enough independent sums to cover a latency of four or five cycles at two operations a cycle.
 constexpr int chains = 12;
