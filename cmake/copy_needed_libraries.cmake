@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: Aperture contributors
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DEXECUTABLES=a;b -DDIRECTORY=lib -P copy_needed_libraries.cmake
+# Copies of an earlier build would stand beside the system's as a second answer.
+file(REMOVE_RECURSE ${DIRECTORY})
 file(MAKE_DIRECTORY ${DIRECTORY})
 file(GET_RUNTIME_DEPENDENCIES
     EXECUTABLES ${EXECUTABLES}
