@@ -24,13 +24,13 @@ using Complex = std::complex<double>;
 /// Cells whitened together stay in the first-level cache.
 constexpr index_t cell_tile = 32;
 
-/// L of M = L L^H in place of the lower triangle of `m`. The order of the first leading minor that
-/// is not positive, or 0.
-int cholesky(Complex* m, index_t n) {
+/// L of M = L L^H in place of the lower triangle of `m`. The order of the first leading minor whose
+/// pivot is not above `limit`, or 0.
+int cholesky(Complex* m, index_t n, double limit) {
     for (index_t j = 0; j < n; ++j) {
         double pivot = m[j * n + j].real();
         for (index_t k = 0; k < j; ++k) pivot -= std::norm(m[j * n + k]);
-        if (!(pivot > 0) || !std::isfinite(pivot)) return static_cast<int>(j + 1);
+        if (!(pivot > limit) || !std::isfinite(pivot)) return static_cast<int>(j + 1);
         const double diagonal = std::sqrt(pivot);
         m[j * n + j] = diagonal;
         for (index_t i = j + 1; i < n; ++i) {
@@ -109,7 +109,7 @@ class DopplerBin {
         split_snapshots<double>(problem_, cube, k_, {0, cells_}, {z_re_, z_im_, cells_});
         sum_outer_products();
         load(results);
-        results.info(k_, 0) = cholesky(l_, n_);
+        results.info(k_, 0) = cholesky(l_, n_, 0);
         results.pivot_ratio(k_, 0) = pivot_ratio(results.info(k_, 0));
         const bool factored = results.info(k_, 0) == 0;
         if (factored) {
@@ -233,7 +233,7 @@ class DopplerBin {
             }
     }
 
-    /// Leaves h = H^-1 e_r and a; false where H is not positive definite.
+    /// Leaves h = H^-1 e_r and a; false where H is not positive definite beyond rounding.
     bool remove_excluded(index_t r) {
         const RangeSpan excluded = training_window(problem_, r).excluded;
         const index_t m = excluded.end - excluded.begin;
@@ -243,7 +243,9 @@ class DopplerBin {
                 // Element (i, j) is -z_i^H z_j, the conjugate of what `gram` holds.
                 h_factor_[i * m + j] = {(i == j ? 1.0 : 0.0) - gram_re_[at], gram_im_[at]};
             }
-        if (cholesky(h_factor_, m) != 0) return false;
+        // The pivot of an excluded cell is 1 - c, with those before it already taken out.
+        if (cholesky(h_factor_, m, smallest_remainder(static_cast<double>(cells_))) != 0)
+            return false;
 
         for (index_t i = 0; i < m; ++i) {
             h_[i] = excluded.begin + i == r ? 1.0 : 0.0;

@@ -10,9 +10,10 @@ namespace {
 using core::expects;
 using core::Host;
 
-/// The same cube with one training set that spans it and one steering vector.
-Problem single_set_problem(const Problem& problem) {
+/// The same cube without temporal taps, one training set that spans it and one steering vector.
+Problem spatial_problem(const Problem& problem) {
     Parameters parameters = problem.parameters;
+    parameters.temporal_taps = 1;
     parameters.training = Training::block;
     parameters.training_block = static_cast<int>(problem.shape.range_cells);
     parameters.guard = 0;
@@ -26,30 +27,32 @@ Problem single_set_problem(const Problem& problem) {
 void conventional_map(core::Cpu& cpu, const Problem& problem, CubeView<Host> cube,
                       core::View<const cfloat, 1, Host> steering_vector,
                       core::View<cfloat, 2, Host> map) {
-    const Problem single = single_set_problem(problem);
-    const index_t bins = single.doppler_bins;
-    const index_t cells = single.shape.range_cells;
-    const index_t order = single.order;
-    expects(steering_vector.extent[0] == order, "a steering vector of ", steering_vector.extent[0],
-            " elements for snapshots of ", order);
+    const Problem spatial = spatial_problem(problem);
+    const index_t bins = spatial.doppler_bins;
+    const index_t cells = spatial.shape.range_cells;
+    const index_t channels = spatial.order;
+    const index_t taps = problem.parameters.temporal_taps;
+    expects(steering_vector.extent[0] == problem.order, "a steering vector of ",
+            steering_vector.extent[0], " elements for snapshots of ", problem.order);
     expects(map.extent[0] == bins && map.extent[1] == cells, "a map of ", map.extent[0], " x ",
             map.extent[1], " for ", bins, " Doppler bins x ", cells, " range cells");
 
     core::Array<cfloat, 3> filtered;
     CubeView<Host> doppler_cube = cube;
-    if (single.shape.domain == Domain::pulse) {
-        filtered.reshape({single.shape.channels, bins, cells});
-        DopplerFilter<core::Cpu>(cpu, single).run(cube, filtered);
+    if (spatial.shape.domain == Domain::pulse) {
+        filtered.reshape({spatial.shape.channels, bins, cells});
+        DopplerFilter<core::Cpu>(cpu, spatial).run(cube, filtered);
         doppler_cube = filtered;
     }
-    const index_t stride = steering_vector.stride[0];
-    const core::View<const cfloat, 2, Host> steering(steering_vector.data, {1, order}, {0, stride});
+    const cfloat* middle = steering_vector.data + (taps - 1) / 2 * steering_vector.stride[0];
+    const index_t stride = taps * steering_vector.stride[0];
+    const core::View<const cfloat, 2, Host> steering(middle, {1, channels}, {0, stride});
     // Every Doppler bin takes the same vector: a stride of zero repeats it.
-    const core::View<const cfloat, 4, Host> weights(steering_vector.data, {bins, 1, 1, order},
+    const core::View<const cfloat, 4, Host> weights(middle, {bins, 1, 1, channels},
                                                     {0, 0, 0, stride});
     const core::View<cfloat, 3, Host> output(map.data, {1, bins, cells},
                                              {0, map.stride[0], map.stride[1]});
-    apply_weights<float>(cpu, single, doppler_cube, steering, weights, output);
+    apply_weights<float>(cpu, spatial, doppler_cube, steering, weights, output);
 }
 
 }  // namespace aperture::stap

@@ -18,12 +18,13 @@ struct CellsUnderTest {
     float c(index_t cell) const {
         return (squares[2 * cell] + squares[2 * cell + 1]) / training_cells;
     }
+    bool removable(index_t cell) const { return stays_definite(c(cell), training_cells); }
 };
 
 /// The first cell without which the covariance is not positive definite; `count` if there is none.
 inline index_t find_indefinite(const CellsUnderTest& cells) {
     index_t cell = 0;
-    while (cell < cells.count && cells.c(cell) < 1.0f) ++cell;
+    while (cell < cells.count && cells.removable(cell)) ++cell;
     return cell;
 }
 
@@ -35,9 +36,8 @@ inline void detect_cells(const CellsUnderTest& cells, float gain, float gamma, c
     for (index_t cell = 0; cell < cells.count; ++cell) {
         const float re = y[2 * cell] * scale;
         const float im = y[2 * cell + 1] * scale;
-        const float c = cells.c(cell);
-        const QuadraticForms<float> forms{a, re * re + im * im, c};
-        statistic[cell] = c < 1.0f
+        const QuadraticForms<float> forms{a, re * re + im * im, cells.c(cell)};
+        statistic[cell] = cells.removable(cell)
                               ? detector_statistic(cells.detector, remove_cell_under_test(forms),
                                                    cells.training_cells - 1.0f)
                               : 0.0f;

@@ -85,7 +85,8 @@ void StagedBlock<Real>::detect(const CubeView<core::Host>& cube,
     }
 }
 
-/// With M = N_R R: a = v^H w / N_R, b from the output y = b / |a|, c = x^H (R^-1 x) / N_R.
+/// With M = N_R R: a = v^H w / N_R, b from the output y = b / |a|, c = x^H (R^-1 x) / N_R. The fp32
+/// output makes fp32 forms of them whatever Real is.
 template <class Real>
 void StagedBlock<Real>::detect_in_block(const CubeView<core::Host>& cube, index_t doppler_bin,
                                         index_t training_set,
@@ -105,6 +106,7 @@ void StagedBlock<Real>::detect_in_block(const CubeView<core::Host>& cube, index_
         a[d] = gain.real() / static_cast<double>(block);
     }
     const index_t end = std::min((b + 1) * block, problem_.shape.range_cells);
+    const bool factored = results.info(k, b) == 0;
     for (index_t r = b * block; r < end; ++r) {
         double c = 0;
         for (index_t i = 0; i < n; ++i) {
@@ -112,8 +114,8 @@ void StagedBlock<Real>::detect_in_block(const CubeView<core::Host>& cube, index_
             c += (std::conj(x) * std::complex<double>(solutions(r - trained_from, i))).real();
         }
         c /= static_cast<double>(block);
-        const bool usable = results.info(k, b) == 0 && c < 1;
-        const bool first_failure = results.info(k, b) == 0 && !usable;
+        const bool usable =
+            factored && stays_definite(static_cast<float>(c), static_cast<float>(block));
         for (index_t d = 0; d < problem_.steering_vectors; ++d) {
             const double power = std::norm(std::complex<double>(results.output(d, k, r)));
             const QuadraticForms<double> with_cell{a[d], power * a[d] * a[d], c};
@@ -123,7 +125,7 @@ void StagedBlock<Real>::detect_in_block(const CubeView<core::Host>& cube, index_
                                                                static_cast<double>(block - 1)))
                        : 0.0f;
         }
-        if (first_failure) results.info(k, b) = static_cast<int>(-1 - r);
+        if (!usable && results.info(k, b) == 0) results.info(k, b) = static_cast<int>(-1 - r);
     }
 }
 

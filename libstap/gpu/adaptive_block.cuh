@@ -66,7 +66,7 @@ __device__ inline void store_weights(const WeightTile& weights, int order, int v
         const int d = i % vectors;
         const int row = i / vectors % order;
         const int q = i / vectors / order;
-        to(first_bin + q, set, d, row) = weights.row(q, row)[d];
+        to(first_bin + q, set, d, row) = weights(q, row, d);
     }
 }
 
@@ -114,15 +114,15 @@ struct AdaptiveBlock {
         set = training_set(plan, set_index);
         columns = {set_index, set.first - plan.data_begin};
         tile = {reinterpret_cast<Complex<float>*>(memory + layout.tile), layout.tile_stride,
-                Policy::window};
+                cube.channels, Policy::window};
         normalisations = reinterpret_cast<Normalisation<Real>*>(memory + layout.normalisations);
         group = {{reinterpret_cast<Complex<Real>*>(memory + layout.triangles), square ? order : 0},
                  layout.triangle_stride,
                  normalisations,
                  order,
                  matrices};
-        weights = {reinterpret_cast<Complex<float>*>(memory + layout.weights),
-                   order * layout.weight_stride, layout.weight_stride};
+        weights = {reinterpret_cast<Complex<float>*>(memory + layout.weights), layout.weight_stride,
+                   cube.channels, Policy::taps};
         gains = reinterpret_cast<Gain*>(memory + layout.gains);
         forms = reinterpret_cast<float*>(memory + layout.forms);
         info = reinterpret_cast<int*>(memory + layout.info);

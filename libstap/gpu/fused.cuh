@@ -41,8 +41,9 @@ __device__ void store_info(const AdaptiveBlock<Real, Policy>& block, const PerSe
         const int outputs = block.set.output_end - block.set.output_begin;
         if (removes_cells) {
             const float* forms = block.forms + q * outputs;
+            const float cells = static_cast<float>(block.set.training_cells);
             for (int i = core::lane_rank(); i < outputs && first == none; i += core::warp_size) {
-                if (!(forms[i] < static_cast<float>(block.set.training_cells))) first = i;
+                if (!stays_definite(forms[i] * (1.0f / cells), cells)) first = i;
             }
             first = core::warp_reduce(first, core::Minimum{});
         }
@@ -58,7 +59,7 @@ __device__ void store_info(const AdaptiveBlock<Real, Policy>& block, const PerSe
 ///
 /// Block: Policy::bins Doppler bins, one training set. Warp and thread: first products of pairs of
 /// channels (accumulate_covariance), then columns of R and v (RollingSolver, RegisterSolver) or
-/// entries in shared memory (BlockSolver), then 4 or 8 vectors x 4 cells of the output
+/// entries in shared memory (BlockSolver), then 16 vectors x 32 cells of the output a warp
 /// (apply_weights_tile). Grid: sets x ceil(K / bins) on x, sets fastest.
 /// Shared: SharedLayout, planned by `plan_shared_memory`.
 /// Bytes per bin and set: 8 L (bins + T - 1) / bins N_R read, 8 D N_R written (4 more with a
@@ -80,13 +81,14 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     if (vectors < block.weights.row_stride) {
         for (int i = core::thread_rank(); i < block.matrices * block.order;
              i += core::block_threads()) {
-            Complex<float>* row = block.weights.row(i / block.order, i % block.order);
-            for (int d = vectors; d < block.weights.row_stride; ++d) row[d] = Complex<float>(0.0f);
+            for (int d = vectors; d < block.weights.row_stride; ++d) {
+                block.weights(i / block.order, i % block.order, d) = Complex<float>(0.0f);
+            }
         }
     }
     Solver solver;
     const auto store = [&](int q, int row, int d, Complex<Real> w) {
-        block.weights.row(q, row)[d] = {static_cast<float>(w.re), static_cast<float>(w.im)};
+        block.weights(q, row, d) = {static_cast<float>(w.re), static_cast<float>(w.im)};
     };
     const auto report = [&](int q, const dense::Pivots<Real>& pivots) {
         block.info[q] = pivots.info;
@@ -143,9 +145,8 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     for_each_output_tile(block, p.cube, p.layout.columns, [&](int begin, int low, int high) {
         const OutputColumns columns{low, high, block.set.first + begin - p.plan.cell_begin,
                                     begin - block.set.output_begin};
-        apply_weights_tile<Policy::taps, Statistic>(block.tile, block.weights, p.cube.channels,
-                                                    vectors, block.first_bin, block.matrices, to,
-                                                    columns);
+        apply_weights_tile<Statistic>(block.tile, block.weights, vectors, block.first_bin,
+                                      block.matrices, to, columns);
     });
 }
 

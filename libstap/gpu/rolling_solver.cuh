@@ -59,17 +59,19 @@ class RollingSolver {
             Complex<Real> column[order_];
             APERTURE_UNROLL
             for (int row = 0; row < order_; ++row) column[row] = widen<Real>(steering(row, d));
-            Complex<Real>* saved = space.right_hand_sides + q * order_ * space.columns + d;
+            Complex<Real>* saved = space.right_hand_sides + q * order_ * space.columns;
+            // Where the weights lie, too: what a thread saves here it alone overwrites.
+            const auto place = [&](int row) { return row * space.columns + swizzled(row, d); };
             Real sum = Real(0);
             forward<0>(column, factor(group, q), [&](int k, Complex<Real> value, Real reciprocal) {
                 const Complex<Real> scaled = value * reciprocal;
-                saved[k * space.columns] = scaled;
+                saved[place(k)] = scaled;
                 sum += scaled.re * value.re + scaled.im * value.im;
             });
             const bool solved = succeeded(factor(group, q));
             form(q, d, solved ? sum : Real(0));
             APERTURE_UNROLL
-            for (int row = 0; row < order_; ++row) column[row] = saved[row * space.columns];
+            for (int row = 0; row < order_; ++row) column[row] = saved[place(row)];
             backward<order_>(column, factor(group, q), [&](int k, Complex<Real> value) {
                 store(q, k, d, solved ? value : Complex<Real>(Real(0)));
             });

@@ -53,11 +53,14 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     const int complex_bytes = 2 * needs.real_bytes;
     SharedLayout layout{};
     layout.columns = columns;
-    // With 4, rows of neighbouring channels begin half the banks apart where the window is 6 bins.
+    // With 4, four rows that follow one another begin a quarter of the banks apart.
     layout.tile_stride = needs.cells == 0 ? 0 : round_up(columns, cells_per_group) + padding;
-    layout.triangle_stride = needs.column_solver ? needs.order * rolling_row_stride(needs.order)
-                                                 : triangle_elements(needs.order, needs.square);
-    layout.weight_stride = round_up(needs.vectors, vectors_of_item(needs.vectors));
+    layout.triangle_stride = triangle_elements(needs.order, needs.square);
+    if (needs.column_solver) {
+        layout.triangle_stride = std::max(round_up(layout.triangle_stride, 2),
+                                          (needs.order - 1) * rolling_row_stride(needs.order) + 2);
+    }
+    layout.weight_stride = round_up(needs.vectors, vectors_per_item);
     layout.forms_stride = needs.outputs;
     layout.solver_columns = needs.block_solver ? solver_columns : 0;
     const long long bins = needs.bins;

@@ -25,14 +25,15 @@ struct DopplerCube {
     int channels;
     int doppler_bins;
 
-    /// The set's first cell in bin `first_bin` + `bin`, which wraps; `first_bin` may be < 0.
-    __device__ const Complex<float>* row(int channel, int first_bin, int bin,
-                                         SetColumns columns) const {
+    /// The set's first cell of channel 0 in bin `first_bin` + `bin`, which wraps; `first_bin` may
+    /// be < 0. The other channels follow by `channel_step`.
+    __device__ const Complex<float>* bin(int first_bin, int bin, SetColumns columns) const {
         int wrapped = first_bin + bin;
         if (wrapped < 0) wrapped += doppler_bins;
         while (wrapped >= doppler_bins) wrapped -= doppler_bins;
-        return data + channel * channel_stride + wrapped * doppler_stride + columns.cube_column;
+        return data + wrapped * doppler_stride + columns.cube_column;
     }
+    __device__ index_t channel_step() const { return channel_stride; }
     __device__ bool aligned_pairs(SetColumns columns) const {
         return channel_stride % 2 == 0 && doppler_stride % 2 == 0 &&
                core::detail::aligned<16>(data + columns.cube_column);
@@ -47,25 +48,28 @@ struct SnapshotArray {
     int doppler_bins;
     int taps;
 
-    __device__ Complex<float>* row(int channel, int first_bin, int bin, SetColumns columns) const {
+    __device__ Complex<float>* bin(int first_bin, int bin, SetColumns columns) const {
         return data + (first_bin + (taps - 1) / 2) * bin_stride + columns.set * set_stride +
-               (channel * taps + bin) * row_stride;
+               bin * row_stride;
     }
+    __device__ index_t channel_step() const { return taps * row_stride; }
     __device__ bool aligned_pairs(SetColumns) const {
         return bin_stride % 2 == 0 && set_stride % 2 == 0 && row_stride % 2 == 0 &&
                core::detail::aligned<16>(data);
     }
 };
 
-/// A tile of the cube in shared memory: rows [channel][bin of the window], `stride` elements apart,
-/// an even number. `Bins` neighbouring snapshots share the Bins + T - 1 rows of a channel.
+/// A tile of the cube in shared memory: rows [bin of the window][channel], `stride` elements apart,
+/// an even number. `Bins` neighbouring snapshots share Bins + T - 1 bins, and the L T rows of one
+/// of them follow one another, tap by tap.
 struct SnapshotTile {
     Complex<float>* data;
     int stride;
-    int window;  ///< rows of a channel
+    int channels;
+    int window;  ///< bins
 
     __device__ Complex<float>* row(int channel, int bin) const {
-        return data + (channel * window + bin) * stride;
+        return data + (bin * channels + channel) * stride;
     }
 };
 
@@ -87,22 +91,29 @@ __device__ void load_snapshot_tile(const SnapshotTile& tile, const Source& sourc
     const int warps = core::block_threads() / core::warp_size;
     const int paired = source.aligned_pairs(set) && begin % 2 == 0 ? columns & ~1 : 0;
     const int filled = (columns + cells_per_group - 1) / cells_per_group * cells_per_group;
+    const index_t step = source.channel_step();
+    int channel = core::warp_rank();
     APERTURE_NO_UNROLL
-    for (int row = core::warp_rank(); row < source.channels * tile.window; row += warps) {
-        const int channel = row / tile.window;
-        const Complex<float>* from =
-            source.row(channel, first_bin, row - channel * tile.window, set) + begin;
-        Complex<float>* to = tile.data + row * tile.stride;
+    for (int bin = 0; bin < tile.window; ++bin, channel -= tile.channels) {
+        const Complex<float>* first = source.bin(first_bin, bin, set) + begin;
         APERTURE_NO_UNROLL
-        for (int cell = 2 * core::lane_rank(); cell < paired; cell += 2 * core::warp_size) {
-            core::copy_async<16>(to + cell, from + cell);
-        }
-        APERTURE_NO_UNROLL
-        for (int cell = paired + core::lane_rank(); cell < filled; cell += core::warp_size) {
-            if (cell < columns) {
-                core::copy_async<8>(to + cell, from + cell);
-            } else {
-                to[cell] = Complex<float>(0);
+        for (; channel < tile.channels; channel += warps) {
+            const Complex<float>* from = first + channel * step;
+            Complex<float>* to = tile.row(channel, bin);
+            int cell = 2 * core::lane_rank();
+            if (cell < paired) core::copy_async<16>(to + cell, from + cell);
+            if (paired == filled && paired <= 2 * core::warp_size) continue;
+            APERTURE_NO_UNROLL
+            for (cell += 2 * core::warp_size; cell < paired; cell += 2 * core::warp_size) {
+                core::copy_async<16>(to + cell, from + cell);
+            }
+            APERTURE_NO_UNROLL
+            for (cell = paired + core::lane_rank(); cell < filled; cell += core::warp_size) {
+                if (cell < columns) {
+                    core::copy_async<8>(to + cell, from + cell);
+                } else {
+                    to[cell] = Complex<float>(0);
+                }
             }
         }
     }
@@ -139,8 +150,10 @@ __global__ void __launch_bounds__(Threads)
     for (int row = core::warp_rank(); row < cube.channels * snapshots.taps; row += warps) {
         const int channel = row / snapshots.taps;
         const int tap = row - channel * snapshots.taps;
-        const Complex<float>* from = cube.row(channel, first_bin, tap, columns);
-        Complex<float>* to = snapshots.row(channel, first_bin, tap, columns);
+        const Complex<float>* from =
+            cube.bin(first_bin, tap, columns) + channel * cube.channel_step();
+        Complex<float>* to =
+            snapshots.bin(first_bin, tap, columns) + channel * snapshots.channel_step();
         for (int cell = core::lane_rank(); cell < set.cells; cell += core::warp_size) {
             to[cell] = from[cell];
         }

@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
             const Complex<Real> w = p.weights(block.first_bin + q, block.columns.set, d, row);
             weight = {static_cast<float>(w.re), static_cast<float>(w.im)};
         }
-        block.weights.row(q, row)[d] = weight;
+        block.weights(q, row, d) = weight;
     }
     if (block.set.cells <= p.layout.columns) block.bring_tile(p.source, 0, block.set.cells);
     __syncthreads();
@@ -176,9 +176,8 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
         0,        block.gains,     stride};
     for_each_output_tile(block, p.source, p.layout.columns, [&](int begin, int low, int high) {
         const OutputColumns columns{low, high, block.set.first + begin - p.plan.cell_begin, 0};
-        apply_weights_tile<Policy::taps, false>(block.tile, block.weights, p.source.channels,
-                                                p.steering.count, block.first_bin, block.matrices,
-                                                to, columns);
+        apply_weights_tile<false>(block.tile, block.weights, p.steering.count, block.first_bin,
+                                  block.matrices, to, columns);
     });
 }
 

@@ -19,7 +19,7 @@ __device__ inline float cell_statistic(Detector detector, float a, float b_squar
     const float scale = 1.0f / static_cast<float>(cells);
     QuadraticForms<float> forms{a * scale, b_squared * scale * scale, c * scale};
     if (remove_cell) {
-        if (!(forms.c < 1.0f)) return 0.0f;
+        if (!stays_definite(forms.c, static_cast<float>(cells))) return 0.0f;
         forms = remove_cell_under_test(forms);
         --cells;
     }

@@ -5,21 +5,30 @@
 // y(d,k,r) = gamma w(k,d)^H S(r,k), gamma = 1 / |w^H v|, and the detection statistic of each cell.
 // Source: PERFECT suite, inner-product kernel; Anderson 2014, ch. 4.
 
+#include "libcore/gpu/tensor_core.cuh"
 #include "libstap/gpu/snapshots.cuh"
 #include "libstap/gpu/statistic.cuh"
 #include "libstap/gpu/weights.cuh"
 
 namespace aperture::stap::gpu {
 
-/// Weights in shared memory: entry `row` of vector d of matrix q at data[q * matrix_stride + row *
-/// row_stride + d]; row_stride is a multiple of 4, of 8 for more than 4 vectors, and the vectors
-/// between their number and row_stride are 0.
+/// Weights in shared memory, [matrix][row][vector], rows in the order of a tile's (tap by tap) and
+/// vectors swizzled; row_stride is a multiple of 16, and the vectors between their number and
+/// row_stride are 0.
 struct WeightTile {
     Complex<float>* data;
-    int matrix_stride, row_stride;
+    int row_stride;
+    int channels, taps;
 
-    __device__ __forceinline__ Complex<float>* row(int q, int i) const {
-        return data + q * matrix_stride + i * row_stride;
+    __device__ __forceinline__ int order() const { return channels * taps; }
+    /// Entry of vector d for row `tile_row` of a matrix's snapshots in a tile.
+    __device__ __forceinline__ Complex<float>& of_tile_row(int q, int tile_row, int d) const {
+        return data[(q * order() + tile_row) * row_stride + swizzled(tile_row, d)];
+    }
+    /// Entry c T + t of vector d.
+    __device__ __forceinline__ Complex<float>& operator()(int q, int row, int d) const {
+        const int channel = row / taps;
+        return of_tile_row(q, (row - channel * taps) * channels + channel, d);
     }
 };
 
@@ -43,7 +52,7 @@ __device__ inline void compute_gains(const WeightTile& weights, const SteeringVe
         Complex<float> sum(0.0f);
         float size = 0.0f;
         for (int row = 0; row < order; ++row) {
-            const Complex<float> w = weights.row(q, row)[d];
+            const Complex<float> w = weights(q, row, d);
             sum = core::multiply_add_conj(sum, steering(row, d), w);
             size += fabsf(w.re) + fabsf(w.im);
         }
@@ -93,8 +102,8 @@ struct OutputColumns {
     int to_form;
 };
 
-/// Of `vectors`, those a thread takes at once.
-__device__ __host__ constexpr int vectors_of_item(int vectors) { return vectors > 4 ? 8 : 4; }
+/// Vectors that a warp takes at once.
+inline constexpr int vectors_per_item = 16;
 
 namespace detail {
 
@@ -121,110 +130,147 @@ __device__ __forceinline__ void store_cells(const AdaptedCells& to, const Output
     }
 }
 
-// Whether all vectors and cells of an item exist, their pairs lie at multiples of 16 bytes, and no
-// factor failed.
-template <int Vectors>
-__device__ __forceinline__ bool stores_whole_item(const AdaptedCells& to,
-                                                  const OutputColumns& columns, int q, int k, int d,
-                                                  int vectors, int cell) {
-    bool whole = to.output.data != nullptr && d + Vectors <= vectors && cell >= columns.begin &&
-                 cell + cells_per_group / 2 + 2 <= columns.end &&
-                 to.output.vector_stride % 2 == 0 &&
-                 core::detail::aligned<16>(to.output.row(d, k) + cell + columns.to_output);
+// Writes what a lane of apply_to_cells holds: real and imaginary parts of vectors d and d + 8.
+template <bool Statistic, int Tiles>
+__device__ __forceinline__ void store_item(const AdaptedCells& to, const OutputColumns& columns,
+                                           int q, int k, int d, int vectors, int cell,
+                                           const float (&re)[Tiles][4],
+                                           const float (&im)[Tiles][4]) {
     APERTURE_UNROLL
-    for (int v = 0; v < Vectors; ++v) {
-        if (to.gains[q * to.gains_stride + d + v].gamma == 0.0f) whole = false;
+    for (int m = 0; m < 2; ++m, d += 8) {
+        if (d >= vectors) return;
+        Complex<float>* y = to.output.row(d, k) + cell + columns.to_output;
+        const float gamma = to.gains[q * to.gains_stride + d].gamma;
+        // Whether all cells exist, their pairs lie at multiples of 16 bytes, and no factor failed.
+        const bool whole = !Statistic && to.output.data != nullptr && cell >= columns.begin &&
+                           cell + 8 * (Tiles - 1) + 2 <= columns.end && gamma != 0.0f &&
+                           core::detail::aligned<16>(y);
+        if (whole) {
+            APERTURE_UNROLL
+            for (int i = 0; i < Tiles; ++i) {
+                *reinterpret_cast<CellPair*>(y + 8 * i) = {
+                    Complex<float>(re[i][2 * m], im[i][2 * m]) * gamma,
+                    Complex<float>(re[i][2 * m + 1], im[i][2 * m + 1]) * gamma};
+            }
+            continue;
+        }
+        APERTURE_UNROLL
+        for (int i = 0; i < Tiles; ++i) {
+            store_cells<Statistic>(to, columns, q, k, d, cell + 8 * i, {re[i][2 * m], im[i][2 * m]},
+                                   {re[i][2 * m + 1], im[i][2 * m + 1]});
+        }
     }
-    return whole;
 }
 
-// `Vectors` vectors times 2 pairs of cells, 16 cells apart.
-template <int Taps, bool Statistic, int Vectors>
-__device__ __forceinline__ void apply_to_cells(const SnapshotTile& tile, const WeightTile& weights,
-                                               int channels, int q, int k, int d, int vectors,
-                                               int cell, const AdaptedCells& to,
-                                               const OutputColumns& columns) {
-    Complex<float> sums[Vectors][4];
-    APERTURE_UNROLL
-    for (int v = 0; v < Vectors; ++v) {
-        APERTURE_UNROLL
-        for (int i = 0; i < 4; ++i) sums[v][i] = Complex<float>(0.0f);
+// The parts of a few complex numbers that a lane brings to a product, each as two TF32 numbers.
+template <int Count>
+struct Tf32Parts {
+    float high[Count], low[Count];
+
+    __device__ __forceinline__ void set(int i, float value) {
+        const core::Tf32Sum sum = core::split_tf32(value);
+        high[i] = sum.high;
+        low[i] = sum.low;
     }
-    APERTURE_NO_UNROLL
-    for (int channel = 0; channel < channels; ++channel) {
+};
+
+// 16 vectors from d on times 8 `Tiles` cells, by a warp on the tensor cores. Lane 4 g + p ends with
+// cells 8 i + 2 p and the next of vectors g and g + 8.
+template <bool Statistic, int Tiles>
+__device__ __forceinline__ void apply_to_cells(const SnapshotTile& tile, const WeightTile& weights,
+                                               int q, int k, int d, int vectors, int cell,
+                                               const AdaptedCells& to,
+                                               const OutputColumns& columns) {
+    float re[Tiles][4], im[Tiles][4];
+    APERTURE_UNROLL
+    for (int i = 0; i < Tiles; ++i) {
         APERTURE_UNROLL
-        for (int tap = 0; tap < Taps; ++tap) {
-            const Complex<float>* row = tile.row(channel, q + tap) + cell;
-            const CellPair near = *reinterpret_cast<const CellPair*>(row);
-            const CellPair far = *reinterpret_cast<const CellPair*>(row + cells_per_group / 2);
-            const Complex<float> s[4] = {near.first, near.second, far.first, far.second};
-            const CellPair* w =
-                reinterpret_cast<const CellPair*>(weights.row(q, channel * Taps + tap) + d);
+        for (int j = 0; j < 4; ++j) re[i][j] = im[i][j] = 0.0f;
+    }
+    const int group = core::lane_rank() / 4;
+    const int place = core::lane_rank() % 4;
+    const int order = weights.order();
+    const Complex<float>* snapshots = tile.row(0, q) + cell + group;
+    APERTURE_NO_UNROLL
+    for (int first = 0; first < order; first += 4) {
+        // Rows beyond the last have weights of zero; their snapshot is one that exists.
+        const bool exists = first + place < order;
+        const int row = exists ? first + place : order - 1;
+        const Complex<float>* x = snapshots + row * tile.stride;
+        // w^H S: the real part is that of (re, im) . (re, im), the imaginary of (-im, re) . (re,
+        // im).
+        Tf32Parts<4> a;
+        APERTURE_UNROLL
+        for (int m = 0; m < 2; ++m) {
+            Complex<float> w = weights.of_tile_row(q, row, d + 8 * m + group);
+            if (!exists) w = Complex<float>(0.0f);
+            a.set(m, w.re);
+            a.set(m + 2, w.im);
+        }
+        const float high[4] = {-a.high[2], -a.high[3], a.high[0], a.high[1]};
+        const float low[4] = {-a.low[2], -a.low[3], a.low[0], a.low[1]};
+        // Products with one sum stand apart: each waits for the one before.
+        APERTURE_UNROLL
+        for (int i = 0; i < Tiles; i += 2) {
+            Tf32Parts<2> b[2];
             APERTURE_UNROLL
-            for (int v = 0; v < Vectors; v += 2) {
-                const CellPair weight = w[v / 2];
-                APERTURE_UNROLL
-                for (int i = 0; i < 4; ++i) {
-                    sums[v][i] = core::multiply_add_conj(sums[v][i], s[i], weight.first);
-                    sums[v + 1][i] = core::multiply_add_conj(sums[v + 1][i], s[i], weight.second);
-                }
+            for (int j = 0; j < 2; ++j) {
+                const Complex<float> s = x[8 * (i + j)];
+                b[j].set(0, s.re);
+                b[j].set(1, s.im);
+            }
+            APERTURE_UNROLL
+            for (int j = 0; j < 2; ++j) {
+                core::multiply_add_tf32(re[i + j], a.low, b[j].high);
+                core::multiply_add_tf32(im[i + j], low, b[j].high);
+            }
+            APERTURE_UNROLL
+            for (int j = 0; j < 2; ++j) {
+                core::multiply_add_tf32(re[i + j], a.high, b[j].low);
+                core::multiply_add_tf32(im[i + j], high, b[j].low);
+            }
+            APERTURE_UNROLL
+            for (int j = 0; j < 2; ++j) {
+                core::multiply_add_tf32(re[i + j], a.high, b[j].high);
+                core::multiply_add_tf32(im[i + j], high, b[j].high);
             }
         }
     }
-    if (!Statistic && stores_whole_item<Vectors>(to, columns, q, k, d, vectors, cell)) {
-        Complex<float>* y = to.output.row(d, k) + cell + columns.to_output;
-        const Gain* gain = to.gains + q * to.gains_stride + d;
-        APERTURE_UNROLL
-        for (int v = 0; v < Vectors; ++v) {
-            const float gamma = gain[v].gamma;
-            CellPair* near = reinterpret_cast<CellPair*>(y + v * to.output.vector_stride);
-            near[0] = {sums[v][0] * gamma, sums[v][1] * gamma};
-            near[cells_per_group / 4] = {sums[v][2] * gamma, sums[v][3] * gamma};
-        }
-        return;
-    }
-    APERTURE_UNROLL
-    for (int v = 0; v < Vectors; ++v) {
-        if (d + v >= vectors) continue;
-        store_cells<Statistic>(to, columns, q, k, d + v, cell, sums[v][0], sums[v][1]);
-        store_cells<Statistic>(to, columns, q, k, d + v, cell + cells_per_group / 2, sums[v][2],
-                               sums[v][3]);
-    }
+    store_item<Statistic, Tiles>(to, columns, q, k, d + group, vectors, cell + 2 * place, re, im);
 }
 
-// Eight neighbouring threads take 32 neighbouring cells of `Vectors` vectors.
-template <int Taps, bool Statistic, int Vectors>
+// A warp takes 8 `Tiles` neighbouring cells of 16 vectors.
+template <bool Statistic, int Tiles>
 __device__ __forceinline__ void apply_to_groups(const SnapshotTile& tile, const WeightTile& weights,
-                                                int channels, int vectors, int first_bin,
-                                                int matrices, const AdaptedCells& to,
+                                                int vectors, int first_bin, int matrices,
+                                                const AdaptedCells& to,
                                                 const OutputColumns& columns) {
-    const int first_group = columns.begin / cells_per_group;
-    const unsigned groups =
-        static_cast<unsigned>((columns.end + cells_per_group - 1) / cells_per_group - first_group);
-    const unsigned vector_items = static_cast<unsigned>((vectors + Vectors - 1) / Vectors);
-    const unsigned items = static_cast<unsigned>(matrices) * vector_items * groups * 8;
+    constexpr int cells = 8 * Tiles;
+    const int first_group = columns.begin / cells;
+    const unsigned groups = static_cast<unsigned>((columns.end + cells - 1) / cells - first_group);
+    const unsigned vector_items = static_cast<unsigned>(weights.row_stride / vectors_per_item);
+    const unsigned items = static_cast<unsigned>(matrices) * vector_items * groups;
+    const unsigned warps = static_cast<unsigned>(core::block_threads() / core::warp_size);
     APERTURE_NO_UNROLL
-    for (unsigned i = threadIdx.x; i < items; i += blockDim.x) {
-        const unsigned rest = i / 8 / groups;
-        const int group = static_cast<int>(i / 8 - rest * groups);
+    for (unsigned i = static_cast<unsigned>(core::warp_rank()); i < items; i += warps) {
+        const unsigned rest = i / groups;
+        const int group = static_cast<int>(i - rest * groups);
         const int q = static_cast<int>(rest / vector_items);
-        const int d = (static_cast<int>(rest) - q * static_cast<int>(vector_items)) * Vectors;
-        const int cell = (first_group + group) * cells_per_group + 2 * static_cast<int>(i % 8);
-        apply_to_cells<Taps, Statistic, Vectors>(tile, weights, channels, q, first_bin + q, d,
-                                                 vectors, cell, to, columns);
+        const int d = static_cast<int>(rest - static_cast<unsigned>(q) * vector_items);
+        apply_to_cells<Statistic, Tiles>(tile, weights, q, first_bin + q, d * vectors_per_item,
+                                         vectors, (first_group + group) * cells, to, columns);
     }
 }
 
 // One vector and one cell: windows have a single output.
-template <int Taps, bool Statistic>
+template <bool Statistic>
 __device__ __forceinline__ void apply_to_cell(const SnapshotTile& tile, const WeightTile& weights,
-                                              int channels, int q, int k, int d, int cell,
-                                              const AdaptedCells& to,
+                                              int q, int k, int d, int cell, const AdaptedCells& to,
                                               const OutputColumns& columns) {
     Complex<float> sum(0.0f);
-    for (int row = 0; row < channels * Taps; ++row) {
-        sum = core::multiply_add_conj(sum, tile.row(row / Taps, q + row % Taps)[cell],
-                                      weights.row(q, row)[d]);
+    const Complex<float>* x = tile.row(0, q) + cell;
+    for (int row = 0; row < weights.order(); ++row) {
+        sum = core::multiply_add_conj(sum, x[row * tile.stride], weights.of_tile_row(q, row, d));
     }
     if (to.output.data != nullptr) {
         to.output.row(d, k)[cell + columns.to_output] =
@@ -238,26 +284,32 @@ __device__ __forceinline__ void apply_to_cell(const SnapshotTile& tile, const We
 
 }  // namespace detail
 
-/// Weights the cells of a tile for `matrices` neighbouring Doppler bins from `first_bin` on.
-template <int Taps, bool Statistic>
-__device__ void apply_weights_tile(const SnapshotTile& tile, const WeightTile& weights,
-                                   int channels, int vectors, int first_bin, int matrices,
-                                   const AdaptedCells& to, const OutputColumns& columns) {
+/// Weights the cells of a tile for `matrices` neighbouring Doppler bins from `first_bin` on. All
+/// warps of the block are full.
+template <bool Statistic>
+__device__ void apply_weights_tile(const SnapshotTile& tile, const WeightTile& weights, int vectors,
+                                   int first_bin, int matrices, const AdaptedCells& to,
+                                   const OutputColumns& columns) {
     if (columns.end - columns.begin == 1) {
         for (int i = core::thread_rank(); i < matrices * vectors; i += core::block_threads()) {
             const int q = i / vectors;
-            detail::apply_to_cell<Taps, Statistic>(tile, weights, channels, q, first_bin + q,
-                                                   i % vectors, columns.begin, to, columns);
+            detail::apply_to_cell<Statistic>(tile, weights, q, first_bin + q, i % vectors,
+                                             columns.begin, to, columns);
         }
         return;
     }
-    // With a statistic 8 vectors a thread would not fit the registers.
-    if (!Statistic && vectors_of_item(vectors) == 8) {
-        detail::apply_to_groups<Taps, Statistic, Statistic ? 4 : 8>(
-            tile, weights, channels, vectors, first_bin, matrices, to, columns);
+    // Twice the cells halve the work on weights, where that leaves no warp idle.
+    const int items = matrices * (weights.row_stride / vectors_per_item);
+    const int groups = (columns.end + 63) / 64 - columns.begin / 64;
+    const bool wide = (columns.end + cells_per_group - 1) / cells_per_group % 2 == 0 &&
+                      items * groups >= core::block_threads() / core::warp_size;
+    // Statistics need the registers that as many sums would take.
+    if (!Statistic && wide) {
+        detail::apply_to_groups<Statistic, Statistic ? 4 : 8>(tile, weights, vectors, first_bin,
+                                                              matrices, to, columns);
     } else {
-        detail::apply_to_groups<Taps, Statistic, 4>(tile, weights, channels, vectors, first_bin,
-                                                    matrices, to, columns);
+        detail::apply_to_groups<Statistic, 4>(tile, weights, vectors, first_bin, matrices, to,
+                                              columns);
     }
 }
 

@@ -43,7 +43,12 @@ struct CovarianceGroup {
     }
 };
 
-/// Work space of BlockSolver in shared memory: right-hand sides [row][column].
+/// Where column `column` of row `row` lies in a row of a multiple of 16 complex numbers, so that
+/// four neighbouring rows of four neighbouring columns are in different banks.
+__device__ __forceinline__ int swizzled(int row, int column) { return column ^ ((row & 3) << 2); }
+
+/// Work space of a solver in shared memory: right-hand sides [row][column], of RollingSolver
+/// [matrix][row][swizzled column].
 template <class Real>
 struct SolverSpace {
     Complex<Real>* right_hand_sides;

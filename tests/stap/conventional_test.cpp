@@ -34,8 +34,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ConventionalMap,
                                          MapCase{{8, 16, 131, Domain::pulse}, 16, 5},
                                          MapCase{{4, 16, 63, Domain::doppler}, 16, 3}));
 
-// y = v^H S / (v^H v), written down in double precision.
-TEST_P(ConventionalMap, IsTheProjectionOnTheSteeringVector) {
+// y = v0^H X / (v0^H v0), v0 the middle taps, written down in double precision.
+TEST_P(ConventionalMap, IsTheProjectionOnTheSpatialSteeringVector) {
     const auto [shape, doppler_bins, taps] = GetParam();
     Parameters parameters;
     parameters.doppler_bins = doppler_bins;
@@ -59,16 +59,18 @@ TEST_P(ConventionalMap, IsTheProjectionOnTheSteeringVector) {
             : oracle::doppler(
                   cube, signal::taper_weights(parameters.taper, static_cast<int>(shape.pulses)),
                   doppler_bins);
-    oracle::Vector v(problem.order);
-    for (index_t i = 0; i < problem.order; ++i) v(i) = oracle::Complex(vector(i));
+    oracle::Vector v(shape.channels);
+    for (index_t c = 0; c < shape.channels; ++c)
+        v(c) = oracle::Complex(vector(c * taps + (taps - 1) / 2));
     for (index_t k = 0; k < doppler_bins; ++k) {
         for (index_t r = 0; r < shape.range_cells; ++r) {
-            const oracle::Vector snapshot = oracle::snapshot(problem, filtered, k, r);
-            const oracle::Complex expected = v.dot(snapshot) / v.squaredNorm();
-            // Rounding of a transform of P terms and a sum of n, relative to |v| |S| / |v|^2, where
-            // the transform's error is spread over all bins of a snapshot's columns.
-            const double scale = std::sqrt(double(doppler_bins)) * (snapshot.norm() + 1) / v.norm();
-            const double bound = 4 * unit_roundoff * double(problem.order + shape.pulses) * scale;
+            oracle::Vector x(shape.channels);
+            for (index_t c = 0; c < shape.channels; ++c) x(c) = filtered(c, k, r);
+            const oracle::Complex expected = v.dot(x) / v.squaredNorm();
+            // Rounding of a transform of P terms and a sum of L, relative to |v| |X| / |v|^2, where
+            // the transform's error is spread over all bins of a channel.
+            const double scale = std::sqrt(double(doppler_bins)) * (x.norm() + 1) / v.norm();
+            const double bound = 4 * unit_roundoff * double(shape.channels + shape.pulses) * scale;
             EXPECT_LE(std::abs(oracle::Complex(map(k, r)) - expected), bound) << k << ", " << r;
         }
     }

@@ -180,10 +180,21 @@ inline Vector steering_vector(core::View<const cfloat, 2, core::Host> steering, 
     return v;
 }
 
-/// AMF, ACE or GLRT of snapshot x against `e`, which does not contain x.
+/// False where an element of the snapshots is, to the rounding of a sum over `e.cells` cells, a
+/// combination of those before it: its pivot is what they leave of its power.
+inline bool is_definite(const Estimate& e, const Eigen::LLT<Matrix>& factor) {
+    if (factor.info() != Eigen::Success) return false;
+    const double rounding = static_cast<double>(e.cells * e.sum.rows()) * 0x1p-52;
+    for (index_t i = 0; i < e.sum.rows(); ++i) {
+        if (!(std::norm(factor.matrixLLT()(i, i)) > rounding * e.sum(i, i).real())) return false;
+    }
+    return true;
+}
+
+/// AMF, ACE or GLRT of snapshot x against `e`, which does not contain x; 0 where `e` is singular.
 inline double statistic(Detector detector, const Estimate& e, const Vector& v, const Vector& x) {
     const Eigen::LLT<Matrix> factor(e.sum);
-    if (factor.info() != Eigen::Success) return 0;
+    if (!is_definite(e, factor)) return 0;
     const Vector mv = factor.solve(v);
     const double a = v.dot(mv).real();
     const double b_squared = std::norm(mv.dot(x));

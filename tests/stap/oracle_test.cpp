@@ -69,6 +69,22 @@ TEST(Oracle, AllWithoutGuardCells) {
     EXPECT_DOUBLE_EQ(result.statistic(0, 0, 0), 4.0 / 50 / 50 / (4.0 / 50 * (1 + 1.0 / 50)));
 }
 
+TEST(Oracle, DependentElementsAreSingularToRounding) {
+    oracle::Matrix cells(3, 40);
+    cells.setRandom();
+    const oracle::Vector x = oracle::Vector::Ones(3);
+    const auto amf = [&] {
+        return oracle::statistic(Detector::amf, {cells * cells.adjoint(), 40}, x, x);
+    };
+    EXPECT_GT(amf(), 0);
+    cells.row(2) = 0.3 * cells.row(0) - Complex(0.1, 0.7) * cells.row(1);
+    EXPECT_EQ(amf(), 0);
+    cells.row(1) *= 1e6;
+    EXPECT_EQ(amf(), 0);
+    cells(2, 7) += 1e-3;
+    EXPECT_GT(amf(), 0);
+}
+
 TEST(Oracle, SlidingWindowAndCfar) {
     const Problem problem = scalar_problem(7, Training::sliding, 2, 1, Detector::cfar);
     const auto cube = oracle::widen(row({1, 2, 3, 4, 5, 6, 7}));

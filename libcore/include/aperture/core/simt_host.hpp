@@ -76,7 +76,7 @@ struct Shape {
     std::source_location where;
 };
 
-enum class WarpOperation { sync, shuffle, vote };
+enum class WarpOperation { sync, shuffle, vote, matrix };
 
 /// What the lanes of a warp operation brought: `values[lane]` of the lanes in `arrived`.
 struct Exchange {

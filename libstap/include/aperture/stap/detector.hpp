@@ -25,8 +25,31 @@ struct QuadraticForms {
     Real c;
 };
 
+/// How far c must stay below 1 for M less x x^H to be positive definite beyond rounding: N_R eps.
+/// `cells` is the number N_R of training cells with x among them, Real the least precise of what
+/// the forms are computed from: with block training float, that of the output, in any precision.
+///
+/// If M - x x^H is singular with null vector u, then M^-1 x is a multiple of u and c = 1. Computed
+/// from an M that is off by E, c is off by u^H E u / u^H M u. Sums of N_R products and a factor of
+/// order n <= N_R make |E_ij| <= (N_R + n) (eps/2) sqrt(M_ii M_jj) (Higham 2002, 3.1 and 10.1), so
+/// that N_R eps bounds it where u lies along an axis; across strong interference c rounds worse.
+/// On the other side, a cell with x^H R^-1 x >= 1/eps, R the mean over the others, cannot be told
+/// from one that alone carries a direction: 69 dB in float.
+template <class Real>
+APERTURE_HD Real smallest_remainder(Real cells) {
+    constexpr Real eps = static_cast<Real>(sizeof(Real) == sizeof(float) ? 0x1p-23 : 0x1p-52);
+    return cells * eps;
+}
+
+/// True where M stays positive definite without the cell under test; false for a c that is no
+/// number.
+template <class Real>
+APERTURE_HD bool stays_definite(Real c, Real cells) {
+    return Real(1) - c > smallest_remainder(cells);
+}
+
 /// The forms after M loses the outer product x x^H of the cell under test itself: a + |b|^2/(1-c),
-/// b/(1-c), c/(1-c). Needs c < 1, which holds when what is left is positive definite.
+/// b/(1-c), c/(1-c). Needs a c for which `stays_definite`.
 template <class Real>
 APERTURE_HD QuadraticForms<Real> remove_cell_under_test(const QuadraticForms<Real>& q) {
     const Real scale = Real(1) / (Real(1) - q.c);
