@@ -3,6 +3,7 @@
 #include "apps/common/program.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <iostream>
 #include <new>
 
@@ -16,7 +17,9 @@ constexpr int max_threads = 4096;
 constexpr int max_repeat = 1'000'000;
 
 std::string one_line(std::string text) {
-    std::replace(text.begin(), text.end(), '\n', ' ');
+    // Names from a damaged file may hold anything.
+    const auto control = [](unsigned char c) { return std::iscntrl(c) != 0; };
+    std::replace_if(text.begin(), text.end(), control, ' ');
     while (!text.empty() && text.back() == ' ') text.pop_back();
     return text;
 }

@@ -126,6 +126,7 @@ int run(const StapOptions& options, const std::string& command) {
 int main(int argc, char** argv) {
     using namespace aperture::apps;
     return run_program("stap", [&] {
+        aperture::media::silence_hdf5();
         const auto options = parse_stap_options(argc, argv);
         return options ? run(*options, command_line(argc, argv)) : 0;
     });

@@ -10,6 +10,7 @@
 //     T sum[tile][tile];
 //     clear(sum);
 //     accumulate_outer_products(sum, panel + tile * block.row, panel + tile * block.column, ...);
+//     add_other_lanes(sum, 1);                      // where lanes share the samples of a block
 //     for_each_lower_entry(sum, block, order, store);
 //
 // The panel holds the vectors x(s) in shared memory, one after another (`stride` >= order rounded
@@ -17,7 +18,7 @@
 // A thread and sample cost 2 tile loads from shared memory for tile^2 multiply-adds; with tile = 4
 // both take about equally long for Complex<float>. The sum over s runs in ascending order.
 
-#include "libcore/gpu/complex.cuh"
+#include "libcore/gpu/warp.cuh"
 
 namespace aperture::dense {
 
@@ -72,6 +73,17 @@ __device__ __forceinline__ void accumulate_outer_products(T (&sum)[tile][tile], 
                 sum[i][j] = core::multiply_add_conj(sum[i][j], row[i], column[j]);
             }
         }
+    }
+}
+
+/// Adds the sums of the lane whose number differs in the bits `lane_mask`: the same bits in both.
+/// All lanes of the warp call.
+template <int tile, class T>
+__device__ __forceinline__ void add_other_lanes(T (&sum)[tile][tile], int lane_mask) {
+    APERTURE_UNROLL
+    for (int i = 0; i < tile; ++i) {
+        APERTURE_UNROLL
+        for (int j = 0; j < tile; ++j) sum[i][j] += core::exchange_xor(sum[i][j], lane_mask);
     }
 }
 

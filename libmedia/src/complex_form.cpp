@@ -24,7 +24,7 @@ float value_of(Half half) {
     // The exponent moves from bias 15 to 127 by a multiplication, which also normalises subnormals.
     const std::uint32_t magnitude = half.bits & 0x7fffU;
     const auto sign = static_cast<std::uint32_t>(half.bits & 0x8000U) << 16;
-    const std::uint32_t finite =
+    const auto finite =
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude << 13) * 0x1p112F);
     const std::uint32_t special = 0x7f800000U | (magnitude << 13);
     return std::bit_cast<float>(sign | (magnitude >= 0x7c00U ? special : finite));

@@ -70,7 +70,12 @@ std::string choose_dataset(hid_t file, const CubeRequest& request) {
         core::expects(!request.dataset->empty(), label, ": the name of the dataset is empty");
         return request.dataset->front() == '/' ? *request.dataset : "/" + *request.dataset;
     }
-    if (H5Lexists(file, default_dataset, H5P_DEFAULT) > 0) return default_dataset;
+    const htri_t has_default = H5Lexists(file, default_dataset, H5P_DEFAULT);
+    if (has_default < 0) {
+        throw core::InvalidArgument(
+            core::text(label, ": file is damaged (", last_failure().reason, ")"));
+    }
+    if (has_default > 0) return default_dataset;
     std::vector<Candidate> datasets;
     for (const std::string& path : dataset_paths(file)) datasets.push_back(candidate(file, path));
     std::vector<Candidate> cubes;
@@ -211,5 +216,7 @@ std::optional<core::Array<std::complex<float>, 2>> CubeReader::steering() {
     state_->steering->read({{0, 0, 0}, extents}, {vectors.data(), extents}, state_->threads);
     return vectors;
 }
+
+void silence_hdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 
 }  // namespace aperture::media

@@ -290,14 +290,32 @@ AdaptiveKernel<Real> precompiled_kernel(const AdaptiveShape& shape) {
 }
 
 #if defined(__CUDACC__)
-inline constexpr bool compiles_at_run_time = true;
+inline bool compiles_at_run_time(const AdaptiveShape&) { return true; }
 /// Starts the register-resident kernel of a shape, compiled now or before.
 void launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
                         const AdaptiveArguments<float>& arguments);
 void launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
                         const AdaptiveArguments<double>& arguments);
 #else
-inline constexpr bool compiles_at_run_time = false;
+/// Of the kernels that a GPU compiles at run time the host executor has those of one shape.
+inline bool compiles_at_run_time(const AdaptiveShape& shape) {
+    return detail::matches<9, 3>(shape);
+}
+template <class Real>
+void launch_specialised(core::Simt& simt, const AdaptiveShape& shape, core::LaunchConfig config,
+                        const AdaptiveArguments<Real>& arguments) {
+    detail::with_solver(shape.solver, [&](auto elimination) {
+        constexpr bool cholesky = decltype(elimination)::value == dense::Elimination::below;
+        constexpr AdaptiveTuning t = adaptive_tuning(9, 3, sizeof(Real) == 8, cholesky);
+        using Policy = AdaptivePolicy<3, t.bins, t.threads, t.blocks>;
+        using Solver = std::conditional_t<cholesky, RollingSolver<Real, 9, t.lanes>,
+                                          RegisterSolver<Real, 9, t.lanes, t.slots>>;
+        core::launch(simt,
+                     shape.statistic ? &adapt_kernel<Real, Policy, Solver, true>
+                                     : &adapt_kernel<Real, Policy, Solver, false>,
+                     config, arguments);
+    });
+}
 #endif
 
 namespace detail {
@@ -308,7 +326,7 @@ void launch_in_registers(Executor& executor, const AdaptiveShape& shape,
                          const AdaptiveArguments<Real>& arguments) {
     if (precompiled != nullptr) {
         core::launch(executor, precompiled, config, arguments);
-    } else if constexpr (compiles_at_run_time) {
+    } else {
         launch_specialised(executor, shape, config, arguments);
     }
 }
@@ -322,7 +340,8 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
     const bool cholesky = shape.solver == dense::Factorisation::cholesky;
     const AdaptiveTuning tuned = adaptive_tuning(problem.order, Taps, fp64, cholesky);
     const AdaptiveKernel<Real> precompiled = precompiled_kernel<Real>(shape);
-    const bool in_registers = tuned.lanes > 0 && (precompiled != nullptr || compiles_at_run_time);
+    const bool in_registers =
+        tuned.lanes > 0 && (precompiled != nullptr || compiles_at_run_time(shape));
     const AdaptiveTuning tuning = in_registers ? tuned : generic_tuning;
 
     SharedNeeds needs = cube_needs(problem, arguments.plan, tuning.bins, sizeof(Real));
@@ -330,7 +349,7 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
     needs.outputs = set_outputs(arguments.plan, statistic);
     needs.block_solver = !in_registers;
     needs.column_solver = in_registers && cholesky;
-    needs.square = in_registers == cholesky;
+    needs.square = !in_registers && !cholesky;
     arguments.layout = shared_layout(executor, needs, tuning.blocks);
     const core::LaunchConfig config(
         grid_of(arguments.sets * groups_of(problem.doppler_bins, tuning.bins)),

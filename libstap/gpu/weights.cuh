@@ -55,9 +55,10 @@ struct SolverSpace {
     int columns;
 };
 
-/// One matrix of order `order_` in the registers of `lanes` threads, see register_solve.cuh; the
-/// block solves its matrices side by side. All 32 lanes of a warp that has a matrix take part.
-template <class Real, int order_, int lanes, int slots, dense::Elimination elimination>
+/// Gauss-Jordan elimination of one matrix of order `order_` in the registers of `lanes` threads,
+/// see register_solve.cuh; the block solves its matrices side by side. All 32 lanes of a warp that
+/// has a matrix take part.
+template <class Real, int order_, int lanes, int slots>
 class RegisterSolver {
   public:
     static constexpr bool square = false;
@@ -85,12 +86,9 @@ class RegisterSolver {
                 return r < count ? widen<Real>(steering(row, begin + r)) : zero(row, r);
             });
             if (begin == 0) {
-                dense::eliminate<elimination, lanes, true>(columns_, lane, pivots);
+                dense::eliminate<kind, lanes, true>(columns_, lane, pivots);
             } else {
-                dense::eliminate_again<elimination, lanes>(columns_, lane);
-            }
-            if (elimination == dense::Elimination::below) {
-                dense::back_substitute<lanes>(columns_, lane);
+                dense::eliminate_again<kind, lanes>(columns_, lane);
             }
             const bool solved = pivots.info == 0;
             dense::for_each_solution<lanes>(
@@ -118,20 +116,17 @@ class RegisterSolver {
             dense::refill_right_hand_sides<lanes>(columns_, lane, [&](int row, int r) {
                 return widen<Real>(snapshot(q, row, cell_of(r)));
             });
-            dense::eliminate_again<elimination, lanes>(columns_, lane);
+            dense::eliminate_again<kind, lanes>(columns_, lane);
             Real sums[slots];
             APERTURE_UNROLL
             for (int slot = 0; slot < slots; ++slot) sums[slot] = Real(0);
             APERTURE_UNROLL
             for (int row = 0; row < order_; ++row) {
-                const Real pivot =
-                    core::broadcast<lanes>(columns_[row / lanes][row].re, row % lanes);
                 APERTURE_UNROLL
                 for (int slot = order_ / lanes; slot < slots; ++slot) {
-                    sums[slot] += form_term(pivot, columns_[slot][row], [&] {
-                        const int r = slot * lanes + lane - order_;
-                        return widen<Real>(snapshot(q, row, cell_of(r > 0 ? r : 0)));
-                    });
+                    const int r = slot * lanes + lane - order_;
+                    const auto x = widen<Real>(snapshot(q, row, cell_of(r > 0 ? r : 0)));
+                    sums[slot] += (core::conj(x) * columns_[slot][row]).re;
                 }
             }
             APERTURE_UNROLL
@@ -143,15 +138,8 @@ class RegisterSolver {
     }
 
   private:
-    // `below` leaves D^-1 L^-1 x, the other R^-1 x.
-    template <class Entry>
-    __device__ __forceinline__ static Real form_term(Real pivot, Complex<Real> value, Entry entry) {
-        if constexpr (elimination == dense::Elimination::below) {
-            return pivot * core::norm(value);
-        } else {
-            return (core::conj(entry()) * value).re;
-        }
-    }
+    static constexpr auto kind = dense::Elimination::above_and_below;
+
     __device__ __forceinline__ static bool takes_part(int matrices) {
         return core::warp_rank() * (core::warp_size / lanes) < matrices;
     }

@@ -53,6 +53,19 @@ void write_cube_with(Path path, float bad) {
     H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
 }
 
+/// The root group does not have its checksum. HDF5 1.10 loses memory over it.
+void write_damaged_cube(Path path) {
+    {
+        const Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
+        H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+        const Handle file{H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), H5Fclose};
+        add_cube(file, valid_cube());
+    }
+    std::string bytes = read_bytes(path);
+    bytes[bytes.find("OHDR") + 12] ^= 1;
+    write_bytes(path, bytes);
+}
+
 struct BadInput {
     std::string name;
     void (*write)(Path);
@@ -77,6 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                  },
                  {},
                  "truncated"},
+        BadInput{"damaged", write_damaged_cube, {}, "file is damaged"},
         BadInput{"rank_2",
                  [](Path path) {
                      write_empty_cube(path, H5T_IEEE_F32LE, {4, 8});

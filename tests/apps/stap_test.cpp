@@ -53,7 +53,7 @@ class Stap : public testing::Test {
     Outcome run(const std::vector<std::string>& flags) {
         std::vector<std::string> arguments{"--cube", cube()};
         arguments.insert(arguments.end(), flags.begin(), flags.end());
-        const Outcome outcome = run_program("stap", arguments);
+        Outcome outcome = run_program("stap", arguments);
         EXPECT_EQ(outcome.status, 0) << outcome.error;
         return outcome;
     }

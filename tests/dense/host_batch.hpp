@@ -5,10 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <vector>
 
 #include "tests/dense/oracle.hpp"
+#include "tests/same_bytes.hpp"
 
 namespace aperture::dense::oracle {
 
@@ -72,17 +73,11 @@ class HostBatch {
     }
 
     /// Every byte, gaps included.
-    bool same_bits(const HostBatch& other) const {
-        return store_.size() == other.store_.size() &&
-               (store_.empty() ||
-                std::memcmp(store_.data(), other.store_.data(), store_.size() * sizeof(T)) == 0);
-    }
+    bool same_bits(const HostBatch& other) const { return tests::same_bytes(store_, other.store_); }
     bool same_bits(core::index_t problem, const HostBatch& other, core::index_t its) const {
         for (core::index_t i = 0; i < view_.extent[1]; ++i) {
             for (core::index_t j = 0; j < view_.extent[2]; ++j) {
-                if (std::memcmp(&view_(problem, i, j), &other.view_(its, i, j), sizeof(T)) != 0) {
-                    return false;
-                }
+                if (!same_bits(view_(problem, i, j), other.view_(its, i, j))) return false;
             }
         }
         return true;
@@ -93,13 +88,16 @@ class HostBatch {
         std::fill(blank.store_.begin(), blank.store_.end(), foreign());
         for (core::index_t p = 0; p < view_.extent[0]; ++p) blank.set(p, matrix(p));
         for (std::size_t i = 0; i < store_.size(); ++i) {
-            ASSERT_TRUE(std::memcmp(&blank.store_[i], &store_[i], sizeof(T)) == 0 ||
+            ASSERT_TRUE(same_bits(blank.store_[i], store_[i]) ||
                         Complex(store_[i]) != Complex(store_[i]))
                 << "foreign element " << i << " was written";
         }
     }
 
   private:
+    static bool same_bits(const T& a, const T& b) {
+        return tests::same_bytes(std::span(&a, 1), std::span(&b, 1));
+    }
     static T foreign() { return T(Real<T>(-7654321)); }
 
     std::vector<T> store_;

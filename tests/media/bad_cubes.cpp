@@ -13,10 +13,12 @@
 
 // A damaged header may make HDF5 ask for terabytes; it copes with being refused them, so
 // AddressSanitizer is to refuse them rather than to stop. HDF5 also leaks on its way out of errors.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the sanitizers' names.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace aperture::media::tests {
 namespace {

@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(All, NumberForm,
 
 TEST(ComplexForm, NamesWhatIsStored) {
     const TemporaryFolder folder;
-    const auto element = [&](StoredCube cube) {
+    const auto element = [&](const StoredCube& cube) {
         write_cube(folder / "cube.h5", cube);
         return CubeReader({folder / "cube.h5"}).info().element;
     };

@@ -271,9 +271,9 @@ TEST(ResultFile, AFullDiskLeavesNothingAndOneLine) {
           {2100, &small},
           {0, &small}}) {
         const FileSizeLimit limit(limit_bytes);
-        EXPECT_EQ(error_of([&] {
+        EXPECT_EQ(error_of([&path, view = values->view()] {
                       ResultFile file(path);
-                      file.write("/output", values->view());
+                      file.write("/output", view);
                       file.commit();
                   }),
                   path.string() + ": cannot write: file too large")

@@ -14,7 +14,6 @@
 namespace aperture::signal {
 namespace {
 
-using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;

@@ -81,6 +81,29 @@ inline std::vector<Case> options_cases() {
         Case{.channels = 4, .training_block = 8, .loading = {0.1, true}, .implementation = staged}};
 }
 
+/// Of the shape whose kernels, compiled at run time for a GPU, the host executor has, too.
+inline std::vector<Case> specialised_cases() {
+    std::vector<Case> cases;
+    for (const Precision precision : {Precision::fp32, mixed}) {
+        for (const auto solver : {dense::Factorisation::cholesky, gauss_jordan}) {
+            Case c{.channels = 3,
+                   .doppler_bins = 6,
+                   .range_cells = 45,
+                   .training_block = 24,
+                   .vectors = 19,
+                   .solver = solver,
+                   .precision = precision};
+            cases.push_back(c);
+            c.detector = Detector::amf;
+            cases.push_back(c);
+            c.training = Training::sliding;
+            c.guard = 1;
+            cases.push_back(c);
+        }
+    }
+    return cases;
+}
+
 inline std::vector<Case> windows_cases() {
     return {Case{.training = Training::sliding},
             Case{.channels = 4,

@@ -3,16 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <ostream>
 #include <random>
 
 #include "libstap/cpu/fused_block.hpp"
+#include "tests/same_bytes.hpp"
 #include "tests/stap/oracle.hpp"
 
 namespace aperture::stap {
 namespace {
+
+using tests::same_bytes;
 
 struct Case {
     index_t channels, bins, cells;
@@ -203,15 +205,11 @@ TEST(FusedBlock, BitsDoNotDependOnTheThreads) {
     for (int threads : {2, 3, 7, 64}) {
         FusedRun many(c);
         many(threads);
-        const auto same = [](const auto& a, const auto& b) {
-            return std::memcmp(a.data(), b.data(),
-                               static_cast<std::size_t>(a.size()) * sizeof(*a.data())) == 0;
-        };
-        EXPECT_TRUE(same(one.output.whole, many.output.whole)) << threads;
-        EXPECT_TRUE(same(one.weights, many.weights)) << threads;
-        EXPECT_TRUE(same(one.covariance, many.covariance)) << threads;
-        EXPECT_TRUE(same(one.statistic.whole, many.statistic.whole)) << threads;
-        EXPECT_TRUE(same(one.pivot_ratio, many.pivot_ratio)) << threads;
+        EXPECT_TRUE(same_bytes(one.output.whole, many.output.whole)) << threads;
+        EXPECT_TRUE(same_bytes(one.weights, many.weights)) << threads;
+        EXPECT_TRUE(same_bytes(one.covariance, many.covariance)) << threads;
+        EXPECT_TRUE(same_bytes(one.statistic.whole, many.statistic.whole)) << threads;
+        EXPECT_TRUE(same_bytes(one.pivot_ratio, many.pivot_ratio)) << threads;
     }
 }
 

@@ -10,7 +10,6 @@
 namespace aperture::stap {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
 
 struct Asked {

@@ -21,6 +21,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, SimtAdaptive, testing::ValuesIn(shapes_cases())
 
 INSTANTIATE_TEST_SUITE_P(Options, SimtAdaptive, testing::ValuesIn(options_cases()));
 
+INSTANTIATE_TEST_SUITE_P(Specialised, SimtAdaptive, testing::ValuesIn(specialised_cases()));
+
 INSTANTIATE_TEST_SUITE_P(Windows, SimtAdaptive, testing::ValuesIn(windows_cases()));
 
 INSTANTIATE_TEST_SUITE_P(Detectors, SimtAdaptive, testing::ValuesIn(detectors_cases()));

@@ -103,4 +103,9 @@ class CubeReader {
     std::unique_ptr<State> state_;
 };
 
+/// Keeps HDF5 from printing until the process ends. For programs, to whom stderr belongs: readers
+/// and writers keep it quiet while they call it, but on some damaged files HDF5 1.10 loses memory
+/// of its own, and complains of that ("infinite loop closing library") when the process ends.
+void silence_hdf5();
+
 }  // namespace aperture::media
