@@ -25,6 +25,7 @@ struct AdaptivePolicy {
 struct SharedLayout {
     int tile;              ///< Complex<float> [channel][bin of the window][tile_stride]
     int triangles;         ///< Complex<Real> [bin][triangle_stride]
+    int factors;           ///< Complex<Real> [bin][factor_stride], of RollingSolver
     int weights;           ///< Complex<float> [bin][n][weight_stride]
     int gains;             ///< Gain [bin][weight_stride]
     int forms;             ///< float [bin][forms_stride]
@@ -33,7 +34,7 @@ struct SharedLayout {
     int info;              ///< int [bin]
     int bytes;
     int columns;  ///< range cells of the tile at a time
-    int tile_stride, triangle_stride, weight_stride, forms_stride, solver_columns;
+    int tile_stride, triangle_stride, factor_stride, weight_stride, forms_stride, solver_columns;
 };
 
 /// One number per (Doppler bin, training set).
@@ -127,7 +128,8 @@ struct AdaptiveBlock {
         forms = reinterpret_cast<float*>(memory + layout.forms);
         info = reinterpret_cast<int*>(memory + layout.info);
         space = {reinterpret_cast<Complex<Real>*>(memory + layout.right_hand_sides),
-                 layout.solver_columns};
+                 layout.solver_columns, reinterpret_cast<Complex<Real>*>(memory + layout.factors),
+                 layout.factor_stride};
     }
 
     template <class Source>

@@ -78,14 +78,6 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     }
 
     const int vectors = p.steering.count;
-    if (vectors < block.weights.row_stride) {
-        for (int i = core::thread_rank(); i < block.matrices * block.order;
-             i += core::block_threads()) {
-            for (int d = vectors; d < block.weights.row_stride; ++d) {
-                block.weights(i / block.order, i % block.order, d) = Complex<float>(0.0f);
-            }
-        }
-    }
     Solver solver;
     const auto store = [&](int q, int row, int d, Complex<Real> w) {
         block.weights(q, row, d) = {static_cast<float>(w.re), static_cast<float>(w.im)};

@@ -7,6 +7,10 @@
 // moves every row one register up: row k is always register 0, the loop over pivots stays rolled,
 // and only the number of rows shrinks, every few pivots.
 //
+// The registers hold what a column is to be relieved of, and a row of A is taken when its turn
+// comes: sums that begin with zero round less than differences that begin with A, by 4 to 9 dB in
+// the solutions where neighbouring rows are alike.
+//
 // A = U^H D U: sub-warps of `lanes` threads, each with a column of A, eliminate and leave U (unit
 // diagonal, which holds 1 / D instead) in shared memory, row k from its diagonal entry on at k *
 // row_stride: the multipliers of a step are that row, two of them a load. Then every thread of the
@@ -49,7 +53,7 @@ class RollingSolver {
                                           const SolverSpace<Real>& space, Store store,
                                           Report report, Form form = {}) {
         const int first_matrix = core::warp_rank() * (core::warp_size / lanes);
-        if (first_matrix < group.count) factorise(group, first_matrix, report);
+        if (first_matrix < group.count) factorise(group, space, first_matrix, report);
         __syncthreads();
         APERTURE_NO_UNROLL
         for (int i = core::thread_rank(); i < group.count * steering.count;
@@ -63,16 +67,16 @@ class RollingSolver {
             // Where the weights lie, too: what a thread saves here it alone overwrites.
             const auto place = [&](int row) { return row * space.columns + swizzled(row, d); };
             Real sum = Real(0);
-            forward<0>(column, factor(group, q), [&](int k, Complex<Real> value, Real reciprocal) {
+            forward<0>(column, space.factor(q), [&](int k, Complex<Real> value, Real reciprocal) {
                 const Complex<Real> scaled = value * reciprocal;
                 saved[place(k)] = scaled;
                 sum += scaled.re * value.re + scaled.im * value.im;
             });
-            const bool solved = succeeded(factor(group, q));
+            const bool solved = succeeded(space.factor(q));
             form(q, d, solved ? sum : Real(0));
             APERTURE_UNROLL
             for (int row = 0; row < order_; ++row) column[row] = saved[place(row)];
-            backward<order_>(column, factor(group, q), [&](int k, Complex<Real> value) {
+            backward<order_>(column, space.factor(q), [&](int k, Complex<Real> value) {
                 store(q, k, d, solved ? value : Complex<Real>(Real(0)));
             });
         }
@@ -81,8 +85,9 @@ class RollingSolver {
     /// As RegisterSolver::quadratic_forms; a thread a cell.
     template <class Snapshot, class Store>
     __device__ __forceinline__ void quadratic_forms(const CovarianceGroup<Real>& group,
-                                                    const SolverSpace<Real>&, Snapshot snapshot,
-                                                    int begin, int end, Store store) {
+                                                    const SolverSpace<Real>& space,
+                                                    Snapshot snapshot, int begin, int end,
+                                                    Store store) {
         const int cells = end - begin;
         APERTURE_NO_UNROLL
         for (int i = core::thread_rank(); i < group.count * cells; i += core::block_threads()) {
@@ -94,7 +99,7 @@ class RollingSolver {
                 column[row] = widen<Real>(snapshot(q, row, cell));
             }
             Real sum = Real(0);
-            forward<0>(column, factor(group, q), [&](int, Complex<Real> value, Real reciprocal) {
+            forward<0>(column, space.factor(q), [&](int, Complex<Real> value, Real reciprocal) {
                 sum += reciprocal * core::norm(value);
             });
             store(q, cell, sum);
@@ -106,11 +111,6 @@ class RollingSolver {
         Complex<Real> first, second;
     };
 
-    // U lies in the place of the matrix it comes from.
-    __device__ __forceinline__ static Complex<Real>* factor(const CovarianceGroup<Real>& group,
-                                                            int q) {
-        return group.triangle(q).data;
-    }
     // `factorise` marks a failure in the imaginary part of the last reciprocal.
     __device__ __forceinline__ static Complex<Real>& last_reciprocal(Complex<Real>* u) {
         return u[(order_ - 1) * row_stride];
@@ -121,6 +121,7 @@ class RollingSolver {
 
     template <class Report>
     __device__ __forceinline__ static void factorise(const CovarianceGroup<Real>& group,
+                                                     const SolverSpace<Real>& space,
                                                      int first_matrix, Report report) {
         const int wanted = core::thread_rank() / lanes;
         const bool exists = wanted < group.count;
@@ -131,15 +132,15 @@ class RollingSolver {
         // Above the diagonal the mirror of the lower triangle; below it numbers nobody uses.
         const Complex<Real>* mirror = &group.triangle(q)(column_of_lane, 0);
         const Normalisation<Real> normalisation = group.normalisations[q];
-        Complex<Real> column[order_];
+        const auto entry = [&](int row) {
+            return core::conj(normalisation(mirror[row], row == lane));
+        };
+        Complex<Real> sums[order_];
         APERTURE_UNROLL
-        for (int row = 0; row < order_; ++row) {
-            column[row] = core::conj(normalisation(mirror[row], row == column_of_lane));
-        }
-        __syncwarp();
-        Complex<Real>* u = factor(group, q);
+        for (int row = 0; row < order_; ++row) sums[row] = Complex<Real>(Real(0));
+        Complex<Real>* u = space.factor(q);
         Real own_pivot = Real(1);
-        eliminate<0>(column, lane, holds_column, u, own_pivot);
+        eliminate<0>(sums, entry, lane, holds_column, u, own_pivot);
         const dense::Pivots<Real> pivots = judge(lane, own_pivot);
         if (exists && lane == 0) {
             last_reciprocal(u).im = pivots.info == 0 ? Real(0) : Real(1);
@@ -161,12 +162,12 @@ class RollingSolver {
         return pivots;
     }
 
-    // Relieves the rows below a pivot of it and moves them up: column[row - 1] becomes column[row]
-    // - conj(U[k][k + row]) value. Rows beyond the last are numbers nobody reads.
+    // Adds multiples of a pivot row to the rows below and moves them up: column[row - 1] becomes
+    // column[row] + conj(U[k][k + row]) value. Rows beyond the last are numbers nobody reads.
     template <int first>
-    __device__ __forceinline__ static void relieve(Complex<Real> (&column)[order_],
-                                                   const Complex<Real>* row_of_u) {
-        const Complex<Real> value = -column[0];
+    __device__ __forceinline__ static void add_pivot_row(Complex<Real> (&column)[order_],
+                                                         Complex<Real> value,
+                                                         const Complex<Real>* row_of_u) {
         APERTURE_UNROLL
         for (int row = 0; row < order_ - first; row += 2) {
             const EntryPair u = *reinterpret_cast<const EntryPair*>(row_of_u + row);
@@ -177,27 +178,28 @@ class RollingSolver {
         }
     }
 
-    template <int first>
-    __device__ __forceinline__ static void eliminate(Complex<Real> (&column)[order_], int lane,
-                                                     bool holds_column, Complex<Real>* u,
+    template <int first, class Entry>
+    __device__ __forceinline__ static void eliminate(Complex<Real> (&sums)[order_], Entry entry,
+                                                     int lane, bool holds_column, Complex<Real>* u,
                                                      Real& own_pivot) {
         constexpr int end =
             first + detail::pivots_of_segment < order_ ? first + detail::pivots_of_segment : order_;
         APERTURE_NO_UNROLL
         for (int k = first; k < end; ++k) {
-            const Real pivot = core::broadcast<lanes>(column[0].re, k);
+            const Complex<Real> value = entry(k) - sums[0];
+            const Real pivot = core::broadcast<lanes>(value.re, k);
             const Real reciprocal = Real(1) / pivot;
             Complex<Real>* row_of_u = u + k * row_stride;
-            Complex<Real> scaled = column[0] * reciprocal;
+            Complex<Real> scaled = value * reciprocal;
             if (lane == k) {
                 own_pivot = pivot;
                 scaled = Complex<Real>(reciprocal);
             }
             if (holds_column && lane >= k) row_of_u[lane - k] = scaled;
             __syncwarp();
-            relieve<first>(column, row_of_u);
+            add_pivot_row<first>(sums, value, row_of_u);
         }
-        if constexpr (end < order_) eliminate<end>(column, lane, holds_column, u, own_pivot);
+        if constexpr (end < order_) eliminate<end>(sums, entry, lane, holds_column, u, own_pivot);
     }
 
     // Visits (U^-H column)_k and 1 / d_k.
@@ -210,7 +212,7 @@ class RollingSolver {
         for (int k = first; k < end; ++k) {
             const Complex<Real>* row_of_u = u + k * row_stride;
             visit(k, column[0], row_of_u[0].re);
-            relieve<first>(column, row_of_u);
+            add_pivot_row<first>(column, -column[0], row_of_u);
         }
         if constexpr (end < order_) forward<end>(column, u, visit);
     }

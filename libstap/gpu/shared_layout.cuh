@@ -57,8 +57,7 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     layout.tile_stride = needs.cells == 0 ? 0 : round_up(columns, cells_per_group) + padding;
     layout.triangle_stride = triangle_elements(needs.order, needs.square);
     if (needs.column_solver) {
-        layout.triangle_stride = std::max(round_up(layout.triangle_stride, 2),
-                                          (needs.order - 1) * rolling_row_stride(needs.order) + 2);
+        layout.factor_stride = (needs.order - 1) * rolling_row_stride(needs.order) + 2;
     }
     layout.weight_stride = round_up(needs.vectors, vectors_per_item);
     layout.forms_stride = needs.outputs;
@@ -73,17 +72,27 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     const long long before =
         unread * rolling_row_stride(needs.order) * complex_bytes - region.bytes();
     region.take(before > 0 ? before : 0, 1);
-    layout.triangles =
-        region.take(needs.triangles ? bins * layout.triangle_stride : 0, complex_bytes);
-    layout.weights = region.take(bins * needs.order * layout.weight_stride, 8);
+    layout.factors = region.take(bins * layout.factor_stride, complex_bytes);
+    const long long triangles = needs.triangles ? bins * layout.triangle_stride : 0;
+    const long long columns_of_solver = bins * needs.order * layout.weight_stride;
+    // The sums have been read when the solutions come.
+    const bool shares = needs.column_solver && needs.real_bytes == 4;
+    if (!needs.column_solver) layout.triangles = region.take(triangles, complex_bytes);
+    layout.weights =
+        region.take(shares ? std::max(columns_of_solver, triangles) : columns_of_solver, 8);
     layout.gains = region.take(bins * layout.weight_stride, sizeof(Gain));
     layout.forms = region.take(bins * layout.forms_stride, 4);
     layout.right_hand_sides = layout.weights;
-    if (needs.column_solver) layout.solver_columns = layout.weight_stride;
-    if (needs.block_solver || (needs.column_solver && needs.real_bytes == 8)) {
-        const long long matrices = needs.block_solver ? 1 : bins;
+    if (needs.column_solver) {
+        layout.solver_columns = layout.weight_stride;
+        if (!shares) {
+            layout.right_hand_sides =
+                region.take(std::max(columns_of_solver, triangles), complex_bytes);
+        }
+        layout.triangles = layout.right_hand_sides;
+    } else if (needs.block_solver) {
         layout.right_hand_sides =
-            region.take(matrices * needs.order * layout.solver_columns, complex_bytes);
+            region.take(static_cast<long long>(needs.order) * layout.solver_columns, complex_bytes);
     }
     layout.normalisations = region.take(bins, 2 * needs.real_bytes);
     layout.info = region.take(bins, 4);

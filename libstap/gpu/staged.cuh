@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(Threads) weights_kernel(WeightsArguments<Real>
     solver.solve(
         group, p.steering,
         SolverSpace<Real>{reinterpret_cast<Complex<Real>*>(memory + p.layout.right_hand_sides),
-                          p.layout.solver_columns},
+                          p.layout.solver_columns, nullptr, 0},
         [&](int q, int row, int d, Complex<Real> w) { p.weights(first_bin + q, set, d, row) = w; },
         [&](int q, const dense::Pivots<Real>& pivots) {
             *p.info.at(first_bin + q, set) = pivots.info;
@@ -154,26 +154,28 @@ template <class Real, class Policy, class Source>
 __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     weighting_kernel(WeightingArguments<Real, Source> p) {
     const AdaptiveBlock<float, Policy> block(p.source, p.plan, p.sets, false, p.layout);
-    const int stride = block.weights.row_stride;
-    for (int i = core::thread_rank(); i < block.matrices * block.order * stride;
+    const int vectors = p.steering.count;
+    for (int i = core::thread_rank(); i < block.matrices * block.order * vectors;
          i += core::block_threads()) {
-        const int d = i % stride;
-        const int row = i / stride % block.order;
-        const int q = i / stride / block.order;
-        Complex<float> weight(0.0f);
-        if (d < p.steering.count) {
-            const Complex<Real> w = p.weights(block.first_bin + q, block.columns.set, d, row);
-            weight = {static_cast<float>(w.re), static_cast<float>(w.im)};
-        }
-        block.weights(q, row, d) = weight;
+        const int d = i % vectors;
+        const int row = i / vectors % block.order;
+        const int q = i / vectors / block.order;
+        const Complex<Real> w = p.weights(block.first_bin + q, block.columns.set, d, row);
+        block.weights(q, row, d) = {static_cast<float>(w.re), static_cast<float>(w.im)};
     }
     if (block.set.cells <= p.layout.columns) block.bring_tile(p.source, 0, block.set.cells);
     __syncthreads();
     compute_gains(block.weights, p.steering, block.order, block.matrices, block.gains);
     __syncthreads();
-    const AdaptedCells to{
-        p.output, {nullptr, 0, 0}, Detector::none, false, block.set.training_cells, nullptr,
-        0,        block.gains,     stride};
+    const AdaptedCells to{p.output,
+                          {nullptr, 0, 0},
+                          Detector::none,
+                          false,
+                          block.set.training_cells,
+                          nullptr,
+                          0,
+                          block.gains,
+                          block.weights.row_stride};
     for_each_output_tile(block, p.source, p.layout.columns, [&](int begin, int low, int high) {
         const OutputColumns columns{low, high, block.set.first + begin - p.plan.cell_begin, 0};
         apply_weights_tile<false>(block.tile, block.weights, p.steering.count, block.first_bin,

@@ -13,8 +13,8 @@
 namespace aperture::stap::gpu {
 
 /// Weights in shared memory, [matrix][row][vector], rows in the order of a tile's (tap by tap) and
-/// vectors swizzled; row_stride is a multiple of 16, and the vectors between their number and
-/// row_stride are 0.
+/// vectors swizzled; row_stride is a multiple of 16. What lies between the number of vectors and
+/// row_stride is multiplied and not stored.
 struct WeightTile {
     Complex<float>* data;
     int row_stride;
@@ -209,31 +209,18 @@ __device__ __forceinline__ void apply_to_cells(const SnapshotTile& tile, const W
         }
         const float high[4] = {-a.high[2], -a.high[3], a.high[0], a.high[1]};
         const float low[4] = {-a.low[2], -a.low[3], a.low[0], a.low[1]};
-        // Products with one sum stand apart: each waits for the one before.
         APERTURE_UNROLL
-        for (int i = 0; i < Tiles; i += 2) {
-            Tf32Parts<2> b[2];
-            APERTURE_UNROLL
-            for (int j = 0; j < 2; ++j) {
-                const Complex<float> s = x[8 * (i + j)];
-                b[j].set(0, s.re);
-                b[j].set(1, s.im);
-            }
-            APERTURE_UNROLL
-            for (int j = 0; j < 2; ++j) {
-                core::multiply_add_tf32(re[i + j], a.low, b[j].high);
-                core::multiply_add_tf32(im[i + j], low, b[j].high);
-            }
-            APERTURE_UNROLL
-            for (int j = 0; j < 2; ++j) {
-                core::multiply_add_tf32(re[i + j], a.high, b[j].low);
-                core::multiply_add_tf32(im[i + j], high, b[j].low);
-            }
-            APERTURE_UNROLL
-            for (int j = 0; j < 2; ++j) {
-                core::multiply_add_tf32(re[i + j], a.high, b[j].high);
-                core::multiply_add_tf32(im[i + j], high, b[j].high);
-            }
+        for (int i = 0; i < Tiles; ++i) {
+            const Complex<float> s = x[8 * i];
+            Tf32Parts<2> b;
+            b.set(0, s.re);
+            b.set(1, s.im);
+            core::multiply_add_tf32(re[i], a.low, b.high);
+            core::multiply_add_tf32(im[i], low, b.high);
+            core::multiply_add_tf32(re[i], a.high, b.low);
+            core::multiply_add_tf32(im[i], high, b.low);
+            core::multiply_add_tf32(re[i], a.high, b.high);
+            core::multiply_add_tf32(im[i], high, b.high);
         }
     }
     store_item<Statistic, Tiles>(to, columns, q, k, d + group, vectors, cell + 2 * place, re, im);

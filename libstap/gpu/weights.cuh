@@ -48,11 +48,18 @@ struct CovarianceGroup {
 __device__ __forceinline__ int swizzled(int row, int column) { return column ^ ((row & 3) << 2); }
 
 /// Work space of a solver in shared memory: right-hand sides [row][column], of RollingSolver
-/// [matrix][row][swizzled column].
+/// [matrix][row][swizzled column] and its factors. Its right-hand sides may lie where the sums of
+/// outer products do.
 template <class Real>
 struct SolverSpace {
     Complex<Real>* right_hand_sides;
     int columns;
+    Complex<Real>* factors;
+    int factor_stride;
+
+    __device__ __forceinline__ Complex<Real>* factor(int q) const {
+        return factors + q * factor_stride;
+    }
 };
 
 /// Gauss-Jordan elimination of one matrix of order `order_` in the registers of `lanes` threads,
@@ -249,22 +256,53 @@ class BlockSolver {
         __syncthreads();
     }
 
-    // Relieves row i of l_ik times row k, l_ik = a_ik / pivot, right of column k; with `below` of
-    // the lower triangle only. Every thread judges every pivot, so that all know of a failure.
+    // Every thread judges every pivot, so that all know of a failure.
     __device__ static dense::Pivots<Real> factorise(const LowerTriangle<Real>& a, int order) {
+        if constexpr (square) {
+            return eliminate_rows(a, order);
+        } else {
+            return sum_columns(a, order);
+        }
+    }
+
+    // Column k of L D, from the columns before it: a_ik less the sum of l_ij d_j conj(l_kj), which
+    // begins with zero and so rounds less than a_ik relieved column by column. Eight lanes a row.
+    __device__ static dense::Pivots<Real> sum_columns(const LowerTriangle<Real>& a, int order) {
+        constexpr int lanes = 8;
+        dense::Pivots<Real> pivots;
+        const int rows = core::block_threads() / lanes;
+        const int lane = core::thread_rank() % lanes;
+        for (int k = 0; k < order; ++k) {
+            for (int first = k; first < order; first += rows) {
+                const int row = first + core::thread_rank() / lanes;
+                Complex<Real> sum(Real(0));
+                if (row < order) {
+                    for (int j = lane; j < k; j += lanes) {
+                        const Complex<Real> multiplier = a(k, j) * (Real(1) / a(j, j).re);
+                        sum = core::multiply_add_conj(sum, a(row, j), multiplier);
+                    }
+                }
+                sum = {core::warp_reduce<lanes>(sum.re), core::warp_reduce<lanes>(sum.im)};
+                if (row < order && lane == 0) a(row, k) -= sum;
+            }
+            __syncthreads();
+            pivots.take(k, a(k, k).re);
+        }
+        return pivots;
+    }
+
+    // Relieves row i of l_ik times row k, l_ik = a_ik / pivot, right of column k.
+    __device__ static dense::Pivots<Real> eliminate_rows(const LowerTriangle<Real>& a, int order) {
         dense::Pivots<Real> pivots;
         const int warps = core::block_threads() / core::warp_size;
         for (int k = 0; k < order; ++k) {
             const Real reciprocal = pivots.take(k, a(k, k).re);
-            for (int row = (square ? 0 : k + 1) + core::warp_rank(); row < order; row += warps) {
+            for (int row = core::warp_rank(); row < order; row += warps) {
                 if (row == k) continue;
                 const Complex<Real> multiplier = -(a(row, k) * reciprocal);
-                const int last = square ? order - 1 : row;
-                for (int column = k + 1 + core::lane_rank(); column <= last;
+                for (int column = k + 1 + core::lane_rank(); column < order;
                      column += core::warp_size) {
-                    const Complex<Real> pivot_row =
-                        square ? a(k, column) : core::conj(a(column, k));
-                    a(row, column) = core::multiply_add(a(row, column), multiplier, pivot_row);
+                    a(row, column) = core::multiply_add(a(row, column), multiplier, a(k, column));
                 }
             }
             __syncthreads();
