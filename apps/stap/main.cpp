@@ -75,7 +75,11 @@ int run(const StapOptions& options, const std::string& command) {
     media::expects_distinct(options.cube.path, options.common.out);
     const media::RadarCube& info = reader.info();
     const Configuration setup = configure(options, reader, console);
+    add_stage("read", watch.ms());
+    watch.reset();
     const bool gpu = use_gpu(options.run.device, console);
+    if (gpu) add_stage("start device", watch.ms());
+    watch.reset();
     media::ResultFile file(options.common.out);
     std::optional<media::AtomicFile> report_file;
     if (options.run.report) report_file.emplace(*options.run.report);

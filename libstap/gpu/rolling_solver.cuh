@@ -37,6 +37,13 @@ struct Ignore {
 
 }  // namespace detail
 
+/// Entries of a factor: its last row is read as far as the first of its segment, in vain, and other
+/// matrices must not be written there.
+APERTURE_HD constexpr int rolling_factor_size(int order) {
+    const int segment = (order - 1) % detail::pivots_of_segment + 1;
+    return (order - 1) * rolling_row_stride(order) + segment + segment % 2;
+}
+
 template <class Real, int order_, int lanes>
 class RollingSolver {
   public:

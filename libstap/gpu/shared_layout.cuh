@@ -56,9 +56,7 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     // With 4, four rows that follow one another begin a quarter of the banks apart.
     layout.tile_stride = needs.cells == 0 ? 0 : round_up(columns, cells_per_group) + padding;
     layout.triangle_stride = triangle_elements(needs.order, needs.square);
-    if (needs.column_solver) {
-        layout.factor_stride = (needs.order - 1) * rolling_row_stride(needs.order) + 2;
-    }
+    if (needs.column_solver) layout.factor_stride = rolling_factor_size(needs.order);
     layout.weight_stride = round_up(needs.vectors, vectors_per_item);
     layout.forms_stride = needs.outputs;
     layout.solver_columns = needs.block_solver ? solver_columns : 0;
