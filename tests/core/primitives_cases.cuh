@@ -14,6 +14,7 @@
 #include "libcore/gpu/block.cuh"
 #include "libcore/gpu/grid.cuh"
 #include "libcore/gpu/launch.cuh"
+#include "libcore/gpu/tensor_core.cuh"
 
 namespace aperture::primitives {
 
@@ -116,6 +117,61 @@ void expect_block_reductions(Executor& executor) {
             T sum{};
             for (std::size_t k = 0; k < threads; ++k) sum = sum + in[i / threads * threads + k];
             ASSERT_EQ(out[i], sum) << threads << " threads";
+        }
+    }
+}
+
+enum class ProductBy { tensor_cores, shuffles };
+
+/// c = a b of 16 x 8 and 8 x 8 numbers by row, each factor in two TF32 numbers.
+template <ProductBy By>
+__global__ void multiply_small(const float* a, const float* b, float* c) {
+    const int group = core::lane_rank() / 4;
+    const int place = core::lane_rank() % 4;
+    float a_high[4], a_low[4], b_high[2], b_low[2];
+    for (int i = 0; i < 4; ++i) {
+        const core::Tf32Sum x = core::split_tf32(a[(group + i % 2 * 8) * 8 + place + i / 2 * 4]);
+        a_high[i] = x.high;
+        a_low[i] = x.low;
+    }
+    for (int i = 0; i < 2; ++i) {
+        const core::Tf32Sum x = core::split_tf32(b[(place + 4 * i) * 8 + group]);
+        b_high[i] = x.high;
+        b_low[i] = x.low;
+    }
+    float sums[4] = {};
+    if constexpr (By == ProductBy::tensor_cores) {
+        core::multiply_add_tf32(sums, a_low, b_high);
+        core::multiply_add_tf32(sums, a_high, b_low);
+        core::multiply_add_tf32(sums, a_high, b_high);
+    } else {
+        core::detail::multiply_add_by_shuffles(sums, a_low, b_high);
+        core::detail::multiply_add_by_shuffles(sums, a_high, b_low);
+        core::detail::multiply_add_by_shuffles(sums, a_high, b_high);
+    }
+    for (int i = 0; i < 4; ++i) c[(group + i / 2 * 8) * 8 + 2 * place + i % 2] = sums[i];
+}
+
+/// The error of a product is that of fp32: two roundings of 2^-23 of the sum of |a b|, where one
+/// TF32 product would leave 2^-11.
+template <ProductBy By, class Executor>
+void expect_small_product(Executor& executor) {
+    std::vector<float> a(16 * 8), b(8 * 8);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::sin(1.7f * static_cast<float>(i) + 1);
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = 40 * std::cos(2.3f * static_cast<float>(i));
+    const Buffer<float, Executor> left = bring(executor, a), right = bring(executor, b);
+    Buffer<float, Executor> product({16 * 8});
+    core::launch(executor, multiply_small<By>, {1, 32}, left.data(), right.data(), product.data());
+    const std::vector<float> c = fetch<Executor, float>(executor, product);
+    for (std::size_t i = 0; i < 16; ++i) {
+        for (std::size_t j = 0; j < 8; ++j) {
+            double sum = 0, size = 0;
+            for (std::size_t k = 0; k < 8; ++k) {
+                const double term = double(a[8 * i + k]) * double(b[8 * k + j]);
+                sum += term;
+                size += std::fabs(term);
+            }
+            ASSERT_NEAR(c[8 * i + j], sum, 0x1p-22 * size) << i << ", " << j;
         }
     }
 }

@@ -60,6 +60,11 @@ TEST_F(OnGpu, Tiles) {
     expect_tiles<Transfer::asynchronous, core::Complex<double>>(*gpu_);
 }
 
+TEST_F(OnGpu, TensorCoreProducts) {
+    expect_small_product<ProductBy::tensor_cores>(*gpu_);
+    expect_small_product<ProductBy::shuffles>(*gpu_);
+}
+
 TEST_F(OnGpu, AsynchronousStages) { expect_stages(*gpu_); }
 
 TEST_F(OnGpu, GridSynchronisation) { expect_grid_synchronisation(*gpu_); }

@@ -74,6 +74,26 @@ TEST(DeviceCast, KeepsTheLayoutAndChecksTheAlignment) {
     EXPECT_THROW(core::device_cast(odd), core::InvalidArgument);
 }
 
+TEST(TensorCore, SplitNumbersLoseTheLastBitAtMost) {
+    for (const float x : {1.0f, -3.14159274f, 16777215.0f, 1e-20f, 8388609.0f, -0.0f}) {
+        const core::Tf32Sum sum = core::split_tf32(x);
+        EXPECT_EQ(core::detail::bits_of(sum.high) & ~core::detail::tf32_mask, 0u);
+        EXPECT_EQ(sum.high + sum.low, x);
+        const float read =
+            core::detail::float_of(core::detail::bits_of(sum.low) & core::detail::tf32_mask);
+        EXPECT_LE(std::fabs(double(sum.high) + double(read) - double(x)),
+                  0x1p-22 * std::fabs(double(x)));
+    }
+    EXPECT_TRUE(std::isnan(core::split_tf32(NAN).low));
+}
+
+TEST(TensorCore, SmallProducts) {
+    in_every_order([](Simt& simt) {
+        primitives::expect_small_product<primitives::ProductBy::tensor_cores>(simt);
+        primitives::expect_small_product<primitives::ProductBy::shuffles>(simt);
+    });
+}
+
 TYPED_TEST(OfType, BroadcastAndReduceInSubWarps) {
     in_every_order([](Simt& simt) { primitives::expect_all_sub_warps<TypeParam>(simt); });
 }

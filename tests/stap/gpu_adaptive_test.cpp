@@ -4,6 +4,7 @@
 #include "tests/stap/failure_cases.hpp"
 #include "tests/stap/gpu_run.hpp"
 #include "tests/stap/many_matrices.hpp"
+#include "tests/stap/perfect_accuracy.hpp"
 
 namespace aperture::stap::kernel_cases {
 namespace {
@@ -46,6 +47,15 @@ TEST_F(GpuFailure, StaysInItsTrainingSet) {
 
 TEST_F(GpuFailure, NamesTheCellThatCarriesTheCovariance) {
     for (const Case& c : removed_cell_cases()) expect_removed_cell_to_be_named(c, run_gpu);
+}
+
+class GpuAccuracy : public GpuTest {};
+
+TEST_F(GpuAccuracy, EveryMatrixOfPerfectsInput) {
+    for (const char* size : {"small", "medium", "large"}) {
+        expect_perfect_accuracy(size, Implementation::fused, run_gpu);
+        expect_perfect_accuracy(size, staged, run_gpu);
+    }
 }
 
 class GpuScale : public GpuTest, public testing::WithParamInterface<index_t> {};

@@ -3,6 +3,7 @@
 #include "tests/stap/adaptive_cases.hpp"
 #include "tests/stap/failure_cases.hpp"
 #include "tests/stap/many_matrices.hpp"
+#include "tests/stap/perfect_accuracy.hpp"
 #include "tests/stap/simt_run.hpp"
 
 namespace aperture::stap::kernel_cases {
@@ -37,6 +38,13 @@ TEST(SimtFailure, StaysInItsTrainingSet) {
 
 TEST(SimtFailure, NamesTheCellThatCarriesTheCovariance) {
     for (const Case& c : removed_cell_cases()) expect_removed_cell_to_be_named(c, run);
+}
+
+TEST(SimtAccuracy, EveryMatrixOfPerfectsInput) {
+    for (const char* size : {"small", "medium", "large"}) {
+        expect_perfect_accuracy(size, Implementation::fused, run);
+        expect_perfect_accuracy(size, staged, run);
+    }
 }
 
 // More blocks than a grid's y or z extent may have.

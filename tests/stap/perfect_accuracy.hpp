@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/stap/simulation.hpp"
+#include "aperture/stap/steering.hpp"
+#include "tests/stap/kernel_cases.hpp"
+
+/// The kernels' accuracy on the input of the PERFECT suite, whose neighbouring Doppler bins are
+/// alike: every stage judged on what it was given.
+namespace aperture::stap::kernel_cases {
+
+/// Two training blocks of a PERFECT size in all Doppler bins, made of pulses.
+struct PerfectScene {
+    Problem problem;
+    core::Array<cfloat, 3> cube;
+    core::Array<cfloat, 2> steering;
+
+    PerfectScene(const char* name, Implementation implementation) {
+        const PerfectSize size = perfect_size(name);
+        Parameters parameters;
+        parameters.doppler_bins = size.doppler_bins;
+        parameters.training_block = size.training_block;
+        parameters.temporal_taps = size.temporal_taps;
+        parameters.implementation = implementation;
+        CubeShape shape = size.shape;
+        shape.range_cells = 2 * size.training_block;
+        const auto pulses = static_cast<int>(shape.pulses);
+        core::Cpu cpu;
+        cube.reshape({shape.channels, size.doppler_bins, shape.range_cells});
+        DopplerFilter<core::Cpu>(cpu, make_problem(shape, parameters, size.steering_vectors))
+            .run(perfect_cube(shape).view(), cube);
+        steering = steering_vectors(
+            static_cast<int>(shape.channels), 0.5, default_azimuths(size.steering_vectors),
+            temporal_response(parameters.taper, pulses, size.doppler_bins, size.temporal_taps));
+        shape.pulses = size.doppler_bins;
+        shape.domain = Domain::doppler;
+        problem = make_problem(shape, parameters, size.steering_vectors);
+    }
+};
+
+/// Covariances reach 130 dB, weights min(110, 150 - 20 log10 cond) dB in every matrix.
+/// `run(problem, cube, steering)` gives HostResults.
+template <class Run>
+void expect_perfect_accuracy(const char* name, Implementation implementation, Run run) {
+    SCOPED_TRACE(name);
+    const PerfectScene scene(name, implementation);
+    const Problem& problem = scene.problem;
+    const HostResults given = run(problem, scene.cube, scene.steering);
+    const auto weights = weights_of(given.covariance, scene.steering.view());
+    const oracle::Cube cube = oracle::widen(scene.cube.view());
+    core::Array<oracle::Complex, 4> wanted(given.covariance.extent());
+    core::Array<oracle::Complex, 4> widened(given.covariance.extent());
+    std::copy(given.covariance.begin(), given.covariance.end(), widened.begin());
+    const index_t n = problem.order;
+    for (index_t k = 0; k < problem.doppler_bins; ++k) {
+        for (index_t b = 0; b < problem.training_sets; ++b) {
+            ASSERT_EQ(given.info(k, b), 0) << "Doppler bin " << k << ", set " << b;
+            const oracle::Matrix r =
+                oracle::weight_estimate(problem, cube, k, b * problem.parameters.training_block)
+                    .mean();
+            for (index_t i = 0; i < n; ++i) {
+                for (index_t j = 0; j < n; ++j) wanted(k, b, i, j) = r(i, j);
+            }
+            oracle::SnrDb snr;
+            for (index_t d = 0; d < problem.steering_vectors; ++d) {
+                for (index_t i = 0; i < n; ++i) {
+                    snr.add(weights(k, b, d, i), oracle::Complex(given.weights(k, b, d, i)));
+                }
+            }
+            const double bound = std::min(110.0, 150 - 20 * std::log10(condition(widened, k, b)));
+            ASSERT_GE(snr.value(), bound) << "weights of Doppler bin " << k << ", set " << b;
+        }
+    }
+    expect_matrices(wanted, given.covariance, 130, "covariance");
+}
+
+}  // namespace aperture::stap::kernel_cases
