@@ -137,8 +137,9 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     for_each_output_tile(block, p.cube, p.layout.columns, [&](int begin, int low, int high) {
         const OutputColumns columns{low, high, block.set.first + begin - p.plan.cell_begin,
                                     begin - block.set.output_begin};
-        apply_weights_tile<Statistic>(block.tile, block.weights, vectors, block.first_bin,
-                                      block.matrices, to, columns);
+        // Statistics, and blocks of few threads, need the registers that wide items take.
+        apply_weights_tile<Statistic, !Statistic && Policy::threads >= 128>(
+            block.tile, block.weights, vectors, block.first_bin, block.matrices, to, columns);
     });
 }
 

@@ -272,8 +272,8 @@ __device__ __forceinline__ void apply_to_cell(const SnapshotTile& tile, const We
 }  // namespace detail
 
 /// Weights the cells of a tile for `matrices` neighbouring Doppler bins from `first_bin` on. All
-/// warps of the block are full.
-template <bool Statistic>
+/// warps of the block are full. `Wide`: items of 64 cells, too, which take half of the registers.
+template <bool Statistic, bool Wide>
 __device__ void apply_weights_tile(const SnapshotTile& tile, const WeightTile& weights, int vectors,
                                    int first_bin, int matrices, const AdaptedCells& to,
                                    const OutputColumns& columns) {
@@ -288,16 +288,16 @@ __device__ void apply_weights_tile(const SnapshotTile& tile, const WeightTile& w
     // Twice the cells halve the work on weights, where that leaves no warp idle.
     const int items = matrices * (weights.row_stride / vectors_per_item);
     const int groups = (columns.end + 63) / 64 - columns.begin / 64;
-    const bool wide = (columns.end + cells_per_group - 1) / cells_per_group % 2 == 0 &&
-                      items * groups >= core::block_threads() / core::warp_size;
-    // Statistics need the registers that as many sums would take.
-    if (!Statistic && wide) {
-        detail::apply_to_groups<Statistic, Statistic ? 4 : 8>(tile, weights, vectors, first_bin,
-                                                              matrices, to, columns);
-    } else {
-        detail::apply_to_groups<Statistic, 4>(tile, weights, vectors, first_bin, matrices, to,
-                                              columns);
+    const bool worth_it = (columns.end + cells_per_group - 1) / cells_per_group % 2 == 0 &&
+                          items * groups >= core::block_threads() / core::warp_size;
+    if constexpr (Wide) {
+        if (worth_it) {
+            detail::apply_to_groups<Statistic, 8>(tile, weights, vectors, first_bin, matrices, to,
+                                                  columns);
+            return;
+        }
     }
+    detail::apply_to_groups<Statistic, 4>(tile, weights, vectors, first_bin, matrices, to, columns);
 }
 
 }  // namespace aperture::stap::gpu
