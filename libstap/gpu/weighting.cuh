@@ -139,7 +139,7 @@ __device__ __forceinline__ void store_item(const AdaptedCells& to, const OutputC
     APERTURE_UNROLL
     for (int m = 0; m < 2; ++m, d += 8) {
         if (d >= vectors) return;
-        Complex<float>* y = to.output.row(d, k) + cell + columns.to_output;
+        Complex<float>* y = Statistic ? nullptr : to.output.row(d, k) + cell + columns.to_output;
         const float gamma = to.gains[q * to.gains_stride + d].gamma;
         // Whether all cells exist, their pairs lie at multiples of 16 bytes, and no factor failed.
         const bool whole = !Statistic && to.output.data != nullptr && cell >= columns.begin &&
@@ -277,6 +277,7 @@ template <bool Statistic, bool Wide>
 __device__ void apply_weights_tile(const SnapshotTile& tile, const WeightTile& weights, int vectors,
                                    int first_bin, int matrices, const AdaptedCells& to,
                                    const OutputColumns& columns) {
+    if (!Statistic && to.output.data == nullptr) return;
     if (columns.end - columns.begin == 1) {
         for (int i = core::thread_rank(); i < matrices * vectors; i += core::block_threads()) {
             const int q = i / vectors;

@@ -206,7 +206,8 @@ TEST_P(RemovedCellToRounding, OneOfAsManyAsTheOrderIsNamed) {
 }
 
 /// The limit costs no target that fp32 can tell: 50 dB over its block in every channel, 57 dB
-/// of x^H R^-1 x, is found; 30 dB more is refused where forms are fp32.
+/// of x^H R^-1 x, is found; 30 dB more is refused where forms are fp32, if not for this cell then
+/// for another or for the factor, which 80 dB leave no digit.
 TEST_P(RemovedCellToRounding, AStrongTargetStays) {
     const Problem given = problem(5, 32, 32);
     for (const double strength_db : {50.0, 80.0}) {
@@ -219,7 +220,7 @@ TEST_P(RemovedCellToRounding, AStrongTargetStays) {
         const auto wanted =
             oracle::adapt(given, oracle::widen(cube), random_normal<2>({1, given.order}, 9));
         for (index_t k = 0; k < many_bins; ++k) {
-            EXPECT_EQ(results.info(k, 0), found ? 0 : -1 - 20) << k;
+            EXPECT_EQ(results.info(k, 0) == 0, found) << k;
             const double statistic = wanted.statistic(0, k, 20);
             EXPECT_NEAR(results.statistic(0, k, 20), found ? statistic : 0, 0.1 * statistic) << k;
         }
