@@ -34,11 +34,11 @@ constexpr int blocks_of(int threads, int registers) {
 constexpr int bins_per_block(int taps) { return taps == 5 ? 2 : 4; }
 
 /// RollingSolver, Cholesky: one column of R a lane, so that the registers allow 16 warps on a
-/// multiprocessor and all warps of a block eliminate. NVIDIA H200, PERFECT medium / large: 81 / 469
-/// us against 94 / 568 with 16 lanes and two columns, 104 / 525 with 256 threads. Multipliers from
-/// shared memory instead of shuffles, gamma from the forward pass and cheaper copies and stores: 60
-/// / 303 us against 71 / 376; five blocks a multiprocessor instead of four: 67 / 369 against 65 /
-/// 328.
+/// multiprocessor and all warps of a block eliminate. NVIDIA H200, PERFECT medium / large in us:
+/// 81 / 469 against 94 / 568 with 16 lanes and two columns, 104 / 525 with 256 threads; multipliers
+/// from shared memory, not shuffles, gamma from the forward pass and cheaper copies and stores:
+/// 60 / 303 against 71 / 376; weighting on the tensor cores: 56 / 273 against 60 / 302; five blocks
+/// a multiprocessor instead of four: 57 / 284 against 57 / 274.
 constexpr AdaptiveTuning rolling_tuning(int order, int taps, bool fp64) {
     if (order > 32) return {1, 128, 0, 0, 2};
     const int bins = bins_per_block(taps);
