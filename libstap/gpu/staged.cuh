@@ -178,8 +178,8 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
                           block.weights.row_stride};
     for_each_output_tile(block, p.source, p.layout.columns, [&](int begin, int low, int high) {
         const OutputColumns columns{low, high, block.set.first + begin - p.plan.cell_begin, 0};
-        apply_weights_tile<false, true>(block.tile, block.weights, p.steering.count,
-                                        block.first_bin, block.matrices, to, columns);
+        apply_weights_tile<false, true>(block.tile, block.weights, vectors, block.first_bin,
+                                        block.matrices, to, columns);
     });
 }
 

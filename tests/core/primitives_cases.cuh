@@ -3,7 +3,7 @@
 #pragma once
 
 // Kernels that do nothing but use the warp and block primitives, with their oracles, for every
-// executor. In a named namespace: host stubs and SIMT versions meet in one program.
+// executor. In a named namespace: what nvcc makes of them meets the SIMT versions in one program.
 
 #include <gtest/gtest.h>
 

@@ -21,8 +21,8 @@
 #include "aperture/core/error.hpp"
 #include "aperture/core/view.hpp"
 
-// The tag keeps a kernel compiled here apart from the host stub nvcc makes of the same kernel, when
-// both are linked into one program.
+// The tag keeps a kernel compiled here apart from the function of the same name that nvcc makes to
+// launch it, when both are linked into one program.
 #define __global__ __attribute__((abi_tag("simt")))
 #define __device__ __attribute__((abi_tag("simt")))
 #define __host__
