@@ -35,6 +35,10 @@ __device__ __forceinline__ Tf32Sum split_tf32(float x) {
     return {high, x - high};
 }
 
+/// x in a register of its own, for operands that hold it twice: a compiler that knows of a copy
+/// puts it where the operand before had it, and moves it for every product. (-0 becomes 0.)
+__device__ __forceinline__ float second_copy(float x) { return x + 0.0f; }
+
 namespace detail {
 
 // The same by fp32 arithmetic, for devices without TF32.

@@ -23,8 +23,10 @@ struct AdaptivePolicy {
 /// Shared memory of a block: offsets in bytes, each a multiple of 16, and the sizes that go with
 /// them. `plan_shared_memory` makes it.
 struct SharedLayout {
+    int work;              ///< BlockWork
+    int rows;              ///< where the rows of the window begin, [bin of the window][channel]
     int tile;              ///< Complex<float> [channel][bin of the window][tile_stride]
-    int triangles;         ///< Complex<Real> [bin][triangle_stride]
+    int sums;              ///< Complex<Real> [bin][triangle_stride], or a ProductBand
     int factors;           ///< Complex<Real> [bin][factor_stride], of RollingSolver
     int weights;           ///< Complex<float> [bin][n][weight_stride]
     int gains;             ///< Gain [bin][weight_stride]
@@ -34,7 +36,8 @@ struct SharedLayout {
     int info;              ///< int [bin]
     int bytes;
     int columns;  ///< range cells of the tile at a time
-    int tile_stride, triangle_stride, factor_stride, weight_stride, forms_stride, solver_columns;
+    int tile_stride, channel_stride, triangle_stride, factor_stride, weight_stride, forms_stride,
+        solver_columns;
 };
 
 /// One number per (Doppler bin, training set).
@@ -72,8 +75,8 @@ __device__ inline void store_weights(const WeightTile& weights, int order, int v
 }
 
 /// Writes the covariances of a group, both triangles.
-template <class Real, class T>
-__device__ void store_covariances(const CovarianceGroup<Real>& group, int first_bin, index_t set,
+template <class Group, class T>
+__device__ void store_covariances(const Group& group, int first_bin, index_t set,
                                   const MatrixPerSet<Complex<T>>& to) {
     const int entries = group.order * group.order;
     for (int i = core::thread_rank(); i < group.count * entries; i += core::block_threads()) {
@@ -81,20 +84,50 @@ __device__ void store_covariances(const CovarianceGroup<Real>& group, int first_
         const int row = i % entries / group.order;
         const int column = i % group.order;
         const bool lower = row >= column;
-        const Complex<Real> value = group(q, lower ? row : column, lower ? column : row);
+        const auto value = group(q, lower ? row : column, lower ? column : row);
         to(first_bin + q, set, row, column) = {static_cast<T>(value.re),
                                                static_cast<T>(lower ? value.im : -value.im)};
     }
 }
 
-/// What a block has to do, and its shared memory by name.
-template <class Real, class Policy>
-struct AdaptiveBlock {
+/// Where the sums of a group lie.
+template <class Real>
+__device__ __forceinline__ void place_group(CovarianceGroup<Real>& group, Complex<Real>* sums,
+                                            const SharedLayout& layout, int channels, int, int taps,
+                                            bool square) {
+    group.order = channels * taps;
+    group.triangles = {sums, square ? group.order : 0};
+    group.triangle_stride = layout.triangle_stride;
+}
+template <class Real>
+__device__ __forceinline__ void place_group(BandGroup<Real>& group, Complex<Real>* sums,
+                                            const SharedLayout&, int channels, int window, int taps,
+                                            bool) {
+    group.order = channels * taps;
+    group.taps = taps;
+    group.band = {sums, channels, window};
+}
+
+/// What a block has to do. It lies in shared memory: registers are what the kernels are short of.
+struct BlockWork {
     TrainingSet set;
     SetColumns columns;
-    int first_bin, matrices, order;
+    int first_bin, matrices;
+    bool pairs_of_cells;  ///< of a row begin at multiples of 16 bytes
+};
+
+/// What a block has to do, and its shared memory by name; a barrier must stand before the rows are
+/// read. Of the tile, which is there for the
+/// covariances, and what comes after them one takes the place of the other.
+template <class Group, class Policy>
+struct AdaptiveBlock;
+template <template <class> class Group, class Real, class Policy>
+struct AdaptiveBlock<Group<Real>, Policy> {
+    const BlockWork* work;
+    int order;
+    SnapshotRows rows;
     SnapshotTile tile;
-    CovarianceGroup<Real> group;
+    Group<Real> group;
     Normalisation<Real>* normalisations;
     WeightTile weights;
     Gain* gains;
@@ -108,20 +141,28 @@ struct AdaptiveBlock {
                                              const SharedLayout& layout) {
         unsigned char* memory = core::shared<unsigned char>();
         const index_t set_index = blockIdx.x % static_cast<unsigned>(sets);
-        first_bin = static_cast<int>(blockIdx.x / static_cast<unsigned>(sets)) * Policy::bins;
+        const int first_bin =
+            static_cast<int>(blockIdx.x / static_cast<unsigned>(sets)) * Policy::bins;
         const int left = cube.doppler_bins - first_bin;
-        matrices = left < Policy::bins ? left : Policy::bins;
+        const int matrices = left < Policy::bins ? left : Policy::bins;
+        const TrainingSet set = training_set(plan, set_index);
+        const SetColumns columns{set_index, set.first - plan.data_begin};
+        auto* own = reinterpret_cast<BlockWork*>(memory + layout.work);
+        if (core::thread_rank() == 0) {
+            *own = {set, columns, first_bin, matrices, cube.aligned_pairs(columns)};
+        }
+        work = own;
         order = cube.channels * Policy::taps;
-        set = training_set(plan, set_index);
-        columns = {set_index, set.first - plan.data_begin};
+        rows = {reinterpret_cast<const Complex<float>**>(memory + layout.rows), cube.channels,
+                Policy::taps};
+        find_rows(rows, cube, first_bin - (Policy::taps - 1) / 2, Policy::window, columns);
         tile = {reinterpret_cast<Complex<float>*>(memory + layout.tile), layout.tile_stride,
-                cube.channels, Policy::window};
+                layout.channel_stride, cube.channels, Policy::window};
         normalisations = reinterpret_cast<Normalisation<Real>*>(memory + layout.normalisations);
-        group = {{reinterpret_cast<Complex<Real>*>(memory + layout.triangles), square ? order : 0},
-                 layout.triangle_stride,
-                 normalisations,
-                 order,
-                 matrices};
+        place_group(group, reinterpret_cast<Complex<Real>*>(memory + layout.sums), layout,
+                    cube.channels, Policy::window, Policy::taps, square);
+        group.normalisations = normalisations;
+        group.count = matrices;
         weights = {reinterpret_cast<Complex<float>*>(memory + layout.weights), layout.weight_stride,
                    cube.channels, Policy::taps};
         gains = reinterpret_cast<Gain*>(memory + layout.gains);
@@ -131,77 +172,54 @@ struct AdaptiveBlock {
                  layout.solver_columns, reinterpret_cast<Complex<Real>*>(memory + layout.factors),
                  layout.factor_stride};
     }
-
-    template <class Source>
-    __device__ __forceinline__ void bring_tile(const Source& cube, int begin, int count) const {
-        bring_snapshot_tile(tile, cube, first_bin - (Policy::taps - 1) / 2, columns, begin, count);
-    }
-    __device__ __forceinline__ Complex<float> snapshot(int q, int row, int cell) const {
-        return tile.row(row / Policy::taps, q + row % Policy::taps)[cell];
-    }
 };
 
 /// Sums, normalisations and thereby the covariances of a block's group. Starts from the sums over
 /// all cells where `total` is given: then the set's cells are taken out, and the loading is that of
 /// all cells.
-template <class Real, class Policy, class Source>
-__device__ void estimate_group(const AdaptiveBlock<Real, Policy>& block, const Source& cube,
+template <template <class> class Group, class Real, class Policy>
+__device__ void estimate_group(const AdaptiveBlock<Group<Real>, Policy>& block,
                                const TrainingPlan& plan, const Complex<Real>* total,
                                const Loading& loading, const SharedLayout& layout, int splits) {
+    __syncthreads();
+    const TrainingSet& set = block.work->set;
     const int q = core::thread_rank();
     if (total != nullptr) {
         const int packed = triangle_elements(block.order, false);
-        for (int i = core::thread_rank(); i < block.matrices * packed; i += core::block_threads()) {
+        for (int i = core::thread_rank(); i < block.group.count * packed;
+             i += core::block_threads()) {
             const ChannelPair entry = channel_pair(i % packed);
-            block.group.triangle(i / packed)(entry.row, entry.column) =
-                total[block.first_bin * static_cast<index_t>(packed) + i];
+            block.group.set_sum(i / packed, entry.row, entry.column,
+                                total[block.work->first_bin * static_cast<index_t>(packed) + i]);
         }
         __syncthreads();
-        if (q < block.matrices) {
-            Normalisation<Real> n = normalisation(block.group.triangle(q), block.order,
-                                                  block.set.training_cells, loading);
+        if (q < block.group.count) {
+            Normalisation<Real> n =
+                normalisation<Real>(block.group, q, set.training_cells, loading);
             if (!loading.relative) n.diagonal *= static_cast<Real>(plan.range_cells) * n.scale;
             block.normalisations[q] = n;
         }
     }
     const auto normalise = [&] {
-        if (q >= block.matrices) return;
-        block.normalisations[q] =
-            normalisation(block.group.triangle(q), block.order, block.set.training_cells, loading);
+        if (q >= block.group.count) return;
+        block.normalisations[q] = normalisation<Real>(block.group, q, set.training_cells, loading);
     };
     if (total == nullptr && !loading.relative) normalise();
-    for (int begin = 0; begin < block.set.cells; begin += layout.columns) {
-        const int left = block.set.cells - begin;
+    for (int begin = 0; begin < set.cells; begin += layout.columns) {
+        const int left = set.cells - begin;
         const int columns = left < layout.columns ? left : layout.columns;
-        block.bring_tile(cube, begin, columns);
+        bring_snapshot_tile(block.tile, block.rows, block.work->pairs_of_cells && begin % 2 == 0,
+                            begin, columns);
         accumulate_covariance<Policy::taps, Policy::bins>(
             block.tile,
-            TrainingColumns{columns, block.set.excluded_begin - begin,
-                            block.set.excluded_end - begin},
-            cube.channels, block.group.triangles, layout.triangle_stride,
+            TrainingColumns{columns, set.excluded_begin - begin, set.excluded_end - begin},
+            block.tile.channels, block.group,
             Accumulation{total != nullptr || begin > 0, total != nullptr}, splits);
     }
     __syncthreads();
     if (total == nullptr && loading.relative) {
         normalise();
         __syncthreads();
-    }
-}
-
-/// The tiles of a set that hold cells to adapt, one after the other: visit(begin, columns), with
-/// the tile in shared memory; it is brought again only where the set takes more than one.
-template <class Real, class Policy, class Source, class Visit>
-__device__ __forceinline__ void for_each_output_tile(const AdaptiveBlock<Real, Policy>& block,
-                                                     const Source& cube, int tile_columns,
-                                                     Visit visit) {
-    for (int begin = 0; begin < block.set.cells; begin += tile_columns) {
-        const int left = block.set.cells - begin;
-        const int columns = left < tile_columns ? left : tile_columns;
-        if (begin + columns <= block.set.output_begin || begin >= block.set.output_end) continue;
-        if (block.set.cells > tile_columns) block.bring_tile(cube, begin, columns);
-        const int low = block.set.output_begin - begin;
-        const int high = block.set.output_end - begin;
-        visit(begin, low > 0 ? low : 0, high < columns ? high : columns);
     }
 }
 

@@ -205,18 +205,24 @@ SharedLayout shared_layout(Executor& executor, const SharedNeeds& needs, int blo
     return *layout;
 }
 
-template <int Taps, int Bins>
-int splits_of(const Problem& problem, int columns, int threads) {
-    using Tile = OuterProductTile<Taps, Bins>;
-    int products = 0;
-    for (int i = 0; i < Tile::rows; ++i) {
-        for (int j = 0; j < Tile::rows; ++j) {
-            products += Tile::needed(i % Tile::window, j % Tile::window);
+/// Lanes that share a pair of channels in a block of `bins` bins.
+template <int Taps>
+int splits_of(const Problem& problem, int bins, int columns, int threads) {
+    const auto with_part = [&](auto part) {
+        using Tile = OuterProductTile<Taps, decltype(part)::value>;
+        int products = 0;
+        for (int i = 0; i < Tile::rows; ++i) {
+            for (int j = 0; j < Tile::rows; ++j) {
+                products += Tile::needed(i % Tile::window, j % Tile::window);
+            }
         }
-    }
-    const int groups =
-        (static_cast<int>(problem.shape.channels) + Tile::channels - 1) / Tile::channels;
-    return covariance_splits(groups * (groups + 1) / 2, products, columns, threads);
+        const int groups =
+            (static_cast<int>(problem.shape.channels) + Tile::channels - 1) / Tile::channels;
+        const int pairs = groups * (groups + 1) / 2 * (bins / decltype(part)::value);
+        return covariance_splits(pairs, products, columns, threads);
+    };
+    if (bins == 1) return with_part(std::integral_constant<int, 1>{});
+    return with_part(std::integral_constant<int, bins_per_block(Taps)>{});
 }
 
 }  // namespace detail
@@ -226,7 +232,7 @@ template <int order, int taps>
 struct RegisterKernel {
     static constexpr AdaptiveTuning tuning = adaptive_tuning(order, taps, false, true);
     using Policy = AdaptivePolicy<taps, tuning.bins, tuning.threads, tuning.blocks>;
-    using Solver = RollingSolver<float, order, tuning.lanes>;
+    using Solver = RollingSolver<float, order, tuning.lanes, taps>;
 };
 
 template <int taps>
@@ -308,7 +314,7 @@ void launch_specialised(core::Simt& simt, const AdaptiveShape& shape, core::Laun
         constexpr bool cholesky = decltype(elimination)::value == dense::Elimination::below;
         constexpr AdaptiveTuning t = adaptive_tuning(9, 3, sizeof(Real) == 8, cholesky);
         using Policy = AdaptivePolicy<3, t.bins, t.threads, t.blocks>;
-        using Solver = std::conditional_t<cholesky, RollingSolver<Real, 9, t.lanes>,
+        using Solver = std::conditional_t<cholesky, RollingSolver<Real, 9, t.lanes, 3>,
                                           RegisterSolver<Real, 9, t.lanes, t.slots>>;
         core::launch(simt,
                      shape.statistic ? &adapt_kernel<Real, Policy, Solver, true>
@@ -349,19 +355,21 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
     needs.outputs = set_outputs(arguments.plan, statistic);
     needs.block_solver = !in_registers;
     needs.column_solver = in_registers && cholesky;
+    if (needs.column_solver) needs.head = rolling_head(problem.order, Taps, tuning.lanes);
+    if (needs.head > 0) needs.paired_taps = Taps;
     needs.square = !in_registers && !cholesky;
     arguments.layout = shared_layout(executor, needs, tuning.blocks);
     const core::LaunchConfig config(
         grid_of(arguments.sets * groups_of(problem.doppler_bins, tuning.bins)),
         static_cast<unsigned>(tuning.threads), static_cast<std::size_t>(arguments.layout.bytes));
     if (in_registers) {
-        arguments.splits = splits_of<Taps, bins_per_block(Taps)>(problem, arguments.layout.columns,
-                                                                 tuning.threads);
+        arguments.splits =
+            splits_of<Taps>(problem, tuning.bins, arguments.layout.columns, tuning.threads);
         launch_in_registers(executor, shape, precompiled, config, arguments);
         return;
     }
     arguments.splits =
-        splits_of<Taps, generic_tuning.bins>(problem, arguments.layout.columns, tuning.threads);
+        splits_of<Taps>(problem, tuning.bins, arguments.layout.columns, tuning.threads);
     with_solver(problem.parameters.solver, [&](auto elimination) {
         using Solver = BlockSolver<Real, decltype(elimination)::value>;
         core::launch(executor,

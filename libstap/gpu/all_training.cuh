@@ -45,8 +45,8 @@ void add_to_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
         arguments.keep = keep;
         arguments.total = total;
         arguments.layout = detail::shared_layout(executor, needs, generic_tuning.blocks);
-        arguments.splits = detail::splits_of<t, generic_tuning.bins>(
-            problem, arguments.layout.columns, generic_tuning.threads);
+        arguments.splits = detail::splits_of<t>(problem, generic_tuning.bins,
+                                                arguments.layout.columns, generic_tuning.threads);
         core::launch(executor, &total_kernel<Real, GenericPolicy<t>>,
                      detail::generic_config(problem, 1, arguments.layout), arguments);
     });

@@ -9,6 +9,7 @@
 // over the Bins + T - 1 bins of the tile is computed: 24 instead of 36 for T = 3, Bins = 4.
 // Source: PERFECT suite, outer-product kernel; Anderson 2014, ch. 4.
 
+#include "libcore/gpu/tensor_core.cuh"
 #include "libstap/gpu/snapshots.cuh"
 
 namespace aperture::stap::gpu {
@@ -30,6 +31,33 @@ __device__ __host__ inline int triangle_elements(int order, bool square) {
     return square ? order * order : order * (order + 1) / 2;
 }
 
+/// The products of a window of neighbouring Doppler bins in shared memory, each once: entry (c, c')
+/// of block (u, v), u <= v, is the sum of x(c, u) conj(x(c', v)) over the cells. Blocks are L x L,
+/// row by row; those with u = v are lower triangles, packed by rows.
+template <class Real>
+struct ProductBand {
+    Complex<Real>* data;
+    int channels, window;
+
+    __device__ __forceinline__ Complex<Real>* block(int low, int high) const {
+        const int triangle = channels * (channels + 1) / 2;
+        const int offset = high - low;
+        if (offset == 0) return data + low * triangle;
+        const int before = (offset - 1) * window - offset * (offset - 1) / 2 + low;
+        return data + window * triangle + before * channels * channels;
+    }
+    /// Entry (row, column) of block (u, u), row >= column.
+    __device__ __forceinline__ static int in_triangle(int row, int column) {
+        return row * (row + 1) / 2 + column;
+    }
+};
+
+/// Entries of a ProductBand for snapshots of T taps.
+__device__ __host__ inline int band_elements(int channels, int window, int taps) {
+    const int full = (taps - 1) * window - taps * (taps - 1) / 2;
+    return window * (channels * (channels + 1) / 2) + full * channels * channels;
+}
+
 /// Which products one thread forms: those of `channels` x `channels` channels, in registers.
 template <int Taps, int Bins>
 struct OuterProductTile {
@@ -45,6 +73,9 @@ struct OuterProductTile {
     }
 };
 
+/// Neighbouring bins whose products one thread has registers for; eight are done in two parts.
+APERTURE_HD constexpr int bins_of_part(int bins) { return bins > 4 ? 4 : bins; }
+
 template <class Real>
 __device__ __forceinline__ Complex<Real> widen(Complex<float> value) {
     return {static_cast<Real>(value.re), static_cast<Real>(value.im)};
@@ -58,6 +89,114 @@ __device__ __forceinline__ ChannelPair channel_pair(int item) {
     int row = 0;
     while ((row + 1) * (row + 2) / 2 <= item) ++row;
     return {row, item - row * (row + 1) / 2};
+}
+
+/// Added to the diagonal of every covariance: `value`, or `value` times trace / order.
+struct Loading {
+    double value;
+    bool relative;
+};
+
+/// What turns the sum over `cells` cells into a covariance: R = scale * sum + diagonal * I.
+template <class Real>
+struct Normalisation {
+    Real scale, diagonal;
+
+    __device__ __forceinline__ Complex<Real> operator()(Complex<Real> sum, bool on_diagonal) const {
+        const Complex<Real> mean = sum * scale;
+        return {on_diagonal ? mean.re + diagonal : mean.re, mean.im};
+    }
+};
+
+/// The training sets of a block, a triangle each: matrix q is `normalisation[q]` of the sum in
+/// triangle q.
+template <class Real>
+struct CovarianceGroup {
+    LowerTriangle<Real> triangles;
+    int triangle_stride;
+    const Normalisation<Real>* normalisations;
+    int order;
+    int count;  ///< matrices that exist
+
+    __device__ __forceinline__ LowerTriangle<Real> triangle(int q) const {
+        return {triangles.data + q * triangle_stride, triangles.row_stride};
+    }
+    __device__ __forceinline__ Complex<Real> sum(int q, int row, int column) const {
+        return triangle(q)(row, column);
+    }
+    __device__ __forceinline__ void set_sum(int q, int row, int column, Complex<Real> value) const {
+        triangle(q)(row, column) = value;
+    }
+    __device__ __forceinline__ Complex<Real> operator()(int q, int row, int column) const {
+        return normalisations[q](sum(q, row, column), row == column);
+    }
+};
+
+/// The training sets of a block as parts of one band: rows (c, t) and (c', t') of matrix q are
+/// entry (c, c') of block (q + t, q + t').
+template <class Real>
+struct BandGroup {
+    ProductBand<Real> band;
+    const Normalisation<Real>* normalisations;
+    int taps;
+    int order;
+    int count;   ///< matrices that exist
+    bool alike;  ///< all have the same normalisation, so that neighbours share a part
+
+    /// Entry (row, column), row >= column, of the sums, and whether it is the conjugate.
+    struct Place {
+        Complex<Real>* entry;
+        bool conjugate;
+        int high;
+    };
+    __device__ __forceinline__ Place place(int q, int row, int column) const {
+        const int c = row / taps;
+        const int d = column / taps;
+        const int u = q + row % taps;
+        const int v = q + column % taps;
+        if (u == v) return {band.block(u, u) + band.in_triangle(c, d), false, u};
+        if (u < v) return {band.block(u, v) + c * band.channels + d, false, v};
+        return {band.block(v, u) + d * band.channels + c, true, u};
+    }
+    __device__ __forceinline__ Complex<Real> sum(int q, int row, int column) const {
+        const Place p = place(q, row, column);
+        return p.conjugate ? core::conj(*p.entry) : *p.entry;
+    }
+    /// Of neighbours that share the entry the first one sets it.
+    __device__ __forceinline__ void set_sum(int q, int row, int column, Complex<Real> value) const {
+        const Place p = place(q, row, column);
+        const int first = p.high - taps + 1;
+        if (q == (first > 0 ? first : 0)) *p.entry = p.conjugate ? core::conj(value) : value;
+    }
+    __device__ __forceinline__ Complex<Real> operator()(int q, int row, int column) const {
+        return normalisations[q](sum(q, row, column), row == column);
+    }
+};
+
+/// Says whether the matrices of a group have the same normalisation.
+template <class Real>
+__device__ __forceinline__ void allow_sharing(CovarianceGroup<Real>&, bool) {}
+template <class Real>
+__device__ __forceinline__ void allow_sharing(BandGroup<Real>& group, bool alike) {
+    group.alike = alike;
+}
+
+/// The trace of a sum of outer products, taken in order.
+template <class Group>
+__device__ auto trace(const Group& group, int q) {
+    auto total = group.sum(q, 0, 0).re;
+    for (int i = 1; i < group.order; ++i) total += group.sum(q, i, i).re;
+    return total;
+}
+
+template <class Real, class Group>
+__device__ Normalisation<Real> normalisation(const Group& group, int q, int cells,
+                                             const Loading& loading) {
+    const Real scale = Real(1) / static_cast<Real>(cells);
+    const Real value = static_cast<Real>(loading.value);
+    return {scale, loading.relative
+                       ? value * trace(group, q) * scale / static_cast<Real>(group.order)
+                       : value};
 }
 
 /// The columns of a tile that train: all of `columns` but [excluded_begin, excluded_end).
@@ -122,13 +261,14 @@ __device__ __forceinline__ void load_rows(
     }
 }
 
-// The cells of one thread: every splits-th pair.
-template <int Taps, int Bins, bool Masked, class Real>
+// The cells of one thread: every splits-th pair. Stride: that of the tile, 0 where it is not known.
+template <int Taps, int Bins, bool Masked, int Stride, class Real>
 __device__ __forceinline__ void sum_products(
     Complex<Real> (&sums)[OuterProductTile<Taps, Bins>::rows][OuterProductTile<Taps, Bins>::rows],
-    const SnapshotTile& tile, ChannelPair pair, int channels, const TrainingColumns& columns,
-    int split, int splits) {
+    SnapshotTile tile, ChannelPair pair, int channels, const TrainingColumns& columns, int split,
+    int splits) {
     using Tile = OuterProductTile<Taps, Bins>;
+    if constexpr (Stride > 0) tile.stride = Stride;
     APERTURE_NO_UNROLL
     for (int cell = 2 * split; cell < columns.columns; cell += 2 * splits) {
         Complex<float> a[2][Tile::rows], b[2][Tile::rows];
@@ -141,10 +281,17 @@ __device__ __forceinline__ void sum_products(
     }
 }
 
-// Lane `split` of the group that shares a sum writes every splits-th matrix.
+template <bool Keep, class Real>
+__device__ __forceinline__ void put_sum(Complex<Real>& entry, Complex<Real> sum, bool subtract) {
+    if constexpr (Keep) sum = subtract ? entry - sum : entry + sum;
+    entry = sum;
+}
+
+// Lane `split` of the group that shares a sum writes every splits-th matrix of the part that begins
+// with matrix `first`.
 template <int Taps, int Bins, bool Keep, class Real>
 __device__ __forceinline__ void store_sums(
-    const LowerTriangle<Real>& triangles, int triangle_stride,
+    const CovarianceGroup<Real>& group, int first,
     const Complex<Real> (
         &sums)[OuterProductTile<Taps, Bins>::rows][OuterProductTile<Taps, Bins>::rows],
     ChannelPair pair, int channels, bool subtract, int split, int splits) {
@@ -153,8 +300,7 @@ __device__ __forceinline__ void store_sums(
     APERTURE_UNROLL
     for (int q = 0; q < Bins; ++q) {
         if ((q & (splits - 1)) != split) continue;
-        const LowerTriangle<Real> triangle{triangles.data + q * triangle_stride,
-                                           triangles.row_stride};
+        const LowerTriangle<Real> triangle = group.triangle(first + q);
         APERTURE_UNROLL
         for (int i = 0; i < Tile::channels * Taps; ++i) {
             if (pair.row * Tile::channels + i / Taps >= channels) continue;
@@ -167,8 +313,39 @@ __device__ __forceinline__ void store_sums(
                 Complex<Real> sum = sums[i / Taps * Tile::window + q + i % Taps]
                                         [j / Taps * Tile::window + q + j % Taps];
                 if (i == j && pair.row == pair.column) sum.im = Real(0);
-                if constexpr (Keep) sum = subtract ? entries[j] - sum : entries[j] + sum;
-                entries[j] = sum;
+                put_sum<Keep>(entries[j], sum, subtract);
+            }
+        }
+    }
+}
+
+// The same for a band; a lane writes every splits-th bin. Of the products that two parts have in
+// common the first writes.
+template <int Taps, int Bins, bool Keep, class Real>
+__device__ __forceinline__ void store_sums(
+    const BandGroup<Real>& group, int first,
+    const Complex<Real> (
+        &sums)[OuterProductTile<Taps, Bins>::rows][OuterProductTile<Taps, Bins>::rows],
+    ChannelPair pair, int channels, bool subtract, int split, int splits) {
+    using Tile = OuterProductTile<Taps, Bins>;
+    static_assert(Tile::channels == 1);
+    const bool same = pair.row == pair.column;
+    const int below = pair.row * channels + pair.column;
+    const int above = pair.column * channels + pair.row;
+    APERTURE_UNROLL
+    for (int u = 0; u < Tile::window; ++u) {
+        if ((u & (splits - 1)) != split) continue;
+        APERTURE_UNROLL
+        for (int v = u; v < Tile::window; ++v) {
+            if (!Tile::needed(u, v) || (v < Taps - 1 && first > 0)) continue;
+            Complex<Real>* block = group.band.block(first + u, first + v);
+            if (u == v) {
+                Complex<Real> sum = sums[u][u];
+                if (same) sum.im = Real(0);
+                put_sum<Keep>(block[group.band.in_triangle(pair.row, pair.column)], sum, subtract);
+            } else {
+                put_sum<Keep>(block[below], sums[u][v], subtract);
+                if (!same) put_sum<Keep>(block[above], core::conj(sums[v][u]), subtract);
             }
         }
     }
@@ -176,25 +353,37 @@ __device__ __forceinline__ void store_sums(
 
 }  // namespace detail
 
-/// Adds the outer products of a tile's training columns to the lower triangles of `Bins` matrices,
-/// `triangle_stride` elements apart. `splits` neighbouring lanes (a power of two up to 32) share
-/// the cells of one pair of channels, pair of cells by pair of cells, and add up by a butterfly:
-/// the order of the sum follows from the tile and `splits` alone. All threads of the block call; a
-/// barrier must stand before and after.
-template <int Taps, int Bins, class Real>
+/// Adds the outer products of a tile's training columns to the sums of `Bins` matrices. `splits`
+/// neighbouring lanes (a power of two up to 32) share the cells of one pair of channels, pair of
+/// cells by pair of cells, and add up by a butterfly: the order of the sum follows from the tile
+/// and `splits` alone. All threads of the block call; a barrier must stand before and after.
+template <int Taps, int Bins, class Real, template <class> class Group>
 __device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingColumns& columns,
-                                      int channels, const LowerTriangle<Real>& triangles,
-                                      int triangle_stride, Accumulation how, int splits) {
-    using Tile = OuterProductTile<Taps, Bins>;
+                                      int channels, const Group<Real>& group, Accumulation how,
+                                      int splits) {
+    constexpr int bins = bins_of_part(Bins);
+    using Tile = OuterProductTile<Taps, bins>;
     const int groups = (channels + Tile::channels - 1) / Tile::channels;
-    const int items = groups * (groups + 1) / 2 * splits;
+    const int pairs = groups * (groups + 1) / 2;
+    const int items = pairs * (Bins / bins) * splits;
     const int split = core::thread_rank() & (splits - 1);
     const int first_of_warp = core::warp_rank() * core::warp_size;
     APERTURE_NO_UNROLL
     for (int base = first_of_warp; base < items; base += core::block_threads()) {
         const int item = base + core::lane_rank();
         const bool active = item < items;
-        const ChannelPair pair = channel_pair((active ? item : 0) / splits);
+        int unit = (active ? item : 0) / splits;
+        int first = 0;
+        APERTURE_UNROLL
+        for (int part = bins; part < Bins; part += bins) {
+            if (unit >= pairs) {
+                unit -= pairs;
+                first = part;
+            }
+        }
+        const ChannelPair pair = channel_pair(unit);
+        const SnapshotTile rows{tile.row(0, first), tile.stride, tile.channel_stride, tile.channels,
+                                tile.window};
         Complex<Real> sums[Tile::rows][Tile::rows];
         APERTURE_UNROLL
         for (int i = 0; i < Tile::rows; ++i) {
@@ -202,11 +391,14 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingCo
             for (int j = 0; j < Tile::rows; ++j) sums[i][j] = Complex<Real>(Real(0));
         }
         if (active && columns.masked()) {
-            detail::sum_products<Taps, Bins, true>(sums, tile, pair, channels, columns, split,
-                                                   splits);
+            detail::sum_products<Taps, bins, true, 0>(sums, rows, pair, channels, columns, split,
+                                                      splits);
+        } else if (active && tile.stride == usual_tile_stride) {
+            detail::sum_products<Taps, bins, false, usual_tile_stride>(sums, rows, pair, channels,
+                                                                       columns, split, splits);
         } else if (active) {
-            detail::sum_products<Taps, Bins, false>(sums, tile, pair, channels, columns, split,
-                                                    splits);
+            detail::sum_products<Taps, bins, false, 0>(sums, rows, pair, channels, columns, split,
+                                                       splits);
         }
         __syncwarp();
         APERTURE_NO_UNROLL
@@ -222,46 +414,112 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingCo
             }
         }
         if (active && how.keep) {
-            detail::store_sums<Taps, Bins, true>(triangles, triangle_stride, sums, pair, channels,
-                                                 how.subtract, split, splits);
+            detail::store_sums<Taps, bins, true>(group, first, sums, pair, channels, how.subtract,
+                                                 split, splits);
         } else if (active) {
-            detail::store_sums<Taps, Bins, false>(triangles, triangle_stride, sums, pair, channels,
-                                                  false, split, splits);
+            detail::store_sums<Taps, bins, false>(group, first, sums, pair, channels, false, split,
+                                                  splits);
         }
     }
 }
 
-/// Added to the diagonal of every covariance: `value`, or `value` times trace / order.
-struct Loading {
-    double value;
-    bool relative;
-};
-
-/// The trace of a sum of outer products, taken in order.
-template <class Real>
-__device__ Real trace(const LowerTriangle<Real>& sum, int order) {
-    Real total = Real(0);
-    for (int i = 0; i < order; ++i) total += sum(i, i).re;
-    return total;
-}
-
-/// What turns the sum over `cells` cells into a covariance: R = scale * sum + diagonal * I.
-template <class Real>
-struct Normalisation {
-    Real scale, diagonal;
-
-    __device__ __forceinline__ Complex<Real> operator()(Complex<Real> sum, bool on_diagonal) const {
-        const Complex<Real> mean = sum * scale;
-        return {on_diagonal ? mean.re + diagonal : mean.re, mean.im};
+/// The same for 8 bins of up to 8 channels, T = 3, by four warps on the tensor cores: warp w has
+/// the blocks of the band whose low bin is 2 w or 2 w + 1, the last one those after them, too.
+/// 16 cells at a time, whose sums the tensor cores round toward zero, are added up in fp32.
+template <int Taps, int Bins>
+__device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingColumns& columns,
+                                      int channels, const BandGroup<float>& group, Accumulation how,
+                                      int) {
+    static_assert(Taps == 3 && Bins == 8);
+    constexpr int bins = 4;
+    constexpr int blocks = 9;
+    constexpr int own_blocks = 6;
+    constexpr int low_of[blocks] = {0, 0, 0, 1, 1, 1, 2, 2, 3};
+    constexpr int high_of[blocks] = {0, 1, 2, 1, 2, 3, 2, 3, 3};
+    const int first_bin = 2 * core::warp_rank();
+    const bool last = first_bin + bins == tile.window;
+    const int row = core::lane_rank() / 4;
+    const int place = core::lane_rank() % 4;
+    const Complex<float>* x = tile.row(row < channels ? row : channels - 1, first_bin) + place;
+    float sums[blocks][4];
+    APERTURE_UNROLL
+    for (int i = 0; i < blocks; ++i) {
+        APERTURE_UNROLL
+        for (int j = 0; j < 4; ++j) sums[i][j] = 0.0f;
     }
-};
-template <class Real>
-__device__ Normalisation<Real> normalisation(const LowerTriangle<Real>& sum, int order, int cells,
-                                             const Loading& loading) {
-    const Real scale = Real(1) / static_cast<Real>(cells);
-    const Real value = static_cast<Real>(loading.value);
-    return {scale, loading.relative ? value * trace(sum, order) * scale / static_cast<Real>(order)
-                                    : value};
+    APERTURE_NO_UNROLL
+    for (int begin = 0; begin < columns.columns; begin += 16) {
+        float part[blocks][4];
+        APERTURE_UNROLL
+        for (int i = 0; i < blocks; ++i) {
+            APERTURE_UNROLL
+            for (int j = 0; j < 4; ++j) part[i][j] = 0.0f;
+        }
+        APERTURE_NO_UNROLL
+        for (int cell = begin; cell < begin + 16; cell += 4) {
+            float high[bins][4], low[bins][4];
+            APERTURE_UNROLL
+            for (int b = 0; b < bins; ++b) {
+                Complex<float> value = x[b * tile.stride + cell];
+                if (columns.excluded(cell + place)) value = Complex<float>(0.0f);
+                const core::Tf32Sum re = core::split_tf32(value.re);
+                const core::Tf32Sum im = core::split_tf32(value.im);
+                high[b][0] = re.high;
+                high[b][1] = im.high;
+                high[b][2] = core::second_copy(im.high);
+                high[b][3] = -re.high;
+                low[b][0] = re.low;
+                low[b][1] = im.low;
+                low[b][2] = core::second_copy(im.low);
+                low[b][3] = -re.low;
+            }
+            const auto multiply = [&](int i, int term) {
+                const float(&left)[4] = term == 0 ? low[low_of[i]] : high[low_of[i]];
+                const float(&whole)[4] = term == 1 ? low[high_of[i]] : high[high_of[i]];
+                const float right[2] = {whole[0], whole[1]};
+                core::multiply_add_tf32(part[i], left, right);
+            };
+            APERTURE_UNROLL
+            for (int term = 0; term < 3; ++term) {
+                APERTURE_UNROLL
+                for (int i = 0; i < own_blocks; ++i) multiply(i, term);
+            }
+            if (last) {
+                APERTURE_UNROLL
+                for (int term = 0; term < 3; ++term) {
+                    APERTURE_UNROLL
+                    for (int i = own_blocks; i < blocks; ++i) multiply(i, term);
+                }
+            }
+        }
+        APERTURE_UNROLL
+        for (int i = 0; i < blocks; ++i) {
+            APERTURE_UNROLL
+            for (int j = 0; j < 4; ++j) sums[i][j] += part[i][j];
+        }
+    }
+    if (row >= channels) return;
+    APERTURE_UNROLL
+    for (int i = 0; i < blocks; ++i) {
+        if (i >= own_blocks && !last) break;
+        const int u = first_bin + low_of[i];
+        Complex<float>* block = group.band.block(u, first_bin + high_of[i]);
+        APERTURE_UNROLL
+        for (int j = 0; j < 2; ++j) {
+            const int column = 2 * place + j;
+            const bool diagonal = low_of[i] == high_of[i];
+            if (column >= (diagonal ? row + 1 : channels)) continue;
+            Complex<float> sum(sums[i][j], sums[i][j + 2]);
+            if (diagonal && column == row) sum.im = 0.0f;
+            Complex<float>& entry =
+                block[diagonal ? group.band.in_triangle(row, column) : row * channels + column];
+            if (how.keep) {
+                detail::put_sum<true>(entry, sum, how.subtract);
+            } else {
+                detail::put_sum<false>(entry, sum, false);
+            }
+        }
+    }
 }
 
 }  // namespace aperture::stap::gpu

@@ -31,26 +31,28 @@ struct AdaptiveArguments {
 
 /// info of a group: the solver's, or the first cell whose removal leaves nothing positive definite;
 /// a warp a matrix.
-template <class Real, class Policy>
-__device__ void store_info(const AdaptiveBlock<Real, Policy>& block, const PerSet<int>& to,
+template <class Group, class Policy>
+__device__ void store_info(const AdaptiveBlock<Group, Policy>& block, const PerSet<int>& to,
                            bool removes_cells) {
     constexpr int none = 0x7fffffff;
-    for (int q = core::warp_rank(); q < block.matrices;
+    for (int q = core::warp_rank(); q < block.work->matrices;
          q += core::block_threads() / core::warp_size) {
         int first = none;
-        const int outputs = block.set.output_end - block.set.output_begin;
+        const int outputs = block.work->set.output_end - block.work->set.output_begin;
         if (removes_cells) {
             const float* forms = block.forms + q * outputs;
-            const float cells = static_cast<float>(block.set.training_cells);
+            const float cells = static_cast<float>(block.work->set.training_cells);
             for (int i = core::lane_rank(); i < outputs && first == none; i += core::warp_size) {
                 if (!stays_definite(forms[i] * (1.0f / cells), cells)) first = i;
             }
             first = core::warp_reduce(first, core::Minimum{});
         }
         if (core::lane_rank() != 0 || to.data == nullptr) continue;
-        const int cell = static_cast<int>(block.set.first) + block.set.output_begin + first;
+        const int cell =
+            static_cast<int>(block.work->set.first) + block.work->set.output_begin + first;
         const int left = first == none ? 0 : -1 - cell;
-        *to.at(block.first_bin + q, block.columns.set) = block.info[q] != 0 ? block.info[q] : left;
+        *to.at(block.work->first_bin + q, block.work->columns.set) =
+            block.info[q] != 0 ? block.info[q] : left;
     }
 }
 
@@ -59,67 +61,73 @@ __device__ void store_info(const AdaptiveBlock<Real, Policy>& block, const PerSe
 ///
 /// Block: Policy::bins Doppler bins, one training set. Warp and thread: first products of pairs of
 /// channels (accumulate_covariance), then columns of R and v (RollingSolver, RegisterSolver) or
-/// entries in shared memory (BlockSolver), then 16 vectors x 32 cells of the output a warp
-/// (apply_weights_tile). Grid: sets x ceil(K / bins) on x, sets fastest.
+/// entries in shared memory (BlockSolver), then 16 vectors x 32 or 64 cells of the output a warp
+/// (apply_weights). Grid: sets x ceil(K / bins) on x, sets fastest.
 /// Shared: SharedLayout, planned by `plan_shared_memory`.
-/// Bytes per bin and set: 8 L (bins + T - 1) / bins N_R read, 8 D N_R written (4 more with a
-/// statistic). Flops: 4 n^2 N_R (of which neighbouring bins share a third for T = 3 and 4 bins) +
-/// 4/3 n^3 + 8 n^2 D + 8 n D N_R; a statistic adds 4 n^2 N_R.
+/// Bytes per bin and set: 8 L (bins + T - 1) / bins N_R read, and 8 n N_R once more through the
+/// cache, 8 D N_R written (4 more with a statistic). Flops: 4 n^2 N_R (of which neighbouring bins
+/// share a third for T = 3 and 4 bins) + 4/3 n^3 + 8 n^2 D + 8 n D N_R; a statistic adds 4 n^2 N_R.
 /// Source: PERFECT suite 2013; Anderson 2014, ch. 4 to 6; Robey et al. 1992.
 template <class Real, class Policy, class Solver, bool Statistic>
 __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     adapt_kernel(AdaptiveArguments<Real> p) {
-    using Block = AdaptiveBlock<Real, Policy>;
-    const Block block(p.cube, p.plan, p.sets, Solver::square, p.layout);
-    estimate_group(block, p.cube, p.plan, p.total, p.loading, p.layout, p.splits);
+    AdaptiveBlock<typename Solver::Group, Policy> block(p.cube, p.plan, p.sets, Solver::square,
+                                                        p.layout);
+    allow_sharing(block.group, !p.loading.relative);
+    estimate_group(block, p.plan, p.total, p.loading, p.layout, p.splits);
     if (p.covariance.data != nullptr) {
-        store_covariances(block.group, block.first_bin, block.columns.set, p.covariance);
+        store_covariances(block.group, block.work->first_bin, block.work->columns.set,
+                          p.covariance);
         __syncthreads();
     }
 
     const int vectors = p.steering.count;
     Solver solver;
-    const auto store = [&](int q, int row, int d, Complex<Real> w) {
-        block.weights(q, row, d) = {static_cast<float>(w.re), static_cast<float>(w.im)};
+    const auto rounded = [](Complex<Real> w) {
+        return Complex<float>(static_cast<float>(w.re), static_cast<float>(w.im));
     };
     const auto report = [&](int q, const dense::Pivots<Real>& pivots) {
         block.info[q] = pivots.info;
         if (p.pivot_ratio.data != nullptr) {
-            *p.pivot_ratio.at(block.first_bin + q, block.columns.set) =
+            *p.pivot_ratio.at(block.work->first_bin + q, block.work->columns.set) =
                 static_cast<float>(pivots.ratio());
         }
     };
     if constexpr (Solver::gives_forms) {
         // v^H R^-1 v is w^H v, real and positive.
-        solver.solve(block.group, p.steering, block.space, store, report,
-                     [&](int q, int d, Real form) {
-                         block.gains[q * block.weights.row_stride + d] = {
-                             form > Real(0) ? static_cast<float>(Real(1) / form) : 0.0f,
-                             static_cast<float>(form)};
-                     });
+        solver.solve(
+            block.group, p.steering, block.space,
+            [&](int q, int tile_row, int d, Complex<Real> w) {
+                block.weights.of_tile_row(q, tile_row, d) = rounded(w);
+            },
+            report,
+            [&](int q, int d, Real form) {
+                block.gains[q * block.weights.row_stride + d] = {
+                    form > Real(0) ? static_cast<float>(Real(1) / form) : 0.0f,
+                    static_cast<float>(form)};
+            });
         __syncthreads();
     } else {
-        solver.solve(block.group, p.steering, block.space, store, report);
+        solver.solve(
+            block.group, p.steering, block.space,
+            [&](int q, int row, int d, Complex<Real> w) { block.weights(q, row, d) = rounded(w); },
+            report);
         __syncthreads();
-        compute_gains(block.weights, p.steering, block.order, block.matrices, block.gains);
+        compute_gains(block.weights, p.steering, block.order, block.work->matrices, block.gains);
         __syncthreads();
     }
     if (p.weights.data != nullptr) {
-        store_weights(block.weights, block.order, vectors, block.matrices, block.first_bin,
-                      block.columns.set, p.weights);
+        store_weights(block.weights, block.order, vectors, block.work->matrices,
+                      block.work->first_bin, block.work->columns.set, p.weights);
     }
 
-    const int outputs = block.set.output_end - block.set.output_begin;
+    const int outputs = block.work->set.output_end - block.work->set.output_begin;
     if constexpr (Statistic) {
-        for_each_output_tile(block, p.cube, p.layout.columns, [&](int begin, int low, int high) {
-            solver.quadratic_forms(
-                block.group, block.space,
-                [&](int q, int row, int cell) { return block.snapshot(q, row, cell); }, low, high,
-                [&](int q, int cell, Real form) {
-                    block.forms[q * outputs + begin + cell - block.set.output_begin] =
-                        static_cast<float>(form);
-                });
-        });
+        solver.quadratic_forms(block.group, block.space, block.rows, block.work->set.output_begin,
+                               block.work->set.output_end, [&](int q, int cell, Real form) {
+                                   block.forms[q * outputs + cell - block.work->set.output_begin] =
+                                       static_cast<float>(form);
+                               });
         __syncthreads();
     }
     const bool removes_cell = Statistic && p.plan.kind == TrainingCells::block;
@@ -129,18 +137,18 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
                           p.statistic,
                           p.detector,
                           removes_cell,
-                          block.set.training_cells,
+                          block.work->set.training_cells,
                           block.forms,
                           outputs,
                           block.gains,
                           block.weights.row_stride};
-    for_each_output_tile(block, p.cube, p.layout.columns, [&](int begin, int low, int high) {
-        const OutputColumns columns{low, high, block.set.first + begin - p.plan.cell_begin,
-                                    begin - block.set.output_begin};
-        // Statistics, and blocks of few threads, need the registers that wide items take.
-        apply_weights_tile<Statistic, !Statistic && Policy::threads >= 128>(
-            block.tile, block.weights, vectors, block.first_bin, block.matrices, to, columns);
-    });
+    const OutputColumns columns{block.work->set.output_begin, block.work->set.output_end,
+                                block.work->set.first - p.plan.cell_begin,
+                                -block.work->set.output_begin};
+    // Statistics, and blocks of few threads, need the registers that wide items take.
+    apply_weights<Statistic, !Statistic && Policy::threads >= 128>(
+        block.rows, block.weights, vectors, block.work->first_bin, block.work->matrices,
+        block.work->pairs_of_cells, to, columns);
 }
 
 }  // namespace aperture::stap::gpu

@@ -11,155 +11,336 @@
 // comes: sums that begin with zero round less than differences that begin with A, by 4 to 9 dB in
 // the solutions where neighbouring rows are alike.
 //
-// A = U^H D U: sub-warps of `lanes` threads, each with a column of A, eliminate and leave U (unit
-// diagonal, which holds 1 / D instead) in shared memory, row k from its diagonal entry on at k *
-// row_stride: the multipliers of a step are that row, two of them a load. Then every thread of the
-// block takes a column of its own, a steering vector or a snapshot, with U broadcast from shared
-// memory.
+// Neighbouring Doppler bins k and k + 1 have T - 1 of their T taps in common. With these rows
+// first, their matrices begin with the same block, and so do their factors: one sub-warp eliminates
+// it once and goes on with the last L rows of both matrices side by side, in L lanes each. An order
+// here is split into `head` rows, those that a pair of matrices has in common (none where matrices
+// are not paired), and `tail` rows.
+//
+// A = U^H D U: sub-warps of `lanes` threads, each with a column, eliminate and leave U (unit
+// diagonal, which holds 1 / D instead) in shared memory: for each matrix the head, row k from its
+// diagonal entry on at k * head_stride; the head's rows of the tail, at k * tail_stride; the tail,
+// stored as the head is. The multipliers of a step are such rows, two of them a load. Then every
+// thread of the block takes a column of its own, a steering vector or a snapshot, with U broadcast
+// from shared memory.
 // Source: Anderson 2014, ch. 4 and 6.3; Higham 2002, ch. 10.
 
 #include "libstap/gpu/weights.cuh"
 
 namespace aperture::stap::gpu {
 
-/// Entries from one row of U to the next, even.
-APERTURE_HD constexpr int rolling_row_stride(int order) { return order + order % 2; }
-
 namespace detail {
 
 /// Pivots that share one piece of code.
 inline constexpr int pivots_of_segment = 6;
+
+APERTURE_HD constexpr int even(int count) { return count + count % 2; }
 
 struct Ignore {
     template <class... Values>
     __device__ __forceinline__ void operator()(Values...) const {}
 };
 
+template <int value_>
+struct Number {
+    static constexpr int value = value_;
+};
+
+template <class Real, bool paired>
+struct RollingGroup {
+    using Type = CovarianceGroup<Real>;
+};
+template <class Real>
+struct RollingGroup<Real, true> {
+    using Type = BandGroup<Real>;
+};
+
+/// One triangle of a factor and a column of it in registers, both rolled. Row k of the triangle
+/// begins with its diagonal entry at k * stride.
+template <class Real, int order_>
+struct RollingTriangle {
+    static constexpr int order = order_;
+    static constexpr int stride = even(order_);
+    static constexpr int registers = order_ > 0 ? order_ : 1;
+    using Column = Complex<Real>[registers];
+
+    struct alignas(16) EntryPair {
+        Complex<Real> first, second;
+    };
+
+    APERTURE_HD static constexpr int end_of_segment(int first) {
+        return first + pivots_of_segment < order ? first + pivots_of_segment : order;
+    }
+
+    /// Calls step<first>(k) for the pivots k in order, `first` the first of their segment.
+    template <int first, class Step>
+    __device__ __forceinline__ static void for_each_pivot(Step step) {
+        if constexpr (first < order) {
+            constexpr int end = end_of_segment(first);
+            APERTURE_NO_UNROLL
+            for (int k = first; k < end; ++k) step(k, Number<first>{});
+            for_each_pivot<end>(step);
+        }
+    }
+
+    /// Adds multiples of a pivot row to the rows below and moves them up: column[row - 1] becomes
+    /// column[row] + conj(U[k][k + row]) value. Rows beyond the last are numbers nobody reads.
+    template <int first>
+    __device__ __forceinline__ static void add_pivot_row(Column& column, Complex<Real> value,
+                                                         const Complex<Real>* row_of_u) {
+        APERTURE_UNROLL
+        for (int row = 0; row < order - first; row += 2) {
+            const EntryPair u = *reinterpret_cast<const EntryPair*>(row_of_u + row);
+            if (row > 0) column[row - 1] = core::multiply_add_conj(column[row], value, u.first);
+            if (row + 1 < order - first) {
+                column[row] = core::multiply_add_conj(column[row + 1], value, u.second);
+            }
+        }
+    }
+
+    /// Adds conj(row[i]) value to column[i].
+    __device__ __forceinline__ static void add_row(Column& column, Complex<Real> value,
+                                                   const Complex<Real>* row) {
+        APERTURE_UNROLL
+        for (int i = 0; i < order; i += 2) {
+            const EntryPair u = *reinterpret_cast<const EntryPair*>(row + i);
+            column[i] = core::multiply_add_conj(column[i], value, u.first);
+            if (i + 1 < order)
+                column[i + 1] = core::multiply_add_conj(column[i + 1], value, u.second);
+        }
+    }
+
+    /// Visits (U^-1 column)_k from the last row up; row k is always the last register.
+    template <int end, class Visit>
+    __device__ __forceinline__ static void backward(Column& column, const Complex<Real>* u,
+                                                    Visit visit) {
+        if constexpr (end > 0) {
+            constexpr int first = (end - 1) / pivots_of_segment * pivots_of_segment;
+            APERTURE_NO_UNROLL
+            for (int k = end - 1; k >= first; --k) {
+                // Entry `row` of column k, counted as the registers are.
+                const Complex<Real>* column_of_u = u + k - (order - k) * (stride - 1);
+                const Complex<Real> value = column[order - 1];
+                visit(k, value);
+                APERTURE_UNROLL
+                for (int row = order - 1; row > order - end; --row) {
+                    column[row] = core::multiply_add(column[row - 1], -value,
+                                                     column_of_u[row * (stride - 1)]);
+                }
+            }
+            backward<first>(column, u, visit);
+        }
+    }
+};
+
 }  // namespace detail
 
-/// Entries of a factor: its last row is read as far as the first of its segment, in vain, and other
-/// matrices must not be written there.
-APERTURE_HD constexpr int rolling_factor_size(int order) {
-    const int segment = (order - 1) % detail::pivots_of_segment + 1;
-    return (order - 1) * rolling_row_stride(order) + segment + segment % 2;
+/// Rows that the matrices of two neighbouring bins share where a sub-warp of `lanes` has room for
+/// what they do not: two of the three taps.
+APERTURE_HD constexpr int rolling_head(int order, int taps, int lanes) {
+    const bool paired = taps == 3 && lanes == core::warp_size && order + order / taps <= lanes;
+    return paired ? order - order / taps : 0;
 }
 
-template <class Real, int order_, int lanes>
+/// Where the parts of a factor begin, and its entries. The last row of a triangle is read as far as
+/// the first of its segment, in vain.
+struct RollingFactor {
+    int head_stride, tail_stride;
+    int border, tail;
+    int size;
+
+    APERTURE_HD constexpr RollingFactor(int order, int head)
+        : head_stride(detail::even(head)),
+          tail_stride(detail::even(order - head)),
+          border(head * head_stride),
+          tail(border + head * tail_stride),
+          size(tail + (order - head) * tail_stride) {}
+
+    /// Entries before a factor that are read, in vain.
+    APERTURE_HD constexpr int unread() const {
+        const int stride = head_stride > 0 ? head_stride : tail_stride;
+        return (detail::pivots_of_segment - 1) * stride;
+    }
+};
+
+template <class Real, int order_, int lanes, int taps>
 class RollingSolver {
   public:
     static_assert(order_ <= lanes);
     static constexpr bool square = false;
     static constexpr bool gives_forms = true;
-    static constexpr int row_stride = rolling_row_stride(order_);
+    static constexpr int head = rolling_head(order_, taps, lanes);
+    static constexpr bool paired = head > 0;
+    using Group = typename detail::RollingGroup<Real, paired>::Type;
 
-    /// As RegisterSolver::solve, and calls form(q, vector, v^H R^-1 v), 0 for a matrix that is not
-    /// positive definite. `space` holds columns [matrix][row][columns], columns >= vectors.
+    /// As RegisterSolver::solve, but store(q, tile_row, vector, weight) counts rows tap by tap;
+    /// and calls form(q, vector, v^H R^-1 v), 0 for a matrix that is not positive definite. `space`
+    /// holds columns [matrix][row][columns], columns >= vectors.
     template <class Store, class Report, class Form = detail::Ignore>
-    __device__ __forceinline__ void solve(const CovarianceGroup<Real>& group,
-                                          const SteeringVectors& steering,
+    __device__ __forceinline__ void solve(const Group& group, const SteeringVectors& steering,
                                           const SolverSpace<Real>& space, Store store,
                                           Report report, Form form = {}) {
-        const int first_matrix = core::warp_rank() * (core::warp_size / lanes);
-        if (first_matrix < group.count) factorise(group, space, first_matrix, report);
+        factorise(group, space, report);
         __syncthreads();
         APERTURE_NO_UNROLL
         for (int i = core::thread_rank(); i < group.count * steering.count;
              i += core::block_threads()) {
             const int q = i / steering.count;
             const int d = i % steering.count;
-            Complex<Real> column[order_];
-            APERTURE_UNROLL
-            for (int row = 0; row < order_; ++row) column[row] = widen<Real>(steering(row, d));
+            Parts column;
+            column.fill([&](int row) { return widen<Real>(steering(row_of(q, row), d)); });
             Complex<Real>* saved = space.right_hand_sides + q * order_ * space.columns;
             // Where the weights lie, too: what a thread saves here it alone overwrites.
             const auto place = [&](int row) { return row * space.columns + swizzled(row, d); };
+            const Complex<Real>* u = space.factor(q);
+            const Complex<Real>* u_of_head = head_factor(group, space, q);
             Real sum = Real(0);
-            forward<0>(column, space.factor(q), [&](int k, Complex<Real> value, Real reciprocal) {
+            forward(column, u_of_head, u, [&](int k, Complex<Real> value, Real reciprocal) {
                 const Complex<Real> scaled = value * reciprocal;
                 saved[place(k)] = scaled;
                 sum += scaled.re * value.re + scaled.im * value.im;
             });
-            const bool solved = succeeded(space.factor(q));
+            const bool solved = succeeded(u);
             form(q, d, solved ? sum : Real(0));
-            APERTURE_UNROLL
-            for (int row = 0; row < order_; ++row) column[row] = saved[place(row)];
-            backward<order_>(column, space.factor(q), [&](int k, Complex<Real> value) {
-                store(q, k, d, solved ? value : Complex<Real>(Real(0)));
+            column.fill([&](int row) { return saved[place(row)]; });
+            backward(column, u_of_head, u, [&](int k, Complex<Real> value) {
+                store(q, tile_row_of(q, k), d, solved ? value : Complex<Real>(Real(0)));
             });
         }
     }
 
     /// As RegisterSolver::quadratic_forms; a thread a cell.
-    template <class Snapshot, class Store>
-    __device__ __forceinline__ void quadratic_forms(const CovarianceGroup<Real>& group,
+    template <class Rows, class Store>
+    __device__ __forceinline__ void quadratic_forms(const Group& group,
                                                     const SolverSpace<Real>& space,
-                                                    Snapshot snapshot, int begin, int end,
+                                                    const Rows& rows, int begin, int end,
                                                     Store store) {
         const int cells = end - begin;
         APERTURE_NO_UNROLL
         for (int i = core::thread_rank(); i < group.count * cells; i += core::block_threads()) {
             const int q = i / cells;
             const int cell = begin + i % cells;
-            Complex<Real> column[order_];
-            APERTURE_UNROLL
-            for (int row = 0; row < order_; ++row) {
-                column[row] = widen<Real>(snapshot(q, row, cell));
-            }
-            Real sum = Real(0);
-            forward<0>(column, space.factor(q), [&](int, Complex<Real> value, Real reciprocal) {
-                sum += reciprocal * core::norm(value);
+            Parts column;
+            column.fill([&](int row) {
+                return widen<Real>(load_cell(rows.tile_row(q, tile_row_of(q, row)) + cell));
             });
+            Real sum = Real(0);
+            forward(column, head_factor(group, space, q), space.factor(q),
+                    [&](int, Complex<Real> value, Real reciprocal) {
+                        sum += reciprocal * core::norm(value);
+                    });
             store(q, cell, sum);
         }
     }
 
   private:
-    struct alignas(16) EntryPair {
-        Complex<Real> first, second;
+    static constexpr int tail = order_ - head;
+    static constexpr int channels = order_ / taps;
+    static constexpr RollingFactor layout{order_, head};
+    using Head = detail::RollingTriangle<Real, head>;
+    using Tail = detail::RollingTriangle<Real, tail>;
+
+    struct Parts {
+        typename Head::Column head_rows;
+        typename Tail::Column tail_rows;
+
+        template <class Value>
+        __device__ __forceinline__ void fill(Value value) {
+            APERTURE_UNROLL
+            for (int row = 0; row < head; ++row) head_rows[row] = value(row);
+            APERTURE_UNROLL
+            for (int row = 0; row < tail; ++row) tail_rows[row] = value(head + row);
+        }
     };
+
+    // Row k as it is eliminated: of a pair's matrices the taps that they have in common come first,
+    // which are the first one's last; other matrices are taken as they are.
+    __device__ __forceinline__ static int tile_row_of(int q, int k) {
+        if constexpr (!paired) {
+            return k % taps * channels + k / taps;
+        } else {
+            if (q % 2 != 0) return k;
+            return k < head ? k + tail : k - head;
+        }
+    }
+    __device__ __forceinline__ static int row_of(int q, int k) {
+        if constexpr (!paired) {
+            return k;
+        } else {
+            const int first = q % 2 == 0 ? 1 : 0;
+            return k < head ? k % tail * taps + k / tail + first
+                            : (k - head) * taps + (first != 0 ? 0 : taps - 1);
+        }
+    }
+
+    // Of neighbours with the same normalisation the first one's head is for both.
+    __device__ __forceinline__ static bool together(const CovarianceGroup<Real>&) { return false; }
+    __device__ __forceinline__ static bool together(const BandGroup<Real>& group) {
+        return group.alike;
+    }
+    __device__ __forceinline__ static const Complex<Real>* head_factor(
+        const Group& group, const SolverSpace<Real>& space, int q) {
+        return space.factor(together(group) ? q & ~1 : q);
+    }
 
     // `factorise` marks a failure in the imaginary part of the last reciprocal.
     __device__ __forceinline__ static Complex<Real>& last_reciprocal(Complex<Real>* u) {
-        return u[(order_ - 1) * row_stride];
+        return u[layout.tail + (tail - 1) * layout.tail_stride];
     }
-    __device__ __forceinline__ static bool succeeded(Complex<Real>* u) {
-        return last_reciprocal(u).im == Real(0);
+    __device__ __forceinline__ static bool succeeded(const Complex<Real>* u) {
+        return u[layout.tail + (tail - 1) * layout.tail_stride].im == Real(0);
     }
 
+    // A column of the head, or of the tail of matrix q.
+    struct Lane {
+        int column;  // as eliminated
+        int q;
+        bool holds_column;
+        int tail_lift;     // lanes from a pivot's row number to the lane with its column
+        Complex<Real>* u;  // of matrix q
+        Complex<Real>* head_of_u;
+    };
+
     template <class Report>
-    __device__ __forceinline__ static void factorise(const CovarianceGroup<Real>& group,
+    __device__ __forceinline__ static void factorise(const Group& group,
                                                      const SolverSpace<Real>& space,
-                                                     int first_matrix, Report report) {
-        const int wanted = core::thread_rank() / lanes;
-        const bool exists = wanted < group.count;
-        const int q = exists ? wanted : first_matrix;
+                                                     Report report) {
+        const int members = together(group) ? 2 : 1;
+        const int per_warp = core::warp_size / lanes * members;
         const int lane = core::thread_rank() % lanes;
-        const bool holds_column = exists && lane < order_;
-        const int column_of_lane = lane < order_ ? lane : 0;
-        // Above the diagonal the mirror of the lower triangle; below it numbers nobody uses.
-        const Complex<Real>* mirror = &group.triangle(q)(column_of_lane, 0);
-        const Normalisation<Real> normalisation = group.normalisations[q];
-        const auto entry = [&](int row) {
-            return core::conj(normalisation(mirror[row], row == lane));
-        };
-        Complex<Real> sums[order_];
-        APERTURE_UNROLL
-        for (int row = 0; row < order_; ++row) sums[row] = Complex<Real>(Real(0));
-        Complex<Real>* u = space.factor(q);
-        Real own_pivot = Real(1);
-        eliminate<0>(sums, entry, lane, holds_column, u, own_pivot);
-        const dense::Pivots<Real> pivots = judge(lane, own_pivot);
-        if (exists && lane == 0) {
-            last_reciprocal(u).im = pivots.info == 0 ? Real(0) : Real(1);
-            report(q, pivots);
+        const bool second = members == 2 && lane >= order_;
+        APERTURE_NO_UNROLL
+        for (int base = core::warp_rank() * per_warp; base < group.count;
+             base += core::block_threads() / core::warp_size * per_warp) {
+            const int first = base + core::lane_rank() / lanes * members;
+            const int wanted = first + (second ? 1 : 0);
+            const bool exists = wanted < group.count;
+            Lane me;
+            me.q = exists ? wanted : base;
+            me.tail_lift = second ? tail : 0;
+            me.column = lane - me.tail_lift;
+            me.holds_column = exists && me.column < order_;
+            me.u = space.factor(me.q);
+            me.head_of_u = space.factor(second ? first : me.q);
+            Real own_pivot = Real(1);
+            eliminate(group, me, own_pivot);
+            const auto tell = [&](int q, bool counts) {
+                const dense::Pivots<Real> pivots = judge(me.column, counts, own_pivot);
+                if (q < group.count && lane == 0) {
+                    last_reciprocal(space.factor(q)).im = pivots.info == 0 ? Real(0) : Real(1);
+                    report(q, pivots);
+                }
+            };
+            tell(first, lane < order_);
+            if (members == 2) tell(first + 1, lane < head || (second && me.column < order_));
         }
     }
 
     // What the pivots of a sub-warp's matrix, one a lane, said.
-    __device__ __forceinline__ static dense::Pivots<Real> judge(int lane, Real pivot) {
+    __device__ __forceinline__ static dense::Pivots<Real> judge(int column, bool counts,
+                                                                Real pivot) {
         dense::Pivots<Real> pivots;
-        const bool counts = lane < order_;
-        if (counts) pivots.take(lane, pivot);
+        if (counts) pivots.take(column, pivot);
         constexpr int none = order_ + 1;
         const int failed = core::warp_reduce<lanes>(counts && pivots.info != 0 ? pivots.info : none,
                                                     core::Minimum{});
@@ -169,79 +350,148 @@ class RollingSolver {
         return pivots;
     }
 
-    // Adds multiples of a pivot row to the rows below and moves them up: column[row - 1] becomes
-    // column[row] + conj(U[k][k + row]) value. Rows beyond the last are numbers nobody reads.
-    template <int first>
-    __device__ __forceinline__ static void add_pivot_row(Complex<Real> (&column)[order_],
-                                                         Complex<Real> value,
-                                                         const Complex<Real>* row_of_u) {
-        APERTURE_UNROLL
-        for (int row = 0; row < order_ - first; row += 2) {
-            const EntryPair u = *reinterpret_cast<const EntryPair*>(row_of_u + row);
-            if (row > 0) column[row - 1] = core::multiply_add_conj(column[row], value, u.first);
-            if (row + 1 < order_ - first) {
-                column[row] = core::multiply_add_conj(column[row + 1], value, u.second);
+    // The lane's entries of the rows that are eliminated, one after the other. Above the diagonal
+    // they are the mirror of the lower triangle; below it numbers nobody uses.
+    class TriangleEntries {
+      public:
+        __device__ __forceinline__ TriangleEntries(const CovarianceGroup<Real>& group,
+                                                   const Lane& me)
+            : mirror_(&group.triangle(me.q)(me.column < order_ ? me.column : 0, 0)),
+              normalisation_(group.normalisations[me.q]),
+              column_(me.column) {}
+        __device__ __forceinline__ Complex<Real> operator()(int k) const {
+            return core::conj(normalisation_(mirror_[k], k == column_));
+        }
+
+      private:
+        const Complex<Real>* mirror_;
+        Normalisation<Real> normalisation_;
+        int column_;
+    };
+
+    class BandEntries {
+      public:
+        __device__ __forceinline__ BandEntries(const BandGroup<Real>& group, const Lane& me)
+            : band_(group.band), normalisation_(group.normalisations[me.q]), column_(me.column) {
+            const int column = me.column < order_ ? me.column : 0;
+            bin_ = (me.q & ~1) + 1 + column / tail;
+            channel_ = column % tail;
+            if (column >= head) bin_ = me.q % 2 == 0 ? me.q : me.q + taps - 1;
+            row_bin_ = (me.q & ~1) + 1;
+            begin_tap();
+        }
+        __device__ __forceinline__ Complex<Real> operator()(int k) {
+            Complex<Real> sum = *next_;
+            next_ += step_;
+            if (step_ == 1) sum.im = -sum.im;
+            if (++row_channel_ == tail) {
+                row_bin_ = k + 1 < head ? row_bin_ + 1 : bin_;
+                begin_tap();
+            }
+            return normalisation_(sum, k == column_);
+        }
+
+      private:
+        // Row (c, u) of a column (c', v): entry (c, c') of block (u, v), or the conjugate of entry
+        // (c', c) of block (v, u) where v is the lower bin.
+        __device__ __forceinline__ void begin_tap() {
+            row_channel_ = 0;
+            if (bin_ == row_bin_) {
+                next_ = band_.block(bin_, bin_) + band_.in_triangle(channel_, 0);
+                step_ = 1;
+            } else if (bin_ < row_bin_) {
+                next_ = band_.block(bin_, row_bin_) + channel_ * tail;
+                step_ = 1;
+            } else {
+                next_ = band_.block(row_bin_, bin_) + channel_;
+                step_ = tail;
             }
         }
+
+        ProductBand<Real> band_;
+        Normalisation<Real> normalisation_;
+        const Complex<Real>* next_;
+        int column_, bin_, channel_, row_bin_, row_channel_, step_;
+    };
+
+    __device__ __forceinline__ static TriangleEntries entries(const CovarianceGroup<Real>& group,
+                                                              const Lane& me) {
+        return {group, me};
+    }
+    __device__ __forceinline__ static BandEntries entries(const BandGroup<Real>& group,
+                                                          const Lane& me) {
+        return {group, me};
     }
 
-    template <int first, class Entry>
-    __device__ __forceinline__ static void eliminate(Complex<Real> (&sums)[order_], Entry entry,
-                                                     int lane, bool holds_column, Complex<Real>* u,
+    __device__ __forceinline__ static void eliminate(const Group& group, const Lane& me,
                                                      Real& own_pivot) {
-        constexpr int end =
-            first + detail::pivots_of_segment < order_ ? first + detail::pivots_of_segment : order_;
-        APERTURE_NO_UNROLL
-        for (int k = first; k < end; ++k) {
-            const Complex<Real> value = entry(k) - sums[0];
-            const Real pivot = core::broadcast<lanes>(value.re, k);
+        auto entry = entries(group, me);
+        Parts sums;
+        sums.fill([](int) { return Complex<Real>(Real(0)); });
+        // The row of U that follows from a row of A relieved of the rows before, entry by entry.
+        const auto finish = [&](int k, int source, Complex<Real> value) {
+            const Real pivot = core::broadcast<lanes>(value.re, source);
             const Real reciprocal = Real(1) / pivot;
-            Complex<Real>* row_of_u = u + k * row_stride;
-            Complex<Real> scaled = value * reciprocal;
-            if (lane == k) {
-                own_pivot = pivot;
-                scaled = Complex<Real>(reciprocal);
-            }
-            if (holds_column && lane >= k) row_of_u[lane - k] = scaled;
+            if (me.column != k) return value * reciprocal;
+            own_pivot = pivot;
+            return Complex<Real>(reciprocal);
+        };
+        Head::template for_each_pivot<0>([&](int k, auto first) {
+            const Complex<Real> value = entry(k) - sums.head_rows[0];
+            const Complex<Real> scaled = finish(k, k, value);
+            Complex<Real>* row = me.head_of_u + k * layout.head_stride;
+            Complex<Real>* border = me.u + layout.border + k * layout.tail_stride;
+            Complex<Real>* to = me.column < head ? row - k : border - head;
+            if (me.holds_column && me.column >= k) to[me.column] = scaled;
             __syncwarp();
-            add_pivot_row<first>(sums, value, row_of_u);
-        }
-        if constexpr (end < order_) eliminate<end>(sums, entry, lane, holds_column, u, own_pivot);
+            Head::template add_pivot_row<decltype(first)::value>(sums.head_rows, value, row);
+            Tail::add_row(sums.tail_rows, value, border);
+        });
+        Tail::template for_each_pivot<0>([&](int j, auto first) {
+            const int k = head + j;
+            const Complex<Real> value = entry(k) - sums.tail_rows[0];
+            const Complex<Real> scaled = finish(k, k + me.tail_lift, value);
+            Complex<Real>* row = me.u + layout.tail + j * layout.tail_stride;
+            if (me.holds_column && me.column >= k) row[me.column - k] = scaled;
+            __syncwarp();
+            Tail::template add_pivot_row<decltype(first)::value>(sums.tail_rows, value, row);
+        });
     }
 
     // Visits (U^-H column)_k and 1 / d_k.
-    template <int first, class Visit>
-    __device__ __forceinline__ static void forward(Complex<Real> (&column)[order_],
+    template <class Visit>
+    __device__ __forceinline__ static void forward(Parts& column, const Complex<Real>* head_of_u,
                                                    const Complex<Real>* u, Visit visit) {
-        constexpr int end =
-            first + detail::pivots_of_segment < order_ ? first + detail::pivots_of_segment : order_;
-        APERTURE_NO_UNROLL
-        for (int k = first; k < end; ++k) {
-            const Complex<Real>* row_of_u = u + k * row_stride;
-            visit(k, column[0], row_of_u[0].re);
-            add_pivot_row<first>(column, -column[0], row_of_u);
-        }
-        if constexpr (end < order_) forward<end>(column, u, visit);
+        Head::template for_each_pivot<0>([&](int k, auto first) {
+            const Complex<Real>* row = head_of_u + k * layout.head_stride;
+            const Complex<Real> value = column.head_rows[0];
+            visit(k, value, row->re);
+            Head::template add_pivot_row<decltype(first)::value>(column.head_rows, -value, row);
+            Tail::add_row(column.tail_rows, -value, u + layout.border + k * layout.tail_stride);
+        });
+        Tail::template for_each_pivot<0>([&](int j, auto first) {
+            const Complex<Real>* row = u + layout.tail + j * layout.tail_stride;
+            const Complex<Real> value = column.tail_rows[0];
+            visit(head + j, value, row->re);
+            Tail::template add_pivot_row<decltype(first)::value>(column.tail_rows, -value, row);
+        });
     }
 
-    // Visits (U^-1 column)_k from the last row up; row k is always the last register.
-    template <int end, class Visit>
-    __device__ __forceinline__ static void backward(Complex<Real> (&column)[order_],
+    // Visits (U^-1 column)_k from the last row up.
+    template <class Visit>
+    __device__ __forceinline__ static void backward(Parts& column, const Complex<Real>* head_of_u,
                                                     const Complex<Real>* u, Visit visit) {
-        constexpr int first = end > detail::pivots_of_segment ? end - detail::pivots_of_segment : 0;
-        APERTURE_NO_UNROLL
-        for (int k = end - 1; k >= first; --k) {
-            // Entry `row` of column k, counted as the registers are.
-            const Complex<Real>* column_of_u = u + k - (order_ - k) * (row_stride - 1);
-            const Complex<Real> value = column[order_ - 1];
-            visit(k, value);
-            APERTURE_UNROLL
-            for (int row = order_ - 1; row > order_ - end; --row) {
-                column[row] = core::multiply_add(column[row - 1], -value,
-                                                 column_of_u[row * (row_stride - 1)]);
-            }
-        }
-        if constexpr (first > 0) backward<first>(column, u, visit);
+        Tail::template backward<tail>(
+            column.tail_rows, u + layout.tail, [&](int j, Complex<Real> value) {
+                visit(head + j, value);
+                const Complex<Real>* border = u + layout.border + j;
+                APERTURE_UNROLL
+                for (int row = 0; row < head; ++row) {
+                    column.head_rows[row] = core::multiply_add(column.head_rows[row], -value,
+                                                               border[row * layout.tail_stride]);
+                }
+            });
+        Head::template backward<head>(column.head_rows, head_of_u, visit);
     }
 };
 

@@ -18,10 +18,12 @@ struct SharedNeeds {
     int cells = 0;    ///< columns of a training set; tiles hold as many of them as fit
     int vectors = 0;  ///< D
     int outputs = 0;  ///< cells of a set that a detector judges
-    bool triangles = true;
+    bool sums = true;
+    int paired_taps = 0;  ///< of a ProductBand; 0: triangles
     bool square = false;
     bool block_solver = false;
     bool column_solver = false;  ///< RollingSolver: a saved column for each vector
+    int head = 0;                ///< of its factors
     int real_bytes = 4;
 };
 
@@ -42,60 +44,78 @@ class Region {
         bytes_ += (count * element_bytes + 15) / 16 * 16;
         return static_cast<int>(begin);
     }
+    /// Goes on at `bytes` from the beginning at least.
+    void reserve(long long bytes) { bytes_ = std::max(bytes_, (bytes + 15) / 16 * 16); }
     long long bytes() const { return bytes_; }
 
   private:
     long long bytes_ = 0;
 };
 
-inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int columns, int padding,
+inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int columns, int tile_stride,
                                              int solver_columns, long long limit) {
     const int complex_bytes = 2 * needs.real_bytes;
+    const long long bins = needs.bins;
     SharedLayout layout{};
     layout.columns = columns;
-    // With 4, four rows that follow one another begin a quarter of the banks apart.
-    layout.tile_stride = needs.cells == 0 ? 0 : round_up(columns, cells_per_group) + padding;
+    layout.tile_stride = needs.cells == 0 ? 0 : tile_stride;
     layout.triangle_stride = triangle_elements(needs.order, needs.square);
-    if (needs.column_solver) layout.factor_stride = rolling_factor_size(needs.order);
     layout.weight_stride = round_up(needs.vectors, vectors_per_item);
     layout.forms_stride = needs.outputs;
-    layout.solver_columns = needs.block_solver ? solver_columns : 0;
-    const long long bins = needs.bins;
-    Region region;
-    layout.tile =
-        region.take(static_cast<long long>(needs.channels) * needs.window * layout.tile_stride, 8);
-    // RollingSolver reads a few rows before its factors, in vain: before them lies the tile, or as
-    // much room where there is none.
-    const long long unread = needs.column_solver ? pivots_of_segment - 1 : 0;
-    const long long before =
-        unread * rolling_row_stride(needs.order) * complex_bytes - region.bytes();
-    region.take(before > 0 ? before : 0, 1);
-    layout.factors = region.take(bins * layout.factor_stride, complex_bytes);
-    const long long triangles = needs.triangles ? bins * layout.triangle_stride : 0;
+
+    // What lasts: in front, where RollingSolver reads a few rows before its factors, in vain.
+    Region all;
+    layout.work = all.take(1, sizeof(BlockWork));
+    layout.rows = all.take(static_cast<long long>(needs.channels) * needs.window, 8);
+    layout.normalisations = all.take(bins, 2 * needs.real_bytes);
+    layout.info = all.take(bins, 4);
+    std::optional<RollingFactor> factor;
+    if (needs.column_solver) {
+        factor.emplace(needs.order, needs.head);
+        all.reserve(static_cast<long long>(factor->unread()) * complex_bytes);
+    }
+
+    Region tile = all;
+    layout.channel_stride = needs.window * layout.tile_stride;
+    // Four cells of eight channels are then in different banks.
+    while (needs.cells > 0 && layout.channel_stride % 8 != 4) layout.channel_stride += 2;
+    layout.tile = tile.take(static_cast<long long>(needs.channels) * layout.channel_stride, 8);
+
+    // Where the tile was: what follows the covariances.
+    Region later = all;
+    if (factor) {
+        layout.factor_stride = factor->size;
+        layout.factors = later.take(bins * layout.factor_stride, complex_bytes);
+    }
+    // RollingSolver has read the sums when it writes what lies behind its factors.
+    long long sums_begin = std::max(tile.bytes(), later.bytes());
     const long long columns_of_solver = bins * needs.order * layout.weight_stride;
-    // The sums have been read when the solutions come.
-    const bool shares = needs.column_solver && needs.real_bytes == 4;
-    if (!needs.column_solver) layout.triangles = region.take(triangles, complex_bytes);
-    layout.weights =
-        region.take(shares ? std::max(columns_of_solver, triangles) : columns_of_solver, 8);
-    layout.gains = region.take(bins * layout.weight_stride, sizeof(Gain));
-    layout.forms = region.take(bins * layout.forms_stride, 4);
+    layout.weights = later.take(columns_of_solver, 8);
+    layout.gains = later.take(bins * layout.weight_stride, sizeof(Gain));
+    layout.forms = later.take(bins * layout.forms_stride, 4);
     layout.right_hand_sides = layout.weights;
     if (needs.column_solver) {
         layout.solver_columns = layout.weight_stride;
-        if (!shares) {
-            layout.right_hand_sides =
-                region.take(std::max(columns_of_solver, triangles), complex_bytes);
+        if (needs.real_bytes != 4) {
+            layout.right_hand_sides = later.take(columns_of_solver, complex_bytes);
         }
-        layout.triangles = layout.right_hand_sides;
     } else if (needs.block_solver) {
+        layout.solver_columns = solver_columns;
         layout.right_hand_sides =
-            region.take(static_cast<long long>(needs.order) * layout.solver_columns, complex_bytes);
+            later.take(static_cast<long long>(needs.order) * layout.solver_columns, complex_bytes);
     }
-    layout.normalisations = region.take(bins, 2 * needs.real_bytes);
-    layout.info = region.take(bins, 4);
-    if (region.bytes() > limit) return std::nullopt;
-    layout.bytes = static_cast<int>(region.bytes());
+    if (!needs.column_solver) sums_begin = std::max(sums_begin, later.bytes());
+
+    all.reserve(sums_begin);
+    if (needs.sums) {
+        const long long elements =
+            needs.paired_taps > 0 ? band_elements(needs.channels, needs.window, needs.paired_taps)
+                                  : bins * layout.triangle_stride;
+        layout.sums = all.take(elements, complex_bytes);
+    }
+    all.reserve(later.bytes());
+    if (all.bytes() > limit) return std::nullopt;
+    layout.bytes = static_cast<int>(all.bytes());
     return layout;
 }
 
@@ -112,10 +132,11 @@ inline std::optional<SharedLayout> plan_shared_memory(const SharedNeeds& needs, 
                                 detail::largest_tile);
     const auto fit = [&](int tile, int room) -> std::optional<SharedLayout> {
         const int columns = needs.cells > 0 ? std::min(tile, needs.cells) : tile;
-        for (const int padding : {4, 2}) {
+        const int filled = detail::round_up(columns, cells_per_group);
+        for (const int stride : {filled < usual_tile_stride ? usual_tile_stride : filled + 4,
+                                 filled + 4, filled + 2}) {
             for (const int solver_columns : {16, 4}) {
-                const auto layout =
-                    detail::layout_of(needs, columns, padding, solver_columns, room);
+                const auto layout = detail::layout_of(needs, columns, stride, solver_columns, room);
                 if (layout) return layout;
             }
         }

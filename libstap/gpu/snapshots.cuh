@@ -30,7 +30,7 @@ struct DopplerCube {
     __device__ const Complex<float>* bin(int first_bin, int bin, SetColumns columns) const {
         int wrapped = first_bin + bin;
         if (wrapped < 0) wrapped += doppler_bins;
-        while (wrapped >= doppler_bins) wrapped -= doppler_bins;
+        if (wrapped >= doppler_bins) wrapped %= doppler_bins;
         return data + wrapped * doppler_stride + columns.cube_column;
     }
     __device__ index_t channel_step() const { return channel_stride; }
@@ -59,61 +59,124 @@ struct SnapshotArray {
     }
 };
 
-/// A tile of the cube in shared memory: rows [bin of the window][channel], `stride` elements apart,
-/// an even number. `Bins` neighbouring snapshots share Bins + T - 1 bins, and the L T rows of one
+/// Two neighbouring range cells, loaded in one piece.
+struct alignas(16) CellPair {
+    Complex<float> first, second;
+};
+
+/// The rows of a training set in global memory that a block works on, [bin of the window][channel]:
+/// where they begin. `Bins` neighbouring snapshots share Bins + T - 1 bins, and the L T rows of one
 /// of them follow one another, tap by tap.
+struct SnapshotRows {
+    const Complex<float>** begin;  ///< shared memory
+    int channels, taps;
+
+    __device__ __forceinline__ const Complex<float>* tile_row(int q, int tile_row) const {
+        return begin[q * channels + tile_row];
+    }
+    /// Row c T + t of matrix q.
+    __device__ __forceinline__ const Complex<float>* row(int q, int row) const {
+        return tile_row(q, row % taps * channels + row / taps);
+    }
+};
+
+/// A cell in global memory, where the address alone does not say that it is.
+__device__ __forceinline__ Complex<float> load_cell(const Complex<float>* cell) {
+#if defined(__CUDACC__)
+    const float2 value = __ldg(reinterpret_cast<const float2*>(cell));
+    return {value.x, value.y};
+#else
+    return *cell;
+#endif
+}
+
+/// The same for two neighbouring cells at a multiple of 16 bytes.
+__device__ __forceinline__ CellPair load_cells(const Complex<float>* cells) {
+#if defined(__CUDACC__)
+    const float4 values = __ldg(reinterpret_cast<const float4*>(cells));
+    return {{values.x, values.y}, {values.z, values.w}};
+#else
+    return *reinterpret_cast<const CellPair*>(cells);
+#endif
+}
+
+/// Writes two neighbouring results, which nobody reads soon, at a multiple of 16 bytes: they should
+/// not take the place of the cube in the cache.
+__device__ __forceinline__ void store_results(Complex<float>* to, Complex<float> first,
+                                              Complex<float> second) {
+#if defined(__CUDACC__)
+    __stcs(reinterpret_cast<float4*>(to), make_float4(first.re, first.im, second.re, second.im));
+#else
+    *reinterpret_cast<CellPair*>(to) = {first, second};
+#endif
+}
+
+/// Finds the rows of `window` bins from `first_bin` on. All threads of the block call; a barrier
+/// must follow.
+template <class Source>
+__device__ void find_rows(const SnapshotRows& rows, const Source& source, int first_bin, int window,
+                          SetColumns set) {
+    for (int i = core::thread_rank(); i < window * rows.channels; i += core::block_threads()) {
+        const int bin = i / rows.channels;
+        rows.begin[i] =
+            source.bin(first_bin, bin, set) + (i - bin * rows.channels) * source.channel_step();
+    }
+}
+
+/// A tile of these rows in shared memory, [channel][bin of the window], `stride` elements from bin
+/// to bin, both strides even.
 struct SnapshotTile {
     Complex<float>* data;
     int stride;
+    int channel_stride;
     int channels;
     int window;  ///< bins
 
     __device__ Complex<float>* row(int channel, int bin) const {
-        return data + (bin * channels + channel) * stride;
+        return data + channel * channel_stride + bin * stride;
     }
 };
 
 /// Readers of a tile take its columns in groups of as many.
 inline constexpr int cells_per_group = 32;
 
-/// Two neighbouring range cells, loaded in one piece.
-struct alignas(16) CellPair {
-    Complex<float> first, second;
-};
+/// The stride of tiles of up to 64 cells, where there is room for it; four elements more than the
+/// cells spread rows over the banks.
+inline constexpr int usual_tile_stride = 68;
 
-/// Starts the copies that bring `columns` range cells, from column `begin` of a training set on,
-/// into the tile, and fills the last group of its rows with zeros; a warp a row. Source is
-/// DopplerCube or SnapshotArray. The caller ends it with `commit_copies`, `wait_for_copies` and a
-/// barrier.
-template <class Source>
-__device__ void load_snapshot_tile(const SnapshotTile& tile, const Source& source, int first_bin,
-                                   SetColumns set, int begin, int columns) {
+/// Starts the copies that bring `columns` range cells, from column `begin` of the rows on, into the
+/// tile, and fills the last group of its rows with zeros; a warp a row. `in_pairs`: rows and
+/// `begin` are multiples of 16 bytes. The caller ends it with `commit_copies`, `wait_for_copies`
+/// and a barrier.
+__device__ inline void load_snapshot_tile(const SnapshotTile& tile, const SnapshotRows& rows,
+                                          bool in_pairs, index_t begin, int columns) {
     const int warps = core::block_threads() / core::warp_size;
-    const int paired = source.aligned_pairs(set) && begin % 2 == 0 ? columns & ~1 : 0;
+    const int paired = in_pairs ? columns & ~1 : 0;
     const int filled = (columns + cells_per_group - 1) / cells_per_group * cells_per_group;
-    const index_t step = source.channel_step();
+    const bool whole = paired == filled && paired <= 2 * core::warp_size;
+    const int cell = 2 * core::lane_rank();
+    int bin = 0;
     int channel = core::warp_rank();
     APERTURE_NO_UNROLL
-    for (int bin = 0; bin < tile.window; ++bin, channel -= tile.channels) {
-        const Complex<float>* first = source.bin(first_bin, bin, set) + begin;
+    for (int row = channel; row < tile.window * tile.channels; row += warps, channel += warps) {
+        while (channel >= tile.channels) {
+            channel -= tile.channels;
+            ++bin;
+        }
+        const Complex<float>* from = rows.begin[row] + begin;
+        Complex<float>* to = tile.row(channel, bin);
+        if (cell < paired) core::copy_async<16>(to + cell, from + cell);
+        if (whole) continue;
         APERTURE_NO_UNROLL
-        for (; channel < tile.channels; channel += warps) {
-            const Complex<float>* from = first + channel * step;
-            Complex<float>* to = tile.row(channel, bin);
-            int cell = 2 * core::lane_rank();
-            if (cell < paired) core::copy_async<16>(to + cell, from + cell);
-            if (paired == filled && paired <= 2 * core::warp_size) continue;
-            APERTURE_NO_UNROLL
-            for (cell += 2 * core::warp_size; cell < paired; cell += 2 * core::warp_size) {
-                core::copy_async<16>(to + cell, from + cell);
-            }
-            APERTURE_NO_UNROLL
-            for (cell = paired + core::lane_rank(); cell < filled; cell += core::warp_size) {
-                if (cell < columns) {
-                    core::copy_async<8>(to + cell, from + cell);
-                } else {
-                    to[cell] = Complex<float>(0);
-                }
+        for (int c = cell + 2 * core::warp_size; c < paired; c += 2 * core::warp_size) {
+            core::copy_async<16>(to + c, from + c);
+        }
+        APERTURE_NO_UNROLL
+        for (int c = paired + core::lane_rank(); c < filled; c += core::warp_size) {
+            if (c < columns) {
+                core::copy_async<8>(to + c, from + c);
+            } else {
+                to[c] = Complex<float>(0);
             }
         }
     }
@@ -121,11 +184,10 @@ __device__ void load_snapshot_tile(const SnapshotTile& tile, const Source& sourc
 
 /// `load_snapshot_tile` brought to its end: waits until the block has done with the tile's old
 /// contents; then what all threads have loaded is there for all.
-template <class Source>
-__device__ void bring_snapshot_tile(const SnapshotTile& tile, const Source& source, int first_bin,
-                                    SetColumns set, int begin, int columns) {
+__device__ inline void bring_snapshot_tile(const SnapshotTile& tile, const SnapshotRows& rows,
+                                           bool in_pairs, index_t begin, int columns) {
     __syncthreads();
-    load_snapshot_tile(tile, source, first_bin, set, begin, columns);
+    load_snapshot_tile(tile, rows, in_pairs, begin, columns);
     core::commit_copies();
     core::wait_for_copies<0>();
     __syncthreads();

@@ -27,7 +27,7 @@ std::string adaptive_kernel_name(int order, int taps, bool fp64, dense::Factoris
     const std::string space = "aperture::stap::gpu::";
     const std::string solver_name =
         cholesky
-            ? core::text("RollingSolver<", real, ", ", order, ", ", t.lanes, ">")
+            ? core::text("RollingSolver<", real, ", ", order, ", ", t.lanes, ", ", taps, ">")
             : core::text("RegisterSolver<", real, ", ", order, ", ", t.lanes, ", ", t.slots, ">");
     return core::text(space, "adapt_kernel<", real, ", ", space, "AdaptivePolicy<", taps, ", ",
                       t.bins, ", ", t.threads, ", ", t.blocks, ">, ", space, solver_name, ", ",

@@ -23,15 +23,16 @@ struct CovarianceArguments {
 
 /// Covariances of one training set in neighbouring Doppler bins, from the cube or from materialised
 /// snapshots (then Policy::bins is 1). Block: Policy::bins bins, one set; threads as in
-/// accumulate_covariance. Grid: sets x ceil(K / bins) on x. Shared: tile, triangles, normalisations
-/// of SharedLayout. Bytes per matrix: 8 n N_R read (8 L N_R (bins + T - 1) / bins from the cube),
+/// accumulate_covariance. Grid: sets x ceil(K / bins) on x. Shared: tile, sums, normalisations of
+/// SharedLayout. Bytes per matrix: 8 n N_R read (8 L N_R (bins + T - 1) / bins from the cube),
 /// sizeof(Complex<Real>) n^2 written; flops: 4 n^2 N_R. Source: PERFECT suite, outer products.
 template <class Real, class Policy, class Source>
 __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     covariance_kernel(CovarianceArguments<Real, Source> p) {
-    const AdaptiveBlock<Real, Policy> block(p.source, p.plan, p.sets, false, p.layout);
-    estimate_group(block, p.source, p.plan, p.total, p.loading, p.layout, p.splits);
-    store_covariances(block.group, block.first_bin, block.columns.set, p.covariance);
+    const AdaptiveBlock<CovarianceGroup<Real>, Policy> block(p.source, p.plan, p.sets, false,
+                                                             p.layout);
+    estimate_group(block, p.plan, p.total, p.loading, p.layout, p.splits);
+    store_covariances(block.group, block.work->first_bin, block.work->columns.set, p.covariance);
 }
 
 template <class Real>
@@ -47,16 +48,18 @@ struct TotalArguments {
 /// Sums of outer products over all range cells of a cube or of a chunk of it. Block: Policy::bins
 /// Doppler bins, tile after tile in order, so that a chunk which begins at a multiple of
 /// layout.columns continues the sum with the same bits. Grid: ceil(K / bins). Shared: tile and
-/// triangles of SharedLayout. Bytes per bin: 8 L N (bins + T - 1) / bins read; flops: 4 n^2 N.
+/// sums of SharedLayout. Bytes per bin: 8 L N (bins + T - 1) / bins read; flops: 4 n^2 N.
 template <class Real, class Policy>
 __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     total_kernel(TotalArguments<Real> p) {
     const TrainingPlan plan{TrainingCells::total, 0, 0, p.columns, 0, 0, 0};
-    const AdaptiveBlock<Real, Policy> block(p.cube, plan, 1, false, p.layout);
+    const AdaptiveBlock<CovarianceGroup<Real>, Policy> block(p.cube, plan, 1, false, p.layout);
+    __syncthreads();
     const index_t packed = triangle_elements(block.order, false);
-    Complex<Real>* total = p.total + block.first_bin * packed;
+    Complex<Real>* total = p.total + block.work->first_bin * packed;
     if (p.keep) {
-        for (int i = core::thread_rank(); i < block.matrices * packed; i += core::block_threads()) {
+        for (int i = core::thread_rank(); i < block.work->matrices * packed;
+             i += core::block_threads()) {
             block.group.triangles.data[i / packed * p.layout.triangle_stride + i % packed] =
                 total[i];
         }
@@ -64,15 +67,15 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     for (index_t begin = 0; begin < p.columns; begin += p.layout.columns) {
         const index_t left = p.columns - begin;
         const int columns = static_cast<int>(left < p.layout.columns ? left : p.layout.columns);
-        bring_snapshot_tile(block.tile, p.cube, block.first_bin - (Policy::taps - 1) / 2,
-                            SetColumns{0, begin}, 0, columns);
+        bring_snapshot_tile(block.tile, block.rows, block.work->pairs_of_cells && begin % 2 == 0,
+                            begin, columns);
         accumulate_covariance<Policy::taps, Policy::bins>(
-            block.tile, TrainingColumns{columns, columns, columns}, p.cube.channels,
-            block.group.triangles, p.layout.triangle_stride,
+            block.tile, TrainingColumns{columns, columns, columns}, p.cube.channels, block.group,
             Accumulation{p.keep || begin > 0, false}, p.splits);
     }
     __syncthreads();
-    for (int i = core::thread_rank(); i < block.matrices * packed; i += core::block_threads()) {
+    for (int i = core::thread_rank(); i < block.work->matrices * packed;
+         i += core::block_threads()) {
         total[i] = block.group.triangles.data[i / packed * p.layout.triangle_stride + i % packed];
     }
 }
@@ -101,8 +104,7 @@ __global__ void __launch_bounds__(Threads) weights_kernel(WeightsArguments<Real>
     const int matrices = p.bins - first_bin < Bins ? p.bins - first_bin : Bins;
     auto* normalisations = reinterpret_cast<Normalisation<Real>*>(memory + p.layout.normalisations);
     const CovarianceGroup<Real> group{
-        {reinterpret_cast<Complex<Real>*>(memory + p.layout.triangles),
-         Solver::square ? p.order : 0},
+        {reinterpret_cast<Complex<Real>*>(memory + p.layout.sums), Solver::square ? p.order : 0},
         p.layout.triangle_stride,
         normalisations,
         p.order,
@@ -146,41 +148,42 @@ struct WeightingArguments {
 };
 
 /// Outputs from weights in global memory, which are rounded to fp32. Block: Policy::bins bins of
-/// one set; threads as in apply_weights_tile. Grid: sets x ceil(K / bins) on x. Shared: tile,
-/// weights and gains of SharedLayout. Bytes per bin and set: 8 n N_R (or a part of it from the
-/// cube) and sizeof(Complex<Real>) n D read, 8 D N_R written; flops: 8 n D N_R. Source: PERFECT
-/// suite, inner products.
+/// one set; threads as in apply_weights. Grid: sets x ceil(K / bins) on x. Shared: weights and
+/// gains of SharedLayout. Bytes per bin and set: 8 n N_R (or a part of it from the cube) and
+/// sizeof(Complex<Real>) n D read, 8 D N_R written; flops: 8 n D N_R. Source: PERFECT suite, inner
+/// products.
 template <class Real, class Policy, class Source>
 __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     weighting_kernel(WeightingArguments<Real, Source> p) {
-    const AdaptiveBlock<float, Policy> block(p.source, p.plan, p.sets, false, p.layout);
+    const AdaptiveBlock<CovarianceGroup<float>, Policy> block(p.source, p.plan, p.sets, false,
+                                                              p.layout);
+    __syncthreads();
     const int vectors = p.steering.count;
-    for (int i = core::thread_rank(); i < block.matrices * block.order * vectors;
+    for (int i = core::thread_rank(); i < block.work->matrices * block.order * vectors;
          i += core::block_threads()) {
         const int d = i % vectors;
         const int row = i / vectors % block.order;
         const int q = i / vectors / block.order;
-        const Complex<Real> w = p.weights(block.first_bin + q, block.columns.set, d, row);
+        const Complex<Real> w =
+            p.weights(block.work->first_bin + q, block.work->columns.set, d, row);
         block.weights(q, row, d) = {static_cast<float>(w.re), static_cast<float>(w.im)};
     }
-    if (block.set.cells <= p.layout.columns) block.bring_tile(p.source, 0, block.set.cells);
     __syncthreads();
-    compute_gains(block.weights, p.steering, block.order, block.matrices, block.gains);
+    compute_gains(block.weights, p.steering, block.order, block.work->matrices, block.gains);
     __syncthreads();
     const AdaptedCells to{p.output,
                           {nullptr, 0, 0},
                           Detector::none,
                           false,
-                          block.set.training_cells,
+                          block.work->set.training_cells,
                           nullptr,
                           0,
                           block.gains,
                           block.weights.row_stride};
-    for_each_output_tile(block, p.source, p.layout.columns, [&](int begin, int low, int high) {
-        const OutputColumns columns{low, high, block.set.first + begin - p.plan.cell_begin, 0};
-        apply_weights_tile<false, true>(block.tile, block.weights, vectors, block.first_bin,
-                                        block.matrices, to, columns);
-    });
+    const OutputColumns columns{block.work->set.output_begin, block.work->set.output_end,
+                                block.work->set.first - p.plan.cell_begin, 0};
+    apply_weights<false, true>(block.rows, block.weights, vectors, block.work->first_bin,
+                               block.work->matrices, block.work->pairs_of_cells, to, columns);
 }
 
 /// Rounds matrices of work space to the results. Thread: one entry. Grid: ceil(entries / threads)

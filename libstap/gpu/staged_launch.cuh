@@ -35,8 +35,8 @@ void launch_covariance(Executor& executor, const Problem& problem, const Trainin
                       generic_tuning.blocks);
     with_taps(problem.parameters.temporal_taps, [&](auto taps) {
         constexpr int t = decltype(taps)::value;
-        arguments.splits = splits_of<t, generic_tuning.bins>(problem, arguments.layout.columns,
-                                                             generic_tuning.threads);
+        arguments.splits = splits_of<t>(problem, generic_tuning.bins, arguments.layout.columns,
+                                        generic_tuning.threads);
         core::launch(executor, &covariance_kernel<Real, GenericPolicy<t>, Source>,
                      generic_config(problem, sets, arguments.layout), arguments);
     });
@@ -85,7 +85,8 @@ void launch_weighting(Executor& executor, const Problem& problem, const Training
     arguments.weights = weights;
     arguments.output = output;
     SharedNeeds needs = cube_needs(problem, plan, generic_tuning.bins, sizeof(float));
-    needs.triangles = false;
+    needs.cells = 0;
+    needs.sums = false;
     needs.vectors = steering.count;
     arguments.layout = shared_layout(executor, needs, generic_tuning.blocks);
     with_taps(problem.parameters.temporal_taps, [&](auto taps) {

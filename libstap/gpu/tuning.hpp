@@ -41,9 +41,10 @@ constexpr int bins_per_block(int taps) { return taps == 5 ? 2 : 4; }
 /// a multiprocessor instead of four: 57 / 284 against 57 / 274.
 constexpr AdaptiveTuning rolling_tuning(int order, int taps, bool fp64) {
     if (order > 32) return {1, 128, 0, 0, 2};
-    const int bins = bins_per_block(taps);
     const int lanes = order <= 8 ? 8 : order <= 16 ? 16 : 32;
-    const int threads = bins * lanes < 64 ? 64 : bins * lanes;
+    const bool paired = taps == 3 && lanes == 32 && order + order / taps <= lanes;
+    const int bins = paired ? 8 : bins_per_block(taps);
+    const int threads = paired ? 128 : bins * lanes < 64 ? 64 : bins * lanes;
     const int registers = registers_needed(1, order * (fp64 ? 4 : 2)) + (fp64 ? 40 : 0);
     return {bins, threads, lanes, 1, blocks_of(threads, registers)};
 }

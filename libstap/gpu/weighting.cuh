@@ -12,16 +12,16 @@
 
 namespace aperture::stap::gpu {
 
-/// Weights in shared memory, [matrix][row][vector], rows in the order of a tile's (tap by tap) and
-/// vectors swizzled; row_stride is a multiple of 16. What lies between the number of vectors and
-/// row_stride is multiplied and not stored.
+/// Weights in shared memory, [matrix][row][vector], rows tap by tap and vectors swizzled;
+/// row_stride is a multiple of 16. What lies between the number of vectors and row_stride is
+/// multiplied and not stored.
 struct WeightTile {
     Complex<float>* data;
     int row_stride;
     int channels, taps;
 
     __device__ __forceinline__ int order() const { return channels * taps; }
-    /// Entry of vector d for row `tile_row` of a matrix's snapshots in a tile.
+    /// Entry of vector d for row `tile_row`, counted tap by tap.
     __device__ __forceinline__ Complex<float>& of_tile_row(int q, int tile_row, int d) const {
         return data[(q * order() + tile_row) * row_stride + swizzled(tile_row, d)];
     }
@@ -73,6 +73,11 @@ struct RangeRows {
     __device__ __forceinline__ T* row(int vector, int bin) const {
         return data + vector * vector_stride + bin * bin_stride;
     }
+    /// Whether cells 0, 2, ... of all rows are at multiples of the size of two.
+    __device__ __forceinline__ bool in_pairs() const {
+        return vector_stride % 2 == 0 && bin_stride % 2 == 0 &&
+               core::detail::aligned<2 * sizeof(T)>(data);
+    }
 };
 
 /// What becomes of w^H S: the output and, where there is a detector, its statistic.
@@ -94,8 +99,8 @@ struct AdaptedCells {
     }
 };
 
-/// The columns [begin, end) of a tile are adapted; column c goes to position c + to_output of the
-/// results and has its form at c + to_form.
+/// The columns [begin, end) of a training set are adapted; column c goes to position c + to_output
+/// of the results and has its form at c + to_form.
 struct OutputColumns {
     int begin, end;
     index_t to_output;
@@ -131,33 +136,38 @@ __device__ __forceinline__ void store_cells(const AdaptedCells& to, const Output
 }
 
 // Writes what a lane of apply_to_cells holds: real and imaginary parts of vectors d and d + 8.
-template <bool Statistic, int Tiles>
+template <bool Statistic, int Tiles, bool Whole>
 __device__ __forceinline__ void store_item(const AdaptedCells& to, const OutputColumns& columns,
                                            int q, int k, int d, int vectors, int cell,
-                                           const float (&re)[Tiles][4],
-                                           const float (&im)[Tiles][4]) {
+                                           float (&sums)[2][Tiles][4]) {
     APERTURE_UNROLL
     for (int m = 0; m < 2; ++m, d += 8) {
         if (d >= vectors) return;
-        Complex<float>* y = Statistic ? nullptr : to.output.row(d, k) + cell + columns.to_output;
-        const float gamma = to.gains[q * to.gains_stride + d].gamma;
-        // Whether all cells exist, their pairs lie at multiples of 16 bytes, and no factor failed.
-        const bool whole = !Statistic && to.output.data != nullptr && cell >= columns.begin &&
-                           cell + 8 * (Tiles - 1) + 2 <= columns.end && gamma != 0.0f &&
-                           core::detail::aligned<16>(y);
-        if (whole) {
+        // Tiles 2 j and 2 j + 1 have every other cell, see apply_to_cells.
+        const auto result = [&](int i, int odd) {
+            const float(&tile)[4] = sums[m][i / 2 * 2 + odd];
+            return Complex<float>(tile[i % 2], tile[i % 2 + 2]);
+        };
+        if constexpr (Whole && !Statistic) {
+            const float gamma = to.gains[q * to.gains_stride + d].gamma;
+            Complex<float>* y = to.output.row(d, k) + cell + columns.to_output;
+            if (gamma == 0.0f) {
+                APERTURE_UNROLL
+                for (int i = 0; i < Tiles; ++i) {
+                    APERTURE_UNROLL
+                    for (int j = 0; j < 4; ++j) sums[m][i][j] = 0.0f;
+                }
+            }
             APERTURE_UNROLL
             for (int i = 0; i < Tiles; ++i) {
-                *reinterpret_cast<CellPair*>(y + 8 * i) = {
-                    Complex<float>(re[i][2 * m], im[i][2 * m]) * gamma,
-                    Complex<float>(re[i][2 * m + 1], im[i][2 * m + 1]) * gamma};
+                store_results(y + 8 * i, result(i, 0) * gamma, result(i, 1) * gamma);
             }
-            continue;
-        }
-        APERTURE_UNROLL
-        for (int i = 0; i < Tiles; ++i) {
-            store_cells<Statistic>(to, columns, q, k, d, cell + 8 * i, {re[i][2 * m], im[i][2 * m]},
-                                   {re[i][2 * m + 1], im[i][2 * m + 1]});
+        } else {
+            APERTURE_UNROLL
+            for (int i = 0; i < Tiles; ++i) {
+                store_cells<Statistic>(to, columns, q, k, d, cell + 8 * i, result(i, 0),
+                                       result(i, 1));
+            }
         }
     }
 }
@@ -174,67 +184,106 @@ struct Tf32Parts {
     }
 };
 
-// 16 vectors from d on times 8 `Tiles` cells, by a warp on the tensor cores. Lane 4 g + p ends with
-// cells 8 i + 2 p and the next of vectors g and g + 8.
-template <bool Statistic, int Tiles>
-__device__ __forceinline__ void apply_to_cells(const SnapshotTile& tile, const WeightTile& weights,
-                                               int q, int k, int d, int vectors, int cell,
+// 16 vectors from d on times 8 `Tiles` cells, by a warp on the tensor cores. Column g of tiles 2 j
+// and 2 j + 1 are the cells 16 j + (g / 2) 2 + (g % 2) 8 and the next, so that a lane loads two
+// neighbouring cells at once and ends with two neighbouring results: lane 4 g + p with the cells
+// 8 i + 2 p and the next of vectors g and g + 8. `Whole`: all these cells are outputs, and pairs of
+// them lie at multiples of 16 bytes, there and here.
+template <bool Statistic, int Tiles, bool Whole, class Rows>
+__device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTile& weights, int q,
+                                               int k, int d, int vectors, int cell,
                                                const AdaptedCells& to,
                                                const OutputColumns& columns) {
-    float re[Tiles][4], im[Tiles][4];
+    float sums[2][Tiles][4];
     APERTURE_UNROLL
-    for (int i = 0; i < Tiles; ++i) {
+    for (int m = 0; m < 2; ++m) {
         APERTURE_UNROLL
-        for (int j = 0; j < 4; ++j) re[i][j] = im[i][j] = 0.0f;
+        for (int i = 0; i < Tiles; ++i) {
+            APERTURE_UNROLL
+            for (int j = 0; j < 4; ++j) sums[m][i][j] = 0.0f;
+        }
     }
     const int group = core::lane_rank() / 4;
     const int place = core::lane_rank() % 4;
     const int order = weights.order();
-    const Complex<float>* snapshots = tile.row(0, q) + cell + group;
+    const int own_cell = cell + group / 2 * 2 + group % 2 * 8;
+    const auto load = [&](const Complex<float>* own, int j) {
+        if constexpr (Whole) {
+            return load_cells(own + 16 * j);
+        } else {
+            const int left = columns.end - own_cell - 16 * j;
+            CellPair cells{Complex<float>(0.0f), Complex<float>(0.0f)};
+            if (left > 0) cells.first = load_cell(own + 16 * j);
+            if (left > 1) cells.second = load_cell(own + 16 * j + 1);
+            return cells;
+        }
+    };
+    // Rows beyond the last have weights of zero; their snapshot is one that exists.
+    const auto row_of = [&](int first) {
+        return first + place < order ? first + place : order - 1;
+    };
+    const auto own_from = [&](int first) { return rows.tile_row(q, row_of(first)) + own_cell; };
+    // Cells are on their way while those before them are multiplied.
+    constexpr int ahead = Tiles / 4;
+    CellPair next[ahead];
+    const Complex<float>* x = own_from(0);
+    APERTURE_UNROLL
+    for (int j = 0; j < ahead; ++j) next[j] = load(x, j);
     APERTURE_NO_UNROLL
     for (int first = 0; first < order; first += 4) {
-        // Rows beyond the last have weights of zero; their snapshot is one that exists.
-        const bool exists = first + place < order;
-        const int row = exists ? first + place : order - 1;
-        const Complex<float>* x = snapshots + row * tile.stride;
-        // w^H S: the real part is that of (re, im) . (re, im), the imaginary of (-im, re) . (re,
-        // im).
-        Tf32Parts<4> a;
+        const int row = row_of(first);
+        const Complex<float>* next_x = own_from(first + 4);
+        // w^H S: rows 0 to 7 of a product give the real parts of 8 vectors, (re, im) . (re, im),
+        // and rows 8 to 15 the imaginary ones, (-im, re) . (re, im).
+        Tf32Parts<4> a[2];
         APERTURE_UNROLL
         for (int m = 0; m < 2; ++m) {
             Complex<float> w = weights.of_tile_row(q, row, d + 8 * m + group);
-            if (!exists) w = Complex<float>(0.0f);
-            a.set(m, w.re);
-            a.set(m + 2, w.im);
+            if (first + place >= order) w = Complex<float>(0.0f);
+            a[m].set(0, w.re);
+            a[m].set(2, w.im);
+            a[m].high[1] = -a[m].high[2];
+            a[m].low[1] = -a[m].low[2];
+            a[m].high[3] = core::second_copy(a[m].high[0]);
+            a[m].low[3] = core::second_copy(a[m].low[0]);
         }
-        const float high[4] = {-a.high[2], -a.high[3], a.high[0], a.high[1]};
-        const float low[4] = {-a.low[2], -a.low[3], a.low[0], a.low[1]};
+        // Two tiles at a time: sums that follow one another are not the same.
         APERTURE_UNROLL
-        for (int i = 0; i < Tiles; ++i) {
-            const Complex<float> s = x[8 * i];
-            Tf32Parts<2> b;
-            b.set(0, s.re);
-            b.set(1, s.im);
-            core::multiply_add_tf32(re[i], a.low, b.high);
-            core::multiply_add_tf32(im[i], low, b.high);
-            core::multiply_add_tf32(re[i], a.high, b.low);
-            core::multiply_add_tf32(im[i], high, b.low);
-            core::multiply_add_tf32(re[i], a.high, b.high);
-            core::multiply_add_tf32(im[i], high, b.high);
+        for (int j = 0; j < Tiles / 2; ++j) {
+            CellPair& cells = next[j % ahead];
+            Tf32Parts<2> b[2];
+            b[0].set(0, cells.first.re);
+            b[0].set(1, cells.first.im);
+            b[1].set(0, cells.second.re);
+            b[1].set(1, cells.second.im);
+            cells =
+                j + ahead < Tiles / 2 ? load(x, j + ahead) : load(next_x, j + ahead - Tiles / 2);
+            APERTURE_UNROLL
+            for (int term = 0; term < 3; ++term) {
+                APERTURE_UNROLL
+                for (int i = 0; i < 4; ++i) {
+                    const int m = i % 2;
+                    core::multiply_add_tf32(sums[m][2 * j + i / 2],
+                                            term == 0 ? a[m].low : a[m].high,
+                                            term == 1 ? b[i / 2].low : b[i / 2].high);
+                }
+            }
         }
+        x = next_x;
     }
-    store_item<Statistic, Tiles>(to, columns, q, k, d + group, vectors, cell + 2 * place, re, im);
+    store_item<Statistic, Tiles, Whole>(to, columns, q, k, d + group, vectors, cell + 2 * place,
+                                        sums);
 }
 
 // A warp takes 8 `Tiles` neighbouring cells of 16 vectors.
-template <bool Statistic, int Tiles>
-__device__ __forceinline__ void apply_to_groups(const SnapshotTile& tile, const WeightTile& weights,
+template <bool Statistic, int Tiles, bool Whole, class Rows>
+__device__ __forceinline__ void apply_to_groups(const Rows& rows, const WeightTile& weights,
                                                 int vectors, int first_bin, int matrices,
                                                 const AdaptedCells& to,
                                                 const OutputColumns& columns) {
     constexpr int cells = 8 * Tiles;
-    const int first_group = columns.begin / cells;
-    const unsigned groups = static_cast<unsigned>((columns.end + cells - 1) / cells - first_group);
+    const unsigned groups =
+        static_cast<unsigned>((columns.end - columns.begin + cells - 1) / cells);
     const unsigned vector_items = static_cast<unsigned>(weights.row_stride / vectors_per_item);
     const unsigned items = static_cast<unsigned>(matrices) * vector_items * groups;
     const unsigned warps = static_cast<unsigned>(core::block_threads() / core::warp_size);
@@ -244,20 +293,21 @@ __device__ __forceinline__ void apply_to_groups(const SnapshotTile& tile, const 
         const int group = static_cast<int>(i - rest * groups);
         const int q = static_cast<int>(rest / vector_items);
         const int d = static_cast<int>(rest - static_cast<unsigned>(q) * vector_items);
-        apply_to_cells<Statistic, Tiles>(tile, weights, q, first_bin + q, d * vectors_per_item,
-                                         vectors, (first_group + group) * cells, to, columns);
+        apply_to_cells<Statistic, Tiles, Whole>(rows, weights, q, first_bin + q,
+                                                d * vectors_per_item, vectors,
+                                                columns.begin + group * cells, to, columns);
     }
 }
 
 // One vector and one cell: windows have a single output.
-template <bool Statistic>
-__device__ __forceinline__ void apply_to_cell(const SnapshotTile& tile, const WeightTile& weights,
-                                              int q, int k, int d, int cell, const AdaptedCells& to,
+template <bool Statistic, class Rows>
+__device__ __forceinline__ void apply_to_cell(const Rows& rows, const WeightTile& weights, int q,
+                                              int k, int d, int cell, const AdaptedCells& to,
                                               const OutputColumns& columns) {
     Complex<float> sum(0.0f);
-    const Complex<float>* x = tile.row(0, q) + cell;
     for (int row = 0; row < weights.order(); ++row) {
-        sum = core::multiply_add_conj(sum, x[row * tile.stride], weights.of_tile_row(q, row, d));
+        sum = core::multiply_add_conj(sum, load_cell(rows.tile_row(q, row) + cell),
+                                      weights.of_tile_row(q, row, d));
     }
     if (to.output.data != nullptr) {
         to.output.row(d, k)[cell + columns.to_output] =
@@ -271,34 +321,38 @@ __device__ __forceinline__ void apply_to_cell(const SnapshotTile& tile, const We
 
 }  // namespace detail
 
-/// Weights the cells of a tile for `matrices` neighbouring Doppler bins from `first_bin` on. All
-/// warps of the block are full. `Wide`: items of 64 cells, too, which take half of the registers.
-template <bool Statistic, bool Wide>
-__device__ void apply_weights_tile(const SnapshotTile& tile, const WeightTile& weights, int vectors,
-                                   int first_bin, int matrices, const AdaptedCells& to,
-                                   const OutputColumns& columns) {
+/// Weights the cells of a training set for `matrices` neighbouring Doppler bins from `first_bin`
+/// on, which `rows` counts from 0; `pairs_of_cells`: cells 0, 2, ... of the rows are at multiples
+/// of 16 bytes. All warps of the block are full. `Wide`: items of 64 cells, too, which take half of
+/// the registers.
+template <bool Statistic, bool Wide, class Rows>
+__device__ void apply_weights(const Rows& rows, const WeightTile& weights, int vectors,
+                              int first_bin, int matrices, bool pairs_of_cells,
+                              const AdaptedCells& to, const OutputColumns& columns) {
     if (!Statistic && to.output.data == nullptr) return;
-    if (columns.end - columns.begin == 1) {
+    const int cells = columns.end - columns.begin;
+    if (cells == 1) {
         for (int i = core::thread_rank(); i < matrices * vectors; i += core::block_threads()) {
             const int q = i / vectors;
-            detail::apply_to_cell<Statistic>(tile, weights, q, first_bin + q, i % vectors,
+            detail::apply_to_cell<Statistic>(rows, weights, q, first_bin + q, i % vectors,
                                              columns.begin, to, columns);
         }
         return;
     }
+    const bool in_pairs = pairs_of_cells && columns.begin % 2 == 0 && to.output.in_pairs() &&
+                          (columns.begin + columns.to_output) % 2 == 0;
     // Twice the cells halve the work on weights, where that leaves no warp idle.
-    const int items = matrices * (weights.row_stride / vectors_per_item);
-    const int groups = (columns.end + 63) / 64 - columns.begin / 64;
-    const bool worth_it = (columns.end + cells_per_group - 1) / cells_per_group % 2 == 0 &&
-                          items * groups >= core::block_threads() / core::warp_size;
-    if constexpr (Wide) {
-        if (worth_it) {
-            detail::apply_to_groups<Statistic, 8>(tile, weights, vectors, first_bin, matrices, to,
-                                                  columns);
-            return;
-        }
+    const int items = matrices * (weights.row_stride / vectors_per_item) * (cells / 64);
+    if (Wide && in_pairs && cells % 64 == 0 && items >= core::block_threads() / core::warp_size) {
+        detail::apply_to_groups<Statistic, Wide ? 8 : 4, true>(rows, weights, vectors, first_bin,
+                                                               matrices, to, columns);
+    } else if (in_pairs && cells % 32 == 0) {
+        detail::apply_to_groups<Statistic, 4, true>(rows, weights, vectors, first_bin, matrices, to,
+                                                    columns);
+    } else {
+        detail::apply_to_groups<Statistic, 4, false>(rows, weights, vectors, first_bin, matrices,
+                                                     to, columns);
     }
-    detail::apply_to_groups<Statistic, 4>(tile, weights, vectors, first_bin, matrices, to, columns);
 }
 
 }  // namespace aperture::stap::gpu

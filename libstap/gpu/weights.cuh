@@ -26,30 +26,13 @@ struct SteeringVectors {
     }
 };
 
-/// The training sets of a block: matrix q is `normalisation[q]` of the sum in triangle q.
-template <class Real>
-struct CovarianceGroup {
-    LowerTriangle<Real> triangles;
-    int triangle_stride;
-    const Normalisation<Real>* normalisations;
-    int order;
-    int count;  ///< matrices that exist
-
-    __device__ __forceinline__ LowerTriangle<Real> triangle(int q) const {
-        return {triangles.data + q * triangle_stride, triangles.row_stride};
-    }
-    __device__ __forceinline__ Complex<Real> operator()(int q, int row, int column) const {
-        return normalisations[q](triangle(q)(row, column), row == column);
-    }
-};
-
 /// Where column `column` of row `row` lies in a row of a multiple of 16 complex numbers, so that
 /// four neighbouring rows of four neighbouring columns are in different banks.
 __device__ __forceinline__ int swizzled(int row, int column) { return column ^ ((row & 3) << 2); }
 
 /// Work space of a solver in shared memory: right-hand sides [row][column], of RollingSolver
-/// [matrix][row][swizzled column] and its factors. Its right-hand sides may lie where the sums of
-/// outer products do.
+/// [matrix][row][swizzled column] and its factors, of which the right-hand sides may lie where the
+/// sums of outer products do.
 template <class Real>
 struct SolverSpace {
     Complex<Real>* right_hand_sides;
@@ -68,6 +51,7 @@ struct SolverSpace {
 template <class Real, int order_, int lanes, int slots>
 class RegisterSolver {
   public:
+    using Group = CovarianceGroup<Real>;
     static constexpr bool square = false;
     static constexpr bool gives_forms = false;
     static constexpr int passes_of = lanes * slots - order_;  ///< right-hand sides of one pass
@@ -107,11 +91,10 @@ class RegisterSolver {
         if (exists && lane == 0) report(q, pivots);
     }
 
-    /// Calls store(q, cell, x^H R^-1 x) for the cells [begin, end), with x = snapshot(q, row,
-    /// cell).
-    template <class Snapshot, class Store>
+    /// Calls store(q, cell, x^H R^-1 x) for the cells [begin, end) of snapshots x.
+    template <class Rows, class Store>
     __device__ __forceinline__ void quadratic_forms(const CovarianceGroup<Real>& group,
-                                                    SolverSpace<Real>, Snapshot snapshot, int begin,
+                                                    SolverSpace<Real>, const Rows& rows, int begin,
                                                     int end, Store store) {
         if (!takes_part(group.count)) return;
         const int q = matrix(group.count);
@@ -121,7 +104,7 @@ class RegisterSolver {
         for (int first = begin; first < end; first += passes_of) {
             const auto cell_of = [&](int r) { return first + r < end ? first + r : first; };
             dense::refill_right_hand_sides<lanes>(columns_, lane, [&](int row, int r) {
-                return widen<Real>(snapshot(q, row, cell_of(r)));
+                return widen<Real>(load_cell(rows.row(q, row) + cell_of(r)));
             });
             dense::eliminate_again<kind, lanes>(columns_, lane);
             Real sums[slots];
@@ -132,7 +115,8 @@ class RegisterSolver {
                 APERTURE_UNROLL
                 for (int slot = order_ / lanes; slot < slots; ++slot) {
                     const int r = slot * lanes + lane - order_;
-                    const auto x = widen<Real>(snapshot(q, row, cell_of(r > 0 ? r : 0)));
+                    const auto x =
+                        widen<Real>(load_cell(rows.row(q, row) + cell_of(r > 0 ? r : 0)));
                     sums[slot] += (core::conj(x) * columns_[slot][row]).re;
                 }
             }
@@ -164,6 +148,7 @@ class RegisterSolver {
 template <class Real, dense::Elimination elimination>
 class BlockSolver {
   public:
+    using Group = CovarianceGroup<Real>;
     static constexpr bool square = elimination == dense::Elimination::above_and_below;
     static constexpr bool gives_forms = false;
 
@@ -194,15 +179,15 @@ class BlockSolver {
         }
     }
 
-    template <class Snapshot, class Store>
+    template <class Rows, class Store>
     __device__ void quadratic_forms(const CovarianceGroup<Real>& group, SolverSpace<Real> space,
-                                    Snapshot snapshot, int begin, int end, Store store) {
+                                    const Rows& rows, int begin, int end, Store store) {
         for (int q = 0; q < group.count; ++q) {
             const LowerTriangle<Real> a = group.triangle(q);
             for (int first = begin; first < end; first += space.columns) {
                 const int count = end - first;
                 fill(space, group.order, [&](int row, int r) {
-                    return widen<Real>(snapshot(q, row, first + (r < count ? r : 0)));
+                    return widen<Real>(load_cell(rows.row(q, row) + first + (r < count ? r : 0)));
                 });
                 forward(a, group.order, space);
                 for (int r = core::thread_rank(); r < space.columns; r += core::block_threads()) {
@@ -212,8 +197,8 @@ class BlockSolver {
                         if constexpr (elimination == dense::Elimination::below) {
                             sum += a(row, row).re * core::norm(value);
                         } else {
-                            const Complex<Real> x =
-                                widen<Real>(snapshot(q, row, first + (r < count ? r : 0)));
+                            const Complex<Real> x = widen<Real>(
+                                load_cell(rows.row(q, row) + first + (r < count ? r : 0)));
                             sum += (core::conj(x) * value).re;
                         }
                     }
