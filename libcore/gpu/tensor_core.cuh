@@ -2,19 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Products of fp32 matrices on the tensor cores, each factor the sum of two TF32 numbers: three
-// products (the fourth is below the rounding error) carry 22 of the 24 bits.
+// Products of complex fp32 matrices on the tensor cores, each number the sum of two TF32 numbers:
+// three products (the fourth is below the rounding error) carry 22 of the 24 bits.
 // Source: PTX ISA, mma.sync m16n8k8; Ootomo & Yokota 2022, error-corrected matrix products.
 
 #include "libcore/gpu/warp.cuh"
 
 namespace aperture::core {
-
-/// x = high + low to 2^-23 |x|. `high` is a TF32 number, of 11 significant bits; of `low` the
-/// tensor cores read as many.
-struct Tf32Sum {
-    float high, low;
-};
 
 namespace detail {
 
@@ -28,20 +22,10 @@ inline unsigned bits_of(float x) { return std::bit_cast<unsigned>(x); }
 inline float float_of(unsigned bits) { return std::bit_cast<float>(bits); }
 #endif
 
-}  // namespace detail
-
-__device__ __forceinline__ Tf32Sum split_tf32(float x) {
-    const float high = detail::float_of((detail::bits_of(x) + 0x1000u) & detail::tf32_mask);
-    return {high, x - high};
-}
-
-/// x in a register of its own, for operands that hold it twice: a compiler that knows of a copy
-/// puts it where the operand before had it, and moves it for every product. (-0 becomes 0.)
-__device__ __forceinline__ float second_copy(float x) { return x + 0.0f; }
-
-namespace detail {
-
-// The same by fp32 arithmetic, for devices without TF32.
+// sums += a b for matrices of 16 x 8 and 8 x 8 fp32 numbers, of which the TF32 part is read, spread
+// over the 32 lanes of a full warp: lane 4 g + p holds a(g,p), a(g+8,p), a(g,p+4), a(g+8,p+4);
+// b(p,g), b(p+4,g); sums(g,2p), sums(g,2p+1), sums(g+8,2p), sums(g+8,2p+1). By fp32 arithmetic, for
+// devices without TF32.
 __device__ __forceinline__ void multiply_add_by_shuffles(float (&sums)[4], const float (&a)[4],
                                                          const float (&b)[2]) {
     const auto factor = [](float x) { return float_of(bits_of(x) & tf32_mask); };
@@ -62,8 +46,8 @@ __device__ __forceinline__ void multiply_add_by_shuffles(float (&sums)[4], const
 
 #if !defined(__CUDACC__)
 // What the hardware is known to do: factors cut to TF32, exact products, a sum rounded toward zero.
-inline void multiply_add_tf32_on_host(float (&sums)[4], const float (&a)[4], const float (&b)[2],
-                                      const std::source_location& where) {
+inline void multiply_add_on_host(float (&sums)[4], const float (&a)[4], const float (&b)[2],
+                                 const std::source_location& where) {
     struct Operands {
         float a[4], b[2];
     } own{{a[0], a[1], a[2], a[3]}, {b[0], b[1]}};
@@ -95,12 +79,6 @@ inline void multiply_add_tf32_on_host(float (&sums)[4], const float (&a)[4], con
 }
 #endif
 
-}  // namespace detail
-
-/// sums += a b for matrices of 16 x 8 and 8 x 8 fp32 numbers, of which the TF32 part is read,
-/// spread over the 32 lanes of a full warp: lane 4 g + p holds a(g,p), a(g+8,p), a(g,p+4),
-/// a(g+8,p+4); b(p,g), b(p+4,g); sums(g,2p), sums(g,2p+1), sums(g+8,2p), sums(g+8,2p+1). The sum is
-/// rounded toward zero.
 __device__ __forceinline__ void multiply_add_tf32(
     float (&sums)[4], const float (&a)[4], const float (&b)[2]
 #if !defined(__CUDACC__)
@@ -109,16 +87,81 @@ __device__ __forceinline__ void multiply_add_tf32(
 #endif
 ) {
 #if !defined(__CUDACC__)
-    detail::multiply_add_tf32_on_host(sums, a, b, where);
+    multiply_add_on_host(sums, a, b, where);
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    detail::multiply_add_by_shuffles(sums, a, b);
+    multiply_add_by_shuffles(sums, a, b);
 #elif defined(__CUDA_ARCH__)
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
         "{%8, %9}, {%0, %1, %2, %3};"
         : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-        : "r"(detail::bits_of(a[0])), "r"(detail::bits_of(a[1])), "r"(detail::bits_of(a[2])),
-          "r"(detail::bits_of(a[3])), "r"(detail::bits_of(b[0])), "r"(detail::bits_of(b[1])));
+        : "r"(bits_of(a[0])), "r"(bits_of(a[1])), "r"(bits_of(a[2])), "r"(bits_of(a[3])),
+          "r"(bits_of(b[0])), "r"(bits_of(b[1])));
 #endif
 }
+
+}  // namespace detail
+
+/// x = high + low exactly. `high` is a TF32 number, of 11 significant bits; of `low` the tensor
+/// cores read as many, so that 2^-22 |x| is lost.
+struct Tf32Sum {
+    float high, low;
+};
+__device__ __forceinline__ Tf32Sum split_tf32(float x) {
+    const float high = detail::float_of((detail::bits_of(x) + 0x1000u) & detail::tf32_mask);
+    return {high, x - high};
+}
+
+/// An entry of the left matrix of ConjugateProduct: lane 4 g + p has row g, column p. Its real and
+/// its imaginary row lie 8 rows apart.
+struct LeftFactor {
+    float high[4], low[4];
+
+    __device__ __forceinline__ explicit LeftFactor(Complex<float> x) {
+        const Tf32Sum re = split_tf32(x.re);
+        const Tf32Sum im = split_tf32(x.im);
+        place(high, re.high, im.high);
+        place(low, re.low, im.low);
+    }
+
+  private:
+    // The sum with zero makes a number of its own (-0 becomes 0): a compiler that knows of a copy
+    // puts it where another operand was, and moves it for every product.
+    __device__ __forceinline__ static void place(float (&operand)[4], float re, float im) {
+        operand[0] = re;
+        operand[1] = -im;
+        operand[2] = im;
+        operand[3] = re + 0.0f;
+    }
+};
+
+/// An entry of the right matrix: lane 4 g + p has row p, column g.
+struct RightFactor {
+    float high[2], low[2];
+
+    __device__ __forceinline__ explicit RightFactor(Complex<float> y) {
+        const Tf32Sum re = split_tf32(y.re);
+        const Tf32Sum im = split_tf32(y.im);
+        high[0] = re.high;
+        high[1] = im.high;
+        low[0] = re.low;
+        low[1] = im.low;
+    }
+};
+
+/// The sums of conj(x) y of matrices of 8 x 4 and 4 x 8 numbers: lane 4 g + p has row g, columns 2
+/// p and 2 p + 1. Every addition rounds toward zero. All lanes of a full warp call, for each pair
+/// of factors once with each `part`.
+struct ConjugateProduct {
+    static constexpr int parts = 3;
+    float sums[4] = {};
+
+    __device__ __forceinline__ void add(int part, const LeftFactor& x, const RightFactor& y) {
+        detail::multiply_add_tf32(sums, part == 0 ? x.low : x.high, part == 1 ? y.low : y.high);
+    }
+    /// Entry (g, 2 p + column).
+    __device__ __forceinline__ Complex<float> entry(int column) const {
+        return {sums[column], sums[column + 2]};
+    }
+};
 
 }  // namespace aperture::core

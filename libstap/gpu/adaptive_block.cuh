@@ -25,6 +25,7 @@ struct AdaptivePolicy {
 struct SharedLayout {
     int work;              ///< BlockWork
     int rows;              ///< where the rows of the window begin, [bin of the window][channel]
+    int rows_in_tile;      ///< unsigned short, where they are in the tile
     int tile;              ///< Complex<float> [channel][bin of the window][tile_stride]
     int sums;              ///< Complex<Real> [bin][triangle_stride], or a ProductBand
     int factors;           ///< Complex<Real> [bin][factor_stride], of RollingSolver
@@ -35,6 +36,7 @@ struct SharedLayout {
     int normalisations;    ///< Normalisation<Real> [bin]
     int info;              ///< int [bin]
     int bytes;
+    bool apart;   ///< sums and right-hand sides do not share memory
     int columns;  ///< range cells of the tile at a time
     int tile_stride, channel_stride, triangle_stride, factor_stride, weight_stride, forms_stride,
         solver_columns;
@@ -153,11 +155,12 @@ struct AdaptiveBlock<Group<Real>, Policy> {
         }
         work = own;
         order = cube.channels * Policy::taps;
-        rows = {reinterpret_cast<const Complex<float>**>(memory + layout.rows), cube.channels,
-                Policy::taps};
-        find_rows(rows, cube, first_bin - (Policy::taps - 1) / 2, Policy::window, columns);
         tile = {reinterpret_cast<Complex<float>*>(memory + layout.tile), layout.tile_stride,
                 layout.channel_stride, cube.channels, Policy::window};
+        rows = {reinterpret_cast<const Complex<float>**>(memory + layout.rows),
+                reinterpret_cast<unsigned short*>(memory + layout.rows_in_tile), cube.channels,
+                Policy::taps};
+        find_rows(rows, tile, cube, first_bin - (Policy::taps - 1) / 2, Policy::window, columns);
         normalisations = reinterpret_cast<Normalisation<Real>*>(memory + layout.normalisations);
         place_group(group, reinterpret_cast<Complex<Real>*>(memory + layout.sums), layout,
                     cube.channels, Policy::window, Policy::taps, square);
@@ -170,7 +173,7 @@ struct AdaptiveBlock<Group<Real>, Policy> {
         info = reinterpret_cast<int*>(memory + layout.info);
         space = {reinterpret_cast<Complex<Real>*>(memory + layout.right_hand_sides),
                  layout.solver_columns, reinterpret_cast<Complex<Real>*>(memory + layout.factors),
-                 layout.factor_stride};
+                 layout.factor_stride, layout.apart};
     }
 };
 
@@ -208,12 +211,19 @@ __device__ void estimate_group(const AdaptiveBlock<Group<Real>, Policy>& block,
     for (int begin = 0; begin < set.cells; begin += layout.columns) {
         const int left = set.cells - begin;
         const int columns = left < layout.columns ? left : layout.columns;
-        bring_snapshot_tile(block.tile, block.rows, block.work->pairs_of_cells && begin % 2 == 0,
-                            begin, columns);
+        __syncthreads();
+        const bool in_pairs = block.work->pairs_of_cells && begin % 2 == 0;
+        load_snapshot_tile(block.tile, block.rows, in_pairs, Policy::window, begin, columns);
+        int parts = parts_of_tile(in_pairs, columns);
+        const int low = set.excluded_begin > begin ? set.excluded_begin - begin : 0;
+        const int high = set.excluded_end < begin + columns ? set.excluded_end - begin : columns;
+        if (low < high) {
+            core::wait_for_copies<0>();
+            clear_cells(block.tile, block.rows, Policy::window, low, high);
+            parts = 0;
+        }
         accumulate_covariance<Policy::taps, Policy::bins>(
-            block.tile,
-            TrainingColumns{columns, set.excluded_begin - begin, set.excluded_end - begin},
-            block.tile.channels, block.group,
+            block.tile, parts, columns, block.tile.channels, block.group,
             Accumulation{total != nullptr || begin > 0, total != nullptr}, splits);
     }
     __syncthreads();

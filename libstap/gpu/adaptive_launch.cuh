@@ -303,24 +303,36 @@ void launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::Launch
 void launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
                         const AdaptiveArguments<double>& arguments);
 #else
-/// Of the kernels that a GPU compiles at run time the host executor has those of one shape.
+/// Of the kernels that a GPU compiles at run time the host executor has those of two shapes.
 inline bool compiles_at_run_time(const AdaptiveShape& shape) {
-    return detail::matches<9, 3>(shape);
+    return detail::matches<9, 3>(shape) ||
+           (detail::matches<21, 3>(shape) && shape.solver == dense::Factorisation::cholesky);
 }
+namespace detail {
+template <class Real, int order, bool cholesky>
+void launch_on_host(core::Simt& simt, bool statistic, const core::LaunchConfig& config,
+                    const AdaptiveArguments<Real>& arguments) {
+    constexpr AdaptiveTuning t = adaptive_tuning(order, 3, sizeof(Real) == 8, cholesky);
+    using Policy = AdaptivePolicy<3, t.bins, t.threads, t.blocks>;
+    using Solver = std::conditional_t<cholesky, RollingSolver<Real, order, t.lanes, 3>,
+                                      RegisterSolver<Real, order, t.lanes, t.slots>>;
+    core::launch(simt,
+                 statistic ? &adapt_kernel<Real, Policy, Solver, true>
+                           : &adapt_kernel<Real, Policy, Solver, false>,
+                 config, arguments);
+}
+}  // namespace detail
 template <class Real>
-void launch_specialised(core::Simt& simt, const AdaptiveShape& shape, core::LaunchConfig config,
+void launch_specialised(core::Simt& simt, const AdaptiveShape& shape,
+                        const core::LaunchConfig& config,
                         const AdaptiveArguments<Real>& arguments) {
-    detail::with_solver(shape.solver, [&](auto elimination) {
-        constexpr bool cholesky = decltype(elimination)::value == dense::Elimination::below;
-        constexpr AdaptiveTuning t = adaptive_tuning(9, 3, sizeof(Real) == 8, cholesky);
-        using Policy = AdaptivePolicy<3, t.bins, t.threads, t.blocks>;
-        using Solver = std::conditional_t<cholesky, RollingSolver<Real, 9, t.lanes, 3>,
-                                          RegisterSolver<Real, 9, t.lanes, t.slots>>;
-        core::launch(simt,
-                     shape.statistic ? &adapt_kernel<Real, Policy, Solver, true>
-                                     : &adapt_kernel<Real, Policy, Solver, false>,
-                     config, arguments);
-    });
+    if (shape.order == 21) {
+        detail::launch_on_host<Real, 21, true>(simt, shape.statistic, config, arguments);
+    } else if (shape.solver == dense::Factorisation::cholesky) {
+        detail::launch_on_host<Real, 9, true>(simt, shape.statistic, config, arguments);
+    } else {
+        detail::launch_on_host<Real, 9, false>(simt, shape.statistic, config, arguments);
+    }
 }
 #endif
 

@@ -199,19 +199,6 @@ __device__ Normalisation<Real> normalisation(const Group& group, int q, int cell
                        : value};
 }
 
-/// The columns of a tile that train: all of `columns` but [excluded_begin, excluded_end).
-struct TrainingColumns {
-    int columns;
-    int excluded_begin, excluded_end;
-
-    __device__ __forceinline__ bool excluded(int cell) const {
-        return cell >= excluded_begin && cell < excluded_end;
-    }
-    __device__ __forceinline__ bool masked() const {
-        return excluded_begin < columns && excluded_end > 0 && excluded_begin < excluded_end;
-    }
-};
-
 /// How sums of a tile enter the triangles: the old value (`keep`) plus or minus the tile's sum.
 struct Accumulation {
     bool keep;
@@ -238,13 +225,12 @@ __device__ __forceinline__ void add_outer_products(
     }
 }
 
-// Rows of one group of channels at a pair of cells; channels beyond the last repeat it, and cells
-// left out give zeros.
-template <int Taps, int Bins, bool Masked>
+// Rows of one group of channels at a pair of cells; channels beyond the last repeat it.
+template <int Taps, int Bins>
 __device__ __forceinline__ void load_rows(
     Complex<float> (&first)[OuterProductTile<Taps, Bins>::rows],
     Complex<float> (&second)[OuterProductTile<Taps, Bins>::rows], const SnapshotTile& tile,
-    int channel, int channels, int cell, const TrainingColumns& columns) {
+    int channel, int channels, int cell) {
     using Tile = OuterProductTile<Taps, Bins>;
     APERTURE_UNROLL
     for (int i = 0; i < Tile::rows; ++i) {
@@ -254,28 +240,21 @@ __device__ __forceinline__ void load_rows(
             *reinterpret_cast<const CellPair*>(tile.row(c, i % Tile::window) + cell);
         first[i] = pair.first;
         second[i] = pair.second;
-        if constexpr (Masked) {
-            if (columns.excluded(cell)) first[i] = Complex<float>(0);
-            if (columns.excluded(cell + 1)) second[i] = Complex<float>(0);
-        }
     }
 }
 
 // The cells of one thread: every splits-th pair. Stride: that of the tile, 0 where it is not known.
-template <int Taps, int Bins, bool Masked, int Stride, class Real>
+template <int Taps, int Bins, int Stride, class Real>
 __device__ __forceinline__ void sum_products(
     Complex<Real> (&sums)[OuterProductTile<Taps, Bins>::rows][OuterProductTile<Taps, Bins>::rows],
-    SnapshotTile tile, ChannelPair pair, int channels, const TrainingColumns& columns, int split,
-    int splits) {
+    SnapshotTile tile, ChannelPair pair, int channels, int columns, int split, int splits) {
     using Tile = OuterProductTile<Taps, Bins>;
     if constexpr (Stride > 0) tile.stride = Stride;
     APERTURE_NO_UNROLL
-    for (int cell = 2 * split; cell < columns.columns; cell += 2 * splits) {
+    for (int cell = 2 * split; cell < columns; cell += 2 * splits) {
         Complex<float> a[2][Tile::rows], b[2][Tile::rows];
-        load_rows<Taps, Bins, Masked>(a[0], a[1], tile, pair.row * Tile::channels, channels, cell,
-                                      columns);
-        load_rows<Taps, Bins, Masked>(b[0], b[1], tile, pair.column * Tile::channels, channels,
-                                      cell, columns);
+        load_rows<Taps, Bins>(a[0], a[1], tile, pair.row * Tile::channels, channels, cell);
+        load_rows<Taps, Bins>(b[0], b[1], tile, pair.column * Tile::channels, channels, cell);
         add_outer_products<Taps, Bins, Real>(sums, a[0], b[0]);
         add_outer_products<Taps, Bins, Real>(sums, a[1], b[1]);
     }
@@ -356,11 +335,13 @@ __device__ __forceinline__ void store_sums(
 /// Adds the outer products of a tile's training columns to the sums of `Bins` matrices. `splits`
 /// neighbouring lanes (a power of two up to 32) share the cells of one pair of channels, pair of
 /// cells by pair of cells, and add up by a butterfly: the order of the sum follows from the tile
-/// and `splits` alone. All threads of the block call; a barrier must stand before and after.
+/// and `splits` alone. `parts` of the tile are still to be waited for. All threads of the block
+/// call; a barrier must follow.
 template <int Taps, int Bins, class Real, template <class> class Group>
-__device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingColumns& columns,
+__device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int columns,
                                       int channels, const Group<Real>& group, Accumulation how,
                                       int splits) {
+    if (parts > 0) wait_for_part(0);
     constexpr int bins = bins_of_part(Bins);
     using Tile = OuterProductTile<Taps, bins>;
     const int groups = (channels + Tile::channels - 1) / Tile::channels;
@@ -390,15 +371,11 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingCo
             APERTURE_UNROLL
             for (int j = 0; j < Tile::rows; ++j) sums[i][j] = Complex<Real>(Real(0));
         }
-        if (active && columns.masked()) {
-            detail::sum_products<Taps, bins, true, 0>(sums, rows, pair, channels, columns, split,
-                                                      splits);
-        } else if (active && tile.stride == usual_tile_stride) {
-            detail::sum_products<Taps, bins, false, usual_tile_stride>(sums, rows, pair, channels,
-                                                                       columns, split, splits);
+        if (active && tile.stride == usual_tile_stride) {
+            detail::sum_products<Taps, bins, usual_tile_stride>(sums, rows, pair, channels, columns,
+                                                                split, splits);
         } else if (active) {
-            detail::sum_products<Taps, bins, false, 0>(sums, rows, pair, channels, columns, split,
-                                                       splits);
+            detail::sum_products<Taps, bins, 0>(sums, rows, pair, channels, columns, split, splits);
         }
         __syncwarp();
         APERTURE_NO_UNROLL
@@ -427,7 +404,7 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingCo
 /// the blocks of the band whose low bin is 2 w or 2 w + 1, the last one those after them, too.
 /// 16 cells at a time, whose sums the tensor cores round toward zero, are added up in fp32.
 template <int Taps, int Bins>
-__device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingColumns& columns,
+__device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int columns,
                                       int channels, const BandGroup<float>& group, Accumulation how,
                                       int) {
     static_assert(Taps == 3 && Bins == 8);
@@ -448,54 +425,42 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingCo
         for (int j = 0; j < 4; ++j) sums[i][j] = 0.0f;
     }
     APERTURE_NO_UNROLL
-    for (int begin = 0; begin < columns.columns; begin += 16) {
-        float part[blocks][4];
-        APERTURE_UNROLL
-        for (int i = 0; i < blocks; ++i) {
-            APERTURE_UNROLL
-            for (int j = 0; j < 4; ++j) part[i][j] = 0.0f;
-        }
+    for (int begin = 0; begin < columns; begin += cells_per_part) {
+        if (parts > 0) wait_for_part(--parts);
+        core::ConjugateProduct part[blocks];
         APERTURE_NO_UNROLL
-        for (int cell = begin; cell < begin + 16; cell += 4) {
-            float high[bins][4], low[bins][4];
+        for (int cell = begin; cell < begin + cells_per_part; cell += 4) {
+            Complex<float> values[bins];
             APERTURE_UNROLL
             for (int b = 0; b < bins; ++b) {
-                Complex<float> value = x[b * tile.stride + cell];
-                if (columns.excluded(cell + place)) value = Complex<float>(0.0f);
-                const core::Tf32Sum re = core::split_tf32(value.re);
-                const core::Tf32Sum im = core::split_tf32(value.im);
-                high[b][0] = re.high;
-                high[b][1] = im.high;
-                high[b][2] = core::second_copy(im.high);
-                high[b][3] = -re.high;
-                low[b][0] = re.low;
-                low[b][1] = im.low;
-                low[b][2] = core::second_copy(im.low);
-                low[b][3] = -re.low;
+                values[b] = x[b * tile.stride + cell];
             }
-            const auto multiply = [&](int i, int term) {
-                const float(&left)[4] = term == 0 ? low[low_of[i]] : high[low_of[i]];
-                const float(&whole)[4] = term == 1 ? low[high_of[i]] : high[high_of[i]];
-                const float right[2] = {whole[0], whole[1]};
-                core::multiply_add_tf32(part[i], left, right);
+            const core::LeftFactor low[bins] = {
+                core::LeftFactor(values[0]), core::LeftFactor(values[1]),
+                core::LeftFactor(values[2]), core::LeftFactor(values[3])};
+            const core::RightFactor high[bins] = {
+                core::RightFactor(values[0]), core::RightFactor(values[1]),
+                core::RightFactor(values[2]), core::RightFactor(values[3])};
+            const auto add = [&](int i, int which) {
+                part[i].add(which, low[low_of[i]], high[high_of[i]]);
             };
             APERTURE_UNROLL
-            for (int term = 0; term < 3; ++term) {
+            for (int which = 0; which < core::ConjugateProduct::parts; ++which) {
                 APERTURE_UNROLL
-                for (int i = 0; i < own_blocks; ++i) multiply(i, term);
+                for (int i = 0; i < own_blocks; ++i) add(i, which);
             }
             if (last) {
                 APERTURE_UNROLL
-                for (int term = 0; term < 3; ++term) {
+                for (int which = 0; which < core::ConjugateProduct::parts; ++which) {
                     APERTURE_UNROLL
-                    for (int i = own_blocks; i < blocks; ++i) multiply(i, term);
+                    for (int i = own_blocks; i < blocks; ++i) add(i, which);
                 }
             }
         }
         APERTURE_UNROLL
         for (int i = 0; i < blocks; ++i) {
             APERTURE_UNROLL
-            for (int j = 0; j < 4; ++j) sums[i][j] += part[i][j];
+            for (int j = 0; j < 4; ++j) sums[i][j] += part[i].sums[j];
         }
     }
     if (row >= channels) return;
@@ -509,7 +474,8 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, const TrainingCo
             const int column = 2 * place + j;
             const bool diagonal = low_of[i] == high_of[i];
             if (column >= (diagonal ? row + 1 : channels)) continue;
-            Complex<float> sum(sums[i][j], sums[i][j + 2]);
+            // The factors give conj(low) high, a block has low conj(high).
+            Complex<float> sum(sums[i][j], -sums[i][j + 2]);
             if (diagonal && column == row) sum.im = 0.0f;
             Complex<float>& entry =
                 block[diagonal ? group.band.in_triangle(row, column) : row * channels + column];

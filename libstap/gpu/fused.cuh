@@ -33,10 +33,10 @@ struct AdaptiveArguments {
 /// a warp a matrix.
 template <class Group, class Policy>
 __device__ void store_info(const AdaptiveBlock<Group, Policy>& block, const PerSet<int>& to,
-                           bool removes_cells) {
+                           bool by_warp, bool removes_cells) {
     constexpr int none = 0x7fffffff;
-    for (int q = core::warp_rank(); q < block.work->matrices;
-         q += core::block_threads() / core::warp_size) {
+    const MatricesOfWarp own(by_warp, block.work->matrices);
+    for (int q = own.begin; q < own.end; q += own.step) {
         int first = none;
         const int outputs = block.work->set.output_end - block.work->set.output_begin;
         if (removes_cells) {
@@ -53,6 +53,16 @@ __device__ void store_info(const AdaptiveBlock<Group, Policy>& block, const PerS
         const int left = first == none ? 0 : -1 - cell;
         *to.at(block.work->first_bin + q, block.work->columns.set) =
             block.info[q] != 0 ? block.info[q] : left;
+    }
+}
+
+/// Until what a warp, or the block, has written is there for its other lanes.
+template <bool by_warp>
+__device__ __forceinline__ void wait_for_weights() {
+    if constexpr (by_warp) {
+        __syncwarp();
+    } else {
+        __syncthreads();
     }
 }
 
@@ -106,7 +116,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
                     form > Real(0) ? static_cast<float>(Real(1) / form) : 0.0f,
                     static_cast<float>(form)};
             });
-        __syncthreads();
+        wait_for_weights<Solver::by_warp>();
     } else {
         solver.solve(
             block.group, p.steering, block.space,
@@ -117,6 +127,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
         __syncthreads();
     }
     if (p.weights.data != nullptr) {
+        __syncthreads();
         store_weights(block.weights, block.order, vectors, block.work->matrices,
                       block.work->first_bin, block.work->columns.set, p.weights);
     }
@@ -128,10 +139,10 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
                                    block.forms[q * outputs + cell - block.work->set.output_begin] =
                                        static_cast<float>(form);
                                });
-        __syncthreads();
+        wait_for_weights<Solver::by_warp>();
     }
     const bool removes_cell = Statistic && p.plan.kind == TrainingCells::block;
-    store_info(block, p.info, removes_cell);
+    store_info(block, p.info, Solver::by_warp, removes_cell);
 
     const AdaptedCells to{p.output,
                           p.statistic,
@@ -146,9 +157,11 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
                                 block.work->set.first - p.plan.cell_begin,
                                 -block.work->set.output_begin};
     // Statistics, and blocks of few threads, need the registers that wide items take.
-    apply_weights<Statistic, !Statistic && Policy::threads >= 128>(
-        block.rows, block.weights, vectors, block.work->first_bin, block.work->matrices,
-        block.work->pairs_of_cells, to, columns);
+    // A warp that works by itself has no more use for its factors.
+    apply_weights<Statistic, !Statistic && Policy::threads >= 128, Solver::by_warp>(
+        block.rows, block.weights, vectors, block.work->first_bin,
+        MatricesToWeight(Solver::by_warp, block.work->matrices), block.work->pairs_of_cells,
+        reinterpret_cast<Complex<float>*>(block.space.factor(2 * core::warp_rank())), to, columns);
 }
 
 }  // namespace aperture::stap::gpu

@@ -32,18 +32,13 @@ namespace aperture::stap::gpu {
 namespace detail {
 
 /// Pivots that share one piece of code.
-inline constexpr int pivots_of_segment = 6;
+inline constexpr int pivots_of_segment = 4;
 
 APERTURE_HD constexpr int even(int count) { return count + count % 2; }
 
 struct Ignore {
     template <class... Values>
     __device__ __forceinline__ void operator()(Values...) const {}
-};
-
-template <int value_>
-struct Number {
-    static constexpr int value = value_;
 };
 
 template <class Real, bool paired>
@@ -70,17 +65,6 @@ struct RollingTriangle {
 
     APERTURE_HD static constexpr int end_of_segment(int first) {
         return first + pivots_of_segment < order ? first + pivots_of_segment : order;
-    }
-
-    /// Calls step<first>(k) for the pivots k in order, `first` the first of their segment.
-    template <int first, class Step>
-    __device__ __forceinline__ static void for_each_pivot(Step step) {
-        if constexpr (first < order) {
-            constexpr int end = end_of_segment(first);
-            APERTURE_NO_UNROLL
-            for (int k = first; k < end; ++k) step(k, Number<first>{});
-            for_each_pivot<end>(step);
-        }
     }
 
     /// Adds multiples of a pivot row to the rows below and moves them up: column[row - 1] becomes
@@ -171,6 +155,7 @@ class RollingSolver {
     static constexpr bool gives_forms = true;
     static constexpr int head = rolling_head(order_, taps, lanes);
     static constexpr bool paired = head > 0;
+    static constexpr bool by_warp = paired;
     using Group = typename detail::RollingGroup<Real, paired>::Type;
 
     /// As RegisterSolver::solve, but store(q, tile_row, vector, weight) counts rows tap by tap;
@@ -181,12 +166,8 @@ class RollingSolver {
                                           const SolverSpace<Real>& space, Store store,
                                           Report report, Form form = {}) {
         factorise(group, space, report);
-        __syncthreads();
-        APERTURE_NO_UNROLL
-        for (int i = core::thread_rank(); i < group.count * steering.count;
-             i += core::block_threads()) {
-            const int q = i / steering.count;
-            const int d = i % steering.count;
+        wait_for_factors(space);
+        for_each_column(group.count, steering.count, [&](int q, int d) {
             Parts column;
             column.fill([&](int row) { return widen<Real>(steering(row_of(q, row), d)); });
             Complex<Real>* saved = space.right_hand_sides + q * order_ * space.columns;
@@ -206,7 +187,7 @@ class RollingSolver {
             backward(column, u_of_head, u, [&](int k, Complex<Real> value) {
                 store(q, tile_row_of(q, k), d, solved ? value : Complex<Real>(Real(0)));
             });
-        }
+        });
     }
 
     /// As RegisterSolver::quadratic_forms; a thread a cell.
@@ -215,11 +196,8 @@ class RollingSolver {
                                                     const SolverSpace<Real>& space,
                                                     const Rows& rows, int begin, int end,
                                                     Store store) {
-        const int cells = end - begin;
-        APERTURE_NO_UNROLL
-        for (int i = core::thread_rank(); i < group.count * cells; i += core::block_threads()) {
-            const int q = i / cells;
-            const int cell = begin + i % cells;
+        for_each_column(group.count, end - begin, [&](int q, int i) {
+            const int cell = begin + i;
             Parts column;
             column.fill([&](int row) {
                 return widen<Real>(load_cell(rows.tile_row(q, tile_row_of(q, row)) + cell));
@@ -230,7 +208,7 @@ class RollingSolver {
                         sum += reciprocal * core::norm(value);
                     });
             store(q, cell, sum);
-        }
+        });
     }
 
   private:
@@ -273,6 +251,28 @@ class RollingSolver {
         }
     }
 
+    __device__ __forceinline__ static void wait_for_factors(const SolverSpace<Real>& space) {
+        if (by_warp && space.apart) {
+            __syncwarp();
+        } else {
+            __syncthreads();
+        }
+    }
+
+    // Calls visit(q, i) for the columns i of the matrices.
+    template <class Visit>
+    __device__ __forceinline__ static void for_each_column(int matrices, int columns, Visit visit) {
+        const MatricesOfWarp own(by_warp, matrices);
+        const int first = by_warp ? core::lane_rank() : core::thread_rank();
+        const int count = by_warp ? own.end - own.begin : matrices;
+        APERTURE_NO_UNROLL
+        for (int i = first; i < count * columns;
+             i += by_warp ? core::warp_size : core::block_threads()) {
+            const int q = i / columns;
+            visit(by_warp ? own.begin + q : q, i - q * columns);
+        }
+    }
+
     // Of neighbours with the same normalisation the first one's head is for both.
     __device__ __forceinline__ static bool together(const CovarianceGroup<Real>&) { return false; }
     __device__ __forceinline__ static bool together(const BandGroup<Real>& group) {
@@ -306,12 +306,15 @@ class RollingSolver {
                                                      const SolverSpace<Real>& space,
                                                      Report report) {
         const int members = together(group) ? 2 : 1;
-        const int per_warp = core::warp_size / lanes * members;
+        const int at_a_time = core::warp_size / lanes * members;
+        const MatricesOfWarp own(by_warp, group.count);
         const int lane = core::thread_rank() % lanes;
         const bool second = members == 2 && lane >= order_;
+        const int base_of_warp = by_warp ? own.begin : core::warp_rank() * at_a_time;
+        const int end = by_warp ? own.end : group.count;
         APERTURE_NO_UNROLL
-        for (int base = core::warp_rank() * per_warp; base < group.count;
-             base += core::block_threads() / core::warp_size * per_warp) {
+        for (int base = base_of_warp; base < end;
+             base += by_warp ? at_a_time : core::block_threads() / lanes) {
             const int first = base + core::lane_rank() / lanes * members;
             const int wanted = first + (second ? 1 : 0);
             const bool exists = wanted < group.count;
@@ -423,58 +426,109 @@ class RollingSolver {
         return {group, me};
     }
 
+    // Entry of the row of U that follows from a row k of A relieved of the rows before; lane
+    // `source` has the pivot.
+    __device__ __forceinline__ static Complex<Real> divide_by_pivot(const Lane& me, int k,
+                                                                    int source, Complex<Real> value,
+                                                                    Real& own_pivot) {
+        const Real pivot = core::broadcast<lanes>(value.re, source);
+        const Real reciprocal = Real(1) / pivot;
+        if (me.column != k) return value * reciprocal;
+        own_pivot = pivot;
+        return Complex<Real>(reciprocal);
+    }
+
+    // Eliminates the head from row `first` of it on, segment by segment.
+    template <int first, class Entry>
+    __device__ __forceinline__ static void eliminate_head(Parts& sums, Entry& entry, const Lane& me,
+                                                          Real& own_pivot) {
+        if constexpr (first < head) {
+            constexpr int end = Head::end_of_segment(first);
+            APERTURE_NO_UNROLL
+            for (int k = first; k < end; ++k) {
+                const Complex<Real> value = entry(k) - sums.head_rows[0];
+                const Complex<Real> scaled = divide_by_pivot(me, k, k, value, own_pivot);
+                Complex<Real>* row = me.head_of_u + k * layout.head_stride;
+                Complex<Real>* border = me.u + layout.border + k * layout.tail_stride;
+                Complex<Real>* to = me.column < head ? row - k : border - head;
+                if (me.holds_column && me.column >= k) to[me.column] = scaled;
+                __syncwarp();
+                Head::template add_pivot_row<first>(sums.head_rows, value, row);
+                Tail::add_row(sums.tail_rows, value, border);
+            }
+            eliminate_head<end>(sums, entry, me, own_pivot);
+        }
+    }
+
+    // The same for the tail.
+    template <int first, class Entry>
+    __device__ __forceinline__ static void eliminate_tail(Parts& sums, Entry& entry, const Lane& me,
+                                                          Real& own_pivot) {
+        if constexpr (first < tail) {
+            constexpr int end = Tail::end_of_segment(first);
+            APERTURE_NO_UNROLL
+            for (int j = first; j < end; ++j) {
+                const int k = head + j;
+                const Complex<Real> value = entry(k) - sums.tail_rows[0];
+                const Complex<Real> scaled =
+                    divide_by_pivot(me, k, k + me.tail_lift, value, own_pivot);
+                Complex<Real>* row = me.u + layout.tail + j * layout.tail_stride;
+                if (me.holds_column && me.column >= k) row[me.column - k] = scaled;
+                __syncwarp();
+                Tail::template add_pivot_row<first>(sums.tail_rows, value, row);
+            }
+            eliminate_tail<end>(sums, entry, me, own_pivot);
+        }
+    }
+
     __device__ __forceinline__ static void eliminate(const Group& group, const Lane& me,
                                                      Real& own_pivot) {
         auto entry = entries(group, me);
         Parts sums;
         sums.fill([](int) { return Complex<Real>(Real(0)); });
-        // The row of U that follows from a row of A relieved of the rows before, entry by entry.
-        const auto finish = [&](int k, int source, Complex<Real> value) {
-            const Real pivot = core::broadcast<lanes>(value.re, source);
-            const Real reciprocal = Real(1) / pivot;
-            if (me.column != k) return value * reciprocal;
-            own_pivot = pivot;
-            return Complex<Real>(reciprocal);
-        };
-        Head::template for_each_pivot<0>([&](int k, auto first) {
-            const Complex<Real> value = entry(k) - sums.head_rows[0];
-            const Complex<Real> scaled = finish(k, k, value);
-            Complex<Real>* row = me.head_of_u + k * layout.head_stride;
-            Complex<Real>* border = me.u + layout.border + k * layout.tail_stride;
-            Complex<Real>* to = me.column < head ? row - k : border - head;
-            if (me.holds_column && me.column >= k) to[me.column] = scaled;
-            __syncwarp();
-            Head::template add_pivot_row<decltype(first)::value>(sums.head_rows, value, row);
-            Tail::add_row(sums.tail_rows, value, border);
-        });
-        Tail::template for_each_pivot<0>([&](int j, auto first) {
-            const int k = head + j;
-            const Complex<Real> value = entry(k) - sums.tail_rows[0];
-            const Complex<Real> scaled = finish(k, k + me.tail_lift, value);
-            Complex<Real>* row = me.u + layout.tail + j * layout.tail_stride;
-            if (me.holds_column && me.column >= k) row[me.column - k] = scaled;
-            __syncwarp();
-            Tail::template add_pivot_row<decltype(first)::value>(sums.tail_rows, value, row);
-        });
+        eliminate_head<0>(sums, entry, me, own_pivot);
+        eliminate_tail<0>(sums, entry, me, own_pivot);
+    }
+
+    template <int first, class Visit>
+    __device__ __forceinline__ static void forward_head(Parts& column,
+                                                        const Complex<Real>* head_of_u,
+                                                        const Complex<Real>* u, Visit& visit) {
+        if constexpr (first < head) {
+            constexpr int end = Head::end_of_segment(first);
+            APERTURE_NO_UNROLL
+            for (int k = first; k < end; ++k) {
+                const Complex<Real>* row = head_of_u + k * layout.head_stride;
+                const Complex<Real> value = column.head_rows[0];
+                visit(k, value, row->re);
+                Head::template add_pivot_row<first>(column.head_rows, -value, row);
+                Tail::add_row(column.tail_rows, -value, u + layout.border + k * layout.tail_stride);
+            }
+            forward_head<end>(column, head_of_u, u, visit);
+        }
+    }
+    template <int first, class Visit>
+    __device__ __forceinline__ static void forward_tail(Parts& column, const Complex<Real>* u,
+                                                        Visit& visit) {
+        if constexpr (first < tail) {
+            constexpr int end = Tail::end_of_segment(first);
+            APERTURE_NO_UNROLL
+            for (int j = first; j < end; ++j) {
+                const Complex<Real>* row = u + layout.tail + j * layout.tail_stride;
+                const Complex<Real> value = column.tail_rows[0];
+                visit(head + j, value, row->re);
+                Tail::template add_pivot_row<first>(column.tail_rows, -value, row);
+            }
+            forward_tail<end>(column, u, visit);
+        }
     }
 
     // Visits (U^-H column)_k and 1 / d_k.
     template <class Visit>
     __device__ __forceinline__ static void forward(Parts& column, const Complex<Real>* head_of_u,
                                                    const Complex<Real>* u, Visit visit) {
-        Head::template for_each_pivot<0>([&](int k, auto first) {
-            const Complex<Real>* row = head_of_u + k * layout.head_stride;
-            const Complex<Real> value = column.head_rows[0];
-            visit(k, value, row->re);
-            Head::template add_pivot_row<decltype(first)::value>(column.head_rows, -value, row);
-            Tail::add_row(column.tail_rows, -value, u + layout.border + k * layout.tail_stride);
-        });
-        Tail::template for_each_pivot<0>([&](int j, auto first) {
-            const Complex<Real>* row = u + layout.tail + j * layout.tail_stride;
-            const Complex<Real> value = column.tail_rows[0];
-            visit(head + j, value, row->re);
-            Tail::template add_pivot_row<decltype(first)::value>(column.tail_rows, -value, row);
-        });
+        forward_head<0>(column, head_of_u, u, visit);
+        forward_tail<0>(column, u, visit);
     }
 
     // Visits (U^-1 column)_k from the last row up.

@@ -53,7 +53,7 @@ class Region {
 };
 
 inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int columns, int tile_stride,
-                                             int solver_columns, long long limit) {
+                                             int solver_columns, bool apart, long long limit) {
     const int complex_bytes = 2 * needs.real_bytes;
     const long long bins = needs.bins;
     SharedLayout layout{};
@@ -67,6 +67,7 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     Region all;
     layout.work = all.take(1, sizeof(BlockWork));
     layout.rows = all.take(static_cast<long long>(needs.channels) * needs.window, 8);
+    layout.rows_in_tile = all.take(static_cast<long long>(needs.channels) * needs.window, 2);
     layout.normalisations = all.take(bins, 2 * needs.real_bytes);
     layout.info = all.take(bins, 4);
     std::optional<RollingFactor> factor;
@@ -84,7 +85,12 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     // Where the tile was: what follows the covariances.
     Region later = all;
     if (factor) {
+        // The rings of cells come where two matrices' factors were.
         layout.factor_stride = factor->size;
+        if (needs.head > 0) {
+            layout.factor_stride =
+                std::max(layout.factor_stride, ring_cells * 8 / (2 * complex_bytes));
+        }
         layout.factors = later.take(bins * layout.factor_stride, complex_bytes);
     }
     // RollingSolver has read the sums when it writes what lies behind its factors.
@@ -104,7 +110,8 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
         layout.right_hand_sides =
             later.take(static_cast<long long>(needs.order) * layout.solver_columns, complex_bytes);
     }
-    if (!needs.column_solver) sums_begin = std::max(sums_begin, later.bytes());
+    layout.apart = apart || !needs.column_solver;
+    if (layout.apart) sums_begin = std::max(sums_begin, later.bytes());
 
     all.reserve(sums_begin);
     if (needs.sums) {
@@ -136,8 +143,11 @@ inline std::optional<SharedLayout> plan_shared_memory(const SharedNeeds& needs, 
         for (const int stride : {filled < usual_tile_stride ? usual_tile_stride : filled + 4,
                                  filled + 4, filled + 2}) {
             for (const int solver_columns : {16, 4}) {
-                const auto layout = detail::layout_of(needs, columns, stride, solver_columns, room);
-                if (layout) return layout;
+                for (const bool apart : {needs.head > 0, false}) {
+                    const auto layout =
+                        detail::layout_of(needs, columns, stride, solver_columns, apart, room);
+                    if (layout) return layout;
+                }
             }
         }
         return std::nullopt;

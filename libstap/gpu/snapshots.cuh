@@ -69,10 +69,16 @@ struct alignas(16) CellPair {
 /// of them follow one another, tap by tap.
 struct SnapshotRows {
     const Complex<float>** begin;  ///< shared memory
+    unsigned short* in_tile;       ///< shared memory: where a row is in a tile, in elements
     int channels, taps;
 
     __device__ __forceinline__ const Complex<float>* tile_row(int q, int tile_row) const {
         return begin[q * channels + tile_row];
+    }
+    /// The same; rows beyond the last are the last.
+    __device__ __forceinline__ const Complex<float>* padded_row(int q, int row) const {
+        const int last = channels * taps - 1;
+        return tile_row(q, row < last ? row : last);
     }
     /// Row c T + t of matrix q.
     __device__ __forceinline__ const Complex<float>* row(int q, int row) const {
@@ -111,18 +117,6 @@ __device__ __forceinline__ void store_results(Complex<float>* to, Complex<float>
 #endif
 }
 
-/// Finds the rows of `window` bins from `first_bin` on. All threads of the block call; a barrier
-/// must follow.
-template <class Source>
-__device__ void find_rows(const SnapshotRows& rows, const Source& source, int first_bin, int window,
-                          SetColumns set) {
-    for (int i = core::thread_rank(); i < window * rows.channels; i += core::block_threads()) {
-        const int bin = i / rows.channels;
-        rows.begin[i] =
-            source.bin(first_bin, bin, set) + (i - bin * rows.channels) * source.channel_step();
-    }
-}
-
 /// A tile of these rows in shared memory, [channel][bin of the window], `stride` elements from bin
 /// to bin, both strides even.
 struct SnapshotTile {
@@ -144,31 +138,61 @@ inline constexpr int cells_per_group = 32;
 /// cells spread rows over the banks.
 inline constexpr int usual_tile_stride = 68;
 
+/// Finds the rows of `window` bins from `first_bin` on. All threads of the block call; a barrier
+/// must follow.
+template <class Source>
+__device__ void find_rows(const SnapshotRows& rows, const SnapshotTile& tile, const Source& source,
+                          int first_bin, int window, SetColumns set) {
+    for (int i = core::thread_rank(); i < window * rows.channels; i += core::block_threads()) {
+        const int bin = i / rows.channels;
+        const int channel = i - bin * rows.channels;
+        rows.begin[i] = source.bin(first_bin, bin, set) + channel * source.channel_step();
+        rows.in_tile[i] =
+            static_cast<unsigned short>(channel * tile.channel_stride + bin * tile.stride);
+    }
+}
+
+/// Cells that arrive together where a tile comes in parts, so that work on the first may begin
+/// before the last are there.
+inline constexpr int cells_per_part = 16;
+
+/// Parts that `load_snapshot_tile` brings a tile in.
+__device__ __forceinline__ int parts_of_tile(bool in_pairs, int columns) {
+    const bool even = in_pairs && columns % cells_per_part == 0 && columns <= 4 * cells_per_part;
+    return even ? columns / cells_per_part : 1;
+}
+
 /// Starts the copies that bring `columns` range cells, from column `begin` of the rows on, into the
-/// tile, and fills the last group of its rows with zeros; a warp a row. `in_pairs`: rows and
-/// `begin` are multiples of 16 bytes. The caller ends it with `commit_copies`, `wait_for_copies`
-/// and a barrier.
+/// tile, and fills the last group of its rows with zeros. `in_pairs`: rows and `begin` are
+/// multiples of 16 bytes. The caller waits for the parts, and for the block.
 __device__ inline void load_snapshot_tile(const SnapshotTile& tile, const SnapshotRows& rows,
-                                          bool in_pairs, index_t begin, int columns) {
-    const int warps = core::block_threads() / core::warp_size;
-    const int paired = in_pairs ? columns & ~1 : 0;
+                                          bool in_pairs, int window, index_t begin, int columns) {
+    const int count = window * tile.channels;
     const int filled = (columns + cells_per_group - 1) / cells_per_group * cells_per_group;
-    const bool whole = paired == filled && paired <= 2 * core::warp_size;
-    const int cell = 2 * core::lane_rank();
-    int bin = 0;
-    int channel = core::warp_rank();
-    APERTURE_NO_UNROLL
-    for (int row = channel; row < tile.window * tile.channels; row += warps, channel += warps) {
-        while (channel >= tile.channels) {
-            channel -= tile.channels;
-            ++bin;
-        }
-        const Complex<float>* from = rows.begin[row] + begin;
-        Complex<float>* to = tile.row(channel, bin);
-        if (cell < paired) core::copy_async<16>(to + cell, from + cell);
-        if (whole) continue;
+    const int parts = parts_of_tile(in_pairs, columns);
+    if (parts > 1) {
+        const int lane = core::lane_rank();
+        int cell = lane % 8 * 2;
         APERTURE_NO_UNROLL
-        for (int c = cell + 2 * core::warp_size; c < paired; c += 2 * core::warp_size) {
+        for (int part = 0; part < parts; ++part, cell += cells_per_part) {
+            APERTURE_NO_UNROLL
+            for (int row = core::thread_rank() / 8; row < count; row += core::block_threads() / 8) {
+                core::copy_async<16>(tile.data + rows.in_tile[row] + cell,
+                                     rows.begin[row] + begin + cell);
+            }
+            core::commit_copies();
+        }
+        in_pairs = false;
+        if (filled == columns) return;
+    }
+    const int warps = core::block_threads() / core::warp_size;
+    const int paired = parts > 1 ? columns : in_pairs ? columns & ~1 : 0;
+    APERTURE_NO_UNROLL
+    for (int row = core::warp_rank(); row < count; row += warps) {
+        const Complex<float>* from = rows.begin[row] + begin;
+        Complex<float>* to = tile.data + rows.in_tile[row];
+        APERTURE_NO_UNROLL
+        for (int c = 2 * core::lane_rank(); in_pairs && c < paired; c += 2 * core::warp_size) {
             core::copy_async<16>(to + c, from + c);
         }
         APERTURE_NO_UNROLL
@@ -180,16 +204,34 @@ __device__ inline void load_snapshot_tile(const SnapshotTile& tile, const Snapsh
             }
         }
     }
+    if (parts == 1) core::commit_copies();
 }
 
-/// `load_snapshot_tile` brought to its end: waits until the block has done with the tile's old
-/// contents; then what all threads have loaded is there for all.
-__device__ inline void bring_snapshot_tile(const SnapshotTile& tile, const SnapshotRows& rows,
-                                           bool in_pairs, index_t begin, int columns) {
+/// Until all of the tile but the `later` last parts are there for the block.
+__device__ __forceinline__ void wait_for_part(int later) {
+    if (later >= 3) {
+        core::wait_for_copies<3>();
+    } else if (later == 2) {
+        core::wait_for_copies<2>();
+    } else if (later == 1) {
+        core::wait_for_copies<1>();
+    } else {
+        core::wait_for_copies<0>();
+    }
     __syncthreads();
-    load_snapshot_tile(tile, rows, in_pairs, begin, columns);
-    core::commit_copies();
-    core::wait_for_copies<0>();
+}
+
+/// Sets cells [begin, end) of all rows of a tile to zero: they do not train. Barriers stand before
+/// and after it.
+__device__ inline void clear_cells(const SnapshotTile& tile, const SnapshotRows& rows, int window,
+                                   int begin, int end) {
+    __syncthreads();
+    const int cells = end - begin;
+    for (int i = core::thread_rank(); i < window * tile.channels * cells;
+         i += core::block_threads()) {
+        const int row = i / cells;
+        tile.data[rows.in_tile[row] + begin + i - row * cells] = Complex<float>(0);
+    }
     __syncthreads();
 }
 

@@ -67,10 +67,11 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     for (index_t begin = 0; begin < p.columns; begin += p.layout.columns) {
         const index_t left = p.columns - begin;
         const int columns = static_cast<int>(left < p.layout.columns ? left : p.layout.columns);
-        bring_snapshot_tile(block.tile, block.rows, block.work->pairs_of_cells && begin % 2 == 0,
-                            begin, columns);
+        __syncthreads();
+        const bool in_pairs = block.work->pairs_of_cells && begin % 2 == 0;
+        load_snapshot_tile(block.tile, block.rows, in_pairs, Policy::window, begin, columns);
         accumulate_covariance<Policy::taps, Policy::bins>(
-            block.tile, TrainingColumns{columns, columns, columns}, p.cube.channels, block.group,
+            block.tile, parts_of_tile(in_pairs, columns), columns, p.cube.channels, block.group,
             Accumulation{p.keep || begin > 0, false}, p.splits);
     }
     __syncthreads();
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(Threads) weights_kernel(WeightsArguments<Real>
     solver.solve(
         group, p.steering,
         SolverSpace<Real>{reinterpret_cast<Complex<Real>*>(memory + p.layout.right_hand_sides),
-                          p.layout.solver_columns, nullptr, 0},
+                          p.layout.solver_columns, nullptr, 0, true},
         [&](int q, int row, int d, Complex<Real> w) { p.weights(first_bin + q, set, d, row) = w; },
         [&](int q, const dense::Pivots<Real>& pivots) {
             *p.info.at(first_bin + q, set) = pivots.info;
@@ -182,8 +183,9 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
                           block.weights.row_stride};
     const OutputColumns columns{block.work->set.output_begin, block.work->set.output_end,
                                 block.work->set.first - p.plan.cell_begin, 0};
-    apply_weights<false, true>(block.rows, block.weights, vectors, block.work->first_bin,
-                               block.work->matrices, block.work->pairs_of_cells, to, columns);
+    apply_weights<false, true, false>(block.rows, block.weights, vectors, block.work->first_bin,
+                                      MatricesToWeight(false, block.work->matrices),
+                                      block.work->pairs_of_cells, nullptr, to, columns);
 }
 
 /// Rounds matrices of work space to the results. Thread: one entry. Grid: ceil(entries / threads)

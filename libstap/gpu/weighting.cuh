@@ -107,6 +107,21 @@ struct OutputColumns {
     int to_form;
 };
 
+/// Matrices whose cells are weighted by `warps` warps, of which the calling one is number `warp`:
+/// those of a warp by itself, or all of a block.
+struct MatricesToWeight {
+    int first, count;
+    int warp, warps;
+
+    __device__ __forceinline__ MatricesToWeight(bool by_warp, int matrices) {
+        const MatricesOfWarp own(by_warp, matrices);
+        first = by_warp ? own.begin : 0;
+        count = by_warp ? own.end - own.begin : matrices;
+        warp = by_warp ? 0 : core::warp_rank();
+        warps = by_warp ? 1 : core::block_threads() / core::warp_size;
+    }
+};
+
 /// Vectors that a warp takes at once.
 inline constexpr int vectors_per_item = 16;
 
@@ -135,28 +150,22 @@ __device__ __forceinline__ void store_cells(const AdaptedCells& to, const Output
     }
 }
 
-// Writes what a lane of apply_to_cells holds: real and imaginary parts of vectors d and d + 8.
+// Writes what a lane of apply_to_cells holds, of vectors d and d + 8.
 template <bool Statistic, int Tiles, bool Whole>
 __device__ __forceinline__ void store_item(const AdaptedCells& to, const OutputColumns& columns,
                                            int q, int k, int d, int vectors, int cell,
-                                           float (&sums)[2][Tiles][4]) {
+                                           core::ConjugateProduct (&tiles)[2][Tiles]) {
     APERTURE_UNROLL
     for (int m = 0; m < 2; ++m, d += 8) {
         if (d >= vectors) return;
         // Tiles 2 j and 2 j + 1 have every other cell, see apply_to_cells.
-        const auto result = [&](int i, int odd) {
-            const float(&tile)[4] = sums[m][i / 2 * 2 + odd];
-            return Complex<float>(tile[i % 2], tile[i % 2 + 2]);
-        };
+        const auto result = [&](int i, int odd) { return tiles[m][i / 2 * 2 + odd].entry(i % 2); };
         if constexpr (Whole && !Statistic) {
             const float gamma = to.gains[q * to.gains_stride + d].gamma;
             Complex<float>* y = to.output.row(d, k) + cell + columns.to_output;
             if (gamma == 0.0f) {
                 APERTURE_UNROLL
-                for (int i = 0; i < Tiles; ++i) {
-                    APERTURE_UNROLL
-                    for (int j = 0; j < 4; ++j) sums[m][i][j] = 0.0f;
-                }
+                for (int i = 0; i < Tiles; ++i) tiles[m][i] = core::ConjugateProduct();
             }
             APERTURE_UNROLL
             for (int i = 0; i < Tiles; ++i) {
@@ -172,130 +181,189 @@ __device__ __forceinline__ void store_item(const AdaptedCells& to, const OutputC
     }
 }
 
-// The parts of a few complex numbers that a lane brings to a product, each as two TF32 numbers.
-template <int Count>
-struct Tf32Parts {
-    float high[Count], low[Count];
+// Where a lane's cells lie among those of its warp. Column g of tiles 2 j and 2 j + 1 are the cells
+// 16 j + (g / 2) 2 + (g % 2) 8 and the next, so that a lane loads two neighbouring cells at once
+// and ends with two neighbouring results.
+__device__ __forceinline__ int own_pair(int group) { return group / 2 + group % 2 * 4; }
 
-    __device__ __forceinline__ void set(int i, float value) {
-        const core::Tf32Sum sum = core::split_tf32(value);
-        high[i] = sum.high;
-        low[i] = sum.low;
-    }
-};
-
-// 16 vectors from d on times 8 `Tiles` cells, by a warp on the tensor cores. Column g of tiles 2 j
-// and 2 j + 1 are the cells 16 j + (g / 2) 2 + (g % 2) 8 and the next, so that a lane loads two
-// neighbouring cells at once and ends with two neighbouring results: lane 4 g + p with the cells
-// 8 i + 2 p and the next of vectors g and g + 8. `Whole`: all these cells are outputs, and pairs of
-// them lie at multiples of 16 bytes, there and here.
-template <bool Statistic, int Tiles, bool Whole, class Rows>
-__device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTile& weights, int q,
-                                               int k, int d, int vectors, int cell,
-                                               const AdaptedCells& to,
-                                               const OutputColumns& columns) {
-    float sums[2][Tiles][4];
-    APERTURE_UNROLL
-    for (int m = 0; m < 2; ++m) {
+// The cells of a lane, four rows at a time, straight from global memory: some are on their way
+// while those before them are multiplied. `Whole`: all cells exist, and pairs of them lie at
+// multiples of 16 bytes.
+template <int Tiles, bool Whole>
+class CellsFromCache {
+  public:
+    template <class Rows>
+    __device__ __forceinline__ CellsFromCache(const Rows& rows, int q, int cell,
+                                              const OutputColumns& columns, Complex<float>*)
+        : own_cell_(cell + 2 * own_pair(core::lane_rank() / 4)),
+          cells_left_(columns.end - own_cell_),
+          here_(own(rows, q, 0)) {
         APERTURE_UNROLL
-        for (int i = 0; i < Tiles; ++i) {
-            APERTURE_UNROLL
-            for (int j = 0; j < 4; ++j) sums[m][i][j] = 0.0f;
-        }
+        for (int j = 0; j < ahead; ++j) next_[j] = load(here_, j);
     }
-    const int group = core::lane_rank() / 4;
-    const int place = core::lane_rank() % 4;
-    const int order = weights.order();
-    const int own_cell = cell + group / 2 * 2 + group % 2 * 8;
-    const auto load = [&](const Complex<float>* own, int j) {
+    template <class Rows>
+    __device__ __forceinline__ void begin_step(const Rows& rows, int q, int first) {
+        there_ = own(rows, q, first + 4);
+    }
+    __device__ __forceinline__ CellPair take(int j) {
+        const CellPair cells = next_[j % ahead];
+        next_[j % ahead] =
+            j + ahead < Tiles / 2 ? load(here_, j + ahead) : load(there_, j + ahead - Tiles / 2);
+        return cells;
+    }
+    __device__ __forceinline__ void end_step() { here_ = there_; }
+
+  private:
+    static constexpr int ahead = Tiles / 4;
+
+    template <class Rows>
+    __device__ __forceinline__ const Complex<float>* own(const Rows& rows, int q, int first) const {
+        return rows.padded_row(q, first + core::lane_rank() % 4) + own_cell_;
+    }
+    __device__ __forceinline__ CellPair load(const Complex<float>* own, int j) const {
         if constexpr (Whole) {
             return load_cells(own + 16 * j);
         } else {
-            const int left = columns.end - own_cell - 16 * j;
             CellPair cells{Complex<float>(0.0f), Complex<float>(0.0f)};
-            if (left > 0) cells.first = load_cell(own + 16 * j);
-            if (left > 1) cells.second = load_cell(own + 16 * j + 1);
+            if (cells_left_ > 16 * j) cells.first = load_cell(own + 16 * j);
+            if (cells_left_ > 16 * j + 1) cells.second = load_cell(own + 16 * j + 1);
             return cells;
         }
-    };
-    // Rows beyond the last have weights of zero; their snapshot is one that exists.
-    const auto row_of = [&](int first) {
-        return first + place < order ? first + place : order - 1;
-    };
-    const auto own_from = [&](int first) { return rows.tile_row(q, row_of(first)) + own_cell; };
-    // Cells are on their way while those before them are multiplied.
-    constexpr int ahead = Tiles / 4;
-    CellPair next[ahead];
-    const Complex<float>* x = own_from(0);
-    APERTURE_UNROLL
-    for (int j = 0; j < ahead; ++j) next[j] = load(x, j);
+    }
+
+    int own_cell_, cells_left_;
+    const Complex<float>*here_, *there_;
+    CellPair next_[ahead];
+};
+
+// The same for 64 whole cells through a ring of three slots in shared memory, two steps ahead: the
+// cache is farther away than one step is long. A slot holds four rows of 64 cells; pair i of row r
+// is at i ^ r, so that the pairs of four rows are in different banks.
+class CellsThroughRing {
+  public:
+    static constexpr int slot_cells = 4 * 64;
+    static constexpr int slots = 3;
+
+    template <class Rows>
+    __device__ __forceinline__ CellsThroughRing(const Rows& rows, int q, int cell,
+                                                const OutputColumns&, Complex<float>* ring)
+        : slot_(0) {
+        const int lane = core::lane_rank();
+        source_ = cell + lane % 8 * 2;
+        to_ = ring + lane / 8 * 64 + (lane % 8 ^ lane / 8) * 2;
+        from_ = ring + lane % 4 * 64 + (own_pair(lane / 4) ^ lane % 4) * 2;
+        __syncwarp();
+        bring(rows, q, 0, 0);
+        bring(rows, q, 4, slot_cells);
+    }
+    template <class Rows>
+    __device__ __forceinline__ void begin_step(const Rows& rows, int q, int first) {
+        core::wait_for_copies<1>();
+        __syncwarp();
+        // The slot of the step before, which all lanes have read.
+        bring(rows, q, first + 8, slot_ == 0 ? 2 * slot_cells : slot_ - slot_cells);
+    }
+    __device__ __forceinline__ CellPair take(int j) const {
+        return *reinterpret_cast<const CellPair*>(from_ + slot_ + 16 * j);
+    }
+    __device__ __forceinline__ void end_step() {
+        slot_ = slot_ == 2 * slot_cells ? 0 : slot_ + slot_cells;
+    }
+
+  private:
+    // A lane copies every eighth pair of one row.
+    template <class Rows>
+    __device__ __forceinline__ void bring(const Rows& rows, int q, int first, int slot) const {
+        if (first < rows.channels * rows.taps) {
+            const Complex<float>* from =
+                rows.padded_row(q, first + core::lane_rank() / 8) + source_;
+            APERTURE_UNROLL
+            for (int i = 0; i < 4; ++i) core::copy_async<16>(to_ + slot + 16 * i, from + 16 * i);
+        }
+        core::commit_copies();
+    }
+
+    int source_, slot_;
+    Complex<float>* to_;
+    const Complex<float>* from_;
+};
+
+// 16 vectors from d on times 8 `Tiles` cells, by a warp on the tensor cores. Lane 4 g + p ends with
+// the cells 8 i + 2 p and the next of vectors g and g + 8. `Whole`: all these cells are outputs,
+// and pairs of them lie at multiples of 16 bytes.
+template <bool Statistic, int Tiles, bool Whole, class Cells, class Rows>
+__device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTile& weights, int q,
+                                               int k, int d, int vectors, int cell,
+                                               Complex<float>* ring, const AdaptedCells& to,
+                                               const OutputColumns& columns) {
+    core::ConjugateProduct tiles[2][Tiles];
+    const int group = core::lane_rank() / 4;
+    const int place = core::lane_rank() % 4;
+    const int order = weights.order();
+    Cells cells(rows, q, cell, columns, ring);
     APERTURE_NO_UNROLL
     for (int first = 0; first < order; first += 4) {
-        const int row = row_of(first);
-        const Complex<float>* next_x = own_from(first + 4);
-        // w^H S: rows 0 to 7 of a product give the real parts of 8 vectors, (re, im) . (re, im),
-        // and rows 8 to 15 the imaginary ones, (-im, re) . (re, im).
-        Tf32Parts<4> a[2];
-        APERTURE_UNROLL
-        for (int m = 0; m < 2; ++m) {
-            Complex<float> w = weights.of_tile_row(q, row, d + 8 * m + group);
-            if (first + place >= order) w = Complex<float>(0.0f);
-            a[m].set(0, w.re);
-            a[m].set(2, w.im);
-            a[m].high[1] = -a[m].high[2];
-            a[m].low[1] = -a[m].low[2];
-            a[m].high[3] = core::second_copy(a[m].high[0]);
-            a[m].low[3] = core::second_copy(a[m].low[0]);
-        }
+        cells.begin_step(rows, q, first);
+        // Rows beyond the last have weights of zero.
+        const bool exists = first + place < order;
+        const auto weight = [&](int m) {
+            const Complex<float> w =
+                weights.of_tile_row(q, exists ? first + place : order - 1, d + 8 * m + group);
+            return exists ? w : Complex<float>(0.0f);
+        };
+        const core::LeftFactor w[2] = {core::LeftFactor(weight(0)), core::LeftFactor(weight(1))};
         // Two tiles at a time: sums that follow one another are not the same.
         APERTURE_UNROLL
         for (int j = 0; j < Tiles / 2; ++j) {
-            CellPair& cells = next[j % ahead];
-            Tf32Parts<2> b[2];
-            b[0].set(0, cells.first.re);
-            b[0].set(1, cells.first.im);
-            b[1].set(0, cells.second.re);
-            b[1].set(1, cells.second.im);
-            cells =
-                j + ahead < Tiles / 2 ? load(x, j + ahead) : load(next_x, j + ahead - Tiles / 2);
+            const CellPair pair = cells.take(j);
+            const core::RightFactor s[2] = {core::RightFactor(pair.first),
+                                            core::RightFactor(pair.second)};
             APERTURE_UNROLL
-            for (int term = 0; term < 3; ++term) {
+            for (int part = 0; part < core::ConjugateProduct::parts; ++part) {
                 APERTURE_UNROLL
                 for (int i = 0; i < 4; ++i) {
-                    const int m = i % 2;
-                    core::multiply_add_tf32(sums[m][2 * j + i / 2],
-                                            term == 0 ? a[m].low : a[m].high,
-                                            term == 1 ? b[i / 2].low : b[i / 2].high);
+                    tiles[i % 2][2 * j + i / 2].add(part, w[i % 2], s[i / 2]);
                 }
             }
         }
-        x = next_x;
+        cells.end_step();
     }
     store_item<Statistic, Tiles, Whole>(to, columns, q, k, d + group, vectors, cell + 2 * place,
-                                        sums);
+                                        tiles);
 }
 
+template <bool first, class A, class B>
+struct Choice {
+    using Type = A;
+};
+template <class A, class B>
+struct Choice<false, A, B> {
+    using Type = B;
+};
+
 // A warp takes 8 `Tiles` neighbouring cells of 16 vectors.
-template <bool Statistic, int Tiles, bool Whole, class Rows>
+template <bool Statistic, int Tiles, bool Whole, class Cells, class Rows>
 __device__ __forceinline__ void apply_to_groups(const Rows& rows, const WeightTile& weights,
-                                                int vectors, int first_bin, int matrices,
-                                                const AdaptedCells& to,
+                                                int vectors, int first_bin,
+                                                const MatricesToWeight& matrices,
+                                                Complex<float>* ring, const AdaptedCells& to,
                                                 const OutputColumns& columns) {
     constexpr int cells = 8 * Tiles;
     const unsigned groups =
         static_cast<unsigned>((columns.end - columns.begin + cells - 1) / cells);
     const unsigned vector_items = static_cast<unsigned>(weights.row_stride / vectors_per_item);
-    const unsigned items = static_cast<unsigned>(matrices) * vector_items * groups;
-    const unsigned warps = static_cast<unsigned>(core::block_threads() / core::warp_size);
+    const unsigned items = static_cast<unsigned>(matrices.count) * vector_items * groups;
     APERTURE_NO_UNROLL
-    for (unsigned i = static_cast<unsigned>(core::warp_rank()); i < items; i += warps) {
+    for (unsigned i = static_cast<unsigned>(matrices.warp); i < items;
+         i += static_cast<unsigned>(matrices.warps)) {
         const unsigned rest = i / groups;
         const int group = static_cast<int>(i - rest * groups);
-        const int q = static_cast<int>(rest / vector_items);
-        const int d = static_cast<int>(rest - static_cast<unsigned>(q) * vector_items);
-        apply_to_cells<Statistic, Tiles, Whole>(rows, weights, q, first_bin + q,
-                                                d * vectors_per_item, vectors,
-                                                columns.begin + group * cells, to, columns);
+        const unsigned matrix = rest / vector_items;
+        const int d = static_cast<int>(rest - matrix * vector_items);
+        const int q = matrices.first + static_cast<int>(matrix);
+        apply_to_cells<Statistic, Tiles, Whole, Cells>(
+            rows, weights, q, first_bin + q, d * vectors_per_item, vectors,
+            columns.begin + group * cells, ring, to, columns);
     }
 }
 
@@ -321,19 +389,21 @@ __device__ __forceinline__ void apply_to_cell(const Rows& rows, const WeightTile
 
 }  // namespace detail
 
-/// Weights the cells of a training set for `matrices` neighbouring Doppler bins from `first_bin`
-/// on, which `rows` counts from 0; `pairs_of_cells`: cells 0, 2, ... of the rows are at multiples
-/// of 16 bytes. All warps of the block are full. `Wide`: items of 64 cells, too, which take half of
-/// the registers.
-template <bool Statistic, bool Wide, class Rows>
+/// Weights the cells of a training set for neighbouring Doppler bins from `first_bin` on, which
+/// `rows` counts from 0; `pairs_of_cells`: cells 0, 2, ... of the rows are at multiples of 16
+/// bytes. All warps of the block are full. `Wide`: items of 64 cells, too, which take half of the
+/// registers. `ring`: shared memory of ring_cells for each warp, with `Ring`.
+template <bool Statistic, bool Wide, bool Ring, class Rows>
 __device__ void apply_weights(const Rows& rows, const WeightTile& weights, int vectors,
-                              int first_bin, int matrices, bool pairs_of_cells,
-                              const AdaptedCells& to, const OutputColumns& columns) {
+                              int first_bin, const MatricesToWeight& matrices, bool pairs_of_cells,
+                              Complex<float>* ring, const AdaptedCells& to,
+                              const OutputColumns& columns) {
     if (!Statistic && to.output.data == nullptr) return;
     const int cells = columns.end - columns.begin;
     if (cells == 1) {
-        for (int i = core::thread_rank(); i < matrices * vectors; i += core::block_threads()) {
-            const int q = i / vectors;
+        for (int i = matrices.warp * core::warp_size + core::lane_rank();
+             i < matrices.count * vectors; i += matrices.warps * core::warp_size) {
+            const int q = matrices.first + i / vectors;
             detail::apply_to_cell<Statistic>(rows, weights, q, first_bin + q, i % vectors,
                                              columns.begin, to, columns);
         }
@@ -342,17 +412,27 @@ __device__ void apply_weights(const Rows& rows, const WeightTile& weights, int v
     const bool in_pairs = pairs_of_cells && columns.begin % 2 == 0 && to.output.in_pairs() &&
                           (columns.begin + columns.to_output) % 2 == 0;
     // Twice the cells halve the work on weights, where that leaves no warp idle.
-    const int items = matrices * (weights.row_stride / vectors_per_item) * (cells / 64);
-    if (Wide && in_pairs && cells % 64 == 0 && items >= core::block_threads() / core::warp_size) {
-        detail::apply_to_groups<Statistic, Wide ? 8 : 4, true>(rows, weights, vectors, first_bin,
-                                                               matrices, to, columns);
-    } else if (in_pairs && cells % 32 == 0) {
-        detail::apply_to_groups<Statistic, 4, true>(rows, weights, vectors, first_bin, matrices, to,
-                                                    columns);
+    const int items = matrices.count * (weights.row_stride / vectors_per_item) * (cells / 64);
+    if constexpr (Wide) {
+        if (in_pairs && cells % 64 == 0 && items >= matrices.warps) {
+            using Cells = typename detail::Choice<Ring, detail::CellsThroughRing,
+                                                  detail::CellsFromCache<8, true>>::Type;
+            detail::apply_to_groups<Statistic, 8, true, Cells>(rows, weights, vectors, first_bin,
+                                                               matrices, ring, to, columns);
+            return;
+        }
+    }
+    if (in_pairs && cells % 32 == 0) {
+        detail::apply_to_groups<Statistic, 4, true, detail::CellsFromCache<4, true>>(
+            rows, weights, vectors, first_bin, matrices, ring, to, columns);
     } else {
-        detail::apply_to_groups<Statistic, 4, false>(rows, weights, vectors, first_bin, matrices,
-                                                     to, columns);
+        detail::apply_to_groups<Statistic, 4, false, detail::CellsFromCache<4, false>>(
+            rows, weights, vectors, first_bin, matrices, ring, to, columns);
     }
 }
+
+/// Cells of a warp's ring.
+inline constexpr int ring_cells =
+    detail::CellsThroughRing::slots * detail::CellsThroughRing::slot_cells;
 
 }  // namespace aperture::stap::gpu

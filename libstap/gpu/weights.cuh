@@ -30,6 +30,19 @@ struct SteeringVectors {
 /// four neighbouring rows of four neighbouring columns are in different banks.
 __device__ __forceinline__ int swizzled(int row, int column) { return column ^ ((row & 3) << 2); }
 
+/// The matrices q = begin, begin + step, ... of a block that a warp has where warps share them out:
+/// 2 w and 2 w + 1 of a solver that works `by_warp`, which needs no barrier then.
+struct MatricesOfWarp {
+    int begin, end, step;
+
+    __device__ __forceinline__ MatricesOfWarp(bool by_warp, int count) {
+        const int first = by_warp ? 2 * core::warp_rank() : core::warp_rank();
+        begin = first < count ? first : count;
+        end = by_warp && begin + 2 < count ? begin + 2 : count;
+        step = by_warp ? 1 : core::block_threads() / core::warp_size;
+    }
+};
+
 /// Work space of a solver in shared memory: right-hand sides [row][column], of RollingSolver
 /// [matrix][row][swizzled column] and its factors, of which the right-hand sides may lie where the
 /// sums of outer products do.
@@ -39,6 +52,7 @@ struct SolverSpace {
     int columns;
     Complex<Real>* factors;
     int factor_stride;
+    bool apart;  ///< the right-hand sides do not lie where the sums do
 
     __device__ __forceinline__ Complex<Real>* factor(int q) const {
         return factors + q * factor_stride;
@@ -51,6 +65,7 @@ struct SolverSpace {
 template <class Real, int order_, int lanes, int slots>
 class RegisterSolver {
   public:
+    static constexpr bool by_warp = false;
     using Group = CovarianceGroup<Real>;
     static constexpr bool square = false;
     static constexpr bool gives_forms = false;
@@ -148,6 +163,7 @@ class RegisterSolver {
 template <class Real, dense::Elimination elimination>
 class BlockSolver {
   public:
+    static constexpr bool by_warp = false;
     using Group = CovarianceGroup<Real>;
     static constexpr bool square = elimination == dense::Elimination::above_and_below;
     static constexpr bool gives_forms = false;

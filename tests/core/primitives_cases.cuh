@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <vector>
 
 #include "aperture/core/array.hpp"
@@ -123,42 +124,29 @@ void expect_block_reductions(Executor& executor) {
 
 enum class ProductBy { tensor_cores, shuffles };
 
-/// c = a b of 16 x 8 and 8 x 8 numbers by row, each factor in two TF32 numbers.
+/// c = a b of 16 x 8 and 8 x 8 numbers by row, of which the TF32 part is read.
 template <ProductBy By>
 __global__ void multiply_small(const float* a, const float* b, float* c) {
     const int group = core::lane_rank() / 4;
     const int place = core::lane_rank() % 4;
-    float a_high[4], a_low[4], b_high[2], b_low[2];
-    for (int i = 0; i < 4; ++i) {
-        const core::Tf32Sum x = core::split_tf32(a[(group + i % 2 * 8) * 8 + place + i / 2 * 4]);
-        a_high[i] = x.high;
-        a_low[i] = x.low;
-    }
-    for (int i = 0; i < 2; ++i) {
-        const core::Tf32Sum x = core::split_tf32(b[(place + 4 * i) * 8 + group]);
-        b_high[i] = x.high;
-        b_low[i] = x.low;
-    }
+    float left[4], right[2];
+    for (int i = 0; i < 4; ++i) left[i] = a[(group + i % 2 * 8) * 8 + place + i / 2 * 4];
+    for (int i = 0; i < 2; ++i) right[i] = b[(place + 4 * i) * 8 + group];
     float sums[4] = {};
     if constexpr (By == ProductBy::tensor_cores) {
-        core::multiply_add_tf32(sums, a_low, b_high);
-        core::multiply_add_tf32(sums, a_high, b_low);
-        core::multiply_add_tf32(sums, a_high, b_high);
+        core::detail::multiply_add_tf32(sums, left, right);
     } else {
-        core::detail::multiply_add_by_shuffles(sums, a_low, b_high);
-        core::detail::multiply_add_by_shuffles(sums, a_high, b_low);
-        core::detail::multiply_add_by_shuffles(sums, a_high, b_high);
+        core::detail::multiply_add_by_shuffles(sums, left, right);
     }
     for (int i = 0; i < 4; ++i) c[(group + i / 2 * 8) * 8 + 2 * place + i % 2] = sums[i];
 }
 
-/// The error of a product is that of fp32: two roundings of 2^-23 of the sum of |a b|, where one
-/// TF32 product would leave 2^-11.
+/// Numbers of which TF32 holds all bits give products exact to fp32.
 template <ProductBy By, class Executor>
 void expect_small_product(Executor& executor) {
     std::vector<float> a(16 * 8), b(8 * 8);
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::sin(1.7f * static_cast<float>(i) + 1);
-    for (std::size_t i = 0; i < b.size(); ++i) b[i] = 40 * std::cos(2.3f * static_cast<float>(i));
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i * 37 % 101) / 16 - 3;
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i * 29 % 97) - 48;
     const Buffer<float, Executor> left = bring(executor, a), right = bring(executor, b);
     Buffer<float, Executor> product({16 * 8});
     core::launch(executor, multiply_small<By>, {1, 32}, left.data(), right.data(), product.data());
@@ -172,6 +160,50 @@ void expect_small_product(Executor& executor) {
                 size += std::fabs(term);
             }
             ASSERT_NEAR(c[8 * i + j], sum, 0x1p-22 * size) << i << ", " << j;
+        }
+    }
+}
+
+/// c = conj(a) b of 8 x 4 and 4 x 8 numbers by row.
+inline __global__ void multiply_complex(const core::Complex<float>* a,
+                                        const core::Complex<float>* b, core::Complex<float>* c) {
+    const int group = core::lane_rank() / 4;
+    const int place = core::lane_rank() % 4;
+    const core::LeftFactor left(a[group * 4 + place]);
+    const core::RightFactor right(b[place * 8 + group]);
+    core::ConjugateProduct product;
+    for (int part = 0; part < core::ConjugateProduct::parts; ++part) product.add(part, left, right);
+    for (int i = 0; i < 2; ++i) c[group * 8 + 2 * place + i] = product.entry(i);
+}
+
+/// The error of a product is that of fp32: few roundings of 2^-23 of the sum of |a b|, where one
+/// TF32 product would leave 2^-11.
+template <class Executor>
+void expect_conjugate_product(Executor& executor) {
+    std::vector<core::Complex<float>> a(8 * 4), b(4 * 8);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const auto t = static_cast<float>(i);
+        a[i] = {std::sin(1.7f * t + 1), std::cos(0.9f * t)};
+        b[i] = {40 * std::cos(2.3f * t), 30 * std::sin(3.1f * t + 2)};
+    }
+    const auto left = bring(executor, a);
+    const auto right = bring(executor, b);
+    Buffer<core::Complex<float>, Executor> product({8 * 8});
+    core::launch(executor, multiply_complex, {1, 32}, left.data(), right.data(), product.data());
+    const auto c = fetch<Executor, core::Complex<float>>(executor, product);
+    for (std::size_t i = 0; i < 8; ++i) {
+        for (std::size_t j = 0; j < 8; ++j) {
+            std::complex<double> sum = 0;
+            double size = 0;
+            for (std::size_t k = 0; k < 4; ++k) {
+                const std::complex<double> x(a[4 * i + k].re, a[4 * i + k].im);
+                const std::complex<double> y(b[8 * k + j].re, b[8 * k + j].im);
+                sum += std::conj(x) * y;
+                size += std::abs(x) * std::abs(y);
+            }
+            const core::Complex<float> found = c[8 * i + j];
+            ASSERT_LE(std::abs(sum - std::complex<double>(found.re, found.im)), 0x1p-21 * size)
+                << i << ", " << j;
         }
     }
 }

@@ -63,6 +63,7 @@ TEST_F(OnGpu, Tiles) {
 TEST_F(OnGpu, TensorCoreProducts) {
     expect_small_product<ProductBy::tensor_cores>(*gpu_);
     expect_small_product<ProductBy::shuffles>(*gpu_);
+    expect_conjugate_product(*gpu_);
 }
 
 TEST_F(OnGpu, AsynchronousStages) { expect_stages(*gpu_); }

@@ -91,6 +91,7 @@ TEST(TensorCore, SmallProducts) {
     in_every_order([](Simt& simt) {
         primitives::expect_small_product<primitives::ProductBy::tensor_cores>(simt);
         primitives::expect_small_product<primitives::ProductBy::shuffles>(simt);
+        primitives::expect_conjugate_product(simt);
     });
 }
 

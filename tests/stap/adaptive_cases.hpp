@@ -63,6 +63,60 @@ inline std::vector<Case> shapes_cases() {
             Case{.channels = 2, .range_cells = 700, .training_block = 600, .vectors = 2}};
 }
 
+/// Matrices of neighbouring bins that share the head of their factor: 8 bins a block, two a warp.
+/// Tiles in parts and cells through rings where rows are aligned, with bins, channels, cells and
+/// vectors left over, and all that stands in the way of sharing.
+inline std::vector<Case> pairs_cases() {
+    const Case whole{
+        .channels = 6, .doppler_bins = 16, .range_cells = 128, .training_block = 64, .vectors = 16};
+    std::vector<Case> cases(14, whole);
+    cases[1].channels = 8;
+    cases[1].doppler_bins = 11;
+    cases[1].vectors = 33;
+    cases[2].channels = 7;
+    cases[2].doppler_bins = 5;
+    cases[2].vectors = 5;
+    cases[3].loading = {0.1, true};
+    cases[3].doppler_bins = 13;
+    cases[4].loading = {0.1, false};
+    cases[4].training_block = 48;
+    cases[4].range_cells = 96;
+    cases[5].channels = 8;
+    cases[5].detector = Detector::amf;
+    cases[5].doppler_bins = 10;
+    cases[6].detector = Detector::cfar;
+    cases[6].guard = 2;
+    cases[6].loading = {0.1, true};
+    cases[7].training = Training::sliding;
+    cases[7].guard = 3;
+    cases[7].training_block = 24;
+    cases[7].range_cells = 40;
+    cases[8].training = Training::all;
+    cases[8].channels = 8;
+    cases[8].guard = 2;
+    cases[8].range_cells = 64;
+    cases[9].training = Training::all;
+    cases[9].guard = 1;
+    cases[9].loading = {0.1, true};
+    cases[9].range_cells = 44;
+    cases[9].detector = Detector::glrt;
+    cases[10].channels = 7;
+    cases[10].precision = Precision::mixed;
+    cases[11].channels = 7;
+    cases[11].precision = Precision::mixed;
+    cases[11].detector = Detector::ace;
+    cases[11].loading = {0.1, true};
+    cases[11].doppler_bins = 3;
+    cases[12].doppler_bins = 3;
+    cases[12].range_cells = 320;
+    cases[12].training_block = 320;
+    cases[13].channels = 7;
+    cases[13].training_block = 70;
+    cases[13].range_cells = 75;
+    cases[13].solver = dense::Factorisation::gauss_jordan;
+    return cases;
+}
+
 inline std::vector<Case> options_cases() {
     return {
         Case{.implementation = staged},

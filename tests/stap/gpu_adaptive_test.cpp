@@ -19,6 +19,7 @@ TEST_P(GpuAdaptive, AgreesWithTheOracle) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, GpuAdaptive, testing::ValuesIn(shapes_cases()));
+INSTANTIATE_TEST_SUITE_P(Pairs, GpuAdaptive, testing::ValuesIn(pairs_cases()));
 INSTANTIATE_TEST_SUITE_P(Options, GpuAdaptive, testing::ValuesIn(options_cases()));
 INSTANTIATE_TEST_SUITE_P(Specialised, GpuAdaptive, testing::ValuesIn(specialised_cases()));
 INSTANTIATE_TEST_SUITE_P(Windows, GpuAdaptive, testing::ValuesIn(windows_cases()));

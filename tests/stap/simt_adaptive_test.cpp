@@ -19,6 +19,7 @@ TEST_P(SimtAdaptive, AgreesWithTheOracle) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SimtAdaptive, testing::ValuesIn(shapes_cases()));
+INSTANTIATE_TEST_SUITE_P(Pairs, SimtAdaptive, testing::ValuesIn(pairs_cases()));
 
 INSTANTIATE_TEST_SUITE_P(Options, SimtAdaptive, testing::ValuesIn(options_cases()));
 
