@@ -232,7 +232,7 @@ template <int order, int taps>
 struct RegisterKernel {
     static constexpr AdaptiveTuning tuning = adaptive_tuning(order, taps, false, true);
     using Policy = AdaptivePolicy<taps, tuning.bins, tuning.threads, tuning.blocks>;
-    using Solver = RollingSolver<float, order, tuning.lanes, taps>;
+    using Solver = RollingSolver<float, order, tuning.lanes, taps, tuning.head>;
 };
 
 template <int taps>
@@ -314,7 +314,7 @@ void launch_on_host(core::Simt& simt, bool statistic, const core::LaunchConfig& 
                     const AdaptiveArguments<Real>& arguments) {
     constexpr AdaptiveTuning t = adaptive_tuning(order, 3, sizeof(Real) == 8, cholesky);
     using Policy = AdaptivePolicy<3, t.bins, t.threads, t.blocks>;
-    using Solver = std::conditional_t<cholesky, RollingSolver<Real, order, t.lanes, 3>,
+    using Solver = std::conditional_t<cholesky, RollingSolver<Real, order, t.lanes, 3, t.head>,
                                       RegisterSolver<Real, order, t.lanes, t.slots>>;
     core::launch(simt,
                  statistic ? &adapt_kernel<Real, Policy, Solver, true>
@@ -367,7 +367,7 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
     needs.outputs = set_outputs(arguments.plan, statistic);
     needs.block_solver = !in_registers;
     needs.column_solver = in_registers && cholesky;
-    if (needs.column_solver) needs.head = rolling_head(problem.order, Taps, tuning.lanes);
+    needs.head = tuning.head;
     if (needs.head > 0) needs.paired_taps = Taps;
     needs.square = !in_registers && !cholesky;
     arguments.layout = shared_layout(executor, needs, tuning.blocks);

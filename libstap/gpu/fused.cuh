@@ -156,9 +156,10 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     const OutputColumns columns{block.work->set.output_begin, block.work->set.output_end,
                                 block.work->set.first - p.plan.cell_begin,
                                 -block.work->set.output_begin};
-    // Statistics, and blocks of few threads, need the registers that wide items take.
-    // A warp that works by itself has no more use for its factors.
-    apply_weights<Statistic, !Statistic && Policy::threads >= 128, Solver::by_warp>(
+    // Wide items take registers that only these kernels have; a warp that works by itself has no
+    // more use for its factors, and its ring of cells comes there.
+    constexpr bool wide = Solver::by_warp && !Statistic;
+    apply_weights<Statistic, wide, wide>(
         block.rows, block.weights, vectors, block.work->first_bin,
         MatricesToWeight(Solver::by_warp, block.work->matrices), block.work->pairs_of_cells,
         reinterpret_cast<Complex<float>*>(block.space.factor(2 * core::warp_rank())), to, columns);

@@ -119,13 +119,6 @@ struct RollingTriangle {
 
 }  // namespace detail
 
-/// Rows that the matrices of two neighbouring bins share where a sub-warp of `lanes` has room for
-/// what they do not: two of the three taps.
-APERTURE_HD constexpr int rolling_head(int order, int taps, int lanes) {
-    const bool paired = taps == 3 && lanes == core::warp_size && order + order / taps <= lanes;
-    return paired ? order - order / taps : 0;
-}
-
 /// Where the parts of a factor begin, and its entries. The last row of a triangle is read as far as
 /// the first of its segment, in vain.
 struct RollingFactor {
@@ -147,13 +140,16 @@ struct RollingFactor {
     }
 };
 
-template <class Real, int order_, int lanes, int taps>
+/// `head`: rows that the matrices of bins 2 i and 2 i + 1 have in common, T - 1 of their T taps, or
+/// none where a sub-warp takes a matrix at a time.
+template <class Real, int order_, int lanes, int taps, int head>
 class RollingSolver {
   public:
     static_assert(order_ <= lanes);
+    static_assert(head == 0 || (head == order_ - order_ / taps && order_ + order_ / taps <= lanes &&
+                                lanes == core::warp_size));
     static constexpr bool square = false;
     static constexpr bool gives_forms = true;
-    static constexpr int head = rolling_head(order_, taps, lanes);
     static constexpr bool paired = head > 0;
     static constexpr bool by_warp = paired;
     using Group = typename detail::RollingGroup<Real, paired>::Type;

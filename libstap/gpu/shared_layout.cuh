@@ -67,7 +67,6 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     Region all;
     layout.work = all.take(1, sizeof(BlockWork));
     layout.rows = all.take(static_cast<long long>(needs.channels) * needs.window, 8);
-    layout.rows_in_tile = all.take(static_cast<long long>(needs.channels) * needs.window, 2);
     layout.normalisations = all.take(bins, 2 * needs.real_bytes);
     layout.info = all.take(bins, 4);
     std::optional<RollingFactor> factor;
@@ -81,15 +80,18 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     // Four cells of eight channels are then in different banks.
     while (needs.cells > 0 && layout.channel_stride % 8 != 4) layout.channel_stride += 2;
     layout.tile = tile.take(static_cast<long long>(needs.channels) * layout.channel_stride, 8);
+    layout.rows_in_tile = tile.take(static_cast<long long>(needs.channels) * needs.window, 2);
 
     // Where the tile was: what follows the covariances.
     Region later = all;
     if (factor) {
-        // The rings of cells come where two matrices' factors were.
         layout.factor_stride = factor->size;
         if (needs.head > 0) {
+            // The rings of cells come where two matrices' factors were. The same entries of both
+            // are read at once: they lie in different banks.
             layout.factor_stride =
                 std::max(layout.factor_stride, ring_cells * 8 / (2 * complex_bytes));
+            if (layout.factor_stride * complex_bytes % 128 == 0) layout.factor_stride += 2;
         }
         layout.factors = later.take(bins * layout.factor_stride, complex_bytes);
     }

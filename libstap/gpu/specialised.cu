@@ -25,10 +25,10 @@ std::string adaptive_kernel_name(int order, int taps, bool fp64, dense::Factoris
     const AdaptiveTuning t = adaptive_tuning(order, taps, fp64, cholesky);
     const char* real = fp64 ? "double" : "float";
     const std::string space = "aperture::stap::gpu::";
-    const std::string solver_name =
-        cholesky
-            ? core::text("RollingSolver<", real, ", ", order, ", ", t.lanes, ", ", taps, ">")
-            : core::text("RegisterSolver<", real, ", ", order, ", ", t.lanes, ", ", t.slots, ">");
+    const std::string solver_name = cholesky ? core::text("RollingSolver<", real, ", ", order, ", ",
+                                                          t.lanes, ", ", taps, ", ", t.head, ">")
+                                             : core::text("RegisterSolver<", real, ", ", order,
+                                                          ", ", t.lanes, ", ", t.slots, ">");
     return core::text(space, "adapt_kernel<", real, ", ", space, "AdaptivePolicy<", taps, ", ",
                       t.bins, ", ", t.threads, ", ", t.blocks, ">, ", space, solver_name, ", ",
                       statistic ? "true" : "false", ">");

@@ -6,11 +6,12 @@ namespace aperture::stap::gpu {
 
 /// How the adaptive kernels divide their work (docs/stap_gpu.md has the counts behind it).
 struct AdaptiveTuning {
-    int bins;     ///< neighbouring Doppler bins of a block, which share outer products
-    int threads;  ///< of a block
-    int lanes;    ///< threads that hold one matrix in registers; 0: all of them, in shared memory
-    int slots;    ///< columns of R, with Gauss-Jordan of [R | v], in a thread
-    int blocks;   ///< that should fit a multiprocessor
+    int bins;      ///< neighbouring Doppler bins of a block, which share outer products
+    int threads;   ///< of a block
+    int lanes;     ///< threads that hold one matrix in registers; 0: all of them, in shared memory
+    int slots;     ///< columns of R, with Gauss-Jordan of [R | v], in a thread
+    int blocks;    ///< that should fit a multiprocessor
+    int head = 0;  ///< rows that the matrices of neighbouring bins eliminate together
 };
 
 /// Registers of a thread that holds `slots` columns of `words` 4-byte words, with those for
@@ -34,18 +35,20 @@ constexpr int blocks_of(int threads, int registers) {
 constexpr int bins_per_block(int taps) { return taps == 5 ? 2 : 4; }
 
 /// RollingSolver, Cholesky: one column of R a lane, so that the registers allow 16 warps on a
-/// multiprocessor and all warps of a block eliminate. NVIDIA H200, PERFECT medium / large in us:
-/// 81 / 469 against 94 / 568 with 16 lanes and two columns, 104 / 525 with 256 threads; multipliers
-/// from shared memory, not shuffles, gamma from the forward pass and cheaper copies and stores:
-/// 60 / 303 against 71 / 376; weighting on the tensor cores: 56 / 273 against 60 / 302; five blocks
-/// a multiprocessor instead of four: 57 / 284 against 57 / 274.
+/// multiprocessor and all warps of a block eliminate. Where a warp has lanes for the columns that
+/// two neighbouring matrices do not share, it takes both: eight bins a block. NVIDIA H200, PERFECT
+/// medium / large in us, the kernel in a stream of calls: 39.8 / 182 against 53.1 / 274 with a
+/// matrix a warp and four bins; of what came before docs/stap_gpu.md tells.
 constexpr AdaptiveTuning rolling_tuning(int order, int taps, bool fp64) {
     if (order > 32) return {1, 128, 0, 0, 2};
     const int lanes = order <= 8 ? 8 : order <= 16 ? 16 : 32;
-    const bool paired = taps == 3 && lanes == 32 && order + order / taps <= lanes;
-    const int bins = paired ? 8 : bins_per_block(taps);
-    const int threads = paired ? 128 : bins * lanes < 64 ? 64 : bins * lanes;
     const int registers = registers_needed(1, order * (fp64 ? 4 : 2)) + (fp64 ? 40 : 0);
+    const int tail = order / taps;
+    if (taps == 3 && lanes == 32 && order + tail <= lanes) {
+        return {8, 128, lanes, 1, blocks_of(128, registers), order - tail};
+    }
+    const int bins = bins_per_block(taps);
+    const int threads = bins * lanes < 64 ? 64 : bins * lanes;
     return {bins, threads, lanes, 1, blocks_of(threads, registers)};
 }
 

@@ -18,7 +18,8 @@ TEST(AdaptiveKernelAtRunTime, CompilesForOrdersThatAreNotCompiledAhead) {
     }
     const std::string fp64 = gpu::adaptive_kernel_name(9, 3, true, Factorisation::cholesky, true);
     EXPECT_GT(core::compile_kernel(gpu::adaptive_kernel_source(), fp64, 75).cubin.size(), 1000u);
-    const std::string pairs = gpu::adaptive_kernel_name(21, 3, false, Factorisation::cholesky, false);
+    const std::string pairs =
+        gpu::adaptive_kernel_name(21, 3, false, Factorisation::cholesky, false);
     EXPECT_GT(core::compile_kernel(gpu::adaptive_kernel_source(), pairs, 90).cubin.size(), 1000u);
 }
 
