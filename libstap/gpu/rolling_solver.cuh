@@ -18,12 +18,12 @@
 // are not paired), and `tail` rows.
 //
 // A = U^H D U: sub-warps of `lanes` threads, each with a column, eliminate and leave U (unit
-// diagonal, which holds 1 / D instead) in shared memory: for each matrix the head, row k from its
-// diagonal entry on at k * head_stride; the head's rows of the tail, at k * tail_stride; the tail,
-// stored as the head is. The multipliers of a step are such rows, two of them a load. Then every
-// thread of the block takes a column of its own, a steering vector or a snapshot, with U broadcast
-// from shared memory.
-// Source: Anderson 2014, ch. 4 and 6.3; Higham 2002, ch. 10.
+// diagonal, which holds 1 / D instead) in shared memory: for each matrix its border, what the
+// head's rows have in the columns of the tail, row k at k * tail_stride; the head, row k from its
+// diagonal entry on at k * head_stride; the tail, stored as the head is. The multipliers of a step
+// are such rows, two of them a load. Then every thread of the block takes a column of its own, a
+// steering vector or a snapshot, with U broadcast from shared memory. Source: Anderson 2014, ch. 4
+// and 6.3; Higham 2002, ch. 10.
 
 #include "libstap/gpu/weights.cuh"
 
@@ -94,7 +94,8 @@ struct RollingTriangle {
         }
     }
 
-    /// Visits (U^-1 column)_k from the last row up; row k is always the last register.
+    /// Visits (U^-1 column)_k from the last row up; row k is always the last register. Reads up to
+    /// pivots_of_segment - 1 rows before the first, in vain.
     template <int end, class Visit>
     __device__ __forceinline__ static void backward(Column& column, const Complex<Real>* u,
                                                     Visit visit) {
@@ -120,23 +121,23 @@ struct RollingTriangle {
 }  // namespace detail
 
 /// Where the parts of a factor begin, and its entries. The last row of a triangle is read as far as
-/// the first of its segment, in vain.
+/// the first of its segment, and a few rows before its first are, in vain: before the head lies its
+/// matrix's border, which no other warp writes; where there is no head, `unread` entries must lie
+/// before the first factor.
 struct RollingFactor {
     int head_stride, tail_stride;
-    int border, tail;
+    int head, tail;
     int size;
 
-    APERTURE_HD constexpr RollingFactor(int order, int head)
-        : head_stride(detail::even(head)),
-          tail_stride(detail::even(order - head)),
-          border(head * head_stride),
-          tail(border + head * tail_stride),
-          size(tail + (order - head) * tail_stride) {}
+    APERTURE_HD constexpr RollingFactor(int order, int head_rows)
+        : head_stride(detail::even(head_rows)),
+          tail_stride(detail::even(order - head_rows)),
+          head(head_rows * tail_stride),
+          tail(head + head_rows * head_stride),
+          size(tail + (order - head_rows) * tail_stride) {}
 
-    /// Entries before a factor that are read, in vain.
     APERTURE_HD constexpr int unread() const {
-        const int stride = head_stride > 0 ? head_stride : tail_stride;
-        return (detail::pivots_of_segment - 1) * stride;
+        return head_stride > 0 ? 0 : (detail::pivots_of_segment - 1) * tail_stride;
     }
 };
 
@@ -276,7 +277,7 @@ class RollingSolver {
     }
     __device__ __forceinline__ static const Complex<Real>* head_factor(
         const Group& group, const SolverSpace<Real>& space, int q) {
-        return space.factor(together(group) ? q & ~1 : q);
+        return space.factor(together(group) ? q & ~1 : q) + layout.head;
     }
 
     // `factorise` marks a failure in the imaginary part of the last reciprocal.
@@ -320,7 +321,7 @@ class RollingSolver {
             me.column = lane - me.tail_lift;
             me.holds_column = exists && me.column < order_;
             me.u = space.factor(me.q);
-            me.head_of_u = space.factor(second ? first : me.q);
+            me.head_of_u = space.factor(second ? first : me.q) + layout.head;
             Real own_pivot = Real(1);
             eliminate(group, me, own_pivot);
             const auto tell = [&](int q, bool counts) {
@@ -445,7 +446,7 @@ class RollingSolver {
                 const Complex<Real> value = entry(k) - sums.head_rows[0];
                 const Complex<Real> scaled = divide_by_pivot(me, k, k, value, own_pivot);
                 Complex<Real>* row = me.head_of_u + k * layout.head_stride;
-                Complex<Real>* border = me.u + layout.border + k * layout.tail_stride;
+                Complex<Real>* border = me.u + k * layout.tail_stride;
                 Complex<Real>* to = me.column < head ? row - k : border - head;
                 if (me.holds_column && me.column >= k) to[me.column] = scaled;
                 __syncwarp();
@@ -498,7 +499,7 @@ class RollingSolver {
                 const Complex<Real> value = column.head_rows[0];
                 visit(k, value, row->re);
                 Head::template add_pivot_row<first>(column.head_rows, -value, row);
-                Tail::add_row(column.tail_rows, -value, u + layout.border + k * layout.tail_stride);
+                Tail::add_row(column.tail_rows, -value, u + k * layout.tail_stride);
             }
             forward_head<end>(column, head_of_u, u, visit);
         }
@@ -534,7 +535,7 @@ class RollingSolver {
         Tail::template backward<tail>(
             column.tail_rows, u + layout.tail, [&](int j, Complex<Real> value) {
                 visit(head + j, value);
-                const Complex<Real>* border = u + layout.border + j;
+                const Complex<Real>* border = u + j;
                 APERTURE_UNROLL
                 for (int row = 0; row < head; ++row) {
                     column.head_rows[row] = core::multiply_add(column.head_rows[row], -value,

@@ -63,17 +63,15 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     layout.weight_stride = round_up(needs.vectors, vectors_per_item);
     layout.forms_stride = needs.outputs;
 
-    // What lasts: in front, where RollingSolver reads a few rows before its factors, in vain.
+    // What lasts, and room for what RollingSolver reads before its factors.
     Region all;
     layout.work = all.take(1, sizeof(BlockWork));
     layout.rows = all.take(static_cast<long long>(needs.channels) * needs.window, 8);
     layout.normalisations = all.take(bins, 2 * needs.real_bytes);
     layout.info = all.take(bins, 4);
-    std::optional<RollingFactor> factor;
-    if (needs.column_solver) {
-        factor.emplace(needs.order, needs.head);
-        all.reserve(static_cast<long long>(factor->unread()) * complex_bytes);
-    }
+
+    const RollingFactor factor(needs.order, needs.head);
+    if (needs.column_solver) all.reserve(static_cast<long long>(factor.unread()) * complex_bytes);
 
     Region tile = all;
     layout.channel_stride = needs.window * layout.tile_stride;
@@ -84,8 +82,8 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
 
     // Where the tile was: what follows the covariances.
     Region later = all;
-    if (factor) {
-        layout.factor_stride = factor->size;
+    if (needs.column_solver) {
+        layout.factor_stride = factor.size;
         if (needs.head > 0) {
             // The rings of cells come where two matrices' factors were. The same entries of both
             // are read at once: they lie in different banks.
