@@ -19,8 +19,8 @@ struct Results {
     core::View<cfloat, 3, Space> output;  ///< [D][K][N], y of apply_weights
     /// [K][B]: 0; i >= 1: the leading minor of order i is not positive, rows counted as the
     /// implementation eliminates them (fused on a GPU may take those first that neighbouring bins
-    /// share); -1-r: the covariance is positive definite but not, to rounding, after removing cell r
-    /// (the first such cell, see stays_definite). Outputs and statistics that depend on a failed
+    /// share); -1-r: the covariance is positive definite but not, to rounding, after removing cell
+    /// r (the first such cell, see stays_definite). Outputs and statistics that depend on a failed
     /// factorisation are zero.
     core::View<int, 2, Space> info;
     core::View<float, 2, Space> pivot_ratio;  ///< [K][B], see dense::solve
