@@ -64,6 +64,21 @@ __device__ __forceinline__ void copy_async(void* to_shared, const void* from_glo
 #endif
 }
 
+/// What the kernel before in the stream has written is there from here on. Kernels launched with
+/// LaunchConfig::start_early call it before they touch global memory.
+__device__ __forceinline__ void wait_for_previous_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// From here on a kernel behind this one that starts early may have what room this one leaves.
+__device__ __forceinline__ void let_next_kernel_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 /// Closes the group of the copies this thread has started since the last call.
 __device__ __forceinline__ void commit_copies() {
 #if !defined(__CUDACC__)

@@ -31,16 +31,23 @@ std::string kernel_name(const void* kernel) {
 
 void launch_on_gpu(Gpu& gpu, const void* kernel, const LaunchConfig& config, bool cooperative,
                    void** arguments) {
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeCooperative;
-    attribute.val.cooperative = 1;
+    cudaLaunchAttribute attributes[2]{};
+    unsigned count = 0;
+    if (cooperative) {
+        attributes[count].id = cudaLaunchAttributeCooperative;
+        attributes[count++].val.cooperative = 1;
+    }
+    if (config.start_early) {
+        attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+    }
     cudaLaunchConfig_t launch{};
     launch.gridDim = config.grid;
     launch.blockDim = config.block;
     launch.dynamicSmemBytes = config.shared;
     launch.stream = gpu.stream();
-    launch.attrs = &attribute;
-    launch.numAttrs = cooperative ? 1 : 0;
+    launch.attrs = attributes;
+    launch.numAttrs = count;
     cudaError_t status = cudaSuccess;
     if (config.shared > shared_without_asking) {
         status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -23,12 +23,14 @@
 namespace aperture::core {
 
 /// Grid and block in blocks and threads, dynamic shared memory in bytes per block. Remembers the
-/// line that made it, for error messages.
+/// line that made it, for error messages. `start_early`: blocks may start while the last ones of
+/// the kernel before still run; the kernel then calls wait_for_previous_kernel.
 struct LaunchConfig {
     dim3 grid;
     dim3 block;
     std::size_t shared;
     std::source_location where;
+    bool start_early = false;
 
     LaunchConfig(dim3 grid_blocks, dim3 block_dim, std::size_t shared_bytes = 0,
                  std::source_location call = std::source_location::current())

@@ -371,9 +371,10 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
     if (needs.head > 0) needs.paired_taps = Taps;
     needs.square = !in_registers && !cholesky;
     arguments.layout = shared_layout(executor, needs, tuning.blocks);
-    const core::LaunchConfig config(
+    core::LaunchConfig config(
         grid_of(arguments.sets * groups_of(problem.doppler_bins, tuning.bins)),
         static_cast<unsigned>(tuning.threads), static_cast<std::size_t>(arguments.layout.bytes));
+    config.start_early = true;
     if (in_registers) {
         arguments.splits =
             splits_of<Taps>(problem, tuning.bins, arguments.layout.columns, tuning.threads);

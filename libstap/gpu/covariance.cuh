@@ -251,13 +251,16 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int c
 
 /// The same for 8 bins of up to 8 channels, T = 3, by four warps on the tensor cores: warp w has
 /// the blocks of the band whose low bin is 2 w or 2 w + 1, the last one those after them, too.
-/// 16 cells at a time, whose sums the tensor cores round toward zero, are added up in fp32.
+/// 16 cells at a time, whose sums the tensor cores round toward zero, are added up in fp32, and
+/// what was cut off them is made up for.
 template <int Taps, int Bins>
 __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int columns,
                                       int channels, const BandGroup<float>& group, Accumulation how,
                                       int) {
     static_assert(Taps == 3 && Bins == 8);
     constexpr int bins = 4;
+    // What the 12 additions of a part cut off its powers, which grow evenly.
+    constexpr float cut_off_part = 1.0f + 0x1p-22f;
     constexpr int blocks = 9;
     constexpr int own_blocks = 6;
     constexpr int low_of[blocks] = {0, 0, 0, 1, 1, 1, 2, 2, 3};
@@ -309,7 +312,9 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int c
         APERTURE_UNROLL
         for (int i = 0; i < blocks; ++i) {
             APERTURE_UNROLL
-            for (int j = 0; j < 4; ++j) sums[i][j] += part[i].sums[j];
+            for (int j = 0; j < 4; ++j) {
+                sums[i][j] = fmaf(part[i].sums[j], cut_off_part, sums[i][j]);
+            }
         }
     }
     if (row >= channels) return;

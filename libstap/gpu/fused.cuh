@@ -84,6 +84,8 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     AdaptiveBlock<typename Solver::Group, Policy> block(p.cube, p.plan, p.sets, Solver::square,
                                                         p.layout);
     allow_sharing(block.group, !p.loading.relative);
+    core::let_next_kernel_start();
+    core::wait_for_previous_kernel();
     estimate_group(block, p.plan, p.total, p.loading, p.layout, p.splits);
     if (p.covariance.data != nullptr) {
         store_covariances(block.group, block.work->first_bin, block.work->columns.set,

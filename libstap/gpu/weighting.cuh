@@ -201,8 +201,10 @@ class CellsFromCache {
         APERTURE_UNROLL
         for (int j = 0; j < ahead; ++j) next_[j] = load(here_, j);
     }
+    __device__ __forceinline__ void begin_step() {}
+    /// Sees to the rows after those of this step, which begins with row `first`.
     template <class Rows>
-    __device__ __forceinline__ void begin_step(const Rows& rows, int q, int first) {
+    __device__ __forceinline__ void prepare_next(const Rows& rows, int q, int first) {
         there_ = own(rows, q, first + 4);
     }
     __device__ __forceinline__ CellPair take(int j) {
@@ -256,10 +258,12 @@ class CellsThroughRing {
         bring(rows, q, 0, 0);
         bring(rows, q, 4, slot_cells);
     }
-    template <class Rows>
-    __device__ __forceinline__ void begin_step(const Rows& rows, int q, int first) {
+    __device__ __forceinline__ void begin_step() {
         core::wait_for_copies<1>();
         __syncwarp();
+    }
+    template <class Rows>
+    __device__ __forceinline__ void prepare_next(const Rows& rows, int q, int first) {
         // The slot of the step before, which all lanes have read.
         bring(rows, q, first + 8, slot_ == 0 ? 2 * slot_cells : slot_ - slot_cells);
     }
@@ -301,20 +305,30 @@ __device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTil
     const int place = core::lane_rank() % 4;
     const int order = weights.order();
     Cells cells(rows, q, cell, columns, ring);
+    const int first_row = place < order ? place : 0;
+    const Complex<float>* next_weights[2] = {&weights.of_tile_row(q, first_row, d + group),
+                                             &weights.of_tile_row(q, first_row, d + 8 + group)};
+    const int step_weights = 4 * weights.row_stride;
+    int rows_left = order - place;
     APERTURE_NO_UNROLL
     for (int first = 0; first < order; first += 4) {
-        cells.begin_step(rows, q, first);
-        // Rows beyond the last have weights of zero.
-        const bool exists = first + place < order;
+        cells.begin_step();
+        // Rows beyond the last have weights of zero. Every fourth row lies alike, see swizzled.
+        const bool exists = rows_left > 0;
         const auto weight = [&](int m) {
-            const Complex<float> w =
-                weights.of_tile_row(q, exists ? first + place : order - 1, d + 8 * m + group);
+            const Complex<float> w = *next_weights[m];
             return exists ? w : Complex<float>(0.0f);
         };
         const core::LeftFactor w[2] = {core::LeftFactor(weight(0)), core::LeftFactor(weight(1))};
+        rows_left -= 4;
+        if (rows_left > 0) {
+            next_weights[0] += step_weights;
+            next_weights[1] += step_weights;
+        }
         // Two tiles at a time: sums that follow one another are not the same.
         APERTURE_UNROLL
         for (int j = 0; j < Tiles / 2; ++j) {
+            if (j == 1) cells.prepare_next(rows, q, first);
             const CellPair pair = cells.take(j);
             const core::RightFactor s[2] = {core::RightFactor(pair.first),
                                             core::RightFactor(pair.second)};
@@ -326,6 +340,8 @@ __device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTil
                 }
             }
         }
+        APERTURE_UNROLL
+        for (int i = 0; i < 2 * Tiles; ++i) tiles[i % 2][i / 2].make_up_for_cuts();
         cells.end_step();
     }
     store_item<Statistic, Tiles, Whole>(to, columns, q, k, d + group, vectors, cell + 2 * place,

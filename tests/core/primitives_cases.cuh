@@ -164,6 +164,51 @@ void expect_small_product(Executor& executor) {
     }
 }
 
+/// *sum += sum over k of x[k] y[k], k = 0, ..., 7.
+inline __global__ void add_eight_products(const float* x, const float* y, float* sum) {
+    const int group = core::lane_rank() / 4;
+    const int place = core::lane_rank() % 4;
+    float left[4] = {}, right[2] = {}, sums[4] = {};
+    for (int i = 0; i < 2 && group == 0; ++i) {
+        left[2 * i] = x[place + 4 * i];
+        right[i] = y[place + 4 * i];
+    }
+    if (core::lane_rank() == 0) sums[0] = *sum;
+    core::detail::multiply_add_tf32(sums, left, right);
+    if (core::lane_rank() == 0) *sum = sums[0];
+}
+
+/// Where the sums of the tensor cores are cut off; devices other than sm_90 may do otherwise.
+template <class Executor>
+void expect_cut_sums(Executor& executor) {
+    struct Case {
+        float sum;
+        int products;
+        float x, y;
+        float wanted;
+    };
+    // The last case has one product of 2.25, which counts as one of size 1, and seven small ones.
+    const Case cases[] = {{1, 1, 1, 0x1.8p-24f, 1},
+                          {-1, 1, -1, 0x1.8p-24f, -1},
+                          {1, 8, 0x1p-10f, 0x1p-15f, 1 + 0x1p-22f},
+                          {1, 8, 0x1p-10f, 0x1p-16f, 1},
+                          {0x1p-25f, 7, 0x1p-10f, 0x1p-15f, 2.25f + 0x1p-22f}};
+    for (const Case& c : cases) {
+        std::vector<float> x(8), y(8);
+        for (int k = 0; k < c.products; ++k) {
+            x[static_cast<std::size_t>(k)] = c.x;
+            y[static_cast<std::size_t>(k)] = c.y;
+        }
+        if (c.products == 7) x[7] = y[7] = 1.5f;
+        const auto left = bring(executor, x);
+        const auto right = bring(executor, y);
+        auto sum = bring(executor, std::vector<float>{c.sum});
+        core::launch(executor, add_eight_products, {1, 32}, left.data(), right.data(), sum.data());
+        EXPECT_EQ((fetch<Executor, float>(executor, sum)[0]), c.wanted)
+            << c.sum << " + " << c.products << " * " << c.x << " * " << c.y;
+    }
+}
+
 /// c = conj(a) b of 8 x 4 and 4 x 8 numbers by row.
 inline __global__ void multiply_complex(const core::Complex<float>* a,
                                         const core::Complex<float>* b, core::Complex<float>* c) {

@@ -59,6 +59,13 @@ TEST_F(GpuAccuracy, EveryMatrixOfPerfectsInput) {
     }
 }
 
+TEST_F(GpuAccuracy, WeightingOfPerfectsWhiteInput) {
+    for (const char* size : {"small", "medium", "large"}) {
+        expect_perfect_weighting(size, Implementation::fused, run_gpu);
+        expect_perfect_weighting(size, staged, run_gpu);
+    }
+}
+
 class GpuScale : public GpuTest, public testing::WithParamInterface<index_t> {};
 
 TEST_P(GpuScale, EveryMatrixIsRight) {

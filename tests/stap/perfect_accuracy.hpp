@@ -75,4 +75,52 @@ void expect_perfect_accuracy(const char* name, Implementation implementation, Ru
     expect_matrices(wanted, given.covariance, 130, "covariance");
 }
 
+/// The products of weights and white cells reach 125 dB of the output in every matrix. Gains are
+/// left out: each vector's outputs are compared but for a common factor.
+template <class Run>
+void expect_perfect_weighting(const char* name, Implementation implementation, Run run) {
+    SCOPED_TRACE(name);
+    const PerfectScene scene(name, implementation);
+    const Problem& problem = scene.problem;
+    const auto cube = perfect_cube(problem.shape);
+    const HostResults given = run(problem, cube, scene.steering);
+    const index_t taps = problem.parameters.temporal_taps;
+    const index_t cells = problem.parameters.training_block;
+    const auto snapshot = [&](index_t k, index_t row, index_t cell) {
+        const index_t bins = problem.doppler_bins;
+        return oracle::Complex(
+            cube(row / taps, (k - (taps - 1) / 2 + row % taps + bins) % bins, cell));
+    };
+    std::vector<oracle::Complex> products(static_cast<std::size_t>(cells));
+    double worst = 1000;
+    std::string worst_place;
+    for (index_t k = 0; k < problem.doppler_bins; ++k) {
+        for (index_t b = 0; b < problem.training_sets; ++b) {
+            oracle::SnrDb snr;
+            for (index_t d = 0; d < problem.steering_vectors; ++d) {
+                oracle::Complex common = 0;
+                double energy = 0;
+                for (index_t c = 0; c < cells; ++c) {
+                    oracle::Complex& sum = products[static_cast<std::size_t>(c)];
+                    sum = 0;
+                    for (index_t i = 0; i < problem.order; ++i) {
+                        sum += std::conj(oracle::Complex(given.weights(k, b, d, i))) *
+                               snapshot(k, i, b * cells + c);
+                    }
+                    common += std::conj(sum) * oracle::Complex(given.output(d, k, b * cells + c));
+                    energy += std::norm(sum);
+                }
+                for (index_t c = 0; c < cells; ++c) {
+                    snr.add(products[static_cast<std::size_t>(c)] * (common / energy),
+                            oracle::Complex(given.output(d, k, b * cells + c)));
+                }
+            }
+            if (snr.value() >= worst) continue;
+            worst = snr.value();
+            worst_place = core::text("Doppler bin ", k, ", set ", b);
+        }
+    }
+    EXPECT_GE(worst, 125) << worst_place;
+}
+
 }  // namespace aperture::stap::kernel_cases

@@ -48,6 +48,13 @@ TEST(SimtAccuracy, EveryMatrixOfPerfectsInput) {
     }
 }
 
+TEST(SimtAccuracy, WeightingOfPerfectsWhiteInput) {
+    for (const char* size : {"small", "medium", "large"}) {
+        expect_perfect_weighting(size, Implementation::fused, run);
+        expect_perfect_weighting(size, staged, run);
+    }
+}
+
 // More blocks than a grid's y or z extent may have.
 TEST(SimtScale, EveryMatrixIsRight) {
     expect_every_matrix(many_matrices(65537, 4, Implementation::fused), run);
