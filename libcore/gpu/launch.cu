@@ -37,7 +37,7 @@ void launch_on_gpu(Gpu& gpu, const void* kernel, const LaunchConfig& config, boo
         attributes[count].id = cudaLaunchAttributeCooperative;
         attributes[count++].val.cooperative = 1;
     }
-    if (config.start_early) {
+    if (config.start_early && gpu.compute_capability() >= 90) {
         attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
         attributes[count++].val.programmaticStreamSerializationAllowed = 1;
     }

@@ -24,7 +24,8 @@ namespace aperture::core {
 
 /// Grid and block in blocks and threads, dynamic shared memory in bytes per block. Remembers the
 /// line that made it, for error messages. `start_early`: blocks may start while the last ones of
-/// the kernel before still run; the kernel then calls wait_for_previous_kernel.
+/// the kernel before still run, where the device can do that; the kernel has to call
+/// wait_for_previous_kernel.
 struct LaunchConfig {
     dim3 grid;
     dim3 block;

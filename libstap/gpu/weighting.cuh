@@ -192,6 +192,8 @@ __device__ __forceinline__ int own_pair(int group) { return group / 2 + group % 
 template <int Tiles, bool Whole>
 class CellsFromCache {
   public:
+    static constexpr bool four_rows_exist = false;
+
     template <class Rows>
     __device__ __forceinline__ CellsFromCache(const Rows& rows, int q, int cell,
                                               const OutputColumns& columns, Complex<float>*)
@@ -238,11 +240,12 @@ class CellsFromCache {
     CellPair next_[ahead];
 };
 
-// The same for 64 whole cells through a ring of three slots in shared memory, two steps ahead: the
-// cache is farther away than one step is long. A slot holds four rows of 64 cells; pair i of row r
-// is at i ^ r, so that the pairs of four rows are in different banks.
+// The same for 64 whole cells, and orders of four and more, through a ring of three slots in shared
+// memory, two steps ahead: the cache is farther away than one step is long. A slot holds four rows
+// of 64 cells; pair i of row r is at i ^ r, so that the pairs of four rows are in different banks.
 class CellsThroughRing {
   public:
+    static constexpr bool four_rows_exist = true;
     static constexpr int slot_cells = 4 * 64;
     static constexpr int slots = 3;
 
@@ -305,7 +308,7 @@ __device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTil
     const int place = core::lane_rank() % 4;
     const int order = weights.order();
     Cells cells(rows, q, cell, columns, ring);
-    const int first_row = place < order ? place : 0;
+    const int first_row = Cells::four_rows_exist || place < order ? place : 0;
     const Complex<float>* next_weights[2] = {&weights.of_tile_row(q, first_row, d + group),
                                              &weights.of_tile_row(q, first_row, d + 8 + group)};
     const int step_weights = 4 * weights.row_stride;

@@ -253,6 +253,31 @@ void expect_conjugate_product(Executor& executor) {
     }
 }
 
+/// to[i] = from[i] + 1; the next kernel may start at once, and this one takes its time.
+inline __global__ void add_one(const int* from, int* to, int count) {
+    core::let_next_kernel_start();
+    core::wait_for_previous_kernel();
+    const int i = static_cast<int>(blockIdx.x) * core::block_threads() + core::thread_rank();
+    int value = i < count ? from[i] : 0;
+    for (int turn = 0; turn < 1000; ++turn) value = value % 7919 + 1;
+    if (i < count) to[i] = from[i] + (value > 0 ? 1 : 0);
+}
+
+/// A kernel that starts early sees all that the one before it wrote.
+template <class Executor>
+void expect_early_starts(Executor& executor) {
+    constexpr int count = 5000, steps = 20;
+    Buffer<int, Executor> a = bring(executor, std::vector<int>(count, 3));
+    Buffer<int, Executor> b = bring(executor, std::vector<int>(count, 0));
+    core::LaunchConfig config{(count + 127) / 128, 128};
+    config.start_early = true;
+    for (int step = 0; step < steps; ++step) {
+        core::launch(executor, add_one, config, step % 2 == 0 ? a.data() : b.data(),
+                     step % 2 == 0 ? b.data() : a.data(), count);
+    }
+    EXPECT_EQ((fetch<Executor, int>(executor, a)), std::vector<int>(count, 3 + steps));
+}
+
 struct TileCase {
     int rows, columns, tile_stride, valid_rows, valid_columns, offset, threads;
 };

@@ -64,10 +64,10 @@ TEST_F(OnGpu, TensorCoreProducts) {
     expect_small_product<ProductBy::tensor_cores>(*gpu_);
     expect_small_product<ProductBy::shuffles>(*gpu_);
     expect_conjugate_product(*gpu_);
-    int major = 0;
-    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu_->device());
-    if (major == 9) expect_cut_sums(*gpu_);
+    if (gpu_->compute_capability() == 90) expect_cut_sums(*gpu_);
 }
+
+TEST_F(OnGpu, EarlyStarts) { expect_early_starts(*gpu_); }
 
 TEST_F(OnGpu, AsynchronousStages) { expect_stages(*gpu_); }
 

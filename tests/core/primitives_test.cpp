@@ -160,6 +160,11 @@ TEST(AsynchronousCopy, AMissingWaitReadsNotANumber) {
     });
 }
 
+TEST(Launch, MayStartEarly) {
+    Simt simt;
+    primitives::expect_early_starts(simt);
+}
+
 TEST(Grid, SynchronisesInACooperativeLaunch) {
     in_every_order([](Simt& simt) { primitives::expect_grid_synchronisation(simt); });
 }
