@@ -6,7 +6,7 @@
 // Source: PERFECT suite, inner-product kernel; Anderson 2014, ch. 4.
 
 #include "libcore/gpu/tensor_core.cuh"
-#include "libstap/gpu/snapshots.cuh"
+#include "libstap/gpu/cells_to_weight.cuh"
 #include "libstap/gpu/statistic.cuh"
 #include "libstap/gpu/weights.cuh"
 
@@ -181,120 +181,6 @@ __device__ __forceinline__ void store_item(const AdaptedCells& to, const OutputC
     }
 }
 
-// Where a lane's cells lie among those of its warp. Column g of tiles 2 j and 2 j + 1 are the cells
-// 16 j + (g / 2) 2 + (g % 2) 8 and the next, so that a lane loads two neighbouring cells at once
-// and ends with two neighbouring results.
-__device__ __forceinline__ int own_pair(int group) { return group / 2 + group % 2 * 4; }
-
-// The cells of a lane, four rows at a time, straight from global memory: some are on their way
-// while those before them are multiplied. `Whole`: all cells exist, and pairs of them lie at
-// multiples of 16 bytes.
-template <int Tiles, bool Whole>
-class CellsFromCache {
-  public:
-    static constexpr bool four_rows_exist = false;
-
-    template <class Rows>
-    __device__ __forceinline__ CellsFromCache(const Rows& rows, int q, int cell,
-                                              const OutputColumns& columns, Complex<float>*)
-        : own_cell_(cell + 2 * own_pair(core::lane_rank() / 4)),
-          cells_left_(columns.end - own_cell_),
-          here_(own(rows, q, 0)) {
-        APERTURE_UNROLL
-        for (int j = 0; j < ahead; ++j) next_[j] = load(here_, j);
-    }
-    __device__ __forceinline__ void begin_step() {}
-    /// Sees to the rows after those of this step, which begins with row `first`.
-    template <class Rows>
-    __device__ __forceinline__ void prepare_next(const Rows& rows, int q, int first) {
-        there_ = own(rows, q, first + 4);
-    }
-    __device__ __forceinline__ CellPair take(int j) {
-        const CellPair cells = next_[j % ahead];
-        next_[j % ahead] =
-            j + ahead < Tiles / 2 ? load(here_, j + ahead) : load(there_, j + ahead - Tiles / 2);
-        return cells;
-    }
-    __device__ __forceinline__ void end_step() { here_ = there_; }
-
-  private:
-    static constexpr int ahead = Tiles / 4;
-
-    template <class Rows>
-    __device__ __forceinline__ const Complex<float>* own(const Rows& rows, int q, int first) const {
-        return rows.padded_row(q, first + core::lane_rank() % 4) + own_cell_;
-    }
-    __device__ __forceinline__ CellPair load(const Complex<float>* own, int j) const {
-        if constexpr (Whole) {
-            return load_cells(own + 16 * j);
-        } else {
-            CellPair cells{Complex<float>(0.0f), Complex<float>(0.0f)};
-            if (cells_left_ > 16 * j) cells.first = load_cell(own + 16 * j);
-            if (cells_left_ > 16 * j + 1) cells.second = load_cell(own + 16 * j + 1);
-            return cells;
-        }
-    }
-
-    int own_cell_, cells_left_;
-    const Complex<float>*here_, *there_;
-    CellPair next_[ahead];
-};
-
-// The same for 64 whole cells, and orders of four and more, through a ring of three slots in shared
-// memory, two steps ahead: the cache is farther away than one step is long. A slot holds four rows
-// of 64 cells; pair i of row r is at i ^ r, so that the pairs of four rows are in different banks.
-class CellsThroughRing {
-  public:
-    static constexpr bool four_rows_exist = true;
-    static constexpr int slot_cells = 4 * 64;
-    static constexpr int slots = 3;
-
-    template <class Rows>
-    __device__ __forceinline__ CellsThroughRing(const Rows& rows, int q, int cell,
-                                                const OutputColumns&, Complex<float>* ring)
-        : slot_(0) {
-        const int lane = core::lane_rank();
-        source_ = cell + lane % 8 * 2;
-        to_ = ring + lane / 8 * 64 + (lane % 8 ^ lane / 8) * 2;
-        from_ = ring + lane % 4 * 64 + (own_pair(lane / 4) ^ lane % 4) * 2;
-        __syncwarp();
-        bring(rows, q, 0, 0);
-        bring(rows, q, 4, slot_cells);
-    }
-    __device__ __forceinline__ void begin_step() {
-        core::wait_for_copies<1>();
-        __syncwarp();
-    }
-    template <class Rows>
-    __device__ __forceinline__ void prepare_next(const Rows& rows, int q, int first) {
-        // The slot of the step before, which all lanes have read.
-        bring(rows, q, first + 8, slot_ == 0 ? 2 * slot_cells : slot_ - slot_cells);
-    }
-    __device__ __forceinline__ CellPair take(int j) const {
-        return *reinterpret_cast<const CellPair*>(from_ + slot_ + 16 * j);
-    }
-    __device__ __forceinline__ void end_step() {
-        slot_ = slot_ == 2 * slot_cells ? 0 : slot_ + slot_cells;
-    }
-
-  private:
-    // A lane copies every eighth pair of one row.
-    template <class Rows>
-    __device__ __forceinline__ void bring(const Rows& rows, int q, int first, int slot) const {
-        if (first < rows.channels * rows.taps) {
-            const Complex<float>* from =
-                rows.padded_row(q, first + core::lane_rank() / 8) + source_;
-            APERTURE_UNROLL
-            for (int i = 0; i < 4; ++i) core::copy_async<16>(to_ + slot + 16 * i, from + 16 * i);
-        }
-        core::commit_copies();
-    }
-
-    int source_, slot_;
-    Complex<float>* to_;
-    const Complex<float>* from_;
-};
-
 // 16 vectors from d on times 8 `Tiles` cells, by a warp on the tensor cores. Lane 4 g + p ends with
 // the cells 8 i + 2 p and the next of vectors g and g + 8. `Whole`: all these cells are outputs,
 // and pairs of them lie at multiples of 16 bytes.
@@ -307,7 +193,7 @@ __device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTil
     const int group = core::lane_rank() / 4;
     const int place = core::lane_rank() % 4;
     const int order = weights.order();
-    Cells cells(rows, q, cell, columns, ring);
+    Cells cells(rows, q, cell, columns.end, ring);
     const int first_row = Cells::four_rows_exist || place < order ? place : 0;
     const Complex<float>* next_weights[2] = {&weights.of_tile_row(q, first_row, d + group),
                                              &weights.of_tile_row(q, first_row, d + 8 + group)};
@@ -449,9 +335,5 @@ __device__ void apply_weights(const Rows& rows, const WeightTile& weights, int v
             rows, weights, vectors, first_bin, matrices, ring, to, columns);
     }
 }
-
-/// Cells of a warp's ring.
-inline constexpr int ring_cells =
-    detail::CellsThroughRing::slots * detail::CellsThroughRing::slot_cells;
 
 }  // namespace aperture::stap::gpu
