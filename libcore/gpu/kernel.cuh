@@ -24,6 +24,16 @@
 
 namespace aperture::core {
 
+/// std::conditional, which NVRTC does not have.
+template <bool first, class A, class B>
+struct Conditional {
+    using Type = A;
+};
+template <class A, class B>
+struct Conditional<false, A, B> {
+    using Type = B;
+};
+
 inline constexpr int warp_size = 32;
 inline constexpr unsigned full_warp = 0xffffffffu;
 

@@ -38,15 +38,6 @@ struct Ignore {
     __device__ __forceinline__ void operator()(Values...) const {}
 };
 
-template <class Real, bool paired>
-struct RollingGroup {
-    using Type = CovarianceGroup<Real>;
-};
-template <class Real>
-struct RollingGroup<Real, true> {
-    using Type = BandGroup<Real>;
-};
-
 }  // namespace detail
 
 /// `head`: rows that the matrices of bins 2 i and 2 i + 1 have in common, T - 1 of their T taps, or
@@ -61,7 +52,7 @@ class RollingSolver {
     static constexpr bool gives_forms = true;
     static constexpr bool paired = head > 0;
     static constexpr bool by_warp = paired;
-    using Group = typename detail::RollingGroup<Real, paired>::Type;
+    using Group = typename core::Conditional<paired, BandGroup<Real>, CovarianceGroup<Real>>::Type;
 
     /// As RegisterSolver::solve, but store(q, tile_row, vector, weight) counts rows tap by tap;
     /// and calls form(q, vector, v^H R^-1 v), 0 for a matrix that is not positive definite. `space`

@@ -237,15 +237,6 @@ __device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTil
                                         tiles);
 }
 
-template <bool first, class A, class B>
-struct Choice {
-    using Type = A;
-};
-template <class A, class B>
-struct Choice<false, A, B> {
-    using Type = B;
-};
-
 // A warp takes 8 `Tiles` neighbouring cells of 16 vectors.
 template <bool Statistic, int Tiles, bool Whole, class Cells, class Rows>
 __device__ __forceinline__ void apply_to_groups(const Rows& rows, const WeightTile& weights,
@@ -320,8 +311,8 @@ __device__ void apply_weights(const Rows& rows, const WeightTile& weights, int v
     const int items = matrices.count * (weights.row_stride / vectors_per_item) * (cells / 64);
     if constexpr (Wide) {
         if (in_pairs && cells % 64 == 0 && items >= matrices.warps) {
-            using Cells = typename detail::Choice<Ring, detail::CellsThroughRing,
-                                                  detail::CellsFromCache<8, true>>::Type;
+            using Cells = typename core::Conditional<Ring, detail::CellsThroughRing,
+                                                     detail::CellsFromCache<8, true>>::Type;
             detail::apply_to_groups<Statistic, 8, true, Cells>(rows, weights, vectors, first_bin,
                                                                matrices, ring, to, columns);
             return;
