@@ -189,7 +189,7 @@ void verify(benchmark::State& state, Scene& scene) {
     }
     state.counters["chain_dB"] = 75 + least.chain;
     state.counters["weights_margin_dB"] = least.weights;
-    // The baseline's LU factors perturb its weights more than a Cholesky factor does.
+    // The baseline's explicit inverse perturbs its weights more than a Cholesky factor does.
     if (p.parameters.implementation == stap::Implementation::cublas) {
         least.weights = std::max(least.weights, 0.0);
     }

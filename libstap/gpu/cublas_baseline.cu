@@ -30,16 +30,6 @@ __global__ void load_diagonals_kernel(Complex<float>* matrices, index_t count, i
     }
 }
 
-/// Right-hand sides conj(v) for all matrices, [matrix][vector][n]. Thread: one entry.
-__global__ void broadcast_steering_kernel(SteeringVectors steering, Complex<float>* to,
-                                          index_t count, int order) {
-    const index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    const index_t entries = static_cast<index_t>(order) * steering.count;
-    if (i >= count * entries) return;
-    const int d = static_cast<int>(i % entries / order);
-    to[i] = core::conj(steering(static_cast<int>(i % order), d));
-}
-
 /// info and ratio of the diagonal of U, by magnitude: other than the library's, info names an entry
 /// that is not finite as it does a zero. Thread: one matrix. Bytes: 8 n read.
 __global__ void judge_factors_kernel(const Complex<float>* factors, int* info, index_t count,
@@ -131,13 +121,22 @@ CublasBaseline::CublasBaseline(core::Gpu& gpu, const Problem& problem,
     AdaptiveWorkspace<core::Gpu> workspace;
     set_steering(gpu, workspace, steering);
     steering_ = std::move(workspace.steering);
+    core::Array<cfloat, 2> right_hand_sides({vectors, n});
+    for (index_t d = 0; d < vectors; ++d) {
+        for (index_t i = 0; i < n; ++i) right_hand_sides(d, i) = std::conj(steering(d, i));
+    }
+    right_hand_sides_ = core::Array<cfloat, 2, core::Device>(right_hand_sides.extent());
+    core::copy<cfloat, 2, core::Strided>(gpu, right_hand_sides.view(), right_hand_sides_.view());
     snapshots_ = core::Array<cfloat, 4, core::Device>({bins, sets, n, p.training_block});
     covariance_ = core::Array<cfloat, 4, core::Device>({bins, sets, n, n});
+    inverse_ = core::Array<cfloat, 4, core::Device>({bins, sets, n, n});
     weights_ = core::Array<cfloat, 4, core::Device>({bins, sets, vectors, n});
     pivots_ = core::Array<int, 2, core::Device>({matrices_, n});
     info_ = core::Array<int, 2, core::Device>({bins, sets});
+    right_hand_side_pointers_ = pointers(gpu, right_hand_sides_.data(), matrices_, 0);
     snapshot_pointers_ = pointers(gpu, snapshots_.data(), matrices_, n * p.training_block);
     covariance_pointers_ = pointers(gpu, covariance_.data(), matrices_, n * n);
+    inverse_pointers_ = pointers(gpu, inverse_.data(), matrices_, n * n);
     weight_pointers_ = pointers(gpu, weights_.data(), matrices_, vectors * n);
 }
 
@@ -173,6 +172,7 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
     const index_t sets = problem_.training_sets;
     const int count = static_cast<int>(matrices_);
     cublasContext* const cublas = gpu_.cublas();
+    const cuComplex one{1.0f, 0.0f};
     const cuComplex zero{0.0f, 0.0f};
     const SteeringVectors steering = detail::steering_vectors(steering_);
     set_pointers(results.output);
@@ -197,17 +197,17 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
                                           results.covariance, 0);
     }
     {
-        // The stored matrix is conj(R) column by column; its solutions for conj(v) are conj(w).
+        // The stored matrix is conj(R) column by column; its inverse times conj(v) is conj(w). The
+        // diagonal of U is judged, not what the library says of the inverse.
         const auto scope = stage_scope(gpu_, timeline, "weights", weights_work(problem_));
-        core::launch(gpu_, &broadcast_steering_kernel,
-                     core::LaunchConfig(blocks_for(matrices_ * n * vectors), threads), steering,
-                     core::device_cast(weights_.data()), matrices_, n);
         APERTURE_CUBLAS_TRY(cublasCgetrfBatched(cublas, n, as_batch(covariance_pointers_), n,
                                                 pivots_.data(), info_.data(), count));
-        int status = 0;
-        APERTURE_CUBLAS_TRY(cublasCgetrsBatched(cublas, CUBLAS_OP_N, n, vectors,
-                                                as_batch(covariance_pointers_), n, pivots_.data(),
-                                                as_batch(weight_pointers_), n, &status, count));
+        APERTURE_CUBLAS_TRY(cublasCgetriBatched(cublas, n, as_batch(covariance_pointers_), n,
+                                                pivots_.data(), as_batch(inverse_pointers_), n,
+                                                info_.data(), count));
+        APERTURE_CUBLAS_TRY(cublasCgemmBatched(
+            cublas, CUBLAS_OP_N, CUBLAS_OP_N, n, vectors, n, &one, as_batch(inverse_pointers_), n,
+            as_batch(right_hand_side_pointers_), n, &zero, as_batch(weight_pointers_), n, count));
         core::launch(gpu_, &judge_factors_kernel,
                      core::LaunchConfig(blocks_for(matrices_), threads),
                      core::device_cast(covariance_.data()), info_.data(), matrices_, sets, n,

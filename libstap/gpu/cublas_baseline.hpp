@@ -7,8 +7,8 @@
 namespace aperture::stap::gpu {
 
 /// Block training by batched library calls on materialised snapshots, the baseline of Anderson
-/// 2014, ch. 4: cublasCgemmBatched for covariances and outputs, LU with partial pivoting for the
-/// weights. In fp32; `info` i >= 1: entry i of the diagonal of U is zero or not finite;
+/// 2014, ch. 4: cublasCgemmBatched for covariances, weights and outputs, the inverse by LU with
+/// partial pivoting. In fp32; `info` i >= 1: entry i of the diagonal of U is zero or not finite;
 /// `pivot_ratio` that of the diagonal of U.
 class CublasBaseline {
   public:
@@ -27,15 +27,19 @@ class CublasBaseline {
     core::Gpu& gpu_;
     Problem problem_;
     index_t matrices_;
-    core::Array<cfloat, 2, core::Device> steering_;    ///< [n][D]
-    core::Array<cfloat, 4, core::Device> snapshots_;   ///< [k][b][n][N_R]
-    core::Array<cfloat, 4, core::Device> covariance_;  ///< becomes its own LU
-    core::Array<cfloat, 4, core::Device> weights_;     ///< conjugates, then scaled by gamma
+    core::Array<cfloat, 2, core::Device> steering_;          ///< [n][D]
+    core::Array<cfloat, 2, core::Device> right_hand_sides_;  ///< conjugates [D][n]
+    core::Array<cfloat, 4, core::Device> snapshots_;         ///< [k][b][n][N_R]
+    core::Array<cfloat, 4, core::Device> covariance_;        ///< becomes its own LU
+    core::Array<cfloat, 4, core::Device> inverse_;
+    core::Array<cfloat, 4, core::Device> weights_;  ///< conjugates, then scaled by gamma
     core::Array<int, 2, core::Device> pivots_;
     core::Array<int, 2, core::Device> info_;
     core::Array<cfloat*, 1, core::Device> snapshot_pointers_;
     core::Array<cfloat*, 1, core::Device> last_snapshot_pointers_;
     core::Array<cfloat*, 1, core::Device> covariance_pointers_;
+    core::Array<cfloat*, 1, core::Device> inverse_pointers_;
+    core::Array<cfloat*, 1, core::Device> right_hand_side_pointers_;
     core::Array<cfloat*, 1, core::Device> weight_pointers_;
     core::Array<cfloat*, 1, core::Device> output_pointers_;
     const cfloat* output_ = nullptr;  ///< what `output_pointers_` were made for
