@@ -28,49 +28,11 @@ ResultArrays<Space>::ResultArrays(const stap::Problem& problem, const SavedResul
 }
 template struct ResultArrays<Host>;
 
-namespace {
-
-struct OneRun {
-    std::vector<core::Stage> stages;
-    double compute_ms = 0;
-    double transfer_ms = 0;
-};
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-/// `once` runs everything and returns its times.
-template <class Once>
-RunTimes repeat_runs(int repeat, Console& console, Once once) {
-    if (repeat > 0) {
-        console.phase("warming up");
-        once();
-    }
-    std::vector<std::vector<core::Stage>> stages;
-    std::vector<double> compute;
-    std::vector<double> transfer;
-    const int runs = std::max(repeat, 1);
-    for (int run = 0; run < runs; ++run) {
-        console.phase(runs == 1 ? "computing" : core::text("run ", run + 1, " of ", runs));
-        const OneRun one = once();
-        stages.push_back(one.stages);
-        compute.push_back(one.compute_ms);
-        transfer.push_back(one.transfer_ms);
-    }
-    console.done();
-    return {core::median_stages(stages), median(compute), median(transfer)};
-}
-
-}  // namespace
-
 RunTimes run_on(core::Cpu& cpu, const Configuration& setup, stap::CubeView<Host> cube,
                 ResultArrays<Host>& results, int repeat, Console& console) {
     stap::Pipeline<core::Cpu> pipeline(cpu, setup.problem, setup.steering);
     core::Timeline timeline;
-    return repeat_runs(repeat, console, [&]() -> OneRun {
+    return repeat_runs(repeat, console, [&]() -> RunTimes {
         timeline.begin_run();
         const core::Stopwatch watch;
         pipeline.run(cube, results.views(), &timeline);
@@ -121,7 +83,7 @@ RunTimes run_resident(core::Gpu& gpu, const Configuration& setup, stap::CubeView
     ResultArrays<Device> device_results(setup.problem, {.covariance = results.covariance.size() > 0,
                                                         .weights = results.weights.size() > 0});
     core::Timeline timeline;
-    return repeat_runs(repeat, console, [&]() -> OneRun {
+    return repeat_runs(repeat, console, [&]() -> RunTimes {
         timeline.begin_run();
         core::Stopwatch watch;
         core::copy(gpu, cube, device_cube.view());
@@ -149,7 +111,7 @@ RunTimes run_in_chunks(core::Gpu& gpu, const Configuration& setup, stap::CubeVie
                        ResultArrays<Host>& results, int repeat, Console& console) {
     console.note("the cube does not fit the GPU: streaming it in range chunks");
     core::Timeline timeline;
-    return repeat_runs(repeat, console, [&]() -> OneRun {
+    return repeat_runs(repeat, console, [&]() -> RunTimes {
         timeline.begin_run();
         const core::Stopwatch watch;
         stap::run_streamed(gpu, setup.problem, cube, setup.steering, results.views(), 0, &timeline);

@@ -8,7 +8,7 @@
 #include "aperture/core/executor.hpp"
 #include "aperture/core/timing.hpp"
 #include "aperture/stap/pipeline.hpp"
-#include "apps/common/console.hpp"
+#include "apps/common/timed_runs.hpp"
 #include "apps/stap/configuration.hpp"
 
 namespace aperture::apps {
@@ -27,13 +27,6 @@ struct ResultArrays {
     stap::Results<Space> views() {
         return {output, info, pivot_ratio, covariance, weights, statistic};
     }
-};
-
-/// Times of a run, medians where it was repeated.
-struct RunTimes {
-    std::vector<core::Stage> stages;
-    double compute_ms = 0;   ///< cube in the executor's memory to results there
-    double transfer_ms = 0;  ///< copies to and from a device
 };
 
 /// Runs the pipeline on a cube in host memory, `repeat` times after a warm-up, or once where it is

@@ -13,22 +13,6 @@ namespace {
 
 using core::index_t;
 
-void describe_stages(std::ostringstream& line, const core::Report& report) {
-    line << "stages      " << std::fixed;
-    const char* separator = "";
-    for (const auto& stage : report.stages) {
-        line << separator << stage.name << ' ' << std::setprecision(stage.ms < 10 ? 2 : 0)
-             << stage.ms << " ms";
-        separator = " | ";
-        if (stage.gflop > 0 && stage.ms > 0) {
-            const double rate = stage.gflop / stage.ms * 1e3;
-            line << ' ' << std::setprecision(rate < 10 ? 1 : 0) << rate << " GFLOP/s";
-        }
-    }
-    line << " | total " << std::setprecision(report.total_ms < 10 ? 2 : 0) << report.total_ms
-         << " ms\n";
-}
-
 void describe_covariance(std::ostringstream& line, const Configuration& setup,
                          const FactorisationHealth& health) {
     line << "covariance  " << health.matrices << " of order " << setup.problem.order << ", ";
@@ -107,7 +91,7 @@ std::string summary(const StapOptions& options, const media::RadarCube& cube,
           << cube.range_cells << " range cells, " << cube.element << ", axes " << cube.axes << " ("
           << media::name(cube.axis_rule) << ")\n";
     lines << "device      " << report.device << '\n';
-    describe_stages(lines, report);
+    lines << stage_line(report);
     describe_covariance(lines, setup, health);
     describe_results(lines, options, setup, detections);
     return lines.str();

@@ -2,17 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmedia/src/hdf5.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/complex_form.hpp"
+#include "libmedia/src/input_file.hpp"
 
 namespace aperture::media {
 namespace {
@@ -105,14 +103,7 @@ std::string system_text(int error_number) {
 
 Handle open_for_reading(const std::filesystem::path& path) {
     const std::string name = path.string();
-    std::error_code error;
-    const auto status = std::filesystem::status(path, error);
-    core::expects(status.type() != std::filesystem::file_type::not_found, name, ": no such file");
-    core::expects(!error, name, ": ", system_text(error.value()));
-    core::expects(!std::filesystem::is_directory(status), name, ": is a directory");
-    core::expects(std::filesystem::is_regular_file(status), name, ": not a regular file");
-    core::expects(::access(name.c_str(), R_OK) == 0, name, ": ", system_text(errno));
-
+    expects_readable(path);
     core::expects(H5Fis_hdf5(name.c_str()) > 0, name, ": not an HDF5 file");
     const Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
     H5Pset_file_locking(access, false, true);

@@ -30,6 +30,29 @@ void write_ppm(const std::filesystem::path& target, const Picture& picture) {
     file.commit();
 }
 
+std::string luma(const Picture& picture) {
+    std::string grey;
+    grey.reserve(picture.pixels.size());
+    for (const auto& [red, green, blue] : picture.pixels) {
+        grey += static_cast<char>(std::lround(0.299 * red + 0.587 * green + 0.114 * blue));
+    }
+    return grey;
+}
+
+/// Writes what every build can, by the extension.
+bool write_portable(const std::filesystem::path& target, const Picture& picture) {
+    if (target.extension() == ".ppm") {
+        write_ppm(target, picture);
+        return true;
+    }
+    if (target.extension() == ".pgm") {
+        write_file(target, core::text("P5\n", picture.width, ' ', picture.height, "\n255\n",
+                                      luma(picture)));
+        return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 Picture::Picture(int columns, int rows, Colour background) : width(columns), height(rows) {
@@ -69,7 +92,46 @@ void Picture::ring(float x, float y, float radius, float line_width, Colour colo
     }
 }
 
+void Picture::line(float x0, float y0, float x1, float y1, float line_width, Colour colour) {
+    const float dx = x1 - x0;
+    const float dy = y1 - y0;
+    const float length_squared = dx * dx + dy * dy;
+    if (!std::isfinite(length_squared)) return;
+    const float reach = line_width / 2 + 1;
+    const auto row_at = [&](float y) {
+        return static_cast<int>(std::clamp(y, 0.0F, static_cast<float>(height - 1)));
+    };
+    const auto column_at = [&](float x) {
+        return static_cast<int>(std::clamp(x, 0.0F, static_cast<float>(width - 1)));
+    };
+    for (int row = row_at(std::min(y0, y1) - reach); row <= row_at(std::max(y0, y1) + reach);
+         ++row) {
+        // Only the part of the line near this row can reach its pixels.
+        const auto y = static_cast<float>(row);
+        const float first = dy == 0 ? 0 : std::clamp((y - reach - y0) / dy, 0.0F, 1.0F);
+        const float last = dy == 0 ? 1 : std::clamp((y + reach - y0) / dy, 0.0F, 1.0F);
+        const auto [left, right] = std::minmax({x0 + first * dx, x0 + last * dx});
+        for (int column = column_at(left - reach); column <= column_at(right + reach); ++column) {
+            const auto x = static_cast<float>(column);
+            const float along = ((x - x0) * dx + (y - y0) * dy) / length_squared;
+            const float nearest = length_squared > 0 ? std::clamp(along, 0.0F, 1.0F) : 0;
+            const float distance = std::hypot(x - x0 - nearest * dx, y - y0 - nearest * dy);
+            blend(column, row, colour, std::clamp(line_width / 2 + 0.5F - distance, 0.0F, 1.0F));
+        }
+    }
+}
+
 #if APERTURE_OPENCV
+
+namespace {
+
+bool is_grey(const Picture& picture) {
+    return std::all_of(picture.pixels.begin(), picture.pixels.end(), [](const Colour& pixel) {
+        return pixel[0] == pixel[1] && pixel[1] == pixel[2];
+    });
+}
+
+}  // namespace
 
 void draw_text(Picture& picture, const std::string& words, int x, int y, int height, Colour colour,
                Anchor anchor, bool upward) {
@@ -108,20 +170,21 @@ void draw_text(Picture& picture, const std::string& words, int x, int y, int hei
 }
 
 std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture) {
+    if (write_portable(target, picture)) return target;
     const std::string extension = target.extension().string();
-    if (extension == ".ppm") {
-        write_ppm(target, picture);
-        return target;
-    }
     const std::string format = extension.empty() ? ".png" : extension;
     core::expects(cv::haveImageWriter(format), target.string(),
                   ": cannot write: no picture format ", format);
-    cv::Mat bgr;
+    cv::Mat stored;
     const cv::Mat rgb(picture.height, picture.width, CV_8UC3,
                       const_cast<Colour*>(picture.pixels.data()));
-    cv::cvtColor(rgb, bgr, cv::COLOR_RGB2BGR);
+    if (format == ".png" && is_grey(picture)) {
+        cv::extractChannel(rgb, stored, 0);
+    } else {
+        cv::cvtColor(rgb, stored, cv::COLOR_RGB2BGR);
+    }
     std::vector<std::uint8_t> encoded;
-    core::expects(cv::imencode(format, bgr, encoded), target.string(),
+    core::expects(cv::imencode(format, stored, encoded), target.string(),
                   ": cannot write: the picture cannot be encoded");
     write_file(target, {reinterpret_cast<const char*>(encoded.data()), encoded.size()});
     return target;
@@ -132,6 +195,7 @@ std::filesystem::path write_picture(const std::filesystem::path& target, const P
 void draw_text(Picture&, const std::string&, int, int, int, Colour, Anchor, bool) {}
 
 std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture) {
+    if (write_portable(target, picture)) return target;
     std::filesystem::path portable = target;
     portable.replace_extension(".ppm");
     write_ppm(portable, picture);

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <span>
 
+#include "aperture/core/worker_tasks.hpp"
 #include "libstap/cpu/results.hpp"
 #include "libstap/cpu/snapshots.hpp"
-#include "libstap/cpu/worker_tasks.hpp"
 
 // With M = L L^H the loaded sum over all cells, z = L^-1 x and u = L^-1 v, the matrix without the
 // excluded snapshots E is M - E E^H = L (I - Z Z^H) L^H, and by Woodbury's identity its quadratic
@@ -79,7 +79,7 @@ void backward_substitute(const Complex* l, index_t n, Complex* x) {
 /// One Doppler bin, in the scratch memory of one thread.
 class DopplerBin {
   public:
-    DopplerBin(ScratchParts& parts, const Problem& problem, index_t doppler_bin)
+    DopplerBin(core::ScratchParts& parts, const Problem& problem, index_t doppler_bin)
         : problem_(problem),
           k_(doppler_bin),
           n_(problem.order),
@@ -310,11 +310,12 @@ AllTraining::AllTraining(core::Cpu& cpu, const Problem& problem,
     : cpu_(cpu), problem_(problem), steering_(steering) {}
 
 void AllTraining::run(const CubeView<core::Host>& cube, const Results<core::Host>& results) {
-    for_each_task(cpu_, problem_.doppler_bins, scratch_bytes_of<DopplerBin>(problem_, index_t{0}),
-                  [&](index_t k, std::byte* scratch) {
-                      ScratchParts parts(scratch);
-                      DopplerBin(parts, problem_, k).run(cube, steering_, results);
-                  });
+    core::for_each_task(cpu_, problem_.doppler_bins,
+                        core::scratch_bytes_of<DopplerBin>(problem_, index_t{0}),
+                        [&](index_t k, std::byte* scratch) {
+                            core::ScratchParts parts(scratch);
+                            DopplerBin(parts, problem_, k).run(cube, steering_, results);
+                        });
 }
 
 }  // namespace aperture::stap::cpu

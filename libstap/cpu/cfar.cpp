@@ -4,7 +4,7 @@
 
 #include <complex>
 
-#include "libstap/cpu/worker_tasks.hpp"
+#include "aperture/core/worker_tasks.hpp"
 
 namespace aperture::stap::cpu {
 
@@ -14,7 +14,7 @@ void cell_averaging_cfar(core::Cpu& cpu, const Problem& problem,
     const index_t bins = problem.doppler_bins;
     const index_t cells = problem.shape.range_cells;
     const std::size_t bytes = static_cast<std::size_t>(cells + 1) * sizeof(double);
-    for_each_task(
+    core::for_each_task(
         cpu, problem.steering_vectors * bins, bytes, [&](index_t task, std::byte* scratch) {
             const index_t d = task / bins;
             const index_t k = task % bins;

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "aperture/core/shape.hpp"
+#include "aperture/core/worker_tasks.hpp"
 #include "aperture/signal/fft.hpp"
 #include "aperture/stap/stages.hpp"
-#include "libstap/cpu/worker_tasks.hpp"
 
 namespace aperture::stap {
 
@@ -72,7 +72,7 @@ void DopplerFilter<Executor>::run(core::View<const cfloat, 3, typename Executor:
                         core::Strides::dense);
     const index_t tiles = (shape.range_cells + tile_cells - 1) / tile_cells;
     const std::size_t tile_bytes = static_cast<std::size_t>(bins) * tile_cells * sizeof(cfloat);
-    cpu::for_each_task(
+    core::for_each_task(
         state_->cpu, shape.channels * tiles, tile_bytes, [&](index_t task, std::byte* scratch) {
             state_->filter_tile(pulses, cube, task / tiles, task % tiles * tile_cells,
                                 reinterpret_cast<cfloat*>(scratch));

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "aperture/core/worker_tasks.hpp"
 #include "libstap/cpu/fused_unit.hpp"
-#include "libstap/cpu/worker_tasks.hpp"
 
 namespace aperture::stap::cpu {
 namespace {
@@ -45,18 +45,18 @@ FusedBlock<Real>::FusedBlock(core::Cpu& cpu, const Problem& problem,
     for (int i = 0; i < problem.order; ++i) {
         for (int d = 0; d < problem.steering_vectors; ++d) steering_(i, d) = steering(d, i);
     }
-    const std::size_t bytes = scratch_bytes_of<Workspace<Real>>(problem_);
+    const std::size_t bytes = core::scratch_bytes_of<Workspace<Real>>(problem_);
     for (int t = 0; t < cpu.threads(); ++t) cpu.scratch(t, bytes);
 }
 
 template <class Real>
 void FusedBlock<Real>::run(CubeView<core::Host> cube, const Results<core::Host>& results) {
     constexpr index_t width = core::lanes<Real>;
-    const std::size_t bytes = scratch_bytes_of<Workspace<Real>>(problem_);
+    const std::size_t bytes = core::scratch_bytes_of<Workspace<Real>>(problem_);
     const index_t bins_per_run =
         round_up((problem_.doppler_bins + runs_per_block_ - 1) / runs_per_block_, width);
     const index_t units = problem_.training_sets * runs_per_block_;
-    for_each_task(*cpu_, units, bytes, [&](index_t u, std::byte* scratch) {
+    core::for_each_task(*cpu_, units, bytes, [&](index_t u, std::byte* scratch) {
         const index_t block = u / runs_per_block_;
         const index_t first = u % runs_per_block_ * bins_per_run;
         const index_t bins = std::min(bins_per_run, problem_.doppler_bins - first);
@@ -65,7 +65,7 @@ void FusedBlock<Real>::run(CubeView<core::Host> cube, const Results<core::Host>&
         const index_t end =
             std::min(begin + problem_.parameters.training_block, problem_.shape.range_cells);
         const Unit unit{block, first, bins, training_cells(problem_, block), {begin, end}};
-        ScratchParts parts(scratch);
+        core::ScratchParts parts(scratch);
         const Workspace<Real> work(parts, problem_);
         UnitRun<Real>(problem_, steering_.view(), work, cube, results, unit)();
         fence_streaming();

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "aperture/core/worker_tasks.hpp"
 #include "libstap/cpu/fused_covariance.hpp"
 #include "libstap/cpu/fused_weighting.hpp"
 #include "libstap/cpu/results.hpp"
-#include "libstap/cpu/worker_tasks.hpp"
 
 namespace aperture::stap::cpu {
 
@@ -38,7 +38,7 @@ struct Workspace {
     float* tail;            ///< a tile of output that does not fill its packs
     float* squares;         ///< [cell][re, im]: x^H R^-1 x, squares of real and imaginary parts
 
-    Workspace(ScratchParts& parts, const Problem& problem) {
+    Workspace(core::ScratchParts& parts, const Problem& problem) {
         const index_t n = problem.order;
         const index_t vectors = problem.steering_vectors;
         const index_t cells = problem.parameters.training_block;

@@ -7,10 +7,10 @@
 #include <numbers>
 #include <random>
 
+#include "aperture/core/worker_tasks.hpp"
 #include "aperture/signal/taper.hpp"
 #include "aperture/stap/steering.hpp"
 #include "libstap/cpu/random_normal.hpp"
-#include "libstap/cpu/worker_tasks.hpp"
 
 namespace aperture::stap {
 
@@ -265,7 +265,7 @@ core::Array<cfloat, 3> simulate(core::Cpu& cpu, const ClutterScene& scene) {
     core::Array<cfloat, 3> cube({scene.shape.channels, pulses, scene.shape.range_cells});
     const std::size_t bytes =
         static_cast<std::size_t>(drawing.samples() + pulses) * sizeof(Complex);
-    cpu::for_each_task(cpu, scene.shape.range_cells, bytes, [&](index_t cell, std::byte* scratch) {
+    core::for_each_task(cpu, scene.shape.range_cells, bytes, [&](index_t cell, std::byte* scratch) {
         auto* x = reinterpret_cast<Complex*>(scratch);
         drawing.draw(cell, x, x + drawing.samples());
         for (index_t c = 0; c < scene.shape.channels; ++c)

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "aperture/core/worker_tasks.hpp"
 #include "libstap/cpu/results.hpp"
 #include "libstap/cpu/snapshots.hpp"
-#include "libstap/cpu/worker_tasks.hpp"
 
 namespace aperture::stap::cpu {
 
@@ -42,8 +42,8 @@ struct SlidingTraining<Real>::RunningSum {
     double* x_re;
     double* x_im;
 
-    RunningSum(ScratchParts& parts, const Problem& p, const CubeView<core::Host>& doppler_cube,
-               index_t k)
+    RunningSum(core::ScratchParts& parts, const Problem& p,
+               const CubeView<core::Host>& doppler_cube, index_t k)
         : problem(p), cube(doppler_cube), doppler_bin(k) {
         const index_t n = problem.order;
         re = parts.take<double>(n * n);
@@ -133,11 +133,11 @@ void SlidingTraining<Real>::run(const CubeView<core::Host>& cube,
     using Batch = dense::MatrixBatch<Complex, core::Host, core::Concatenated>;
     const index_t problems = problem_.doppler_bins * problem_.shape.range_cells;
     const index_t n = problem_.order;
-    const std::size_t bytes = scratch_bytes_of<RunningSum>(problem_, cube, index_t{0});
+    const std::size_t bytes = core::scratch_bytes_of<RunningSum>(problem_, cube, index_t{0});
     for (index_t first = 0; first < problems; first += batch) {
         const index_t count = std::min(batch, problems - first);
         const index_t segments = (count + segment - 1) / segment;
-        for_each_task(cpu_, segments, bytes, [&](index_t s, std::byte* scratch) {
+        core::for_each_task(cpu_, segments, bytes, [&](index_t s, std::byte* scratch) {
             fill_segment(cube, first, first + s * segment,
                          first + std::min((s + 1) * segment, count), scratch);
         });
@@ -147,7 +147,7 @@ void SlidingTraining<Real>::run(const CubeView<core::Host>& cube,
             cpu_, problem_.parameters.solver, covariance, solutions,
             core::View<int, 1, core::Host>(info_.data(), {count}),
             core::View<Real, 1, core::Host>(pivot_ratio_.data(), {count}));
-        for_each_task(cpu_, segments, 0, [&](index_t s, std::byte*) {
+        core::for_each_task(cpu_, segments, 0, [&](index_t s, std::byte*) {
             const index_t end = first + std::min((s + 1) * segment, count);
             for (index_t p = first + s * segment; p < end; ++p) finish(first, p, results);
         });
@@ -163,7 +163,7 @@ void SlidingTraining<Real>::fill_segment(const CubeView<core::Host>& cube, index
         const index_t k = p / cells;
         const index_t r = p % cells;
         const index_t slot = p - first;
-        ScratchParts parts(scratch);
+        core::ScratchParts parts(scratch);
         RunningSum sum(parts, problem_, cube, k);
         const TrainingWindow window = training_window(problem_, r);
         if (p == begin || r == 0) {

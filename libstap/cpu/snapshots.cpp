@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/core/shape.hpp"
+#include "aperture/core/worker_tasks.hpp"
 #include "libstap/cpu/stages.hpp"
-#include "libstap/cpu/worker_tasks.hpp"
 
 namespace aperture::stap {
 
@@ -18,7 +18,7 @@ template <class Real>
 void extract_snapshots(core::Cpu& cpu, const Problem& problem, const CubeView<core::Host>& cube,
                        index_t first_bin, core::View<std::complex<Real>, 4, core::Host> snapshots) {
     const index_t sets = snapshots.extent[1];
-    for_each_task(cpu, snapshots.extent[0] * sets, 0, [&](index_t task, std::byte*) {
+    core::for_each_task(cpu, snapshots.extent[0] * sets, 0, [&](index_t task, std::byte*) {
         const index_t k = task / sets;
         const index_t b = task % sets;
         const RangeSpan cells = training_cells(problem, b);

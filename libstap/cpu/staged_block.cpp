@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "aperture/core/worker_tasks.hpp"
 #include "libstap/cpu/results.hpp"
-#include "libstap/cpu/worker_tasks.hpp"
 
 namespace aperture::stap::cpu {
 
@@ -64,7 +64,7 @@ void StagedBlock<Real>::detect(const CubeView<core::Host>& cube,
         const index_t last = std::min(first + chunk, index_t(problem_.doppler_bins));
         const core::View<Complex, 4, core::Host> solutions =
             solutions_.view().slice(0, 0, last - first);
-        for_each_task(cpu_, (last - first) * sets, 0, [&](index_t task, std::byte*) {
+        core::for_each_task(cpu_, (last - first) * sets, 0, [&](index_t task, std::byte*) {
             const index_t begin = training_cells(problem_, task % sets).begin;
             for (index_t i = 0; i < problem_.order; ++i) {
                 const cfloat* row = snapshot_row(problem_, cube, first + task / sets, i) + begin;
@@ -77,7 +77,7 @@ void StagedBlock<Real>::detect(const CubeView<core::Host>& cube,
             covariance_.view().slice(0, first, last);
         dense::solve<Complex, core::Concatenated>(
             cpu_, problem_.parameters.solver, as_batch(covariance), as_batch(solutions), info, {});
-        for_each_task(cpu_, (last - first) * sets, 0, [&](index_t task, std::byte*) {
+        core::for_each_task(cpu_, (last - first) * sets, 0, [&](index_t task, std::byte*) {
             const core::View<const Complex, 2, core::Host> of_block(
                 &solutions(task / sets, task % sets, 0, 0), {block, problem_.order});
             detect_in_block(cube, first + task / sets, task % sets, of_block, results);

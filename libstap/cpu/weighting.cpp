@@ -5,8 +5,8 @@
 
 #include "aperture/core/shape.hpp"
 #include "aperture/core/simd.hpp"
+#include "aperture/core/worker_tasks.hpp"
 #include "libstap/cpu/stages.hpp"
-#include "libstap/cpu/worker_tasks.hpp"
 
 namespace aperture::stap {
 
@@ -30,7 +30,7 @@ struct WeightingScratch {
     double* gamma;
     cpu::SnapshotPlanes<float> snapshots;  ///< of `cell_tile` cells
 
-    WeightingScratch(cpu::ScratchParts& parts, const Problem& problem)
+    WeightingScratch(core::ScratchParts& parts, const Problem& problem)
         : padded_directions((problem.steering_vectors + direction_tile - 1) / direction_tile *
                             direction_tile) {
         const index_t n = problem.order;
@@ -106,11 +106,11 @@ void apply_weights(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> 
     core::expects_shape("weights", weights, {bins, sets, directions, n});
     core::expects_shape("output", output, {directions, bins, cells}, core::Strides::unit_last);
 
-    const std::size_t bytes = cpu::scratch_bytes_of<WeightingScratch>(problem);
-    cpu::for_each_task(cpu, bins * sets, bytes, [&](index_t task, std::byte* memory) {
+    const std::size_t bytes = core::scratch_bytes_of<WeightingScratch>(problem);
+    core::for_each_task(cpu, bins * sets, bytes, [&](index_t task, std::byte* memory) {
         const index_t k = task / sets;
         const index_t b = task % sets;
-        cpu::ScratchParts parts(memory);
+        core::ScratchParts parts(memory);
         const WeightingScratch scratch(parts, problem);
         take_weights(weights, steering, k, b, scratch);
 

@@ -40,8 +40,25 @@ TEST(Help, OfStapSimNamesEveryFlagAndShowsAnExample) {
     }
 }
 
+TEST(Help, OfOflowNamesEveryFlagAndShowsAnExample) {
+    const Outcome help = run_program("oflow", {"--help"});
+    EXPECT_EQ(help.status, 0);
+    EXPECT_THAT(help.error, IsEmpty());
+    for (const auto* flag :
+         {"image0",        "image1",           "--method",        "--preset",     "--alpha",
+          "--window",      "--regularisation", "--levels",        "--scale",      "--warps",
+          "--median",      "--texture",        "--interpolation", "--solver",     "--iterations",
+          "--tolerance",   "--omega",          "--precondition",  "--s-step",     "--basis",
+          "--boundary",    "--stencil",        "--no-picture",    "--max-motion", "--truth",
+          "--error-map",   "--max-error",      "--warped",        "--arrows",     "--arrow-spacing",
+          "--consistency", "--convergence",    "--out",           "--device",     "--threads",
+          "--repeat",      "--report",         "--quiet",         "--version",    "Example:"}) {
+        EXPECT_THAT(help.out, HasSubstr(flag));
+    }
+}
+
 TEST(Version, IsTheProjects) {
-    for (const std::string program : {"stap", "stap_sim"}) {
+    for (const std::string program : {"oflow", "stap", "stap_sim"}) {
         const Outcome version = run_program(program, {"--version"});
         EXPECT_EQ(version.status, 0);
         EXPECT_THAT(version.out, StartsWith(program + " " + core::version()));
@@ -68,10 +85,62 @@ std::vector<std::string> with(std::vector<std::string> arguments,
 }
 
 const std::vector<std::string> cube{"--cube", "/nonexistent/cube.h5"};
+const std::vector<std::string> pair{"/nonexistent/a.png", "/nonexistent/b.png"};
 
 INSTANTIATE_TEST_SUITE_P(
     All, RefusedCommand,
     testing::Values(
+        BadCommand{"flow_no_images", "oflow", {}, "image0 is required"},
+        BadCommand{"flow_one_image", "oflow", {"a.png"}, "image1 is required"},
+        BadCommand{"flow_three_images", "oflow", with(pair, {"c.png"}), "c.png"},
+        BadCommand{"flow_unknown_flag", "oflow", with(pair, {"--frobnicate"}), "--frobnicate"},
+        BadCommand{"flow_method", "oflow", with(pair, {"--method", "x"}),
+                   "--method x: expected hs|lk"},
+        BadCommand{"flow_preset", "oflow", with(pair, {"--preset", "x"}), "fast|thesis"},
+        BadCommand{"flow_solver", "oflow", with(pair, {"--solver", "sor"}),
+                   "--solver sor: expected jacobi|block2x2|cg|cacg|redblack|multigrid"},
+        BadCommand{"flow_stencil", "oflow", with(pair, {"--stencil", "7"}), "5|9"},
+        BadCommand{"flow_alpha", "oflow", with(pair, {"--alpha", "-1"}), "alpha is -1"},
+        BadCommand{"flow_alpha_word", "oflow", with(pair, {"--alpha", "much"}), "--alpha"},
+        BadCommand{"flow_window", "oflow", with(pair, {"--method", "lk", "--window", "8"}),
+                   "window is 8, expected an odd"},
+        BadCommand{"flow_scale", "oflow", with(pair, {"--scale", "1"}), "scale is 1"},
+        BadCommand{"flow_median", "oflow", with(pair, {"--median", "4"}), "median is 4"},
+        BadCommand{"flow_texture", "oflow", with(pair, {"--texture", "2"}), "texture is 2"},
+        BadCommand{"flow_warps", "oflow", with(pair, {"--warps", "0"}), "--warps"},
+        BadCommand{"flow_iterations", "oflow", with(pair, {"--iterations", "0"}), "--iterations"},
+        BadCommand{"flow_tolerance", "oflow", with(pair, {"--tolerance", "-1"}), "tolerance"},
+        BadCommand{"flow_omega", "oflow", with(pair, {"--solver", "redblack", "--omega", "2"}),
+                   "relaxation is 2"},
+        BadCommand{"flow_idle_alpha", "oflow", with(pair, {"--method", "lk", "--alpha", "3"}),
+                   "--alpha has no meaning with --method lk"},
+        BadCommand{"flow_idle_window", "oflow", with(pair, {"--window", "9"}),
+                   "--window needs --method lk"},
+        BadCommand{"flow_idle_omega", "oflow", with(pair, {"--omega", "1.5"}),
+                   "--omega needs --solver redblack"},
+        BadCommand{"flow_idle_precondition", "oflow", with(pair, {"--precondition", "none"}),
+                   "--precondition needs --solver cg"},
+        BadCommand{"flow_idle_basis", "oflow", with(pair, {"--basis", "newton"}),
+                   "--basis needs --solver cacg"},
+        BadCommand{"flow_s_step", "oflow", with(pair, {"--solver", "cacg", "--s-step", "17"}),
+                   "s-step is 17"},
+        BadCommand{"flow_idle_convergence", "oflow",
+                   with(pair, {"--method", "lk", "--convergence", "c.csv"}),
+                   "--convergence needs --method hs"},
+        BadCommand{"flow_error_map_alone", "oflow", with(pair, {"--error-map", "e.png"}),
+                   "--error-map needs --truth"},
+        BadCommand{"flow_max_error_alone", "oflow",
+                   with(pair, {"--truth", "t.flo", "--max-error", "1"}),
+                   "--max-error needs --error-map"},
+        BadCommand{"flow_arrow_spacing_alone", "oflow", with(pair, {"--arrow-spacing", "9"}),
+                   "--arrow-spacing needs --arrows"},
+        BadCommand{"flow_max_motion_alone", "oflow",
+                   with(pair, {"--no-picture", "--max-motion", "9"}), "--max-motion"},
+        BadCommand{"flow_max_motion", "oflow", with(pair, {"--max-motion", "0"}), "--max-motion"},
+        BadCommand{"flow_out", "oflow", with(pair, {"--out", "a.txt"}),
+                   "--out a.txt: expected FILE.flo"},
+        BadCommand{"flow_picture", "oflow", with(pair, {"--warped", "a.txt"}), "--warped a.txt: "},
+        BadCommand{"flow_device", "oflow", with(pair, {"--device", "tpu"}), "auto|cpu|gpu"},
         BadCommand{"no_cube", "stap", {}, "--cube is required"},
         BadCommand{"unknown_flag", "stap", with(cube, {"--frobnicate"}), "--frobnicate"},
         BadCommand{"stray_word", "stap", with(cube, {"stray"}), "stray"},

@@ -26,7 +26,7 @@ struct Surroundings {
     bool stdout_full = false;                        ///< standard output is /dev/full
 };
 
-/// Runs `stap` or `stap_sim` of this build and waits for it.
+/// Runs `oflow`, `stap` or `stap_sim` of this build and waits for it.
 Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
                     const Surroundings& surroundings = {});
 

@@ -75,7 +75,49 @@ TEST(Picture, DrawingStaysInside) {
     EXPECT_THROW(Picture(0, 5, {}), core::InvalidArgument);
 }
 
+TEST(Picture, PgmHoldsTheLuma) {
+    const TemporaryFolder folder;
+    Picture picture(3, 1, {255, 0, 0});
+    picture.at(1, 0) = {0, 255, 0};
+    picture.at(2, 0) = {9, 9, 9};
+    EXPECT_EQ(write_picture(folder / "a.pgm", picture), folder / "a.pgm");
+    EXPECT_EQ(read_bytes(folder / "a.pgm"), "P5\n3 1\n255\n\x4c\x96\x09");
+    EXPECT_THAT(folder.entries(), ElementsAre("a.pgm"));
+}
+
+TEST(Picture, LinesAreAsLongAndAsWideAsAsked) {
+    const auto covered = [](float x0, float y0, float x1, float y1) {
+        Picture picture(60, 60, {0, 0, 0});
+        picture.line(x0, y0, x1, y1, 3, {200, 200, 200});
+        double sum = 0;
+        for (const Colour& pixel : picture.pixels) sum += pixel[0] / 200.0;
+        return sum;
+    };
+    // Length times width and a disc of two half ends, in every direction.
+    const double area = 40 * 3 + 1.5 * 1.5 * 3.14159;
+    EXPECT_NEAR(covered(10, 30, 50, 30), area, 0.02 * area);
+    EXPECT_NEAR(covered(30, 50, 30, 10), area, 0.02 * area);
+    EXPECT_NEAR(covered(15, 15, 15 + 28.28F, 15 + 28.28F), area, 0.02 * area);
+    EXPECT_NEAR(covered(10, 20, 10 + 37.08F, 35), area, 0.02 * area);
+    EXPECT_NEAR(covered(30, 30, 30, 30), 1.5 * 1.5 * 3.14159, 0.3);
+    // 20 pixels of a line from far away, through the picture's middle.
+    EXPECT_NEAR(covered(-1e6F, 30, 19.5F, 30), 20 * 3 + 4, 2);
+    EXPECT_EQ(covered(-30, -30, -20, 90), 0);
+    EXPECT_EQ(covered(0, 0, std::numeric_limits<float>::infinity(), 0), 0);
+    EXPECT_EQ(covered(std::nanf(""), 0, 5, 5), 0);
+}
+
 #if APERTURE_OPENCV
+TEST(Picture, GreyPicturesBecomeGreyPngs) {
+    const TemporaryFolder folder;
+    Picture picture(2, 1, {7, 7, 7});
+    write_picture(folder / "grey.png", picture);
+    EXPECT_EQ(cv::imread((folder / "grey.png").string(), cv::IMREAD_UNCHANGED).type(), CV_8UC1);
+    picture.at(1, 0) = {7, 7, 8};
+    write_picture(folder / "colour.png", picture);
+    EXPECT_EQ(cv::imread((folder / "colour.png").string(), cv::IMREAD_UNCHANGED).type(), CV_8UC3);
+}
+
 TEST(Picture, PngComesBack) {
     const TemporaryFolder folder;
     Picture picture(3, 2, {10, 20, 30});

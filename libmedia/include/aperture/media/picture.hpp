@@ -33,6 +33,8 @@ struct Picture {
     void blend(int x, int y, Colour colour, float opacity);
     /// Fills columns [x, x+columns) of rows [y, y+rows); the part outside the picture is ignored.
     void fill(int x, int y, int columns, int rows, Colour colour);
+    /// An anti-aliased straight line with round ends (pixels); nothing where an end is not finite.
+    void line(float x0, float y0, float x1, float y1, float line_width, Colour colour);
     /// An anti-aliased circle line around the centre (pixels).
     void ring(float x, float y, float radius, float line_width, Colour colour);
 };
@@ -46,9 +48,11 @@ enum class Anchor { left, centre, right };
 void draw_text(Picture& picture, const std::string& words, int x, int y, int height, Colour colour,
                Anchor anchor = Anchor::left, bool upward = false);
 
-/// Writes the picture and returns where: as PNG (or what else the extension of `target` says,
-/// .ppm included), or, in a build without OpenCV, as PPM under the same name with the extension
-/// .ppm. The file appears whole or not at all. Throws core::InvalidArgument.
+/// Writes the picture and returns where: as PNG (or what else the extension of `target` says), or,
+/// in a build without OpenCV, as PPM under the same name with the extension .ppm. Every build
+/// writes .ppm and .pgm, the latter grey (luma of ITU-R Rec. BT.601). A picture that is grey
+/// throughout becomes a grey PNG. The file appears whole or not at all. Throws
+/// core::InvalidArgument.
 std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture);
 
 }  // namespace aperture::media

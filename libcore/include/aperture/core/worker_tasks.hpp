@@ -6,21 +6,22 @@
 
 #include "aperture/core/executor.hpp"
 
-namespace aperture::stap::cpu {
+namespace aperture::core {
 
 /// Calls work(task, scratch) for tasks 0 .. tasks-1 on the executor's threads, with `scratch_bytes`
 /// of memory private to the thread. Which thread does which task is open, so no result may depend
 /// on it.
 template <class Work>
-void for_each_task(core::Cpu& cpu, core::index_t tasks, std::size_t scratch_bytes,
-                   const Work& work) {
+void for_each_task(Cpu& cpu, index_t tasks, std::size_t scratch_bytes, const Work& work) {
     // Grown here, because an exception must not leave a parallel region.
     for (int thread = 0; thread < cpu.threads(); ++thread) cpu.scratch(thread, scratch_bytes);
-#pragma omp parallel num_threads(cpu.threads())
+        // All threads or one: OpenMP lets go of threads that a smaller team leaves out, and one
+        // task is no work for a team.
+#pragma omp parallel num_threads(tasks > 1 ? cpu.threads() : 1)
     {
         std::byte* scratch = cpu.scratch(omp_get_thread_num(), scratch_bytes);
 #pragma omp for schedule(dynamic)
-        for (core::index_t task = 0; task < tasks; ++task) work(task, scratch);
+        for (index_t task = 0; task < tasks; ++task) work(task, scratch);
     }
 }
 
@@ -31,7 +32,7 @@ class ScratchParts {
     explicit ScratchParts(std::byte* block = nullptr) : block_(block) {}
 
     template <class T>
-    T* take(core::index_t elements) {
+    T* take(index_t elements) {
         T* part = block_ == nullptr ? nullptr : reinterpret_cast<T*>(block_ + bytes_);
         bytes_ += (static_cast<std::size_t>(elements) * sizeof(T) + 63) / 64 * 64;
         return part;
@@ -52,4 +53,4 @@ std::size_t scratch_bytes_of(const Arguments&... arguments) {
     return parts.bytes();
 }
 
-}  // namespace aperture::stap::cpu
+}  // namespace aperture::core

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "aperture/flow/field.hpp"
+#include "aperture/media/image_file.hpp"
+#include "apps/oflow/options.hpp"
+
+namespace aperture::apps {
+
+/// What `oflow` reads.
+struct OflowInputs {
+    media::Image image0;
+    media::Image image1;
+    core::Array<float, 2> grey0;
+    core::Array<float, 2> grey1;
+    core::Array<float, 3> truth;  ///< empty where there is none
+
+    flow::Shape shape() const { return {grey0.extent()[0], grey0.extent()[1]}; }
+};
+
+/// Throws core::InvalidArgument for files that cannot be read, or whose sizes differ.
+OflowInputs read_inputs(const OflowOptions& options, Console& console);
+
+/// "584x388", width first.
+std::string size_text(flow::Shape shape);
+
+}  // namespace aperture::apps

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "apps/oflow/parameter_flags.hpp"
+
+namespace aperture::apps {
+
+/// The command line of `oflow`.
+struct OflowOptions {
+    CommonOptions common;  ///< `out` is the flow file
+    RunOptions run;
+    std::filesystem::path image0;
+    std::filesystem::path image1;
+
+    ParameterFlags flags;
+    flow::Parameters parameters;
+
+    std::optional<std::filesystem::path> truth;
+    /// Names of what is to be written; those of pictures are final.
+    std::optional<std::filesystem::path> picture;
+    std::optional<std::filesystem::path> error_map;
+    std::optional<std::filesystem::path> warped;
+    std::optional<std::filesystem::path> arrows;
+    std::optional<std::filesystem::path> consistency;
+    std::optional<std::filesystem::path> convergence;
+
+    std::optional<double> max_motion;  ///< pixels; else the largest motion
+    double max_error = 2;              ///< pixels
+    std::optional<int> arrow_spacing;  ///< pixels; else by the size of the image
+};
+
+/// Reads the command line; nothing where --help or --version was asked for and printed.
+std::optional<OflowOptions> parse_oflow_options(int argc, char** argv);
+
+}  // namespace aperture::apps

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/oflow/parameter_flags.hpp"
+
+namespace aperture::apps {
+namespace {
+
+constexpr int max_count = 1'000'000;
+constexpr int multigrid_iterations = 1;
+
+template <class Value>
+void add_value(CLI::App& app, const std::string& option, std::optional<Value>& value,
+               const std::string& description, const std::string& type_name) {
+    app.add_option(option, value, description)->type_name(type_name);
+}
+
+void add_count(CLI::App& app, const std::string& option, std::optional<int>& value, int least,
+               const std::string& description) {
+    app.add_option(option, value, description)
+        ->check(whole_number(least, max_count))
+        ->type_name("N");
+}
+
+template <class Value>
+void take(const std::optional<Value>& flag, Value& value) {
+    if (flag) value = *flag;
+}
+
+/// A flag that changes nothing is a misunderstanding, which is better cleared up than computed.
+template <class Value>
+void refuse(const std::optional<Value>& flag, std::string_view name, std::string_view reason) {
+    core::expects(!flag, name, ' ', reason);
+}
+
+void refuse_idle_flags(const ParameterFlags& flags, const flow::Parameters& parameters) {
+    if (flags.method == flow::Method::lucas_kanade) {
+        constexpr std::string_view reason = "has no meaning with --method lk";
+        refuse(flags.alpha, "--alpha", reason);
+        refuse(flags.solver, "--solver", reason);
+        refuse(flags.s_step, "--s-step", reason);
+        refuse(flags.basis, "--basis", reason);
+        refuse(flags.iterations, "--iterations", reason);
+        refuse(flags.tolerance, "--tolerance", reason);
+        refuse(flags.relaxation, "--omega", reason);
+        refuse(flags.precondition, "--precondition", reason);
+        refuse(flags.boundary, "--boundary", reason);
+        refuse(flags.stencil, "--stencil", reason);
+        return;
+    }
+    refuse(flags.window, "--window", "needs --method lk");
+    refuse(flags.regularisation, "--regularisation", "needs --method lk");
+    if (parameters.solver.solver != flow::Solver::redblack) {
+        refuse(flags.relaxation, "--omega", "needs --solver redblack");
+    }
+    const bool avoiding = parameters.solver.solver == flow::Solver::cacg;
+    if (!avoiding) {
+        refuse(flags.s_step, "--s-step", "needs --solver cacg");
+        refuse(flags.basis, "--basis", "needs --solver cacg");
+    }
+    if (!avoiding && parameters.solver.solver != flow::Solver::cg) {
+        refuse(flags.precondition, "--precondition", "needs --solver cg or cacg");
+    }
+}
+
+}  // namespace
+
+void add_parameter_options(CLI::App& app, ParameterFlags& flags) {
+    add_choice(app, "--method", method_choices, flags.method,
+               "Horn-Schunck (default) or Lucas-Kanade");
+    add_choice(app, "--preset", preset_choices, flags.preset,
+               "Set of parameters that the others change (default fast)");
+    add_value(app, "--alpha", flags.alpha, "hs: weight of smoothness, grey levels of 0..255", "A");
+    add_count(app, "--window", flags.window, 3, "lk: odd width of the window, pixels");
+    add_value(app, "--regularisation", flags.regularisation,
+              "lk: added to the diagonal of the normal equations, for each pixel of the window",
+              "R");
+    add_count(app, "--levels", flags.levels, 0, "Levels of the pyramid; 0: as many as fit");
+    add_value(app, "--scale", flags.scale, "Size of a level over that of the finer one", "S");
+    add_count(app, "--warps", flags.warps, 1, "Linearisations on each level");
+    add_count(app, "--median", flags.median, 0, "Window of the median filter: 0 (none), 3, 5, 7");
+    add_value(app, "--texture", flags.texture,
+              "Share of the images' smooth part that is taken out first, 0 to 1", "T");
+    add_choice(app, "--interpolation", interpolation_choices, flags.interpolation,
+               "How image 1 is sampled");
+    add_choice(app, "--solver", flow_solver_choices, flags.solver, "hs: of the linear systems");
+    add_count(app, "--iterations", flags.iterations, 1,
+              "hs: of the solver, at most; V-cycles of multigrid");
+    add_value(app, "--tolerance", flags.tolerance,
+              "hs: relative residual at which the solver stops; 0: never", "T");
+    add_value(app, "--omega", flags.relaxation, "hs: over-relaxation of redblack, 0 to 2", "W");
+    add_choice(app, "--precondition", precondition_choices, flags.precondition,
+               "hs: of cg and cacg, by the inverse 2x2 blocks or not");
+    add_count(app, "--s-step", flags.s_step, 1,
+              "hs: iterations of cacg for each round of sums, 1 to 16 (default 4)");
+    add_choice(app, "--basis", basis_choices, flags.basis,
+               "hs: polynomials of cacg (default newton)");
+    add_choice(app, "--boundary", boundary_choices, flags.boundary,
+               "hs: the flow outside the image");
+    add_choice(app, "--stencil", stencil_choices, flags.stencil, "hs: points of the Laplacian");
+}
+
+flow::Parameters choose_parameters(const ParameterFlags& flags) {
+    flow::Parameters p = flow::preset(flags.preset, flags.method);
+    const bool multigrid = p.solver.solver == flow::Solver::multigrid;
+    take(flags.solver, p.solver.solver);
+    if (multigrid != (p.solver.solver == flow::Solver::multigrid)) {
+        p.solver.iterations =
+            multigrid ? flow::SolverParameters{}.iterations : multigrid_iterations;
+    }
+    refuse_idle_flags(flags, p);
+    take(flags.alpha, p.alpha);
+    take(flags.window, p.window);
+    take(flags.regularisation, p.regularisation);
+    take(flags.levels, p.levels);
+    take(flags.scale, p.scale);
+    take(flags.warps, p.warps);
+    take(flags.median, p.median);
+    take(flags.texture, p.texture);
+    take(flags.interpolation, p.interpolation);
+    take(flags.iterations, p.solver.iterations);
+    take(flags.tolerance, p.solver.tolerance);
+    take(flags.relaxation, p.solver.relaxation);
+    take(flags.precondition, p.solver.precondition);
+    take(flags.s_step, p.solver.s_step);
+    take(flags.basis, p.solver.basis);
+    take(flags.boundary, p.boundary);
+    take(flags.stencil, p.stencil);
+    flow::validate(p);
+    return p;
+}
+
+}  // namespace aperture::apps

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "aperture/flow/parameters.hpp"
+#include "apps/common/program.hpp"
+
+namespace aperture::apps {
+
+/// What the command line says about the estimation; what it leaves open is the preset's.
+struct ParameterFlags {
+    flow::Method method = flow::Method::horn_schunck;
+    flow::Preset preset = flow::Preset::fast;
+
+    std::optional<double> alpha;
+    std::optional<int> window;
+    std::optional<double> regularisation;
+
+    std::optional<int> levels;
+    std::optional<double> scale;
+    std::optional<int> warps;
+    std::optional<int> median;
+    std::optional<double> texture;
+    std::optional<signal::Interpolation> interpolation;
+
+    std::optional<flow::Solver> solver;
+    std::optional<int> s_step;
+    std::optional<flow::Basis> basis;
+    std::optional<int> iterations;
+    std::optional<double> tolerance;
+    std::optional<double> relaxation;
+    std::optional<bool> precondition;
+    std::optional<flow::Boundary> boundary;
+    std::optional<flow::Stencil> stencil;
+};
+void add_parameter_options(CLI::App& app, ParameterFlags& flags);
+
+/// The preset with the flags put over it. Changing to or from multigrid without saying how many
+/// iterations gives 1 (full multigrid and a V-cycle) or 100, since one number cannot serve both.
+/// Throws core::InvalidArgument for values out of range and for flags that would change nothing.
+flow::Parameters choose_parameters(const ParameterFlags& flags);
+
+inline constexpr Choices<flow::Method, 2> method_choices{
+    {{"hs", flow::Method::horn_schunck}, {"lk", flow::Method::lucas_kanade}}};
+inline constexpr Choices<flow::Preset, 2> preset_choices{
+    {{"fast", flow::Preset::fast}, {"thesis", flow::Preset::thesis}}};
+inline constexpr Choices<signal::Interpolation, 2> interpolation_choices{
+    {{"bilinear", signal::Interpolation::bilinear}, {"bicubic", signal::Interpolation::bicubic}}};
+inline constexpr Choices<flow::Basis, 3> basis_choices{{{"monomial", flow::Basis::monomial},
+                                                        {"newton", flow::Basis::newton},
+                                                        {"chebyshev", flow::Basis::chebyshev}}};
+inline constexpr Choices<flow::Solver, 6> flow_solver_choices{
+    {{"jacobi", flow::Solver::jacobi},
+     {"block2x2", flow::Solver::block2x2},
+     {"cg", flow::Solver::cg},
+     {"cacg", flow::Solver::cacg},
+     {"redblack", flow::Solver::redblack},
+     {"multigrid", flow::Solver::multigrid}}};
+inline constexpr Choices<bool, 2> precondition_choices{{{"block", true}, {"none", false}}};
+inline constexpr Choices<flow::Boundary, 2> boundary_choices{
+    {{"replicate", flow::Boundary::replicate}, {"zero", flow::Boundary::zero}}};
+inline constexpr Choices<flow::Stencil, 2> stencil_choices{
+    {{"5", flow::Stencil::five}, {"9", flow::Stencil::nine}}};
+
+}  // namespace aperture::apps

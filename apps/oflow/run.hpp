@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "aperture/core/executor.hpp"
+#include "aperture/flow/accuracy.hpp"
+#include "apps/common/timed_runs.hpp"
+#include "apps/oflow/inputs.hpp"
+
+namespace aperture::apps {
+
+/// What `oflow` finds.
+struct OflowResults {
+    core::Array<float, 3> flow;
+    RunTimes times;                           ///< of `flow`
+    std::optional<flow::Accuracy> accuracy;   ///< with a truth
+    core::Array<std::uint8_t, 2> consistent;  ///< 255 where the way back agrees, else 0
+    std::optional<core::index_t> consistent_pixels;
+    double backward_ms = 0;         ///< for the way back and its comparison
+    std::vector<double> residuals;  ///< of the start and of every iteration
+    double largest_motion = 0;      ///< pixels
+};
+
+/// Estimates, as often as the options say, and does what else they ask for with the flow. The times
+/// are those of the estimation alone.
+OflowResults run_on(core::Cpu& cpu, const OflowOptions& options, const OflowInputs& inputs,
+                    Console& console);
+
+}  // namespace aperture::apps

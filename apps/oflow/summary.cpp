@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/oflow/summary.hpp"
+
+#include <iomanip>
+#include <sstream>
+
+#include "apps/oflow/output_files.hpp"
+
+namespace aperture::apps {
+namespace {
+
+const char* plural(long long count) { return count == 1 ? "" : "s"; }
+
+double percent(core::index_t part, core::index_t whole) {
+    return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+core::index_t pixels(const OflowInputs& inputs) {
+    return inputs.shape().rows * inputs.shape().columns;
+}
+
+std::string image_text(const media::Image& image) {
+    return core::text(image.bits, " bits ", image.planes.extent()[0] == 1 ? "grey" : "colour");
+}
+
+void describe_images(std::ostringstream& line, const OflowOptions& options,
+                     const OflowInputs& inputs) {
+    const std::string first = image_text(inputs.image0);
+    const std::string second = image_text(inputs.image1);
+    line << "images      " << options.image0.string() << ", " << options.image1.string() << ": "
+         << size_text(inputs.shape()) << " pixels, " << first
+         << (first == second ? "" : " and " + second) << '\n';
+}
+
+void describe_method(std::ostringstream& line, const OflowOptions& options,
+                     const OflowInputs& inputs) {
+    const flow::Parameters& p = options.parameters;
+    const auto levels = flow::pyramid_shapes(inputs.shape(), p).size();
+    line << "method      "
+         << (p.method == flow::Method::horn_schunck ? "Horn-Schunck" : "Lucas-Kanade")
+         << ", preset " << choice_name(preset_choices, options.flags.preset) << ": " << levels
+         << " level" << plural(static_cast<long long>(levels)) << ", " << p.warps << " warp"
+         << plural(p.warps) << " each, ";
+    if (p.method == flow::Method::horn_schunck) {
+        line << choice_name(flow_solver_choices, p.solver.solver) << ", " << p.solver.iterations
+             << " iteration" << plural(p.solver.iterations) << ", alpha " << p.alpha;
+    } else {
+        line << "window " << p.window << 'x' << p.window;
+    }
+    line << '\n';
+}
+
+void describe_motion(std::ostringstream& line, const OflowOptions& options,
+                     const OflowInputs& inputs, const OflowResults& results) {
+    line << "motion      largest " << std::setprecision(4) << results.largest_motion << " pixels";
+    if (options.picture) {
+        line << "; full saturation at " << options.max_motion.value_or(results.largest_motion);
+    }
+    if (options.arrows) {
+        const ArrowLayout layout = arrow_layout(options, inputs.shape(), results.largest_motion);
+        line << "; arrows every " << layout.spacing << " pixels, " << layout.scale
+             << " times as long as the motion";
+    }
+    line << '\n';
+}
+
+void describe_accuracy(std::ostringstream& line, const flow::Accuracy& accuracy) {
+    line << "accuracy    ";
+    if (accuracy.known == 0) {
+        line << "the truth is unknown at every pixel\n";
+        return;
+    }
+    line << "AAE " << std::setprecision(3) << accuracy.aae << " degrees, EPE " << accuracy.epe
+         << " pixels, RMSE " << accuracy.rmse << " pixels, R0.5 " << 100 * accuracy.r05 << " %, R1 "
+         << 100 * accuracy.r1 << " %, R2 " << 100 * accuracy.r2 << " % of " << accuracy.known
+         << " known pixels";
+    if (accuracy.non_finite > 0) line << ", " << accuracy.non_finite << " without an estimate";
+    line << '\n';
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, core::Report::Value>> describe(const OflowOptions& options,
+                                                                  const OflowInputs& inputs) {
+    const flow::Parameters& p = options.parameters;
+    const auto integer = [](auto value) { return static_cast<long long>(value); };
+    std::vector<std::pair<std::string, core::Report::Value>> list{
+        {"image0", options.image0.string()},
+        {"image1", options.image1.string()},
+        {"width", integer(inputs.shape().columns)},
+        {"height", integer(inputs.shape().rows)},
+        {"bits", integer(inputs.image0.bits)},
+        {"channels", integer(inputs.image0.planes.extent()[0])},
+        {"method", choice_name(method_choices, p.method)},
+        {"preset", choice_name(preset_choices, options.flags.preset)},
+        {"levels", integer(flow::pyramid_shapes(inputs.shape(), p).size())},
+        {"scale", p.scale},
+        {"warps", integer(p.warps)},
+        {"median", integer(p.median)},
+        {"largest_update", p.largest_update},
+        {"interpolation", choice_name(interpolation_choices, p.interpolation)},
+        {"texture", p.texture}};
+    if (p.method == flow::Method::lucas_kanade) {
+        list.emplace_back("window", integer(p.window));
+        list.emplace_back("regularisation", p.regularisation);
+    } else {
+        list.emplace_back("alpha", p.alpha);
+        list.emplace_back("smooth_increment", p.smooth_increment);
+        list.emplace_back("solver", choice_name(flow_solver_choices, p.solver.solver));
+        list.emplace_back("iterations", integer(p.solver.iterations));
+        list.emplace_back("tolerance", p.solver.tolerance);
+        if (p.solver.solver == flow::Solver::redblack) {
+            list.emplace_back("omega", p.solver.relaxation);
+        }
+        const bool avoiding = p.solver.solver == flow::Solver::cacg;
+        if (avoiding) {
+            list.emplace_back("s_step", integer(p.solver.s_step));
+            list.emplace_back("basis", choice_name(basis_choices, p.solver.basis));
+        }
+        if (avoiding || p.solver.solver == flow::Solver::cg) {
+            list.emplace_back("precondition",
+                              choice_name(precondition_choices, p.solver.precondition));
+        }
+        list.emplace_back("boundary", choice_name(boundary_choices, p.boundary));
+        list.emplace_back("stencil", integer(p.stencil == flow::Stencil::five ? 5 : 9));
+    }
+    if (options.truth) list.emplace_back("truth", options.truth->string());
+    return list;
+}
+
+std::map<std::string, double> accuracy_values(const OflowInputs& inputs,
+                                              const OflowResults& results) {
+    std::map<std::string, double> values;
+    if (results.accuracy) {
+        values["aae"] = results.accuracy->aae;
+        values["epe"] = results.accuracy->epe;
+        values["rmse"] = results.accuracy->rmse;
+        values["r05"] = 100 * results.accuracy->r05;
+        values["r1"] = 100 * results.accuracy->r1;
+        values["r2"] = 100 * results.accuracy->r2;
+    }
+    if (results.consistent_pixels) {
+        values["consistent"] = percent(*results.consistent_pixels, pixels(inputs));
+    }
+    if (!results.residuals.empty()) {
+        values["iterations"] = static_cast<double>(results.residuals.size() - 1);
+        values["residual"] = results.residuals.back();
+    }
+    return values;
+}
+
+std::string summary(const OflowOptions& options, const OflowInputs& inputs,
+                    const OflowResults& results, const core::Report& report) {
+    std::ostringstream lines;
+    describe_images(lines, options, inputs);
+    lines << "device      " << report.device << '\n';
+    describe_method(lines, options, inputs);
+    lines << stage_line(report);
+    lines << "compute     " << std::setprecision(4) << report.compute_ms << " ms, "
+          << std::setprecision(3) << static_cast<double>(pixels(inputs)) / report.compute_ms / 1e3
+          << " Mpixel/s\n";
+    describe_motion(lines, options, inputs, results);
+    if (results.accuracy) describe_accuracy(lines, *results.accuracy);
+    if (results.consistent_pixels) {
+        lines << "consistent  " << std::setprecision(4)
+              << percent(*results.consistent_pixels, pixels(inputs)) << " % of the pixels\n";
+    }
+    if (!results.residuals.empty()) {
+        lines << "convergence relative residual " << std::setprecision(3)
+              << results.residuals.back() << " after " << results.residuals.size() - 1
+              << " iteration" << plural(static_cast<long long>(results.residuals.size()) - 1)
+              << '\n';
+    }
+    lines << "result      " << options.common.out.string();
+    if (options.picture) lines << ", " << options.picture->string();
+    lines << '\n';
+    return lines.str();
+}
+
+}  // namespace aperture::apps

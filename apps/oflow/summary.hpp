@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aperture/core/report.hpp"
+#include "apps/oflow/run.hpp"
+
+namespace aperture::apps {
+
+/// Name and value of everything that decided the result, for the report.
+std::vector<std::pair<std::string, core::Report::Value>> describe(const OflowOptions& options,
+                                                                  const OflowInputs& inputs);
+
+/// What was asked for of `aae` (degrees), `epe`, `rmse` (pixels), `r05`, `r1`, `r2` (percent of the
+/// known pixels), `consistent` (percent of all pixels), `iterations` and the last `residual`.
+std::map<std::string, double> accuracy_values(const OflowInputs& inputs,
+                                              const OflowResults& results);
+
+/// The lines that `oflow` prints: images, device, method, stages, compute, motion, what else was
+/// asked for, result.
+std::string summary(const OflowOptions& options, const OflowInputs& inputs,
+                    const OflowResults& results, const core::Report& report);
+
+}  // namespace aperture::apps

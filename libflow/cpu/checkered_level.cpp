@@ -1,0 +1,519 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libflow/cpu/checkered_level.hpp"
+
+#include "libflow/cpu/row_loops.hpp"
+
+namespace aperture::flow {
+
+using core::load;
+using core::Pack;
+using core::store;
+
+namespace {
+
+/// Levels smaller than this are done by the calling thread: waking others takes longer.
+constexpr index_t pixels_for_threads = 8192;
+constexpr index_t rows_a_task = 8;
+
+index_t halved(index_t extent) { return (extent + 1) / 2; }
+
+}  // namespace
+
+void SplitPlanes::take_row(index_t plane, index_t y, const float* from, index_t columns) {
+    float* even = row(plane, 0, y);
+    float* odd = row(plane, 1, y);
+    for (index_t k = 0; k < columns / 2; ++k) {
+        even[k] = from[2 * k];
+        odd[k] = from[2 * k + 1];
+    }
+    if (columns % 2 != 0) even[columns / 2] = from[columns - 1];
+}
+
+void SplitPlanes::give_row(index_t plane, index_t y, float* to, index_t columns) const {
+    const float* even = row(plane, 0, y);
+    const float* odd = row(plane, 1, y);
+    for (index_t k = 0; k < columns / 2; ++k) {
+        to[2 * k] = even[k];
+        to[2 * k + 1] = odd[k];
+    }
+    if (columns % 2 != 0) to[columns - 1] = even[columns / 2];
+}
+
+/// Where the neighbours of the pixels of one parity of a row are; entry k of each belongs to pixel
+/// k of the row.
+struct CheckeredLevel::Neighbours {
+    const float* here;
+    const float* left;
+    const float* right;
+    const float* above;
+    const float* below;
+    /// The rows above and below at the columns to the left and to the right.
+    const float* above_left;
+    const float* above_right;
+    const float* below_left;
+    const float* below_right;
+};
+
+CheckeredLevel::CheckeredLevel(core::Cpu& cpu, Shape shape)
+    : cpu_(&cpu),
+      shape_(shape),
+      tensor_(3, shape),
+      inverse_(3, shape),
+      right_(2, shape),
+      unknowns_(2, shape),
+      residual_(2, shape),
+      sums_(shape),
+      zeros_(halved(shape.columns)) {}
+
+template <class DoRow>
+void CheckeredLevel::in_stages(int stages, const DoRow& do_row) const {
+    if (shape_.rows * shape_.columns >= pixels_for_threads) {
+        return run_wavefront(*cpu_, shape_.rows, stages, do_row);
+    }
+    for (int s = 0; s < stages; ++s) {
+        for (index_t y = 0; y < shape_.rows; ++y) do_row(s, y);
+    }
+}
+
+template <class Row>
+void CheckeredLevel::over_rows(const Row& row) const {
+    in_stages(1, [&](int, index_t y) { row(y); });
+}
+
+void CheckeredLevel::take(const LinearSystem<core::Host>& system) {
+    boundary_ = system.boundary;
+    coupling_ = coupling_of(system);
+    smoothness_ = system.smoothness;
+    if (coupling_ != Coupling::five && weights_.empty()) weights_ = SplitPlanes(2, shape_);
+    const auto take_row = [&](index_t y) {
+        for (index_t i = 0; i < 3; ++i) {
+            tensor_.take_row(i, y, &system.tensor(i, y, 0), shape_.columns);
+        }
+        for (index_t i = 0; i < 2; ++i) {
+            right_.take_row(i, y, &system.right(i, y, 0), shape_.columns);
+        }
+        if (coupling_ != Coupling::weighted) return;
+        for (index_t x = 0; x < shape_.columns; ++x) {
+            const auto parity = static_cast<int>(x % 2);
+            weights_.row(0, parity, y)[x / 2] =
+                x + 1 == shape_.columns ? 0.0F : smoothness_ * system.coupling(0, y, x);
+            weights_.row(1, parity, y)[x / 2] =
+                y + 1 == shape_.rows ? 0.0F : smoothness_ * system.coupling(1, y, x);
+        }
+    };
+    with_coupling(coupling_, [&](auto coupling) {
+        in_stages(2, [&](int stage, index_t y) {
+            if (stage == 0) return take_row(y);
+            for (int parity : {0, 1}) invert_row<decltype(coupling)::value>(y, parity);
+        });
+    });
+}
+
+namespace {
+
+/// Averages 2x2 pixels; a block that lacks a row or a column averages what it has. The rows are
+/// those of even and odd columns, `fine` and `coarse` the numbers of columns.
+void average_rows(const float* even0, const float* odd0, const float* even1, const float* odd1,
+                  index_t fine, float* to_even, float* to_odd) {
+    const index_t whole = fine / 2;
+    for (index_t j = 0; j < (whole + 1) / 2; ++j) {
+        to_even[j] = 0.25F * ((even0[2 * j] + odd0[2 * j]) + (even1[2 * j] + odd1[2 * j]));
+    }
+    for (index_t j = 0; j < whole / 2; ++j) {
+        to_odd[j] =
+            0.25F * ((even0[2 * j + 1] + odd0[2 * j + 1]) + (even1[2 * j + 1] + odd1[2 * j + 1]));
+    }
+    if (fine % 2 != 0) {
+        (whole % 2 == 0 ? to_even : to_odd)[whole / 2] = 0.5F * (even0[whole] + even1[whole]);
+    }
+}
+
+}  // namespace
+
+void CheckeredLevel::take_coarsened(const CheckeredLevel& fine) {
+    boundary_ = fine.boundary_;
+    coupling_ = fine.coupling_;
+    smoothness_ = fine.smoothness_ / 4;
+    if (coupling_ != Coupling::five && weights_.empty()) weights_ = SplitPlanes(2, shape_);
+    const auto take_row = [&](index_t y) {
+        const index_t second = std::min(2 * y + 1, fine.shape_.rows - 1);
+        for (index_t i = 0; i < 3; ++i) {
+            average_rows(fine.tensor_.row(i, 0, 2 * y), fine.tensor_.row(i, 1, 2 * y),
+                         fine.tensor_.row(i, 0, second), fine.tensor_.row(i, 1, second),
+                         fine.shape_.columns, tensor_.row(i, 0, y), tensor_.row(i, 1, y));
+        }
+        if (coupling_ != Coupling::weighted) return;
+        // The edges that leave a block of 2x2 pixels, a quarter as strong.
+        for (index_t x = 0; x < shape_.columns; ++x) {
+            const auto parity = static_cast<int>(x % 2);
+            const int other = 2 * x + 1 == fine.shape_.columns ? 0 : 1;
+            weights_.row(0, parity, y)[x / 2] = x + 1 == shape_.columns
+                                                    ? 0.0F
+                                                    : 0.125F * (fine.weights_.row(0, 1, 2 * y)[x] +
+                                                                fine.weights_.row(0, 1, second)[x]);
+            weights_.row(1, parity, y)[x / 2] =
+                y + 1 == shape_.rows ? 0.0F
+                                     : 0.125F * (fine.weights_.row(1, 0, second)[x] +
+                                                 fine.weights_.row(1, other, second)[x]);
+        }
+    };
+    with_coupling(coupling_, [&](auto coupling) {
+        in_stages(2, [&](int stage, index_t y) {
+            if (stage == 0) return take_row(y);
+            for (int parity : {0, 1}) invert_row<decltype(coupling)::value>(y, parity);
+        });
+    });
+}
+
+// A neighbour outside the image that repeats the pixel itself is left out, so that a border pixel
+// is relaxed as fully as any other.
+float CheckeredLevel::repeats(index_t y, index_t x) const {
+    if (boundary_ == Boundary::zero) return 0;
+    const auto beyond = [](index_t at, index_t extent) {
+        return (at == 0 ? 1.0F : 0.0F) + (at + 1 == extent ? 1.0F : 0.0F);
+    };
+    const float across = beyond(x, shape_.columns);
+    const float down = beyond(y, shape_.rows);
+    if (coupling_ == Coupling::nine) return 0.5F * (across + down) + 0.25F * across * down;
+    return across + down;
+}
+
+/// d of a pack of pixels of one row and parity.
+template <Coupling coupling>
+struct CheckeredLevel::Degree {
+    Degree(const CheckeredLevel& level, int parity, index_t y) {
+        if constexpr (coupling == Coupling::weighted) {
+            const SplitPlanes& weights = level.weights_;
+            left = weights.row(0, 1 - parity, y) + (parity == 0 ? -1 : 0);
+            right = weights.row(0, parity, y);
+            above = y > 0 ? weights.row(1, parity, y - 1) : level.zeros_.data();
+            below = weights.row(1, parity, y);
+        } else {
+            constexpr float all = coupling == Coupling::nine ? 3.0F : 4.0F;
+            const index_t end = level.shape_.columns - 1;
+            const auto at = [&](index_t x) {
+                return level.smoothness_ * (all - level.repeats(y, x));
+            };
+            if (parity == 0) first = 0;
+            if (end % 2 == parity) last = end / 2;
+            at_first = at(0);
+            at_last = at(end);
+            inner = end > 1 ? at(1) : at_first;
+        }
+    }
+
+    Pack<float> operator()(index_t k) const {
+        if constexpr (coupling == Coupling::weighted) {
+            return (load(left + k) + load(right + k)) + (load(above + k) + load(below + k));
+        } else {
+            Pack<float> d = core::broadcast(inner);
+            if (k == first) d[0] = at_first;
+            if (last >= k && last < k + core::lanes<float>) d[last - k] = at_last;
+            return d;
+        }
+    }
+
+    const float* left = nullptr;
+    const float* right = nullptr;
+    const float* above = nullptr;
+    const float* below = nullptr;
+    float inner = 0;
+    float at_first = 0;
+    float at_last = 0;
+    index_t first = -1;  ///< entries at the ends of the row, -1 where they have the other parity
+    index_t last = -1;
+};
+
+template <Coupling coupling>
+void CheckeredLevel::invert_row(index_t y, int parity) {
+    const Degree<coupling> degree(*this, parity, y);
+    const index_t count = (shape_.columns - parity + 1) / 2;
+    for (index_t k = 0; k < count; k += core::lanes<float>) {
+        const auto inverse =
+            inverse_block(SymmetricBlock<Pack<float>>{load(tensor_.row(0, parity, y) + k),
+                                                      load(tensor_.row(1, parity, y) + k),
+                                                      load(tensor_.row(2, parity, y) + k)},
+                          degree(k));
+        store(inverse_.row(0, parity, y) + k, inverse.a11);
+        store(inverse_.row(1, parity, y) + k, inverse.a12);
+        store(inverse_.row(2, parity, y) + k, inverse.a22);
+    }
+    if constexpr (coupling == Coupling::nine) {
+        for (index_t k = 0; k < count; ++k) {
+            weights_.row(0, parity, y)[k] = smoothness_ * repeats(y, 2 * k + parity);
+        }
+    }
+}
+
+void CheckeredLevel::set_unknown_margins(index_t y) {
+    const bool clamp = coupling_ == Coupling::nine && boundary_ == Boundary::replicate;
+    const index_t last = shape_.columns - 1;
+    const auto last_parity = static_cast<int>(last % 2);
+    for (index_t unknown : {0, 1}) {
+        float* even = unknowns_.row(unknown, 0, y);
+        unknowns_.row(unknown, 1, y)[-1] = clamp ? even[0] : 0.0F;
+        const float end = unknowns_.row(unknown, last_parity, y)[last / 2];
+        unknowns_.row(unknown, 1 - last_parity, y)[(last + 1) / 2] = clamp ? end : 0.0F;
+    }
+}
+
+void CheckeredLevel::take_unknowns(ConstFlowView<core::Host> flow) {
+    over_rows([&](index_t y) {
+        for (index_t i : {0, 1}) unknowns_.take_row(i, y, &flow(i, y, 0), shape_.columns);
+        set_unknown_margins(y);
+    });
+}
+
+void CheckeredLevel::give_unknowns(FlowView<core::Host> flow) const {
+    over_rows([&](index_t y) {
+        for (index_t i : {0, 1}) unknowns_.give_row(i, y, &flow(i, y, 0), shape_.columns);
+    });
+}
+
+void CheckeredLevel::clear_unknowns() {
+    over_rows([&](index_t y) {
+        for (index_t i : {0, 1}) {
+            for (int parity : {0, 1}) {
+                std::fill_n(unknowns_.row(i, parity, y) - 1, halved(shape_.columns) + 2, 0.0F);
+            }
+        }
+    });
+}
+
+CheckeredLevel::Neighbours CheckeredLevel::around(index_t unknown, int parity, index_t y) const {
+    const bool clamp = coupling_ == Coupling::nine && boundary_ == Boundary::replicate;
+    const auto row = [&](int of, index_t at) {
+        if (at >= 0 && at < shape_.rows) return unknowns_.row(unknown, of, at);
+        return clamp ? unknowns_.row(unknown, of, y) : zeros_.data();
+    };
+    // Of the other parity, the column to the left has the same entry or the one before it.
+    const int other = 1 - parity;
+    const index_t left = parity == 0 ? -1 : 0;
+    return {row(parity, y),
+            row(other, y) + left,
+            row(other, y) + left + 1,
+            row(parity, y - 1),
+            row(parity, y + 1),
+            row(other, y - 1) + left,
+            row(other, y - 1) + left + 1,
+            row(other, y + 1) + left,
+            row(other, y + 1) + left + 1};
+}
+
+namespace {
+
+/// S of a pack of pixels, with alpha^2; what repeats the pixel itself is taken out again.
+template <Coupling coupling>
+struct CheckeredSum {
+    float smoothness;
+    const float* repeats = nullptr;
+    const float* weight_left = nullptr;
+    const float* weight_right = nullptr;
+    const float* weight_above = nullptr;
+    const float* weight_below = nullptr;
+
+    template <class Neighbours>
+    Pack<float> operator()(const Neighbours& n, index_t k) const {
+        if constexpr (coupling == Coupling::weighted) {
+            return (load(weight_left + k) * load(n.left + k) +
+                    load(weight_right + k) * load(n.right + k)) +
+                   (load(weight_above + k) * load(n.above + k) +
+                    load(weight_below + k) * load(n.below + k));
+        } else {
+            const Pack<float> four =
+                (load(n.left + k) + load(n.right + k)) + (load(n.above + k) + load(n.below + k));
+            if constexpr (coupling == Coupling::five) return smoothness * four;
+            const Pack<float> diagonal = (load(n.above_left + k) + load(n.above_right + k)) +
+                                         (load(n.below_left + k) + load(n.below_right + k));
+            return smoothness * (0.5F * four + 0.25F * diagonal) -
+                   load(repeats + k) * load(n.here + k);
+        }
+    }
+};
+
+template <Coupling coupling>
+CheckeredSum<coupling> checkered_sum(float smoothness, const SplitPlanes& weights,
+                                     const float* zeros, int parity, index_t y) {
+    CheckeredSum<coupling> sum{smoothness};
+    if constexpr (coupling == Coupling::nine) sum.repeats = weights.row(0, parity, y);
+    if constexpr (coupling == Coupling::weighted) {
+        sum.weight_left = weights.row(0, 1 - parity, y) + (parity == 0 ? -1 : 0);
+        sum.weight_right = weights.row(0, parity, y);
+        sum.weight_above = y > 0 ? weights.row(1, parity, y - 1) : zeros;
+        sum.weight_below = weights.row(1, parity, y);
+    }
+    return sum;
+}
+
+}  // namespace
+
+template <Coupling coupling>
+void CheckeredLevel::update_row(index_t y, int parity, float omega) {
+    const Neighbours u = around(0, parity, y);
+    const Neighbours v = around(1, parity, y);
+    const auto sum = checkered_sum<coupling>(smoothness_, weights_, zeros_.data(), parity, y);
+    float* const to_u = unknowns_.row(0, parity, y);
+    float* const to_v = unknowns_.row(1, parity, y);
+    const float* i11 = inverse_.row(0, parity, y);
+    const float* i12 = inverse_.row(1, parity, y);
+    const float* i22 = inverse_.row(2, parity, y);
+    const float* b_u = right_.row(0, parity, y);
+    const float* b_v = right_.row(1, parity, y);
+    const index_t count = (shape_.columns - parity + 1) / 2;
+    for (index_t k = 0; k < count; k += core::lanes<float>) {
+        const Pack<float> s_u = sum(u, k) + load(b_u + k);
+        const Pack<float> s_v = sum(v, k) + load(b_v + k);
+        const Pack<float> cross = load(i12 + k);
+        Pack<float> next_u = load(i11 + k) * s_u + cross * s_v;
+        Pack<float> next_v = cross * s_u + load(i22 + k) * s_v;
+        if (omega != 1) {
+            next_u = load(to_u + k) + omega * (next_u - load(to_u + k));
+            next_v = load(to_v + k) + omega * (next_v - load(to_v + k));
+        }
+        store(to_u + k, next_u);
+        store(to_v + k, next_v);
+    }
+    set_unknown_margins(y);
+}
+
+// The colours of Coupling::nine are those of a 2x2 block, the others those of a chess board.
+template <Coupling coupling>
+void CheckeredLevel::update_colour(int colour, index_t y, float omega) {
+    if constexpr (coupling == Coupling::nine) {
+        if (y % 2 == colour / 2) update_row<coupling>(y, colour % 2, omega);
+    } else {
+        update_row<coupling>(y, static_cast<int>((y + colour) % 2), omega);
+    }
+}
+
+namespace {
+
+constexpr int colours_of(Coupling coupling) { return coupling == Coupling::nine ? 4 : 2; }
+
+}  // namespace
+
+void CheckeredLevel::sweep(int count, float omega) {
+    with_coupling(coupling_, [&](auto coupling) {
+        constexpr Coupling kind = decltype(coupling)::value;
+        constexpr int colours = colours_of(kind);
+        in_stages(colours * count,
+                  [&](int stage, index_t y) { update_colour<kind>(stage % colours, y, omega); });
+    });
+}
+
+void CheckeredLevel::sweep_and_restrict(int count, CheckeredLevel& coarse) {
+    with_coupling(coupling_, [&](auto coupling) {
+        constexpr Coupling kind = decltype(coupling)::value;
+        constexpr int colours = colours_of(kind);
+        in_stages(colours * count + 1, [&](int stage, index_t y) {
+            if (stage < colours * count) return update_colour<kind>(stage % colours, y, 1.0F);
+            for (int parity : {0, 1}) {
+                residual_row<kind>(y, parity, residual_.row(0, parity, y),
+                                   residual_.row(1, parity, y));
+            }
+        });
+    });
+    average_into(coarse, residual_);
+}
+
+void CheckeredLevel::restrict_right(CheckeredLevel& coarse) const { average_into(coarse, right_); }
+
+void CheckeredLevel::average_into(CheckeredLevel& coarse, const SplitPlanes& planes) const {
+    coarse.over_rows([&](index_t y) {
+        const index_t second = std::min(2 * y + 1, shape_.rows - 1);
+        for (index_t i : {0, 1}) {
+            average_rows(planes.row(i, 0, 2 * y), planes.row(i, 1, 2 * y), planes.row(i, 0, second),
+                         planes.row(i, 1, second), shape_.columns, coarse.right_.row(i, 0, y),
+                         coarse.right_.row(i, 1, y));
+        }
+    });
+}
+
+void CheckeredLevel::prolong_and_sweep(const CheckeredLevel& coarse, int count) {
+    with_coupling(coupling_, [&](auto coupling) {
+        constexpr Coupling kind = decltype(coupling)::value;
+        constexpr int colours = colours_of(kind);
+        in_stages(colours * count + 1, [&](int stage, index_t y) {
+            if (stage == 0) return prolong_row(coarse, y);
+            update_colour<kind>((stage - 1) % colours, y, 1.0F);
+        });
+    });
+}
+
+// Bilinear: three quarters of the block's own value and a quarter of the nearest other one along
+// each axis.
+void CheckeredLevel::prolong_row(const CheckeredLevel& coarse, index_t y) {
+    const bool clamp = boundary_ == Boundary::replicate;
+    const index_t columns = coarse.shape_.columns;
+    const index_t near = y / 2;
+    const index_t far = y % 2 == 0 ? near - 1 : near + 1;
+    const bool inside = far >= 0 && far < coarse.shape_.rows;
+    const float far_weight = inside || clamp ? 0.25F : 0.0F;
+    for (index_t unknown : {0, 1}) {
+        // Entry x of `mixed` is column x of the coarse level, between its rows.
+        float* const mixed = residual_.row(unknown, 0, y);
+        for (int parity : {0, 1}) {
+            const float* own = coarse.unknowns_.row(unknown, parity, near);
+            const float* other = coarse.unknowns_.row(unknown, parity, inside ? far : near);
+            for (index_t j = 0; j < (columns - parity + 1) / 2; ++j) {
+                mixed[2 * j + parity] = 0.75F * own[j] + far_weight * other[j];
+            }
+        }
+        mixed[-1] = clamp ? mixed[0] : 0.0F;
+        mixed[columns] = clamp ? mixed[columns - 1] : 0.0F;
+        float* const even = unknowns_.row(unknown, 0, y);
+        float* const odd = unknowns_.row(unknown, 1, y);
+        for (index_t x = 0; x < columns; ++x) even[x] += 0.75F * mixed[x] + 0.25F * mixed[x - 1];
+        for (index_t x = 0; x < shape_.columns / 2; ++x) {
+            odd[x] += 0.75F * mixed[x] + 0.25F * mixed[x + 1];
+        }
+    }
+    set_unknown_margins(y);
+}
+
+template <Coupling coupling>
+void CheckeredLevel::residual_row(index_t y, int parity, float* to_u, float* to_v) const {
+    const Neighbours u = around(0, parity, y);
+    const Neighbours v = around(1, parity, y);
+    const auto sum = checkered_sum<coupling>(smoothness_, weights_, zeros_.data(), parity, y);
+    const float* j11 = tensor_.row(0, parity, y);
+    const float* j12 = tensor_.row(1, parity, y);
+    const float* j22 = tensor_.row(2, parity, y);
+    const float* b_u = right_.row(0, parity, y);
+    const float* b_v = right_.row(1, parity, y);
+    const Degree<coupling> degree(*this, parity, y);
+    const index_t count = (shape_.columns - parity + 1) / 2;
+    for (index_t k = 0; k < count; k += core::lanes<float>) {
+        const Pack<float> d = degree(k);
+        const Pack<float> here_u = load(u.here + k);
+        const Pack<float> here_v = load(v.here + k);
+        const Pack<float> cross = load(j12 + k);
+        store(to_u + k,
+              load(b_u + k) - (load(j11 + k) * here_u + cross * here_v) - (d * here_u - sum(u, k)));
+        store(to_v + k,
+              load(b_v + k) - (cross * here_u + load(j22 + k) * here_v) - (d * here_v - sum(v, k)));
+    }
+    // What whole packs left behind the last pixel.
+    for (index_t k = count; k < halved(shape_.columns); ++k) to_u[k] = to_v[k] = 0;
+}
+
+double CheckeredLevel::residual_squared() {
+    double sum = 0;
+    with_coupling(coupling_, [&](auto coupling) {
+        sum = sums_.over_rows(*cpu_, [&](index_t y) {
+            double squares = 0;
+            for (int parity : {0, 1}) {
+                float* u = residual_.row(0, parity, y);
+                float* v = residual_.row(1, parity, y);
+                residual_row<decltype(coupling)::value>(y, parity, u, v);
+                const index_t count = (shape_.columns - parity + 1) / 2;
+                squares += row_product(u, u, count) + row_product(v, v, count);
+            }
+            return std::array<double, 1>{squares};
+        })[0];
+    });
+    return sum;
+}
+
+}  // namespace aperture::flow

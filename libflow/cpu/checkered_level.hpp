@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libflow/cpu/prepared_system.hpp"
+#include "libflow/cpu/reductions.hpp"
+
+namespace aperture::flow {
+
+/// Planes whose rows are stored as their even and their odd columns: what Gauss-Seidel updates at
+/// once is contiguous, and so are the neighbours it reads.
+class SplitPlanes {
+  public:
+    SplitPlanes() = default;
+    SplitPlanes(index_t planes, Shape shape)
+        : half_(2 * planes, Shape{shape.rows, (shape.columns + 1) / 2}) {}
+
+    /// Entry k is column 2 k + parity of row y.
+    float* row(index_t plane, int parity, index_t y) { return half_.row(2 * plane + parity, y); }
+    const float* row(index_t plane, int parity, index_t y) const {
+        return half_.row(2 * plane + parity, y);
+    }
+
+    bool empty() const { return half_.shape().rows == 0; }
+    void take_row(index_t plane, index_t y, const float* from, index_t columns);
+    void give_row(index_t plane, index_t y, float* to, index_t columns) const;
+
+  private:
+    PaddedPlanes half_;
+};
+
+/// A system and its unknowns in checkered storage, one level of multigrid: Gauss-Seidel on the 2x2
+/// blocks of its pixels, two colours (four for Coupling::nine); no colour depends on itself, so the
+/// order within one, and the number of threads, leave no trace. Coarser levels join 2x2 pixels:
+/// tensors and residuals are averaged, alpha^2 is a quarter.
+class CheckeredLevel {
+  public:
+    CheckeredLevel() = default;
+    CheckeredLevel(core::Cpu& cpu, Shape shape);
+
+    Shape shape() const { return shape_; }
+
+    void take(const LinearSystem<core::Host>& system);
+    void take_coarsened(const CheckeredLevel& fine);
+
+    void take_unknowns(ConstFlowView<core::Host> flow);
+    void give_unknowns(FlowView<core::Host> flow) const;
+    void clear_unknowns();
+
+    /// Sweeps over all colours, x += omega (D^-1 (S(x) + b) - x).
+    void sweep(int count, float omega);
+    /// Sweeps, and b of `coarse` becomes the average of the residual they leave.
+    void sweep_and_restrict(int count, CheckeredLevel& coarse);
+    /// b of `coarse` becomes the average of this level's.
+    void restrict_right(CheckeredLevel& coarse) const;
+    /// x += what bilinear interpolation makes of the unknowns of `coarse`, then sweeps.
+    void prolong_and_sweep(const CheckeredLevel& coarse, int count);
+    /// |b - A x|^2
+    double residual_squared();
+
+  private:
+    struct Neighbours;
+    template <Coupling coupling>
+    struct Degree;
+
+    template <class DoRow>
+    void in_stages(int stages, const DoRow& do_row) const;
+    template <class Row>
+    void over_rows(const Row& row) const;
+    template <Coupling coupling>
+    void update_colour(int colour, index_t y, float omega);
+    template <Coupling coupling>
+    void update_row(index_t y, int parity, float omega);
+    template <Coupling coupling>
+    void residual_row(index_t y, int parity, float* to_u, float* to_v) const;
+    void average_into(CheckeredLevel& coarse, const SplitPlanes& planes) const;
+    float repeats(index_t y, index_t x) const;
+    void prolong_row(const CheckeredLevel& coarse, index_t y);
+    template <Coupling coupling>
+    void invert_row(index_t y, int parity);
+    Neighbours around(index_t unknown, int parity, index_t y) const;
+    void set_unknown_margins(index_t y);
+
+    core::Cpu* cpu_ = nullptr;
+    Shape shape_;
+    Boundary boundary_ = Boundary::replicate;
+    Coupling coupling_ = Coupling::five;
+    float smoothness_ = 1;
+    SplitPlanes tensor_;
+    SplitPlanes inverse_;
+    SplitPlanes right_;
+    SplitPlanes weights_;  ///< to the right and below; for Coupling::nine what repeats a pixel
+    SplitPlanes unknowns_;
+    SplitPlanes residual_;  ///< also rows of a coarser level on their way to this one
+    RowSums<1> sums_;
+    ZeroRow zeros_;
+};
+
+}  // namespace aperture::flow

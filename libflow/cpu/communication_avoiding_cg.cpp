@@ -1,0 +1,400 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libflow/cpu/communication_avoiding_cg.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "libflow/cpu/row_loops.hpp"
+
+namespace aperture::flow {
+namespace {
+
+using core::load;
+using core::Pack;
+using core::store;
+
+/// Points of [0, largest] in the order of Leja: each as far as can be from those before it (Bai, Hu
+/// & Reichel 1994). Newton's basis with these shifts stays far from linearly dependent.
+std::vector<double> leja_points(int count, double largest) {
+    constexpr int candidates = 64;
+    std::vector<double> points;
+    for (int i = 0; i < count; ++i) {
+        double best = largest;
+        double farthest = -1;
+        for (int c = 0; c <= candidates; ++c) {
+            // Chebyshev's points, dense where polynomials grow.
+            const double at = largest / 2 * (1 + std::cos(std::numbers::pi * c / candidates));
+            double distance = points.empty() ? at : 1;
+            for (const double point : points) distance *= std::abs(at - point) / largest;
+            if (distance > farthest) {
+                farthest = distance;
+                best = at;
+            }
+        }
+        points.push_back(best);
+    }
+    return points;
+}
+
+}  // namespace
+
+CommunicationAvoidingCg::CommunicationAvoidingCg(core::Cpu& cpu, Shape shape,
+                                                 const SolverParameters& parameters)
+    : cpu_(&cpu),
+      shape_(shape),
+      parameters_(parameters),
+      s_(parameters.s_step),
+      direction_(2, shape),
+      scaled_(2, shape),
+      recurred_(2, shape),
+      before_(2, shape),
+      residual_sums_(shape),
+      zeros_(shape.columns) {
+    for (index_t i = 0; i < vectors(); ++i) basis_.emplace_back(2, shape);
+    row_sums_ = core::Array<double, 2>({shape.rows, vectors() * (vectors() + 1)});
+}
+
+void CommunicationAvoidingCg::start(const PreparedSystem& system, const PaddedPlanes& x) {
+    s_ = parameters_.s_step;
+    products_ = 0;
+    true_residual(system, x, nullptr);
+    least_squared_ = residual_squared_;
+    direction_.copy(scaled_);
+    choose_basis(system);
+}
+
+// The eigenvalues of M^-1 A lie in [0, 2): A = M - S, where S is what the neighbours give, and M +
+// S is positive semi-definite, too. Those of A are estimated by powers of A on the residual.
+double CommunicationAvoidingCg::largest_eigenvalue(const PreparedSystem& system) {
+    if (parameters_.precondition) return 2;
+    constexpr int powers = 12;
+    constexpr double safety = 1.1;
+    recurrence_ = {{0}, {0}, {1}};
+    basis_[0].copy(scaled_);
+    double largest = 0;
+    for (int i = 0; i < powers; ++i) {
+        build(system, 0, 1);
+        double before = 0;
+        double after = 0;
+        for (index_t y = 0; y < shape_.rows; ++y) {
+            for (index_t unknown : {0, 1}) {
+                const float* from = basis_[0].row(unknown, y);
+                const float* to = basis_[1].row(unknown, y);
+                before += row_product(from, from, shape_.columns);
+                after += row_product(to, to, shape_.columns);
+            }
+        }
+        if (!(before > 0) || !std::isfinite(after)) break;
+        largest = std::max(largest, std::sqrt(after / before));
+        const auto scale = static_cast<float>(1 / largest);
+        for (index_t y = 0; y < shape_.rows; ++y) {
+            for (index_t unknown : {0, 1}) {
+                const float* from = basis_[1].row(unknown, y);
+                float* const to = basis_[0].row(unknown, y);
+                for (index_t x = -1; x <= shape_.columns; ++x) to[x] = scale * from[x];
+            }
+        }
+    }
+    return safety * largest;
+}
+
+void CommunicationAvoidingCg::choose_basis(const PreparedSystem& system) {
+    const double largest = std::max(largest_eigenvalue(system), 1e-30);
+    const auto count = static_cast<std::size_t>(parameters_.s_step);
+    recurrence_ = {std::vector<double>(count, 0), std::vector<double>(count, 0),
+                   std::vector<double>(count, largest / 2)};
+    if (parameters_.basis == Basis::newton) {
+        recurrence_.shift = leja_points(parameters_.s_step, largest);
+        // The capacity of an interval is a quarter of its length: powers neither grow nor fade.
+        recurrence_.scale.assign(count, largest / 4);
+    } else if (parameters_.basis == Basis::chebyshev) {
+        // T_(k+1)(t) = 2 t T_k(t) - T_(k-1)(t), t the interval mapped to [-1, 1].
+        recurrence_.shift.assign(count, largest / 2);
+        recurrence_.scale.assign(count, largest / 4);
+        recurrence_.back.assign(count, largest / 4);
+        recurrence_.scale[0] = largest / 2;
+        recurrence_.back[0] = 0;
+    }
+}
+
+// y_first is there; y_(first + 1) to y_(first + degree) follow.
+void CommunicationAvoidingCg::build(const PreparedSystem& system, index_t first, int degree) {
+    with_coupling(system.coupling, [&](auto coupling) {
+        for (int k = 0; k < degree; ++k) {
+            const auto at = static_cast<std::size_t>(first + k);
+            const PaddedPlanes& now = basis_[at];
+            const PaddedPlanes& last = basis_[k > 0 ? at - 1 : at];
+            PaddedPlanes& next = basis_[at + 1];
+            const auto step = static_cast<std::size_t>(k);
+            const auto scale = static_cast<float>(1 / recurrence_.scale[step]);
+            const auto shift = static_cast<float>(recurrence_.shift[step]);
+            const auto back = static_cast<float>(recurrence_.back[step]);
+            const Operator<decltype(coupling)::value> matrix(system, now, zeros_.data());
+            for_rows(*cpu_, shape_, [&](index_t y) {
+                matrix.row(y, [&](index_t i, Pack<float> a_u, Pack<float> a_v) {
+                    if (parameters_.precondition) {
+                        const Pack<float> cross = load(system.inverse.row(1, y) + i);
+                        const Pack<float> u =
+                            load(system.inverse.row(0, y) + i) * a_u + cross * a_v;
+                        a_v = cross * a_u + load(system.inverse.row(2, y) + i) * a_v;
+                        a_u = u;
+                    }
+                    const auto recur = [&](index_t unknown, Pack<float> product) {
+                        store(next.row(unknown, y) + i,
+                              scale * (product - shift * load(now.row(unknown, y) + i) -
+                                       back * load(last.row(unknown, y) + i)));
+                    };
+                    recur(0, a_u);
+                    recur(1, a_v);
+                });
+                for (index_t unknown : {0, 1}) {
+                    set_margins(next.row(unknown, y), shape_.columns, system.boundary);
+                }
+            });
+        }
+    });
+    products_ += degree;
+}
+
+void CommunicationAvoidingCg::take_gram(const PreparedSystem& system, bool with_norms) {
+    const index_t count = vectors();
+    const index_t row_floats = whole_packs(shape_.columns);
+    const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(2 * count * row_floats);
+    core::for_each_task(*cpu_, shape_.rows, bytes, [&](index_t y, std::byte* scratch) {
+        float* const weighted = reinterpret_cast<float*>(scratch);
+        const auto weighted_row = [&](index_t j, index_t unknown) {
+            return weighted + (2 * j + unknown) * row_floats;
+        };
+        for (index_t j = 0; j < count; ++j) {
+            const PaddedPlanes& vector = basis_[static_cast<std::size_t>(j)];
+            for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
+                Pack<float> u = load(vector.row(0, y) + i);
+                Pack<float> v = load(vector.row(1, y) + i);
+                if (parameters_.precondition) {
+                    const Pack<float> d = system.degrees(y, i);
+                    const Pack<float> cross = load(system.tensor.row(1, y) + i);
+                    const Pack<float> m_u = (load(system.tensor.row(0, y) + i) + d) * u + cross * v;
+                    v = cross * u + (load(system.tensor.row(2, y) + i) + d) * v;
+                    u = m_u;
+                }
+                store(weighted_row(j, 0) + i, u);
+                store(weighted_row(j, 1) + i, v);
+            }
+        }
+        double* sums = &row_sums_(y, 0);
+        for (index_t j = 0; j < count; ++j) {
+            for (index_t i = 0; i <= j; ++i) {
+                const PaddedPlanes& vector = basis_[static_cast<std::size_t>(i)];
+                double product = 0;
+                double norm = 0;
+                for (index_t unknown : {0, 1}) {
+                    product += row_product(vector.row(unknown, y), weighted_row(j, unknown),
+                                           shape_.columns);
+                    if (!with_norms) continue;
+                    norm += row_product(weighted_row(i, unknown), weighted_row(j, unknown),
+                                        shape_.columns);
+                }
+                *sums++ = product;
+                *sums++ = norm;
+            }
+        }
+    });
+    const auto side = static_cast<std::size_t>(count);
+    gram_.assign(side * side, 0);
+    norms_.assign(side * side, 0);
+    for (index_t y = 0; y < shape_.rows; ++y) {
+        const double* sums = &row_sums_(y, 0);
+        for (std::size_t j = 0; j < side; ++j) {
+            for (std::size_t i = 0; i <= j; ++i) {
+                gram_[j * side + i] += *sums++;
+                norms_[j * side + i] += *sums++;
+            }
+        }
+    }
+    for (std::size_t j = 0; j < side; ++j) {
+        for (std::size_t i = 0; i < j; ++i) {
+            gram_[i * side + j] = gram_[j * side + i];
+            norms_[i * side + j] = norms_[j * side + i];
+        }
+    }
+}
+
+// Coordinates of B y from those of y, whose entries for the highest powers are zero.
+CommunicationAvoidingCg::Coordinates CommunicationAvoidingCg::multiply(
+    const Coordinates& of) const {
+    Coordinates result(of.size(), 0);
+    const auto add_part = [&](std::size_t first, std::size_t count) {
+        for (std::size_t k = 0; k + 1 < count; ++k) {
+            const double value = of[first + k];
+            result[first + k + 1] += recurrence_.scale[k] * value;
+            result[first + k] += recurrence_.shift[k] * value;
+            if (k > 0) result[first + k - 1] += recurrence_.back[k] * value;
+        }
+    };
+    const auto s = static_cast<std::size_t>(s_);
+    add_part(0, s + 1);
+    add_part(s + 1, s);
+    return result;
+}
+
+double CommunicationAvoidingCg::product(const std::vector<double>& gram, const Coordinates& a,
+                                        const Coordinates& b) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        for (std::size_t j = 0; j < b.size(); ++j) sum += a[i] * gram[i * b.size() + j] * b[j];
+    }
+    return sum;
+}
+
+int CommunicationAvoidingCg::iterate(int most, std::vector<double>* squared) {
+    const auto count = static_cast<std::size_t>(vectors());
+    x_.assign(count, 0);
+    z_.assign(count, 0);
+    p_.assign(count, 0);
+    p_[0] = 1;
+    z_[static_cast<std::size_t>(s_) + 1] = 1;
+    double before = product(gram_, z_, z_);
+    int done = 0;
+    while (done < std::min(s_, most)) {
+        const Coordinates b_p = multiply(p_);
+        const double curvature = product(gram_, p_, b_p);
+        if (!(before > 0) || !(curvature > 0)) break;
+        const double alpha = before / curvature;
+        for (std::size_t i = 0; i < count; ++i) {
+            x_[i] += alpha * p_[i];
+            z_[i] -= alpha * b_p[i];
+        }
+        const double after = product(gram_, z_, z_);
+        const double beta = after / before;
+        for (std::size_t i = 0; i < count; ++i) p_[i] = z_[i] + beta * p_[i];
+        before = after;
+        ++done;
+        if (squared != nullptr) squared->push_back(std::max(product(norms_, z_, z_), 0.0));
+    }
+    return done;
+}
+
+// x += Y x', z = Y z', p = Y p'
+void CommunicationAvoidingCg::combine(const PreparedSystem& system, PaddedPlanes& x) {
+    for_rows(*cpu_, shape_, [&](index_t y) {
+        for (index_t unknown : {0, 1}) {
+            float* const to_x = x.row(unknown, y);
+            float* const to_z = recurred_.row(unknown, y);
+            float* const to_p = direction_.row(unknown, y);
+            std::copy_n(to_x, shape_.columns, before_.row(unknown, y));
+            for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
+                Pack<float> sum_x{}, sum_z{}, sum_p{};
+                for (std::size_t k = 0; k < x_.size(); ++k) {
+                    const Pack<float> vector = load(basis_[k].row(unknown, y) + i);
+                    sum_x += static_cast<float>(x_[k]) * vector;
+                    sum_z += static_cast<float>(z_[k]) * vector;
+                    sum_p += static_cast<float>(p_[k]) * vector;
+                }
+                store(to_x + i, load(to_x + i) + sum_x);
+                store(to_z + i, sum_z);
+                store(to_p + i, sum_p);
+            }
+            set_margins(to_x, shape_.columns, system.boundary);
+        }
+    });
+}
+
+double CommunicationAvoidingCg::true_residual(const PreparedSystem& system, const PaddedPlanes& x,
+                                              const PaddedPlanes* expected) {
+    std::array<double, 3> all{};
+    with_coupling(system.coupling, [&](auto coupling) {
+        const Operator<decltype(coupling)::value> matrix(system, x, zeros_.data());
+        all = residual_sums_.over_rows(*cpu_, [&](index_t y) {
+            std::array<double, 3> of_row{};
+            matrix.row(y, [&](index_t i, Pack<float> a_u, Pack<float> a_v) {
+                const Pack<float> r_u = load(system.right.row(0, y) + i) - a_u;
+                const Pack<float> r_v = load(system.right.row(1, y) + i) - a_v;
+                Pack<float> z_u = r_u;
+                Pack<float> z_v = r_v;
+                if (parameters_.precondition) {
+                    const Pack<float> cross = load(system.inverse.row(1, y) + i);
+                    z_u = load(system.inverse.row(0, y) + i) * r_u + cross * r_v;
+                    z_v = cross * r_u + load(system.inverse.row(2, y) + i) * r_v;
+                }
+                store(scaled_.row(0, y) + i, z_u);
+                store(scaled_.row(1, y) + i, z_v);
+                const index_t valid = std::min<index_t>(core::lanes<float>, shape_.columns - i);
+                for (index_t lane = 0; lane < valid; ++lane) {
+                    of_row[0] += static_cast<double>(r_u[lane]) * static_cast<double>(r_u[lane]) +
+                                 static_cast<double>(r_v[lane]) * static_cast<double>(r_v[lane]);
+                    of_row[1] += static_cast<double>(z_u[lane]) * static_cast<double>(z_u[lane]) +
+                                 static_cast<double>(z_v[lane]) * static_cast<double>(z_v[lane]);
+                    if (expected == nullptr) continue;
+                    const auto away = [&](Pack<float> z, index_t unknown) {
+                        return static_cast<double>(z[lane]) -
+                               static_cast<double>(expected->row(unknown, y)[i + lane]);
+                    };
+                    of_row[2] += away(z_u, 0) * away(z_u, 0) + away(z_v, 1) * away(z_v, 1);
+                }
+            });
+            for (index_t unknown : {0, 1}) {
+                set_margins(scaled_.row(unknown, y), shape_.columns, system.boundary);
+            }
+            return of_row;
+        });
+    });
+    ++products_;
+    residual_squared_ = all[0];
+    return all[1] > 0 ? std::sqrt(all[2] / all[1]) : 0;
+}
+
+int CommunicationAvoidingCg::advance(const PreparedSystem& system, PaddedPlanes& x, int most,
+                                     std::vector<double>* squared) {
+    // Beyond this share of z, what was recurred is no longer what is left.
+    constexpr double apart = 0.01;
+    // The residual of CG may rise for some iterations; by this factor it is no longer CG.
+    constexpr double grown = 100;
+    while (true) {
+        const double before = residual_squared_;
+        if (!(before > 0)) return 0;
+        basis_[0].copy(direction_);
+        basis_[static_cast<std::size_t>(s_) + 1].copy(scaled_);
+        build(system, 0, s_);
+        build(system, s_ + 1, s_ - 1);
+        take_gram(system, squared != nullptr);
+        const std::size_t recorded = squared != nullptr ? squared->size() : 0;
+        const int done = iterate(most, squared);
+        if (done == 0 && s_ == 1) return 0;
+        combine(system, x);
+        const double distance = true_residual(system, x, &recurred_);
+        if (done > 0 && residual_squared_ < grown * least_squared_) {
+            least_squared_ = std::min(least_squared_, residual_squared_);
+            if (distance > apart) {
+                direction_.copy(scaled_);
+            } else {
+                scaled_.copy(recurred_);
+            }
+            set_all_margins(system.boundary);
+            return done;
+        }
+        // The basis has become dependent to rounding: back to where it was, with half the steps.
+        if (squared != nullptr) squared->resize(recorded);
+        for_rows(*cpu_, shape_, [&](index_t y) {
+            for (index_t unknown : {0, 1}) {
+                std::copy_n(before_.row(unknown, y), shape_.columns, x.row(unknown, y));
+                set_margins(x.row(unknown, y), shape_.columns, system.boundary);
+            }
+        });
+        if (s_ == 1) return 0;
+        s_ /= 2;
+        true_residual(system, x, nullptr);
+        direction_.copy(scaled_);
+    }
+}
+
+void CommunicationAvoidingCg::set_all_margins(Boundary boundary) {
+    for_rows(*cpu_, shape_, [&](index_t y) {
+        for (index_t unknown : {0, 1}) {
+            set_margins(direction_.row(unknown, y), shape_.columns, boundary);
+            set_margins(scaled_.row(unknown, y), shape_.columns, boundary);
+        }
+    });
+}
+
+}  // namespace aperture::flow

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "libflow/cpu/residual.hpp"
+
+namespace aperture::flow {
+
+/// Conjugate gradients, s iterations at a time (Carson 2015, algorithm 7; Hoemmen 2010): a basis Y
+/// of the space that s iterations move in, [p, B p, ..., B^s p, z, ..., B^(s-1) z] in polynomials
+/// of B = M^-1 A, its Gram matrix G = Y^T M Y in one pass, then s iterations on coordinates of 2 s
+/// + 1 numbers, in double. M are the 2x2 blocks, or one. With z = M^-1 r this is preconditioned CG:
+/// B is self-adjoint in the inner product of M.
+///
+/// The true residual is formed after every s iterations and takes the place of the recurrence's
+/// where the two have come apart (van der Vorst & Ye 2000); where the residual has grown, the step
+/// is taken back and repeated with half the s.
+class CommunicationAvoidingCg {
+  public:
+    CommunicationAvoidingCg() = default;
+    CommunicationAvoidingCg(core::Cpu& cpu, Shape shape, const SolverParameters& parameters);
+
+    /// `x` has its margins set.
+    void start(const PreparedSystem& system, const PaddedPlanes& x);
+    /// At most min(s, `most`) iterations; returns how many were done, 0 where nothing is left to
+    /// do. `squared`, where it is not null, receives |r|^2 of each as the recurrence has it.
+    int advance(const PreparedSystem& system, PaddedPlanes& x, int most,
+                std::vector<double>* squared);
+    /// |b - A x|^2
+    double residual_squared() const { return residual_squared_; }
+    /// Products with A so far.
+    int products() const { return products_; }
+
+  private:
+    /// y_(k+1) = (B y_k - shift_k y_k - back_k y_(k-1)) / scale_k
+    struct Recurrence {
+        std::vector<double> shift, back, scale;
+    };
+    using Coordinates = std::vector<double>;
+
+    void choose_basis(const PreparedSystem& system);
+    double largest_eigenvalue(const PreparedSystem& system);
+    void build(const PreparedSystem& system, index_t first, int degree);
+    void take_gram(const PreparedSystem& system, bool with_norms);
+    Coordinates multiply(const Coordinates& of) const;
+    double product(const std::vector<double>& gram, const Coordinates& a,
+                   const Coordinates& b) const;
+    int iterate(int most, std::vector<double>* squared);
+    void combine(const PreparedSystem& system, PaddedPlanes& x);
+    /// z = M^-1 (b - A x) into scaled_, |b - A x|^2, and how far `expected` is from z, relative to
+    /// z.
+    double true_residual(const PreparedSystem& system, const PaddedPlanes& x,
+                         const PaddedPlanes* expected);
+    void set_all_margins(Boundary boundary);
+    index_t vectors() const { return 2 * s_ + 1; }
+
+    core::Cpu* cpu_ = nullptr;
+    Shape shape_;
+    SolverParameters parameters_;
+    int s_ = 1;
+    Recurrence recurrence_;
+    std::vector<PaddedPlanes> basis_;  ///< s + 1 vectors from p, then s from z
+    PaddedPlanes direction_;           ///< p
+    PaddedPlanes scaled_;              ///< z
+    PaddedPlanes recurred_;            ///< z as the coordinates have it
+    PaddedPlanes before_;              ///< x before the last s iterations
+    core::Array<double, 2> row_sums_;  ///< of the Gram matrices, row by row of the image
+    std::vector<double> gram_;         ///< Y^T M Y
+    std::vector<double> norms_;        ///< Y^T M^2 Y
+    Coordinates x_, z_, p_;
+    RowSums<3> residual_sums_;
+    ZeroRow zeros_;
+    double residual_squared_ = 0;
+    double least_squared_ = 0;  ///< so far
+    int products_ = 0;
+};
+
+}  // namespace aperture::flow

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libflow/cpu/residual.hpp"
+
+namespace aperture::flow {
+
+/// Conjugate gradients, preconditioned by the inverse 2x2 blocks where asked for (Saad 2003,
+/// algorithm 9.1). Sums run over rows in a fixed order, in double.
+class ConjugateGradients {
+  public:
+    ConjugateGradients() = default;
+    ConjugateGradients(core::Cpu& cpu, Shape shape, bool precondition);
+
+    /// r = b - A x, p = M^-1 r. `x` has its margins set.
+    void start(const PreparedSystem& system, const PaddedPlanes& x);
+    /// One iteration; false, and x as it was, where no step can be taken any more: the residual is
+    /// zero or, by rounding, no direction is left.
+    bool step(const PreparedSystem& system, PaddedPlanes& x);
+    /// |r|^2 as the recurrence has it.
+    double residual_squared() const { return residual_squared_; }
+
+  private:
+    void next_direction(const PreparedSystem& system, float beta);
+    double multiply(const PreparedSystem& system);
+    void advance(const PreparedSystem& system, PaddedPlanes& x, float alpha);
+
+    core::Cpu* cpu_ = nullptr;
+    Shape shape_;
+    bool precondition_ = true;
+    PaddedPlanes residual_;
+    PaddedPlanes direction_;
+    PaddedPlanes product_;  ///< A p
+    PaddedPlanes scaled_;   ///< M^-1 r
+    RowSums<2> sums_;
+    ZeroRow zeros_;
+    double residual_squared_ = 0;
+    double scaled_product_ = 0;  ///< r^T M^-1 r
+};
+
+}  // namespace aperture::flow

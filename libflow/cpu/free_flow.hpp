@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+
+#include "libflow/cpu/reductions.hpp"
+
+namespace aperture::flow {
+
+/// The constant flows that a system says nothing about: where all gradients of an image have one
+/// direction, or none at all, and the borders are replicated. Solvers that weight pixels
+/// differently let such a flow grow although nothing asks for it; put back to what the start had of
+/// it, the solution from a start of zero is that of minimum norm.
+class FreeFlow {
+  public:
+    FreeFlow() = default;
+    explicit FreeFlow(Shape shape) : tensor_sums_(shape), flow_sums_(shape) {}
+
+    /// Finds the free directions and what `flow` has of them.
+    void take(core::Cpu& cpu, const LinearSystem<core::Host>& system,
+              ConstFlowView<core::Host> flow);
+    void restore(core::Cpu& cpu, FlowView<core::Host> flow);
+
+  private:
+    using Direction = std::array<double, 2>;
+
+    Direction mean(core::Cpu& cpu, ConstFlowView<core::Host> flow);
+
+    RowSums<3> tensor_sums_;
+    RowSums<2> flow_sums_;
+    int count_ = 0;  ///< of free directions
+    std::array<Direction, 2> directions_{};
+    Direction start_{};
+};
+
+}  // namespace aperture::flow

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/flow/parameters.hpp"
+
+#include <cmath>
+
+#include "aperture/core/error.hpp"
+
+namespace aperture::flow {
+namespace {
+
+/// Of the coarsest level of a pyramid whose number of levels is open.
+constexpr index_t smallest_extent = 16;
+
+}  // namespace
+
+Parameters preset(Preset which, Method method) {
+    Parameters p;
+    p.method = method;
+    if (which == Preset::thesis) {
+        p.levels = 4;
+        p.warps = 1;
+        p.smooth_increment = true;
+        p.solver.solver = Solver::block2x2;
+        p.solver.iterations = 400;
+        p.interpolation = signal::Interpolation::bilinear;
+        if (method == Method::lucas_kanade) p.warps = 3;
+        return p;
+    }
+    p.alpha = 3;
+    p.warps = 3;
+    p.solver.solver = Solver::multigrid;
+    p.solver.iterations = 1;
+    return p;
+}
+
+void validate(const SolverParameters& p) {
+    using core::expects;
+    expects(p.iterations >= 0, "iterations is ", p.iterations, ", expected 0 or more");
+    expects(p.tolerance >= 0, "tolerance is ", p.tolerance, ", expected 0 or more");
+    expects(p.relaxation > 0 && p.relaxation < 2, "relaxation is ", p.relaxation,
+            ", expected more than 0 and less than 2");
+    expects(p.s_step >= 1 && p.s_step <= 16, "s-step is ", p.s_step, ", expected 1 to 16");
+}
+
+void validate(const Parameters& p) {
+    using core::expects;
+    validate(p.solver);
+    expects(p.alpha > 0 && std::isfinite(p.alpha), "alpha is ", p.alpha, ", expected more than 0");
+    expects(p.window >= 3 && p.window % 2 == 1, "window is ", p.window,
+            ", expected an odd number from 3");
+    expects(p.regularisation >= 0 && std::isfinite(p.regularisation), "regularisation is ",
+            p.regularisation, ", expected 0 or more");
+    expects(p.levels >= 0, "levels is ", p.levels, ", expected 0 (as many as fit) or more");
+    expects(p.scale >= 0.3 && p.scale <= 0.95, "scale is ", p.scale, ", expected 0.3 to 0.95");
+    expects(p.warps >= 1, "warps is ", p.warps, ", expected 1 or more");
+    expects(p.median == 0 || p.median == 3 || p.median == 5 || p.median == 7, "median is ",
+            p.median, ", expected 0 (none), 3, 5 or 7");
+    expects(p.largest_update >= 0, "largest update is ", p.largest_update,
+            ", expected 0 (no limit) or more");
+    expects(p.texture >= 0 && p.texture <= 1, "texture is ", p.texture, ", expected 0 to 1");
+}
+
+std::vector<Shape> pyramid_shapes(Shape shape, const Parameters& p) {
+    std::vector<Shape> shapes{shape};
+    const auto scaled = [](index_t extent, double factor) {
+        return std::max<index_t>(1, std::llround(static_cast<double>(extent) * factor));
+    };
+    while (p.levels == 0 || static_cast<int>(shapes.size()) < p.levels) {
+        // From the image itself, so that rounding does not add up over the levels.
+        const double factor = std::pow(p.scale, static_cast<double>(shapes.size()));
+        const Shape next{scaled(shape.rows, factor), scaled(shape.columns, factor)};
+        if (std::min(next.rows, next.columns) < smallest_extent || next == shapes.back()) break;
+        shapes.push_back(next);
+    }
+    return shapes;
+}
+
+}  // namespace aperture::flow

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libflow/cpu/prepared_system.hpp"
+
+#include "aperture/core/shape.hpp"
+#include "libflow/cpu/row_loops.hpp"
+
+namespace aperture::flow {
+namespace {
+
+void take_weights(PreparedSystem& prepared, const LinearSystem<core::Host>& system, index_t y) {
+    const index_t columns = prepared.shape.columns;
+    const bool last_row = y + 1 == prepared.shape.rows;
+    for (index_t x = 0; x < columns; ++x) {
+        const bool last_column = x + 1 == columns;
+        prepared.weights.row(0, y)[x] =
+            last_column ? 0.0F : system.smoothness * system.coupling(0, y, x);
+        prepared.weights.row(1, y)[x] =
+            last_row ? 0.0F : system.smoothness * system.coupling(1, y, x);
+    }
+}
+
+}  // namespace
+
+Coupling coupling_of(const LinearSystem<core::Host>& system) {
+    if (!system.coupling.empty()) return Coupling::weighted;
+    return system.stencil == Stencil::nine ? Coupling::nine : Coupling::five;
+}
+
+void check_system(const LinearSystem<core::Host>& system, Shape shape) {
+    using core::Strides;
+    core::expects(system.smoothness > 0, "smoothness alpha^2 is ", system.smoothness,
+                  ", expected more than 0");
+    core::expects_shape("tensor", system.tensor, {3, shape.rows, shape.columns},
+                        Strides::unit_last);
+    core::expects_shape("right-hand side", system.right, {2, shape.rows, shape.columns},
+                        Strides::unit_last);
+    if (system.coupling.empty()) return;
+    core::expects_shape("coupling", system.coupling, {2, shape.rows, shape.columns},
+                        Strides::unit_last);
+    core::expects(system.stencil == Stencil::five && system.boundary == Boundary::replicate,
+                  "weights between pixels need the five-point stencil and replicated borders");
+}
+
+void PreparedSystem::take(core::Cpu& cpu, const LinearSystem<core::Host>& system,
+                          bool with_inverse) {
+    boundary = system.boundary;
+    coupling = coupling_of(system);
+    smoothness = system.smoothness;
+    if (coupling == Coupling::weighted && weights.shape() != shape) {
+        weights = PaddedPlanes(2, shape);
+    }
+    if (coupling == Coupling::weighted) {
+        for_rows(cpu, shape, [&](index_t y) { take_weights(*this, system, y); });
+    }
+    for_rows(cpu, shape, [&](index_t y) {
+        for (index_t i : {0, 1, 2}) {
+            std::copy_n(&system.tensor(i, y, 0), shape.columns, tensor.row(i, y));
+        }
+        for (index_t i : {0, 1}) {
+            std::copy_n(&system.right(i, y, 0), shape.columns, right.row(i, y));
+        }
+        if (with_inverse) invert_row(y);
+    });
+}
+
+void PreparedSystem::invert_row(index_t y) {
+    using core::load;
+    for (index_t x = 0; x < shape.columns; x += core::lanes<float>) {
+        const auto inverted = inverse_block(
+            SymmetricBlock<core::Pack<float>>{
+                load(tensor.row(0, y) + x), load(tensor.row(1, y) + x), load(tensor.row(2, y) + x)},
+            degrees(y, x));
+        // Nothing may come back from behind the last pixel: its inverse stays zero there.
+        core::Pack<float> kept = core::Pack<float>{} + 1.0F;
+        for (index_t lane = shape.columns - x; lane < core::lanes<float>; ++lane) kept[lane] = 0.0F;
+        core::store(inverse.row(0, y) + x, kept * inverted.a11);
+        core::store(inverse.row(1, y) + x, kept * inverted.a12);
+        core::store(inverse.row(2, y) + x, kept * inverted.a22);
+    }
+}
+
+core::Pack<float> PreparedSystem::degrees(index_t y, index_t x) const {
+    using core::load;
+    if (coupling != Coupling::weighted) {
+        return core::broadcast((coupling == Coupling::nine ? 3.0F : 4.0F) * smoothness);
+    }
+    const core::Pack<float> across = load(weights.row(0, y) + x) + load(weights.row(0, y) + x - 1);
+    const core::Pack<float> below = load(weights.row(1, y) + x);
+    return y > 0 ? across + (below + load(weights.row(1, y - 1) + x)) : across + below;
+}
+
+}  // namespace aperture::flow

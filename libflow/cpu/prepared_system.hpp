@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libflow/cpu/padded_planes.hpp"
+
+namespace aperture::flow {
+
+/// A symmetric 2x2 matrix for each lane of a pack.
+template <class Values>
+struct SymmetricBlock {
+    Values a11;
+    Values a12;
+    Values a22;
+};
+
+/// (J + d I)^-1 of a positive semi-definite J and d >= 0; where that is singular to rounding, as it
+/// is for a pixel without neighbours, the pseudo-inverse.
+inline SymmetricBlock<core::Pack<float>> inverse_block(const SymmetricBlock<core::Pack<float>>& j,
+                                                       core::Pack<float> d) {
+    using core::Pack;
+    constexpr float rounding = 1e-6F;
+    const Pack<float> zero{};
+    const Pack<float> trace = j.a11 + j.a22;
+    // Not D11 D22 - D12^2 as it stands: for a tensor of rank one that is a small difference.
+    const Pack<float> own = j.a11 * j.a22 - j.a12 * j.a12;
+    const Pack<float> determinant = d * (trace + d) + (own > rounding * trace * trace ? own : zero);
+    const Pack<float> safe = determinant > 0.0F ? determinant : zero + 1.0F;
+    const Pack<float> scale = 1.0F / safe;
+    const Pack<float> square = trace > 0.0F ? trace * trace : zero + 1.0F;
+    const Pack<float> pseudo = 1.0F / square;
+    const auto regular = determinant > 0.0F;
+    return {regular ? (j.a22 + d) * scale : j.a11 * pseudo,
+            regular ? -j.a12 * scale : j.a12 * pseudo,
+            regular ? (j.a11 + d) * scale : j.a22 * pseudo};
+}
+
+/// How a pixel is tied to its neighbours.
+enum class Coupling { five, nine, weighted };
+Coupling coupling_of(const LinearSystem<core::Host>& system);
+
+/// A system in the storage of the solvers that go row by row. With D = J + d I, d the sum of a
+/// pixel's weights times alpha^2, and S the sum of its neighbours' values times their weights and
+/// alpha^2, the matrix is A x = D x - S(x). A neighbour outside the image is the pixel itself
+/// (replicate) or zero, and counts in d either way; weights given by the caller are zero there.
+struct PreparedSystem {
+    Shape shape;
+    Boundary boundary = Boundary::replicate;
+    Coupling coupling = Coupling::five;
+    float smoothness = 1;
+    PaddedPlanes tensor;   ///< J: J11, J12, J22
+    PaddedPlanes inverse;  ///< of D, in the same order
+    PaddedPlanes right;    ///< b
+    PaddedPlanes weights;  ///< alpha^2 w to the right and below; margins and the last row are zero
+
+    PreparedSystem() = default;
+    explicit PreparedSystem(Shape extents)
+        : shape(extents), tensor(3, extents), inverse(3, extents), right(2, extents) {}
+
+    /// `inverse` is filled where asked for.
+    void take(core::Cpu& cpu, const LinearSystem<core::Host>& system, bool with_inverse);
+    /// d of the pack of pixels at (y, x).
+    core::Pack<float> degrees(index_t y, index_t x) const;
+
+  private:
+    void invert_row(index_t y);
+};
+
+/// Throws core::InvalidArgument where the views of a system do not fit it or each other.
+void check_system(const LinearSystem<core::Host>& system, Shape shape);
+
+/// The rows that the neighbours of row y lie in.
+struct RowPointers {
+    const float* above;
+    const float* middle;
+    const float* below;
+};
+
+/// `row(y)` gives a row of the image; a row outside it is the nearest one, or `zeros`.
+template <class Row>
+RowPointers rows_around(index_t y, Shape shape, Boundary boundary, const float* zeros,
+                        const Row& row) {
+    const float* middle = row(y);
+    const float* outside = boundary == Boundary::replicate ? middle : zeros;
+    return {y > 0 ? row(y - 1) : outside, middle, y + 1 < shape.rows ? row(y + 1) : outside};
+}
+
+/// S of a row, a pack at a time; without alpha^2 for Coupling::five and Coupling::nine.
+template <Coupling coupling>
+struct NeighbourSum {
+    NeighbourSum(const PreparedSystem& system, index_t y) {
+        if constexpr (coupling == Coupling::weighted) {
+            right = system.weights.row(0, y);
+            below = system.weights.row(1, y);
+            above = y > 0 ? system.weights.row(1, y - 1) : nullptr;
+        }
+    }
+
+    core::Pack<float> operator()(const RowPointers& rows, index_t x) const {
+        using core::load;
+        const core::Pack<float> left_value = load(rows.middle + x - 1);
+        const core::Pack<float> right_value = load(rows.middle + x + 1);
+        const core::Pack<float> above_value = load(rows.above + x);
+        const core::Pack<float> below_value = load(rows.below + x);
+        if constexpr (coupling == Coupling::weighted) {
+            core::Pack<float> sum =
+                load(right + x) * right_value + load(right + x - 1) * left_value;
+            sum += load(below + x) * below_value;
+            if (above != nullptr) sum += load(above + x) * above_value;
+            return sum;
+        } else if constexpr (coupling == Coupling::nine) {
+            const core::Pack<float> diagonal =
+                (load(rows.above + x - 1) + load(rows.above + x + 1)) +
+                (load(rows.below + x - 1) + load(rows.below + x + 1));
+            return 0.5F * ((left_value + right_value) + (above_value + below_value)) +
+                   0.25F * diagonal;
+        } else {
+            return (left_value + right_value) + (above_value + below_value);
+        }
+    }
+
+    const float* right = nullptr;
+    const float* below = nullptr;
+    const float* above = nullptr;
+};
+
+/// d x - S(x) of a row, a pack at a time, with alpha^2: what leaves a pixel for its neighbours.
+template <Coupling coupling>
+struct Flux {
+    Flux(const PreparedSystem& system, index_t y) : sum(system, y), smoothness(system.smoothness) {}
+
+    core::Pack<float> operator()(const RowPointers& rows, index_t x) const {
+        using core::load;
+        const core::Pack<float> here = load(rows.middle + x);
+        if constexpr (coupling == Coupling::weighted) {
+            core::Pack<float> flux = load(sum.right + x) * (here - load(rows.middle + x + 1)) +
+                                     load(sum.right + x - 1) * (here - load(rows.middle + x - 1));
+            flux += load(sum.below + x) * (here - load(rows.below + x));
+            if (sum.above != nullptr) flux += load(sum.above + x) * (here - load(rows.above + x));
+            return flux;
+        } else {
+            constexpr float degree = coupling == Coupling::nine ? 3.0F : 4.0F;
+            return smoothness * (degree * here - sum(rows, x));
+        }
+    }
+
+    NeighbourSum<coupling> sum;
+    float smoothness;
+};
+
+/// Calls visit(std::integral_constant<Coupling, ...>) with what the system has.
+template <class Visit>
+void with_coupling(Coupling coupling, const Visit& visit) {
+    switch (coupling) {
+        case Coupling::five:
+            return visit(std::integral_constant<Coupling, Coupling::five>{});
+        case Coupling::nine:
+            return visit(std::integral_constant<Coupling, Coupling::nine>{});
+        case Coupling::weighted:
+            return visit(std::integral_constant<Coupling, Coupling::weighted>{});
+    }
+}
+
+/// A row of zeros with margins that any pack of a row may be read from.
+class ZeroRow {
+  public:
+    ZeroRow() = default;
+    explicit ZeroRow(index_t columns) : row_(1, Shape{1, columns}) {}
+    const float* data() const { return row_.row(0, 0); }
+
+  private:
+    PaddedPlanes row_;
+};
+
+}  // namespace aperture::flow

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libflow/cpu/prepared_system.hpp"
+#include "libflow/cpu/reductions.hpp"
+
+namespace aperture::flow {
+
+/// A x, a row at a time.
+template <Coupling coupling>
+class Operator {
+  public:
+    Operator(const PreparedSystem& system, const PaddedPlanes& x, const float* zeros)
+        : system_(system), x_(x), zeros_(zeros) {}
+
+    /// Row y of A x for both unknowns, handed out as give(first column, pack of u, pack of v).
+    template <class Give>
+    void row(index_t y, const Give& give) const {
+        using core::load;
+        const RowPointers u = around(0, y);
+        const RowPointers v = around(1, y);
+        const Flux<coupling> flux(system_, y);
+        const float* j11 = system_.tensor.row(0, y);
+        const float* j12 = system_.tensor.row(1, y);
+        const float* j22 = system_.tensor.row(2, y);
+        for (index_t i = 0; i < system_.shape.columns; i += core::lanes<float>) {
+            const core::Pack<float> here_u = load(u.middle + i);
+            const core::Pack<float> here_v = load(v.middle + i);
+            const core::Pack<float> cross = load(j12 + i);
+            give(i, load(j11 + i) * here_u + (cross * here_v + flux(u, i)),
+                 cross * here_u + (load(j22 + i) * here_v + flux(v, i)));
+        }
+    }
+
+  private:
+    RowPointers around(index_t unknown, index_t y) const {
+        return rows_around(y, system_.shape, system_.boundary, zeros_,
+                           [&](index_t at) { return x_.row(unknown, at); });
+    }
+
+    const PreparedSystem& system_;
+    const PaddedPlanes& x_;
+    const float* zeros_;
+};
+
+/// |b|^2
+double right_squared(core::Cpu& cpu, const LinearSystem<core::Host>& system, RowSums<1>& sums);
+
+/// The residual's squared norm.
+class Residual {
+  public:
+    Residual() = default;
+    explicit Residual(Shape shape) : sums_(shape), rows_(2, shape), zeros_(shape.columns) {}
+
+    /// |b - A x|^2; `x` has its margins set.
+    double squared(core::Cpu& cpu, const PreparedSystem& system, const PaddedPlanes& x);
+
+  private:
+    RowSums<1> sums_;
+    PaddedPlanes rows_;
+    ZeroRow zeros_;
+};
+
+/// Copies a flow in and sets its margins.
+void take_flow(core::Cpu& cpu, ConstFlowView<core::Host> from, Boundary boundary, PaddedPlanes& to);
+void give_flow(core::Cpu& cpu, const PaddedPlanes& from, FlowView<core::Host> to);
+
+}  // namespace aperture::flow

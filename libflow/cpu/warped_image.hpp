@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/flow/warp.hpp"
+#include "libflow/cpu/padded_planes.hpp"
+
+namespace aperture::flow {
+
+/// Pixels on either side of an image row that repeat its ends: as far as the derivative filter and
+/// cubic interpolation reach.
+inline constexpr index_t image_margin = 3;
+static_assert(image_margin <= row_margin);
+
+/// Copies an image into plane 0 and sets the margins of its rows.
+void take_image(core::Cpu& cpu, ImageView<core::Host> from, PaddedPlanes& to);
+void set_image_margins(float* row, index_t columns);
+
+/// flow::warp from and to padded images; the margins of `to` are set.
+void warp_padded(core::Cpu& cpu, const PaddedPlanes& image, const PaddedPlanes& flow,
+                 signal::Interpolation interpolation, PaddedPlanes& to);
+
+}  // namespace aperture::flow

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "aperture/core/executor.hpp"
+#include "aperture/flow/field.hpp"
+
+namespace aperture::flow {
+
+/// What lies outside the image: the nearest pixel (no flux across the border) or zero.
+enum class Boundary { replicate, zero };
+
+/// The Laplacian: four neighbours, or Horn & Schunck's eight (1981, section 8: weights 1/2 for the
+/// four and 1/4 for the diagonal ones, 3 in the middle).
+enum class Stencil { five, nine };
+
+enum class Solver {
+    jacobi,     ///< the diagonal alone
+    block2x2,   ///< Horn & Schunck's iteration: the two unknowns of a pixel together
+    cg,         ///< conjugate gradients, scaled by the inverse 2x2 blocks unless told otherwise
+    cacg,       ///< the same, s iterations for each round of sums (Carson 2015)
+    redblack,   ///< Gauss-Seidel on the 2x2 blocks, two colours (four for Stencil::nine), SOR
+    multigrid,  ///< full multigrid, then V(2,2)-cycles, red-black smoothing
+};
+
+/// Polynomials that Solver::cacg spans its space with.
+enum class Basis { monomial, newton, chebyshev };
+
+/// The coupled system of a variational flow for x = (u, v), at every pixel p
+///
+///     J_p x_p + alpha^2 sum_q w_pq (x_p - x_q) = b_p
+///
+/// over the neighbours q of the stencil. J is symmetric positive semi-definite, so is the whole
+/// system; it may be singular (constant or striped images with Boundary::replicate).
+/// Source: Horn & Schunck 1981, equations 9 and 10; Anderson 2014, section 7.2.
+template <class Space>
+struct LinearSystem {
+    core::View<const float, 3, Space> tensor;  ///< [3][row][column]: J11, J12 = J21, J22
+    core::View<const float, 3, Space> right;   ///< b [2][row][column]
+    /// w [2][row][column] >= 0: that between a pixel and the one to its right, and the one below;
+    /// empty: those of the stencil. Needs Stencil::five and Boundary::replicate.
+    core::View<const float, 3, Space> coupling;
+    float smoothness = 1;  ///< alpha^2 > 0
+    Boundary boundary = Boundary::replicate;
+    Stencil stencil = Stencil::five;
+};
+
+struct SolverParameters {
+    Solver solver = Solver::multigrid;
+    int iterations = 100;      ///< at most; V-cycles after the first, full one for multigrid
+    double tolerance = 0;      ///< stops at |b - A x| <= tolerance |b|; 0: never
+    double relaxation = 1;     ///< omega of SOR in (0, 2), for redblack
+    bool precondition = true;  ///< of cg and cacg, by the inverse 2x2 blocks
+    int s_step = 4;            ///< of cacg, 1 to 16; Basis::monomial is good to about 4
+    Basis basis = Basis::newton;
+};
+
+/// Throws core::InvalidArgument for values out of range.
+void validate(const SolverParameters& parameters);
+
+/// How a solution went.
+struct SolveResult {
+    int iterations = 0;
+    /// Sweeps or products with the matrix on the whole image, coarser grids by their share.
+    double work_units = 0;
+};
+
+/// Solves systems of one shape; holds the workspace, so that a second call allocates nothing. The
+/// result does not depend, to the bit, on the number of threads.
+template <class Executor>
+class SystemSolver {
+  public:
+    using Space = typename Executor::Space;
+
+    /// Throws core::InvalidArgument for an empty shape or parameters out of range.
+    SystemSolver(Executor& executor, Shape shape, const SolverParameters& parameters);
+    ~SystemSolver();
+    SystemSolver(SystemSolver&&) noexcept;
+    SystemSolver& operator=(SystemSolver&&) noexcept;
+
+    /// `flow` holds the start and receives the solution. Where the system is singular and the start
+    /// is zero, the solution is that of minimum norm. `residuals`, where it is not null, receives
+    /// |b - A x| / |b| of the start and after every iteration (|b| = 0 counts as 1), at the price
+    /// of one more product an iteration. Views must not overlap.
+    SolveResult solve(const LinearSystem<Space>& system, FlowView<Space> flow,
+                      std::vector<double>* residuals = nullptr);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// |b - A x| and |b|, Euclidean over both unknowns of all pixels, summed in double row by row.
+struct ResidualNorms {
+    double residual = 0;
+    double right = 0;
+};
+ResidualNorms residual_norms(core::Cpu& cpu, const LinearSystem<core::Host>& system,
+                             ConstFlowView<core::Host> flow);
+
+}  // namespace aperture::flow

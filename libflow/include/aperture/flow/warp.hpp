@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/core/executor.hpp"
+#include "aperture/flow/field.hpp"
+#include "aperture/signal/resample.hpp"
+
+namespace aperture::flow {
+
+/// `to` at (x, y) is `image` at (x + u, y + v): with the flow from image 0 to `image`, what image 0
+/// would look like. Outside the image its border is replicated; a flow that is not finite samples
+/// the pixel itself. Columns are contiguous; `to` must not overlap the others. Throws
+/// core::InvalidArgument where extents differ.
+void warp(core::Cpu& cpu, ImageView<core::Host> image, ConstFlowView<core::Host> flow,
+          signal::Interpolation interpolation, core::View<float, 2, core::Host> to);
+
+}  // namespace aperture::flow

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/media/image_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "aperture/core/error.hpp"
+#include "libmedia/src/input_file.hpp"
+#include "libmedia/src/stored_image.hpp"
+
+namespace aperture::media {
+
+using core::index_t;
+
+Image read_image(const std::filesystem::path& path) {
+    const StoredImage stored = decode_image(path.string(), read_whole(path));
+    Image image{core::Array<float, 3>({stored.channels, stored.height, stored.width}), stored.bits};
+    const double white = stored.largest;
+    const std::uint16_t* in = stored.samples.data();
+    for (index_t row = 0; row < stored.height; ++row) {
+        for (index_t column = 0; column < stored.width; ++column) {
+            for (index_t c = 0; c < stored.channels; ++c) {
+                image.planes(c, row, column) = static_cast<float>(*in++ * 255.0 / white);
+            }
+        }
+    }
+    return image;
+}
+
+core::Array<float, 2> to_grey(const Image& image) {
+    const core::View<const float, 3, core::Host> planes = image.planes;
+    const auto [channels, rows, columns] = planes.extent;
+    core::expects(channels == 1 || channels == 3, "image of ", channels, " channels");
+    core::Array<float, 2> grey({rows, columns});
+    for (index_t row = 0; row < rows; ++row) {
+        for (index_t column = 0; column < columns; ++column) {
+            grey(row, column) = channels == 1 ? planes(0, row, column)
+                                              : 0.299F * planes(0, row, column) +
+                                                    0.587F * planes(1, row, column) +
+                                                    0.114F * planes(2, row, column);
+        }
+    }
+    return grey;
+}
+
+Picture to_picture(core::View<const float, 3, core::Host> planes) {
+    const auto [channels, rows, columns] = planes.extent;
+    core::expects(channels == 1 || channels == 3, "picture of ", channels, " channels");
+    constexpr index_t most = std::numeric_limits<int>::max();
+    core::expects(rows <= most && columns <= most, "picture of ", columns, 'x', rows, " pixels");
+    Picture picture(static_cast<int>(columns), static_cast<int>(rows), {0, 0, 0});
+    auto pixel = picture.pixels.begin();
+    for (index_t row = 0; row < rows; ++row) {
+        for (index_t column = 0; column < columns; ++column, ++pixel) {
+            for (index_t c = 0; c < 3; ++c) {
+                // The maximum of NaN and 0, in this order, is 0.
+                const float value = std::fmax(planes(c % channels, row, column), 0.0F);
+                (*pixel)[static_cast<std::size_t>(c)] =
+                    static_cast<std::uint8_t>(std::lround(std::min(value, 255.0F)));
+            }
+        }
+    }
+    return picture;
+}
+
+}  // namespace aperture::media

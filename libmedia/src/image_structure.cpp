@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libmedia/src/image_structure.hpp"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "aperture/core/error.hpp"
+#include "libmedia/src/byte_order.hpp"
+
+namespace aperture::media {
+namespace {
+
+constexpr std::size_t png_signature = 8;
+// OpenCV's own limits.
+constexpr std::uint64_t most_side = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_pixels = std::uint64_t{1} << 30;
+// Deflate spends at least two bits on each 258 bytes.
+constexpr std::uint64_t deflate_gain = 1032;
+
+constexpr std::array<std::uint32_t, 256> make_crc_table() {
+    std::array<std::uint32_t, 256> table{};
+    for (std::uint32_t i = 0; i < 256; ++i) {
+        std::uint32_t remainder = i;
+        for (int bit = 0; bit < 8; ++bit) {
+            remainder = (remainder & 1U) != 0 ? 0xedb88320U ^ remainder >> 1 : remainder >> 1;
+        }
+        table[i] = remainder;
+    }
+    return table;
+}
+
+std::uint32_t crc(std::string_view bytes) {
+    static constexpr std::array<std::uint32_t, 256> table = make_crc_table();
+    std::uint32_t remainder = ~std::uint32_t{0};
+    for (const char byte : bytes) {
+        remainder = table[(remainder ^ static_cast<std::uint8_t>(byte)) & 0xffU] ^ remainder >> 8;
+    }
+    return ~remainder;
+}
+
+void expects_size(const std::string& name, std::uint64_t width, std::uint64_t height) {
+    core::expects(width > 0 && height > 0, name, ": image of ", width, 'x', height, " pixels");
+    core::expects(width <= most_side && height <= most_side && width * height <= most_pixels, name,
+                  ": image of ", width, 'x', height, " pixels is too large");
+}
+
+/// Chunk IHDR.
+struct PngHeader {
+    std::uint64_t width;
+    std::uint64_t height;
+    std::uint32_t bits;
+    std::uint32_t colour_type;
+
+    bool grey() const { return colour_type == 0 || colour_type == 4; }
+    std::uint64_t bytes() const {
+        static constexpr std::array<std::uint64_t, 7> samples = {1, 0, 3, 1, 2, 0, 4};
+        return height * ((width * bits * samples[colour_type] + 7) / 8);
+    }
+};
+
+PngHeader png_header(const std::string& name, std::string_view body) {
+    core::expects(body.size() == 13, name, ": damaged PNG (header)");
+    const PngHeader header{big_endian(body, 0, 4), big_endian(body, 4, 4), big_endian(body, 8, 1),
+                           big_endian(body, 9, 1)};
+    expects_size(name, header.width, header.height);
+    core::expects(header.bits <= 16 && std::has_single_bit(header.bits) &&
+                      header.colour_type <= 6 && header.bytes() > 0,
+                  name, ": damaged PNG (header)");
+    return header;
+}
+
+}  // namespace
+
+PngStructure check_png(const std::string& name, std::string_view bytes) {
+    constexpr std::size_t frame = 12;  // length, type, checksum
+    PngStructure png;
+    png.essentials = bytes.substr(0, png_signature);
+    PngHeader header{};
+    std::uint64_t compressed = 0;
+    std::string_view type;
+    for (std::size_t at = png_signature; type != "IEND";) {
+        core::expects(bytes.size() - at >= frame, name, ": truncated PNG");
+        const std::size_t length = big_endian(bytes, at, 4);
+        core::expects(length <= bytes.size() - at - frame, name, ": truncated PNG");
+        type = bytes.substr(at + 4, 4);
+        const std::string_view body = bytes.substr(at + 8, length);
+        core::expects(
+            crc(bytes.substr(at + 4, 4 + length)) == big_endian(bytes, at + 8 + length, 4), name,
+            ": damaged PNG (checksum of a chunk)");
+        core::expects((at == png_signature) == (type == "IHDR"), name, ": damaged PNG (header)");
+        if (type == "IHDR") header = png_header(name, body);
+        if (type == "IDAT") compressed += length;
+        const bool critical = type[0] >= 'A' && type[0] <= 'Z';
+        if (critical) png.essentials += bytes.substr(at, frame + length);
+        at += frame + length;
+    }
+    core::expects(header.bytes() / deflate_gain <= compressed, name,
+                  ": damaged PNG: ", header.width, 'x', header.height, " pixels in ", compressed,
+                  " bytes");
+    png.grey = header.grey();
+    return png;
+}
+
+void check_jpeg(const std::string& name, std::string_view bytes) {
+    const auto byte = [&](std::size_t at) {
+        core::expects(at < bytes.size(), name, ": truncated JPEG");
+        return static_cast<std::uint8_t>(bytes[at]);
+    };
+    for (std::size_t at = 2;;) {
+        core::expects(byte(at) == 0xff, name, ": damaged JPEG");
+        while (byte(at) == 0xff) ++at;
+        const std::uint8_t marker = byte(at++);
+        if (marker == 0xd9) return;
+        const bool alone = marker == 0x01 || (marker >= 0xd0 && marker <= 0xd8);
+        if (alone) continue;
+        core::expects(at + 2 <= bytes.size(), name, ": truncated JPEG");
+        const std::size_t length = big_endian(bytes, at, 2);
+        core::expects(length >= 2, name, ": damaged JPEG");
+        core::expects(length <= bytes.size() - at, name, ": truncated JPEG");
+        const bool frame_header =
+            marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+        if (frame_header) {
+            core::expects(length >= 8, name, ": damaged JPEG");
+            expects_size(name, big_endian(bytes, at + 5, 2), big_endian(bytes, at + 3, 2));
+        }
+        at += length;
+        if (marker != 0xda) continue;
+        // Coded data, in which 0xff stands before a zero or a restart marker, up to a marker.
+        while (byte(at) != 0xff || byte(at + 1) == 0 || (byte(at + 1) & 0xf8) == 0xd0) ++at;
+    }
+}
+
+void check_bmp(const std::string& name, std::string_view bytes) {
+    core::expects(bytes.size() >= 26 && little_endian(bytes, 2, 4) <= bytes.size(), name,
+                  ": truncated BMP");
+}
+
+}  // namespace aperture::media

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace aperture::media {
+
+/// Throws InvalidArgument "NAME: no such file" or the like unless `path` is a regular file that may
+/// be read.
+void expects_readable(const std::filesystem::path& path);
+
+/// The bytes of a file.
+std::string read_whole(const std::filesystem::path& path);
+
+}  // namespace aperture::media

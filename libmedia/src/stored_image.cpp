@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libmedia/src/stored_image.hpp"
+
+#include <limits>
+#include <new>
+
+#include "aperture/core/error.hpp"
+#include "libmedia/src/image_structure.hpp"
+
+#if APERTURE_OPENCV
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+#endif
+
+namespace aperture::media {
+
+bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
+
+#if APERTURE_OPENCV
+
+namespace {
+
+cv::Mat decode(const std::string& name, const std::string& bytes) {
+    core::expects(bytes.size() <= std::numeric_limits<int>::max(), name, ": image of ",
+                  bytes.size(), " bytes is too large");
+    cv::Mat decoded;
+    try {
+        const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8U,
+                              const_cast<char*>(bytes.data()));
+        decoded = cv::imdecode(encoded, cv::IMREAD_UNCHANGED);
+    } catch (const cv::Exception&) {
+        // Its text has several lines and names OpenCV's sources.
+        decoded.release();
+    }
+    core::expects(!decoded.empty(), name, ": not an image, or a damaged one");
+    return decoded;
+}
+
+template <class Sample>
+void take_samples(const cv::Mat& decoded, StoredImage& image) {
+    image.samples.resize(decoded.total() * static_cast<std::size_t>(image.channels));
+    std::uint16_t* out = image.samples.data();
+    for (int row = 0; row < decoded.rows; ++row) {
+        const auto* in = decoded.ptr<Sample>(row);
+        for (int column = 0; column < decoded.cols; ++column, in += decoded.channels()) {
+            // OpenCV's order is blue, green, red, alpha.
+            for (int c = image.channels - 1; c >= 0; --c) *out++ = in[c];
+        }
+    }
+}
+
+}  // namespace
+
+StoredImage decode_image(const std::string& name, const std::string& bytes) {
+    core::expects(!bytes.empty(), name, ": file is empty");
+    if (is_pnm(bytes)) return decode_pnm(name, bytes);
+    cv::Mat decoded;
+    bool grey = false;
+    if (is_png(bytes)) {
+        const PngStructure png = check_png(name, bytes);
+        grey = png.grey;
+        decoded = decode(name, png.essentials);
+    } else {
+        if (bytes.starts_with("\xff\xd8\xff")) check_jpeg(name, bytes);
+        if (bytes.starts_with("BM")) check_bmp(name, bytes);
+        decoded = decode(name, bytes);
+    }
+    core::expects(decoded.depth() == CV_8U || decoded.depth() == CV_16U, name,
+                  ": an image of floating-point or signed samples; expected 8 or 16 bits");
+    StoredImage image{decoded.cols, decoded.rows, grey || decoded.channels() < 3 ? 1 : 3};
+    if (decoded.depth() == CV_8U) {
+        take_samples<std::uint8_t>(decoded, image);
+    } else {
+        image.bits = 16;
+        image.largest = 65535;
+        take_samples<std::uint16_t>(decoded, image);
+    }
+    return image;
+}
+
+#else
+
+StoredImage decode_image(const std::string& name, const std::string& bytes) {
+    core::expects(!bytes.empty(), name, ": file is empty");
+    core::expects(is_pnm(bytes), name,
+                  ": not PNM (P2, P3, P5, P6), which is all that a build without OpenCV reads");
+    return decode_pnm(name, bytes);
+}
+
+#endif
+
+}  // namespace aperture::media

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace aperture::media {
+
+/// An image with its samples as they are stored, alpha dropped.
+struct StoredImage {
+    int width = 0;
+    int height = 0;
+    int channels = 1;                      ///< 1 (grey) or 3 (red, green, blue)
+    int bits = 8;                          ///< 8 or 16
+    std::uint32_t largest = 255;           ///< the sample of full intensity
+    std::vector<std::uint16_t> samples{};  ///< [row][column][channel]
+};
+
+/// Whether `bytes` start as a PNG file does.
+bool is_png(std::string_view bytes);
+/// Whether `bytes` start as PNM of the kinds P2, P3, P5, P6.
+bool is_pnm(std::string_view bytes);
+
+/// The image in `bytes`; `name` is for the errors. By OpenCV, but for PNM.
+StoredImage decode_image(const std::string& name, const std::string& bytes);
+/// The first image of a PNM file (Netpbm's description of pgm and ppm).
+StoredImage decode_pnm(const std::string& name, std::string_view bytes);
+
+}  // namespace aperture::media

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+#include <utility>
+
+#include "aperture/core/error.hpp"
+#include "aperture/core/executor.hpp"
+#include "aperture/core/simd.hpp"
+#include "aperture/core/worker_tasks.hpp"
+
+namespace aperture::signal::cpu {
+
+using core::index_t;
+
+/// Refuses an image, or planes, whose columns are not contiguous.
+template <class T, int Rank>
+void expects_contiguous_columns(const char* operation, const char* role,
+                                const core::View<T, Rank, core::Host>& image) {
+    core::expects(image.stride[Rank - 1] == 1, operation, ": columns of '", role, "' lie ",
+                  image.stride[Rank - 1], " elements apart, expected 1");
+}
+
+inline index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
+inline index_t round_up(index_t a, index_t b) { return ceil_div(a, b) * b; }
+
+/// Calls f(std::integral_constant<int, 0>), ..., f(std::integral_constant<int, n-1>), inlined, so
+/// that arrays indexed by the constants stay in registers.
+template <int n, class F>
+[[gnu::always_inline]] inline void unrolled(const F& f) {
+    [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
+        (f(std::integral_constant<int, i>{}), ...);
+    }
+    (std::make_integer_sequence<int, n>{});
+}
+
+/// The first `count` lanes, at most all, from memory or to it; the others are zero.
+template <class T>
+inline core::Pack<T> load_part(const T* from, index_t count) {
+    if (count >= core::lanes<T>) return core::load(from);
+    core::Pack<T> value{};
+    std::memcpy(&value, from, static_cast<std::size_t>(count) * sizeof(T));
+    return value;
+}
+template <class T>
+inline void store_part(T* to, core::Pack<T> value, index_t count) {
+    if (count >= core::lanes<T>) return core::store(to, value);
+    std::memcpy(to, &value, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+/// Transposes the matrix whose rows are the packs x[0], x[1], ...: blocks of half the size are
+/// exchanged across the diagonal, then blocks of a quarter, down to single elements.
+template <class T>
+[[gnu::always_inline]] inline void transpose(core::Pack<T> (&x)[core::lanes<T>]) {
+    constexpr int n = core::lanes<T>;
+    const auto exchange = [&]<int d, int... lane>(std::integral_constant<int, d>,
+                                                  std::integer_sequence<int, lane...>)
+        __attribute__((always_inline)) {
+        unrolled<n>([&](auto i) __attribute__((always_inline)) {
+            if constexpr ((i & d) == 0) {
+                const core::Pack<T> a = x[i];
+                const core::Pack<T> b = x[i + d];
+                x[i] = __builtin_shufflevector(a, b, ((lane & d) == 0 ? lane : n + lane - d)...);
+                x[i + d] =
+                    __builtin_shufflevector(a, b, ((lane & d) == 0 ? lane + d : n + lane)...);
+            }
+        });
+    };
+    constexpr std::make_integer_sequence<int, n> lane{};
+    if constexpr (n > 8) exchange(std::integral_constant<int, 8>{}, lane);
+    if constexpr (n > 4) exchange(std::integral_constant<int, 4>{}, lane);
+    if constexpr (n > 2) exchange(std::integral_constant<int, 2>{}, lane);
+    exchange(std::integral_constant<int, 1>{}, lane);
+}
+
+}  // namespace aperture::signal::cpu

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/core/executor.hpp"
+
+namespace aperture::signal {
+
+// For all functions here: images are [row][column]; rows may lie any number of elements apart,
+// columns must be contiguous. Outside the image its border is replicated. `to` must not overlap
+// `from`. Nothing happens where `to` is empty. Weights sum to one, so that a constant stays what it
+// is up to rounding; a value that is not finite spreads to all outputs whose windows hold it, zero
+// weights included. Results have the same bits for every number of threads. Throws
+// core::InvalidArgument for columns apart, and where `to` has pixels and `from` has none.
+
+/// Convolves with a Gaussian of standard deviation `sigma` pixels, 0 to 1000, cut off at a distance
+/// of ceil(3 sigma) pixels in each axis and normalised. Sigma 0 copies. `to` has the extents of
+/// `from`.
+void gaussian_blur(core::Cpu& cpu, core::View<const float, 2, core::Host> from, float sigma,
+                   core::View<float, 2, core::Host> to);
+
+/// How values between pixels are found.
+enum class Interpolation {
+    bilinear,
+    bicubic,  ///< cubic convolution with a = -1/2 (Keys 1981); it can overshoot
+};
+
+/// Samples `from` on the grid of `to`, any extents to any extents. Both grids divide the same area
+/// into cells with the pixels in their middle, so that column x of `to` is at
+/// (x + 0.5) * from_width / to_width - 0.5 in `from`, likewise rows. There is no filter against
+/// aliasing: blur before making an image smaller, or take `downsample`.
+void resize(core::Cpu& cpu, core::View<const float, 2, core::Host> from,
+            Interpolation interpolation, core::View<float, 2, core::Host> to);
+
+/// The next level of an image pyramid: a Gaussian blur followed by bicubic `resize`, in one step.
+/// Along an axis of factor f = to extent / from extent sigma is 0.6 sqrt(1 / f^2 - 1)
+/// (Meinhardt-Llopis, Sanchez & Kondermann, IPOL 2013); an axis that does not shrink is not
+/// blurred.
+void downsample(core::Cpu& cpu, core::View<const float, 2, core::Host> from,
+                core::View<float, 2, core::Host> to);
+
+}  // namespace aperture::signal

@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <set>
+
+#include "aperture/core/error.hpp"
+#include "aperture/media/flow_file.hpp"
+#include "aperture/media/flow_picture.hpp"
+#include "aperture/media/plot.hpp"
+#include "tests/media/cube_files.hpp"
+
+namespace aperture::media::tests {
+namespace {
+
+using core::Array;
+using core::Host;
+using core::View;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr Colour black = {0, 0, 0};
+constexpr Colour white = {255, 255, 255};
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+Array<float, 3> constant_flow(index_t rows, index_t columns, float u, float v) {
+    Array<float, 3> flow({2, rows, columns});
+    for (index_t row = 0; row < rows; ++row) {
+        for (index_t x = 0; x < columns; ++x) {
+            flow(0, row, x) = u;
+            flow(1, row, x) = v;
+        }
+    }
+    return flow;
+}
+
+struct Motion {
+    double u;
+    double v;
+    std::array<int, 3> colour;
+};
+void PrintTo(const Motion& motion, std::ostream* stream) {
+    *stream << motion.u << ", " << motion.v;
+}
+
+class WheelColour : public testing::TestWithParam<Motion> {};
+
+// By hand from the wheel's definition. The position k of a direction among the 55 colours is 0 to
+// the right, 13.5 downwards, 27 to the left, 40.5 upwards; arcs start at 0, 15, 21, 25, 36, 49.
+INSTANTIATE_TEST_SUITE_P(
+    All, WheelColour,
+    testing::Values(
+        Motion{1, 0, {255, 0, 0}},
+        // Between 255*13/15 = 221 and 255*14/15 = 238 of green.
+        Motion{0, 1, {255, 229, 0}},
+        // Third of 11 from cyan to blue: 255 - 255*2/11 = 209.
+        Motion{-1, 0, {0, 209, 255}},
+        // Between 255*4/13 = 78 and 255*5/13 = 98 of red.
+        Motion{0, -1, {88, 0, 255}},
+        // k = 6.75: three quarters from 255*6/15 = 102 to 255*7/15 = 119.
+        Motion{std::numbers::sqrt2 / 2, std::numbers::sqrt2 / 2, {255, 114, 0}},
+        // Just above the positive x-axis k is almost 54: the last colour, 255 - 255*5/6 = 43.
+        Motion{1, -1e-9, {255, 0, 43}}, Motion{0, 0, {255, 255, 255}},
+        // Half way to white.
+        Motion{0.5, 0, {255, 127, 127}}, Motion{0, 0.5, {255, 242, 127}},
+        // Longer than 1: three quarters of the full colour, whatever the length.
+        Motion{2, 0, {191, 0, 0}}, Motion{1.01, 0, {191, 0, 0}}, Motion{0, 1000, {191, 172, 0}}));
+
+TEST_P(WheelColour, IsMiddleburys) {
+    const Colour colour = flow_colour(GetParam().u, GetParam().v);
+    for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(colour[c], GetParam().colour[c], 1) << c;
+}
+
+TEST(FlowColour, ExactWhereNothingIsRounded) {
+    EXPECT_EQ(flow_colour(0, 0), white);
+    EXPECT_EQ(flow_colour(1, 0), (Colour{255, 0, 0}));
+    EXPECT_EQ(flow_colour(2, 0), (Colour{191, 0, 0}));
+    EXPECT_THROW(flow_colour(nan, 0), core::InvalidArgument);
+}
+
+TEST(FlowColour, RoundedLengthsOfOneAreNotDarkened) {
+    for (int i = 1; i < 500; ++i) {
+        const double u = 0.1 * i;
+        const double v = 7.7 / i;
+        const double length = std::hypot(u, v);
+        const Colour colour = flow_colour(u / length, v / length);
+        EXPECT_GE(*std::max_element(colour.begin(), colour.end()), 254) << i;
+    }
+}
+
+TEST(LargestMotion, IsOverKnownPixels) {
+    Array<float, 3> flow = constant_flow(2, 3, 0.5F, 0);
+    flow(0, 1, 1) = -3;
+    flow(1, 1, 1) = 4;
+    flow(0, 0, 0) = 1.67e9F;
+    flow(1, 0, 2) = nan;
+    EXPECT_DOUBLE_EQ(largest_motion(flow), 5);
+    EXPECT_EQ(largest_motion(constant_flow(1, 1, nan, nan)), 0);
+    EXPECT_EQ(largest_motion(constant_flow(1, 1, 0, 0)), 0);
+    EXPECT_THROW(largest_motion(Array<float, 3>({2, 0, 1})), core::InvalidArgument);
+    EXPECT_THROW(largest_motion(Array<float, 3>({1, 1, 1})), core::InvalidArgument);
+}
+
+TEST(DrawFlow, IsThePlainPictureOfEveryPixel) {
+    Array<float, 3> flow = constant_flow(2, 3, 0, 0);
+    flow(0, 0, 1) = 4;
+    flow(1, 0, 2) = -2;
+    flow(0, 1, 0) = 8;
+    flow(0, 1, 1) = unknown_flow;
+    flow(1, 1, 2) = nan;
+    const Picture picture = draw_flow(flow, 4);
+    EXPECT_EQ(picture.width, 3);
+    EXPECT_EQ(picture.height, 2);
+    EXPECT_THAT(picture.pixels, ElementsAre(white, Colour{255, 0, 0}, flow_colour(0, -0.5),
+                                            Colour{191, 0, 0}, black, black));
+    // The same values through other strides.
+    const std::vector<float> values = {0, 0, 4, 0, 0, -2, 8, 0, unknown_flow, 0, 0, nan};
+    const View<const float, 3, Host> interleaved(values.data(), {2, 2, 3}, {1, 6, 2});
+    EXPECT_EQ(draw_flow(interleaved, 4).pixels, picture.pixels);
+}
+
+TEST(DrawFlow, WithoutMotionIsWhite) {
+    const Array<float, 3> flow = constant_flow(1, 2, 0, 0);
+    EXPECT_THAT(draw_flow(flow, largest_motion(flow)).pixels, ElementsAre(white, white));
+    for (const double wrong : {-1.0, std::nan(""), HUGE_VAL}) {
+        EXPECT_THROW(draw_flow(flow, wrong), core::InvalidArgument) << wrong;
+    }
+}
+
+TEST(FlowKey, PointsWhereTheMotionGoes) {
+    const Picture key = draw_flow_key(101);
+    EXPECT_EQ(key.width, 101);
+    EXPECT_EQ(key.height, 101);
+    EXPECT_EQ(key.at(50, 50), white);
+    EXPECT_EQ(key.at(0, 0), white);
+    EXPECT_EQ(key.at(100, 100), white);
+    EXPECT_EQ(key.at(75, 50), flow_colour(25 / 50.5, 0));
+    EXPECT_EQ(key.at(50, 75), flow_colour(0, 25 / 50.5));
+    EXPECT_EQ(key.at(99, 50), flow_colour(49 / 50.5, 0));
+    // The rim fades into white without the darker colours of what lies outside.
+    for (const Colour& pixel : key.pixels) {
+        ASSERT_GE(*std::max_element(pixel.begin(), pixel.end()), 254);
+    }
+    EXPECT_THROW(draw_flow_key(0), core::InvalidArgument);
+}
+
+TEST(FlowKey, LiesInTheLowerRightCorner) {
+    Picture picture(40, 30, black);
+    add_flow_key(picture, 21);
+    EXPECT_EQ(picture.at(29, 19), white);  // the middle of the wheel: 40 - 21 + 10, 30 - 21 + 10
+    EXPECT_EQ(picture.at(18, 19), black);
+    EXPECT_EQ(picture.at(29, 8), black);
+    EXPECT_EQ(picture.at(39, 29), black);
+    add_flow_key(picture, 100);
+    EXPECT_THROW(add_flow_key(picture, 0), core::InvalidArgument);
+}
+
+struct Arrow {
+    float u;
+    float v;
+    int tip_x;  ///< from the middle of the tile
+    int tip_y;
+};
+void PrintTo(const Arrow& arrow, std::ostream* stream) { *stream << arrow.u << ", " << arrow.v; }
+
+class ArrowTo : public testing::TestWithParam<Arrow> {};
+
+INSTANTIATE_TEST_SUITE_P(All, ArrowTo,
+                         testing::Values(Arrow{5, 0, 10, 0}, Arrow{-5, 0, -10, 0},
+                                         Arrow{0, 5, 0, 10}, Arrow{0, -5, 0, -10},
+                                         Arrow{3.5, 3.5, 7, 7}));
+
+TEST_P(ArrowTo, LeadsFromItsPixelToTwiceItsMotion) {
+    const auto [u, v, tip_x, tip_y] = GetParam();
+    Array<float, 3> flow = constant_flow(41, 41, nan, nan);
+    flow(0, 20, 20) = u;
+    flow(1, 20, 20) = v;
+    const Array<float, 3> image = constant_flow(41, 41, 100, 0);
+    const Picture picture = draw_arrows(image.view().slice(0, 0, 1), flow, 40, 2);
+    constexpr Colour dark_grey = {50, 50, 50};
+    std::set<int> columns;
+    std::set<int> rows;
+    for (int y = 0; y < 41; ++y) {
+        for (int x = 0; x < 41; ++x) {
+            if (picture.at(x, y) == dark_grey) continue;
+            columns.insert(x - 20);
+            rows.insert(y - 20);
+        }
+    }
+    EXPECT_EQ(picture.at(20 + tip_x / 2, 20 + tip_y / 2),
+              flow_colour(u / std::hypot(u, v), v / std::hypot(u, v)));
+    // The line is 1.4 pixels wide; barbs are 3.5 pixels long, and 1.5 off the line.
+    EXPECT_NEAR(*columns.begin(), std::min(0, tip_x), 4);
+    EXPECT_NEAR(*columns.rbegin(), std::max(0, tip_x), 4);
+    EXPECT_NEAR(*rows.begin(), std::min(0, tip_y), 4);
+    EXPECT_NEAR(*rows.rbegin(), std::max(0, tip_y), 4);
+    // Broader at its head than at its tail.
+    const auto painted = [&](int from_x, int from_y) {
+        int pixels = 0;
+        for (int y = -3; y <= 3; ++y) {
+            for (int x = -3; x <= 3; ++x) {
+                pixels += picture.at(20 + from_x + x, 20 + from_y + y) != dark_grey ? 1 : 0;
+            }
+        }
+        return pixels;
+    };
+    EXPECT_GT(painted(tip_x, tip_y), painted(0, 0) + 3);
+}
+
+TEST(DrawArrows, StandInTheMiddleOfTiles) {
+    const Array<float, 3> flow = constant_flow(20, 30, 0.01F, 0);
+    const Array<float, 3> image = constant_flow(20, 30, 0, 0);
+    const Picture picture = draw_arrows(image.view().slice(0, 0, 1), flow, 10, 1);
+    std::set<int> columns;
+    std::set<int> rows;
+    for (int y = 0; y < 20; ++y) {
+        for (int x = 0; x < 30; ++x) {
+            if (picture.at(x, y) != Colour{255, 0, 0}) continue;
+            columns.insert(x);
+            rows.insert(y);
+        }
+    }
+    EXPECT_THAT(columns, ElementsAre(5, 15, 25));
+    EXPECT_THAT(rows, ElementsAre(5, 15));
+}
+
+TEST(DrawArrows, OverTheDarkenedGreyOfAColourImage) {
+    const Array<float, 3> flow = constant_flow(2, 2, nan, nan);
+    Array<float, 3> image({3, 2, 2});
+    for (float& value : image) value = 0;
+    image(0, 0, 0) = 200;
+    image(1, 0, 1) = 200;
+    image(2, 1, 0) = 200;
+    image(0, 1, 1) = nan;
+    const auto grey = [](std::uint8_t level) { return Colour{level, level, level}; };
+    EXPECT_THAT(draw_arrows(image, flow, 1).pixels,
+                ElementsAre(grey(30), grey(59), grey(11), grey(0)));
+}
+
+TEST(DrawArrows, StayInsideAndEnd) {
+    const Array<float, 3> flow = constant_flow(16, 16, 9e8F, -9e8F);
+    const Array<float, 3> image = constant_flow(16, 16, 255, 0);
+    const View<const float, 3, Host> grey = image.view().slice(0, 0, 1);
+    EXPECT_EQ(draw_arrows(grey, flow, 4, 1e6).width, 16);
+    EXPECT_THROW(draw_arrows(image, flow, 4), core::InvalidArgument);  // two channels
+    EXPECT_THROW(draw_arrows(grey, flow, 0), core::InvalidArgument);
+    for (const double wrong : {0.0, -1.0, std::nan(""), 1e9}) {
+        EXPECT_THROW(draw_arrows(grey, flow, 4, wrong), core::InvalidArgument) << wrong;
+    }
+    EXPECT_THAT(error_of([&] { draw_arrows(grey.slice(1, 0, 9), flow, 4); }),
+                HasSubstr("image of 16x9 pixels, flow of 16x16"));
+}
+
+TEST(ErrorMap, IsTheEndPointErrorInColours) {
+    const Array<float, 3> truth = constant_flow(1, 6, 1, 2);
+    Array<float, 3> flow = constant_flow(1, 6, 1, 2);
+    flow(0, 0, 1) = 4;  // 3 right of the truth, 4 below: an error of 5
+    flow(1, 0, 1) = 6;
+    flow(0, 0, 2) = -9;
+    flow(0, 0, 3) = nan;
+    Array<float, 3> partly = constant_flow(1, 6, 1, 2);
+    partly(1, 0, 4) = 1.67e9F;
+    flow(0, 0, 5) = nan;
+    partly(0, 0, 5) = nan;
+    EXPECT_THAT(
+        draw_error_map(flow, partly, 10).pixels,
+        ElementsAre(colour_at(0), colour_at(0.5), colour_at(1), colour_at(1), black, black));
+    EXPECT_THAT(error_of([&] { draw_error_map(flow, constant_flow(2, 6, 0, 0), 1); }),
+                HasSubstr("truth of 6x2 pixels, flow of 6x1"));
+    for (const double wrong : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+        EXPECT_THROW(draw_error_map(flow, truth, wrong), core::InvalidArgument) << wrong;
+    }
+}
+
+}  // namespace
+}  // namespace aperture::media::tests
