@@ -9,7 +9,7 @@
 namespace aperture::flow {
 namespace {
 
-/// Of the coarsest level of a pyramid whose number of levels is open.
+/// Of the coarsest level of a pyramid.
 constexpr index_t smallest_extent = 16;
 
 }  // namespace
@@ -23,7 +23,6 @@ Parameters preset(Preset which, Method method) {
         p.smooth_increment = true;
         p.solver.solver = Solver::block2x2;
         p.solver.iterations = 400;
-        p.interpolation = signal::Interpolation::bilinear;
         if (method == Method::lucas_kanade) p.warps = 3;
         return p;
     }

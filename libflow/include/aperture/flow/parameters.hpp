@@ -23,7 +23,8 @@ struct Parameters {
     int window = 9;
     double regularisation = 0.1;
 
-    int levels = 0;      ///< of the pyramid; 0: down to some 16 pixels
+    /// Of the pyramid, fewer where they would be smaller than 16 pixels; 0: as many as fit.
+    int levels = 0;
     double scale = 0.5;  ///< of one level to the next finer one, in [0.3, 0.95]
     int warps = 5;       ///< linearisations on each level
     int median = 5;      ///< window of the median filter after each warp; 0: none

@@ -1,0 +1,341 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/flow/estimator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "aperture/core/error.hpp"
+#include "tests/flow/scene.hpp"
+
+namespace aperture::flow {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class EverySetup : public testing::TestWithParam<Setup> {};
+
+INSTANTIATE_TEST_SUITE_P(Setups, EverySetup, testing::ValuesIn(all_setups()),
+                         [](const auto& instance) { return name_of(instance.param); });
+
+TEST_P(EverySetup, FindsExactlyNoFlowBetweenIdenticalImages) {
+    const Shape shape{61, 83};
+    const Pair pair(Scene(), shape, {});
+    for (const double scale : {0.5, 0.7}) {
+        Parameters parameters = GetParam().parameters();
+        parameters.scale = scale;
+        const Flow flow = estimated(pair.image0, pair.image0, parameters);
+        for (const float component : flow) ASSERT_EQ(component, 0.0F);
+    }
+}
+
+struct Levels {
+    float first;
+    float second;
+};
+
+float largest_between_constants(Shape shape, Levels levels, const Parameters& parameters) {
+    const auto constant = [&](float level) {
+        return image_of(shape, [=](index_t, index_t) { return level; });
+    };
+    float largest = 0;
+    for (const float component :
+         estimated(constant(levels.first), constant(levels.second), parameters)) {
+        if (!std::isfinite(component)) return infinity;
+        largest = std::max(largest, std::abs(component));
+    }
+    return largest;
+}
+
+TEST_P(EverySetup, FindsExactlyNoFlowBetweenConstantImagesOnOneLevel) {
+    Parameters parameters = GetParam().parameters();
+    parameters.levels = 1;
+    EXPECT_EQ(largest_between_constants({33, 50}, {37.3F, 201.7F}, parameters), 0);
+    EXPECT_EQ(largest_between_constants({16, 17}, {255, 0}, parameters), 0);
+}
+
+TEST_P(EverySetup, FindsNoFlowBetweenConstantImages) {
+    // The levels of a pyramid are constant but for rounding, which is no gradient to follow.
+    const Shape shape{61, 83};
+    for (const Levels levels :
+         {Levels{0, 0}, Levels{0, 255}, Levels{37.3F, 201.7F}, Levels{90.1F, 89.9F}}) {
+        for (const double scale : {0.5, 0.7}) {
+            Parameters parameters = GetParam().parameters();
+            parameters.scale = scale;
+            EXPECT_LT(largest_between_constants(shape, levels, parameters), 1e-3)
+                << levels.first << " and " << levels.second << ", scale " << scale;
+        }
+    }
+}
+
+TEST_P(EverySetup, RunsOnImagesOfAnyShape) {
+    for (const Shape shape : {Shape{1, 1}, Shape{1, 40}, Shape{40, 1}, Shape{3, 3}, Shape{2, 50},
+                              Shape{16, 17}, Shape{32, 33}}) {
+        const Pair pair(Scene(3), shape, Motion::shift(0.5, 0.25));
+        const Flow flow = estimated(pair.image0, pair.image1, GetParam().parameters());
+        for (const float component : flow) {
+            ASSERT_TRUE(std::isfinite(component)) << shape.rows << " x " << shape.columns;
+        }
+    }
+}
+
+TEST_P(EverySetup, GivesTheSameBitsOnAnyNumberOfThreadsAndFromRunToRun) {
+    const Shape shape{45, 67};
+    const Pair pair(Scene(4), shape, Motion::shift(1.3, -0.7));
+    Parameters parameters = GetParam().parameters();
+    parameters.solver.iterations = std::min(parameters.solver.iterations, 20);
+    const Flow reference = estimated(pair.image0, pair.image1, parameters, 1);
+    for (int threads : {2, 3}) {
+        EXPECT_TRUE(same_bytes(estimated(pair.image0, pair.image1, parameters, threads), reference))
+            << threads << " threads";
+    }
+    core::Cpu cpu(2);
+    Estimator<core::Cpu> estimator(cpu, shape, parameters);
+    Flow flow = constant_flow(shape, nan, nan);
+    // Nothing of another pair, nor of a start, is left behind.
+    const Pair other(Scene(5), shape, Motion::shift(-3, 2));
+    estimator.run(other.image0, other.image1, flow, false, nullptr);
+    estimator.run(other.image1, other.image0, flow, true, nullptr);
+    estimator.run(pair.image0, pair.image1, flow, false, nullptr);
+    EXPECT_TRUE(same_bytes(flow, reference));
+}
+
+TEST_P(EverySetup, ReadsAndWritesViewsWhoseRowsLieApart) {
+    const Shape shape{33, 50};
+    const Pair pair(Scene(6), shape, Motion::shift(1.5, 0.5));
+    const Parameters parameters = GetParam().parameters();
+    const Flow reference = estimated(pair.image0, pair.image1, parameters);
+    FramedImage image0(pair.image0);
+    FramedImage image1(pair.image1);
+    FramedFlow flow(shape);
+    core::Cpu cpu(2);
+    Estimator<core::Cpu>(cpu, shape, parameters)
+        .run(image0.view(), image1.view(), flow.view(), false, nullptr);
+    EXPECT_TRUE(flow.frame_is_untouched());
+    EXPECT_TRUE(same_bytes(flow.inner(), reference));
+}
+
+/// One level, one linearisation.
+Parameters single_warp(Method method) {
+    Parameters parameters = preset(Preset::fast, method);
+    parameters.levels = 1;
+    parameters.warps = 1;
+    parameters.solver.iterations = 10;
+    return parameters;
+}
+
+class EveryMethod : public testing::TestWithParam<Method> {};
+
+INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod,
+                         testing::Values(Method::horn_schunck, Method::lucas_kanade),
+                         [](const auto& instance) {
+                             return instance.param == Method::horn_schunck ? "hs" : "lk";
+                         });
+
+TEST_P(EveryMethod, BeginsWithTheStart) {
+    const Shape shape{64, 80};
+    const Pair pair(Scene(7), shape, Motion::shift(-6, 0));
+    core::Cpu cpu(1);
+    for (const bool increment : {false, true}) {
+        Parameters parameters = single_warp(GetParam());
+        parameters.smooth_increment = increment;
+        Estimator<core::Cpu> estimator(cpu, shape, parameters);
+        Flow flow = constant_flow(shape, -6, 0);
+        estimator.run(pair.image0, pair.image1, flow, true, nullptr);
+        EXPECT_LT(median_of(distances(flow, pair.truth, 10)), 0.01);
+        // What the flow holds is no start where none is wanted.
+        estimator.run(pair.image0, pair.image1, flow, false, nullptr);
+        EXPECT_GT(median_of(distances(flow, pair.truth, 10)), 4.9);
+    }
+}
+
+TEST_P(EveryMethod, TakesTheStartThroughThePyramid) {
+    // Extents whose halves are rounded; bilinear resampling keeps a flow of first degree, and so do
+    // medians of symmetric windows.
+    const Shape shape{93, 131};
+    const Pair pair(Scene(8), shape, {});
+    const Flow start = flow_of(
+        shape, [](index_t y, index_t x) { return 0.05 * static_cast<double>(x - y) + 3; },
+        [](index_t y, index_t x) { return 0.02 * static_cast<double>(x + y) - 2; });
+    Parameters parameters = preset(Preset::fast, GetParam());
+    parameters.levels = 3;
+    parameters.warps = 1;
+    parameters.largest_update = 1e-6;
+    Flow flow = flow_of(
+        shape, [&](index_t y, index_t x) { return start(0, y, x); },
+        [&](index_t y, index_t x) { return start(1, y, x); });
+    core::Cpu cpu(1);
+    Estimator<core::Cpu>(cpu, shape, parameters).run(pair.image0, pair.image0, flow, true, nullptr);
+    // Beyond where the replicated border reaches: two medians' and half a cell, four pixels wide.
+    EXPECT_LT(distances(flow, start, 20).back(), 1e-3);
+}
+
+TEST_P(EveryMethod, StretchesTheFlowOfACoarserLevelByTheRatioOfTheExtents) {
+    // 33 rows become 17, 130 columns 65. Both levels add the largest update almost everywhere.
+    const Shape shape{33, 130};
+    const Pair pair(Scene(13), shape, Motion::shift(1.5, 1.5));
+    Parameters parameters = single_warp(GetParam());
+    parameters.levels = 2;
+    parameters.largest_update = 0.25;
+    const Flow flow = estimated(pair.image0, pair.image1, parameters);
+    const auto median = [&](const float* plane) {
+        std::vector<float> values(plane, plane + shape.rows * shape.columns);
+        std::sort(values.begin(), values.end());
+        return values[values.size() / 2];
+    };
+    EXPECT_NEAR(median(&flow(0, 0, 0)), 0.25 * (1 + 130 / 65.0), 1e-6);
+    EXPECT_NEAR(median(&flow(1, 0, 0)), 0.25 * (1 + 33 / 17.0), 1e-6);
+}
+
+TEST_P(EveryMethod, ChangesNoComponentByMoreThanTheLargestUpdate) {
+    const Shape shape{40, 56};
+    const Pair pair(Scene(9), shape, Motion::shift(3, -3));
+    for (const double largest : {0.125, 1.0}) {
+        Parameters parameters = single_warp(GetParam());
+        parameters.largest_update = largest;
+        const auto bound = static_cast<float>(largest);
+        const Flow once = estimated(pair.image0, pair.image1, parameters);
+        EXPECT_EQ(*std::max_element(once.begin(), once.end()), bound);
+        EXPECT_EQ(*std::min_element(once.begin(), once.end()), -bound);
+        parameters.warps = 2;
+        parameters.median = 0;
+        const Flow twice = estimated(pair.image0, pair.image1, parameters);
+        EXPECT_EQ(*std::max_element(twice.begin(), twice.end()), 2 * bound);
+    }
+    Parameters free = single_warp(GetParam());
+    free.largest_update = 0;
+    const Flow flow = estimated(pair.image0, pair.image1, free);
+    EXPECT_GT(*std::max_element(flow.begin(), flow.end()), 1.5F);
+}
+
+TEST_P(EveryMethod, MovesItsFlowWithTheImages) {
+    // A window knows nothing of the border where it and the filters do not reach it: what is left
+    // is the rounding of positions up to 112 pixels. Horn & Schunck's border dies away by a factor
+    // of e each alpha over the gradient, about a pixel, and longer where the scene is flat.
+    const Shape shape{96, 112};
+    const index_t dy = 3;
+    const index_t dx = 5;
+    const Scene scene(10);
+    const Motion motion{1.01, 0.01, 0.3, -0.01, 0.99, -0.2};
+    const Motion back = motion.inverse();
+    const auto image = [&](index_t from_y, index_t from_x, const Motion& by) {
+        return image_of(shape, [&, from_y, from_x](index_t y, index_t x) {
+            const auto [at_x, at_y] =
+                by(static_cast<double>(x + from_x), static_cast<double>(y + from_y));
+            return scene(at_x, at_y);
+        });
+    };
+    Parameters parameters = single_warp(GetParam());
+    parameters.warps = 2;
+    parameters.solver.solver = Solver::cg;
+    parameters.solver.iterations = 500;
+    parameters.solver.tolerance = 1e-6;
+    const Flow here = estimated(image(0, 0, {}), image(0, 0, back), parameters);
+    const Flow there = estimated(image(dy, dx, {}), image(dy, dx, back), parameters);
+    double worst = 0;
+    double farthest = 0;
+    for (index_t y = 30; y < shape.rows - 30 - dy; ++y) {
+        for (index_t x = 30; x < shape.columns - 30 - dx; ++x) {
+            for (index_t i : {0, 1}) {
+                const double moved = here(i, y + dy, x + dx);
+                ASSERT_TRUE(std::isfinite(moved) && std::isfinite(there(i, y, x)));
+                worst = std::max(worst, std::abs(moved - there(i, y, x)));
+                farthest = std::max(farthest, std::abs(moved));
+            }
+        }
+    }
+    EXPECT_LT(worst, GetParam() == Method::horn_schunck ? 3e-4 : 5e-7);
+    EXPECT_GT(farthest, 0.3);
+}
+
+TEST_P(EveryMethod, TimesItsStages) {
+    const Shape shape{64, 64};
+    const Pair pair(Scene(11), shape, Motion::shift(0.5, 0.5));
+    core::Cpu cpu(1);
+    Flow flow = constant_flow(shape, 0, 0);
+    core::Timeline timeline;
+    timeline.begin_run();
+    Estimator<core::Cpu>(cpu, shape, preset(Preset::fast, GetParam()))
+        .run(pair.image0, pair.image1, flow, false, &timeline);
+    std::vector<std::string> names;
+    for (const core::Stage& stage : timeline.stages()) {
+        names.push_back(stage.name);
+        EXPECT_GT(stage.ms, 0) << stage.name;
+    }
+    EXPECT_THAT(names, ElementsAre("pyramid", "warp", "derivatives", "solve", "median"));
+}
+
+TEST(WatchedConvergence, HoldsTheResidualsOfTheFinestLevelsFirstWarp) {
+    const Shape shape{64, 80};
+    const Pair pair(Scene(12), shape, Motion::shift(1, 0.5));
+    core::Cpu cpu(1);
+    Parameters parameters = preset(Preset::fast, Method::horn_schunck);
+    parameters.solver.iterations = 6;
+    parameters.smooth_increment = true;
+    Estimator<core::Cpu> estimator(cpu, shape, parameters);
+    std::vector<double> residuals;
+    estimator.watch_convergence(&residuals);
+    const Flow unwatched = estimated(pair.image0, pair.image1, parameters);
+    for (int run : {1, 2}) {
+        Flow flow = constant_flow(shape, nan, nan);
+        estimator.run(pair.image0, pair.image1, flow, false, nullptr);
+        EXPECT_TRUE(same_bytes(flow, unwatched)) << "run " << run;
+        ASSERT_EQ(residuals.size(), 7U) << "run " << run;
+        // The increment begins with zero; both norms are summed in packs of float.
+        EXPECT_NEAR(residuals.front(), 1, 1e-6);
+        EXPECT_LT(residuals.back(), 1e-3);
+    }
+    residuals.clear();
+    estimator.watch_convergence(nullptr);
+    Flow flow = constant_flow(shape, nan, nan);
+    estimator.run(pair.image0, pair.image1, flow, false, nullptr);
+    EXPECT_TRUE(residuals.empty());
+}
+
+std::string refusal(const std::function<void()>& call) {
+    try {
+        call();
+    } catch (const core::InvalidArgument& error) {
+        return error.what();
+    }
+    return "nothing was refused";
+}
+
+TEST(Estimator, RefusesWhatDoesNotFit) {
+    const Shape shape{20, 30};
+    core::Cpu cpu(1);
+    Estimator<core::Cpu> estimator(cpu, shape, {});
+    const Image image = image_of(shape, [](index_t, index_t) { return 1; });
+    const Image other = image_of({20, 31}, [](index_t, index_t) { return 1; });
+    Flow flow = constant_flow(shape, 0, 0);
+    Flow tall = constant_flow({21, 30}, 0, 0);
+    const auto run = [&](const Image& image0, const Image& image1, Flow& result) {
+        return refusal([&] { estimator.run(image0, image1, result, false, nullptr); });
+    };
+    EXPECT_EQ(run(other, image, flow), "image 0 is 20 x 31, must be 20 x 30");
+    EXPECT_EQ(run(image, other, flow), "image 1 is 20 x 31, must be 20 x 30");
+    EXPECT_EQ(run(image, image, tall), "flow is 2 x 21 x 30, must be 2 x 20 x 30");
+    const core::View<const float, 2, core::Host> upright(image.data(), {20, 30}, {1, 20});
+    EXPECT_THAT(refusal([&] { estimator.run(upright, image, flow, false, nullptr); }),
+                HasSubstr("image 0: stride 20"));
+    EXPECT_EQ(run(image, image, flow), "nothing was refused");
+}
+
+TEST(Estimator, RefusesEmptyShapesAndWrongParameters) {
+    core::Cpu cpu(1);
+    const auto made = [&](Shape shape, const Parameters& parameters) {
+        return refusal([&] { Estimator<core::Cpu>(cpu, shape, parameters); });
+    };
+    EXPECT_THAT(made({0, 5}, {}), HasSubstr("0 x 5"));
+    EXPECT_THAT(made({5, 0}, {}), HasSubstr("5 x 0"));
+    Parameters wrong;
+    wrong.warps = 0;
+    EXPECT_THAT(made({5, 5}, wrong), HasSubstr("warps is 0"));
+    Parameters relaxed;
+    relaxed.solver.relaxation = 2;
+    EXPECT_THAT(made({5, 5}, relaxed), HasSubstr("relaxation is 2"));
+}
+
+}  // namespace
+}  // namespace aperture::flow

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <limits>
+
+#include "aperture/flow/field.hpp"
+#include "libflow/cpu/padded_planes.hpp"
+#include "tests/signal/images.hpp"
+
+namespace aperture::flow {
+
+using signal::FramedImage;
+using signal::Image;
+using signal::Plane;
+using signal::unit_roundoff;
+using tests::same_bytes;
+using Flow = core::Array<float, 3>;  ///< [2][row][column]
+
+inline constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
+
+inline void PrintTo(const Shape& shape, std::ostream* stream) {
+    *stream << shape.rows << 'x' << shape.columns;
+}
+
+/// value(row, column) at every pixel.
+template <class Value>
+Image image_of(Shape shape, const Value& value) {
+    Image image({shape.rows, shape.columns});
+    for (index_t y = 0; y < shape.rows; ++y) {
+        for (index_t x = 0; x < shape.columns; ++x) image(y, x) = static_cast<float>(value(y, x));
+    }
+    return image;
+}
+
+/// u(row, column) and v(row, column) at every pixel.
+template <class U, class V>
+Flow flow_of(Shape shape, const U& u, const V& v) {
+    Flow flow({2, shape.rows, shape.columns});
+    for (index_t y = 0; y < shape.rows; ++y) {
+        for (index_t x = 0; x < shape.columns; ++x) {
+            flow(0, y, x) = static_cast<float>(u(y, x));
+            flow(1, y, x) = static_cast<float>(v(y, x));
+        }
+    }
+    return flow;
+}
+
+inline Flow constant_flow(Shape shape, float u, float v) {
+    return flow_of(
+        shape, [=](index_t, index_t) { return u; }, [=](index_t, index_t) { return v; });
+}
+
+/// A flow inside larger planes whose other values are NaN: reading one spoils the result, writing
+/// one shows.
+class FramedFlow {
+  public:
+    explicit FramedFlow(Shape shape)
+        : shape_(shape), whole_(constant_flow(outer(shape), nan, nan)) {}
+    explicit FramedFlow(const Flow& flow) : FramedFlow(Shape{flow.extent()[1], flow.extent()[2]}) {
+        for (index_t i : {0, 1}) {
+            for (index_t y = 0; y < shape_.rows; ++y) {
+                for (index_t x = 0; x < shape_.columns; ++x) view()(i, y, x) = flow(i, y, x);
+            }
+        }
+    }
+
+    FlowView<core::Host> view() {
+        return whole_.view().slice(1, 2, 2 + shape_.rows).slice(2, 5, 5 + shape_.columns);
+    }
+    Flow inner() {
+        return flow_of(
+            shape_, [&](index_t y, index_t x) { return view()(0, y, x); },
+            [&](index_t y, index_t x) { return view()(1, y, x); });
+    }
+    bool frame_is_untouched() const {
+        bool untouched = true;
+        for (index_t i : {0, 1}) {
+            for (index_t y = 0; y < shape_.rows + 3; ++y) {
+                for (index_t x = 0; x < shape_.columns + 9; ++x) {
+                    const bool inside =
+                        y >= 2 && y < 2 + shape_.rows && x >= 5 && x < 5 + shape_.columns;
+                    untouched = untouched && (inside || std::isnan(whole_(i, y, x)));
+                }
+            }
+        }
+        return untouched;
+    }
+
+  private:
+    static Shape outer(Shape shape) { return {shape.rows + 3, shape.columns + 9}; }
+    Shape shape_;
+    Flow whole_;
+};
+
+/// Planes as libflow keeps them inside; value(plane, row, column).
+template <class Value>
+PaddedPlanes padded(index_t planes, Shape shape, const Value& value) {
+    PaddedPlanes result(planes, shape);
+    for (index_t i = 0; i < planes; ++i) {
+        for (index_t y = 0; y < shape.rows; ++y) {
+            for (index_t x = 0; x < shape.columns; ++x) {
+                result.row(i, y)[x] = static_cast<float>(value(i, y, x));
+            }
+        }
+    }
+    return result;
+}
+
+}  // namespace aperture::flow

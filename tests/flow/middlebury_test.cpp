@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// Measured image pairs whose flow is known, where they are at hand (Baker et al. 2011).
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "aperture/flow/accuracy.hpp"
+#include "aperture/flow/estimator.hpp"
+#include "aperture/media/flow_file.hpp"
+#include "aperture/media/image_file.hpp"
+#include "tests/shared_data.hpp"
+
+namespace aperture::flow {
+namespace {
+
+/// Nothing where the files are not at hand.
+std::optional<Accuracy> accuracy_on(const std::string& scene, const Parameters& parameters) {
+    const auto file = [&](const char* name) {
+        return tests::shared_data("middlebury/" + scene + "/" + name);
+    };
+    const auto first = file("frame10.png");
+    const auto second = file("frame11.png");
+    const auto known = file("flow10.flo");
+    if (!first || !second || !known) return std::nullopt;
+    const auto image0 = media::to_grey(media::read_image(*first));
+    const auto image1 = media::to_grey(media::read_image(*second));
+    const auto truth = media::read_flow(*known);
+    core::Cpu cpu;
+    core::Array<float, 3> flow(truth.extent());
+    Estimator<core::Cpu>(cpu, {truth.extent()[1], truth.extent()[2]}, parameters)
+        .run(image0, image1, flow, false, nullptr);
+    const Accuracy accuracy = compare(cpu, flow, truth);
+    EXPECT_EQ(accuracy.non_finite, 0);
+    EXPECT_GT(accuracy.known, truth.size() / 4);
+    return accuracy;
+}
+
+constexpr const char* not_at_hand = "measured data not at hand (APERTURE_DATA, ../shared/data)";
+
+struct Goal {
+    std::string scene;
+    Method method;
+    double aae;  ///< degrees
+    double epe;  ///< pixels
+};
+std::string name_of(const Goal& goal) {
+    return goal.scene + (goal.method == Method::horn_schunck ? "_hs" : "_lk");
+}
+void PrintTo(const Goal& goal, std::ostream* stream) { *stream << name_of(goal); }
+
+/// No worse than Anderson 2014, chapter 7, on the same pairs.
+class Thesis : public testing::TestWithParam<Goal> {};
+
+INSTANTIATE_TEST_SUITE_P(Middlebury, Thesis,
+                         testing::Values(Goal{"RubberWhale", Method::horn_schunck, 11.07, 0.26},
+                                         Goal{"Dimetrodon", Method::horn_schunck, 4.04, 0.24},
+                                         Goal{"RubberWhale", Method::lucas_kanade, 13.42, 0.32},
+                                         Goal{"Dimetrodon", Method::lucas_kanade, 5.35, 0.27}),
+                         [](const auto& instance) { return name_of(instance.param); });
+
+TEST_P(Thesis, IsAsAccurateAsPublished) {
+    const Goal& goal = GetParam();
+    const auto accuracy = accuracy_on(goal.scene, preset(Preset::thesis, goal.method));
+    if (!accuracy) GTEST_SKIP() << not_at_hand;
+    EXPECT_LE(accuracy->aae, goal.aae);
+    EXPECT_LE(accuracy->epe, goal.epe);
+}
+
+TEST(Fast, HornSchunckIsAccurateOnAverage) {
+    const char* const scenes[] = {"Dimetrodon", "Grove2", "RubberWhale", "Venus"};
+    double aae = 0;
+    double epe = 0;
+    for (const char* scene : scenes) {
+        const auto accuracy = accuracy_on(scene, preset(Preset::fast, Method::horn_schunck));
+        if (!accuracy) GTEST_SKIP() << not_at_hand;
+        aae += accuracy->aae / 4;
+        epe += accuracy->epe / 4;
+    }
+    EXPECT_LE(aae, 5.0);
+    EXPECT_LE(epe, 0.30);
+}
+
+}  // namespace
+}  // namespace aperture::flow
