@@ -14,7 +14,6 @@ namespace {
 
 /// Levels smaller than this are done by the calling thread: waking others takes longer.
 constexpr index_t pixels_for_threads = 8192;
-constexpr index_t rows_a_task = 8;
 
 index_t halved(index_t extent) { return (extent + 1) / 2; }
 
@@ -112,8 +111,8 @@ void CheckeredLevel::take(const LinearSystem<core::Host>& system) {
 
 namespace {
 
-/// Averages 2x2 pixels; a block that lacks a row or a column averages what it has. The rows are
-/// those of even and odd columns, `fine` and `coarse` the numbers of columns.
+/// Averages 2x2 pixels of two rows of `fine` columns, of which the even and the odd ones lie apart;
+/// a block that lacks a column averages what it has.
 void average_rows(const float* even0, const float* odd0, const float* even1, const float* odd1,
                   index_t fine, float* to_even, float* to_odd) {
     const index_t whole = fine / 2;
