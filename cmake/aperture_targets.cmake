@@ -50,7 +50,9 @@ function(aperture_test name)
                                           aperture_simt)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     set_property(GLOBAL APPEND PROPERTY aperture_executables ${name})
-    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${arg_TIMEOUT})
+    # Tests share the cores: a thread that waits for another must not take one to spin on.
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+        PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive)
 endfunction()
 
 # aperture_benchmark(NAME SOURCES ... GPU_SOURCES ... LINK ...): a Google Benchmark program; ctest
