@@ -162,7 +162,7 @@ void CommunicationAvoidingCg::take_gram(const PreparedSystem& system, bool with_
     const index_t row_floats = whole_packs(shape_.columns);
     const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(2 * count * row_floats);
     core::for_each_task(*cpu_, shape_.rows, bytes, [&](index_t y, std::byte* scratch) {
-        float* const weighted = reinterpret_cast<float*>(scratch);
+        auto* const weighted = reinterpret_cast<float*>(scratch);
         const auto weighted_row = [&](index_t j, index_t unknown) {
             return weighted + (2 * j + unknown) * row_floats;
         };

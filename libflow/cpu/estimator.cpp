@@ -197,7 +197,8 @@ template <>
 void Estimator<core::Cpu>::run(ImageView<core::Host> image0, ImageView<core::Host> image1,
                                FlowView<core::Host> flow, bool start, core::Timeline* timeline) {
     State& s = *state_;
-    const auto [rows, columns] = s.levels.front().shape();
+    const index_t rows = s.levels.front().shape().rows;
+    const index_t columns = s.levels.front().shape().columns;
     core::expects_shape("image 0", image0, {rows, columns}, core::Strides::unit_last);
     core::expects_shape("image 1", image1, {rows, columns}, core::Strides::unit_last);
     core::expects_shape("flow", flow, {2, rows, columns}, core::Strides::unit_last);

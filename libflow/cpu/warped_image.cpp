@@ -127,7 +127,8 @@ void warp_padded(core::Cpu& cpu, const PaddedPlanes& image, const PaddedPlanes& 
 
 void warp(core::Cpu& cpu, ImageView<core::Host> image, ConstFlowView<core::Host> flow,
           signal::Interpolation interpolation, core::View<float, 2, core::Host> to) {
-    const auto [rows, columns] = image.extent;
+    const index_t rows = image.extent[0];
+    const index_t columns = image.extent[1];
     core::expects_shape("flow", flow, {2, rows, columns}, core::Strides::unit_last);
     core::expects_shape("warped image", to, image.extent, core::Strides::unit_last);
     if (image.empty()) return;
