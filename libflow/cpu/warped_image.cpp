@@ -31,6 +31,26 @@ inline bool finite(float u, float v) {
            std::abs(v) <= std::numeric_limits<float>::max();
 }
 
+/// The places that the pixels of row y go to.
+struct Targets {
+    const float* u;
+    const float* v;
+    float row;
+    float last_x;
+    float last_y;
+
+    Targets(Shape shape, index_t y, const float* row_u, const float* row_v)
+        : u(row_u),
+          v(row_v),
+          row(static_cast<float>(y)),
+          last_x(static_cast<float>(shape.columns - 1)),
+          last_y(static_cast<float>(shape.rows - 1)) {}
+    Place across(int x) const {
+        return place(static_cast<float>(x), finite(u[x], v[x]) ? u[x] : 0.0F, last_x);
+    }
+    Place down(int x) const { return place(row, finite(u[x], v[x]) ? v[x] : 0.0F, last_y); }
+};
+
 /// Weights of cubic convolution, a = -1/2 (Keys 1981).
 struct CubicWeights {
     float w0, w1, w2, w3;
@@ -47,15 +67,12 @@ struct CubicWeights {
 void warp_row_cubic(const float* image, int pitch, Shape shape, index_t y, const float* u,
                     const float* v, float* to) {
     const auto last_row = static_cast<int>(shape.rows - 1);
-    const auto last_x = static_cast<float>(shape.columns - 1);
-    const auto last_y = static_cast<float>(shape.rows - 1);
-    const auto row = static_cast<float>(y);
+    const Targets targets(shape, y, u, v);
     const auto columns = static_cast<int>(shape.columns);
 #pragma omp simd
     for (int x = 0; x < columns; ++x) {
-        const bool moved = finite(u[x], v[x]);
-        const Place px = place(static_cast<float>(x), moved ? u[x] : 0.0F, last_x);
-        const Place py = place(row, moved ? v[x] : 0.0F, last_y);
+        const Place px = targets.across(x);
+        const Place py = targets.down(x);
         const CubicWeights wx(px.part);
         const CubicWeights wy(py.part);
         // Rows beyond the image repeat its first and last; columns have margins.
@@ -75,15 +92,12 @@ void warp_row_cubic(const float* image, int pitch, Shape shape, index_t y, const
 void warp_row_linear(const float* image, int pitch, Shape shape, index_t y, const float* u,
                      const float* v, float* to) {
     const auto last_row = static_cast<int>(shape.rows - 1);
-    const auto last_x = static_cast<float>(shape.columns - 1);
-    const auto last_y = static_cast<float>(shape.rows - 1);
-    const auto row = static_cast<float>(y);
+    const Targets targets(shape, y, u, v);
     const auto columns = static_cast<int>(shape.columns);
 #pragma omp simd
     for (int x = 0; x < columns; ++x) {
-        const bool moved = finite(u[x], v[x]);
-        const Place px = place(static_cast<float>(x), moved ? u[x] : 0.0F, last_x);
-        const Place py = place(row, moved ? v[x] : 0.0F, last_y);
+        const Place px = targets.across(x);
+        const Place py = targets.down(x);
         const int here = py.whole * pitch + px.whole;
         const int below = std::min(py.whole + 1, last_row) * pitch + px.whole;
         const float above_mix = image[here] + px.part * (image[here + 1] - image[here]);

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libflow/cpu/padded_planes.hpp"
+
+namespace aperture::flow {
+
+/// Planes whose rows are stored as their even and their odd columns: what Gauss-Seidel updates at
+/// once is contiguous, and so are the neighbours it reads.
+class SplitPlanes {
+  public:
+    SplitPlanes() = default;
+    SplitPlanes(index_t planes, Shape shape)
+        : half_(2 * planes, Shape{shape.rows, (shape.columns + 1) / 2}) {}
+
+    /// Entry k is column 2 k + parity of row y.
+    float* row(index_t plane, int parity, index_t y) { return half_.row(2 * plane + parity, y); }
+    const float* row(index_t plane, int parity, index_t y) const {
+        return half_.row(2 * plane + parity, y);
+    }
+
+    bool empty() const { return half_.shape().rows == 0; }
+    void take_row(index_t plane, index_t y, const float* from, index_t columns);
+    void give_row(index_t plane, index_t y, float* to, index_t columns) const;
+
+  private:
+    PaddedPlanes half_;
+};
+
+}  // namespace aperture::flow
