@@ -35,8 +35,6 @@ inline SymmetricBlock<core::Pack<float>> inverse_block(const SymmetricBlock<core
             regular ? (j.a11 + d) * scale : j.a22 * pseudo};
 }
 
-/// How a pixel is tied to its neighbours.
-enum class Coupling { five, nine, weighted };
 Coupling coupling_of(const LinearSystem<core::Host>& system);
 
 /// A system in the storage of the solvers that go row by row. With D = J + d I, d the sum of a

@@ -7,15 +7,9 @@
 
 #include "aperture/core/executor.hpp"
 #include "aperture/flow/field.hpp"
+#include "aperture/flow/stencil.hpp"
 
 namespace aperture::flow {
-
-/// What lies outside the image: the nearest pixel (no flux across the border) or zero.
-enum class Boundary { replicate, zero };
-
-/// The Laplacian: four neighbours, or Horn & Schunck's eight (1981, section 8: weights 1/2 for the
-/// four and 1/4 for the diagonal ones, 3 in the middle).
-enum class Stencil { five, nine };
 
 enum class Solver {
     jacobi,     ///< the diagonal alone
@@ -24,6 +18,13 @@ enum class Solver {
     cacg,       ///< the same, s iterations for each round of sums (Carson 2015)
     redblack,   ///< Gauss-Seidel on the 2x2 blocks, two colours (four for Stencil::nine), SOR
     multigrid,  ///< full multigrid, then V(2,2)-cycles, red-black smoothing
+};
+
+/// How a solution is laid over a GPU; the result is the same to rounding. The Cpu has one way.
+enum class Implementation {
+    fused,       ///< several sweeps, or all that belongs together, in one kernel; the best known
+    staged,      ///< a kernel for each operator, as in Anderson's listings
+    persistent,  ///< one kernel that keeps the system on chip for all iterations, where it fits
 };
 
 /// Polynomials that Solver::cacg spans its space with.
@@ -56,6 +57,7 @@ struct SolverParameters {
     bool precondition = true;  ///< of cg and cacg, by the inverse 2x2 blocks
     int s_step = 4;            ///< of cacg, 1 to 16; Basis::monomial is good to about 4
     Basis basis = Basis::newton;
+    Implementation implementation = Implementation::fused;
 };
 
 /// Throws core::InvalidArgument for values out of range.

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Planes of one shape, the form in which kernels of this library take images, flows and systems.
+
+#include "libcore/gpu/kernel.cuh"
+
+#if !defined(__CUDACC_RTC__)
+#include "aperture/core/array.hpp"
+#include "aperture/flow/field.hpp"
+#endif
+
+namespace aperture::flow::gpu {
+
+using core::index_t;
+
+/// [plane][row][column], rows `pitch` elements apart. Not owning.
+template <class T>
+struct Planes {
+    T* data = nullptr;
+    index_t stride = 0;  ///< elements between planes
+    index_t pitch = 0;
+    int rows = 0;
+    int columns = 0;
+
+    __device__ __forceinline__ T* row(int plane, int y) const {
+        return data + plane * stride + y * pitch;
+    }
+    __device__ __forceinline__ T& at(int plane, int y, int x) const { return row(plane, y)[x]; }
+};
+
+#if !defined(__CUDACC_RTC__)
+
+/// What a caller's view is to a kernel; its columns are contiguous.
+template <class T, class Space>
+Planes<T> planes_of(const core::View<T, 3, Space>& view) {
+    return {view.data, view.stride[0], view.stride[1], static_cast<int>(view.extent[1]),
+            static_cast<int>(view.extent[2])};
+}
+template <class T, class Space>
+Planes<T> planes_of(const core::View<T, 2, Space>& view) {
+    return {view.data, 0, view.stride[0], static_cast<int>(view.extent[0]),
+            static_cast<int>(view.extent[1])};
+}
+
+/// Planes that own their memory; rows begin at multiples of 128 bytes.
+template <class Space>
+class PlaneArray {
+  public:
+    PlaneArray() = default;
+    PlaneArray(index_t planes, Shape shape)
+        : shape_(shape), memory_({planes, shape.rows, (shape.columns + 31) / 32 * 32}) {}
+
+    Shape shape() const { return shape_; }
+    Planes<float> planes() { return planes_of(view()); }
+    Planes<const float> planes() const { return planes_of(view()); }
+    /// `count` planes from `first` on.
+    Planes<const float> planes(index_t first, index_t count) const {
+        return planes_of(view().slice(0, first, first + count));
+    }
+    core::View<float, 3, Space> view() {
+        const auto all = memory_.view();
+        return {all.data, {all.extent[0], shape_.rows, shape_.columns}, all.stride};
+    }
+    core::View<const float, 3, Space> view() const {
+        const auto all = memory_.view();
+        return {all.data, {all.extent[0], shape_.rows, shape_.columns}, all.stride};
+    }
+
+  private:
+    Shape shape_;
+    core::Array<float, 3, Space> memory_;
+};
+
+#endif
+
+}  // namespace aperture::flow::gpu

@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A linear system as the solvers' kernels read it: what linear_system.hpp defines, and the inverse
+// 2x2 blocks. The same as libflow/cpu/prepared_system.hpp.
+
+#include "aperture/flow/stencil.hpp"
+#include "libflow/gpu/planes.cuh"
+
+#if !defined(__CUDACC_RTC__)
+#include "aperture/flow/linear_system.hpp"
+#include "libcore/gpu/launch.cuh"
+#endif
+
+namespace aperture::flow::gpu {
+
+/// With D = J + d I, d the sum of a pixel's weights times alpha^2, and S the sum of its neighbours'
+/// values times their weights and alpha^2, the matrix is A x = D x - S(x). A neighbour outside the
+/// image is the pixel itself (replicate) or zero, and counts in d either way; weights given by the
+/// caller are zero there.
+struct SystemPlanes {
+    Planes<const float> tensor;   ///< J: J11, J12, J22
+    Planes<const float> inverse;  ///< of D, in the same order
+    Planes<const float> right;    ///< b
+    /// alpha^2 w to the right and below, zero across the border; no data but for
+    /// Coupling::weighted.
+    Planes<const float> weights;
+    float smoothness = 1;  ///< alpha^2
+};
+
+struct SymmetricBlock {
+    float a11;
+    float a12;
+    float a22;
+};
+
+/// (J + d I)^-1 of a positive semi-definite J and d >= 0; where that is singular to rounding, as it
+/// is for a pixel without neighbours, the pseudo-inverse.
+__device__ __forceinline__ SymmetricBlock inverse_block(const SymmetricBlock& j, float d) {
+    constexpr float rounding = 1e-6F;
+    const float trace = j.a11 + j.a22;
+    // Not D11 D22 - D12^2 as it stands: for a tensor of rank one that is a small difference.
+    const float own = j.a11 * j.a22 - j.a12 * j.a12;
+    const float determinant = d * (trace + d) + (own > rounding * trace * trace ? own : 0.0F);
+    if (determinant > 0.0F) {
+        const float scale = 1.0F / determinant;
+        return {(j.a22 + d) * scale, -j.a12 * scale, (j.a11 + d) * scale};
+    }
+    const float pseudo = trace > 0.0F ? 1.0F / (trace * trace) : 1.0F;
+    return {j.a11 * pseudo, j.a12 * pseudo, j.a22 * pseudo};
+}
+
+/// The sum d of the weights of pixel (y, x), times alpha^2.
+template <Coupling coupling>
+__device__ __forceinline__ float degree(const SystemPlanes& system, int y, int x) {
+    if constexpr (coupling == Coupling::weighted) {
+        const Planes<const float>& w = system.weights;
+        return (w.at(0, y, x) + (x > 0 ? w.at(0, y, x - 1) : 0.0F)) +
+               (w.at(1, y, x) + (y > 0 ? w.at(1, y - 1, x) : 0.0F));
+    } else {
+        return (coupling == Coupling::nine ? 3.0F : 4.0F) * system.smoothness;
+    }
+}
+
+/// Multiplies the weights by alpha^2 and clears those across the border. A thread for a pixel.
+inline constexpr int prepare_columns = 32;
+inline constexpr int prepare_rows = 8;
+
+/// A block for a tile of prepare_rows x prepare_columns pixels.
+__device__ __forceinline__ bool own_pixel(int rows, int columns, int* y, int* x) {
+    *x = static_cast<int>(blockIdx.x) * prepare_columns + static_cast<int>(threadIdx.x);
+    *y = static_cast<int>(blockIdx.y) * prepare_rows + static_cast<int>(threadIdx.y);
+    return *y < rows && *x < columns;
+}
+
+__global__ inline void scale_weights_kernel(Planes<const float> coupling, float smoothness,
+                                            Planes<float> weights) {
+    int y = 0;
+    int x = 0;
+    if (!own_pixel(weights.rows, weights.columns, &y, &x)) return;
+    weights.at(0, y, x) = x + 1 < weights.columns ? smoothness * coupling.at(0, y, x) : 0.0F;
+    weights.at(1, y, x) = y + 1 < weights.rows ? smoothness * coupling.at(1, y, x) : 0.0F;
+}
+
+/// Inverts the blocks; 24 bytes moved a pixel.
+template <Coupling coupling>
+__global__ void invert_blocks_kernel(SystemPlanes system, Planes<float> inverse) {
+    int y = 0;
+    int x = 0;
+    if (!own_pixel(inverse.rows, inverse.columns, &y, &x)) return;
+    const SymmetricBlock inverted = inverse_block(
+        {system.tensor.at(0, y, x), system.tensor.at(1, y, x), system.tensor.at(2, y, x)},
+        degree<coupling>(system, y, x));
+    inverse.at(0, y, x) = inverted.a11;
+    inverse.at(1, y, x) = inverted.a12;
+    inverse.at(2, y, x) = inverted.a22;
+}
+
+#if !defined(__CUDACC_RTC__)
+
+template <class Space>
+Coupling coupling_of(const LinearSystem<Space>& system) {
+    if (!system.coupling.empty()) return Coupling::weighted;
+    return system.stencil == Stencil::nine ? Coupling::nine : Coupling::five;
+}
+
+/// Calls function(std::integral_constant<Coupling, ...>).
+template <class Function>
+void with_coupling(Coupling coupling, const Function& function) {
+    switch (coupling) {
+        case Coupling::five:
+            return function(std::integral_constant<Coupling, Coupling::five>{});
+        case Coupling::nine:
+            return function(std::integral_constant<Coupling, Coupling::nine>{});
+        case Coupling::weighted:
+            return function(std::integral_constant<Coupling, Coupling::weighted>{});
+    }
+}
+
+/// Calls function(std::integral_constant<Boundary, ...>).
+template <class Function>
+void with_boundary(Boundary boundary, const Function& function) {
+    if (boundary == Boundary::zero) {
+        return function(std::integral_constant<Boundary, Boundary::zero>{});
+    }
+    return function(std::integral_constant<Boundary, Boundary::replicate>{});
+}
+
+/// A kernel with a thread for each pixel of `shape`, in blocks of prepare_rows x prepare_columns.
+inline core::LaunchConfig pixel_config(
+    Shape shape, std::source_location call = std::source_location::current()) {
+    const auto blocks = [](index_t extent, int tile) {
+        return static_cast<unsigned>((extent + tile - 1) / tile);
+    };
+    return {dim3(blocks(shape.columns, prepare_columns), blocks(shape.rows, prepare_rows)),
+            dim3(prepare_columns, prepare_rows), 0, call};
+}
+
+/// Holds what is derived from a system; tensor and right-hand side stay where the caller has them
+/// and must outlive the use.
+template <class Executor>
+class PreparedSystem {
+  public:
+    using Space = typename Executor::Space;
+
+    PreparedSystem() = default;
+    explicit PreparedSystem(Shape shape) : shape_(shape), inverse_(3, shape) {}
+
+    /// The system has been checked against the shape. `inverse` is filled where asked for.
+    void take(Executor& executor, const LinearSystem<Space>& system, bool with_inverse) {
+        boundary_ = system.boundary;
+        coupling_ = coupling_of(system);
+        planes_.tensor = planes_of(system.tensor);
+        planes_.right = planes_of(system.right);
+        planes_.smoothness = system.smoothness;
+        planes_.weights = {};
+        if (coupling_ == Coupling::weighted) {
+            if (weights_.shape() != shape_) weights_ = PlaneArray<Space>(2, shape_);
+            core::launch(executor, &scale_weights_kernel, pixel_config(shape_),
+                         planes_of(system.coupling), system.smoothness, weights_.planes());
+            planes_.weights = std::as_const(weights_).planes();
+        }
+        if (!with_inverse) return;
+        planes_.inverse = std::as_const(inverse_).planes();
+        with_coupling(coupling_, [&](auto coupling) {
+            core::launch(executor, &invert_blocks_kernel<decltype(coupling)::value>,
+                         pixel_config(shape_), planes_, inverse_.planes());
+        });
+    }
+
+    Shape shape() const { return shape_; }
+    Boundary boundary() const { return boundary_; }
+    Coupling coupling() const { return coupling_; }
+    const SystemPlanes& planes() const { return planes_; }
+
+  private:
+    Shape shape_;
+    Boundary boundary_ = Boundary::replicate;
+    Coupling coupling_ = Coupling::five;
+    SystemPlanes planes_;
+    PlaneArray<Space> inverse_;
+    PlaneArray<Space> weights_;
+};
+
+#endif
+
+}  // namespace aperture::flow::gpu
