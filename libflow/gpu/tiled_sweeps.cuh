@@ -55,6 +55,7 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
     core::grid_sync();
     // Rounds that are left; the last one writes x.
     for (int round = (sweeps + at_once - 1) / at_once; round > 0; --round) {
+        patch.forget_position();
         const int now = min(at_once, sweeps);
         APERTURE_NO_UNROLL
         for (int sweep = 0; sweep < now; ++sweep) patch.sweep(exchange);
