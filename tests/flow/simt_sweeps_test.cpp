@@ -205,7 +205,7 @@ TEST_P(EverySweep, ConvergesToTheOraclesSolution) {
     const Shape shape{4, 6};
     const OwnedSystem system = system_of(c, shape, 20);
     const Eigen::VectorXd expected = oracle::solve(system);
-    const int count = c.kind == SweepKind::redblack ? 60 : 200;
+    const int count = c.kind == SweepKind::redblack ? 60 : 400;
     for (const Implementation how : all_implementations) {
         const Flow found = SimtSweeps(c.kind, how, system).run(count, 1.2F, random_flow(shape));
         EXPECT_LT(oracle::relative_error(found, expected), 1e-4) << name_of(how);
