@@ -51,3 +51,59 @@ show_build() {
             if (tenth > shown) { shown = tenth; print "  " $2 " of " $3; fflush() }
         }'
 }
+
+# fetch_pair FOLDER: leaves the Middlebury pair "RubberWhale" as rubberwhale1.png and
+# rubberwhale2.png in the folder. It is taken out of Debian's package opencv-doc, which is not installed.
+fetch_pair() {
+    local folder=$1 kept=$root/build/opencv-doc name
+    if [[ ! -f $kept/rubberwhale2.png ]]; then
+        command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
+        say "fetching a pair of images (package opencv-doc, 96 MB, once)"
+        rm -rf "$kept"
+        mkdir -p "$kept"
+        (
+            set -o pipefail
+            cd "$kept" || exit 1
+            timeout 300 apt-get -qq download opencv-doc || exit 1
+            dpkg-deb --fsys-tarfile opencv-doc_*.deb |
+                tar -x --wildcards --transform 's:.*/::' '*/rubberwhale[12].png*' || exit 1
+            rm opencv-doc_*.deb
+            if [[ -f rubberwhale1.png.gz ]]; then gunzip rubberwhale*.gz; fi
+        ) >"$kept.log" 2>&1 || return 1
+    fi
+    for name in rubberwhale1.png rubberwhale2.png; do
+        cp "$kept/$name" "$folder/$name" || return 1
+    done
+}
+
+# make_pair FOLDER MOTION_X MOTION_Y: texture1.pgm and texture2.pgm in the folder, a texture that
+# moves by as many pixels to the right and down.
+make_pair() {
+    local folder=$1 image
+    for image in 1 2; do
+        awk -v dx="$2" -v dy="$3" -v image="$image" '
+            BEGIN {
+                width = 320; height = 240; waves = 16
+                srand(3)
+                for (i = 0; i < waves; i++) {
+                    direction = atan2(0, -1) * rand()
+                    frequency = 2 * atan2(0, -1) / (6 + 24 * rand())
+                    across[i] = frequency * cos(direction)
+                    down[i] = frequency * sin(direction)
+                    phase[i] = 7 * rand()
+                }
+                print "P2", width, height, 255
+                for (y = 0; y < height; y++) {
+                    for (x = 0; x < width; x++) {
+                        at_x = image == 2 ? x - dx : x
+                        at_y = image == 2 ? y - dy : y
+                        sum = 0
+                        for (i = 0; i < waves; i++)
+                            sum += cos(across[i] * at_x + down[i] * at_y + phase[i])
+                        value = int(128 + 18 * sum)
+                        print (value < 0 ? 0 : (value > 255 ? 255 : value))
+                    }
+                }
+            }' >"$folder/texture$image.pgm"
+    done
+}

@@ -1,0 +1,413 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// Optical flow: the solvers of Horn-Schunck's system beside a plain OpenMP + SIMD sweep, their cost
+// over the size of the image, and whole estimations beside OpenCV's; the same on a GPU where there
+// is one. Names end in the size, width x height, and the iterations.
+// The bound of a sweep is 30 flops for a pixel at the FMA peak of the same run; of the other
+// solvers 30 flops for a pixel of each work unit. Rates are those of the fastest iteration.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "aperture/core/timing.hpp"
+#include "aperture/flow/accuracy.hpp"
+#include "aperture/flow/estimator.hpp"
+#include "apps/oflow/parameter_flags.hpp"
+#include "bench/flow_peers.hpp"
+#include "bench/flow_system.hpp"
+#include "bench/plain_sweep.hpp"
+#include "bench/program.hpp"
+
+namespace aperture::bench {
+namespace {
+
+using core::index_t;
+using flow::Shape;
+using flow::Solver;
+using flow::SolverParameters;
+
+constexpr double flops_per_pixel = 30;
+constexpr double alpha = 4;
+
+constexpr Shape rubber_whale{388, 584};
+constexpr Shape vga{480, 640};
+constexpr Shape full_hd{1080, 1920};
+
+std::map<std::string, double> best_ms;
+
+double pixels(Shape shape) {
+    return static_cast<double>(shape.rows) * static_cast<double>(shape.columns);
+}
+
+std::string size_text(Shape shape) { return core::text(shape.columns, 'x', shape.rows); }
+
+Shape in_this_run(Shape shape) { return smoke ? Shape{41, 67} : shape; }
+
+double bound_seconds(Shape shape, double work_units, double gflops) {
+    return flops_per_pixel * pixels(shape) * work_units / (gflops * 1e9);
+}
+
+/// Runs `body`, which returns its seconds, and reports the fastest.
+template <class Body>
+double measure(benchmark::State& state, const std::string& name, const Body& body) {
+    body();
+    double best = 1e30;
+    for (auto _ : state) {
+        const double seconds = body();
+        state.SetIterationTime(seconds);
+        best = std::min(best, seconds);
+    }
+    best_ms[name] = best * 1e3;
+    state.counters["best_ms"] = best * 1e3;
+    return best;
+}
+
+void report_sweeps(benchmark::State& state, Shape shape, double work_units, double seconds,
+                   double gflops) {
+    state.counters["ns/pixel"] = seconds * 1e9 / pixels(shape);
+    state.counters["work_units"] = work_units;
+    state.counters["%bound"] = 100 * bound_seconds(shape, work_units, gflops) / seconds;
+}
+
+double residual(core::Cpu& cpu, const FlowSystem& system, const core::Array<float, 3>& flow) {
+    const flow::ResidualNorms norms = flow::residual_norms(cpu, system.system(), flow);
+    return norms.residual / norms.right;
+}
+
+core::Array<float, 3> zero_flow(Shape shape) {
+    core::Array<float, 3> flow({2, shape.rows, shape.columns});
+    std::fill(flow.begin(), flow.end(), 0.0F);
+    return flow;
+}
+
+void verify_residual(benchmark::State& state, double found, double wanted) {
+    state.counters["residual"] = found;
+    if (!(found <= wanted)) {
+        fail(state, core::text("relative residual ", found, ", expected ", wanted, " at most"));
+    }
+}
+
+/// The system of a textured pair; the last one is kept, since several benchmarks share it.
+const FlowSystem& system_of(core::Cpu& cpu, Shape shape) {
+    static std::optional<FlowSystem> kept;
+    if (!kept || kept->shape() != shape) {
+        const FlowPair pair = textured_pair(cpu, shape);
+        kept.emplace(cpu, pair.image0, pair.image1, alpha);
+    }
+    return *kept;
+}
+
+const FlowPair& pair_of(core::Cpu& cpu, Shape shape) {
+    static FlowPair kept;
+    const auto [rows, columns] = kept.image0.extent();
+    if (Shape{rows, columns} != shape) kept = textured_pair(cpu, shape);
+    return kept;
+}
+
+void plain(benchmark::State& state, const std::string& name, Shape shape, int iterations) {
+    core::Cpu cpu;
+    const FlowSystem& system = system_of(cpu, shape);
+    PlainSweep sweep(system.system(), cpu.threads());
+    core::Array<float, 3> flow = zero_flow(shape);
+    const double best = measure(state, name, [&] {
+        const core::Stopwatch watch;
+        sweep.run(iterations, flow);
+        return watch.seconds();
+    });
+    report_sweeps(state, shape, iterations, best, fma_peak_gflops<float>(cpu.threads()));
+    SolverParameters same;
+    same.solver = Solver::block2x2;
+    same.iterations = iterations;
+    core::Array<float, 3> wanted = zero_flow(shape);
+    flow::SystemSolver<core::Cpu>(cpu, shape, same).solve(system.system(), wanted);
+    verify_residual(state, residual(cpu, system, flow),
+                    1.05 * residual(cpu, system, wanted) + 1e-5);
+}
+
+/// What is left of the start's residual after this work; generous, for any size.
+double expected_residual(const SolverParameters& p) {
+    switch (p.solver) {
+        case Solver::multigrid:
+            return 0.05;
+        case Solver::jacobi:
+            return 0.9;
+        default:
+            return 0.3;
+    }
+}
+
+void solver(benchmark::State& state, const std::string& name, Shape shape,
+            const SolverParameters& parameters) {
+    core::Cpu cpu;
+    const FlowSystem& system = system_of(cpu, shape);
+    flow::SystemSolver<core::Cpu> solver(cpu, shape, parameters);
+    core::Array<float, 3> flow = zero_flow(shape);
+    flow::SolveResult result;
+    const double best = measure(state, name, [&] {
+        std::fill(flow.begin(), flow.end(), 0.0F);
+        const core::Stopwatch watch;
+        result = solver.solve(system.system(), flow);
+        return watch.seconds();
+    });
+    report_sweeps(state, shape, result.work_units, best, fma_peak_gflops<float>(cpu.threads()));
+    verify_residual(state, residual(cpu, system, flow), expected_residual(parameters));
+}
+
+void verify_flow(benchmark::State& state, core::Cpu& cpu, const core::Array<float, 3>& flow,
+                 const FlowPair& pair, std::optional<double> limit) {
+    const flow::Accuracy accuracy = flow::compare(cpu, flow, pair.truth);
+    state.counters["epe"] = accuracy.epe;
+    state.counters["aae"] = accuracy.aae;
+    // On the tiny image of a smoke run most content leaves the image.
+    if (limit && !smoke && !(accuracy.epe <= *limit)) {
+        fail(state, core::text("end-point error of ", accuracy.epe, " pixels"));
+    }
+}
+
+void estimator(benchmark::State& state, const std::string& name, Shape shape, flow::Preset preset,
+               flow::Method method) {
+    core::Cpu cpu;
+    const FlowPair& pair = pair_of(cpu, shape);
+    flow::Estimator<core::Cpu> estimator(cpu, shape, flow::preset(preset, method));
+    core::Array<float, 3> flow = zero_flow(shape);
+    const double best = measure(state, name, [&] {
+        const core::Stopwatch watch;
+        estimator.run(pair.image0, pair.image1, flow, false, nullptr);
+        return watch.seconds();
+    });
+    state.counters["ns/pixel"] = best * 1e9 / pixels(shape);
+    state.counters["pairs/s"] = 1 / best;
+    verify_flow(state, cpu, flow, pair, 0.5);
+}
+
+/// Of no fault of ours, so that no accuracy is asked of it.
+void peer(benchmark::State& state, const std::string& name, Shape shape, const FlowPeer& peer) {
+    core::Cpu cpu;
+    const FlowPair& pair = pair_of(cpu, shape);
+    core::Array<float, 3> flow;
+    const double best = measure(state, name, [&] {
+        const core::Stopwatch watch;
+        flow = peer.estimate(pair.image0, pair.image1);
+        return watch.seconds();
+    });
+    state.counters["pairs/s"] = 1 / best;
+    verify_flow(state, cpu, flow, pair, std::nullopt);
+}
+
+#if APERTURE_FLOW_GPU
+/// What an H200 gives at best in fp32 arithmetic outside its matrix units.
+constexpr double device_gflops = 60e3;
+// Events around a single call would count the time from one launch to the next with it: the calls
+// follow one another.
+constexpr int calls_in_a_row = 8;
+
+/// Seconds of one of the calls `call(0)`, `call(1)`, ...
+template <class Call>
+double seconds_on(core::Gpu& gpu, core::Timeline& timeline, int calls, const Call& call) {
+    timeline.begin_run();
+    {
+        const auto scope = core::Timeline::stage(&timeline, gpu, "calls", 0, 0);
+        for (int i = 0; i < calls; ++i) call(static_cast<std::size_t>(i));
+    }
+    return timeline.stages().front().ms * 1e-3 / calls;
+}
+
+void gpu_solver(benchmark::State& state, const std::string& name, Shape shape,
+                const SolverParameters& parameters) {
+    core::Cpu cpu;
+    core::Gpu gpu;
+    const FlowSystem& system = system_of(cpu, shape);
+    core::Array<float, 3, core::Device> terms(system.terms().extent());
+    core::copy(gpu, system.terms().view(), terms.view());
+    const auto on_device = system.over(std::as_const(terms).view());
+    const core::Array<float, 3> zero = zero_flow(shape);
+    const int calls = smoke ? 1 : calls_in_a_row;
+    std::vector<core::Array<float, 3, core::Device>> flows;
+    for (int i = 0; i < calls; ++i) flows.emplace_back(zero.extent());
+    flow::SystemSolver<core::Gpu> solver(gpu, shape, parameters);
+    core::Timeline timeline;
+    flow::SolveResult result;
+    const double best = measure(state, name, [&] {
+        for (auto& flow : flows) core::copy(gpu, zero.view(), flow.view());
+        gpu.synchronize();
+        return seconds_on(gpu, timeline, calls,
+                          [&](std::size_t i) { result = solver.solve(on_device, flows[i]); });
+    });
+    report_sweeps(state, shape, result.work_units, best, device_gflops);
+    core::Array<float, 3> found = zero_flow(shape);
+    core::copy(gpu, std::as_const(flows.front()).view(), found.view());
+    gpu.synchronize();
+    core::Array<float, 3> wanted = zero_flow(shape);
+    flow::SystemSolver<core::Cpu>(cpu, shape, parameters).solve(system.system(), wanted);
+    // A basis at its limit falls to rounding in its own way.
+    verify_residual(state, residual(cpu, system, found), 2 * residual(cpu, system, wanted) + 1e-5);
+}
+
+void gpu_estimator(benchmark::State& state, const std::string& name, Shape shape,
+                   const flow::Parameters& parameters) {
+    core::Cpu cpu;
+    core::Gpu gpu;
+    const FlowPair& pair = pair_of(cpu, shape);
+    core::Array<float, 2, core::Device> image0(pair.image0.extent());
+    core::Array<float, 2, core::Device> image1(pair.image1.extent());
+    core::copy(gpu, pair.image0.view(), image0.view());
+    core::copy(gpu, pair.image1.view(), image1.view());
+    core::Array<float, 3, core::Device> flow(pair.truth.extent());
+    flow::Estimator<core::Gpu> estimator(gpu, shape, parameters);
+    core::Timeline timeline;
+    const double best = measure(state, name, [&] {
+        return seconds_on(gpu, timeline, smoke ? 1 : calls_in_a_row, [&](std::size_t) {
+            estimator.run(std::as_const(image0).view(), std::as_const(image1).view(), flow.view(),
+                          false, nullptr);
+        });
+    });
+    state.counters["pairs/s"] = 1 / best;
+    core::Array<float, 3> found = zero_flow(shape);
+    core::copy(gpu, std::as_const(flow).view(), found.view());
+    gpu.synchronize();
+    verify_flow(state, cpu, found, pair, 0.5);
+}
+#endif
+
+template <class Function, class... Arguments>
+void add(const std::string& name, Function function, Shape shape, Arguments... arguments) {
+    auto* registered = benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
+        function(state, name, in_this_run(shape), arguments...);
+    });
+    registered->UseManualTime()->Unit(benchmark::kMillisecond);
+    // A time there is the mean of several calls.
+    if (name.starts_with("gpu/")) registered->MinTime(0.02);
+    if (smoke) registered->Iterations(1);
+}
+
+SolverParameters parameters_of(Solver which, int iterations) {
+    SolverParameters p;
+    p.solver = which;
+    p.iterations = iterations;
+    return p;
+}
+
+void register_solvers() {
+    const auto name = [](const std::string& what, Shape shape, int iterations) {
+        return core::text(what, '/', size_text(shape), 'x', iterations);
+    };
+    add(name("plain", rubber_whale, 400), plain, rubber_whale, 400);
+    add(name("block2x2", rubber_whale, 400), solver, rubber_whale,
+        parameters_of(Solver::block2x2, 400));
+    for (const auto& choice : apps::flow_solver_choices) {
+        const bool multigrid = choice.value == Solver::multigrid;
+        for (index_t extent = 256; extent <= (multigrid ? 4096 : 2048); extent *= 2) {
+            const Shape shape{extent, extent};
+            const int iterations = multigrid ? 1 : 100;
+            add(name("solver/" + std::string(choice.name), shape, iterations), solver, shape,
+                parameters_of(choice.value, iterations));
+        }
+    }
+}
+
+void register_estimators() {
+    for (index_t extent = 256; extent <= 4096; extent *= 2) {
+        const Shape shape{extent, extent};
+        add("estimator/fast/" + size_text(shape), estimator, shape, flow::Preset::fast,
+            flow::Method::horn_schunck);
+    }
+    for (const Shape shape : {rubber_whale, vga, full_hd}) {
+        for (const auto& method : apps::method_choices) {
+            for (const auto& preset : apps::preset_choices) {
+                add(core::text("preset/", method.name, '-', preset.name, '/', size_text(shape)),
+                    estimator, shape, preset.value, method.value);
+            }
+        }
+        for (const FlowPeer& other : flow_peers(core::Cpu().threads())) {
+            add("peer/" + other.name + '/' + size_text(shape), peer, shape, other);
+        }
+    }
+}
+
+#if APERTURE_FLOW_GPU
+void register_gpu() {
+    using flow::Implementation;
+    constexpr apps::Choices<Implementation, 3> implementations{
+        {{"fused", Implementation::fused},
+         {"staged", Implementation::staged},
+         {"persistent", Implementation::persistent}}};
+    const auto add_solver = [](const std::string& name, Shape shape, const SolverParameters& p) {
+        add(core::text("gpu/", name, '/', size_text(shape), 'x', p.iterations), gpu_solver, shape,
+            p);
+    };
+    for (const auto& implementation : implementations) {
+        const std::string prefix = std::string(implementation.name) + '/';
+        const auto as_chosen = [&](SolverParameters p) {
+            p.implementation = implementation.value;
+            return p;
+        };
+        const auto sweeps = [&](int n) { return as_chosen(parameters_of(Solver::block2x2, n)); };
+        add_solver(prefix + "block2x2", rubber_whale, sweeps(400));
+        add_solver(prefix + "block2x2", vga, sweeps(100));
+        add_solver(prefix + "block2x2", full_hd, sweeps(100));
+        for (const auto& choice : apps::flow_solver_choices) {
+            if (choice.value == Solver::block2x2) continue;
+            const int iterations = choice.value == Solver::multigrid ? 1 : 100;
+            for (const Shape shape : {vga, full_hd}) {
+                add_solver(prefix + std::string(choice.name), shape,
+                           as_chosen(parameters_of(choice.value, iterations)));
+            }
+        }
+        flow::Parameters fast = flow::preset(flow::Preset::fast, flow::Method::horn_schunck);
+        fast.solver = as_chosen(fast.solver);
+        for (const Shape shape : {vga, full_hd}) {
+            add("gpu/" + prefix + "estimator/fast/" + size_text(shape), gpu_estimator, shape, fast);
+        }
+    }
+    for (const auto& basis : apps::basis_choices) {
+        for (const int s : {2, 4, 6, 8, 10, 12, 16}) {
+            SolverParameters p = parameters_of(Solver::cacg, 100);
+            p.basis = basis.value;
+            p.s_step = s;
+            add_solver(core::text("cacg-", basis.name, "-s", s), vga, p);
+        }
+    }
+}
+#endif
+
+/// Of those that `peer` names at the same size, how many times faster than it.
+void print_ratios(const std::string& kind, const std::string& peer) {
+    for (const auto& [name, ms] : best_ms) {
+        const auto other = best_ms.find(peer + name.substr(name.rfind('/')));
+        if (!name.starts_with(kind) || other == best_ms.end()) continue;
+        std::fprintf(stderr, "%-36s %9.3f ms, %7.2f times %s (%.3f ms)\n", name.c_str(), ms,
+                     other->second / ms, other->first.c_str(), other->second);
+    }
+}
+
+}  // namespace
+}  // namespace aperture::bench
+
+int main(int argc, char** argv) {
+    using namespace aperture;
+    const int status = bench::run_program(argc, argv, [] {
+        const core::GpuStatus gpu = core::gpu_status();
+        benchmark::AddCustomContext("gpu", gpu.usable ? "usable" : gpu.reason);
+        const std::string missing = bench::missing_flow_peers();
+        if (!missing.empty()) benchmark::AddCustomContext("left out", missing);
+        bench::register_solvers();
+        bench::register_estimators();
+#if APERTURE_FLOW_GPU
+        if (gpu.usable) bench::register_gpu();
+#endif
+    });
+    bench::print_ratios("block2x2", "plain");
+    bench::print_ratios("gpu/fused/block2x2", "gpu/staged/block2x2");
+    bench::print_ratios("gpu/persistent/block2x2", "gpu/staged/block2x2");
+    bench::print_ratios("gpu/cacg", "gpu/fused/cg");
+    for (const auto* peer : {"peer/DIS-medium", "peer/DeepFlow"}) {
+        bench::print_ratios("preset/", peer);
+    }
+    return status;
+}

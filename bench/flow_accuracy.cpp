@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// Accuracy and time of every method, preset and solver, and of OpenCV's flows, on sequences with
+// ground truth; a CSV table on stdout.
+//   flow_accuracy [--threads N] [--repeat N] [--no-solvers] NAME IMAGE0 IMAGE1 TRUTH ...
+#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <vector>
+
+#include "aperture/core/timing.hpp"
+#include "aperture/flow/accuracy.hpp"
+#include "aperture/flow/estimator.hpp"
+#include "aperture/media/flow_file.hpp"
+#include "aperture/media/image_file.hpp"
+#include "apps/common/program.hpp"
+#include "apps/oflow/parameter_flags.hpp"
+#include "bench/flow_peers.hpp"
+
+namespace aperture::bench {
+namespace {
+
+struct Sequence {
+    std::string name;
+    core::Array<float, 2> image0;
+    core::Array<float, 2> image1;
+    core::Array<float, 3> truth;
+};
+
+/// How a row of the table is computed: a flow from one image to the other.
+struct Contestant {
+    std::string method, preset, solver;
+    std::function<core::Array<float, 3>(const Sequence&, double& ms)> estimate;
+};
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+Contestant ours(core::Cpu& cpu, const apps::ParameterFlags& flags, int repeat) {
+    const flow::Parameters parameters = apps::choose_parameters(flags);
+    const bool hs = flags.method == flow::Method::horn_schunck;
+    const std::string solver =
+        hs ? apps::choice_name(apps::flow_solver_choices, parameters.solver.solver) : "-";
+    return {apps::choice_name(apps::method_choices, flags.method),
+            apps::choice_name(apps::preset_choices, flags.preset), solver,
+            [&cpu, parameters, repeat](const Sequence& sequence, double& ms) {
+                const auto [rows, columns] = sequence.image0.extent();
+                flow::Estimator<core::Cpu> estimator(cpu, {rows, columns}, parameters);
+                core::Array<float, 3> flow({2, rows, columns});
+                std::vector<double> times;
+                for (int run = 0; run <= repeat; ++run) {
+                    const core::Stopwatch watch;
+                    estimator.run(sequence.image0, sequence.image1, flow, false, nullptr);
+                    if (run > 0) times.push_back(watch.ms());
+                }
+                ms = median(times);
+                return flow;
+            }};
+}
+
+Contestant theirs(const FlowPeer& peer, int repeat) {
+    return {"OpenCV " + peer.name, "-", "-", [peer, repeat](const Sequence& sequence, double& ms) {
+                core::Array<float, 3> flow = peer.estimate(sequence.image0, sequence.image1);
+                std::vector<double> times;
+                for (int run = 0; run < repeat; ++run) {
+                    const core::Stopwatch watch;
+                    flow = peer.estimate(sequence.image0, sequence.image1);
+                    times.push_back(watch.ms());
+                }
+                ms = median(times);
+                return flow;
+            }};
+}
+
+/// Every preset of both methods as it is, and the variational ones with every other solver.
+std::vector<Contestant> contestants(core::Cpu& cpu, int repeat, bool solvers) {
+    std::vector<Contestant> list;
+    for (const auto& method : apps::method_choices) {
+        for (const auto& preset : apps::preset_choices) {
+            apps::ParameterFlags flags;
+            flags.method = method.value;
+            flags.preset = preset.value;
+            list.push_back(ours(cpu, flags, repeat));
+            if (!solvers || method.value != flow::Method::horn_schunck) continue;
+            const flow::Solver own = apps::choose_parameters(flags).solver.solver;
+            for (const auto& solver : apps::flow_solver_choices) {
+                flags.solver = solver.value;
+                if (solver.value != own) list.push_back(ours(cpu, flags, repeat));
+            }
+        }
+    }
+    for (const FlowPeer& peer : flow_peers(cpu.threads())) list.push_back(theirs(peer, repeat));
+    return list;
+}
+
+std::vector<Sequence> read_sequences(const std::vector<std::string>& words) {
+    core::expects(!words.empty() && words.size() % 4 == 0,
+                  "expected NAME IMAGE0 IMAGE1 TRUTH, once or more");
+    std::vector<Sequence> sequences;
+    for (std::size_t i = 0; i < words.size(); i += 4) {
+        sequences.push_back({words[i], media::to_grey(media::read_image(words[i + 1])),
+                             media::to_grey(media::read_image(words[i + 2])),
+                             media::read_flow(words[i + 3])});
+    }
+    return sequences;
+}
+
+int run(int argc, char** argv) {
+    constexpr int most = 1'000'000;
+    int threads = 0;
+    int repeat = 3;
+    bool no_solvers = false;
+    std::vector<std::string> words;
+    CLI::App app("Accuracy and time of optical flows on sequences with ground truth, as CSV",
+                 "flow_accuracy");
+    app.add_option("--threads", threads, "CPU threads (default: all)")
+        ->check(apps::whole_number(1, most));
+    app.add_option("--repeat", repeat, "Times are medians over N runs after a warm-up (default 3)")
+        ->check(apps::whole_number(1, most));
+    app.add_flag("--no-solvers", no_solvers, "Presets with their own solvers only");
+    app.add_option("sequences", words, "NAME IMAGE0 IMAGE1 TRUTH, once or more")->required();
+    if (!apps::parse_command_line(app, argc, argv)) return 0;
+
+    core::Cpu cpu(threads);
+    const std::vector<Sequence> sequences = read_sequences(words);
+    std::cerr << "device: " << cpu.name() << '\n';
+    if (const std::string missing = missing_flow_peers(); !missing.empty()) {
+        std::cerr << "left out: " << missing << '\n';
+    }
+    std::cout << "sequence,method,preset,solver,aae_deg,epe_px,r1_percent,ms\n";
+    for (const Contestant& contestant : contestants(cpu, repeat, !no_solvers)) {
+        for (const Sequence& sequence : sequences) {
+            double ms = 0;
+            const core::Array<float, 3> flow = contestant.estimate(sequence, ms);
+            const flow::Accuracy accuracy = flow::compare(cpu, flow, sequence.truth);
+            std::cout << sequence.name << ',' << contestant.method << ',' << contestant.preset
+                      << ',' << contestant.solver << ',' << accuracy.aae << ',' << accuracy.epe
+                      << ',' << 100 * accuracy.r1 << ',' << ms << std::endl;
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace aperture::bench
+
+int main(int argc, char** argv) {
+    return aperture::apps::run_program("flow_accuracy",
+                                       [&] { return aperture::bench::run(argc, argv); });
+}
