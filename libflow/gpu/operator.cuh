@@ -113,11 +113,11 @@ __device__ __forceinline__ Pair residual_at(const SystemPlanes& system, int y, i
 template <class Function>
 void with_stencil(Coupling coupling, Boundary boundary, const Function& function) {
     using Replicate = std::integral_constant<Boundary, Boundary::replicate>;
-    with_coupling(coupling, [&](auto kind) {
+    gpu::with_coupling(coupling, [&](auto kind) {
         if constexpr (decltype(kind)::value == Coupling::weighted) {
             function(kind, Replicate{});
         } else {
-            with_boundary(boundary, [&](auto border) { function(kind, border); });
+            gpu::with_boundary(boundary, [&](auto border) { function(kind, border); });
         }
     });
 }
