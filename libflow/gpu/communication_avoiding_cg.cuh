@@ -87,17 +87,17 @@ __global__ void ca_residual_kernel(CaArguments a, bool first) {
     });
     store_part(own, a.residuals);
     if (first && !a.powers.precondition) {
-        const float block_bound =
-            core::block_reduce(bound, core::shared<float>(), core::Maximum{});
+        const float block_bound = core::block_reduce(bound, core::shared<float>(), core::Maximum{});
         if (core::thread_rank() == 0) a.eigenvalues[blockIdx.x] = block_bound;
     }
 }
 
 /// Judges the round before; then the basis and the block's part of its Gram matrix, and of Y^T M^2
 /// Y where a history is kept. A block takes every so-many-th window of Tile, less `halo` on every
-/// side; a thread Tile::items of its pixels. Shared memory: two vectors of the window. For each
-/// pixel 40 bytes are read, times the window's share of its tile, and 8 (2 s - 1) written, which
-/// come back from the cache for the Gram matrix; 2 (2 s - 1) products with A, 16 flops each.
+/// side; a thread Tile::items of its pixels. Shared memory: two vectors of the window, and later a
+/// double for each entry of the Gram matrix and warp. For each pixel 40 bytes are read, times the
+/// window's share of its tile, and 8 (2 s - 1) written, which come back from the cache for the Gram
+/// matrix; 2 (2 s - 1) products with A, 16 flops each.
 template <Coupling coupling, Boundary boundary, class Tile>
 __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(CaArguments a) {
     const CaState state = judge(a);
@@ -106,6 +106,7 @@ __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(CaArguments a)
     // What the totals were made in becomes the window.
     __syncthreads();
     float* const memory = core::shared<float>();
+    double* const sums = core::shared<double>();
     const PowersArguments& powers = a.powers;
     const int vectors = 2 * state.steps + 1;
     const auto part_of_basis = [&](int k) {
@@ -117,8 +118,8 @@ __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(CaArguments a)
     const Planes<const float> true_scaled = constant(a.scaled[state.current]);
     const Planes<const float> p = fresh ? true_scaled : part_of_basis(0);
     const Planes<const float> z = fresh ? true_scaled : part_of_basis(state.steps + 1);
-    constexpr int kept = (gram_entries * gram_squares(most_vectors) + Tile::threads - 1) /
-                         Tile::threads;
+    constexpr int kept =
+        (gram_entries * gram_squares(2 * Tile::steps + 1) + Tile::threads - 1) / Tile::threads;
     double gram[kept] = {};
     double norms[kept] = {};
     const int own_rows = Tile::rows - 2 * powers.halo;
@@ -130,9 +131,9 @@ __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(CaArguments a)
         const PowersWindow<Tile> window(powers, tile);
         build_basis<coupling, boundary>(powers, window, state.steps,
                                         static_cast<float>(state.largest), p, z, fresh, memory);
-        add_gram<coupling>(powers, window, vectors, false, memory, gram);
+        add_gram<coupling>(powers, window, vectors, false, sums, gram);
         if (a.coordinates.history != nullptr) {
-            add_gram<coupling>(powers, window, vectors, true, memory, norms);
+            add_gram<coupling>(powers, window, vectors, true, sums, norms);
         }
     }
     const int entries = gram_entries * gram_squares(vectors);
@@ -149,7 +150,8 @@ __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(CaArguments a)
 
 /// Up to s iterations on the coordinates, by one block: its warps add up the Gram matrix, the first
 /// one iterates. Shared memory: CoordinateMemory.
-__global__ inline void ca_coordinates_kernel(CaArguments a) {
+template <int threads>
+__global__ void __launch_bounds__(threads) ca_coordinates_kernel(CaArguments a) {
     CaState& state = a.states[1];
     if (state.stopped != 0) return;
     const CoordinateSolver solver(a.powers.recurrence, state, a.coordinates,
@@ -164,7 +166,8 @@ __global__ inline void ca_coordinates_kernel(CaArguments a) {
 
 /// x += Y x', z = Y z', p = Y p', the last two in place of the first vectors of the basis. Threads
 /// take pixels by for_own_pixels. Moves 8 (2 s + 1) + 32 bytes a pixel, 12 (2 s + 1) flops.
-__global__ inline void ca_combine_kernel(CaArguments a) {
+template <int threads>
+__global__ void __launch_bounds__(threads) ca_combine_kernel(CaArguments a) {
     const CaState& state = a.states[1];
     if (state.stopped != 0) return;
     const int steps = state.steps;
@@ -189,7 +192,8 @@ __global__ inline void ca_combine_kernel(CaArguments a) {
 
 /// Judges the last round and puts the solution where the caller has it. Threads take pixels by
 /// for_own_pixels; shared memory: reduction_shared. Moves 16 bytes a pixel, or none.
-__global__ inline void ca_finish_kernel(CaArguments a) {
+template <int threads>
+__global__ void __launch_bounds__(threads) ca_finish_kernel(CaArguments a) {
     const CaState state = judge(a);
     if (state.current == 0) return;
     for_own_pixels(a.solution[0].rows, a.solution[0].columns, [&](int y, int x) {
@@ -225,12 +229,11 @@ class CommunicationAvoidingCg {
             };
             const index_t resident =
                 most_resident_threads / Tile::threads * executor.multiprocessors();
-            powers_blocks_ = static_cast<unsigned>(
-                std::min(windows(shape.rows, Tile::rows) * windows(shape.columns, Tile::columns),
-                         resident));
+            powers_blocks_ = static_cast<unsigned>(std::min(
+                windows(shape.rows, Tile::rows) * windows(shape.columns, Tile::columns), resident));
         });
-        gram_ = core::Array<double, 1, Space>({2 * gram_entries * gram_squares(vectors()) *
-                                               static_cast<index_t>(powers_blocks_)});
+        gram_ = core::Array<double, 1, Space>(
+            {2 * gram_entries * gram_squares(vectors()) * static_cast<index_t>(powers_blocks_)});
         const Recurrence unit = basis_recurrence(parameters.basis, parameters.s_step, 1);
         for (std::size_t k = 0; k < unit.shift.size(); ++k) {
             recurrence_.shift[k] = static_cast<float>(unit.shift[k]);
@@ -278,26 +281,31 @@ class CommunicationAvoidingCg {
             with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
                 with_tile([&](auto tile) {
                     using Tile = decltype(tile);
-                    core::launch(
-                        executor,
-                        &ca_powers_kernel<decltype(coupling)::value, decltype(boundary)::value,
-                                          Tile>,
-                        core::LaunchConfig(dim3(powers_blocks_), dim3(Tile::threads),
-                                           4 * sizeof(float) * Tile::pixels),
-                        arguments_);
+                    core::launch(executor,
+                                 &ca_powers_kernel<decltype(coupling)::value,
+                                                   decltype(boundary)::value, Tile>,
+                                 core::LaunchConfig(dim3(powers_blocks_), dim3(Tile::threads),
+                                                    powers_shared<Tile>()),
+                                 arguments_);
                 });
             });
-            core::launch(executor, &ca_coordinates_kernel,
-                         core::LaunchConfig(dim3(1), dim3(coordinate_threads),
-                                            sizeof(CoordinateMemory)),
-                         arguments_);
-            core::launch(executor, &ca_combine_kernel, reduction_config(executor, shape_),
-                         arguments_);
+            core::launch(
+                executor, &ca_coordinates_kernel<coordinate_threads>,
+                core::LaunchConfig(dim3(1), dim3(coordinate_threads), sizeof(CoordinateMemory)),
+                arguments_);
+            core::launch(executor, &ca_combine_kernel<reduction_threads>,
+                         reduction_config(executor, shape_), arguments_);
             launch_residual(executor, false);
         }
     }
+    /// Whether the basis is known to hold, so that no round need be repeated: in fp32 the
+    /// monomial one for a few steps, the others for twice as many.
+    bool is_sound() const {
+        return parameters_.s_step <= (parameters_.basis == Basis::monomial ? 4 : 8);
+    }
     void finish(Executor& executor) {
-        core::launch(executor, &ca_finish_kernel, reduction_config(executor, shape_), arguments_);
+        core::launch(executor, &ca_finish_kernel<reduction_threads>,
+                     reduction_config(executor, shape_), arguments_);
     }
 
     struct Progress {
@@ -324,11 +332,19 @@ class CommunicationAvoidingCg {
   private:
     static constexpr int most_resident_threads = 1024;
 
-    index_t vectors() const { return 2 * parameters_.s_step + 1; }
+    int vectors() const { return 2 * parameters_.s_step + 1; }
+
+    /// Two vectors of a window, or the sums of the Gram matrix.
+    template <class Tile>
+    std::size_t powers_shared() const {
+        const auto entries = static_cast<std::size_t>(gram_entries * gram_squares(vectors()));
+        return std::max(4 * sizeof(float) * Tile::pixels,
+                        entries * (Tile::threads / core::warp_size) * sizeof(double));
+    }
 
     template <class Function>
     void with_tile(const Function& function) const {
-        parameters_.s_step <= few_steps ? function(FewSteps{}) : function(ManySteps{});
+        parameters_.s_step <= FewSteps::steps ? function(FewSteps{}) : function(ManySteps{});
     }
 
     void launch_residual(Executor& executor, bool first) {

@@ -57,9 +57,8 @@ __device__ __forceinline__ bool first_thread() {
 __device__ __forceinline__ bool begin_iteration(const CgState& before, const Sums<2>& norms,
                                                 double limit, float* beta) {
     const double scaled_product = norms.value[1];
-    *beta = before.scaled_product > 0
-                ? static_cast<float>(scaled_product / before.scaled_product)
-                : 0.0F;
+    *beta = before.scaled_product > 0 ? static_cast<float>(scaled_product / before.scaled_product)
+                                      : 0.0F;
     return before.stopped == 0 && scaled_product > 0 && !(norms.value[0] <= limit);
 }
 
@@ -164,8 +163,8 @@ __global__ void cg_advance_kernel(CgPlanes cg, int parity) {
                 z = pair_at(cg.scaled, y, x);
             }
             if constexpr ((stages & make_norms) != 0) {
-                own = own + Sums<2>{{static_cast<double>(dot(r, r)),
-                                     static_cast<double>(dot(r, z))}};
+                own =
+                    own + Sums<2>{{static_cast<double>(dot(r, r)), static_cast<double>(dot(r, z))}};
             }
         }
     });
@@ -185,7 +184,6 @@ __global__ void __launch_bounds__(reduction_threads, resident_blocks)
     const int blocks = static_cast<int>(gridDim.x);
     Pair solution[items];
     Pair residual[items];
-    Pair direction[items];
     Pair product[items];
     SymmetricBlock tensor[items];
     SymmetricBlock inverse[items];
@@ -215,17 +213,17 @@ __global__ void __launch_bounds__(reduction_threads, resident_blocks)
         state.stopped = begin_iteration(state, norms, cg.limit, &beta) ? 0 : 1;
         if (state.stopped != 0) break;
         state.scaled_product = norms.value[1];
+        const Planes<float>& now = cg.direction[1 - parity];
         const Planes<float>& before = cg.direction[parity];
         const auto next = [&](int y, int x) {
             return next_direction(beta, pair_at(cg.scaled, y, x), before, y, x);
         };
         Sums<1> own_curvature{};
         for_items([&](int k, int y, int x) {
-            direction[k] = next(y, x);
-            store_pair(cg.direction[1 - parity], y, x, direction[k]);
-            product[k] = tensor[k] * direction[k] +
-                         flux<coupling, boundary>(cg.system, y, x, direction[k], next);
-            own_curvature.value[0] += static_cast<double>(dot(direction[k], product[k]));
+            const Pair p = next(y, x);
+            store_pair(now, y, x, p);
+            product[k] = tensor[k] * p + flux<coupling, boundary>(cg.system, y, x, p, next);
+            own_curvature.value[0] += static_cast<double>(dot(p, product[k]));
         });
         store_part(own_curvature, cg.curvature);
         core::grid_sync();
@@ -237,7 +235,7 @@ __global__ void __launch_bounds__(reduction_threads, resident_blocks)
         const auto alpha = static_cast<float>(state.scaled_product / curvature);
         Sums<2> own{};
         for_items([&](int k, int y, int x) {
-            solution[k] = solution[k] + alpha * direction[k];
+            solution[k] = solution[k] + alpha * pair_at(now, y, x);
             residual[k] = residual[k] - alpha * product[k];
             const Pair z = inverse[k] * residual[k];
             store_pair(cg.scaled, y, x, z);
@@ -338,13 +336,12 @@ class ConjugateGradients {
 
     template <Coupling c, Boundary b>
     void fused(Executor& executor) {
-        launch(executor,
-               &cg_product_kernel<c, b, make_direction | make_product | make_curvature>, planes_,
-               parity_);
-        launch(executor,
-               &cg_advance_kernel<advance_solution | advance_residual | scale_residual |
-                                  make_norms>,
+        launch(executor, &cg_product_kernel<c, b, make_direction | make_product | make_curvature>,
                planes_, parity_);
+        launch(
+            executor,
+            &cg_advance_kernel<advance_solution | advance_residual | scale_residual | make_norms>,
+            planes_, parity_);
     }
 
     template <Coupling c, Boundary b>

@@ -13,8 +13,9 @@ namespace aperture::flow::gpu {
 
 /// Sums of the tensor's three planes and of both of a flow's. Threads take pixels by
 /// for_own_pixels; shared memory: reduction_shared. Reads 20 bytes a pixel.
-__global__ inline void sum_start_kernel(Planes<const float> tensor, Planes<const float> flow,
-                                        Sums<5>* parts) {
+template <int threads>
+__global__ void __launch_bounds__(threads)
+    sum_start_kernel(Planes<const float> tensor, Planes<const float> flow, Sums<5>* parts) {
     Sums<5> own{};
     for_own_pixels(flow.rows, flow.columns, [&](int y, int x) {
         const SymmetricBlock j = block_at(tensor, y, x);
@@ -51,8 +52,9 @@ __device__ inline bool project_free(const Sums<5>& start, double* u, double* v) 
 /// Adds to a flow what it has lost of the free directions since the sums `start` were taken. A
 /// cooperative kernel, threads take pixels by for_own_pixels; shared memory: reduction_shared.
 /// Where nothing is free all blocks end at once; else 24 bytes moved a pixel.
-__global__ inline void restore_free_kernel(const Sums<5>* start, Sums<2>* parts,
-                                           Planes<float> flow) {
+template <int threads>
+__global__ void __launch_bounds__(threads)
+    restore_free_kernel(const Sums<5>* start, Sums<2>* parts, Planes<float> flow) {
     const int blocks = static_cast<int>(gridDim.x);
     const Sums<5> before = total_of(start, blocks);
     double unused_u = 0;
@@ -71,9 +73,8 @@ __global__ inline void restore_free_kernel(const Sums<5>* start, Sums<2>* parts,
     double v = (before.value[4] - now.value[1]) / pixels;
     project_free(before, &u, &v);
     const Pair change{static_cast<float>(u), static_cast<float>(v)};
-    for_own_pixels(flow.rows, flow.columns, [&](int y, int x) {
-        store_pair(flow, y, x, pair_at(flow, y, x) + change);
-    });
+    for_own_pixels(flow.rows, flow.columns,
+                   [&](int y, int x) { store_pair(flow, y, x, pair_at(flow, y, x) + change); });
 }
 
 #if !defined(__CUDACC_RTC__)
@@ -91,12 +92,13 @@ class FreeFlow {
               const Planes<const float>& flow) {
         possible_ = system.boundary == Boundary::replicate;
         if (!possible_) return;
-        core::launch(executor, &sum_start_kernel, reduction_config(executor, shape_),
-                     planes_of(system.tensor), flow, start_.data());
+        core::launch(executor, &sum_start_kernel<reduction_threads>,
+                     reduction_config(executor, shape_), planes_of(system.tensor), flow,
+                     start_.data());
     }
     void restore(Executor& executor, const Planes<float>& flow) {
         if (!possible_) return;
-        core::launch_cooperative(executor, &restore_free_kernel,
+        core::launch_cooperative(executor, &restore_free_kernel<reduction_threads>,
                                  reduction_config(executor, shape_), start_.data(), now_.data(),
                                  flow);
     }

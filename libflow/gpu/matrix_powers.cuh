@@ -21,9 +21,10 @@ struct RecurrenceTable {
     float scale[most_steps];
 };
 
-/// A block's window of pixels, halo included; a thread has `items` of them.
-template <int rows_, int columns_, int threads_>
+/// A block's window of pixels, halo included, for up to `steps` steps; a thread has `items` pixels.
+template <int rows_, int columns_, int threads_, int steps_>
 struct PowersTile {
+    static constexpr int steps = steps_;
     static constexpr int rows = rows_;
     static constexpr int columns = columns_;
     static constexpr int threads = threads_;
@@ -32,9 +33,8 @@ struct PowersTile {
     static_assert(items * threads == pixels);
 };
 /// For a few steps; and for more, whose halo would leave nothing of the small one.
-using FewSteps = PowersTile<32, 64, 512>;
-using ManySteps = PowersTile<64, 64, 512>;
-inline constexpr int few_steps = 5;
+using FewSteps = PowersTile<32, 64, 512, 5>;
+using ManySteps = PowersTile<64, 64, 512, most_steps>;
 
 struct PowersArguments {
     SystemPlanes system;
@@ -88,7 +88,9 @@ template <Coupling coupling, Boundary boundary, class Tile>
 __device__ void build_basis(const PowersArguments& a, const PowersWindow<Tile>& window, int steps,
                             float largest, const Planes<const float>& p,
                             const Planes<const float>& z, bool fresh, float* memory) {
-    const auto offset = [&](int y, int x) { return (y - window.y0) * Tile::columns + x - window.x0; };
+    const auto offset = [&](int y, int x) {
+        return (y - window.y0) * Tile::columns + x - window.x0;
+    };
     const auto vector = [&](int which) {
         return [=](int y, int x) {
             const float* from = memory + 2 * which * Tile::pixels + offset(y, x);
@@ -174,28 +176,33 @@ APERTURE_HD void locate_square(int square, int* row, int* column) {
     *row = square;
 }
 
-/// Of 16 values a lane, the sums over all lanes: that of value i in lanes 2 i and 2 i + 1.
-__device__ inline float sum_over_lanes(float (&values)[gram_entries]) {
-    APERTURE_UNROLL
-    for (int half = gram_entries / 2; half > 0; half /= 2) {
-        const bool upper = (core::lane_rank() & (2 * half)) != 0;
+/// Of 16 values a lane, the sums over all lanes: that of value i in lanes 2 i and 2 i + 1. Lanes
+/// whose numbers differ in one bit share the values out between them, then the halves, and so on.
+template <int count>
+__device__ __forceinline__ double sum_over_lanes(const double (&values)[count]) {
+    if constexpr (count == 1) {
+        return values[0] + core::exchange_xor(values[0], 1);
+    } else {
+        const bool upper = (core::lane_rank() & count) != 0;
+        double half[count / 2];
         APERTURE_UNROLL
-        for (int i = 0; i < half; ++i) {
-            const float sent = upper ? values[i] : values[i + half];
-            const float kept = upper ? values[i + half] : values[i];
-            values[i] = kept + core::exchange_xor(sent, 2 * half);
+        for (int i = 0; i < count / 2; ++i) {
+            const double sent = upper ? values[i] : values[i + count / 2];
+            const double kept = upper ? values[i + count / 2] : values[i];
+            half[i] = kept + core::exchange_xor(sent, count);
         }
+        return sum_over_lanes(half);
     }
-    return values[0] + core::exchange_xor(values[0], 1);
 }
 
 /// Adds the block's own pixels to the Gram matrix Y^T M Y, or to Y^T M^2 Y: entries
 /// thread_rank() + k block_threads() of its squares to sums[k]. A warp takes every so-many-th pixel
-/// of the window, some hundred of them in float, then their sums in double. Shared memory: a float
-/// for each entry and warp. Ends with a barrier.
+/// of the window; a thread adds up its few in float, all else is in double: what is lost here comes
+/// back multiplied by the basis's condition. Shared memory: a double for each entry and warp. Ends
+/// with a barrier.
 template <Coupling coupling, class Tile, int kept>
 __device__ void add_gram(const PowersArguments& a, const PowersWindow<Tile>& window, int vectors,
-                         bool squared, float* memory, double (&sums)[kept]) {
+                         bool squared, double* memory, double (&sums)[kept]) {
     constexpr int warps = Tile::threads / core::warp_size;
     const int squares = gram_squares(vectors);
     for (int square = 0; square < squares; ++square) {
@@ -231,7 +238,10 @@ __device__ void add_gram(const PowersArguments& a, const PowersWindow<Tile>& win
                 }
             }
         }
-        const float sum = sum_over_lanes(entries);
+        double exact[gram_entries];
+        APERTURE_UNROLL
+        for (int j = 0; j < gram_entries; ++j) exact[j] = static_cast<double>(entries[j]);
+        const double sum = sum_over_lanes(exact);
         if (core::lane_rank() % 2 == 0) {
             const int entry = gram_entries * square + core::lane_rank() / 2;
             memory[entry * warps + core::warp_rank()] = sum;
@@ -243,7 +253,7 @@ __device__ void add_gram(const PowersArguments& a, const PowersWindow<Tile>& win
         const int entry = core::thread_rank() + k * Tile::threads;
         if (entry >= gram_entries * squares) continue;
         for (int warp = 0; warp < warps; ++warp) {
-            sums[k] += static_cast<double>(memory[entry * warps + warp]);
+            sums[k] += memory[entry * warps + warp];
         }
     }
     __syncthreads();

@@ -87,8 +87,9 @@ __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arg
         if (arguments.from.data != nullptr) value = pair_at(arguments.from, y, x);
         if (arguments.coarse.data != nullptr) {
             const Planes<const float>& coarse = arguments.coarse;
-            value = value + prolonged<boundary>(coarse.rows, coarse.columns, y, x,
-                                                [&](int j, int k) { return pair_at(coarse, j, k); });
+            value =
+                value + prolonged<boundary>(coarse.rows, coarse.columns, y, x,
+                                            [&](int j, int k) { return pair_at(coarse, j, k); });
         }
         window.set(y, x, value);
     }
@@ -104,10 +105,10 @@ __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arg
             const int y = window.y0 + row;
             const int x = window.x0 + column;
             if (!valid || !inside(y, x)) continue;
-            window.set(y, x,
-                       relaxed<coupling, boundary>(
-                           system, relaxation_block<coupling, boundary>(system, y, x), y, x,
-                           window));
+            window.set(
+                y, x,
+                relaxed<coupling, boundary>(
+                    system, relaxation_block<coupling, boundary>(system, y, x), y, x, window));
         }
         __syncthreads();
     }
@@ -149,13 +150,16 @@ __global__ void coarsen_kernel(CoarsenArguments arguments) {
     const int columns = fine.tensor.columns;
     APERTURE_UNROLL
     for (int i = 0; i < 3; ++i) {
-        arguments.tensor.at(i, y, x) = average(
-            rows, columns, y, x, [&](int row, int column) { return fine.tensor.at(i, row, column); });
+        arguments.tensor.at(i, y, x) = average(rows, columns, y, x, [&](int row, int column) {
+            return fine.tensor.at(i, row, column);
+        });
     }
     if constexpr (coupling == Coupling::weighted) {
         store_pair(arguments.weights, y, x, coarse_weights(fine.weights, y, x));
     }
-    const auto field = [&](int row, int column) { return pair_at(arguments.unknowns, row, column); };
+    const auto field = [&](int row, int column) {
+        return pair_at(arguments.unknowns, row, column);
+    };
     store_pair(arguments.right, y, x, average(rows, columns, y, x, [&](int row, int column) {
                    return arguments.unknowns.data == nullptr
                               ? pair_at(fine.right, row, column)
@@ -307,9 +311,9 @@ class Multigrid {
                                                 2 * sizeof(float) * Tile::rows * Tile::columns),
                              arguments);
             };
-            const index_t large = index_t{blocks(levels_[l].shape.columns,
-                                                 LargeTile::columns - twice)} *
-                                  blocks(levels_[l].shape.rows, LargeTile::rows - twice);
+            const index_t large =
+                index_t{blocks(levels_[l].shape.columns, LargeTile::columns - twice)} *
+                blocks(levels_[l].shape.rows, LargeTile::rows - twice);
             large >= executor.multiprocessors() ? launch(LargeTile{}) : launch(SmallTile{});
         });
     }
@@ -317,7 +321,8 @@ class Multigrid {
     /// The system of level l + 1 from that of level l and, of the finest, its unknowns.
     void coarsen(Executor& executor, std::size_t l) {
         Level& coarse = levels_[l + 1];
-        CoarsenArguments arguments{system(l), {}, coarse.tensor.planes(), coarse.right.planes(), {}};
+        CoarsenArguments arguments{
+            system(l), {}, coarse.tensor.planes(), coarse.right.planes(), {}};
         if (l == 0) {
             arguments.unknowns = constant(unknowns(0, 0));
             add_work(1, levels_[0].shape);

@@ -208,8 +208,8 @@ class Tail {
                 const auto [y, x] = coloured_pixel<coupling>(i, colour, 0, 0, even_columns);
                 if (y >= rows || x >= columns) continue;
                 store_pair(here.unknowns, y, x,
-                           relaxed<coupling, boundary>(system, block_at(system.inverse, y, x), y,
-                                                       x, field));
+                           relaxed<coupling, boundary>(system, block_at(system.inverse, y, x), y, x,
+                                                       field));
             }
             team.wait();
         }
@@ -223,12 +223,11 @@ class Tail {
         const SystemPlanes system = fine.system();
         const auto field = [&](int y, int x) { return pair_at(fine.unknowns, y, x); };
         for_pixels(team, coarse, [&](int y, int x) {
-            store_pair(coarse.right, y, x,
-                       average(fine.unknowns.rows, fine.unknowns.columns, y, x,
-                               [&](int row, int column) {
-                                   return residual_at<coupling, boundary>(system, row, column,
-                                                                          field);
-                               }));
+            store_pair(
+                coarse.right, y, x,
+                average(fine.unknowns.rows, fine.unknowns.columns, y, x, [&](int row, int column) {
+                    return residual_at<coupling, boundary>(system, row, column, field);
+                }));
             store_pair(coarse.unknowns, y, x, {0.0F, 0.0F});
         });
     }
@@ -238,9 +237,10 @@ class Tail {
         const Planes<float> coarse = level(l + 1).unknowns;
         for_pixels(team, level(l), [&](int y, int x) {
             store_pair(fine, y, x,
-                       pair_at(fine, y, x) +
-                           prolonged<boundary>(coarse.rows, coarse.columns, y, x,
-                                               [&](int i, int j) { return pair_at(coarse, i, j); }));
+                       pair_at(fine, y, x) + prolonged<boundary>(coarse.rows, coarse.columns, y, x,
+                                                                 [&](int i, int j) {
+                                                                     return pair_at(coarse, i, j);
+                                                                 }));
         });
     }
 
@@ -267,7 +267,8 @@ class Tail {
 /// all levels, at most 4/3 of the finest's and some borders. Reads 28 bytes and writes 8 for each
 /// pixel of the finest level; a cycle is about 8 barriers a level, and latency is what it costs.
 template <Coupling coupling, Boundary boundary>
-__global__ void __launch_bounds__(most_tail_threads) multigrid_tail_kernel(TailArguments arguments) {
+__global__ void __launch_bounds__(most_tail_threads)
+    multigrid_tail_kernel(TailArguments arguments) {
     const Tail<coupling, boundary> tail(arguments, core::shared<float>());
     tail.load();
     if (arguments.full) {

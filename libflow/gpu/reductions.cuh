@@ -25,7 +25,6 @@ struct Sums {
 
 template <int count>
 APERTURE_HD Sums<count> operator+(Sums<count> a, const Sums<count>& b) {
-    APERTURE_UNROLL
     for (int i = 0; i < count; ++i) a.value[i] += b.value[i];
     return a;
 }
@@ -89,9 +88,8 @@ __device__ __forceinline__ Sums<count> total_of(const Sums<count>* parts, int bl
 
 /// A kernel whose threads take the pixels of an image by for_own_pixels.
 template <class Executor>
-core::LaunchConfig reduction_config(
-    const Executor& executor, Shape shape,
-    std::source_location call = std::source_location::current()) {
+core::LaunchConfig reduction_config(const Executor& executor, Shape shape,
+                                    std::source_location call = std::source_location::current()) {
     const index_t tiles = (shape.columns + reduction_columns - 1) / reduction_columns *
                           ((shape.rows + reduction_rows - 1) / reduction_rows);
     const index_t most = reduction_blocks_per_multiprocessor * executor.multiprocessors();

@@ -32,7 +32,9 @@ SolveResult SystemSolver<core::Cpu>::solve(const LinearSystem<core::Host>&, Flow
 namespace gpu {
 
 /// A thread for a pixel, pixel_config; 16 bytes moved.
-__global__ inline void copy_flow_kernel(Planes<const float> from, Planes<float> to) {
+template <int threads>
+__global__ void __launch_bounds__(threads)
+    copy_flow_kernel(Planes<const float> from, Planes<float> to) {
     int y = 0;
     int x = 0;
     if (own_pixel(to.rows, to.columns, &y, &x)) store_pair(to, y, x, pair_at(from, y, x));
@@ -158,7 +160,9 @@ struct SystemSolver<Executor>::State {
 
     SolveResult solve_avoiding(const gpu::Planes<float>& x, std::vector<double>* residuals) {
         const auto constant = gpu::constant(x);
-        const bool looking = parameters.tolerance > 0 || residuals != nullptr;
+        // Where rounds may have to be repeated, somebody has to see whether they were.
+        const bool looking =
+            parameters.tolerance > 0 || residuals != nullptr || !avoiding.is_sound();
         double right = 1;
         if (looking) right = or_one(residual.norms(executor, prepared, constant).right);
         const double reached = parameters.tolerance * right;
@@ -193,7 +197,8 @@ struct SystemSolver<Executor>::State {
     }
 
     void copy(const gpu::Planes<const float>& from, const gpu::Planes<float>& to) {
-        core::launch(executor, &gpu::copy_flow_kernel, gpu::pixel_config(shape), from, to);
+        core::launch(executor, &gpu::copy_flow_kernel<gpu::prepare_threads>,
+                     gpu::pixel_config(shape), from, to);
     }
 
     SolveResult solve_by_sweeps(const gpu::Planes<float>& x, std::vector<double>* residuals) {

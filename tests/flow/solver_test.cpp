@@ -10,15 +10,9 @@ using CpuRun = HostRun<core::Cpu>;
 class EverySolver : public testing::TestWithParam<Case> {};
 
 TEST_P(EverySolver, FindsTheOraclesSolution) {
-    expect_oracles_solution<CpuRun>(GetParam(), {{1, 1},
-                                                 {1, 7},
-                                                 {9, 1},
-                                                 {2, 2},
-                                                 {3, 3},
-                                                 {5, 17},
-                                                 {16, 16},
-                                                 {23, 37},
-                                                 {31, 45}});
+    expect_oracles_solution<CpuRun>(
+        GetParam(),
+        {{1, 1}, {1, 7}, {9, 1}, {2, 2}, {3, 3}, {5, 17}, {16, 16}, {23, 37}, {31, 45}});
 }
 
 TEST_P(EverySolver, StartsFromTheFlowItIsGiven) { expect_start_to_be_used<CpuRun>(GetParam()); }
@@ -43,9 +37,7 @@ TEST_P(EverySolver, GivesTheSameBitsOnAnyNumberOfThreads) {
     }
 }
 
-TEST_P(EverySolver, RecordsTheResidualsItReaches) {
-    expect_recorded_residuals<CpuRun>(GetParam());
-}
+TEST_P(EverySolver, RecordsTheResidualsItReaches) { expect_recorded_residuals<CpuRun>(GetParam()); }
 
 TEST_P(EverySolver, SecondSolutionAllocatesNothing) {
     expect_no_allocation_in_a_second_run<CpuRun>(GetParam());
