@@ -74,13 +74,13 @@ __device__ __forceinline__ bool own_pixel(int rows, int columns, int* y, int* x)
     return *y < rows && *x < columns;
 }
 
-__global__ inline void scale_weights_kernel(Planes<const float> coupling, float smoothness,
-                                            Planes<float> weights) {
+template <class T>
+__global__ void scale_weights_kernel(Planes<const T> coupling, T smoothness, Planes<T> weights) {
     int y = 0;
     int x = 0;
     if (!own_pixel(weights.rows, weights.columns, &y, &x)) return;
-    weights.at(0, y, x) = x + 1 < weights.columns ? smoothness * coupling.at(0, y, x) : 0.0F;
-    weights.at(1, y, x) = y + 1 < weights.rows ? smoothness * coupling.at(1, y, x) : 0.0F;
+    weights.at(0, y, x) = x + 1 < weights.columns ? smoothness * coupling.at(0, y, x) : T(0);
+    weights.at(1, y, x) = y + 1 < weights.rows ? smoothness * coupling.at(1, y, x) : T(0);
 }
 
 /// Inverts the blocks; 24 bytes moved a pixel.
@@ -157,7 +157,7 @@ class PreparedSystem {
         planes_.weights = {};
         if (coupling_ == Coupling::weighted) {
             if (weights_.shape() != shape_) weights_ = PlaneArray<Space>(2, shape_);
-            core::launch(executor, &scale_weights_kernel, pixel_config(shape_),
+            core::launch(executor, &scale_weights_kernel<float>, pixel_config(shape_),
                          planes_of(system.coupling), system.smoothness, weights_.planes());
             planes_.weights = std::as_const(weights_).planes();
         }

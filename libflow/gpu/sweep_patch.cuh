@@ -126,6 +126,13 @@ class Patch {
     /// Whether the patch is none of the halo's.
     __device__ __forceinline__ bool inner() const { return inner_; }
 
+    /// Keeps the compiler from holding addresses in registers while sweeps need them.
+    __device__ __forceinline__ void forget_position() {
+#if defined(__CUDA_ARCH__)
+        asm volatile("" : "+r"(y_), "+r"(x_));
+#endif
+    }
+
     __device__ __forceinline__ void load_updates(const SweepProblem& problem) {
         const SystemPlanes& system = problem.system;
         APERTURE_UNROLL
@@ -361,7 +368,7 @@ class Patch {
     int y_;  ///< of the patch's first pixel in the image, as x_
     int x_;
     float x_of_[2][extent][extent];  ///< u and v
-    PixelUpdate<kind> update_[extent][extent];
+    PixelUpdate<kind, coupling> update_[extent][extent];
     // Of Coupling::weighted: between a pixel and the one to its left and right, above and below.
     float across_[extent][extent + 1];
     float down_[extent + 1][extent];

@@ -4,6 +4,8 @@
 
 // How sweeps are laid over a GPU.
 
+#include <algorithm>
+
 #include "libflow/gpu/sweep_kind.hpp"
 
 namespace aperture::flow::gpu {
@@ -72,7 +74,7 @@ constexpr long long tiles_of(const SweepWork& work, const TilePlan& plan) {
     return static_cast<long long>(plan.tiles_down(work.rows)) * plan.tiles_across(work.columns);
 }
 
-/// Cycles of the busiest multiprocessor for `tiles` tiles and all sweeps of a round.
+/// Cycles of a multiprocessor for all sweeps of a round on `tiles` tiles.
 constexpr long long round_cost(const SweepWork& work, const TilePlan& plan, long long tiles) {
     const int stages = plan.at_once * stages_of(work.kind, work.coupling);
     return stages * (sweep_costs.stage + tiles * plan.tile_rows() * sweep_costs.stage_row);
@@ -116,7 +118,12 @@ constexpr TilePlan plan_fused(const SweepWork& work) {
     return detail::cheapest_plan(work, even, [&](const TilePlan& plan) {
         const long long tiles = detail::ceiling(detail::tiles_of(work, plan), work.multiprocessors);
         const long long load = tiles * plan.tile_rows() * sweep_costs.load_row;
-        return plan.rounds * (sweep_costs.pass + load + detail::round_cost(work, plan, tiles));
+        const long long sweep = detail::round_cost(work, plan, tiles);
+        // Of blocks that share a multiprocessor, one is loaded while another is swept.
+        const long long resident = std::min<long long>(
+            tiles, most_patches(work.kind, work.coupling) / (plan.thread_rows * tile_lanes));
+        const long long both = std::max(load, sweep) + std::min(load, sweep) / resident;
+        return plan.rounds * (sweep_costs.pass + both);
     });
 }
 

@@ -69,7 +69,7 @@ __device__ __forceinline__ float sum_of(const Neighbours& n, const NeighbourWeig
 }
 
 /// x <- M S + c, M and c holding alpha^2 and omega.
-template <SweepKind kind>
+template <SweepKind kind, Coupling coupling>
 struct PixelUpdate {
     float uu;
     float uv;
@@ -82,8 +82,10 @@ struct PixelUpdate {
     /// `keep` is 1 - omega.
     __device__ __forceinline__ Unknowns operator()(Unknowns sum, Unknowns here, float keep) const {
         if constexpr (kind == SweepKind::redblack) {
-            sum.u -= repeats * here.u;
-            sum.v -= repeats * here.v;
+            if constexpr (coupling == Coupling::nine) {
+                sum.u -= repeats * here.u;
+                sum.v -= repeats * here.v;
+            }
             return {uu * sum.u + (uv * sum.v + (keep * here.u + c_u)),
                     uv * sum.u + (vv * sum.v + (keep * here.v + c_v))};
         } else {
@@ -93,8 +95,8 @@ struct PixelUpdate {
 };
 
 /// u <- M11 S_u + (K_u v + c_u), and v likewise.
-template <>
-struct PixelUpdate<SweepKind::jacobi> {
+template <Coupling coupling>
+struct PixelUpdate<SweepKind::jacobi, coupling> {
     float uu;
     float vv;
     float u_of_v;
@@ -125,9 +127,9 @@ __device__ __forceinline__ const Planes<const float>& blocks_of(const SystemPlan
 
 /// The update of pixel (y, x), whose entries of blocks_of and of b are `block` and `right`.
 template <SweepKind kind, Coupling coupling>
-__device__ __forceinline__ PixelUpdate<kind> update_of(const SweepProblem& problem,
-                                                       SymmetricBlock block, Unknowns right, int y,
-                                                       int x) {
+__device__ __forceinline__ PixelUpdate<kind, coupling> update_of(const SweepProblem& problem,
+                                                                 SymmetricBlock block,
+                                                                 Unknowns right, int y, int x) {
     const SystemPlanes& system = problem.system;
     const float scale = coupling == Coupling::weighted ? 1.0F : system.smoothness;
     if constexpr (kind == SweepKind::jacobi) {
@@ -151,7 +153,6 @@ __device__ __forceinline__ PixelUpdate<kind> update_of(const SweepProblem& probl
                 block = inverse_block({j.at(0, y, x), j.at(1, y, x), j.at(2, y, x)},
                                       degree<coupling>(system, y, x) - system.smoothness * repeats);
             }
-            if (coupling != Coupling::nine) repeats = 0.0F;
         }
         const float m = omega * scale;
         return {m * block.a11,
@@ -165,7 +166,8 @@ __device__ __forceinline__ PixelUpdate<kind> update_of(const SweepProblem& probl
 
 /// update_of with what it wants read from the planes.
 template <SweepKind kind, Coupling coupling>
-__device__ __forceinline__ PixelUpdate<kind> update_at(const SweepProblem& problem, int y, int x) {
+__device__ __forceinline__ PixelUpdate<kind, coupling> update_at(const SweepProblem& problem, int y,
+                                                                 int x) {
     const Planes<const float>& blocks = blocks_of<kind>(problem.system);
     const Planes<const float>& right = problem.system.right;
     return update_of<kind, coupling>(problem,

@@ -114,44 +114,51 @@ class Sweeps {
     /// and 1 otherwise. The system's inverse is filled, but for jacobi, which does without.
     /// Asynchronous on a Gpu.
     void run(Executor& executor, const PreparedSystem<Executor>& system, int count, float omega,
-             PlaneArray<Space>& x) {
-        if (count <= 0) return;
-        const SweepProblem problem{system.planes(), system.boundary(), omega};
-        detail::with_kind(kind_, [&](auto kind) {
-            gpu::with_coupling(system.coupling(), [&](auto coupling) {
-                run_as<decltype(kind)::value, decltype(coupling)::value>(executor, problem, count,
-                                                                         x);
-            });
-        });
-    }
+             PlaneArray<Space>& x);
 
   private:
     template <SweepKind kind, Coupling coupling>
-    void run_as(Executor& executor, const SweepProblem& problem, int count, PlaneArray<Space>& x) {
-        if (implementation_ == Implementation::staged) {
-            if constexpr (kind == SweepKind::redblack) {
-                return sweep_by_colours<coupling>(executor, problem, count, x);
-            } else {
-                return sweep_by_operators<kind, coupling>(executor, problem, count, x, workspace_);
-            }
-        }
-        const SweepWork work{
-            kind, coupling, x.shape().rows, x.shape().columns, count, executor.multiprocessors()};
-        if (implementation_ == Implementation::persistent) {
-            const TilePlan plan = plan_persistent(work);
-            if (plan.thread_rows > 0) {
-                return sweep_persistent<kind, coupling>(executor, problem, plan, count, x,
-                                                        workspace_);
-            }
-        }
-        sweep_fused<kind, coupling>(executor, problem, plan_fused(work), count, x, workspace_);
-    }
+    void run_as(Executor& executor, const SweepProblem& problem, int count, PlaneArray<Space>& x);
 
     SweepKind kind_ = SweepKind::block2x2;
     Implementation implementation_ = Implementation::fused;
     /// Sums of neighbours where a kernel makes them; else where every other round ends.
     PlaneArray<Space> workspace_;
 };
+
+template <class Executor>
+void Sweeps<Executor>::run(Executor& executor, const PreparedSystem<Executor>& system, int count,
+                           float omega, PlaneArray<Space>& x) {
+    if (count <= 0) return;
+    const SweepProblem problem{system.planes(), system.boundary(), omega};
+    detail::with_kind(kind_, [&](auto kind) {
+        gpu::with_coupling(system.coupling(), [&](auto coupling) {
+            run_as<decltype(kind)::value, decltype(coupling)::value>(executor, problem, count, x);
+        });
+    });
+}
+
+template <class Executor>
+template <SweepKind kind, Coupling coupling>
+void Sweeps<Executor>::run_as(Executor& executor, const SweepProblem& problem, int count,
+                              PlaneArray<Space>& x) {
+    if (implementation_ == Implementation::staged) {
+        if constexpr (kind == SweepKind::redblack) {
+            return sweep_by_colours<coupling>(executor, problem, count, x);
+        } else {
+            return sweep_by_operators<kind, coupling>(executor, problem, count, x, workspace_);
+        }
+    }
+    const SweepWork work{
+        kind, coupling, x.shape().rows, x.shape().columns, count, executor.multiprocessors()};
+    if (implementation_ == Implementation::persistent) {
+        const TilePlan plan = plan_persistent(work);
+        if (plan.thread_rows > 0) {
+            return sweep_persistent<kind, coupling>(executor, problem, plan, count, x, workspace_);
+        }
+    }
+    sweep_fused<kind, coupling>(executor, problem, plan_fused(work), count, x, workspace_);
+}
 
 #if defined(__CUDACC__)
 extern template class Sweeps<core::Gpu>;

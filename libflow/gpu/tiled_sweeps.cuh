@@ -52,9 +52,12 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
     RowExchange exchange;
     patch.load_updates(problem);
     patch.load_unknowns(x);
-    core::grid_sync();
+    int round = (sweeps + at_once - 1) / at_once;
+    // Nobody writes x before all have read it.
+    if (round % 2 == 1 && gridDim.x * gridDim.y > 1) core::grid_sync();
     // Rounds that are left; the last one writes x.
-    for (int round = (sweeps + at_once - 1) / at_once; round > 0; --round) {
+    for (; round > 0; --round) {
+        patch.forget_position();
         const int now = min(at_once, sweeps);
         APERTURE_NO_UNROLL
         for (int sweep = 0; sweep < now; ++sweep) patch.sweep(exchange);
