@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda_runtime_api.h>
+
+#include "tests/flow/solver_cases.hpp"
+
+namespace aperture::flow {
+namespace {
+
+/// A solver of the Gpu with what it reads and writes there.
+class GpuRun {
+  public:
+    GpuRun(Shape shape, const SolverParameters& parameters)
+        : solver_(gpu_, shape, parameters),
+          tensor_({3, shape.rows, shape.columns}),
+          right_({2, shape.rows, shape.columns}),
+          coupling_({2, shape.rows, shape.columns}),
+          flow_({2, shape.rows, shape.columns}) {}
+
+    SolveResult operator()(const OwnedSystem& system, HostFlow& flow,
+                           std::vector<double>* residuals = nullptr) {
+        take(system, flow);
+        const SolveResult result = solver_.solve(on_device(system), flow_.view(), residuals);
+        core::copy<float, 3, core::Strided>(gpu_, std::as_const(flow_).view(), flow.view());
+        gpu_.synchronize();
+        return result;
+    }
+
+    /// Whether a solution waits for nothing: a capture refuses whatever does.
+    bool is_asynchronous(const OwnedSystem& system) {
+        const HostFlow flow = zero_flow(system.shape());
+        take(system, flow);
+        solver_.solve(on_device(system), flow_.view());
+        gpu_.synchronize();
+        cudaGraph_t graph = nullptr;
+        EXPECT_EQ(cudaStreamBeginCapture(gpu_.stream(), cudaStreamCaptureModeThreadLocal),
+                  cudaSuccess);
+        solver_.solve(on_device(system), flow_.view());
+        const bool captured = cudaStreamEndCapture(gpu_.stream(), &graph) == cudaSuccess;
+        cudaGraphDestroy(graph);
+        return captured;
+    }
+
+    ResidualNorms norms(const OwnedSystem& system, const HostFlow& flow) {
+        take(system, flow);
+        return residual_norms(gpu_, on_device(system), std::as_const(flow_).view());
+    }
+
+  private:
+    void take(const OwnedSystem& system, const HostFlow& flow) {
+        const auto copy = [&](const HostFlow& from, core::Array<float, 3, core::Device>& to) {
+            core::copy<float, 3, core::Strided>(gpu_, from.view(), to.view());
+        };
+        copy(system.tensor, tensor_);
+        copy(system.right, right_);
+        if (system.coupling.size() > 0) copy(system.coupling, coupling_);
+        copy(flow, flow_);
+    }
+    LinearSystem<core::Device> on_device(const OwnedSystem& system) const {
+        LinearSystem<core::Device> s;
+        s.tensor = tensor_.view();
+        s.right = right_.view();
+        if (system.coupling.size() > 0) s.coupling = coupling_.view();
+        s.smoothness = system.smoothness;
+        s.boundary = system.boundary;
+        s.stencil = system.stencil;
+        return s;
+    }
+
+    core::Gpu gpu_;
+    SystemSolver<core::Gpu> solver_;
+    core::Array<float, 3, core::Device> tensor_;
+    core::Array<float, 3, core::Device> right_;
+    core::Array<float, 3, core::Device> coupling_;
+    core::Array<float, 3, core::Device> flow_;
+};
+
+class GpuTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        const core::GpuStatus status = core::gpu_status();
+        if (!status.usable) GTEST_SKIP() << "no usable GPU: " << status.reason;
+    }
+};
+
+/// Sweeps, too, in all ways that a GPU has.
+std::vector<Case> every_case() {
+    std::vector<Case> cases = all_gpu_cases();
+    for (const Implementation other : {Implementation::staged, Implementation::persistent}) {
+        for (Case c : all_cases()) {
+            const bool sweeps = stationary(c.solver) || c.solver == Solver::redblack;
+            c.implementation = other;
+            if (sweeps) cases.push_back(c);
+        }
+    }
+    return cases;
+}
+
+class GpuSolver : public GpuTest, public testing::WithParamInterface<Case> {};
+
+TEST_P(GpuSolver, FindsTheOraclesSolution) {
+    expect_oracles_solution<GpuRun>(
+        GetParam(), {{1, 1}, {1, 7}, {9, 1}, {3, 3}, {8, 32}, {9, 33}, {23, 37}, {97, 131}});
+}
+
+TEST_P(GpuSolver, DoesWhatTheCpuDoes) {
+    for (const Shape shape : {Shape{8, 32}, Shape{37, 67}, Shape{388, 584}, Shape{541, 1021}}) {
+        expect_cpus_result<GpuRun>(GetParam(), shape, 9);
+    }
+}
+
+TEST_P(GpuSolver, StartsFromTheFlowItIsGiven) { expect_start_to_be_used<GpuRun>(GetParam()); }
+
+TEST_P(GpuSolver, RecordsTheResidualsItReaches) { expect_recorded_residuals<GpuRun>(GetParam()); }
+
+TEST_P(GpuSolver, SecondSolutionAllocatesNothing) {
+    expect_no_allocation_in_a_second_run<GpuRun>(GetParam());
+}
+
+TEST_P(GpuSolver, WaitsForNothingWithoutATolerance) {
+    const Shape shape{150, 170};
+    GpuRun run(shape, iterated(GetParam(), 6));
+    EXPECT_TRUE(run.is_asynchronous(system_of(GetParam(), shape)));
+}
+
+TEST_P(GpuSolver, GivesTheSameBitsEveryTime) {
+    const Shape shape{151, 333};
+    const OwnedSystem system = system_of(GetParam(), shape);
+    GpuRun run(shape, iterated(GetParam(), 13));
+    HostFlow first = zero_flow(shape);
+    run(system, first);
+    for (int i = 0; i < 5; ++i) {
+        HostFlow again = zero_flow(shape);
+        run(system, again);
+        EXPECT_EQ(std::memcmp(first.data(), again.data(),
+                              sizeof(float) * static_cast<std::size_t>(first.size())),
+                  0);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Solvers, GpuSolver, testing::ValuesIn(every_case()),
+                         [](const auto& given) { return name_of(given.param); });
+
+class GpuSingularSystem : public GpuTest {};
+
+TEST_F(GpuSingularSystem, HasTheSolutionOfMinimumNorm) {
+    for (const Solver solver : {Solver::jacobi, Solver::block2x2, Solver::cg, Solver::cacg,
+                                Solver::redblack, Solver::multigrid}) {
+        expect_minimum_norm<GpuRun>(solver);
+    }
+}
+
+class GpuCommunicationAvoiding : public GpuTest, public testing::WithParamInterface<BasisCase> {};
+
+TEST_P(GpuCommunicationAvoiding, ResidualsFallAsThoseOfConjugateGradients) {
+    expect_curve_of_conjugate_gradients<GpuRun>(GetParam(), {97, 120});
+    expect_curve_of_conjugate_gradients<GpuRun>(GetParam(), {388, 584});
+}
+INSTANTIATE_TEST_SUITE_P(
+    Bases, GpuCommunicationAvoiding,
+    testing::Values(BasisCase{Basis::monomial, 1, true}, BasisCase{Basis::monomial, 4, true},
+                    BasisCase{Basis::newton, 4, true}, BasisCase{Basis::newton, 8, true},
+                    BasisCase{Basis::chebyshev, 8, true}, BasisCase{Basis::newton, 8, false},
+                    BasisCase{Basis::chebyshev, 8, false}),
+    [](const auto& given) { return name_of(given.param); });
+
+class GpuMultigrid : public GpuTest {};
+class GpuCommunicationAvoidingCg : public GpuTest {};
+
+TEST_F(GpuMultigrid, NeedsAboutThirtyWorkUnitsWhateverSizeAndSmoothness) {
+    for (const Shape shape : {Shape{97, 131}, Shape{388, 584}, Shape{512, 512}}) {
+        expect_thirty_work_units<GpuRun>(shape);
+    }
+}
+
+TEST_F(GpuCommunicationAvoidingCg, FallsBackToFewerSteps) {
+    expect_fall_back_to_fewer_steps<GpuRun>({60, 70});
+}
+
+class GpuResidualNorms : public GpuTest {};
+
+TEST_F(GpuResidualNorms, AreThoseOfTheCpu) {
+    for (const Case& c : all_cases()) {
+        if (c.solver != Solver::cg) continue;
+        const Shape shape{77, 211};
+        const OwnedSystem system = system_of(c, shape);
+        GpuRun run(shape, iterated(c, 3));
+        HostFlow flow = zero_flow(shape);
+        run(system, flow);
+        const ResidualNorms expected = norms_of(system, flow);
+        const ResidualNorms norms = run.norms(system, flow);
+        EXPECT_NEAR(norms.residual, expected.residual, 1e-5 * expected.residual);
+        EXPECT_NEAR(norms.right, expected.right, 1e-6 * expected.right);
+    }
+}
+
+}  // namespace
+}  // namespace aperture::flow

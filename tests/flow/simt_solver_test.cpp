@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libflow/gpu/solver.cuh"
+#include "tests/flow/solver_cases.hpp"
+
+namespace aperture::flow {
+namespace {
+
+using SimtRun = HostRun<core::Simt>;
+
+constexpr auto case_name = [](const auto& given) { return name_of(given.param); };
+
+class SimtSolver : public testing::TestWithParam<Case> {};
+
+// Sweeps need thousands of iterations; that they are those of the Cpu must do.
+TEST_P(SimtSolver, FindsTheOraclesSolution) {
+    const Case& c = GetParam();
+    if (c.solver != Solver::cg && c.solver != Solver::cacg && c.solver != Solver::multigrid) return;
+    expect_oracles_solution<SimtRun>(c, {{1, 1}, {1, 7}, {9, 1}, {3, 3}, {9, 33}}, 120);
+}
+
+TEST_P(SimtSolver, DoesWhatTheCpuDoes) {
+    for (const Shape shape : {Shape{2, 40}, Shape{8, 32}, Shape{37, 67}}) {
+        // In so few unknowns the powers of a matrix are soon dependent.
+        if (GetParam().solver == Solver::cacg && shape.rows == 2) continue;
+        expect_cpus_result<SimtRun>(GetParam(), shape, 9);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Solvers, SimtSolver, testing::ValuesIn(all_gpu_cases()), case_name);
+
+/// NaN around planes whose rows are further apart than they are long.
+struct Framed {
+    core::Array<float, 3> whole;
+
+    explicit Framed(const core::Array<float, 3>& inner)
+        : whole({inner.extent()[0], inner.extent()[1] + 2, inner.extent()[2] + 5}) {
+        std::fill(whole.begin(), whole.end(), NAN);
+        const auto to = view();
+        for (index_t i = 0; i < inner.extent()[0]; ++i) {
+            for (index_t y = 0; y < inner.extent()[1]; ++y) {
+                for (index_t x = 0; x < inner.extent()[2]; ++x) to(i, y, x) = inner(i, y, x);
+            }
+        }
+    }
+    core::View<float, 3, core::Host> view() {
+        const auto& extent = whole.extent();
+        return whole.view().slice(1, 1, extent[1] - 1).slice(2, 3, extent[2] - 2);
+    }
+};
+
+class SimtSolverOfEachKind : public testing::TestWithParam<Case> {};
+
+TEST_P(SimtSolverOfEachKind, TakesViewsOfAnyRowStride) {
+    const Case& c = GetParam();
+    const Shape shape{11, 35};
+    const OwnedSystem system = system_of(c, shape);
+    HostFlow dense = zero_flow(shape);
+    SimtRun run(shape, iterated(c, 4));
+    run(system, dense);
+    Framed tensor(system.tensor);
+    Framed right(system.right);
+    Framed flow(zero_flow(shape));
+    LinearSystem<core::Host> strided = system.view();
+    strided.tensor = tensor.view();
+    strided.right = right.view();
+    core::Simt simt;
+    SystemSolver<core::Simt>(simt, shape, iterated(c, 4)).solve(strided, flow.view());
+    index_t known = 0;
+    for (const float value : flow.whole) known += std::isnan(value) ? 0 : 1;
+    EXPECT_EQ(known, dense.size());
+    for (index_t i : {0, 1}) {
+        for (index_t y = 0; y < shape.rows; ++y) {
+            for (index_t x = 0; x < shape.columns; ++x) {
+                ASSERT_EQ(flow.view()(i, y, x), dense(i, y, x));
+            }
+        }
+    }
+}
+
+TEST_P(SimtSolverOfEachKind, StartsFromTheFlowItIsGiven) {
+    if (!stationary(GetParam().solver)) expect_start_to_be_used<SimtRun>(GetParam());
+}
+
+TEST_P(SimtSolverOfEachKind, RecordsTheResidualsItReaches) {
+    expect_recorded_residuals<SimtRun>(GetParam());
+}
+
+TEST_P(SimtSolverOfEachKind, SecondSolutionAllocatesNothing) {
+    expect_no_allocation_in_a_second_run<SimtRun>(GetParam());
+}
+
+TEST_P(SimtSolverOfEachKind, GivesTheSameBitsInAnyOrderOfLanes) {
+    const Case& c = GetParam();
+    const Shape shape{19, 45};
+    const OwnedSystem system = system_of(c, shape);
+    HostFlow reference;
+    for (const core::LaneOrder order :
+         {core::LaneOrder::forward, core::LaneOrder::reverse, core::LaneOrder::random}) {
+        HostFlow flow = zero_flow(shape);
+        SimtRun run(shape, iterated(c, 5), core::Simt(order, 3));
+        run(system, flow);
+        if (order == core::LaneOrder::forward) {
+            reference = std::move(flow);
+            continue;
+        }
+        EXPECT_EQ(std::memcmp(reference.data(), flow.data(),
+                              sizeof(float) * static_cast<std::size_t>(flow.size())),
+                  0);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Solvers, SimtSolverOfEachKind, testing::ValuesIn(one_of_each()),
+                         case_name);
+
+TEST(SimtSingularSystem, HasTheSolutionOfMinimumNorm) {
+    for (const Solver solver : {Solver::cg, Solver::cacg, Solver::multigrid}) {
+        expect_minimum_norm<SimtRun>(solver);
+    }
+}
+
+class SimtCommunicationAvoiding : public testing::TestWithParam<BasisCase> {};
+
+TEST_P(SimtCommunicationAvoiding, ResidualsFallAsThoseOfConjugateGradients) {
+    expect_curve_of_conjugate_gradients<SimtRun>(GetParam(), {33, 43});
+}
+INSTANTIATE_TEST_SUITE_P(Bases, SimtCommunicationAvoiding,
+                         testing::Values(BasisCase{Basis::monomial, 4, true},
+                                         BasisCase{Basis::newton, 8, true},
+                                         BasisCase{Basis::chebyshev, 8, false}),
+                         case_name);
+
+TEST(SimtCommunicationAvoidingCg, FallsBackToFewerStepsWhereItsBasisBreaksDown) {
+    expect_fall_back_to_fewer_steps<SimtRun>({28, 34});
+}
+
+// Of so many pixels that the finest levels take many blocks, with windows of both sizes.
+TEST(SimtMultigrid, DoesWhatTheCpuDoesOnLevelsOfManyBlocks) {
+    for (const Case& c : {Case{Solver::multigrid, replicate, Stencil::five},
+                          Case{Solver::multigrid, zero, Stencil::nine},
+                          Case{Solver::multigrid, replicate, Stencil::five, true}}) {
+        expect_cpus_result<SimtRun>(c, {45, 111}, 2);
+        expect_cpus_result<SimtRun>(c, {151, 130}, 2);
+    }
+}
+
+}  // namespace
+}  // namespace aperture::flow
