@@ -58,23 +58,23 @@ __device__ __forceinline__ void store_terms(const Zero& zero, const One& one, in
     }
 }
 
-/// Warp, derivatives, terms and start in one. Thread: pixels of a column, tile_warps rows apart.
-/// Block: tile_rows x tile_columns pixels, for which it samples image 1 with the border that the
+/// Warp, derivatives, terms and start in one. Thread: pixels of a column, pixel_warps rows apart.
+/// Block: pixel_rows x pixel_columns pixels, for which it samples image 1 with the border that the
 /// derivatives need. Grid: columns, rows. Shared memory: both images' tile with its border, 2
-/// [tile_rows + 4][tile_columns + 4] floats, 5.8 KB. 44 bytes moved (12 more without the start's 8)
-/// and some 150 flops a pixel. `one` has at(plane, row, column): the warped image, or image 1 and
-/// the flow it is warped by.
+/// [pixel_rows + 4][pixel_columns + 4] floats, 5.8 KB. 44 bytes moved (12 more without the start's
+/// 8) and some 150 flops a pixel. `one` has at(plane, row, column): the warped image, or image 1
+/// and the flow it is warped by.
 template <class One>
-__global__ void __launch_bounds__(tile_warps* core::warp_size)
+__global__ void __launch_bounds__(pixel_warps* core::warp_size)
     linearise_kernel(Planes<const float> zero, One one, Planes<const float> flow, Unknown unknown,
                      Planes<float> terms) {
     constexpr int reach = derivative_reach;
-    constexpr int rows = tile_rows + 2 * reach;
-    constexpr int columns = tile_columns + 2 * reach;
+    constexpr int rows = pixel_rows + 2 * reach;
+    constexpr int columns = pixel_columns + 2 * reach;
     float* const tile0 = core::shared<float>();
     float* const tile1 = tile0 + rows * columns;
-    const int first_row = static_cast<int>(blockIdx.y) * tile_rows;
-    const int first_column = static_cast<int>(blockIdx.x) * tile_columns;
+    const int first_row = static_cast<int>(blockIdx.y) * pixel_rows;
+    const int first_column = static_cast<int>(blockIdx.x) * pixel_columns;
     signal::gpu::load_bordered(tile0, first_row - reach, first_column - reach, rows, columns,
                                terms.rows, terms.columns,
                                [&](int y, int x) { return zero.at(0, y, x); });
@@ -83,9 +83,9 @@ __global__ void __launch_bounds__(tile_warps* core::warp_size)
                                [&](int y, int x) { return one.at(0, y, x); });
     __syncthreads();
     const int x = first_column + static_cast<int>(threadIdx.x);
-    const int end = min(first_row + tile_rows, terms.rows);
+    const int end = min(first_row + pixel_rows, terms.rows);
     if (x >= terms.columns) return;
-    for (int y = first_row + static_cast<int>(threadIdx.y); y < end; y += tile_warps) {
+    for (int y = first_row + static_cast<int>(threadIdx.y); y < end; y += pixel_warps) {
         const int middle = (y - first_row + reach) * columns + (x - first_column + reach);
         store_terms([&](int dy, int dx) { return tile0[middle + dy * columns + dx]; },
                     [&](int dy, int dx) { return tile1[middle + dy * columns + dx]; }, y, x,
@@ -102,10 +102,10 @@ void linearise(Executor& executor, const Planes<const float>& zero, const One& o
                const Planes<const float>& flow, const Unknown& unknown,
                const Planes<float>& terms) {
     constexpr std::size_t values =
-        (tile_rows + 2 * derivative_reach) * (tile_columns + 2 * derivative_reach);
+        (pixel_rows + 2 * derivative_reach) * (pixel_columns + 2 * derivative_reach);
     core::launch(executor, &linearise_kernel<One>,
-                 tile_config(terms.rows, terms.columns, 1, 2 * values * sizeof(float)), zero, one,
-                 flow, unknown, terms);
+                 pixel_tile_config(terms.rows, terms.columns, 1, 2 * values * sizeof(float)), zero,
+                 one, flow, unknown, terms);
 }
 
 #endif

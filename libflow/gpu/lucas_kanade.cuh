@@ -42,9 +42,9 @@ __device__ __forceinline__ float2 solve_window(const float (&sum)[term_planes],
 template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
     solve_windows_kernel(Planes<const float> sums, WindowGuard guard, Planes<float> increment) {
-    const int x = static_cast<int>(blockIdx.x) * tile_columns + static_cast<int>(threadIdx.x);
-    const int first = static_cast<int>(blockIdx.y) * tile_rows;
-    const int end = min(first + tile_rows, increment.rows);
+    const int x = static_cast<int>(blockIdx.x) * pixel_columns + static_cast<int>(threadIdx.x);
+    const int first = static_cast<int>(blockIdx.y) * pixel_rows;
+    const int end = min(first + pixel_rows, increment.rows);
     if (x >= increment.columns) return;
     for (int y = first + static_cast<int>(threadIdx.y); y < end; y += Warps) {
         float sum[term_planes];
@@ -115,8 +115,8 @@ class WindowedLeastSquares {
                const Planes<float>& increment) {
         if (staged_) {
             signal::gpu::box_sum(executor, terms, term_planes, window_, sums_.planes());
-            core::launch(executor, &solve_windows_kernel<tile_warps>,
-                         tile_config(increment.rows, increment.columns, 1),
+            core::launch(executor, &solve_windows_kernel<pixel_warps>,
+                         pixel_tile_config(increment.rows, increment.columns, 1),
                          std::as_const(sums_).planes(), guard_, increment);
             return;
         }
