@@ -45,6 +45,11 @@ void Console::phase(const std::string& text) {
     phase_start_ = std::chrono::steady_clock::now();
 }
 
+void Console::progress(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    phase_ = text;
+}
+
 void Console::show_progress() {
     std::unique_lock lock(mutex_);
     while (!stopping_) {

@@ -23,6 +23,8 @@ class Console {
     void note(const std::string& text);
     /// Names the work that begins now and goes on until the next phase, `done` or destruction.
     void phase(const std::string& text);
+    /// Says where the work of this phase is; the phase goes on.
+    void progress(const std::string& text);
     void done() { phase(""); }
 
   private:

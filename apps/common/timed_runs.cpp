@@ -19,24 +19,31 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
+RunTimes median_times(const std::vector<RunTimes>& runs) {
+    std::vector<std::vector<core::Stage>> stages;
+    std::vector<double> compute;
+    std::vector<double> transfer;
+    for (const RunTimes& run : runs) {
+        stages.push_back(run.stages);
+        compute.push_back(run.compute_ms);
+        transfer.push_back(run.transfer_ms);
+    }
+    return {core::median_stages(stages), median(compute), median(transfer)};
+}
+
 RunTimes repeat_runs(int repeat, Console& console, const std::function<RunTimes()>& once) {
     if (repeat > 0) {
         console.phase("warming up");
         once();
     }
-    std::vector<std::vector<core::Stage>> stages;
-    std::vector<double> compute;
-    std::vector<double> transfer;
+    std::vector<RunTimes> times;
     const int runs = std::max(repeat, 1);
     for (int run = 0; run < runs; ++run) {
         console.phase(runs == 1 ? "computing" : core::text("run ", run + 1, " of ", runs));
-        const RunTimes one = once();
-        stages.push_back(one.stages);
-        compute.push_back(one.compute_ms);
-        transfer.push_back(one.transfer_ms);
+        times.push_back(once());
     }
     console.done();
-    return {core::median_stages(stages), median(compute), median(transfer)};
+    return median_times(times);
 }
 
 std::string stage_line(const core::Report& report) {

@@ -19,6 +19,9 @@ struct RunTimes {
     double transfer_ms = 0;  ///< copies to and from a device
 };
 
+/// The median of each time; the runs must be one at least, and have the same stages.
+RunTimes median_times(const std::vector<RunTimes>& runs);
+
 /// Calls `once`, which runs everything and returns its times: `repeat` times after a warm-up, or
 /// once where it is 0. The console says which run it is.
 RunTimes repeat_runs(int repeat, Console& console, const std::function<RunTimes()>& once);

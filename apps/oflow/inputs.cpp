@@ -7,36 +7,39 @@
 namespace aperture::apps {
 namespace {
 
-/// Of planes [plane][row][column].
-flow::Shape shape_of(const core::Array<float, 3>& planes) {
-    return {planes.extent()[1], planes.extent()[2]};
-}
-
 void expect_size(const std::filesystem::path& file, flow::Shape shape, const OflowOptions& options,
                  flow::Shape expected) {
     core::expects(shape == expected, file.string(), ": ", size_text(shape), " pixels, but ",
-                  options.image0.string(), " has ", size_text(expected));
+                  options.image0().string(), " has ", size_text(expected));
 }
 
 }  // namespace
 
 std::string size_text(flow::Shape shape) { return core::text(shape.columns, 'x', shape.rows); }
 
+ImageForm form_of(const media::Image& image) { return {image.bits, image.planes.extent()[0]}; }
+
 OflowInputs read_inputs(const OflowOptions& options, Console& console) {
     OflowInputs inputs;
-    console.phase("reading " + options.image0.string());
-    inputs.image0 = media::read_image(options.image0);
-    console.phase("reading " + options.image1.string());
-    inputs.image1 = media::read_image(options.image1);
-    const flow::Shape shape = shape_of(inputs.image0.planes);
-    expect_size(options.image1, shape_of(inputs.image1.planes), options, shape);
+    const auto read = [&](const std::filesystem::path& file, bool keep, media::Image& kept,
+                          ImageForm& form) {
+        console.phase("reading " + file.string());
+        media::Image image = media::read_image(file);
+        form = form_of(image);
+        core::Array<float, 2> grey = media::to_grey(image);
+        if (keep) kept = std::move(image);
+        return grey;
+    };
+    inputs.grey0 = read(options.image0(), options.arrows.has_value(), inputs.image0, inputs.form0);
+    inputs.grey1 = read(options.image1(), options.warped.has_value(), inputs.image1, inputs.form1);
+    expect_size(options.image1(), {inputs.grey1.extent()[0], inputs.grey1.extent()[1]}, options,
+                inputs.shape());
     if (options.truth) {
         console.phase("reading " + options.truth->string());
         inputs.truth = media::read_flow(*options.truth);
-        expect_size(*options.truth, shape_of(inputs.truth), options, shape);
+        expect_size(*options.truth, {inputs.truth.extent()[1], inputs.truth.extent()[2]}, options,
+                    inputs.shape());
     }
-    inputs.grey0 = media::to_grey(inputs.image0);
-    inputs.grey1 = media::to_grey(inputs.image1);
     console.done();
     return inputs;
 }

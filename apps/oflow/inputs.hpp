@@ -10,10 +10,20 @@
 
 namespace aperture::apps {
 
+/// How an image is stored.
+struct ImageForm {
+    int bits = 8;
+    core::index_t channels = 1;
+    bool operator==(const ImageForm&) const = default;
+};
+ImageForm form_of(const media::Image& image);
+
 /// What `oflow` reads.
 struct OflowInputs {
-    media::Image image0;
-    media::Image image1;
+    media::Image image0;  ///< empty unless arrows are to be drawn over it
+    media::Image image1;  ///< empty unless it is to be taken back
+    ImageForm form0;
+    ImageForm form1;
     core::Array<float, 2> grey0;
     core::Array<float, 2> grey1;
     core::Array<float, 3> truth;  ///< empty where there is none

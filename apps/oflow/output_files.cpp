@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
+#include <numeric>
 #include <sstream>
 #include <string>
 
 #include "aperture/flow/warp.hpp"
 #include "aperture/media/atomic_file.hpp"
+#include "aperture/media/curve_plot.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
 
@@ -25,9 +28,10 @@ constexpr int largest_arrow_scale = 64;
 std::vector<path> outputs_of(const OflowOptions& options) {
     std::vector<path> files{options.common.out};
     for (const auto& file : {options.picture, options.error_map, options.warped, options.arrows,
-                             options.consistency, options.convergence, options.run.report}) {
+                             options.consistency, options.run.report}) {
         if (file) files.push_back(*file);
     }
+    files.insert(files.end(), options.convergence.begin(), options.convergence.end());
     return files;
 }
 
@@ -76,14 +80,25 @@ std::string convergence_table(const std::vector<double>& residuals) {
     return table.str();
 }
 
+media::Picture convergence_plot(const OflowOptions& options, const std::vector<double>& residuals) {
+    const flow::SolverParameters& solver = options.parameters.solver;
+    media::CurvePlot plot;
+    plot.title = choice_name(flow_solver_choices, solver.solver);
+    plot.x_label = solver.solver == flow::Solver::multigrid ? "cycle" : "iteration";
+    plot.y_label = "|b - A x| / |b|";
+    plot.curves.push_back({plot.title, std::vector<double>(residuals.size()), residuals});
+    std::iota(plot.curves[0].x.begin(), plot.curves[0].x.end(), 0.0);
+    return media::plot(plot);
+}
+
+path folder_of(const path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
+
 }  // namespace
 
 void check_outputs(const OflowOptions& options) {
     const std::vector<path> outputs = outputs_of(options);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-        for (const path& input : {options.image0, options.image1}) {
-            media::expects_distinct(input, outputs[i]);
-        }
+        for (const path& input : options.inputs) media::expects_distinct(input, outputs[i]);
         if (options.truth) media::expects_distinct(*options.truth, outputs[i]);
         for (std::size_t other = 0; other < i; ++other) {
             core::expects(!same_file(outputs[i], outputs[other]), outputs[i].string(),
@@ -92,6 +107,39 @@ void check_outputs(const OflowOptions& options) {
     }
     // Each is created and taken away again, and so known to be possible.
     for (const path& output : outputs) const media::AtomicFile possible(output);
+}
+
+path numbered_file(const path& folder, index_t number, const char* extension) {
+    std::ostringstream name;
+    name << std::setw(6) << std::setfill('0') << number << extension;
+    return folder / name.str();
+}
+
+void check_folders(const OflowOptions& options, const FrameReader& frames) {
+    std::vector<path> folders{options.common.out};
+    for (const auto& folder : {options.warped, options.arrows, options.consistency}) {
+        if (folder) folders.push_back(*folder);
+    }
+    for (std::size_t i = 0; i < folders.size(); ++i) {
+        for (const path& file : frames.files()) {
+            core::expects(frames.is_video() || !same_file(folder_of(file), folders[i]),
+                          folders[i].string(), ": cannot write: it is the folder of the frames");
+        }
+        for (std::size_t other = 0; other < i; ++other) {
+            core::expects(!same_file(folders[i], folders[other]), folders[i].string(),
+                          ": named for two outputs");
+        }
+    }
+    if (options.run.report) {
+        for (const path& file : frames.files()) media::expects_distinct(file, *options.run.report);
+        const media::AtomicFile possible(*options.run.report);
+    }
+    for (const path& folder : folders) {
+        std::error_code error;
+        std::filesystem::create_directories(folder, error);
+        core::expects(!error, folder.string(), ": cannot write: ", error.message());
+        const media::AtomicFile possible(folder / "000000.flo");
+    }
 }
 
 ArrowLayout arrow_layout(const OflowOptions& options, flow::Shape shape, double largest_motion) {
@@ -131,8 +179,12 @@ void write_outputs(core::Cpu& cpu, const OflowOptions& options, const OflowInput
                                                           layout.spacing, layout.scale));
     }
     if (options.consistency) write_picture(*options.consistency, mask_picture(results.consistent));
-    if (options.convergence) {
-        media::write_file(*options.convergence, convergence_table(results.residuals));
+    for (const path& file : options.convergence) {
+        if (is_picture_name(file)) {
+            write_picture(file, convergence_plot(options, results.residuals));
+        } else {
+            media::write_file(file, convergence_table(results.residuals));
+        }
     }
     console.done();
 }

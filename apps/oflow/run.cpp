@@ -3,7 +3,6 @@
 #include "apps/oflow/run.hpp"
 
 #include "aperture/flow/consistency.hpp"
-#include "aperture/flow/estimator.hpp"
 #include "aperture/media/flow_picture.hpp"
 
 namespace aperture::apps {
@@ -22,7 +21,7 @@ OflowResults run_on(core::Cpu& cpu, const OflowOptions& options, const OflowInpu
         const double compute_ms = watch.ms();
         return {timeline.stages(), compute_ms, 0};
     });
-    if (options.convergence) {
+    if (!options.convergence.empty()) {
         // A run of its own: residuals cost time that the estimation does not need.
         console.phase("watching the convergence");
         estimator.watch_convergence(&results.residuals);
@@ -31,18 +30,23 @@ OflowResults run_on(core::Cpu& cpu, const OflowOptions& options, const OflowInpu
     }
     if (options.consistency) {
         console.phase("estimating the way back");
-        const core::Stopwatch watch;
-        core::Array<float, 3> backward({2, rows, columns});
-        estimator.run(inputs.grey1, inputs.grey0, backward, false, nullptr);
-        results.consistent = core::Array<std::uint8_t, 2>({rows, columns});
-        results.consistent_pixels =
-            flow::check_consistency(cpu, results.flow, backward, results.consistent);
-        results.backward_ms = watch.ms();
+        check_way_back(cpu, estimator, inputs, results);
     }
     if (options.truth) results.accuracy = flow::compare(cpu, results.flow, inputs.truth);
     results.largest_motion = media::largest_motion(results.flow);
     console.done();
     return results;
+}
+
+void check_way_back(core::Cpu& cpu, flow::Estimator<core::Cpu>& estimator,
+                    const OflowInputs& inputs, OflowResults& results) {
+    const core::Stopwatch watch;
+    core::Array<float, 3> backward(results.flow.extent());
+    estimator.run(inputs.grey1, inputs.grey0, backward, false, nullptr);
+    results.consistent.reshape({backward.extent()[1], backward.extent()[2]});
+    results.consistent_pixels =
+        flow::check_consistency(cpu, results.flow, backward, results.consistent);
+    results.backward_ms = watch.ms();
 }
 
 }  // namespace aperture::apps

@@ -8,6 +8,7 @@
 
 #include "aperture/core/executor.hpp"
 #include "aperture/flow/accuracy.hpp"
+#include "aperture/flow/estimator.hpp"
 #include "apps/common/timed_runs.hpp"
 #include "apps/oflow/inputs.hpp"
 
@@ -29,5 +30,9 @@ struct OflowResults {
 /// are those of the estimation alone.
 OflowResults run_on(core::Cpu& cpu, const OflowOptions& options, const OflowInputs& inputs,
                     Console& console);
+
+/// Compares the flow in `results` with the one from image 1 to image 0.
+void check_way_back(core::Cpu& cpu, flow::Estimator<core::Cpu>& estimator,
+                    const OflowInputs& inputs, OflowResults& results);
 
 }  // namespace aperture::apps

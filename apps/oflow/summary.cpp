@@ -10,33 +10,35 @@
 namespace aperture::apps {
 namespace {
 
+using std::filesystem::path;
+
 const char* plural(long long count) { return count == 1 ? "" : "s"; }
 
 double percent(core::index_t part, core::index_t whole) {
     return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-core::index_t pixels(const OflowInputs& inputs) {
-    return inputs.shape().rows * inputs.shape().columns;
-}
+core::index_t pixels(flow::Shape shape) { return shape.rows * shape.columns; }
 
-std::string image_text(const media::Image& image) {
-    return core::text(image.bits, " bits ", image.planes.extent()[0] == 1 ? "grey" : "colour");
+std::string form_text(ImageForm form) {
+    return core::text(form.bits, " bits ", form.channels == 1 ? "grey" : "colour");
 }
 
 void describe_images(std::ostringstream& line, const OflowOptions& options,
                      const OflowInputs& inputs) {
-    const std::string first = image_text(inputs.image0);
-    const std::string second = image_text(inputs.image1);
-    line << "images      " << options.image0.string() << ", " << options.image1.string() << ": "
-         << size_text(inputs.shape()) << " pixels, " << first
-         << (first == second ? "" : " and " + second) << '\n';
+    line << "images      " << options.image0().string() << ", " << options.image1().string() << ": "
+         << size_text(inputs.shape()) << " pixels, " << form_text(inputs.form0)
+         << (inputs.form0 == inputs.form1 ? "" : " and " + form_text(inputs.form1)) << '\n';
 }
 
-void describe_method(std::ostringstream& line, const OflowOptions& options,
-                     const OflowInputs& inputs) {
+void describe_compute(std::ostringstream& line, const char* of_what, double ms, flow::Shape shape) {
+    line << "compute     " << std::setprecision(4) << ms << " ms" << of_what << ", "
+         << std::setprecision(3) << static_cast<double>(pixels(shape)) / ms / 1e3 << " Mpixel/s\n";
+}
+
+void describe_method(std::ostringstream& line, const OflowOptions& options, flow::Shape shape) {
     const flow::Parameters& p = options.parameters;
-    const auto levels = flow::pyramid_shapes(inputs.shape(), p).size();
+    const auto levels = flow::pyramid_shapes(shape, p).size();
     line << "method      "
          << (p.method == flow::Method::horn_schunck ? "Horn-Schunck" : "Lucas-Kanade")
          << ", preset " << choice_name(preset_choices, options.flags.preset) << ": " << levels
@@ -79,28 +81,30 @@ void describe_accuracy(std::ostringstream& line, const flow::Accuracy& accuracy)
     line << '\n';
 }
 
-}  // namespace
+using Parameters = std::vector<std::pair<std::string, core::Report::Value>>;
 
-std::vector<std::pair<std::string, core::Report::Value>> describe(const OflowOptions& options,
-                                                                  const OflowInputs& inputs) {
+template <class Number>
+long long integer(Number value) {
+    return static_cast<long long>(value);
+}
+
+/// Size and form of the images, and how the flow is estimated.
+void append_parameters(Parameters& list, const OflowOptions& options, flow::Shape shape,
+                       ImageForm form) {
     const flow::Parameters& p = options.parameters;
-    const auto integer = [](auto value) { return static_cast<long long>(value); };
-    std::vector<std::pair<std::string, core::Report::Value>> list{
-        {"image0", options.image0.string()},
-        {"image1", options.image1.string()},
-        {"width", integer(inputs.shape().columns)},
-        {"height", integer(inputs.shape().rows)},
-        {"bits", integer(inputs.image0.bits)},
-        {"channels", integer(inputs.image0.planes.extent()[0])},
-        {"method", choice_name(method_choices, p.method)},
-        {"preset", choice_name(preset_choices, options.flags.preset)},
-        {"levels", integer(flow::pyramid_shapes(inputs.shape(), p).size())},
-        {"scale", p.scale},
-        {"warps", integer(p.warps)},
-        {"median", integer(p.median)},
-        {"largest_update", p.largest_update},
-        {"interpolation", choice_name(interpolation_choices, p.interpolation)},
-        {"texture", p.texture}};
+    list.insert(list.end(), {{"width", integer(shape.columns)},
+                             {"height", integer(shape.rows)},
+                             {"bits", integer(form.bits)},
+                             {"channels", integer(form.channels)},
+                             {"method", choice_name(method_choices, p.method)},
+                             {"preset", choice_name(preset_choices, options.flags.preset)},
+                             {"levels", integer(flow::pyramid_shapes(shape, p).size())},
+                             {"scale", p.scale},
+                             {"warps", integer(p.warps)},
+                             {"median", integer(p.median)},
+                             {"largest_update", p.largest_update},
+                             {"interpolation", choice_name(interpolation_choices, p.interpolation)},
+                             {"texture", p.texture}});
     if (p.method == flow::Method::lucas_kanade) {
         list.emplace_back("window", integer(p.window));
         list.emplace_back("regularisation", p.regularisation);
@@ -125,7 +129,22 @@ std::vector<std::pair<std::string, core::Report::Value>> describe(const OflowOpt
         list.emplace_back("boundary", choice_name(boundary_choices, p.boundary));
         list.emplace_back("stencil", integer(p.stencil == flow::Stencil::five ? 5 : 9));
     }
+}
+
+}  // namespace
+
+Parameters describe(const OflowOptions& options, const OflowInputs& inputs) {
+    Parameters list{{"image0", options.image0().string()}, {"image1", options.image1().string()}};
+    append_parameters(list, options, inputs.shape(), inputs.form0);
     if (options.truth) list.emplace_back("truth", options.truth->string());
+    return list;
+}
+
+Parameters describe(const OflowOptions& options, const SequenceResults& results) {
+    Parameters list{{"input", options.inputs.front().string()},
+                    {"first", integer(options.frames.first)},
+                    {"step", integer(options.frames.step)}};
+    append_parameters(list, options, results.shape, results.form);
     return list;
 }
 
@@ -141,7 +160,7 @@ std::map<std::string, double> accuracy_values(const OflowInputs& inputs,
         values["r2"] = 100 * results.accuracy->r2;
     }
     if (results.consistent_pixels) {
-        values["consistent"] = percent(*results.consistent_pixels, pixels(inputs));
+        values["consistent"] = percent(*results.consistent_pixels, pixels(inputs.shape()));
     }
     if (!results.residuals.empty()) {
         values["iterations"] = static_cast<double>(results.residuals.size() - 1);
@@ -155,16 +174,15 @@ std::string summary(const OflowOptions& options, const OflowInputs& inputs,
     std::ostringstream lines;
     describe_images(lines, options, inputs);
     lines << "device      " << report.device << '\n';
-    describe_method(lines, options, inputs);
+    describe_method(lines, options, inputs.shape());
     lines << stage_line(report);
-    lines << "compute     " << std::setprecision(4) << report.compute_ms << " ms, "
-          << std::setprecision(3) << static_cast<double>(pixels(inputs)) / report.compute_ms / 1e3
-          << " Mpixel/s\n";
+    describe_compute(lines, "", report.compute_ms, inputs.shape());
     describe_motion(lines, options, inputs, results);
     if (results.accuracy) describe_accuracy(lines, *results.accuracy);
     if (results.consistent_pixels) {
         lines << "consistent  " << std::setprecision(4)
-              << percent(*results.consistent_pixels, pixels(inputs)) << " % of the pixels\n";
+              << percent(*results.consistent_pixels, pixels(inputs.shape()))
+              << " % of the pixels\n";
     }
     if (!results.residuals.empty()) {
         lines << "convergence relative residual " << std::setprecision(3)
@@ -174,6 +192,43 @@ std::string summary(const OflowOptions& options, const OflowInputs& inputs,
     }
     lines << "result      " << options.common.out.string();
     if (options.picture) lines << ", " << options.picture->string();
+    lines << '\n';
+    return lines.str();
+}
+
+std::map<std::string, double> sequence_values(const SequenceResults& results) {
+    return {{"pairs", static_cast<double>(results.pairs())},
+            {"pairs_per_second", results.pairs_per_second()},
+            {"warm_starts", static_cast<double>(results.warm_starts)},
+            {"largest_motion", results.largest_motion}};
+}
+
+std::string summary(const OflowOptions& options, const SequenceResults& results,
+                    const core::Report& report) {
+    std::ostringstream lines;
+    const path& out = options.common.out;
+    lines << "frames      " << options.inputs.front().string() << ": " << results.pairs() + 1
+          << " frames, " << size_text(results.shape) << " pixels, " << form_text(results.form)
+          << '\n';
+    lines << "device      " << report.device << '\n';
+    describe_method(lines, options, results.shape);
+    lines << stage_line(report);
+    describe_compute(lines, " a pair", report.compute_ms, results.shape);
+    lines << "sequence    " << results.pairs() << " pair" << plural(results.pairs()) << " in "
+          << std::setprecision(3) << results.seconds << " s, " << results.pairs_per_second()
+          << " pairs/s; " << results.warm_starts << " began with the flow before\n";
+    lines << "motion      largest " << std::setprecision(4) << results.largest_motion << " pixels";
+    if (options.picture) lines << "; full saturation at " << results.max_motion;
+    lines << '\n';
+    if (results.consistent) {
+        lines << "consistent  " << std::setprecision(4) << *results.consistent
+              << " % of the pixels, in the mean\n";
+    }
+    lines << "result      " << numbered_file(out, results.numbers.front(), ".flo").string();
+    if (results.pairs() > 1) {
+        lines << " to " << numbered_file(out, results.numbers.back(), ".flo").string();
+    }
+    if (options.picture) lines << ", and pictures beside them";
     lines << '\n';
     return lines.str();
 }

@@ -35,6 +35,7 @@ std::string Report::json() const {
     object["total_ms"] = total_ms;
     object["accuracy"] = Json::object();
     for (const auto& [name, value] : accuracy) object["accuracy"][name] = value;
+    for (const auto& [name, value] : sequence) object["sequence"][name] = value;
     return object.dump(2) + "\n";
 }
 

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "aperture/core/error.hpp"
+#include "libmedia/src/plot_axes.hpp"
 
 namespace aperture::media {
 namespace {
@@ -19,19 +20,10 @@ using core::View;
 // Sizes in pixels.
 constexpr int target_width = 640;
 constexpr int target_height = 400;
-constexpr int text_height = 10;
-constexpr int title_height = 12;
-constexpr int left_margin = 74;
-constexpr int right_margin = 20;
-constexpr int top_margin = 44;
-constexpr int bottom_margin = 60;
-constexpr int tick_length = 5;
 constexpr int bar_width = 18;
 constexpr int bar_margin = 66;
 constexpr float marker_radius = 9;
 
-constexpr Colour paper = {255, 255, 255};
-constexpr Colour ink = {38, 38, 42};
 constexpr Colour undefined = {150, 150, 150};
 
 double to_srgb(double linear) {
@@ -78,6 +70,7 @@ struct PanelPlace {
     int left;
     int top;
 
+    PlotArea area() const { return {left, top, x.pixels, y.pixels}; }
     double column(const Axis& axis, index_t cells, double coordinate) const {
         return left + centre(axis, cells, coordinate, x);
     }
@@ -119,47 +112,20 @@ void draw_cells(Picture& picture, const HeatMap& map, const PanelPlace& place, D
     }
 }
 
-void draw_frame(Picture& picture, int left, int top, int columns, int rows) {
-    picture.fill(left - 1, top - 1, columns + 2, 1, ink);
-    picture.fill(left - 1, top + rows, columns + 2, 1, ink);
-    picture.fill(left - 1, top - 1, 1, rows + 2, ink);
-    picture.fill(left + columns, top - 1, 1, rows + 2, ink);
-}
-
-std::string tick_text(double value, double step) {
-    const int decimals = std::clamp(static_cast<int>(-std::floor(std::log10(step) + 1e-9)), 0, 9);
-    std::array<char, 64> words{};
-    std::snprintf(words.data(), words.size(), "%.*f", decimals,
-                  std::abs(value) < step / 2 ? 0 : value);
-    return words.data();
-}
-
-double step_of(const std::vector<double>& values) {
-    return values.size() > 1 ? std::abs(values[1] - values[0]) : std::max(1.0, std::abs(values[0]));
-}
-
 void draw_axes(Picture& picture, const HeatMap& map, const PanelPlace& place) {
-    const int bottom = place.top + place.y.pixels;
-    const std::vector<double> across = ticks(map.x.first, map.x.last, place.x.pixels / 70);
+    const PlotArea area = place.area();
+    draw_frame(picture, area);
+    const std::vector<double> across = ticks(map.x.first, map.x.last, area.columns / tick_columns);
     for (const double value : across) {
         const auto x = static_cast<int>(std::lround(place.column(map.x, map.db.extent[1], value)));
-        picture.fill(x, bottom + 1, 1, tick_length, ink);
-        draw_text(picture, tick_text(value, step_of(across)), x, bottom + 18, text_height, ink,
-                  Anchor::centre);
+        draw_tick_below(picture, area, x, tick_text(value, step_of(across)));
     }
-    const std::vector<double> up = ticks(map.y.first, map.y.last, place.y.pixels / 36);
+    const std::vector<double> up = ticks(map.y.first, map.y.last, area.rows / tick_rows);
     for (const double value : up) {
         const auto y = static_cast<int>(std::lround(place.row(map.y, map.db.extent[0], value)));
-        picture.fill(place.left - 1 - tick_length, y, tick_length, 1, ink);
-        draw_text(picture, tick_text(value, step_of(up)), place.left - tick_length - 3, y,
-                  text_height, ink, Anchor::right);
+        draw_tick_left(picture, area, y, tick_text(value, step_of(up)));
     }
-    draw_text(picture, map.x.label, place.left + place.x.pixels / 2, bottom + 42, text_height, ink,
-              Anchor::centre);
-    draw_text(picture, map.y.label, place.left - 58, place.top + place.y.pixels / 2, text_height,
-              ink, Anchor::centre, true);
-    draw_text(picture, map.title, place.left + place.x.pixels / 2, place.top - 20, title_height,
-              ink, Anchor::centre);
+    draw_labels(picture, area, map.x.label, map.y.label, map.title);
 }
 
 void draw_markers(Picture& picture, const HeatMap& map, const PanelPlace& place) {
@@ -176,8 +142,8 @@ void draw_colour_bar(Picture& picture, int left, int top, int rows, DecibelRange
         picture.fill(left, top + row, bar_width, 1,
                      colour_at(1 - row / static_cast<double>(std::max(1, rows - 1))));
     }
-    draw_frame(picture, left, top, bar_width, rows);
-    const std::vector<double> values = ticks(range.low, range.high, rows / 36);
+    draw_frame(picture, {left, top, bar_width, rows});
+    const std::vector<double> values = ticks(range.low, range.high, rows / tick_rows);
     for (const double value : values) {
         const double position = (value - range.low) / (range.high - range.low);
         const int y = top + static_cast<int>(std::lround((1 - position) * (rows - 1)));
@@ -273,7 +239,6 @@ Picture plot(std::span<const HeatMap> panels, std::optional<DecibelRange> range)
     const std::array<Colour, 256> table = colour_table();
     for (std::size_t p = 0; p < panels.size(); ++p) {
         draw_cells(picture, panels[p], places[p], scale, table);
-        draw_frame(picture, places[p].left, places[p].top, places[p].x.pixels, places[p].y.pixels);
         draw_axes(picture, panels[p], places[p]);
         draw_markers(picture, panels[p], places[p]);
     }

@@ -25,6 +25,7 @@ struct Report {
     double transfer_ms = 0;
     double total_ms = 0;
     std::map<std::string, double> accuracy;
+    std::map<std::string, double> sequence;  ///< of many inputs in a row; left out where empty
 
     /// The JSON text; version and git commit are the library's. Non-finite numbers become null.
     std::string json() const;

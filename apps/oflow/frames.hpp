@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aperture/media/image_file.hpp"
+#include "aperture/media/video_file.hpp"
+
+namespace aperture::apps {
+
+/// Which frames of a sequence are taken: `first`, first + step, ... below `last`, counted from 0.
+struct FrameRange {
+    core::index_t first = 0;
+    std::optional<core::index_t> last;  ///< else to the end
+    core::index_t step = 1;
+};
+
+/// "10:20", "0:100:2", "5:" (to the end), ":20"; throws core::InvalidArgument otherwise.
+FrameRange parse_frames(const std::string& text);
+
+/// Where the flow of a sequence goes unless told otherwise: "video.flow" beside video.avi,
+/// "frames.flow" beside the folder frames/, whether it is named or some of its files are; "flow" in
+/// the working directory for files there.
+std::filesystem::path default_folder(const std::vector<std::filesystem::path>& inputs);
+
+struct Frame {
+    core::index_t number = 0;  ///< in the sequence, from 0
+    std::string name;          ///< the file's, or "video.avi, frame 3"
+    media::Image image;
+    core::Array<float, 2> grey;
+    double read_ms = 0;  ///< for reading, decoding and the change to grey
+};
+
+/// Reads the chosen frames of a sequence one after the other.
+class FrameReader {
+  public:
+    /// `inputs` is a video, a folder (its images, frame2 before frame10), a pattern with * ? [ ]
+    /// (its files in the same order), or a list of images. Throws core::InvalidArgument where there
+    /// is nothing to read, and where the range goes beyond a list's end.
+    FrameReader(const std::vector<std::filesystem::path>& inputs, const FrameRange& range);
+
+    /// The next frame; nothing at the end. Throws core::InvalidArgument with the name of what
+    /// cannot be read.
+    std::optional<Frame> next();
+
+    /// How many frames will come: exact for images, as the container claims for a video; 0 where
+    /// it does not say.
+    core::index_t expected() const { return expected_; }
+    /// The video, or the images.
+    const std::vector<std::filesystem::path>& files() const { return files_; }
+    bool is_video() const { return video_.has_value(); }
+    const std::string& name() const { return name_; }
+
+  private:
+    std::optional<Frame> read_image();
+    std::optional<Frame> read_video_frame();
+
+    std::string name_;
+    std::vector<std::filesystem::path> files_;
+    std::optional<media::VideoReader> video_;
+    FrameRange range_;
+    core::index_t expected_ = 0;
+    core::index_t next_ = 0;      ///< number of the frame to be taken next
+    core::index_t position_ = 0;  ///< of the video
+};
+
+}  // namespace aperture::apps

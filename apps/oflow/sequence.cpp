@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/oflow/sequence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <iomanip>
+#include <sstream>
+
+#include "aperture/media/flow_file.hpp"
+#include "aperture/media/flow_picture.hpp"
+#include "apps/oflow/frames.hpp"
+#include "apps/oflow/output_files.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using core::index_t;
+using std::filesystem::path;
+
+constexpr index_t sample_spacing = 4;  // pixels
+constexpr double explained = 0.9;
+constexpr std::size_t pairs_per_exception = 20;
+
+/// Whether `flow` makes image 1 look like image 0.
+bool explains(const core::Array<float, 3>& flow, const OflowInputs& inputs) {
+    const auto [rows, columns] = inputs.shape();
+    const auto nearest = [](double at, index_t count) {
+        return static_cast<index_t>(
+            std::lround(std::clamp(at, 0.0, static_cast<double>(count - 1))));
+    };
+    double as_it_is = 0;
+    double taken_back = 0;
+    for (index_t y = 0; y < rows; y += sample_spacing) {
+        for (index_t x = 0; x < columns; x += sample_spacing) {
+            const index_t row = nearest(static_cast<double>(y) + flow(1, y, x), rows);
+            const index_t column = nearest(static_cast<double>(x) + flow(0, y, x), columns);
+            const float wanted = inputs.grey0(y, x);
+            as_it_is += std::abs(inputs.grey1(y, x) - wanted);
+            taken_back += std::abs(inputs.grey1(row, column) - wanted);
+        }
+    }
+    return taken_back < explained * as_it_is;
+}
+
+/// The same for one pair: files in the place of folders.
+OflowOptions options_of_pair(const OflowOptions& options, index_t number) {
+    OflowOptions pair = options;
+    pair.common.out = numbered_file(options.common.out, number, ".flo");
+    const auto name = [&](std::optional<path>& picture, const char* extension) {
+        if (picture) picture = picture_name("--out", numbered_file(*picture, number, extension));
+    };
+    name(pair.picture, ".flow.png");
+    name(pair.warped, ".png");
+    name(pair.arrows, ".png");
+    name(pair.consistency, ".png");
+    return pair;
+}
+
+/// That of a pair which only one pair in twenty at most exceeds.
+double usual_motion(std::vector<double> motions) {
+    const auto at =
+        motions.end() - 1 - static_cast<std::ptrdiff_t>(motions.size() / pairs_per_exception);
+    std::nth_element(motions.begin(), at, motions.end());
+    return *at;
+}
+
+class Sequence {
+  public:
+    Sequence(core::Cpu& cpu, const OflowOptions& options, Console& console)
+        : cpu_(cpu), options_(options), console_(console), reader_(options.inputs, options.frames) {
+        console_.phase("reading " + reader_.name());
+        Frame first = expect_frame();
+        Frame second = expect_frame();
+        check_folders(options_, reader_);
+        found_.form = form_of(first.image);
+        inputs_.image1 = std::move(first.image);
+        inputs_.grey1 = std::move(first.grey);
+        found_.shape = {inputs_.grey1.extent()[0], inputs_.grey1.extent()[1]};
+        first_name_ = first.name;
+        estimator_.emplace(cpu, found_.shape, options.parameters);
+        results_.flow = core::Array<float, 3>({2, found_.shape.rows, found_.shape.columns});
+        number_ = first.number;
+        next_.emplace(std::move(second));
+    }
+
+    SequenceResults run() {
+        const core::Stopwatch watch;
+        console_.phase("estimating");
+        while (next_) {
+            take(std::move(*next_));
+            // Its frame is not read before the one before it was taken, and by one thread only.
+            auto reading = std::async(std::launch::async, [this] { return reader_.next(); });
+            work_on_pair();
+            next_ = reading.get();
+            show_progress(watch.seconds());
+        }
+        found_.largest_motion = *std::max_element(motions_.begin(), motions_.end());
+        found_.max_motion = options_.max_motion.value_or(usual_motion(motions_));
+        if (options_.picture && !options_.max_motion) draw();
+        found_.seconds = watch.seconds();
+        found_.times = median_times(times_);
+        if (options_.consistency) {
+            found_.consistent = 100 * consistent_ / static_cast<double>(found_.pairs());
+        }
+        console_.done();
+        if (found_.pairs() + 1 < reader_.expected()) {
+            console_.note(core::text(reader_.name(), ": ", found_.pairs() + 1, " frames of ",
+                                     reader_.expected(), " could be read"));
+        }
+        return std::move(found_);
+    }
+
+  private:
+    Frame expect_frame() {
+        std::optional<Frame> frame = reader_.next();
+        core::expects(frame.has_value(), reader_.name(),
+                      ": a single frame to take; the flow needs two");
+        return std::move(*frame);
+    }
+
+    /// Image 1 of the last pair becomes image 0 of the next.
+    void take(Frame frame) {
+        inputs_.image0 = std::move(inputs_.image1);
+        inputs_.grey0 = std::move(inputs_.grey1);
+        inputs_.image1 = std::move(frame.image);
+        inputs_.grey1 = std::move(frame.grey);
+        const flow::Shape shape{inputs_.grey1.extent()[0], inputs_.grey1.extent()[1]};
+        core::expects(shape == found_.shape, frame.name, ": ", size_text(shape), " pixels, but ",
+                      first_name_, " has ", size_text(found_.shape));
+        found_.numbers.push_back(number_);
+        number_ = frame.number;
+        read_ms_ = frame.read_ms;
+    }
+
+    void work_on_pair() {
+        const bool warm = found_.pairs() > 1 && explains(results_.flow, inputs_);
+        found_.warm_starts += warm ? 1 : 0;
+        timeline_.begin_run();
+        core::Stopwatch watch;
+        estimator_->run(inputs_.grey0, inputs_.grey1, results_.flow, warm, &timeline_);
+        RunTimes times{timeline_.stages(), watch.ms(), 0};
+        times.stages.insert(times.stages.begin(), {"read", read_ms_, 0, 0});
+        if (options_.consistency) {
+            check_way_back(cpu_, *estimator_, inputs_, results_);
+            consistent_ += static_cast<double>(*results_.consistent_pixels) /
+                           static_cast<double>(found_.shape.rows * found_.shape.columns);
+            times.stages.push_back({"backward", results_.backward_ms, 0, 0});
+        }
+        results_.largest_motion = media::largest_motion(results_.flow);
+        motions_.push_back(results_.largest_motion);
+        watch.reset();
+        OflowOptions pair = options_of_pair(options_, found_.numbers.back());
+        if (!options_.max_motion) pair.picture.reset();
+        write_outputs(cpu_, pair, inputs_, results_, silent_);
+        times.stages.push_back({"write", watch.ms(), 0, 0});
+        times_.push_back(std::move(times));
+    }
+
+    void draw() {
+        for (std::size_t i = 0; i < found_.numbers.size(); ++i) {
+            console_.progress(core::text("drawing ", i + 1, " of ", found_.pairs()));
+            const core::Stopwatch watch;
+            const OflowOptions pair = options_of_pair(options_, found_.numbers[i]);
+            media::write_picture(*pair.picture, media::draw_flow(media::read_flow(pair.common.out),
+                                                                 found_.max_motion));
+            times_[i].stages.back().ms += watch.ms();
+        }
+    }
+
+    void show_progress(double seconds) {
+        const auto done = static_cast<double>(found_.pairs());
+        std::ostringstream words;
+        words << "pair " << found_.pairs();
+        const index_t all = reader_.expected() - 1;
+        if (all >= found_.pairs()) words << " of " << all;
+        words << std::fixed << std::setprecision(1) << ", " << done / seconds << " pairs/s";
+        if (all >= found_.pairs()) {
+            words << std::setprecision(0) << ", "
+                  << seconds / done * (static_cast<double>(all) - done) << " s left";
+        }
+        console_.progress(words.str());
+    }
+
+    core::Cpu& cpu_;
+    const OflowOptions& options_;
+    Console& console_;
+    Console silent_{"oflow", true};
+    FrameReader reader_;
+    std::optional<Frame> next_;
+    std::optional<flow::Estimator<core::Cpu>> estimator_;
+    core::Timeline timeline_;
+    OflowInputs inputs_;
+    OflowResults results_;
+    std::string first_name_;
+    index_t number_ = 0;  ///< of the frame that is image 1
+    double read_ms_ = 0;
+    double consistent_ = 0;  ///< shares of the pixels, summed over the pairs
+    std::vector<double> motions_;
+    std::vector<RunTimes> times_;
+    SequenceResults found_;
+};
+
+}  // namespace
+
+SequenceResults run_sequence(core::Cpu& cpu, const OflowOptions& options, Console& console) {
+    return Sequence(cpu, options, console).run();
+}
+
+}  // namespace aperture::apps

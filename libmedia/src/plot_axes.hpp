@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aperture/media/picture.hpp"
+
+// What the plots have in common. Sizes in pixels.
+namespace aperture::media {
+
+inline constexpr int text_height = 10;
+inline constexpr int title_height = 12;
+inline constexpr int left_margin = 74;
+inline constexpr int right_margin = 20;
+inline constexpr int top_margin = 44;
+inline constexpr int bottom_margin = 60;
+inline constexpr int tick_length = 5;
+/// Least distances from one tick to the next.
+inline constexpr int tick_columns = 70;
+inline constexpr int tick_rows = 36;
+
+inline constexpr Colour paper = {255, 255, 255};
+inline constexpr Colour ink = {38, 38, 42};
+
+/// Where a plot's values are drawn.
+struct PlotArea {
+    int left = 0;
+    int top = 0;
+    int columns = 0;
+    int rows = 0;
+};
+
+/// A line around the area.
+void draw_frame(Picture& picture, const PlotArea& area);
+/// A tick below the area, or to its left, with its words.
+void draw_tick_below(Picture& picture, const PlotArea& area, int x, const std::string& words);
+void draw_tick_left(Picture& picture, const PlotArea& area, int y, const std::string& words);
+void draw_labels(Picture& picture, const PlotArea& area, const std::string& x, const std::string& y,
+                 const std::string& title);
+
+/// From one tick to the next; of a single one, its size.
+double step_of(const std::vector<double>& ticks);
+/// `value` with the decimals that ticks `step` apart need.
+std::string tick_text(double value, double step);
+
+}  // namespace aperture::media

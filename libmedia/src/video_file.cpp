@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/media/video_file.hpp"
+
+#include "aperture/core/error.hpp"
+#include "libmedia/src/input_file.hpp"
+
+#if APERTURE_OPENCV
+#include <opencv2/core.hpp>
+#include <opencv2/core/utils/logger.hpp>
+#include <opencv2/videoio.hpp>
+#endif
+
+namespace aperture::media {
+
+using core::index_t;
+
+#if APERTURE_OPENCV
+
+struct VideoReader::State {
+    cv::VideoCapture capture;
+    cv::Mat frame;
+};
+
+VideoReader::VideoReader(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
+    expects_readable(path);
+    // What is no video is said once, by us.
+    const auto level = cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+    // Others that OpenCV would try take patterns of images, or talk on stderr.
+    for (const int reader : {cv::CAP_FFMPEG, cv::CAP_OPENCV_MJPEG}) {
+        if (state_->capture.open(path.string(), reader)) break;
+    }
+    cv::utils::logging::setLogLevel(level);
+    core::expects(state_->capture.isOpened(), path.string(), ": not a video, or a damaged one");
+}
+
+std::optional<Image> VideoReader::next() {
+    cv::Mat& frame = state_->frame;
+    if (!state_->capture.read(frame) || frame.type() != CV_8UC3) return std::nullopt;
+    Image image{core::Array<float, 3>({3, frame.rows, frame.cols})};
+    for (int row = 0; row < frame.rows; ++row) {
+        const auto* in = frame.ptr<std::uint8_t>(row);
+        // OpenCV's order is blue, green, red.
+        for (int channel = 0; channel < 3; ++channel) {
+            float* out = &image.planes(channel, row, 0);
+            for (int column = 0; column < frame.cols; ++column) {
+                out[column] = in[3 * column + 2 - channel];
+            }
+        }
+    }
+    return image;
+}
+
+bool VideoReader::skip() { return state_->capture.grab(); }
+
+index_t VideoReader::claimed_frames() const {
+    const double count = state_->capture.get(cv::CAP_PROP_FRAME_COUNT);
+    return count > 0 && count < 1e15 ? static_cast<index_t>(count) : 0;
+}
+
+#else
+
+struct VideoReader::State {};
+
+VideoReader::VideoReader(const std::filesystem::path& path) {
+    expects_readable(path);
+    throw core::InvalidArgument(path.string() + ": a video needs a build with OpenCV");
+}
+std::optional<Image> VideoReader::next() { return std::nullopt; }
+bool VideoReader::skip() { return false; }
+index_t VideoReader::claimed_frames() const { return 0; }
+
+#endif
+
+VideoReader::~VideoReader() = default;
+VideoReader::VideoReader(VideoReader&&) noexcept = default;
+VideoReader& VideoReader::operator=(VideoReader&&) noexcept = default;
+
+}  // namespace aperture::media
