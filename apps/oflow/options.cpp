@@ -65,16 +65,19 @@ bool names_folder(const path& out) {
     return !out.empty() && (!out.has_filename() || std::filesystem::is_directory(out, error));
 }
 
-void expect_folder(const std::string& option, const path& folder) {
+/// "frames/" as "frames".
+path folder_name(const std::string& option, const path& folder) {
     core::expects(!is_picture_name(folder) && folder.extension() != ".flo", option, ' ',
                   folder.string(), ": of a sequence, a folder is expected");
+    return folder.has_filename() ? folder : folder.parent_path();
 }
 
 void settle_flow_name(OflowOptions& options) {
     path& out = options.common.out;
     if (options.sequence) {
         if (out.empty()) out = default_folder(options.inputs);
-        return expect_folder("--out", out);
+        out = folder_name("--out", out);
+        return;
     }
     if (out.empty()) out = path(options.image0()).replace_extension(".flo");
     const std::string extension = out.extension().string();
@@ -95,8 +98,7 @@ void settle_picture_names(OflowOptions& options, bool no_picture) {
     }
     const auto settle = [&](const char* option, std::optional<path>& file) {
         if (!file) return;
-        if (options.sequence) return expect_folder(option, *file);
-        file = picture_name(option, *file);
+        file = options.sequence ? folder_name(option, *file) : picture_name(option, *file);
     };
     settle("--error-map", options.error_map);
     settle("--warped", options.warped);

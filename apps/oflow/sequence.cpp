@@ -71,8 +71,8 @@ class Sequence {
     Sequence(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options, Console& console)
         : cpu_(cpu), options_(options), console_(console), reader_(options.inputs, options.frames) {
         console_.phase("reading " + reader_.name());
-        Frame first = expect_frame();
-        Frame second = expect_frame();
+        Frame first = expect_frame("no frame");
+        Frame second = expect_frame("a single frame");
         check_folders(options_, reader_);
         found_.form = form_of(first.image);
         inputs_.image1 = std::move(first.image);
@@ -113,10 +113,10 @@ class Sequence {
     }
 
   private:
-    Frame expect_frame() {
+    Frame expect_frame(const char* without) {
         std::optional<Frame> frame = reader_.next();
-        core::expects(frame.has_value(), reader_.name(),
-                      ": a single frame to take; the flow needs two");
+        core::expects(frame.has_value(), reader_.name(), ": ", without,
+                      " to take; the flow needs two");
         return std::move(*frame);
     }
 

@@ -45,7 +45,7 @@ TEST(Help, OfOflowNamesEveryFlagAndShowsAnExample) {
     EXPECT_EQ(help.status, 0);
     EXPECT_THAT(help.error, IsEmpty());
     for (const auto* flag :
-         {"image0",        "image1",           "--method",        "--preset",     "--alpha",
+         {"images",        "--frames",         "--method",        "--preset",     "--alpha",
           "--window",      "--regularisation", "--levels",        "--scale",      "--warps",
           "--median",      "--texture",        "--interpolation", "--solver",     "--iterations",
           "--tolerance",   "--omega",          "--precondition",  "--s-step",     "--basis",
@@ -90,9 +90,17 @@ const std::vector<std::string> pair{"/nonexistent/a.png", "/nonexistent/b.png"};
 INSTANTIATE_TEST_SUITE_P(
     All, RefusedCommand,
     testing::Values(
-        BadCommand{"flow_no_images", "oflow", {}, "image0 is required"},
-        BadCommand{"flow_one_image", "oflow", {"a.png"}, "image1 is required"},
-        BadCommand{"flow_three_images", "oflow", with(pair, {"c.png"}), "c.png"},
+        BadCommand{"flow_no_images", "oflow", {}, "images is required"},
+        BadCommand{"flow_one_image",
+                   "oflow",
+                   {"/nonexistent/a.png", "--device", "cpu"},
+                   "/nonexistent/a.png: no such file"},
+        BadCommand{"flow_convergence_thrice", "oflow",
+                   with(pair, {"--convergence", "a.csv", "--convergence", "a.png", "--convergence",
+                               "b.png"}),
+                   "--convergence: expected a table, a picture, or one of each"},
+        BadCommand{"flow_convergence_name", "oflow", with(pair, {"--convergence", "a.txt"}),
+                   "--convergence a.txt: expected FILE.csv or FILE.png"},
         BadCommand{"flow_unknown_flag", "oflow", with(pair, {"--frobnicate"}), "--frobnicate"},
         BadCommand{"flow_method", "oflow", with(pair, {"--method", "x"}),
                    "--method x: expected hs|lk"},

@@ -347,6 +347,16 @@ TEST_F(Oflow, TabulatesTheConvergence) {
     EXPECT_NEAR(report["accuracy"]["residual"], std::stod(table[31].substr(3)), 1e-7);
 }
 
+TEST_F(Oflow, DrawsTheConvergence) {
+    write_pair();
+    run({"--solver", "cg", "--iterations", "30", "--convergence", folder_ / "c.csv",
+         "--convergence", picture("c")});
+    EXPECT_THAT(lines(read_bytes(folder_ / "c.csv")), SizeIs(32));
+    const auto drawn = media::read_image(picture("c"));
+    EXPECT_GT(drawn.planes.extent()[1], 300);
+    EXPECT_GT(drawn.planes.extent()[2], 500);
+}
+
 TEST_F(Oflow, FindsTheSameHoweverOftenAndOnHoweverManyThreads) {
     write_pair();
     flow_of({"--threads", "1"});

@@ -1,0 +1,412 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// oflow as a user runs it on sequences: what is read, in which order, written, printed and refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "aperture/media/flow_file.hpp"
+#include "aperture/media/flow_picture.hpp"
+#include "aperture/media/image_file.hpp"
+#include "apps/oflow/frames.hpp"
+#include "tests/apps/image_pairs.hpp"
+#include "tests/apps/program_run.hpp"
+#include "tests/media/cube_files.hpp"
+
+#if APERTURE_OPENCV
+#include <opencv2/core.hpp>
+#include <opencv2/videoio.hpp>
+#endif
+
+namespace aperture::apps::tests {
+namespace {
+
+using core::index_t;
+using media::tests::read_bytes;
+using media::tests::TemporaryFolder;
+using media::tests::write_bytes;
+using std::filesystem::path;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+#if APERTURE_OPENCV
+constexpr auto picture_extension = ".png";
+#else
+constexpr auto picture_extension = ".ppm";
+#endif
+
+/// From one frame of a test's sequence to the next.
+constexpr double shift_u = 1.5;
+constexpr double shift_v = -0.5;
+
+double mean(const core::Array<float, 3>& flow, index_t plane) {
+    double sum = 0;
+    const auto [planes, rows, columns] = flow.extent();
+    for (index_t y = 10; y < rows - 10; ++y) {
+        for (index_t x = 10; x < columns - 10; ++x) sum += flow(plane, y, x);
+    }
+    return sum / static_cast<double>((rows - 20) * (columns - 20));
+}
+
+std::vector<std::string> names_in(const path& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+class OflowSequence : public testing::Test {
+  protected:
+    /// frames/f8.pgm, frames/f9.pgm, frames/f10.pgm, ...
+    void write_frames(int count) {
+        std::filesystem::create_directory(folder_ / "frames");
+        for (int i = 0; i < count; ++i) {
+            write_texture(frame(i), {.width = 64, .height = 48}, -i * shift_u, -i * shift_v);
+        }
+    }
+    path frame(int i) const { return folder_ / ("frames/f" + std::to_string(i + 8) + ".pgm"); }
+    Outcome run(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.end(), {"--device", "cpu"});
+        return run_program("oflow", arguments);
+    }
+    void expect_flow(const std::string& file, double frames = 1) const {
+        const auto flow = media::read_flow(folder_ / file);
+        EXPECT_NEAR(mean(flow, 0), frames * shift_u, 0.1) << file;
+        EXPECT_NEAR(mean(flow, 1), frames * shift_v, 0.1) << file;
+    }
+    TemporaryFolder folder_;
+};
+
+TEST_F(OflowSequence, OfAFolderInTheOrderOfItsNumbers) {
+    write_frames(4);
+    write_bytes(folder_ / "frames/notes.txt", "no image");
+    write_bytes(folder_ / "frames/.f9.pgm.partial", "no frame");
+    const Outcome outcome = run({folder_ / "frames/"});
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.error, IsEmpty());
+    EXPECT_THAT(folder_.entries(), ElementsAre("frames", "frames.flow"));
+    const std::string extension = std::string(".flow") + picture_extension;
+    EXPECT_THAT(names_in(folder_ / "frames.flow"),
+                ElementsAre("000000.flo", "000000" + extension, "000001.flo", "000001" + extension,
+                            "000002.flo", "000002" + extension));
+    for (const auto* file : {"000000", "000001", "000002"}) {
+        expect_flow(std::string("frames.flow/") + file + ".flo");
+    }
+    EXPECT_THAT(
+        lines(outcome.out),
+        ElementsAre(
+            AllOf(StartsWith("frames"), HasSubstr("4 frames, 64x48 pixels")), StartsWith("device"),
+            StartsWith("method"),
+            AllOf(StartsWith("stages"), HasSubstr("read"), HasSubstr("solve"), HasSubstr("write")),
+            AllOf(StartsWith("compute"), HasSubstr("ms a pair")),
+            AllOf(StartsWith("sequence"), HasSubstr("3 pairs in"),
+                  HasSubstr("2 began with the flow before")),
+            AllOf(StartsWith("motion"), HasSubstr("full saturation at")),
+            AllOf(StartsWith("result"), HasSubstr("000000.flo to"), HasSubstr("000002.flo"))));
+}
+
+TEST_F(OflowSequence, OfAPatternTakesTheChosenFrames) {
+    write_frames(7);
+    const Outcome outcome = run({folder_ / "frames/f*.pgm", "--out", folder_ / "out/", "--frames",
+                                 "1:6:2", "--no-picture", "--quiet"});
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(names_in(folder_ / "out"), ElementsAre("000001.flo", "000003.flo"));
+    expect_flow("out/000001.flo", 2);
+    expect_flow("out/000003.flo", 2);
+}
+
+TEST_F(OflowSequence, OfAListKeepsItsOrder) {
+    write_frames(3);
+    ASSERT_EQ(run({frame(2), frame(1), frame(0), "--out", folder_ / "out", "--no-picture"}).status,
+              0);
+    expect_flow("out/000000.flo", -1);
+    expect_flow("out/000001.flo", -1);
+}
+
+TEST_F(OflowSequence, OfTwoImagesWhereOutNamesAFolder) {
+    write_frames(2);
+    ASSERT_EQ(run({frame(0), frame(1), "--out", folder_ / "out/", "--no-picture"}).status, 0);
+    EXPECT_THAT(names_in(folder_ / "out"), ElementsAre("000000.flo"));
+}
+
+TEST_F(OflowSequence, FirstPairIsThatOfTwoImages) {
+    write_frames(3);
+    ASSERT_EQ(run({folder_ / "frames", "--no-picture"}).status, 0);
+    ASSERT_EQ(run({frame(0), frame(1), "--no-picture"}).status, 0);
+    EXPECT_EQ(read_bytes(folder_ / "frames.flow/000000.flo"),
+              read_bytes(folder_ / "frames/f8.flo"));
+}
+
+TEST_F(OflowSequence, DrawsAllPicturesOnOneScale) {
+    write_frames(3);
+    // The last pair moves twice as far.
+    write_texture(frame(2), {.width = 64, .height = 48}, -3 * shift_u, -3 * shift_v);
+    ASSERT_EQ(run({folder_ / "frames", "--report", folder_ / "r.json"}).status, 0);
+    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+    const double largest = report["sequence"]["largest_motion"];
+    EXPECT_NEAR(largest, 2 * std::hypot(shift_u, shift_v), 0.8);
+    for (const std::string file : {"frames.flow/000000", "frames.flow/000001"}) {
+        const auto wanted = media::draw_flow(media::read_flow(folder_ / (file + ".flo")), largest);
+        media::write_picture(folder_ / "wanted.ppm", wanted);
+        const auto drawn = media::read_image(folder_ / (file + ".flow" + picture_extension));
+        EXPECT_EQ(media::to_picture(drawn.planes).pixels, wanted.pixels) << file;
+    }
+}
+
+TEST_F(OflowSequence, WritesAFileOfEachKindForEachPair) {
+    write_frames(3);
+    const Outcome outcome =
+        run({folder_ / "frames", "--max-motion", "2", "--arrows", folder_ / "arrows", "--warped",
+             folder_ / "warped", "--consistency", folder_ / "masks/deep", "--report",
+             folder_ / "r.json"});
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.out, AllOf(HasSubstr("full saturation at 2"), HasSubstr("consistent")));
+    for (const auto* kind : {"arrows", "warped", "masks/deep"}) {
+        const std::string extension = picture_extension;
+        EXPECT_THAT(names_in(folder_ / kind),
+                    ElementsAre("000000" + extension, "000001" + extension));
+    }
+    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+    EXPECT_EQ(report["program"], "oflow");
+    EXPECT_EQ(report["parameters"]["width"], 64);
+    EXPECT_EQ(report["parameters"]["solver"], "multigrid");
+    EXPECT_GT(report["accuracy"]["consistent"], 80);
+    EXPECT_EQ(report["sequence"]["pairs"], 2);
+    EXPECT_EQ(report["sequence"]["warm_starts"], 1);
+    EXPECT_GT(report["sequence"]["pairs_per_second"], 0);
+    std::vector<std::string> names;
+    for (const auto& stage : report["stages"]) names.push_back(stage["name"]);
+    EXPECT_THAT(names, ElementsAre("read", "pyramid", "warp", "derivatives", "solve", "median",
+                                   "backward", "write"));
+}
+
+TEST_F(OflowSequence, StartsAnewWhereTheFlowBeforeDoesNotHelp) {
+    write_frames(6);
+    // A cut, and then a frame that is there twice.
+    for (const int i : {3, 4}) {
+        write_texture(frame(i), {.width = 64, .height = 48}, 700, 300);
+    }
+    write_texture(frame(5), {.width = 64, .height = 48}, 700 - shift_u, 300 - shift_v);
+    ASSERT_EQ(run({folder_ / "frames", "--no-picture", "--report", folder_ / "r.json"}).status, 0);
+    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+    EXPECT_EQ(report["sequence"]["pairs"], 5);
+    EXPECT_LE(report["sequence"]["warm_starts"], 2);
+    const auto still = media::read_flow(folder_ / "frames.flow/000003.flo");
+    EXPECT_THAT(std::vector<float>(still.begin(), still.end()), testing::Each(0.0F));
+    expect_flow("frames.flow/000004.flo");
+}
+
+TEST_F(OflowSequence, ThatBreaksOffKeepsWhatItHas) {
+    write_frames(4);
+    write_texture(frame(2), {.width = 65, .height = 48}, 0, 0);
+    const Outcome outcome = run({folder_ / "frames", "--max-motion", "2"});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(lines(outcome.error), SizeIs(1));
+    EXPECT_THAT(outcome.error, HasSubstr("f10.pgm: 65x48 pixels, but "));
+    EXPECT_THAT(outcome.error, HasSubstr("f8.pgm has 64x48"));
+    EXPECT_THAT(names_in(folder_ / "frames.flow"),
+                ElementsAre("000000.flo", std::string("000000.flow") + picture_extension));
+}
+
+TEST_F(OflowSequence, FindsTheSameOnHoweverManyThreads) {
+    write_frames(3);
+    run({folder_ / "frames", "--threads", "1", "--no-picture"});
+    const std::string once = read_bytes(folder_ / "frames.flow/000001.flo");
+    run({folder_ / "frames", "--threads", "3", "--no-picture"});
+    EXPECT_EQ(read_bytes(folder_ / "frames.flow/000001.flo"), once);
+}
+
+struct BadSequence {
+    std::string name;
+    std::vector<std::string> arguments;  ///< "FOLDER/" stands for the folder of the test
+    std::string expected;
+};
+void PrintTo(const BadSequence& sequence, std::ostream* stream) { *stream << sequence.name; }
+
+class RefusedSequence : public OflowSequence, public testing::WithParamInterface<BadSequence> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusedSequence,
+    testing::Values(
+        BadSequence{"missing", {"FOLDER/none.avi"}, "none.avi: no such file"},
+        BadSequence{"empty_folder", {"FOLDER/empty"}, "empty: no image in this folder"},
+        BadSequence{"pattern_of_nothing", {"FOLDER/frames/x*.pgm"}, "no file has such a name"},
+        BadSequence{"no_video", {"FOLDER/frames/text.txt"}, "text.txt: "},
+        BadSequence{"single_image", {"FOLDER/frames/f8.pgm"}, "f8.pgm: "},
+        BadSequence{"broken_frame",
+                    {"FOLDER/frames/f8.pgm", "FOLDER/frames/f9.pgm", "FOLDER/frames/text.txt"},
+                    "text.txt: "},
+        BadSequence{"single_frame", {"FOLDER/frames", "--frames", "2:3"}, "a single frame to take"},
+        BadSequence{"frames_beyond", {"FOLDER/frames", "--frames", "0:9"}, "has 4 frames"},
+        BadSequence{"frames_of_no_form", {"FOLDER/frames", "--frames", "3"}, "FIRST:LAST"},
+        BadSequence{"frames_backwards", {"FOLDER/frames", "--frames", "3:1"}, "FIRST:LAST"},
+        BadSequence{"frames_step", {"FOLDER/frames", "--frames", "0:3:0"}, "FIRST:LAST"},
+        BadSequence{"frames_negative", {"FOLDER/frames", "--frames", "-1:3"}, "FIRST:LAST"},
+        BadSequence{"frames_of_a_pair",
+                    {"FOLDER/frames/f8.pgm", "FOLDER/frames/f9.pgm", "--frames", "0:2"},
+                    "--frames needs a sequence"},
+        BadSequence{"truth", {"FOLDER/frames", "--truth", "t.flo"}, "--truth needs a single pair"},
+        BadSequence{"convergence",
+                    {"FOLDER/frames", "--convergence", "c.csv"},
+                    "--convergence needs a single pair"},
+        BadSequence{"repeat", {"FOLDER/frames", "--repeat", "3"}, "--repeat needs a single pair"},
+        BadSequence{"out_is_a_flow",
+                    {"FOLDER/frames", "--out", "FOLDER/a.flo"},
+                    "a.flo: of a sequence, a folder is expected"},
+        BadSequence{"arrows_are_a_picture",
+                    {"FOLDER/frames", "--arrows", "FOLDER/a.png"},
+                    "a.png: of a sequence, a folder is expected"},
+        BadSequence{"out_is_a_file",
+                    {"FOLDER/frames", "--out", "FOLDER/frames/text.txt"},
+                    "text.txt: cannot write"},
+        BadSequence{"out_is_the_input",
+                    {"FOLDER/frames", "--warped", "FOLDER/frames/../frames"},
+                    "cannot write: it is the folder of the frames"},
+        BadSequence{"two_outputs_of_one_name",
+                    {"FOLDER/frames", "--warped", "FOLDER/x", "--arrows", "FOLDER/x/"},
+                    "x: named for two outputs"},
+        BadSequence{"report_is_a_frame",
+                    {"FOLDER/frames", "--report", "FOLDER/frames/f9.pgm"},
+                    "f9.pgm: cannot write: it is the input"},
+        BadSequence{"report_in_no_folder",
+                    {"FOLDER/frames", "--report", "FOLDER/none/r.json"},
+                    "r.json: cannot write"}),
+    [](const auto& instance) { return instance.param.name; });
+
+TEST_P(RefusedSequence, LeavesOneLineAndNoFlow) {
+    write_frames(4);
+    write_bytes(folder_ / "frames/text.txt", "no image");
+    std::filesystem::create_directory(folder_ / "empty");
+    constexpr std::string_view mark = "FOLDER/";
+    std::vector<std::string> arguments = GetParam().arguments;
+    for (std::string& word : arguments) {
+        if (word.starts_with(mark)) word = folder_ / word.substr(mark.size());
+    }
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(lines(outcome.error), SizeIs(1));
+    EXPECT_THAT(outcome.error, StartsWith("oflow: error: "));
+    EXPECT_THAT(outcome.error, HasSubstr(GetParam().expected));
+    const auto left = folder_.entries();
+    EXPECT_THAT(left, testing::IsSupersetOf({"empty", "frames"}));
+    if (GetParam().name != "broken_frame") {
+        EXPECT_THAT(left, ElementsAre("empty", "frames"));
+    }
+}
+
+TEST(DefaultFolder, StandsBesideTheFrames) {
+    const TemporaryFolder folder;
+    std::filesystem::create_directory(folder / "v1.2");
+    const auto folder_for = [](std::vector<path> inputs) { return default_folder(inputs); };
+    EXPECT_EQ(folder_for({"a/video.avi"}), "a/video.flow");
+    EXPECT_EQ(folder_for({"a/b/x?.png"}), "a/b.flow");
+    EXPECT_EQ(folder_for({"a/b/1.png", "a/b/2.png", "a/b/3.png"}), "a/b.flow");
+    EXPECT_EQ(folder_for({"1.png", "2.png", "3.png"}), "flow");
+    EXPECT_EQ(folder_for({"./*.png"}), "./flow");
+    EXPECT_EQ(folder_for({folder / "v1.2"}), folder / "v1.2.flow");
+    EXPECT_EQ(folder_for({folder / "v1.2/"}), folder / "v1.2.flow");
+}
+
+TEST(ParseFrames, TakesOpenEnds) {
+    const FrameRange open = parse_frames("5:");
+    EXPECT_EQ(open.first, 5);
+    EXPECT_FALSE(open.last.has_value());
+    EXPECT_EQ(open.step, 1);
+    const FrameRange begin = parse_frames(":20:3");
+    EXPECT_EQ(begin.first, 0);
+    EXPECT_EQ(begin.last, 20);
+    EXPECT_EQ(begin.step, 3);
+}
+
+#if APERTURE_OPENCV
+
+class OflowVideo : public OflowSequence {
+  protected:
+    /// The frames as an AVI of Motion JPEG.
+    void write_video(int count) {
+        write_frames(count);
+        cv::VideoWriter writer(video(), cv::CAP_OPENCV_MJPEG,
+                               cv::VideoWriter::fourcc('M', 'J', 'P', 'G'), 25, {64, 48});
+        for (int i = 0; i < count; ++i) {
+            const auto image = media::read_image(frame(i));
+            cv::Mat stored(48, 64, CV_8UC3);
+            for (int y = 0; y < 48; ++y) {
+                for (int x = 0; x < 64; ++x) {
+                    stored.at<cv::Vec3b>(y, x) =
+                        cv::Vec3b::all(static_cast<std::uint8_t>(image.planes(0, y, x)));
+                }
+            }
+            writer.write(stored);
+        }
+    }
+    std::string video() const { return folder_ / "video.avi"; }
+};
+
+TEST_F(OflowVideo, IsASequence) {
+    write_video(5);
+    const Outcome outcome = run({video()});
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.error, IsEmpty());
+    EXPECT_THAT(outcome.out,
+                AllOf(HasSubstr("5 frames, 64x48 pixels, 8 bits colour"), HasSubstr("4 pairs")));
+    EXPECT_THAT(names_in(folder_ / "video.flow"), SizeIs(8));
+    expect_flow("video.flow/000003.flo");
+}
+
+TEST_F(OflowVideo, TakesTheChosenFrames) {
+    write_video(7);
+    ASSERT_EQ(run({video(), "--frames", "2::2", "--no-picture"}).status, 0);
+    EXPECT_THAT(names_in(folder_ / "video.flow"), ElementsAre("000002.flo", "000004.flo"));
+    expect_flow("video.flow/000002.flo", 2);
+    expect_flow("video.flow/000004.flo", 2);
+}
+
+TEST_F(OflowVideo, SaysWhereItEndsEarly) {
+    write_video(4);
+    const Outcome outcome = run({video(), "--frames", "0:100", "--no-picture"});
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_THAT(outcome.error, HasSubstr("video.avi: 4 frames of 100 could be read"));
+    const Outcome single = run({video(), "--frames", "3:100", "--no-picture"});
+    EXPECT_EQ(single.status, 1);
+    EXPECT_THAT(single.error, HasSubstr("video.avi: a single frame to take"));
+    const Outcome none = run({video(), "--frames", "30:100", "--no-picture"});
+    EXPECT_EQ(none.status, 1);
+    EXPECT_THAT(none.error, HasSubstr("video.avi: no frame to take"));
+}
+
+TEST_F(OflowVideo, IsRefusedWhereItIsNone) {
+    write_video(4);
+    const std::string bytes = read_bytes(video());
+    for (const std::string& damaged :
+         {std::string("no video"), bytes.substr(0, 100), bytes.substr(0, 0)}) {
+        write_bytes(video(), damaged);
+        const Outcome outcome = run({video()});
+        EXPECT_EQ(outcome.status, 1);
+        EXPECT_THAT(outcome.error, HasSubstr("oflow: error: " + video() + ": "));
+    }
+    EXPECT_THAT(folder_.entries(), ElementsAre("frames", "video.avi"));
+}
+
+#else
+
+TEST_F(OflowSequence, OfAVideoNeedsOpenCv) {
+    write_bytes(folder_ / "video.avi", "RIFF");
+    const Outcome outcome = run({folder_ / "video.avi"});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.error, HasSubstr("video.avi: a video needs a build with OpenCV"));
+}
+
+#endif
+
+}  // namespace
+}  // namespace aperture::apps::tests
