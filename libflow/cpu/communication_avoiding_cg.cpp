@@ -3,7 +3,6 @@
 #include "libflow/cpu/communication_avoiding_cg.hpp"
 
 #include <cmath>
-#include <numbers>
 
 #include "libflow/cpu/row_loops.hpp"
 
@@ -13,29 +12,6 @@ namespace {
 using core::load;
 using core::Pack;
 using core::store;
-
-/// Points of [0, largest] in the order of Leja: each as far as can be from those before it (Bai, Hu
-/// & Reichel 1994). Newton's basis with these shifts stays far from linearly dependent.
-std::vector<double> leja_points(int count, double largest) {
-    constexpr int candidates = 64;
-    std::vector<double> points;
-    for (int i = 0; i < count; ++i) {
-        double best = largest;
-        double farthest = -1;
-        for (int c = 0; c <= candidates; ++c) {
-            // Chebyshev's points, dense where polynomials grow.
-            const double at = largest / 2 * (1 + std::cos(std::numbers::pi * c / candidates));
-            double distance = points.empty() ? at : 1;
-            for (const double point : points) distance *= std::abs(at - point) / largest;
-            if (distance > farthest) {
-                farthest = distance;
-                best = at;
-            }
-        }
-        points.push_back(best);
-    }
-    return points;
-}
 
 }  // namespace
 
@@ -100,22 +76,8 @@ double CommunicationAvoidingCg::largest_eigenvalue(const PreparedSystem& system)
 }
 
 void CommunicationAvoidingCg::choose_basis(const PreparedSystem& system) {
-    const double largest = std::max(largest_eigenvalue(system), 1e-30);
-    const auto count = static_cast<std::size_t>(parameters_.s_step);
-    recurrence_ = {std::vector<double>(count, 0), std::vector<double>(count, 0),
-                   std::vector<double>(count, largest / 2)};
-    if (parameters_.basis == Basis::newton) {
-        recurrence_.shift = leja_points(parameters_.s_step, largest);
-        // The capacity of an interval is a quarter of its length: powers neither grow nor fade.
-        recurrence_.scale.assign(count, largest / 4);
-    } else if (parameters_.basis == Basis::chebyshev) {
-        // T_(k+1)(t) = 2 t T_k(t) - T_(k-1)(t), t the interval mapped to [-1, 1].
-        recurrence_.shift.assign(count, largest / 2);
-        recurrence_.scale.assign(count, largest / 4);
-        recurrence_.back.assign(count, largest / 4);
-        recurrence_.scale[0] = largest / 2;
-        recurrence_.back[0] = 0;
-    }
+    recurrence_ = basis_recurrence(parameters_.basis, parameters_.s_step,
+                                   std::max(largest_eigenvalue(system), 1e-30));
 }
 
 // y_first is there; y_(first + 1) to y_(first + degree) follow.

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "libflow/cpu/polynomial_basis.hpp"
 #include "libflow/cpu/residual.hpp"
 
 namespace aperture::flow {
@@ -34,10 +35,6 @@ class CommunicationAvoidingCg {
     int products() const { return products_; }
 
   private:
-    /// y_(k+1) = (B y_k - shift_k y_k - back_k y_(k-1)) / scale_k
-    struct Recurrence {
-        std::vector<double> shift, back, scale;
-    };
     using Coordinates = std::vector<double>;
 
     void choose_basis(const PreparedSystem& system);

@@ -27,7 +27,8 @@ Coupling coupling_of(const LinearSystem<core::Host>& system) {
     return system.stencil == Stencil::nine ? Coupling::nine : Coupling::five;
 }
 
-void check_system(const LinearSystem<core::Host>& system, Shape shape) {
+template <class Space>
+void check_system(const LinearSystem<Space>& system, Shape shape) {
     using core::Strides;
     core::expects(system.smoothness > 0, "smoothness alpha^2 is ", system.smoothness,
                   ", expected more than 0");
@@ -41,6 +42,8 @@ void check_system(const LinearSystem<core::Host>& system, Shape shape) {
     core::expects(system.stencil == Stencil::five && system.boundary == Boundary::replicate,
                   "weights between pixels need the five-point stencil and replicated borders");
 }
+template void check_system(const LinearSystem<core::Host>&, Shape);
+template void check_system(const LinearSystem<core::Device>&, Shape);
 
 void PreparedSystem::take(core::Cpu& cpu, const LinearSystem<core::Host>& system,
                           bool with_inverse) {

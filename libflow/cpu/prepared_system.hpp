@@ -64,9 +64,6 @@ struct PreparedSystem {
     void invert_row(index_t y);
 };
 
-/// Throws core::InvalidArgument where the views of a system do not fit it or each other.
-void check_system(const LinearSystem<core::Host>& system, Shape shape);
-
 /// The rows that the neighbours of row y lie in.
 struct RowPointers {
     const float* above;

@@ -163,7 +163,7 @@ class PreparedSystem {
         }
         if (!with_inverse) return;
         planes_.inverse = std::as_const(inverse_).planes();
-        with_coupling(coupling_, [&](auto coupling) {
+        gpu::with_coupling(coupling_, [&](auto coupling) {
             core::launch(executor, &invert_blocks_kernel<decltype(coupling)::value>,
                          pixel_config(shape_), planes_, inverse_.planes());
         });

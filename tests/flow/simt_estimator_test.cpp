@@ -1,30 +1,10 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "libflow/gpu/estimator.cuh"
+#include "libflow/gpu/solver.cuh"
 #include "tests/flow/estimator_suite.hpp"
 
 namespace aperture::flow {
-
-// The Cpu's solver stands in for the kernels', which have tests of their own.
-template <>
-struct SystemSolver<core::Simt>::State {
-    core::Cpu cpu{1};
-    SystemSolver<core::Cpu> solver;
-    State(Shape shape, const SolverParameters& parameters) : solver(cpu, shape, parameters) {}
-};
-template <>
-SystemSolver<core::Simt>::SystemSolver(core::Simt&, Shape shape, const SolverParameters& parameters)
-    : state_(std::make_unique<State>(shape, parameters)) {}
-template <>
-SystemSolver<core::Simt>::~SystemSolver() = default;
-template <>
-SystemSolver<core::Simt>::SystemSolver(SystemSolver&&) noexcept = default;
-template <>
-SolveResult SystemSolver<core::Simt>::solve(const LinearSystem<core::Host>& system,
-                                            FlowView<core::Host> flow,
-                                            std::vector<double>* residuals) {
-    return state_->solver.solve(system, flow, residuals);
-}
 
 namespace {
 

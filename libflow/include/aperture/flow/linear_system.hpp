@@ -63,6 +63,10 @@ struct SolverParameters {
 /// Throws core::InvalidArgument for values out of range.
 void validate(const SolverParameters& parameters);
 
+/// Throws core::InvalidArgument where the views of a system do not fit `shape` or each other.
+template <class Space>
+void check_system(const LinearSystem<Space>& system, Shape shape);
+
 /// How a solution went.
 struct SolveResult {
     int iterations = 0;
@@ -86,7 +90,8 @@ class SystemSolver {
     /// `flow` holds the start and receives the solution. Where the system is singular and the start
     /// is zero, the solution is that of minimum norm. `residuals`, where it is not null, receives
     /// |b - A x| / |b| of the start and after every iteration (|b| = 0 counts as 1), at the price
-    /// of one more product an iteration. Views must not overlap.
+    /// of one more product an iteration. Views must not overlap. On a Gpu nothing is waited for
+    /// where there is neither a tolerance nor `residuals`; the result then is what was asked for.
     SolveResult solve(const LinearSystem<Space>& system, FlowView<Space> flow,
                       std::vector<double>* residuals = nullptr);
 
@@ -95,12 +100,14 @@ class SystemSolver {
     std::unique_ptr<State> state_;
 };
 
-/// |b - A x| and |b|, Euclidean over both unknowns of all pixels, summed in double row by row.
+/// |b - A x| and |b|, Euclidean over both unknowns of all pixels, summed in double. Synchronises.
 struct ResidualNorms {
     double residual = 0;
     double right = 0;
 };
 ResidualNorms residual_norms(core::Cpu& cpu, const LinearSystem<core::Host>& system,
                              ConstFlowView<core::Host> flow);
+ResidualNorms residual_norms(core::Gpu& gpu, const LinearSystem<core::Device>& system,
+                             ConstFlowView<core::Device> flow);
 
 }  // namespace aperture::flow

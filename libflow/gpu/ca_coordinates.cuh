@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The small part of communication-avoiding CG: s iterations on coordinates in the basis, in double,
+// and what becomes of a round of them.
+
+#include "libflow/gpu/matrix_powers.cuh"
+
+namespace aperture::flow::gpu {
+
+struct CaLimits {
+    double squared;  ///< stops where |b - A x|^2 is at most this
+    int iterations;  ///< or after so many
+};
+
+struct CaState {
+    double largest;           ///< eigenvalues of M^-1 A lie in [0, largest]
+    double start_squared;     ///< |b - A x|^2 of the start,
+    double residual_squared;  ///< of the solution that is kept,
+    double least_squared;     ///< and the least so far
+    int begun;
+    int stopped;
+    int steps;     ///< s
+    int current;   ///< which solution is kept
+    int restart;   ///< the true residual takes the place of p and z
+    int done;      ///< iterations that are kept
+    int taken;     ///< iterations of the round under way
+    int products;  ///< with A
+};
+
+struct RoundSums {
+    double residual;  ///< |r|^2
+    double scaled;    ///< |z|^2
+    double away;      ///< |z - what was recurred|^2
+};
+
+/// The state after a round, or after the start, that has come to these sums: a round is kept unless
+/// the residual has grown beyond what CG's may, which means that its basis has become dependent to
+/// rounding; half as many steps are tried then. The true residual takes over where it and the
+/// recurrence have come apart (van der Vorst & Ye 2000).
+APERTURE_HD CaState judged(CaState state, const RoundSums& sums, const CaLimits& limits) {
+    constexpr double apart = 0.01;
+    constexpr double grown = 100;
+    if (state.stopped != 0) return state;
+    if (state.begun == 0) {
+        state.begun = 1;
+        state.restart = 1;
+        state.products = 1;
+        state.start_squared = state.residual_squared = state.least_squared = sums.residual;
+    } else {
+        state.products += 2 * state.steps;
+        if (state.taken > 0 && sums.residual < grown * state.least_squared) {
+            state.current = 1 - state.current;
+            state.done += state.taken;
+            state.residual_squared = sums.residual;
+            if (sums.residual < state.least_squared) state.least_squared = sums.residual;
+            state.restart = sums.away > apart * apart * sums.scaled ? 1 : 0;
+        } else if (state.steps > 1) {
+            state.steps /= 2;
+            state.restart = 1;
+        } else {
+            state.stopped = 1;
+        }
+    }
+    state.taken = 0;
+    if (!(state.residual_squared > 0) || state.residual_squared <= limits.squared ||
+        state.done >= limits.iterations) {
+        state.stopped = 1;
+    }
+    return state;
+}
+
+struct CoordinatePlanes {
+    float* values;    ///< [3][most_vectors]: of x, z and p
+    double* history;  ///< |r|^2 after every iteration; null where nobody asks
+};
+
+inline constexpr int coordinate_threads = 512;
+
+/// Shared memory of CoordinateSolver.
+struct CoordinateMemory {
+    double gram[most_vectors * most_vectors];   ///< Y^T M Y
+    double norms[most_vectors * most_vectors];  ///< Y^T M^2 Y
+    double x[most_vectors];
+    double z[most_vectors];
+    double p[most_vectors];
+    double product[most_vectors];  ///< B p
+};
+
+class CoordinateSolver {
+  public:
+    __device__ CoordinateSolver(const RecurrenceTable& recurrence, const CaState& state,
+                                const CoordinatePlanes& planes, CoordinateMemory* memory)
+        : recurrence_(recurrence),
+          state_(state),
+          planes_(planes),
+          memory_(memory),
+          steps_(state.steps),
+          vectors_(2 * state.steps + 1) {}
+
+    /// Adds up the Gram matrices from the parts of `parts` blocks, a warp for an entry. All threads
+    /// of the block call; a barrier has to follow.
+    __device__ void take_gram(const double* gram, int parts) const {
+        const int entries = gram_entries * gram_squares(vectors_);
+        take_matrix(gram, parts, memory_->gram);
+        if (planes_.history != nullptr) {
+            take_matrix(gram + static_cast<index_t>(entries) * parts, parts, memory_->norms);
+        }
+    }
+
+    /// At most `most` iterations by one warp; writes the coordinates and the history, and returns
+    /// how many were done.
+    __device__ int iterate(int most) const {
+        CoordinateMemory& m = *memory_;
+        for_vectors([&](int i) {
+            m.x[i] = 0;
+            m.z[i] = i == steps_ + 1 ? 1 : 0;
+            m.p[i] = i == 0 ? 1 : 0;
+        });
+        __syncwarp();
+        double before = form(m.gram, m.z, m.z);
+        int done = 0;
+        while (done < most) {
+            for_vectors([&](int i) { m.product[i] = multiplied(m.p, i); });
+            __syncwarp();
+            const double curvature = form(m.gram, m.p, m.product);
+            if (!(before > 0) || !(curvature > 0)) break;
+            const double alpha = before / curvature;
+            for_vectors([&](int i) {
+                m.x[i] += alpha * m.p[i];
+                m.z[i] -= alpha * m.product[i];
+            });
+            __syncwarp();
+            const double after = form(m.gram, m.z, m.z);
+            const double beta = after / before;
+            for_vectors([&](int i) { m.p[i] = m.z[i] + beta * m.p[i]; });
+            before = after;
+            if (planes_.history != nullptr) {
+                const double squared = form(m.norms, m.z, m.z);
+                if (core::lane_rank() == 0) {
+                    planes_.history[state_.done + done] = squared > 0 ? squared : 0;
+                }
+            }
+            ++done;
+            __syncwarp();
+        }
+        for_vectors([&](int i) {
+            planes_.values[i] = static_cast<float>(m.x[i]);
+            planes_.values[most_vectors + i] = static_cast<float>(m.z[i]);
+            planes_.values[2 * most_vectors + i] = static_cast<float>(m.p[i]);
+        });
+        return done;
+    }
+
+  private:
+    template <class Visit>
+    __device__ void for_vectors(const Visit& visit) const {
+        for (int i = core::lane_rank(); i < vectors_; i += core::warp_size) visit(i);
+    }
+
+    __device__ void take_matrix(const double* gram, int parts, double* matrix) const {
+        const int entries = gram_entries * gram_squares(vectors_);
+        const int warps = core::block_threads() / core::warp_size;
+        for (int entry = core::warp_rank(); entry < entries; entry += warps) {
+            int row = 0;
+            int column = 0;
+            locate_square(entry / gram_entries, &row, &column);
+            const int i = gram_square * row + entry % gram_entries / gram_square;
+            const int j = gram_square * column + entry % gram_square;
+            if (i > j || j >= vectors_) continue;
+            double sum = 0;
+            for (int part = core::lane_rank(); part < parts; part += core::warp_size) {
+                sum += gram[static_cast<index_t>(entry) * parts + part];
+            }
+            sum = core::warp_reduce(sum);
+            if (core::lane_rank() == 0) {
+                matrix[i * vectors_ + j] = sum;
+                matrix[j * vectors_ + i] = sum;
+            }
+        }
+    }
+
+    /// a^T G b, in every lane.
+    __device__ double form(const double* matrix, const double* a, const double* b) const {
+        double sum = 0;
+        for_vectors([&](int i) {
+            double row = 0;
+            for (int j = 0; j < vectors_; ++j) row += matrix[i * vectors_ + j] * b[j];
+            sum += a[i] * row;
+        });
+        return core::warp_reduce(sum);
+    }
+
+    /// Coordinate i of B y from those of y, whose entries for the highest powers are zero.
+    __device__ double multiplied(const double* of, int i) const {
+        const bool from_p = i <= steps_;
+        const int count = from_p ? steps_ + 1 : steps_;
+        const int k = from_p ? i : i - steps_ - 1;
+        double sum = 0;
+        if (k >= 1) sum += static_cast<double>(recurrence_.scale[k - 1]) * of[i - 1];
+        if (k + 1 < count) sum += static_cast<double>(recurrence_.shift[k]) * of[i];
+        if (k + 2 < count) sum += static_cast<double>(recurrence_.back[k + 1]) * of[i + 1];
+        return state_.largest * sum;
+    }
+
+    const RecurrenceTable& recurrence_;
+    const CaState& state_;
+    const CoordinatePlanes& planes_;
+    CoordinateMemory* memory_;
+    int steps_;
+    int vectors_;
+};
+
+}  // namespace aperture::flow::gpu

@@ -1,0 +1,364 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Conjugate gradients, s iterations at a time (Carson 2015, algorithm 7; Hoemmen 2010), as
+// libflow/cpu/communication_avoiding_cg.hpp has it: basis and Gram matrix, s iterations on
+// coordinates, their combination, the true residual. The solution and its residual are kept twice,
+// so that a round whose basis has broken down is left behind without a trace.
+
+#include "libflow/gpu/ca_coordinates.cuh"
+#include "libflow/gpu/reductions.cuh"
+
+#if !defined(__CUDACC_RTC__)
+#include "libflow/cpu/polynomial_basis.hpp"
+#endif
+
+namespace aperture::flow::gpu {
+
+struct CaArguments {
+    PowersArguments powers;
+    Planes<float> solution[2];
+    Planes<float> scaled[2];  ///< z = M^-1 (b - A x) of each
+    Sums<3>* residuals;       ///< |r|^2, |z|^2, |z - what the coordinates make of it|^2
+    float* eigenvalues;       ///< a bound of them by each block; without preconditioning
+    int parts;                ///< blocks that have made both of these
+    double* gram;             ///< [entry][block]
+    CoordinatePlanes coordinates;
+    CaState* states;  ///< [2]: before and after a round is judged
+    CaLimits limits;
+    int steps;       ///< s at first
+    int gram_parts;  ///< blocks that have made the Gram matrix
+};
+
+/// What became of the round before; the same in every thread.
+__device__ inline CaState judge(const CaArguments& a) {
+    CaState state = a.states[0];
+    const Sums<3> sums = total_of(a.residuals, a.parts);
+    if (state.begun == 0) {
+        state.largest = 2;
+        if (!a.powers.precondition) {
+            float bound = 0;
+            for (int i = core::thread_rank(); i < a.parts; i += core::block_threads()) {
+                bound = max(bound, a.eigenvalues[i]);
+            }
+            state.largest = core::block_reduce(bound, core::shared<float>(), core::Maximum{});
+        }
+    }
+    return judged(state, {sums.value[0], sums.value[1], sums.value[2]}, a.limits);
+}
+
+/// z = M^-1 (b - A x) and its sums, of the start (`first`) or of what a round has come to; also the
+/// largest row sum of A by Gershgorin, of 2x2 blocks, where nothing else bounds its eigenvalues:
+/// those of M^-1 A lie in [0, 2), as A = M - S and M + S is positive semi-definite, too. Threads
+/// take pixels by for_own_pixels; shared memory: reduction_shared. Moves 56 bytes a pixel.
+template <Coupling coupling, Boundary boundary>
+__global__ void ca_residual_kernel(CaArguments a, bool first) {
+    if (first) {
+        if (blockIdx.x == 0 && core::thread_rank() == 0) {
+            CaState state{};
+            state.steps = a.steps;
+            a.states[0] = state;
+        }
+    } else {
+        if (blockIdx.x == 0 && core::thread_rank() == 0) a.states[0] = a.states[1];
+        if (a.states[1].stopped != 0) return;
+    }
+    const int which = first ? 0 : 1 - a.states[1].current;
+    const int recurred = first ? 0 : a.states[1].steps + 1;
+    const SystemPlanes& system = a.powers.system;
+    Sums<3> own{};
+    float bound = 0;
+    for_own_pixels(system.tensor.rows, system.tensor.columns, [&](int y, int x) {
+        const Pair r = residual_at<coupling, boundary>(
+            system, y, x, [&](int i, int j) { return pair_at(a.solution[which], i, j); });
+        const Pair z = a.powers.precondition ? block_at(system.inverse, y, x) * r : r;
+        store_pair(a.scaled[which], y, x, z);
+        Pair away{0.0F, 0.0F};
+        if (!first) away = z - vector_at(a.powers.basis, recurred, y, x);
+        own = own + Sums<3>{{static_cast<double>(dot(r, r)), static_cast<double>(dot(z, z)),
+                             static_cast<double>(dot(away, away))}};
+        if (first && !a.powers.precondition) {
+            const SymmetricBlock j = block_at(system.tensor, y, x);
+            const float half = 0.5F * (j.a11 - j.a22);
+            bound = max(bound, 0.5F * (j.a11 + j.a22) + sqrtf(half * half + j.a12 * j.a12) +
+                                   2.0F * degree<coupling>(system, y, x));
+        }
+    });
+    store_part(own, a.residuals);
+    if (first && !a.powers.precondition) {
+        const float block_bound =
+            core::block_reduce(bound, core::shared<float>(), core::Maximum{});
+        if (core::thread_rank() == 0) a.eigenvalues[blockIdx.x] = block_bound;
+    }
+}
+
+/// Judges the round before; then the basis and the block's part of its Gram matrix, and of Y^T M^2
+/// Y where a history is kept. A block takes every so-many-th window of Tile, less `halo` on every
+/// side; a thread Tile::items of its pixels. Shared memory: two vectors of the window. For each
+/// pixel 40 bytes are read, times the window's share of its tile, and 8 (2 s - 1) written, which
+/// come back from the cache for the Gram matrix; 2 (2 s - 1) products with A, 16 flops each.
+template <Coupling coupling, Boundary boundary, class Tile>
+__global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(CaArguments a) {
+    const CaState state = judge(a);
+    if (blockIdx.x == 0 && core::thread_rank() == 0) a.states[1] = state;
+    if (state.stopped != 0) return;
+    // What the totals were made in becomes the window.
+    __syncthreads();
+    float* const memory = core::shared<float>();
+    const PowersArguments& powers = a.powers;
+    const int vectors = 2 * state.steps + 1;
+    const auto part_of_basis = [&](int k) {
+        Planes<const float> part = constant(powers.basis);
+        part.data += 2 * k * part.stride;
+        return part;
+    };
+    const bool fresh = state.restart != 0;
+    const Planes<const float> true_scaled = constant(a.scaled[state.current]);
+    const Planes<const float> p = fresh ? true_scaled : part_of_basis(0);
+    const Planes<const float> z = fresh ? true_scaled : part_of_basis(state.steps + 1);
+    constexpr int kept = (gram_entries * gram_squares(most_vectors) + Tile::threads - 1) /
+                         Tile::threads;
+    double gram[kept] = {};
+    double norms[kept] = {};
+    const int own_rows = Tile::rows - 2 * powers.halo;
+    const int own_columns = Tile::columns - 2 * powers.halo;
+    const int tiles = (powers.system.tensor.rows + own_rows - 1) / own_rows *
+                      ((powers.system.tensor.columns + own_columns - 1) / own_columns);
+    for (int tile = static_cast<int>(blockIdx.x); tile < tiles;
+         tile += static_cast<int>(gridDim.x)) {
+        const PowersWindow<Tile> window(powers, tile);
+        build_basis<coupling, boundary>(powers, window, state.steps,
+                                        static_cast<float>(state.largest), p, z, fresh, memory);
+        add_gram<coupling>(powers, window, vectors, false, memory, gram);
+        if (a.coordinates.history != nullptr) {
+            add_gram<coupling>(powers, window, vectors, true, memory, norms);
+        }
+    }
+    const int entries = gram_entries * gram_squares(vectors);
+    APERTURE_UNROLL
+    for (int k = 0; k < kept; ++k) {
+        const int entry = core::thread_rank() + k * Tile::threads;
+        if (entry >= entries) continue;
+        a.gram[entry * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x)] = gram[k];
+        if (a.coordinates.history == nullptr) continue;
+        a.gram[(entries + entry) * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x)] =
+            norms[k];
+    }
+}
+
+/// Up to s iterations on the coordinates, by one block: its warps add up the Gram matrix, the first
+/// one iterates. Shared memory: CoordinateMemory.
+__global__ inline void ca_coordinates_kernel(CaArguments a) {
+    CaState& state = a.states[1];
+    if (state.stopped != 0) return;
+    const CoordinateSolver solver(a.powers.recurrence, state, a.coordinates,
+                                  core::shared<CoordinateMemory>());
+    solver.take_gram(a.gram, a.gram_parts);
+    __syncthreads();
+    if (core::warp_rank() != 0) return;
+    const int most = min(state.steps, a.limits.iterations - state.done);
+    const int taken = solver.iterate(most);
+    if (core::lane_rank() == 0) state.taken = taken;
+}
+
+/// x += Y x', z = Y z', p = Y p', the last two in place of the first vectors of the basis. Threads
+/// take pixels by for_own_pixels. Moves 8 (2 s + 1) + 32 bytes a pixel, 12 (2 s + 1) flops.
+__global__ inline void ca_combine_kernel(CaArguments a) {
+    const CaState& state = a.states[1];
+    if (state.stopped != 0) return;
+    const int steps = state.steps;
+    const Planes<float>& from = a.solution[state.current];
+    const Planes<float>& to = a.solution[1 - state.current];
+    const float* const c = a.coordinates.values;
+    for_own_pixels(to.rows, to.columns, [&](int y, int x) {
+        Pair sum_x = pair_at(from, y, x);
+        Pair sum_z{0.0F, 0.0F};
+        Pair sum_p{0.0F, 0.0F};
+        for (int k = 0; k <= 2 * steps; ++k) {
+            const Pair vector = vector_at(a.powers.basis, k, y, x);
+            sum_x = sum_x + c[k] * vector;
+            sum_z = sum_z + c[most_vectors + k] * vector;
+            sum_p = sum_p + c[2 * most_vectors + k] * vector;
+        }
+        store_pair(to, y, x, sum_x);
+        store_vector(a.powers.basis, 0, y, x, sum_p);
+        store_vector(a.powers.basis, steps + 1, y, x, sum_z);
+    });
+}
+
+/// Judges the last round and puts the solution where the caller has it. Threads take pixels by
+/// for_own_pixels; shared memory: reduction_shared. Moves 16 bytes a pixel, or none.
+__global__ inline void ca_finish_kernel(CaArguments a) {
+    const CaState state = judge(a);
+    if (state.current == 0) return;
+    for_own_pixels(a.solution[0].rows, a.solution[0].columns, [&](int y, int x) {
+        store_pair(a.solution[0], y, x, pair_at(a.solution[1], y, x));
+    });
+}
+
+#if !defined(__CUDACC_RTC__)
+
+template <class Executor>
+class CommunicationAvoidingCg {
+  public:
+    using Space = typename Executor::Space;
+
+    CommunicationAvoidingCg() = default;
+    CommunicationAvoidingCg(const Executor& executor, Shape shape,
+                            const SolverParameters& parameters)
+        : shape_(shape),
+          parameters_(parameters),
+          basis_(2 * vectors(), shape),
+          solution_(2, shape),
+          scaled_{PlaneArray<Space>(2, shape), PlaneArray<Space>(2, shape)},
+          residuals_(executor, shape),
+          eigenvalues_({residuals_.blocks()}),
+          coordinates_({3 * most_vectors}),
+          states_({2}),
+          states_on_host_({2}) {
+        with_tile([&](auto tile) {
+            using Tile = decltype(tile);
+            const auto windows = [&](index_t extent, int window) {
+                const index_t own = window - 2 * parameters_.s_step;
+                return (extent + own - 1) / own;
+            };
+            const index_t resident =
+                most_resident_threads / Tile::threads * executor.multiprocessors();
+            powers_blocks_ = static_cast<unsigned>(
+                std::min(windows(shape.rows, Tile::rows) * windows(shape.columns, Tile::columns),
+                         resident));
+        });
+        gram_ = core::Array<double, 1, Space>({2 * gram_entries * gram_squares(vectors()) *
+                                               static_cast<index_t>(powers_blocks_)});
+        const Recurrence unit = basis_recurrence(parameters.basis, parameters.s_step, 1);
+        for (std::size_t k = 0; k < unit.shift.size(); ++k) {
+            recurrence_.shift[k] = static_cast<float>(unit.shift[k]);
+            recurrence_.back[k] = static_cast<float>(unit.back[k]);
+            recurrence_.scale[k] = static_cast<float>(unit.scale[k]);
+        }
+    }
+
+    /// To go on from `x`, in place, until |b - A x|^2 <= limit; |r|^2 of every iteration is kept
+    /// where `with_history` is true. The planes stay the caller's.
+    void start(Executor& executor, const PreparedSystem<Executor>& system, const Planes<float>& x,
+               double limit, bool with_history) {
+        coupling_ = system.coupling();
+        boundary_ = system.boundary();
+        if (with_history && history_.size() == 0) {
+            history_ = core::Array<double, 1, Space>({std::max(parameters_.iterations, 1)});
+            history_on_host_ = core::Array<double, 1>(history_.extent());
+        }
+        arguments_.powers = {system.planes(), basis_.planes(), recurrence_, parameters_.s_step,
+                             parameters_.precondition};
+        arguments_.solution[0] = x;
+        arguments_.solution[1] = solution_.planes();
+        for (int i : {0, 1}) arguments_.scaled[i] = scaled_[i].planes();
+        arguments_.residuals = residuals_.data();
+        arguments_.eigenvalues = eigenvalues_.data();
+        arguments_.parts = residuals_.blocks();
+        arguments_.gram = gram_.data();
+        arguments_.coordinates = {coordinates_.data(), with_history ? history_.data() : nullptr};
+        arguments_.states = states_.data();
+        arguments_.limits = {limit, parameters_.iterations};
+        arguments_.steps = parameters_.s_step;
+        arguments_.gram_parts = static_cast<int>(powers_blocks_);
+        launch_residual(executor, true);
+    }
+
+    /// Rounds of s iterations that all of them take, where none has to be repeated.
+    int rounds() const {
+        return (parameters_.iterations + parameters_.s_step - 1) / parameters_.s_step;
+    }
+    /// Products with A that these take.
+    double products() const { return 1.0 + 2.0 * parameters_.s_step * rounds(); }
+
+    void advance(Executor& executor, int rounds) {
+        for (int i = 0; i < rounds; ++i) {
+            with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
+                with_tile([&](auto tile) {
+                    using Tile = decltype(tile);
+                    core::launch(
+                        executor,
+                        &ca_powers_kernel<decltype(coupling)::value, decltype(boundary)::value,
+                                          Tile>,
+                        core::LaunchConfig(dim3(powers_blocks_), dim3(Tile::threads),
+                                           4 * sizeof(float) * Tile::pixels),
+                        arguments_);
+                });
+            });
+            core::launch(executor, &ca_coordinates_kernel,
+                         core::LaunchConfig(dim3(1), dim3(coordinate_threads),
+                                            sizeof(CoordinateMemory)),
+                         arguments_);
+            core::launch(executor, &ca_combine_kernel, reduction_config(executor, shape_),
+                         arguments_);
+            launch_residual(executor, false);
+        }
+    }
+    void finish(Executor& executor) {
+        core::launch(executor, &ca_finish_kernel, reduction_config(executor, shape_), arguments_);
+    }
+
+    struct Progress {
+        int done;
+        bool stopped;
+        int products;
+    };
+    /// As far as the last round but one is known. Waits for the device.
+    Progress progress(Executor& executor) {
+        fetch(executor, states_, states_on_host_);
+        const CaState& state = states_on_host_(0);
+        return {state.done, state.stopped != 0, state.products};
+    }
+    /// |r| of the start and of all iterations, relative to `right`. Waits for the device.
+    void history(Executor& executor, double right, std::vector<double>& residuals) {
+        const int done = progress(executor).done;
+        residuals.push_back(std::sqrt(states_on_host_(0).start_squared) / right);
+        fetch(executor, history_, history_on_host_);
+        for (int i = 0; i < done; ++i) {
+            residuals.push_back(std::sqrt(history_on_host_(i)) / right);
+        }
+    }
+
+  private:
+    static constexpr int most_resident_threads = 1024;
+
+    index_t vectors() const { return 2 * parameters_.s_step + 1; }
+
+    template <class Function>
+    void with_tile(const Function& function) const {
+        parameters_.s_step <= few_steps ? function(FewSteps{}) : function(ManySteps{});
+    }
+
+    void launch_residual(Executor& executor, bool first) {
+        with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
+            core::launch(executor,
+                         &ca_residual_kernel<decltype(coupling)::value, decltype(boundary)::value>,
+                         reduction_config(executor, shape_), arguments_, first);
+        });
+    }
+
+    Shape shape_;
+    SolverParameters parameters_;
+    Coupling coupling_ = Coupling::five;
+    Boundary boundary_ = Boundary::replicate;
+    RecurrenceTable recurrence_{};
+    unsigned powers_blocks_ = 0;
+    CaArguments arguments_{};
+    PlaneArray<Space> basis_;
+    PlaneArray<Space> solution_;
+    PlaneArray<Space> scaled_[2];
+    Parts<3, Space> residuals_;
+    core::Array<float, 1, Space> eigenvalues_;
+    core::Array<double, 1, Space> gram_;
+    core::Array<float, 1, Space> coordinates_;
+    core::Array<double, 1, Space> history_;
+    core::Array<double, 1> history_on_host_;
+    core::Array<CaState, 1, Space> states_;
+    core::Array<CaState, 1> states_on_host_;
+};
+
+#endif
+
+}  // namespace aperture::flow::gpu

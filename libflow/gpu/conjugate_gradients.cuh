@@ -1,0 +1,400 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Conjugate gradients, preconditioned by the inverse 2x2 blocks where asked for (Saad 2003,
+// algorithm 9.1), without a word to the host: every kernel finds its scalars in the sums of the one
+// before, and does nothing once the iteration has ended.
+
+#include "libcore/gpu/grid.cuh"
+#include "libflow/gpu/operator.cuh"
+#include "libflow/gpu/reductions.cuh"
+
+namespace aperture::flow::gpu {
+
+struct CgState {
+    double scaled_product;  ///< r^T M^-1 r, of which the direction was made
+    int stopped;            ///< the tolerance is reached, or no step can be taken any more
+    int done;               ///< iterations
+};
+
+struct CgPlanes {
+    SystemPlanes system;
+    Planes<float> x;
+    Planes<float> residual;      ///< r
+    Planes<float> scaled;        ///< z = M^-1 r; r itself without preconditioning
+    Planes<float> direction[2];  ///< p of the iteration before, and of this one
+    Planes<float> product;       ///< A p
+    Sums<1>* curvature;          ///< p^T A p
+    Sums<2>* norms;              ///< r^T r, r^T z
+    CgState* states;             ///< [2]: before and after the direction of an iteration is known
+    double limit;                ///< stops where |r|^2 is at most this
+    bool precondition;
+
+    __device__ __forceinline__ Pair scale(int y, int x_, Pair r) const {
+        return precondition ? block_at(system.inverse, y, x_) * r : r;
+    }
+};
+
+/// What the halves of an iteration consist of; a kernel does one of it or several.
+enum CgProductStage : unsigned {
+    make_direction = 1,  ///< p = z + beta p
+    make_product = 2,    ///< A p
+    make_curvature = 4,  ///< p^T A p
+};
+enum CgAdvanceStage : unsigned {
+    advance_solution = 1,  ///< x += alpha p
+    advance_residual = 2,  ///< r -= alpha A p
+    scale_residual = 4,    ///< z = M^-1 r
+    make_norms = 8,        ///< r^T r, r^T z
+};
+
+__device__ __forceinline__ bool first_thread() {
+    return blockIdx.x == 0 && core::thread_rank() == 0;
+}
+
+/// Whether there is to be another iteration, and the direction's beta.
+__device__ __forceinline__ bool begin_iteration(const CgState& before, const Sums<2>& norms,
+                                                double limit, float* beta) {
+    const double scaled_product = norms.value[1];
+    *beta = before.scaled_product > 0
+                ? static_cast<float>(scaled_product / before.scaled_product)
+                : 0.0F;
+    return before.stopped == 0 && scaled_product > 0 && !(norms.value[0] <= limit);
+}
+
+__device__ __forceinline__ Pair next_direction(float beta, Pair z, const Planes<float>& before,
+                                               int y, int x) {
+    // The planes hold nothing before the first direction.
+    return beta == 0.0F ? z : z + beta * pair_at(before, y, x);
+}
+
+/// r = b - A x and what follows from it. Threads take pixels by for_own_pixels; shared memory:
+/// reduction_shared. Moves 56 bytes a pixel.
+template <Coupling coupling, Boundary boundary>
+__global__ void cg_start_kernel(CgPlanes cg) {
+    Sums<2> own{};
+    for_own_pixels(cg.x.rows, cg.x.columns, [&](int y, int x) {
+        const Pair r = residual_at<coupling, boundary>(
+            cg.system, y, x, [&](int i, int j) { return pair_at(cg.x, i, j); });
+        const Pair z = cg.scale(y, x, r);
+        store_pair(cg.residual, y, x, r);
+        if (cg.precondition) store_pair(cg.scaled, y, x, z);
+        own = own + Sums<2>{{static_cast<double>(dot(r, r)), static_cast<double>(dot(r, z))}};
+    });
+    store_part(own, cg.norms);
+    if (first_thread()) cg.states[0] = {0, 0, 0};
+}
+
+/// The first half of an iteration: direction[1 - parity] from direction[parity], its product, and
+/// the curvature, or those of them in `stages`. Threads take pixels by for_own_pixels; shared
+/// memory: reduction_shared. All stages together move 44 bytes a pixel (neighbours come from the
+/// cache), 31 flops.
+template <Coupling coupling, Boundary boundary, unsigned stages>
+__global__ void cg_product_kernel(CgPlanes cg, int parity) {
+    float beta = 0;
+    if constexpr ((stages & make_direction) != 0) {
+        const CgState before = cg.states[0];
+        const Sums<2> norms = total_of(cg.norms, static_cast<int>(gridDim.x));
+        const bool go_on = begin_iteration(before, norms, cg.limit, &beta);
+        if (first_thread()) cg.states[1] = {norms.value[1], go_on ? 0 : 1, before.done};
+        if (!go_on) return;
+    } else {
+        if (cg.states[1].stopped != 0) return;
+    }
+    const Planes<float>& before = cg.direction[parity];
+    const Planes<float>& now = cg.direction[1 - parity];
+    const auto direction = [&](int y, int x) {
+        if constexpr ((stages & make_direction) != 0) {
+            return next_direction(beta, pair_at(cg.scaled, y, x), before, y, x);
+        } else {
+            return pair_at(now, y, x);
+        }
+    };
+    Sums<1> own{};
+    for_own_pixels(cg.x.rows, cg.x.columns, [&](int y, int x) {
+        const Pair p = direction(y, x);
+        if constexpr ((stages & make_direction) != 0) store_pair(now, y, x, p);
+        Pair product{};
+        if constexpr ((stages & make_product) != 0) {
+            product = multiply<coupling, boundary>(cg.system, y, x, p, direction);
+            store_pair(cg.product, y, x, product);
+        } else if constexpr ((stages & make_curvature) != 0) {
+            product = pair_at(cg.product, y, x);
+        }
+        if constexpr ((stages & make_curvature) != 0) {
+            own.value[0] += static_cast<double>(dot(p, product));
+        }
+    });
+    if constexpr ((stages & make_curvature) != 0) store_part(own, cg.curvature);
+}
+
+/// The second half: the solution and the residual a step further along direction[1 - parity], the
+/// residual's norms, or those of them in `stages`. Threads take pixels by for_own_pixels; shared
+/// memory: reduction_shared. All stages together move 68 bytes a pixel, 22 flops.
+template <unsigned stages>
+__global__ void cg_advance_kernel(CgPlanes cg, int parity) {
+    const CgState now = cg.states[1];
+    const double curvature = total_of(cg.curvature, static_cast<int>(gridDim.x)).value[0];
+    const bool go_on = now.stopped == 0 && curvature > 0;
+    if constexpr ((stages & make_norms) != 0) {
+        if (first_thread()) {
+            cg.states[0] = {now.scaled_product, go_on ? 0 : 1, now.done + (go_on ? 1 : 0)};
+        }
+    }
+    if (!go_on) return;
+    const auto alpha = static_cast<float>(now.scaled_product / curvature);
+    Sums<2> own{};
+    for_own_pixels(cg.x.rows, cg.x.columns, [&](int y, int x) {
+        if constexpr ((stages & advance_solution) != 0) {
+            store_pair(cg.x, y, x,
+                       pair_at(cg.x, y, x) + alpha * pair_at(cg.direction[1 - parity], y, x));
+        }
+        if constexpr (stages != advance_solution) {
+            Pair r = pair_at(cg.residual, y, x);
+            if constexpr ((stages & advance_residual) != 0) {
+                r = r - alpha * pair_at(cg.product, y, x);
+                store_pair(cg.residual, y, x, r);
+            }
+            Pair z = r;
+            if constexpr ((stages & scale_residual) != 0) {
+                z = cg.scale(y, x, r);
+                if (cg.precondition) store_pair(cg.scaled, y, x, z);
+            } else if constexpr ((stages & make_norms) != 0) {
+                z = pair_at(cg.scaled, y, x);
+            }
+            if constexpr ((stages & make_norms) != 0) {
+                own = own + Sums<2>{{static_cast<double>(dot(r, r)),
+                                     static_cast<double>(dot(r, z))}};
+            }
+        }
+    });
+    if constexpr ((stages & make_norms) != 0) store_part(own, cg.norms);
+}
+
+/// Blocks of the cooperative kernel that a multiprocessor must hold at once: all of a grid's.
+inline constexpr int resident_blocks = reduction_blocks_per_multiprocessor;
+
+/// Many iterations in one cooperative kernel, a thread's x, r and coefficients in its registers; z
+/// and p go through memory for the neighbours' sake. Threads take `items` pixels by for_own_pixels;
+/// two barriers of the grid an iteration, before which 16 bytes a pixel are written and 20 values
+/// of neighbours read; shared memory: reduction_shared.
+template <Coupling coupling, Boundary boundary, int items>
+__global__ void __launch_bounds__(reduction_threads, resident_blocks)
+    cg_persistent_kernel(CgPlanes cg, int iterations, int parity) {
+    const int blocks = static_cast<int>(gridDim.x);
+    Pair solution[items];
+    Pair residual[items];
+    Pair direction[items];
+    Pair product[items];
+    SymmetricBlock tensor[items];
+    SymmetricBlock inverse[items];
+    // The same pixels in the same order as for_own_pixels, with numbers known when compiled.
+    const auto for_items = [&](const auto& visit) {
+        const int across = (cg.x.columns + reduction_columns - 1) / reduction_columns;
+        APERTURE_UNROLL
+        for (int k = 0; k < items; ++k) {
+            const int tile = static_cast<int>(blockIdx.x) + k * blocks;
+            const int y = tile / across * reduction_rows + static_cast<int>(threadIdx.y);
+            const int x = tile % across * reduction_columns + static_cast<int>(threadIdx.x);
+            if (y < cg.x.rows && x < cg.x.columns) visit(k, y, x);
+        }
+    };
+    for_items([&](int k, int y, int x) {
+        solution[k] = pair_at(cg.x, y, x);
+        residual[k] = pair_at(cg.residual, y, x);
+        tensor[k] = block_at(cg.system.tensor, y, x);
+        inverse[k] = {1.0F, 0.0F, 1.0F};
+        if (cg.precondition) inverse[k] = block_at(cg.system.inverse, y, x);
+    });
+    CgState state = cg.states[0];
+    const int end = state.done + iterations;
+    while (state.stopped == 0 && state.done < end) {
+        const Sums<2> norms = total_of(cg.norms, blocks);
+        float beta = 0;
+        state.stopped = begin_iteration(state, norms, cg.limit, &beta) ? 0 : 1;
+        if (state.stopped != 0) break;
+        state.scaled_product = norms.value[1];
+        const Planes<float>& before = cg.direction[parity];
+        const auto next = [&](int y, int x) {
+            return next_direction(beta, pair_at(cg.scaled, y, x), before, y, x);
+        };
+        Sums<1> own_curvature{};
+        for_items([&](int k, int y, int x) {
+            direction[k] = next(y, x);
+            store_pair(cg.direction[1 - parity], y, x, direction[k]);
+            product[k] = tensor[k] * direction[k] +
+                         flux<coupling, boundary>(cg.system, y, x, direction[k], next);
+            own_curvature.value[0] += static_cast<double>(dot(direction[k], product[k]));
+        });
+        store_part(own_curvature, cg.curvature);
+        core::grid_sync();
+        const double curvature = total_of(cg.curvature, blocks).value[0];
+        if (!(curvature > 0)) {
+            state.stopped = 1;
+            break;
+        }
+        const auto alpha = static_cast<float>(state.scaled_product / curvature);
+        Sums<2> own{};
+        for_items([&](int k, int y, int x) {
+            solution[k] = solution[k] + alpha * direction[k];
+            residual[k] = residual[k] - alpha * product[k];
+            const Pair z = inverse[k] * residual[k];
+            store_pair(cg.scaled, y, x, z);
+            own = own + Sums<2>{{static_cast<double>(dot(residual[k], residual[k])),
+                                 static_cast<double>(dot(residual[k], z))}};
+        });
+        store_part(own, cg.norms);
+        core::grid_sync();
+        ++state.done;
+        parity = 1 - parity;
+    }
+    for_items([&](int k, int y, int x) {
+        store_pair(cg.x, y, x, solution[k]);
+        store_pair(cg.residual, y, x, residual[k]);
+    });
+    if (first_thread()) cg.states[0] = state;
+}
+
+#if !defined(__CUDACC_RTC__)
+
+template <class Executor>
+class ConjugateGradients {
+  public:
+    using Space = typename Executor::Space;
+
+    ConjugateGradients() = default;
+    ConjugateGradients(const Executor& executor, Shape shape, bool precondition,
+                       Implementation implementation)
+        : shape_(shape),
+          implementation_(implementation),
+          precondition_(precondition),
+          residual_(2, shape),
+          product_(2, shape),
+          curvature_(executor, shape),
+          norms_(executor, shape),
+          states_({2}),
+          states_on_host_({2}) {
+        for (PlaneArray<Space>& direction : directions_) direction = PlaneArray<Space>(2, shape);
+        if (precondition) scaled_ = PlaneArray<Space>(2, shape);
+    }
+
+    /// To go on from `x`, in place, until |r|^2 <= limit. The planes stay the caller's.
+    void start(Executor& executor, const PreparedSystem<Executor>& system, const Planes<float>& x,
+               double limit) {
+        coupling_ = system.coupling();
+        boundary_ = system.boundary();
+        parity_ = 0;
+        planes_.system = system.planes();
+        planes_.x = x;
+        planes_.residual = residual_.planes();
+        planes_.scaled = precondition_ ? scaled_.planes() : residual_.planes();
+        planes_.direction[0] = directions_[0].planes();
+        planes_.direction[1] = directions_[1].planes();
+        planes_.product = product_.planes();
+        planes_.curvature = curvature_.data();
+        planes_.norms = norms_.data();
+        planes_.states = states_.data();
+        planes_.limit = limit;
+        planes_.precondition = precondition_;
+        with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
+            launch(executor, &cg_start_kernel<decltype(coupling)::value, decltype(boundary)::value>,
+                   planes_);
+        });
+    }
+
+    /// `count` iterations, fewer where the tolerance is reached or no step can be taken any more.
+    void advance(Executor& executor, int count) {
+        with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
+            constexpr Coupling c = decltype(coupling)::value;
+            constexpr Boundary b = decltype(boundary)::value;
+            if (implementation_ == Implementation::persistent && persist<c, b>(executor, count)) {
+                parity_ = (parity_ + count) % 2;
+                return;
+            }
+            for (int i = 0; i < count; ++i) {
+                implementation_ == Implementation::staged ? staged<c, b>(executor)
+                                                          : fused<c, b>(executor);
+                parity_ = 1 - parity_;
+            }
+        });
+    }
+
+    struct Progress {
+        int done;
+        bool stopped;
+    };
+    /// Waits for the device.
+    Progress progress(Executor& executor) {
+        fetch(executor, states_, states_on_host_);
+        return {states_on_host_(0).done, states_on_host_(0).stopped != 0};
+    }
+
+  private:
+    template <class Kernel, class... Args>
+    void launch(Executor& executor, Kernel kernel, const Args&... args) {
+        core::launch(executor, kernel, reduction_config(executor, shape_), args...);
+    }
+
+    template <Coupling c, Boundary b>
+    void fused(Executor& executor) {
+        launch(executor,
+               &cg_product_kernel<c, b, make_direction | make_product | make_curvature>, planes_,
+               parity_);
+        launch(executor,
+               &cg_advance_kernel<advance_solution | advance_residual | scale_residual |
+                                  make_norms>,
+               planes_, parity_);
+    }
+
+    template <Coupling c, Boundary b>
+    void staged(Executor& executor) {
+        launch(executor, &cg_product_kernel<c, b, make_direction>, planes_, parity_);
+        launch(executor, &cg_product_kernel<c, b, make_product>, planes_, parity_);
+        launch(executor, &cg_product_kernel<c, b, make_curvature>, planes_, parity_);
+        launch(executor, &cg_advance_kernel<advance_solution>, planes_, parity_);
+        launch(executor, &cg_advance_kernel<advance_residual>, planes_, parity_);
+        if (precondition_) launch(executor, &cg_advance_kernel<scale_residual>, planes_, parity_);
+        launch(executor, &cg_advance_kernel<make_norms>, planes_, parity_);
+    }
+
+    /// False where the image does not fit into the registers of a grid that is resident at once.
+    template <Coupling c, Boundary b>
+    bool persist(Executor& executor, int count) {
+        const core::LaunchConfig config = reduction_config(executor, shape_);
+        const index_t tiles = (shape_.columns + reduction_columns - 1) / reduction_columns *
+                              ((shape_.rows + reduction_rows - 1) / reduction_rows);
+        const auto launch = [&](auto kernel) {
+            core::launch_cooperative(executor, kernel, config, planes_, count, parity_);
+            return true;
+        };
+        switch ((tiles + config.grid.x - 1) / config.grid.x) {
+            case 1:
+                return launch(&cg_persistent_kernel<c, b, 1>);
+            case 2:
+                return launch(&cg_persistent_kernel<c, b, 2>);
+            default:
+                return false;
+        }
+    }
+
+    Shape shape_;
+    Implementation implementation_ = Implementation::fused;
+    bool precondition_ = true;
+    Coupling coupling_ = Coupling::five;
+    Boundary boundary_ = Boundary::replicate;
+    int parity_ = 0;
+    CgPlanes planes_{};
+    PlaneArray<Space> residual_;
+    PlaneArray<Space> scaled_;
+    PlaneArray<Space> product_;
+    PlaneArray<Space> directions_[2];
+    Parts<1, Space> curvature_;
+    Parts<2, Space> norms_;
+    core::Array<CgState, 1, Space> states_;
+    core::Array<CgState, 1> states_on_host_;
+};
+
+#endif
+
+}  // namespace aperture::flow::gpu

@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The basis that s iterations of communication-avoiding CG move in, and its Gram matrix, a tile of
+// the image at a time: stages of ca_powers_kernel.
+
+#include "libcore/gpu/block.cuh"
+#include "libflow/gpu/operator.cuh"
+
+namespace aperture::flow::gpu {
+
+inline constexpr int most_steps = 16;  ///< s
+inline constexpr int most_vectors = 2 * most_steps + 1;
+
+/// y_(k+1) = (B y_k - shift_k y_k - back_k y_(k-1)) / scale_k, all of it times the largest
+/// eigenvalue.
+struct RecurrenceTable {
+    float shift[most_steps];
+    float back[most_steps];
+    float scale[most_steps];
+};
+
+/// A block's window of pixels, halo included; a thread has `items` of them.
+template <int rows_, int columns_, int threads_>
+struct PowersTile {
+    static constexpr int rows = rows_;
+    static constexpr int columns = columns_;
+    static constexpr int threads = threads_;
+    static constexpr int pixels = rows * columns;
+    static constexpr int items = pixels / threads;
+    static_assert(items * threads == pixels);
+};
+/// For a few steps; and for more, whose halo would leave nothing of the small one.
+using FewSteps = PowersTile<32, 64, 512>;
+using ManySteps = PowersTile<64, 64, 512>;
+inline constexpr int few_steps = 5;
+
+struct PowersArguments {
+    SystemPlanes system;
+    Planes<float> basis;  ///< planes 2 k and 2 k + 1 are vector k: s + 1 from p, then s from z
+    RecurrenceTable recurrence;
+    int halo;  ///< of a window: the most steps ever taken
+    bool precondition;
+};
+
+__device__ __forceinline__ Pair vector_at(const Planes<float>& basis, int k, int y, int x) {
+    return {basis.at(2 * k, y, x), basis.at(2 * k + 1, y, x)};
+}
+__device__ __forceinline__ void store_vector(const Planes<float>& basis, int k, int y, int x,
+                                             Pair value) {
+    basis.at(2 * k, y, x) = value.u;
+    basis.at(2 * k + 1, y, x) = value.v;
+}
+
+/// Where a window lies, and which of its pixels a block answers for.
+template <class Tile>
+struct PowersWindow {
+    int y0;
+    int x0;
+    int halo;
+    int rows;  ///< of the image
+    int columns;
+
+    __device__ PowersWindow(const PowersArguments& a, int tile)
+        : halo(a.halo), rows(a.system.tensor.rows), columns(a.system.tensor.columns) {
+        const int own_columns = Tile::columns - 2 * halo;
+        const int across = (columns + own_columns - 1) / own_columns;
+        y0 = tile / across * (Tile::rows - 2 * halo) - halo;
+        x0 = tile % across * own_columns - halo;
+    }
+    /// Pixel `i` of the window, at least `margin` from its edge.
+    __device__ __forceinline__ bool pixel(int i, int margin, int* y, int* x) const {
+        const int row = i / Tile::columns;
+        const int column = i % Tile::columns;
+        *y = y0 + row;
+        *x = x0 + column;
+        return row >= margin && row < Tile::rows - margin && column >= margin &&
+               column < Tile::columns - margin && *y >= 0 && *y < rows && *x >= 0 && *x < columns;
+    }
+};
+
+/// Powers of B = M^-1 A on p and z over a window, up to `steps` and steps - 1, written to the basis
+/// for the block's own pixels; with first vectors from `p` and `z`, which are copied there where
+/// they are not yet (`fresh`). Both vectors of the window in shared memory; what a step needs of
+/// the neighbouring windows is computed here, too. Ends with a barrier.
+template <Coupling coupling, Boundary boundary, class Tile>
+__device__ void build_basis(const PowersArguments& a, const PowersWindow<Tile>& window, int steps,
+                            float largest, const Planes<const float>& p,
+                            const Planes<const float>& z, bool fresh, float* memory) {
+    const auto offset = [&](int y, int x) { return (y - window.y0) * Tile::columns + x - window.x0; };
+    const auto vector = [&](int which) {
+        return [=](int y, int x) {
+            const float* from = memory + 2 * which * Tile::pixels + offset(y, x);
+            return Pair{from[0], from[Tile::pixels]};
+        };
+    };
+    const auto set = [&](int which, int i, Pair value) {
+        float* const to = memory + 2 * which * Tile::pixels + i;
+        to[0] = value.u;
+        to[Tile::pixels] = value.v;
+    };
+    const auto for_pixels = [&](int margin, const auto& visit) {
+        APERTURE_UNROLL
+        for (int k = 0; k < Tile::items; ++k) {
+            const int i = core::thread_rank() + k * Tile::threads;
+            int y = 0;
+            int x = 0;
+            if (window.pixel(i, margin, &y, &x)) visit(k, i, y, x);
+        }
+    };
+    for_pixels(0, [&](int, int i, int y, int x) {
+        set(0, i, pair_at(p, y, x));
+        set(1, i, pair_at(z, y, x));
+    });
+    if (fresh) {
+        for_pixels(window.halo, [&](int, int, int y, int x) {
+            store_vector(a.basis, 0, y, x, pair_at(p, y, x));
+            store_vector(a.basis, steps + 1, y, x, pair_at(z, y, x));
+        });
+    }
+    __syncthreads();
+    Pair before[2][Tile::items] = {};
+    Pair next[2][Tile::items];
+    for (int step = 0; step < steps; ++step) {
+        const float shift = largest * a.recurrence.shift[step];
+        const float back = largest * a.recurrence.back[step];
+        const float scale = 1.0F / (largest * a.recurrence.scale[step]);
+        const int vectors = step + 1 < steps ? 2 : 1;
+        for_pixels(step + 1, [&](int k, int, int y, int x) {
+            APERTURE_UNROLL
+            for (int which = 0; which < 2; ++which) {
+                if (which >= vectors) continue;
+                const auto field = vector(which);
+                const Pair now = field(y, x);
+                Pair product = multiply<coupling, boundary>(a.system, y, x, now, field);
+                if (a.precondition) product = block_at(a.system.inverse, y, x) * product;
+                next[which][k] = scale * (product - shift * now - back * before[which][k]);
+            }
+        });
+        __syncthreads();
+        for_pixels(step + 1, [&](int k, int i, int y, int x) {
+            APERTURE_UNROLL
+            for (int which = 0; which < 2; ++which) {
+                if (which >= vectors) continue;
+                before[which][k] = vector(which)(y, x);
+                set(which, i, next[which][k]);
+            }
+        });
+        for_pixels(window.halo, [&](int k, int, int y, int x) {
+            store_vector(a.basis, step + 1, y, x, next[0][k]);
+            if (vectors == 2) store_vector(a.basis, steps + 2 + step, y, x, next[1][k]);
+        });
+        __syncthreads();
+    }
+}
+
+/// Entries of a Gram matrix are computed in squares of gram_square x gram_square, those on and
+/// above the diagonal, column of squares by column.
+inline constexpr int gram_square = 4;
+inline constexpr int gram_entries = gram_square * gram_square;
+
+APERTURE_HD constexpr int gram_squares(int vectors) {
+    const int across = (vectors + gram_square - 1) / gram_square;
+    return across * (across + 1) / 2;
+}
+/// The row and the column of squares that square number `square` is in.
+APERTURE_HD void locate_square(int square, int* row, int* column) {
+    *column = 0;
+    while (square > *column) {
+        square -= *column + 1;
+        ++*column;
+    }
+    *row = square;
+}
+
+/// Of 16 values a lane, the sums over all lanes: that of value i in lanes 2 i and 2 i + 1.
+__device__ inline float sum_over_lanes(float (&values)[gram_entries]) {
+    APERTURE_UNROLL
+    for (int half = gram_entries / 2; half > 0; half /= 2) {
+        const bool upper = (core::lane_rank() & (2 * half)) != 0;
+        APERTURE_UNROLL
+        for (int i = 0; i < half; ++i) {
+            const float sent = upper ? values[i] : values[i + half];
+            const float kept = upper ? values[i + half] : values[i];
+            values[i] = kept + core::exchange_xor(sent, 2 * half);
+        }
+    }
+    return values[0] + core::exchange_xor(values[0], 1);
+}
+
+/// Adds the block's own pixels to the Gram matrix Y^T M Y, or to Y^T M^2 Y: entries
+/// thread_rank() + k block_threads() of its squares to sums[k]. A warp takes every so-many-th pixel
+/// of the window, some hundred of them in float, then their sums in double. Shared memory: a float
+/// for each entry and warp. Ends with a barrier.
+template <Coupling coupling, class Tile, int kept>
+__device__ void add_gram(const PowersArguments& a, const PowersWindow<Tile>& window, int vectors,
+                         bool squared, float* memory, double (&sums)[kept]) {
+    constexpr int warps = Tile::threads / core::warp_size;
+    const int squares = gram_squares(vectors);
+    for (int square = 0; square < squares; ++square) {
+        int row = 0;
+        int column = 0;
+        locate_square(square, &row, &column);
+        float entries[gram_entries] = {};
+        for (int i = core::thread_rank(); i < Tile::pixels; i += Tile::threads) {
+            int y = 0;
+            int x = 0;
+            if (!window.pixel(i, window.halo, &y, &x)) continue;
+            SymmetricBlock m{1.0F, 0.0F, 1.0F};
+            if (a.precondition) {
+                m = block_at(a.system.tensor, y, x);
+                const float d = degree<coupling>(a.system, y, x);
+                m.a11 += d;
+                m.a22 += d;
+            }
+            const auto load = [&](int k, bool weighted) {
+                if (k >= vectors) return Pair{0.0F, 0.0F};
+                const Pair v = vector_at(a.basis, k, y, x);
+                return weighted ? m * v : v;
+            };
+            Pair right[gram_square];
+            APERTURE_UNROLL
+            for (int j = 0; j < gram_square; ++j) right[j] = load(gram_square * column + j, true);
+            APERTURE_UNROLL
+            for (int j = 0; j < gram_square; ++j) {
+                const Pair left = load(gram_square * row + j, squared);
+                APERTURE_UNROLL
+                for (int k = 0; k < gram_square; ++k) {
+                    entries[gram_square * j + k] += dot(left, right[k]);
+                }
+            }
+        }
+        const float sum = sum_over_lanes(entries);
+        if (core::lane_rank() % 2 == 0) {
+            const int entry = gram_entries * square + core::lane_rank() / 2;
+            memory[entry * warps + core::warp_rank()] = sum;
+        }
+    }
+    __syncthreads();
+    APERTURE_UNROLL
+    for (int k = 0; k < kept; ++k) {
+        const int entry = core::thread_rank() + k * Tile::threads;
+        if (entry >= gram_entries * squares) continue;
+        for (int warp = 0; warp < warps; ++warp) {
+            sums[k] += static_cast<double>(memory[entry * warps + warp]);
+        }
+    }
+    __syncthreads();
+}
+
+}  // namespace aperture::flow::gpu

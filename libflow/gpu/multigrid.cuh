@@ -1,0 +1,388 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Multigrid on 2x2 cells (Trottenberg, Oosterlee & Schueller 2001, sections 2.6 and 2.8): the same
+// cycles as libflow/cpu/multigrid.hpp.
+
+#include "libflow/gpu/multigrid_tail.cuh"
+
+#if !defined(__CUDACC_RTC__)
+#include <vector>
+#endif
+
+namespace aperture::flow::gpu {
+
+/// A block's window of pixels, halo included; both extents are even.
+template <int rows_, int columns_, int threads_>
+struct RelaxTile {
+    static constexpr int rows = rows_;
+    static constexpr int columns = columns_;
+    static constexpr int threads = threads_;
+};
+/// The larger one repeats less work in its halo; the smaller one gives every multiprocessor some.
+using LargeTile = RelaxTile<64, 64, 512>;
+using SmallTile = RelaxTile<32, 32, 256>;
+
+struct RelaxArguments {
+    SystemPlanes system;
+    Planes<const float> from;    ///< the unknowns; zero where there is no data
+    Planes<const float> coarse;  ///< unknowns of the coarser level to add; none without data
+    Planes<float> to;            ///< the unknowns relaxed; not those of `from`
+    Planes<float> coarse_right;  ///< the residual's average; not wanted where there is no data
+    int sweeps;
+
+    /// Pixels around its own that a block relaxes, too: one for each colour's turn, and the
+    /// residual's neighbours.
+    APERTURE_HD int halo(int colours) const {
+        return colours * sweeps + (coarse_right.data != nullptr ? 1 : 0);
+    }
+};
+
+/// Both unknowns of a window in shared memory. Even and odd columns lie apart, so that the pixels
+/// of one colour, and each of their neighbours, are in different banks.
+template <class Tile>
+struct Window {
+    float* memory;
+    int y0;
+    int x0;
+
+    __device__ __forceinline__ int offset(int y, int x) const {
+        const int column = x - x0;
+        return (y - y0) * Tile::columns + (column & 1) * (Tile::columns / 2) + column / 2;
+    }
+    __device__ __forceinline__ Pair operator()(int y, int x) const {
+        const int at = offset(y, x);
+        return {memory[at], memory[Tile::rows * Tile::columns + at]};
+    }
+    __device__ __forceinline__ void set(int y, int x, Pair value) const {
+        const int at = offset(y, x);
+        memory[at] = value.u;
+        memory[Tile::rows * Tile::columns + at] = value.v;
+    }
+};
+
+/// Prolongs, relaxes by some sweeps and restricts the residual, each where asked for, on tiles of
+/// Tile less its halo on every side. Every pixel of the window is relaxed that its turn has valid
+/// neighbours for: what a block needs of the neighbouring tiles it computes itself. A thread
+/// relaxes every so-many-th pixel of a colour. Shared memory: u and v of the window. Moves 36 bytes
+/// a pixel, times the window's share of its tile for 28 of them; 90 flops a pixel and sweep, of
+/// which 50 invert the block anew: that is cheaper than to read its inverse.
+template <Coupling coupling, Boundary boundary, class Tile>
+__global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arguments) {
+    const SystemPlanes& system = arguments.system;
+    const int rows = system.tensor.rows;
+    const int columns = system.tensor.columns;
+    const int halo = arguments.halo(colours_of(coupling));
+    const int own_rows = Tile::rows - 2 * halo;
+    const int own_columns = Tile::columns - 2 * halo;
+    const Window<Tile> window{core::shared<float>(), static_cast<int>(blockIdx.y) * own_rows - halo,
+                              static_cast<int>(blockIdx.x) * own_columns - halo};
+    const auto inside = [&](int y, int x) { return y >= 0 && y < rows && x >= 0 && x < columns; };
+    for (int i = core::thread_rank(); i < Tile::rows * Tile::columns; i += Tile::threads) {
+        const int y = window.y0 + i / Tile::columns;
+        const int x = window.x0 + i % Tile::columns;
+        if (!inside(y, x)) continue;
+        Pair value{0.0F, 0.0F};
+        if (arguments.from.data != nullptr) value = pair_at(arguments.from, y, x);
+        if (arguments.coarse.data != nullptr) {
+            const Planes<const float>& coarse = arguments.coarse;
+            value = value + prolonged<boundary>(coarse.rows, coarse.columns, y, x,
+                                                [&](int j, int k) { return pair_at(coarse, j, k); });
+        }
+        window.set(y, x, value);
+    }
+    __syncthreads();
+    for (int step = 0; step < colours_of(coupling) * arguments.sweeps; ++step) {
+        const int margin = step + 1;
+        const int pixels = coloured_pixels<coupling>(Tile::rows, Tile::columns);
+        for (int i = core::thread_rank(); i < pixels; i += Tile::threads) {
+            const auto [row, column] = coloured_pixel<coupling>(
+                i, step % colours_of(coupling), window.y0, window.x0, Tile::columns);
+            const bool valid = row >= margin && row < Tile::rows - margin && column >= margin &&
+                               column < Tile::columns - margin;
+            const int y = window.y0 + row;
+            const int x = window.x0 + column;
+            if (!valid || !inside(y, x)) continue;
+            window.set(y, x,
+                       relaxed<coupling, boundary>(
+                           system, relaxation_block<coupling, boundary>(system, y, x), y, x,
+                           window));
+        }
+        __syncthreads();
+    }
+    for (int i = core::thread_rank(); i < own_rows * own_columns; i += Tile::threads) {
+        const int y = window.y0 + halo + i / own_columns;
+        const int x = window.x0 + halo + i % own_columns;
+        if (inside(y, x)) store_pair(arguments.to, y, x, window(y, x));
+    }
+    if (arguments.coarse_right.data == nullptr) return;
+    for (int i = core::thread_rank(); i < own_rows * own_columns / 4; i += Tile::threads) {
+        const int y = (window.y0 + halo) / 2 + i / (own_columns / 2);
+        const int x = (window.x0 + halo) / 2 + i % (own_columns / 2);
+        if (y >= arguments.coarse_right.rows || x >= arguments.coarse_right.columns) continue;
+        store_pair(arguments.coarse_right, y, x,
+                   average(rows, columns, y, x, [&](int row, int column) {
+                       return residual_at<coupling, boundary>(system, row, column, window);
+                   }));
+    }
+}
+
+struct CoarsenArguments {
+    SystemPlanes fine;
+    Planes<const float> unknowns;  ///< of the fine level; zero where there is no data
+    Planes<float> tensor;          ///< of the coarse level, as what follows
+    Planes<float> right;
+    Planes<float> weights;
+};
+
+/// A level's system from that of the next finer one: tensor and residual averaged, the right-hand
+/// side's where the unknowns are zero. A thread for a coarse pixel, pixel_config. Moves 33 bytes a
+/// fine pixel, 13 less where its unknowns are zero.
+template <Coupling coupling, Boundary boundary>
+__global__ void coarsen_kernel(CoarsenArguments arguments) {
+    int y = 0;
+    int x = 0;
+    if (!own_pixel(arguments.tensor.rows, arguments.tensor.columns, &y, &x)) return;
+    const SystemPlanes& fine = arguments.fine;
+    const int rows = fine.tensor.rows;
+    const int columns = fine.tensor.columns;
+    APERTURE_UNROLL
+    for (int i = 0; i < 3; ++i) {
+        arguments.tensor.at(i, y, x) = average(
+            rows, columns, y, x, [&](int row, int column) { return fine.tensor.at(i, row, column); });
+    }
+    if constexpr (coupling == Coupling::weighted) {
+        store_pair(arguments.weights, y, x, coarse_weights(fine.weights, y, x));
+    }
+    const auto field = [&](int row, int column) { return pair_at(arguments.unknowns, row, column); };
+    store_pair(arguments.right, y, x, average(rows, columns, y, x, [&](int row, int column) {
+                   return arguments.unknowns.data == nullptr
+                              ? pair_at(fine.right, row, column)
+                              : residual_at<coupling, boundary>(fine, row, column, field);
+               }));
+}
+
+#if !defined(__CUDACC_RTC__)
+
+template <class Executor>
+class Multigrid {
+  public:
+    using Space = typename Executor::Space;
+
+    Multigrid() = default;
+    Multigrid(const Executor& executor, Shape shape) {
+        levels_.push_back({shape, {}, {}, {}, {PlaneArray<Space>(2, shape), {}}});
+        while (!fits_in_a_block(executor, levels_.back().shape)) {
+            shape = halved(shape);
+            levels_.push_back({shape,
+                               PlaneArray<Space>(3, shape),
+                               PlaneArray<Space>(2, shape),
+                               {},
+                               {PlaneArray<Space>(2, shape), PlaneArray<Space>(2, shape)}});
+        }
+    }
+
+    /// To go on from `x`, in place. The planes stay the caller's.
+    void start(Executor&, const PreparedSystem<Executor>& system, const Planes<float>& x) {
+        coupling_ = system.coupling();
+        boundary_ = system.boundary();
+        finest_ = system.planes();
+        x_ = x;
+        work_units_ = 0;
+        if (coupling_ != Coupling::weighted) return;
+        for (std::size_t l = 1; l < levels_.size(); ++l) {
+            Level& level = levels_[l];
+            if (level.weights.shape() != level.shape) {
+                level.weights = PlaneArray<Space>(2, level.shape);
+            }
+        }
+    }
+
+    /// Corrects from the coarsest level to the finest, a V-cycle on each: the first iteration.
+    void full_cycle(Executor& executor) {
+        for (std::size_t l = 0; l < tail(); ++l) coarsen(executor, l);
+        run_tail(executor, true);
+        for (std::size_t l = tail(); l-- > 0;) cycle(executor, l, true);
+    }
+    void v_cycle(Executor& executor) { cycle(executor, 0, false); }
+
+    /// Sweeps and products so far, those of coarser levels by their share of pixels.
+    double work_units() const { return work_units_; }
+
+  private:
+    struct Level {
+        Shape shape;
+        PlaneArray<Space> tensor;  // of the finest level the caller's, as what follows
+        PlaneArray<Space> right;
+        PlaneArray<Space> weights;
+        PlaneArray<Space> unknowns[2];  // a window reads around what another one writes
+    };
+
+    static Shape halved(Shape shape) { return {(shape.rows + 1) / 2, (shape.columns + 1) / 2}; }
+    static bool coarsest(Shape shape) {
+        return shape.rows <= coarsest_extent && shape.columns <= coarsest_extent;
+    }
+    /// Shapes of `shape` and all coarser levels.
+    template <class Visit>
+    static void for_shapes(Shape shape, const Visit& visit) {
+        visit(shape);
+        while (!coarsest(shape)) {
+            shape = halved(shape);
+            visit(shape);
+        }
+    }
+    static index_t tail_bytes(Shape shape) {
+        index_t pixels = 0;
+        for_shapes(shape, [&](Shape s) { pixels += s.rows * s.columns; });
+        return pixels * tail_planes<Coupling::weighted>() * index_t{sizeof(float)};
+    }
+    static bool fits_in_a_block(const Executor& executor, Shape shape) {
+        return shape.rows * shape.columns <= most_tail_pixels &&
+               tail_bytes(shape) <= executor.shared_memory_per_block();
+    }
+
+    /// The level from which on one block does it all.
+    std::size_t tail() const { return levels_.size() - 1; }
+
+    SystemPlanes system(std::size_t l) const {
+        if (l == 0) return finest_;
+        const Level& level = levels_[l];
+        SystemPlanes planes;
+        planes.tensor = level.tensor.planes();
+        planes.right = level.right.planes();
+        if (coupling_ == Coupling::weighted) planes.weights = level.weights.planes();
+        planes.smoothness = finest_.smoothness / static_cast<float>(index_t{1} << (2 * l));
+        return planes;
+    }
+    /// A level's unknowns are found in one of two places; the finest's in the caller's planes
+    /// whenever a cycle has ended.
+    Planes<float> unknowns(std::size_t l, int which) {
+        if (l == 0 && which == 0) return x_;
+        return levels_[l].unknowns[l == 0 ? 0 : which].planes();
+    }
+
+    void cycle(Executor& executor, std::size_t l, bool from_coarse) {
+        for (std::size_t k = l; k < tail(); ++k) descend(executor, k, k == l, from_coarse);
+        run_tail(executor, false);
+        for (std::size_t k = tail(); k-- > l;) ascend(executor, k);
+    }
+
+    /// Two sweeps on level l, from what a finer level has not asked for before or from the
+    /// correction by level l + 1, and the right-hand side of that level.
+    void descend(Executor& executor, std::size_t l, bool top, bool from_coarse) {
+        RelaxArguments arguments{};
+        if (l == 0) arguments.from = constant(unknowns(0, 0));
+        if (top && from_coarse) arguments.coarse = constant(unknowns(l + 1, 0));
+        arguments.to = unknowns(l, 1);
+        arguments.coarse_right = levels_[l + 1].right.planes();
+        relax(executor, l, arguments);
+        add_work(smoothing_sweeps + 1, levels_[l].shape);
+    }
+    void ascend(Executor& executor, std::size_t l) {
+        RelaxArguments arguments{};
+        arguments.from = constant(unknowns(l, 1));
+        arguments.coarse = constant(unknowns(l + 1, 0));
+        arguments.to = unknowns(l, 0);
+        relax(executor, l, arguments);
+        add_work(smoothing_sweeps, levels_[l].shape);
+    }
+
+    void relax(Executor& executor, std::size_t l, RelaxArguments& arguments) {
+        arguments.system = system(l);
+        arguments.sweeps = smoothing_sweeps;
+        const auto blocks = [](index_t extent, int own) {
+            return static_cast<unsigned>((extent + own - 1) / own);
+        };
+        with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
+            constexpr Coupling c = decltype(coupling)::value;
+            constexpr Boundary b = decltype(boundary)::value;
+            const int twice = 2 * arguments.halo(colours_of(c));
+            const auto launch = [&](auto tile) {
+                using Tile = decltype(tile);
+                const dim3 grid(blocks(levels_[l].shape.columns, Tile::columns - twice),
+                                blocks(levels_[l].shape.rows, Tile::rows - twice));
+                core::launch(executor, &relax_kernel<c, b, Tile>,
+                             core::LaunchConfig(grid, Tile::threads,
+                                                2 * sizeof(float) * Tile::rows * Tile::columns),
+                             arguments);
+            };
+            const index_t large = index_t{blocks(levels_[l].shape.columns,
+                                                 LargeTile::columns - twice)} *
+                                  blocks(levels_[l].shape.rows, LargeTile::rows - twice);
+            large >= executor.multiprocessors() ? launch(LargeTile{}) : launch(SmallTile{});
+        });
+    }
+
+    /// The system of level l + 1 from that of level l and, of the finest, its unknowns.
+    void coarsen(Executor& executor, std::size_t l) {
+        Level& coarse = levels_[l + 1];
+        CoarsenArguments arguments{system(l), {}, coarse.tensor.planes(), coarse.right.planes(), {}};
+        if (l == 0) {
+            arguments.unknowns = constant(unknowns(0, 0));
+            add_work(1, levels_[0].shape);
+        }
+        if (coupling_ == Coupling::weighted) arguments.weights = coarse.weights.planes();
+        with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
+            core::launch(executor,
+                         &coarsen_kernel<decltype(coupling)::value, decltype(boundary)::value>,
+                         pixel_config(coarse.shape), arguments);
+        });
+    }
+
+    void run_tail(Executor& executor, bool full) {
+        const Shape shape = levels_[tail()].shape;
+        TailArguments arguments{system(tail()), {}, unknowns(tail(), 0), 0, full};
+        if (tail() == 0) arguments.from = constant(x_);
+        index_t pixels = 0;
+        for_shapes(shape, [&](Shape s) {
+            pixels += s.rows * s.columns;
+            ++arguments.levels;
+        });
+        // A lane for each pixel of a colour.
+        const index_t warps = (shape.rows * shape.columns / 2 + 31) / core::warp_size;
+        const auto threads = static_cast<unsigned>(
+            std::clamp<index_t>(warps * core::warp_size, core::warp_size, most_tail_threads));
+        with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
+            constexpr Coupling c = decltype(coupling)::value;
+            const auto bytes = static_cast<std::size_t>(pixels * tail_planes<c>()) * sizeof(float);
+            core::launch(executor, &multigrid_tail_kernel<c, decltype(boundary)::value>,
+                         core::LaunchConfig(dim3(1), dim3(threads), bytes), arguments);
+        });
+        count_tail(shape, full);
+    }
+
+    void count_tail(Shape finest, bool full) {
+        std::vector<Shape>& shapes = tail_shapes_;
+        shapes.clear();
+        for_shapes(finest, [&](Shape s) { shapes.push_back(s); });
+        const std::size_t last = shapes.size() - 1;
+        const auto v_cycle_from = [&](std::size_t first) {
+            for (std::size_t l = first; l < last; ++l) {
+                add_work(2 * smoothing_sweeps + 1, shapes[l]);
+            }
+            add_work(coarsest_sweeps, shapes[last]);
+        };
+        if (!full) return v_cycle_from(0);
+        // A product with zero is none.
+        if (tail() == 0 && last > 0) add_work(1, finest);
+        for (std::size_t l = shapes.size(); l-- > 0;) v_cycle_from(l);
+    }
+
+    void add_work(int sweeps, Shape of) {
+        const auto pixels = [](Shape s) { return static_cast<double>(s.rows * s.columns); };
+        work_units_ += sweeps * pixels(of) / pixels(levels_.front().shape);
+    }
+
+    std::vector<Level> levels_;  // the last one stands for all that follow
+    std::vector<Shape> tail_shapes_;
+    Coupling coupling_ = Coupling::five;
+    Boundary boundary_ = Boundary::replicate;
+    SystemPlanes finest_;
+    Planes<float> x_;
+    double work_units_ = 0;
+};
+
+#endif
+
+}  // namespace aperture::flow::gpu

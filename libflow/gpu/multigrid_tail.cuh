@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The coarse end of multigrid, all levels that fit into one block's shared memory: starting a
+// kernel for each of them would take longer than the work does.
+
+#include "libcore/gpu/block.cuh"
+#include "libflow/gpu/relaxation.cuh"
+
+namespace aperture::flow::gpu {
+
+inline constexpr int most_tail_threads = 512;
+/// Levels of more pixels are faster with many blocks.
+inline constexpr int most_tail_pixels = 4096;
+/// Levels of no more pixels than this, of which a warp has one of a colour a lane, are left to one
+/// warp: its barrier costs less than the block's.
+inline constexpr int one_warp_pixels = 64;
+
+struct TailArguments {
+    SystemPlanes finest;       ///< the first of the levels
+    Planes<const float> from;  ///< its unknowns; zero where there is no data
+    Planes<float> to;
+    int levels;
+    bool full;  ///< a full cycle, or a V-cycle
+};
+
+/// Floats of shared memory for each pixel: tensor, inverse, right-hand side, unknowns, weights.
+template <Coupling coupling>
+constexpr int tail_planes() {
+    return coupling == Coupling::weighted ? 12 : 10;
+}
+
+/// The threads that work on a level together.
+struct Team {
+    int rank;
+    int size;
+
+    __device__ __forceinline__ void wait() const {
+        if (size == core::warp_size) {
+            __syncwarp();
+        } else {
+            __syncthreads();
+        }
+    }
+};
+
+/// A level in shared memory, every plane dense.
+template <Coupling coupling>
+struct TailLevel {
+    Planes<float> tensor;
+    Planes<float> inverse;
+    Planes<float> right;
+    Planes<float> unknowns;
+    Planes<float> weights;
+    float smoothness;
+
+    __device__ TailLevel(float* base, int rows, int columns, float alpha2) : smoothness(alpha2) {
+        const index_t pixels = static_cast<index_t>(rows) * columns;
+        const auto planes = [&](int first) {
+            return Planes<float>{base + first * pixels, pixels, columns, rows, columns};
+        };
+        tensor = planes(0);
+        inverse = planes(3);
+        right = planes(6);
+        unknowns = planes(8);
+        if constexpr (coupling == Coupling::weighted) weights = planes(10);
+    }
+
+    __device__ int pixels() const { return unknowns.rows * unknowns.columns; }
+    __device__ SystemPlanes system() const {
+        return {constant(tensor), constant(inverse), constant(right), constant(weights),
+                smoothness};
+    }
+};
+
+/// Levels one behind the other, the finest first.
+template <Coupling coupling, Boundary boundary>
+class Tail {
+  public:
+    __device__ Tail(const TailArguments& arguments, float* memory)
+        : arguments_(arguments), memory_(memory), last_(arguments.levels - 1) {
+        one_warp_ = 0;
+        while (level(one_warp_).pixels() > one_warp_pixels) ++one_warp_;
+        if (block().size == core::warp_size) one_warp_ = 0;
+    }
+
+    /// The finest level, and the tensors of all.
+    __device__ void load() const {
+        const TailLevel<coupling> finest = level(0);
+        for_pixels(block(), finest, [&](int y, int x) {
+            const auto take = [&](const Planes<float>& to, const Planes<const float>& from,
+                                  int planes) {
+                for (int i = 0; i < planes; ++i) to.at(i, y, x) = from.at(i, y, x);
+            };
+            take(finest.tensor, arguments_.finest.tensor, 3);
+            take(finest.right, arguments_.finest.right, 2);
+            if constexpr (coupling == Coupling::weighted) {
+                take(finest.weights, arguments_.finest.weights, 2);
+            }
+            const bool zero = arguments_.from.data == nullptr;
+            store_pair(finest.unknowns, y, x,
+                       zero ? Pair{0.0F, 0.0F} : pair_at(arguments_.from, y, x));
+        });
+        __syncthreads();
+        for (int l = 1; l <= last_; ++l) {
+            coarsen(level(l - 1), level(l));
+            __syncthreads();
+        }
+        for (int l = 0; l <= last_; ++l) {
+            const TailLevel<coupling> here = level(l);
+            const SystemPlanes system = here.system();
+            for_pixels(block(), here, [&](int y, int x) {
+                const SymmetricBlock inverse = relaxation_block<coupling, boundary>(system, y, x);
+                here.inverse.at(0, y, x) = inverse.a11;
+                here.inverse.at(1, y, x) = inverse.a12;
+                here.inverse.at(2, y, x) = inverse.a22;
+            });
+        }
+        __syncthreads();
+    }
+
+    __device__ void store() const {
+        const TailLevel<coupling> finest = level(0);
+        for_pixels(block(), finest, [&](int y, int x) {
+            store_pair(arguments_.to, y, x, pair_at(finest.unknowns, y, x));
+        });
+    }
+
+    /// Down to the coarsest level, two sweeps on each, and back.
+    __device__ void v_cycle(int first) const {
+        const int alone = max(first, min(one_warp_, last_));
+        for (int l = first; l < alone; ++l) descend(block(), l);
+        if (core::warp_rank() == 0) {
+            const Team warp{core::lane_rank(), core::warp_size};
+            for (int l = alone; l < last_; ++l) descend(warp, l);
+            sweep(warp, level(last_), coarsest_sweeps);
+            for (int l = last_; l-- > alone;) ascend(warp, l);
+        }
+        __syncthreads();
+        for (int l = alone; l-- > first;) ascend(block(), l);
+    }
+
+    /// Corrects from the coarsest level to the finest, a V-cycle on each.
+    __device__ void full_cycle() const {
+        for (int l = 0; l < last_; ++l) {
+            restrict_residual(block(), l);
+            __syncthreads();
+        }
+        v_cycle(last_);
+        for (int l = last_; l-- > 0;) {
+            prolong(block(), l);
+            __syncthreads();
+            v_cycle(l);
+        }
+    }
+
+  private:
+    __device__ Team block() const { return {core::thread_rank(), core::block_threads()}; }
+
+    __device__ TailLevel<coupling> level(int l) const {
+        float* base = memory_;
+        float smoothness = arguments_.finest.smoothness;
+        int rows = arguments_.to.rows;
+        int columns = arguments_.to.columns;
+        for (int i = 0; i < l; ++i) {
+            base += tail_planes<coupling>() * rows * columns;
+            rows = (rows + 1) / 2;
+            columns = (columns + 1) / 2;
+            smoothness *= 0.25F;
+        }
+        return {base, rows, columns, smoothness};
+    }
+
+    template <class Visit>
+    __device__ void for_pixels(const Team& team, const TailLevel<coupling>& of,
+                               const Visit& visit) const {
+        const int columns = of.unknowns.columns;
+        for (int i = team.rank; i < of.pixels(); i += team.size) visit(i / columns, i % columns);
+    }
+
+    __device__ void coarsen(const TailLevel<coupling>& fine,
+                            const TailLevel<coupling>& coarse) const {
+        const SystemPlanes from = fine.system();
+        for_pixels(block(), coarse, [&](int y, int x) {
+            for (int i = 0; i < 3; ++i) {
+                coarse.tensor.at(i, y, x) =
+                    average(from.tensor.rows, from.tensor.columns, y, x,
+                            [&](int row, int column) { return from.tensor.at(i, row, column); });
+            }
+            if constexpr (coupling == Coupling::weighted) {
+                store_pair(coarse.weights, y, x, coarse_weights(from.weights, y, x));
+            }
+            store_pair(coarse.unknowns, y, x, {0.0F, 0.0F});
+        });
+    }
+
+    __device__ void sweep(const Team& team, const TailLevel<coupling>& here, int count) const {
+        const SystemPlanes system = here.system();
+        const auto field = [&](int y, int x) { return pair_at(here.unknowns, y, x); };
+        const int rows = here.unknowns.rows;
+        const int columns = here.unknowns.columns;
+        const int even_columns = (columns + 1) / 2 * 2;
+        const int pixels = coloured_pixels<coupling>((rows + 1) / 2 * 2, even_columns);
+        for (int step = 0; step < count * colours_of(coupling); ++step) {
+            const int colour = step % colours_of(coupling);
+            for (int i = team.rank; i < pixels; i += team.size) {
+                const auto [y, x] = coloured_pixel<coupling>(i, colour, 0, 0, even_columns);
+                if (y >= rows || x >= columns) continue;
+                store_pair(here.unknowns, y, x,
+                           relaxed<coupling, boundary>(system, block_at(system.inverse, y, x), y,
+                                                       x, field));
+            }
+            team.wait();
+        }
+    }
+
+    /// The right-hand side of level l + 1 is the average of the residual of level l; its unknowns
+    /// begin at zero.
+    __device__ void restrict_residual(const Team& team, int l) const {
+        const TailLevel<coupling> fine = level(l);
+        const TailLevel<coupling> coarse = level(l + 1);
+        const SystemPlanes system = fine.system();
+        const auto field = [&](int y, int x) { return pair_at(fine.unknowns, y, x); };
+        for_pixels(team, coarse, [&](int y, int x) {
+            store_pair(coarse.right, y, x,
+                       average(fine.unknowns.rows, fine.unknowns.columns, y, x,
+                               [&](int row, int column) {
+                                   return residual_at<coupling, boundary>(system, row, column,
+                                                                          field);
+                               }));
+            store_pair(coarse.unknowns, y, x, {0.0F, 0.0F});
+        });
+    }
+
+    __device__ void prolong(const Team& team, int l) const {
+        const Planes<float> fine = level(l).unknowns;
+        const Planes<float> coarse = level(l + 1).unknowns;
+        for_pixels(team, level(l), [&](int y, int x) {
+            store_pair(fine, y, x,
+                       pair_at(fine, y, x) +
+                           prolonged<boundary>(coarse.rows, coarse.columns, y, x,
+                                               [&](int i, int j) { return pair_at(coarse, i, j); }));
+        });
+    }
+
+    __device__ void descend(const Team& team, int l) const {
+        sweep(team, level(l), smoothing_sweeps);
+        restrict_residual(team, l);
+        team.wait();
+    }
+
+    __device__ void ascend(const Team& team, int l) const {
+        prolong(team, l);
+        team.wait();
+        sweep(team, level(l), smoothing_sweeps);
+    }
+
+    const TailArguments& arguments_;
+    float* memory_;
+    int last_;
+    int one_warp_;  ///< the first level that one warp is enough for
+};
+
+/// One cycle over levels of which the finest has at most most_tail_pixels, by one block: a thread
+/// relaxes every so-many-th pixel of a colour. Shared memory: tail_planes floats for each pixel of
+/// all levels, at most 4/3 of the finest's and some borders. Reads 28 bytes and writes 8 for each
+/// pixel of the finest level; a cycle is about 8 barriers a level, and latency is what it costs.
+template <Coupling coupling, Boundary boundary>
+__global__ void __launch_bounds__(most_tail_threads) multigrid_tail_kernel(TailArguments arguments) {
+    const Tail<coupling, boundary> tail(arguments, core::shared<float>());
+    tail.load();
+    if (arguments.full) {
+        tail.full_cycle();
+    } else {
+        tail.v_cycle(0);
+    }
+    tail.store();
+}
+
+}  // namespace aperture::flow::gpu

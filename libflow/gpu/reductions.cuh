@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Sums over an image, in double and in one fixed order: a thread adds up its pixels, a block its
+// threads, and whoever needs the sum of all adds up the blocks. Nothing comes back to the host in
+// between: a kernel that needs a sum of the one before finds the blocks' parts and totals them.
+
+#include "libcore/gpu/block.cuh"
+#include "libflow/gpu/planes.cuh"
+
+#if !defined(__CUDACC_RTC__)
+#include <algorithm>
+
+#include "libcore/gpu/launch.cuh"
+#endif
+
+namespace aperture::flow::gpu {
+
+/// Several sums at a time.
+template <int count>
+struct Sums {
+    double value[count];
+};
+
+template <int count>
+APERTURE_HD Sums<count> operator+(Sums<count> a, const Sums<count>& b) {
+    APERTURE_UNROLL
+    for (int i = 0; i < count; ++i) a.value[i] += b.value[i];
+    return a;
+}
+
+/// What core::warp_reduce asks of a type.
+template <int Width, int count>
+__device__ __forceinline__ Sums<count> exchange_xor(Sums<count> sums, int lane_mask,
+                                                    unsigned mask) {
+    APERTURE_UNROLL
+    for (int i = 0; i < count; ++i) {
+        sums.value[i] = core::exchange_xor<Width>(sums.value[i], lane_mask, mask);
+    }
+    return sums;
+}
+
+/// Blocks of reduction_rows x reduction_columns threads walk over tiles of as many pixels; so many
+/// of them for each multiprocessor that loads are in flight, and few enough to add up.
+inline constexpr int reduction_columns = 32;
+inline constexpr int reduction_rows = 8;
+inline constexpr int reduction_threads = reduction_columns * reduction_rows;
+inline constexpr int reduction_blocks_per_multiprocessor = 4;
+
+/// Shared memory, in bytes, for block sums and totals of up to 5 values: those of 8 warps.
+inline constexpr int most_sums = 5;
+inline constexpr int reduction_shared =
+    reduction_threads / core::warp_size * most_sums * static_cast<int>(sizeof(double));
+
+/// Calls visit(y, x) for the pixels of this thread, the same ones in every kernel of a grid.
+template <class Visit>
+__device__ __forceinline__ void for_own_pixels(int rows, int columns, const Visit& visit) {
+    const int across = (columns + reduction_columns - 1) / reduction_columns;
+    const int tiles = across * ((rows + reduction_rows - 1) / reduction_rows);
+    for (int tile = static_cast<int>(blockIdx.x); tile < tiles;
+         tile += static_cast<int>(gridDim.x)) {
+        const int y = tile / across * reduction_rows + static_cast<int>(threadIdx.y);
+        const int x = tile % across * reduction_columns + static_cast<int>(threadIdx.x);
+        if (y < rows && x < columns) visit(y, x);
+    }
+}
+
+/// The block's part of a sum; all threads call. Its shared memory is that of the totals.
+template <int count>
+__device__ __forceinline__ void store_part(const Sums<count>& own, Sums<count>* parts) {
+    static_assert(count <= most_sums);
+    const Sums<count> sum = core::block_reduce(own, core::shared<Sums<count>>());
+    if (core::thread_rank() == 0) parts[blockIdx.x] = sum;
+}
+
+/// The sum of the parts of `blocks` blocks, the same bits in every thread of every block.
+template <int count>
+__device__ __forceinline__ Sums<count> total_of(const Sums<count>* parts, int blocks) {
+    static_assert(count <= most_sums);
+    Sums<count> sum{};
+    for (int block = core::thread_rank(); block < blocks; block += core::block_threads()) {
+        sum = sum + parts[block];
+    }
+    return core::block_reduce(sum, core::shared<Sums<count>>());
+}
+
+#if !defined(__CUDACC_RTC__)
+
+/// A kernel whose threads take the pixels of an image by for_own_pixels.
+template <class Executor>
+core::LaunchConfig reduction_config(
+    const Executor& executor, Shape shape,
+    std::source_location call = std::source_location::current()) {
+    const index_t tiles = (shape.columns + reduction_columns - 1) / reduction_columns *
+                          ((shape.rows + reduction_rows - 1) / reduction_rows);
+    const index_t most = reduction_blocks_per_multiprocessor * executor.multiprocessors();
+    return {dim3(static_cast<unsigned>(std::min(tiles, most))),
+            dim3(reduction_columns, reduction_rows), reduction_shared, call};
+}
+
+/// Brings what the device holds to the host; waits for it.
+template <class T, class Executor>
+void fetch(Executor& executor, const core::Array<T, 1, typename Executor::Space>& device,
+           core::Array<T, 1>& host) {
+    core::copy<T, 1, core::Strided>(executor, device.view(), host.view());
+    executor.synchronize();
+}
+
+/// The parts of the blocks of kernels started by reduction_config.
+template <int count, class Space>
+class Parts {
+  public:
+    Parts() = default;
+    template <class Executor>
+    Parts(const Executor& executor, Shape shape)
+        : device_({static_cast<index_t>(reduction_config(executor, shape).grid.x)}),
+          host_(device_.extent()) {}
+
+    Sums<count>* data() { return device_.data(); }
+    int blocks() const { return static_cast<int>(device_.extent()[0]); }
+    /// The sum, once the kernel that makes it has run.
+    template <class Executor>
+    Sums<count> on_host(Executor& executor) {
+        fetch(executor, device_, host_);
+        Sums<count> sum{};
+        for (const Sums<count>& part : host_) sum = sum + part;
+        return sum;
+    }
+
+  private:
+    core::Array<Sums<count>, 1, Space> device_;
+    core::Array<Sums<count>, 1> host_;
+};
+
+#endif
+
+}  // namespace aperture::flow::gpu

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What multigrid does at a pixel: Gauss-Seidel on its 2x2 block, and the way to coarser levels and
+// back. Stages of the kernels in multigrid.cuh and multigrid_tail.cuh; the same as
+// libflow/cpu/checkered_level.cpp.
+
+#include "libflow/gpu/operator.cuh"
+
+namespace aperture::flow::gpu {
+
+/// Sweeps before and after a coarser level, and on the coarsest one, for whose few pixels they are
+/// a solution.
+inline constexpr int smoothing_sweeps = 2;
+inline constexpr int coarsest_sweeps = 16;
+inline constexpr int coarsest_extent = 2;
+
+__device__ __forceinline__ constexpr int colours_of(Coupling coupling) {
+    return coupling == Coupling::nine ? 4 : 2;
+}
+
+/// How much of S is the pixel itself, in units of alpha^2: what a neighbour outside the image
+/// repeats is left out, so that a border pixel is relaxed as fully as any other.
+template <Coupling coupling, Boundary boundary>
+__device__ __forceinline__ float repeats(const SystemPlanes& system, int y, int x) {
+    if constexpr (boundary == Boundary::zero || coupling == Coupling::weighted) {
+        return 0.0F;
+    } else {
+        const auto beyond = [](int at, int extent) {
+            return (at == 0 ? 1.0F : 0.0F) + (at + 1 == extent ? 1.0F : 0.0F);
+        };
+        const float across = beyond(x, system.tensor.columns);
+        const float down = beyond(y, system.tensor.rows);
+        if constexpr (coupling == Coupling::five) return across + down;
+        return 0.5F * (across + down) + 0.25F * across * down;
+    }
+}
+
+/// The inverse of what a pixel's own unknowns are multiplied by.
+template <Coupling coupling, Boundary boundary>
+__device__ __forceinline__ SymmetricBlock relaxation_block(const SystemPlanes& system, int y,
+                                                           int x) {
+    float d = degree<coupling>(system, y, x);
+    if constexpr (coupling != Coupling::weighted) {
+        constexpr float all = coupling == Coupling::nine ? 3.0F : 4.0F;
+        d = system.smoothness * (all - repeats<coupling, boundary>(system, y, x));
+    }
+    return inverse_block(block_at(system.tensor, y, x), d);
+}
+
+/// The unknowns that solve the equations of pixel (y, x), its neighbours given.
+template <Coupling coupling, Boundary boundary, class Field>
+__device__ __forceinline__ Pair relaxed(const SystemPlanes& system, const SymmetricBlock& inverse,
+                                        int y, int x, const Field& field) {
+    Pair sum = neighbour_sum<coupling, boundary>(system, y, x, field);
+    if constexpr (coupling != Coupling::weighted) {
+        if constexpr (boundary == Boundary::replicate) {
+            sum = sum - repeats<coupling, boundary>(system, y, x) * field(y, x);
+        }
+        sum = system.smoothness * sum;
+    }
+    return inverse * (sum + pair_at(system.right, y, x));
+}
+
+/// Pixel number `i` of those of one colour in a window whose rows and columns begin at (y0, x0);
+/// `columns` counts those of the window, rounded up to even. Both coordinates count from the
+/// window's corner.
+struct ColouredPixel {
+    int y;
+    int x;
+};
+template <Coupling coupling>
+__device__ __forceinline__ ColouredPixel coloured_pixel(int i, int colour, int y0, int x0,
+                                                        int columns) {
+    const int pairs = columns / 2;
+    if constexpr (coupling == Coupling::nine) {
+        return {2 * (i / pairs) + ((y0 + colour / 2) & 1),
+                2 * (i % pairs) + ((x0 + colour % 2) & 1)};
+    } else {
+        const int y = i / pairs;
+        return {y, 2 * (i % pairs) + ((y0 + y + x0 + colour) & 1)};
+    }
+}
+/// How many of one colour there are; both extents are even.
+template <Coupling coupling>
+__device__ __forceinline__ int coloured_pixels(int rows, int columns) {
+    return coupling == Coupling::nine ? rows * columns / 4 : rows * columns / 2;
+}
+
+/// The average of value(y, x) over the pixels that (y, x) of the coarser level joins; one that the
+/// image lacks is the nearest there is.
+template <class Value>
+__device__ __forceinline__ auto average(int rows, int columns, int y, int x, const Value& value) {
+    const int below = min(2 * y + 1, rows - 1);
+    const int right = min(2 * x + 1, columns - 1);
+    return 0.25F * ((value(2 * y, 2 * x) + value(2 * y, right)) +
+                    (value(below, 2 * x) + value(below, right)));
+}
+
+/// The weights of pixel (y, x) of the coarser level: the edges that leave its 2x2 pixels, a quarter
+/// as strong.
+__device__ __forceinline__ Pair coarse_weights(const Planes<const float>& fine, int y, int x) {
+    const int below = min(2 * y + 1, fine.rows - 1);
+    const int right = min(2 * x + 1, fine.columns - 1);
+    const bool last_column = 2 * x + 2 >= fine.columns;
+    const bool last_row = 2 * y + 2 >= fine.rows;
+    return {last_column ? 0.0F : 0.125F * (fine.at(0, 2 * y, right) + fine.at(0, below, right)),
+            last_row ? 0.0F : 0.125F * (fine.at(1, below, 2 * x) + fine.at(1, below, right))};
+}
+
+/// Bilinear: three quarters of the coarse pixel's own value and a quarter of the nearest other one
+/// along each axis.
+template <Boundary boundary, class Field>
+__device__ __forceinline__ Pair prolonged(int coarse_rows, int coarse_columns, int y, int x,
+                                          const Field& coarse) {
+    const int near_y = y / 2;
+    const int near_x = x / 2;
+    const int far_y = y % 2 == 0 ? near_y - 1 : near_y + 1;
+    const int far_x = x % 2 == 0 ? near_x - 1 : near_x + 1;
+    const auto at = [&](int i, int j) {
+        return value_at<boundary>(coarse_rows, coarse_columns, i, j, coarse);
+    };
+    const Pair near_mixed = 0.75F * at(near_y, near_x) + 0.25F * at(far_y, near_x);
+    const Pair far_mixed = 0.75F * at(near_y, far_x) + 0.25F * at(far_y, far_x);
+    return 0.75F * near_mixed + 0.25F * far_mixed;
+}
+
+}  // namespace aperture::flow::gpu

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libflow/gpu/solver.cuh"
+
+namespace aperture::flow {
+
+template class SystemSolver<core::Gpu>;
+
+ResidualNorms residual_norms(core::Gpu& gpu, const LinearSystem<core::Device>& system,
+                             ConstFlowView<core::Device> flow) {
+    return gpu::residual_norms(gpu, system, flow);
+}
+
+}  // namespace aperture::flow

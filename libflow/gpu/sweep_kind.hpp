@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/flow/stencil.hpp"
+
+namespace aperture::flow::gpu {
+
+/// The iterations that go pixel by pixel.
+enum class SweepKind {
+    jacobi,    ///< Solver::jacobi: the diagonal alone
+    block2x2,  ///< Solver::block2x2: the two unknowns of a pixel together
+    redblack,  ///< Solver::redblack: Gauss-Seidel on the 2x2 blocks, two colours or four, and SOR
+};
+
+/// Stages of a sweep: its colours, one where there are none. A value travels a pixel a stage.
+constexpr int stages_of(SweepKind kind, Coupling coupling) {
+    if (kind != SweepKind::redblack) return 1;
+    return coupling == Coupling::nine ? 4 : 2;
+}
+
+}  // namespace aperture::flow::gpu

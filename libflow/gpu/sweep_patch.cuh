@@ -1,0 +1,370 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A tile of an image on chip: every thread holds a patch of 4 x 4 pixels, unknowns and updates, in
+// registers, and sweeps go over it with nothing but the patches' borders exchanged.
+
+#include "libcore/gpu/block.cuh"
+#include "libflow/gpu/redblack.cuh"
+#include "libflow/gpu/sweep_tuning.hpp"
+
+namespace aperture::flow::gpu {
+
+/// Where what stands at `i` of an image's rows or columns comes from; -1: there is nothing but
+/// zeros. Beyond a border that repeats the nearest pixel stands the mirrored image: sweeps keep it
+/// mirrored, so that no sweep has to look after borders.
+__device__ __forceinline__ int source_of(int i, int extent, Outside outside) {
+    if (i >= 0 && i < extent) return i;
+    if (outside == Outside::zero) return -1;
+    const int period = 2 * extent;
+    const int within = (i % period + period) % period;
+    return within < extent ? within : period - 1 - within;
+}
+
+/// Four pixels of a row from column x on; `y` is the row they come from.
+template <class T>
+__device__ __forceinline__ void load_four(const Planes<T>& from, int plane, int y, int x,
+                                          Outside outside, float (&to)[patch_extent]) {
+    const float* const row = from.row(plane, y < 0 ? 0 : y);
+    if (x >= 0 && x + patch_extent <= from.columns) {
+        if (core::detail::aligned<16>(row + x)) {
+            const float4 four = *reinterpret_cast<const float4*>(row + x);
+            to[0] = four.x;
+            to[1] = four.y;
+            to[2] = four.z;
+            to[3] = four.w;
+        } else {
+            APERTURE_UNROLL
+            for (int j = 0; j < patch_extent; ++j) to[j] = row[x + j];
+        }
+    } else {
+        APERTURE_UNROLL
+        for (int j = 0; j < patch_extent; ++j) {
+            const int source = source_of(x + j, from.columns, outside);
+            to[j] = source >= 0 ? row[source] : 0.0F;
+        }
+    }
+    if (y >= 0) return;
+    APERTURE_UNROLL
+    for (int j = 0; j < patch_extent; ++j) to[j] = 0.0F;
+}
+
+/// Brings the rows that patches show each other to the threads above and below. In shared memory,
+/// twice, so that one barrier a stage is enough: [buffer][thread row][first, last row of the
+/// patch][entry][lane] of float4.
+class RowExchange {
+  public:
+    static constexpr int entries = 2;
+    static constexpr int cells = 2 * entries * tile_lanes;  ///< of a thread row
+
+    __device__ __forceinline__ RowExchange() {
+        const int row = static_cast<int>(threadIdx.y);
+        const int rows = static_cast<int>(blockDim.y);
+        own_ = core::shared<float4>() + row * cells + threadIdx.x;
+        // At the tile's ends a patch sees itself: what comes of that stays in the halo.
+        to_above_ = row > 0 ? -cells : 0;
+        to_below_ = row + 1 < rows ? cells : 0;
+        turn_ = rows * cells;
+    }
+
+    /// Shows the first and the last row, and gets the last one of the patch above and the first one
+    /// of the patch below. A barrier.
+    template <int count>
+    __device__ __forceinline__ void swap(const float4 (&first)[count], const float4 (&last)[count],
+                                         float4 (&above)[count], float4 (&below)[count]) {
+        static_assert(count <= entries);
+        APERTURE_UNROLL
+        for (int i = 0; i < count; ++i) {
+            own_[i * tile_lanes] = first[i];
+            own_[(entries + i) * tile_lanes] = last[i];
+        }
+        __syncthreads();
+        APERTURE_UNROLL
+        for (int i = 0; i < count; ++i) {
+            above[i] = own_[to_above_ + (entries + i) * tile_lanes];
+            below[i] = own_[to_below_ + i * tile_lanes];
+        }
+        own_ += turn_;
+        turn_ = -turn_;
+    }
+
+  private:
+    float4* own_;
+    int to_above_;
+    int to_below_;
+    int turn_;
+};
+
+/// Four pixels of a row with the one to the left and the one to the right.
+struct ExtendedRow {
+    float at[patch_extent + 2];
+};
+
+/// The patch of one thread. The block is tile_lanes x thread rows; a tile shares `halo` pixels with
+/// each of its neighbours on every side.
+template <SweepKind kind, Coupling coupling>
+class Patch {
+  public:
+    static constexpr int extent = patch_extent;
+    static constexpr int stages = stages_of(kind, coupling);
+
+    __device__ __forceinline__ Patch(const SweepProblem& problem, int halo)
+        : outside_(outside_of<kind, coupling>(problem.boundary)),
+          keep_(1.0F - problem.omega),
+          rows_(problem.system.tensor.rows),
+          columns_(problem.system.tensor.columns) {
+        const int tile_rows = extent * static_cast<int>(blockDim.y);
+        const int down = extent * static_cast<int>(threadIdx.y);
+        const int across = extent * static_cast<int>(threadIdx.x);
+        y_ = static_cast<int>(blockIdx.y) * (tile_rows - 2 * halo) - halo + down;
+        x_ = static_cast<int>(blockIdx.x) * (tile_columns - 2 * halo) - halo + across;
+        inner_ = down >= halo && down < tile_rows - halo && across >= halo &&
+                 across < tile_columns - halo;
+    }
+
+    /// Whether the patch is none of the halo's.
+    __device__ __forceinline__ bool inner() const { return inner_; }
+
+    __device__ __forceinline__ void load_updates(const SweepProblem& problem) {
+        const SystemPlanes& system = problem.system;
+        APERTURE_UNROLL
+        for (int r = 0; r < extent; ++r) {
+            const int y = source_of(y_ + r, rows_, load_outside());
+            float block[3][extent];
+            float right[2][extent];
+            APERTURE_UNROLL
+            for (int i = 0; i < 3; ++i) {
+                load_four(blocks_of<kind>(system), i, y, x_, load_outside(), block[i]);
+            }
+            APERTURE_UNROLL
+            for (int i = 0; i < 2; ++i) {
+                load_four(system.right, i, y, x_, load_outside(), right[i]);
+            }
+            APERTURE_UNROLL
+            for (int j = 0; j < extent; ++j) {
+                const int x = source_of(x_ + j, columns_, load_outside());
+                update_[r][j] = {};
+                if (y < 0 || x < 0) continue;
+                update_[r][j] =
+                    update_of<kind, coupling>(problem, {block[0][j], block[1][j], block[2][j]},
+                                              {right[0][j], right[1][j]}, y, x);
+            }
+        }
+        if constexpr (coupling == Coupling::weighted) load_weights(system.weights);
+    }
+
+    template <class T>
+    __device__ __forceinline__ void load_unknowns(const Planes<T>& from) {
+        APERTURE_UNROLL
+        for (int r = 0; r < extent; ++r) {
+            const int y = source_of(y_ + r, rows_, load_outside());
+            APERTURE_UNROLL
+            for (int i = 0; i < 2; ++i) load_four(from, i, y, x_, load_outside(), x_of_[i][r]);
+        }
+    }
+
+    /// Rows of `to` begin at multiples of 16 bytes and have room for whole patches.
+    __device__ __forceinline__ void store_unknowns(const Planes<float>& to) const {
+        if (x_ >= columns_) return;
+        APERTURE_UNROLL
+        for (int r = 0; r < extent; ++r) {
+            if (y_ + r >= rows_) return;
+            APERTURE_UNROLL
+            for (int i = 0; i < 2; ++i) {
+                *reinterpret_cast<float4*>(to.row(i, y_ + r) + x_) = four_of(x_of_[i][r]);
+            }
+        }
+    }
+
+    /// Barriers: all threads of the block call it.
+    __device__ __forceinline__ void sweep(RowExchange& exchange) {
+        run_stage<0>(exchange);
+        if constexpr (stages > 1) run_stage<1>(exchange);
+        if constexpr (stages > 2) {
+            run_stage<2>(exchange);
+            run_stage<3>(exchange);
+        }
+    }
+
+  private:
+    // Gauss-Seidel on nine points repeats border pixels as they are at each colour: it has the
+    // nearest ones beside the border brought up to date before each stage, and no mirrored image.
+    static constexpr bool refreshes = kind == SweepKind::redblack && coupling == Coupling::nine;
+
+    __device__ __forceinline__ Outside load_outside() const {
+        return refreshes ? Outside::zero : outside_;
+    }
+
+    __device__ static __forceinline__ float4 four_of(const float (&row)[extent]) {
+        return make_float4(row[0], row[1], row[2], row[3]);
+    }
+
+    __device__ __forceinline__ void load_weights(const Planes<const float>& weights) {
+        const auto weight = [&](int plane, int y, int x) {
+            const bool inside = y >= 0 && y < rows_ && x >= 0 && x < columns_;
+            return inside ? weights.at(plane, y, x) : 0.0F;
+        };
+        APERTURE_UNROLL
+        for (int i = 0; i <= extent; ++i) {
+            APERTURE_UNROLL
+            for (int j = 0; j < extent; ++j) {
+                across_[j][i] = weight(0, y_ + j, x_ - 1 + i);
+                down_[i][j] = weight(1, y_ - 1 + i, x_ + j);
+            }
+        }
+    }
+
+    /// The rows above and below the patch, [unknown].
+    struct Beside {
+        float above[2][extent];
+        float below[2][extent];
+    };
+
+    template <int stage>
+    __device__ __forceinline__ Beside rows_beside(RowExchange& exchange) const {
+        Beside rows{};
+        if constexpr (stages == 2) {
+            // A colour needs the other one only, which has every other pixel of a row.
+            constexpr int odd = stage == 0 ? 1 : 0;
+            const auto pack = [&](int r, int j) {
+                return make_float4(x_of_[0][r][j], x_of_[0][r][j + 2], x_of_[1][r][j],
+                                   x_of_[1][r][j + 2]);
+            };
+            const float4 first[1] = {pack(0, odd)};
+            const float4 last[1] = {pack(extent - 1, 1 - odd)};
+            float4 above[1];
+            float4 below[1];
+            exchange.swap(first, last, above, below);
+            const auto unpack = [](float4 packed, int j, float(&row)[2][extent]) {
+                row[0][j] = packed.x;
+                row[0][j + 2] = packed.y;
+                row[1][j] = packed.z;
+                row[1][j + 2] = packed.w;
+            };
+            unpack(above[0], 1 - odd, rows.above);
+            unpack(below[0], odd, rows.below);
+        } else {
+            const float4 first[2] = {four_of(x_of_[0][0]), four_of(x_of_[1][0])};
+            const float4 last[2] = {four_of(x_of_[0][extent - 1]), four_of(x_of_[1][extent - 1])};
+            float4 above[2];
+            float4 below[2];
+            exchange.swap(first, last, above, below);
+            const auto unpack = [](float4 four, float(&row)[extent]) {
+                row[0] = four.x;
+                row[1] = four.y;
+                row[2] = four.z;
+                row[3] = four.w;
+            };
+            APERTURE_UNROLL
+            for (int i = 0; i < 2; ++i) {
+                unpack(above[i], rows.above[i]);
+                unpack(below[i], rows.below[i]);
+            }
+        }
+        return rows;
+    }
+
+    /// Row r, -1 and `extent` for those beside the patch, with what a stage needs at its ends.
+    template <int stage>
+    __device__ __forceinline__ ExtendedRow extended(const float (&row)[extent], int r) const {
+        constexpr bool all = coupling == Coupling::nine;
+        const bool own = r >= 0 && r < extent;
+        ExtendedRow result{{0.0F, row[0], row[1], row[2], row[3], 0.0F}};
+        if (all || (own && has_colour<kind, coupling>(stage, r, 0))) {
+            result.at[0] = __shfl_up_sync(core::full_warp, row[extent - 1], 1, tile_lanes);
+        }
+        if (all || (own && has_colour<kind, coupling>(stage, r, extent - 1))) {
+            result.at[extent + 1] = __shfl_down_sync(core::full_warp, row[0], 1, tile_lanes);
+        }
+        if constexpr (refreshes) {
+            if (outside_ == Outside::nearest) {
+                if (x_ == 0) result.at[0] = result.at[1];
+                APERTURE_UNROLL
+                for (int j = 1; j <= extent; ++j) {
+                    if (x_ + j == columns_) result.at[j + 1] = result.at[j];
+                }
+            }
+        }
+        return result;
+    }
+
+    /// Brings the rows beside the image up to date.
+    __device__ __forceinline__ void refresh(Beside& rows) {
+        APERTURE_UNROLL
+        for (int i = 0; i < 2; ++i) {
+            APERTURE_UNROLL
+            for (int j = 0; j < extent; ++j) {
+                if (y_ == 0) rows.above[i][j] = x_of_[i][0][j];
+                APERTURE_UNROLL
+                for (int r = 1; r < extent; ++r) {
+                    if (y_ + r == rows_) x_of_[i][r][j] = x_of_[i][r - 1][j];
+                }
+                if (y_ + extent == rows_) rows.below[i][j] = x_of_[i][extent - 1][j];
+            }
+        }
+    }
+
+    __device__ __forceinline__ Neighbours around(const ExtendedRow& above, const ExtendedRow& here,
+                                                 const ExtendedRow& below, int j) const {
+        return {here.at[j],  here.at[j + 2],  above.at[j + 1], below.at[j + 1],
+                above.at[j], above.at[j + 2], below.at[j],     below.at[j + 2]};
+    }
+
+    template <int stage>
+    __device__ __forceinline__ void run_stage(RowExchange& exchange) {
+        Beside beside = rows_beside<stage>(exchange);
+        if constexpr (refreshes) {
+            if (outside_ == Outside::nearest) refresh(beside);
+        }
+        ExtendedRow above[2];
+        ExtendedRow here[2];
+        ExtendedRow below[2];
+        APERTURE_UNROLL
+        for (int i = 0; i < 2; ++i) {
+            above[i] = extended<stage>(beside.above[i], -1);
+            here[i] = extended<stage>(x_of_[i][0], 0);
+        }
+        APERTURE_UNROLL
+        for (int r = 0; r < extent; ++r) {
+            APERTURE_UNROLL
+            for (int i = 0; i < 2; ++i) {
+                below[i] = r + 1 < extent
+                               ? extended<stage>(x_of_[i][r + 1 < extent ? r + 1 : r], r + 1)
+                               : extended<stage>(beside.below[i], extent);
+            }
+            APERTURE_UNROLL
+            for (int j = 0; j < extent; ++j) {
+                if (!has_colour<kind, coupling>(stage, r, j)) continue;
+                const NeighbourWeights weights{across_[r][j], across_[r][j + 1], down_[r][j],
+                                               down_[r + 1][j]};
+                const Unknowns next = update_[r][j](
+                    {sum_of<coupling>(around(above[0], here[0], below[0], j), weights),
+                     sum_of<coupling>(around(above[1], here[1], below[1], j), weights)},
+                    {here[0].at[j + 1], here[1].at[j + 1]}, keep_);
+                x_of_[0][r][j] = next.u;
+                x_of_[1][r][j] = next.v;
+            }
+            APERTURE_UNROLL
+            for (int i = 0; i < 2; ++i) {
+                above[i] = here[i];
+                here[i] = below[i];
+            }
+        }
+    }
+
+    Outside outside_;
+    bool inner_;
+    float keep_;
+    int rows_;  ///< of the image, as columns_
+    int columns_;
+    int y_;  ///< of the patch's first pixel in the image, as x_
+    int x_;
+    float x_of_[2][extent][extent];  ///< u and v
+    PixelUpdate<kind> update_[extent][extent];
+    // Of Coupling::weighted: between a pixel and the one to its left and right, above and below.
+    float across_[extent][extent + 1];
+    float down_[extent + 1][extent];
+};
+
+}  // namespace aperture::flow::gpu

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Several sweeps over a tile at a time (temporal blocking): a kernel launch for each few sweeps, or
+// one for all of them.
+
+#include "libcore/gpu/grid.cuh"
+#include "libflow/gpu/sweep_patch.cuh"
+
+namespace aperture::flow::gpu {
+
+/// `sweeps` sweeps from `from` to `to`, which must not overlap and whose rows begin at multiples of
+/// 16 bytes and have room for whole patches.
+///
+/// Thread: a patch of 4 x 4 pixels in registers, 7 values each (8 for jacobi, 9.5 with weights).
+/// Warp: two rows of 16 patches, which show each other their columns by shuffles. Block: tile_lanes
+/// x thread rows, a tile of 64 x 4 thread rows pixels, of which those further than `halo` from its
+/// edges are right at the end and stored; `halo` >= stages a sweep times sweeps, a multiple of 4.
+/// Grid: tiles across x tiles down. Shared: RowExchange, 2 KiB a thread row.
+/// Per pixel of a tile: 28 bytes read (32 with weights), and 8 written of those that are right; 10
+/// flops a sweep (12 for redblack, 16 for nine points, 22 with weights) and 3 accesses of a warp to
+/// shared memory or shuffles for 32 pixels.
+/// Source: Horn & Schunck 1981, equation 11; Datta et al. 2009 (time skewing and overlapped tiles).
+template <SweepKind kind, Coupling coupling>
+__global__ void __launch_bounds__(most_patches(kind, coupling), 1)
+    fused_sweeps_kernel(SweepProblem problem, Planes<const float> from, Planes<float> to, int halo,
+                        int sweeps) {
+    core::let_next_kernel_start();
+    Patch<kind, coupling> patch(problem, halo);
+    RowExchange exchange;
+    patch.load_updates(problem);
+    // What the system is made of is older than the kernel before, which may be writing `from`.
+    core::wait_for_previous_kernel();
+    patch.load_unknowns(from);
+    APERTURE_NO_UNROLL
+    for (int sweep = 0; sweep < sweeps; ++sweep) patch.sweep(exchange);
+    if (patch.inner()) patch.store_unknowns(to);
+}
+
+/// `sweeps` sweeps on x in place, in a cooperative launch: `at_once` of them between two exchanges
+/// of tiles, for which the whole grid waits. `other` has the strides of x. Threads, warps, blocks,
+/// grid and shared memory are those above; updates are read once and unknowns stay in registers.
+/// After each `at_once` sweeps a block writes its part and reads its halo, x and `other` in turn.
+/// Per pixel of a tile and exchange: up to 8 bytes read and 8 written; flops and accesses as above.
+/// Source: Anderson 2014, chapter 7; Zhang et al. 2023 (PERKS: iterations that stay on chip).
+template <SweepKind kind, Coupling coupling>
+__global__ void __launch_bounds__(most_patches(kind, coupling), 1)
+    persistent_sweeps_kernel(SweepProblem problem, Planes<float> x, Planes<float> other, int halo,
+                             int at_once, int sweeps) {
+    Patch<kind, coupling> patch(problem, halo);
+    RowExchange exchange;
+    patch.load_updates(problem);
+    patch.load_unknowns(x);
+    core::grid_sync();
+    // Rounds that are left; the last one writes x.
+    for (int round = (sweeps + at_once - 1) / at_once; round > 0; --round) {
+        const int now = min(at_once, sweeps);
+        APERTURE_NO_UNROLL
+        for (int sweep = 0; sweep < now; ++sweep) patch.sweep(exchange);
+        sweeps -= now;
+        Planes<float> to = x;
+        to.data = round % 2 == 1 ? x.data : other.data;
+        if (patch.inner()) patch.store_unknowns(to);
+        if (round == 1) return;
+        core::grid_sync();
+        if (!patch.inner()) patch.load_unknowns(to);
+    }
+}
+
+}  // namespace aperture::flow::gpu

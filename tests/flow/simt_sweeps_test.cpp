@@ -1,0 +1,304 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "libflow/cpu/checkered_level.hpp"
+#include "libflow/cpu/stationary.hpp"
+#include "libflow/gpu/sweeps_launch.cuh"
+#include "tests/flow/fields.hpp"
+#include "tests/flow/oracle.hpp"
+
+namespace aperture::flow {
+namespace {
+
+using core::LaneOrder;
+using core::Simt;
+using gpu::SweepKind;
+using oracle::OwnedSystem;
+using HostPlanes = gpu::PlaneArray<core::Host>;
+
+struct Case {
+    SweepKind kind;
+    Coupling coupling;
+    Boundary boundary;
+    Implementation implementation;
+};
+
+std::string name_of(const Case& c) {
+    constexpr const char* kinds[] = {"jacobi", "block2x2", "redblack"};
+    constexpr const char* couplings[] = {"five", "nine", "weighted"};
+    constexpr const char* implementations[] = {"fused", "staged", "persistent"};
+    return std::string(kinds[static_cast<int>(c.kind)]) + "_" +
+           couplings[static_cast<int>(c.coupling)] +
+           (c.boundary == Boundary::zero ? "_zero_" : "_replicate_") +
+           implementations[static_cast<int>(c.implementation)];
+}
+void PrintTo(const Case& c, std::ostream* stream) { *stream << name_of(c); }
+
+std::vector<Case> all_cases() {
+    std::vector<Case> cases;
+    for (const SweepKind kind : {SweepKind::jacobi, SweepKind::block2x2, SweepKind::redblack}) {
+        for (const Coupling coupling : {Coupling::five, Coupling::nine, Coupling::weighted}) {
+            for (const Boundary boundary : {Boundary::replicate, Boundary::zero}) {
+                if (coupling == Coupling::weighted && boundary == Boundary::zero) continue;
+                for (const Implementation implementation :
+                     {Implementation::staged, Implementation::fused, Implementation::persistent}) {
+                    cases.push_back({kind, coupling, boundary, implementation});
+                }
+            }
+        }
+    }
+    return cases;
+}
+
+OwnedSystem system_of(const Case& c, Shape shape, float smoothness = 50) {
+    OwnedSystem system = oracle::random_system(shape, 3, smoothness);
+    system.boundary = c.boundary;
+    system.stencil = c.coupling == Coupling::nine ? Stencil::nine : Stencil::five;
+    if (c.coupling != Coupling::weighted) return system;
+    system.coupling = core::Array<float, 3>({2, shape.rows, shape.columns});
+    std::mt19937 generator(4);
+    std::uniform_real_distribution<float> uniform(0.05F, 2.0F);
+    for (float& w : system.coupling) w = uniform(generator);
+    return system;
+}
+
+Flow random_flow(Shape shape) {
+    std::mt19937 generator(5);
+    std::normal_distribution<float> normal;
+    Flow flow({2, shape.rows, shape.columns});
+    for (float& x : flow) x = normal(generator);
+    return flow;
+}
+
+void copy(const core::View<const float, 3, core::Host>& from,
+          const core::View<float, 3, core::Host>& to) {
+    for (index_t i = 0; i < from.extent[0]; ++i) {
+        for (index_t y = 0; y < from.extent[1]; ++y) {
+            for (index_t x = 0; x < from.extent[2]; ++x) to(i, y, x) = from(i, y, x);
+        }
+    }
+}
+
+/// `count` sweeps of the Cpu's on `flow`.
+Flow sweep_on_cpu(SweepKind kind, const OwnedSystem& system, int count, float omega,
+                  const Flow& flow) {
+    core::Cpu cpu;
+    const Shape shape = system.shape();
+    Flow result({2, shape.rows, shape.columns});
+    if (kind == SweepKind::redblack) {
+        CheckeredLevel level(cpu, shape);
+        level.take(system.view());
+        level.take_unknowns(flow.view());
+        level.sweep(count, omega);
+        level.give_unknowns(result.view());
+        return result;
+    }
+    PreparedSystem prepared(shape);
+    prepared.take(cpu, system.view(), kind != SweepKind::jacobi);
+    StationaryIteration iteration(cpu, shape,
+                                  kind == SweepKind::jacobi ? Solver::jacobi : Solver::block2x2);
+    iteration.take(prepared);
+    PaddedPlanes planes(2, shape);
+    copy(flow.view(), planes.view());
+    for (index_t i : {0, 1}) {
+        for (index_t y = 0; y < shape.rows; ++y) {
+            set_margins(planes.row(i, y), shape.columns, system.boundary);
+        }
+    }
+    iteration.sweep(prepared, planes, count);
+    copy(std::as_const(planes).view(), result.view());
+    return result;
+}
+
+/// Kernels and orchestration on the SIMT host executor.
+class SimtSweeps {
+  public:
+    SimtSweeps(const Case& c, const OwnedSystem& system, LaneOrder order = LaneOrder::forward)
+        : simt_(order, 7),
+          prepared_(system.shape()),
+          sweeps_(simt_, system.shape(), c.kind, c.implementation),
+          x_(2, system.shape()) {
+        prepared_.take(simt_, system.view(), c.kind != SweepKind::jacobi);
+    }
+
+    Flow run(int count, float omega, const Flow& flow) {
+        copy(flow.view(), x_.view());
+        sweep(count, omega);
+        Flow result({2, x_.shape().rows, x_.shape().columns});
+        copy(std::as_const(x_).view(), result.view());
+        return result;
+    }
+    void sweep(int count, float omega) { sweeps_.run(simt_, prepared_, count, omega, x_); }
+
+  private:
+    Simt simt_;
+    gpu::PreparedSystem<Simt> prepared_;
+    gpu::Sweeps<Simt> sweeps_;
+    HostPlanes x_;
+};
+
+/// Largest difference; NaN where one of the flows has one.
+double difference(const Flow& a, const Flow& b) {
+    double largest = 0;
+    for (index_t i = 0; i < a.size(); ++i) {
+        const double d = std::abs(static_cast<double>(a.data()[i]) - b.data()[i]);
+        if (!(d <= largest)) largest = d;
+    }
+    return largest;
+}
+
+class EverySweep : public testing::TestWithParam<Case> {};
+
+// Values are a few units; a sweep adds no more than some roundings of them. Extents are those of
+// tiles less or more one, for halos of 4 and 8, of less than a warp and of primes.
+TEST_P(EverySweep, DoesWhatTheCpuDoes) {
+    const Case& c = GetParam();
+    const float omega = c.kind == SweepKind::redblack ? 1.6F : 1.0F;
+    for (const Shape shape : {Shape{1, 1}, Shape{1, 7}, Shape{9, 1}, Shape{2, 3}, Shape{5, 17},
+                              Shape{4, 48}, Shape{3, 57}, Shape{23, 37}}) {
+        const OwnedSystem system = system_of(c, shape);
+        const Flow start = random_flow(shape);
+        SimtSweeps simt(c, system);
+        for (const int count : {1, 2, 5, 11}) {
+            const Flow expected = sweep_on_cpu(c.kind, system, count, omega, start);
+            EXPECT_LT(difference(simt.run(count, omega, start), expected), 1e-5)
+                << shape.rows << " x " << shape.columns << ", " << count << " sweeps";
+        }
+    }
+}
+
+TEST_P(EverySweep, DoesWhatTheCpuDoesOnSeveralTiles) {
+    const Case& c = GetParam();
+    const float omega = c.kind == SweepKind::redblack ? 1.2F : 1.0F;
+    const Shape shape{67, 91};
+    const OwnedSystem system = system_of(c, shape);
+    const Flow start = random_flow(shape);
+    const Flow expected = sweep_on_cpu(c.kind, system, 9, omega, start);
+    EXPECT_LT(difference(SimtSweeps(c, system).run(9, omega, start), expected), 1e-5);
+}
+
+TEST_P(EverySweep, GivesTheSameBitsInEveryOrderOfLanes) {
+    const Case& c = GetParam();
+    const Shape shape{29, 61};
+    const OwnedSystem system = system_of(c, shape);
+    const Flow start = random_flow(shape);
+    const Flow expected = SimtSweeps(c, system).run(6, 1.3F, start);
+    for (const LaneOrder order : {LaneOrder::reverse, LaneOrder::random}) {
+        EXPECT_TRUE(same_bytes(SimtSweeps(c, system, order).run(6, 1.3F, start), expected));
+    }
+}
+
+TEST_P(EverySweep, ConvergesToTheOraclesSolution) {
+    const Case& c = GetParam();
+    const Shape shape{7, 10};
+    const OwnedSystem system = system_of(c, shape, 5);
+    const int count = c.kind == SweepKind::redblack ? 150 : 500;
+    const Flow found = SimtSweeps(c, system).run(count, 1.2F, random_flow(shape));
+    EXPECT_LT(oracle::relative_error(found, oracle::solve(system)), 1e-4);
+}
+
+TEST_P(EverySweep, AllocatesNothingTheSecondTime) {
+    const Case& c = GetParam();
+    const OwnedSystem system = system_of(c, {6, 6});
+    SimtSweeps simt(c, system);
+    const auto before = core::host_allocations();
+    simt.sweep(3, 1);
+    EXPECT_EQ(core::host_allocations(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sweeps, EverySweep, testing::ValuesIn(all_cases()),
+                         [](const auto& c) { return name_of(c.param); });
+
+TEST(Sweeps, TakesSystemsOfAnyAlignment) {
+    const Case c{SweepKind::block2x2, Coupling::five, Boundary::replicate, Implementation::fused};
+    const Shape shape{21, 70};
+    const OwnedSystem system = system_of(c, shape);
+    const Flow start = random_flow(shape);
+    const Flow expected = SimtSweeps(c, system).run(3, 1, start);
+    // Rows of 80 floats begin at multiples of 16 bytes, those of 70 do not.
+    core::Array<float, 3> tensor({3, 21, 80});
+    core::Array<float, 3> right({2, 21, 80});
+    LinearSystem<core::Host> aligned = system.view();
+    copy(aligned.tensor, tensor.view().slice(2, 0, 70));
+    copy(aligned.right, right.view().slice(2, 0, 70));
+    aligned.tensor = tensor.view().slice(2, 0, 70);
+    aligned.right = right.view().slice(2, 0, 70);
+    Simt simt;
+    gpu::PreparedSystem<Simt> prepared(shape);
+    prepared.take(simt, aligned, true);
+    HostPlanes x(2, shape);
+    copy(start.view(), x.view());
+    gpu::Sweeps<Simt>(simt, shape, c.kind, c.implementation).run(simt, prepared, 3, 1, x);
+    Flow found({2, 21, 70});
+    copy(std::as_const(x).view(), found.view());
+    EXPECT_TRUE(same_bytes(found, expected));
+}
+
+TEST(Sweeps, NoneLeaveTheFlowAsItIs) {
+    const Case c{SweepKind::block2x2, Coupling::five, Boundary::replicate, Implementation::fused};
+    const OwnedSystem system = system_of(c, {3, 3});
+    const Flow start = random_flow({3, 3});
+    EXPECT_TRUE(same_bytes(SimtSweeps(c, system).run(0, 1, start), start));
+}
+
+TEST(Sweeps, ImagesTooLargeForOneLaunchTakeSeveral) {
+    Case c{SweepKind::block2x2, Coupling::five, Boundary::replicate, Implementation::persistent};
+    const Shape shape{150, 160};
+    const OwnedSystem system = system_of(c, shape);
+    const Flow start = random_flow(shape);
+    const Flow found = SimtSweeps(c, system).run(2, 1, start);
+    c.implementation = Implementation::fused;
+    EXPECT_TRUE(same_bytes(found, SimtSweeps(c, system).run(2, 1, start)));
+}
+
+struct PlanCase {
+    Shape shape;
+    int sweeps;
+};
+
+TEST(SweepPlans, CoverTheImageWithHalosThatSuffice) {
+    for (const SweepKind kind : {SweepKind::jacobi, SweepKind::block2x2, SweepKind::redblack}) {
+        for (const Coupling coupling : {Coupling::five, Coupling::nine, Coupling::weighted}) {
+            for (const auto& [shape, sweeps] :
+                 {PlanCase{{1, 1}, 1}, PlanCase{{388, 584}, 400}, PlanCase{{480, 640}, 100},
+                  PlanCase{{1080, 1920}, 100}, PlanCase{{4320, 7680}, 7}, PlanCase{{30, 40}, 2},
+                  PlanCase{{1, 70000}, 1000000}}) {
+                const gpu::SweepWork work{kind, coupling, shape.rows, shape.columns, sweeps, 132};
+                for (const gpu::TilePlan& plan : {plan_fused(work), plan_persistent(work)}) {
+                    if (plan.thread_rows == 0) continue;
+                    EXPECT_LE(plan.thread_rows * gpu::tile_lanes, most_patches(kind, coupling));
+                    EXPECT_EQ(plan.thread_rows % 2, 0);
+                    EXPECT_GE(plan.halo, plan.at_once * stages_of(kind, coupling));
+                    EXPECT_EQ(plan.halo % gpu::patch_extent, 0);
+                    EXPECT_GE(plan.at_once * plan.rounds, sweeps);
+                    EXPECT_GT(plan.inner_rows(), 0);
+                    EXPECT_GE(plan.tiles_down(shape.rows) * plan.inner_rows(), shape.rows);
+                    EXPECT_GE(plan.tiles_across(shape.columns) * plan.inner_columns(),
+                              shape.columns);
+                }
+                EXPECT_GT(plan_fused(work).thread_rows, 0);
+                EXPECT_EQ(plan_fused(work).rounds % 2, 0);
+            }
+        }
+    }
+}
+
+TEST(SweepPlans, StayOnChipWhereTheImageFits) {
+    const auto fits = [](Shape shape) {
+        const gpu::SweepWork work{
+            SweepKind::block2x2, Coupling::five, shape.rows, shape.columns, 100, 132};
+        const gpu::TilePlan plan = plan_persistent(work);
+        if (plan.thread_rows > 0) {
+            EXPECT_LE(plan.tiles_down(shape.rows) * plan.tiles_across(shape.columns), 132);
+        }
+        return plan.thread_rows > 0;
+    };
+    EXPECT_TRUE(fits({388, 584}));
+    EXPECT_TRUE(fits({480, 640}));
+    EXPECT_FALSE(fits({1080, 1920}));
+}
+
+}  // namespace
+}  // namespace aperture::flow

@@ -1,0 +1,333 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What every solver must do on every executor. A `Run` is an executor's way to solve a system whose
+// data are on the host: Run(shape, parameters), then run(system, flow, residuals).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/flow/oracle.hpp"
+
+namespace aperture::flow {
+
+using oracle::OwnedSystem;
+using HostFlow = core::Array<float, 3>;
+
+struct Case {
+    Solver solver;
+    Boundary boundary;
+    Stencil stencil;
+    bool weighted = false;
+    bool precondition = true;
+    Implementation implementation = Implementation::fused;
+};
+
+inline constexpr Boundary replicate = Boundary::replicate;
+inline constexpr Boundary zero = Boundary::zero;
+
+inline const char* name_of(Solver solver) {
+    switch (solver) {
+        case Solver::jacobi:
+            return "jacobi";
+        case Solver::block2x2:
+            return "block2x2";
+        case Solver::cg:
+            return "cg";
+        case Solver::cacg:
+            return "cacg";
+        case Solver::redblack:
+            return "redblack";
+        case Solver::multigrid:
+            return "multigrid";
+    }
+    return "";
+}
+
+inline std::string name_of(const Case& c) {
+    const char* const laid_out[] = {"", "_staged", "_persistent"};
+    return std::string(name_of(c.solver)) +
+           (c.boundary == Boundary::zero ? "_zero" : "_replicate") +
+           (c.stencil == Stencil::nine ? "_nine" : "_five") + (c.weighted ? "_weighted" : "") +
+           (c.precondition ? "" : "_plain") + laid_out[static_cast<int>(c.implementation)];
+}
+inline void PrintTo(const Case& c, std::ostream* stream) { *stream << name_of(c); }
+
+inline bool stationary(Solver solver) {
+    return solver == Solver::jacobi || solver == Solver::block2x2;
+}
+
+/// Every solver with every stencil and boundary, weights between pixels, and plain CG.
+inline std::vector<Case> all_cases() {
+    std::vector<Case> cases;
+    for (const Solver solver : {Solver::jacobi, Solver::block2x2, Solver::cg, Solver::cacg,
+                                Solver::redblack, Solver::multigrid}) {
+        for (const Stencil stencil : {Stencil::five, Stencil::nine}) {
+            for (const Boundary boundary : {replicate, zero}) {
+                cases.push_back({solver, boundary, stencil});
+            }
+        }
+        cases.push_back({solver, replicate, Stencil::five, true});
+    }
+    cases.push_back({Solver::cg, replicate, Stencil::five, false, false});
+    return cases;
+}
+
+/// And those that a GPU lays out in several ways.
+inline std::vector<Case> all_gpu_cases() {
+    std::vector<Case> cases = all_cases();
+    cases.push_back({Solver::cacg, replicate, Stencil::five, false, false});
+    for (const Implementation other : {Implementation::staged, Implementation::persistent}) {
+        for (Case c : all_cases()) {
+            if (c.solver != Solver::cg) continue;
+            c.implementation = other;
+            cases.push_back(c);
+        }
+    }
+    return cases;
+}
+
+inline OwnedSystem system_of(const Case& c, Shape shape, unsigned seed = 1,
+                             float smoothness = 50) {
+    OwnedSystem system = oracle::random_system(shape, seed, smoothness);
+    system.boundary = c.boundary;
+    system.stencil = c.stencil;
+    if (!c.weighted) return system;
+    system.coupling = core::Array<float, 3>({2, shape.rows, shape.columns});
+    std::mt19937 generator(seed + 1);
+    std::uniform_real_distribution<float> uniform(0.05F, 2.0F);
+    for (float& w : system.coupling) w = uniform(generator);
+    return system;
+}
+
+inline HostFlow zero_flow(Shape shape) {
+    HostFlow flow({2, shape.rows, shape.columns});
+    std::fill(flow.begin(), flow.end(), 0.0F);
+    return flow;
+}
+
+inline SolverParameters converged(const Case& c) {
+    SolverParameters p;
+    p.solver = c.solver;
+    p.precondition = c.precondition;
+    p.implementation = c.implementation;
+    // A small residual is no small error where one iteration changes little.
+    p.tolerance = stationary(c.solver) ? 0 : 2e-7;
+    p.iterations = stationary(c.solver) ? 6000 : 3000;
+    if (c.solver == Solver::redblack) p.relaxation = 1.8;
+    return p;
+}
+
+/// A fixed number of iterations.
+inline SolverParameters iterated(const Case& c, int iterations) {
+    SolverParameters p = converged(c);
+    p.iterations = iterations;
+    p.tolerance = 0;
+    return p;
+}
+
+inline ResidualNorms norms_of(const OwnedSystem& system, const HostFlow& flow) {
+    core::Cpu cpu;
+    return residual_norms(cpu, system.view(), flow.view());
+}
+
+/// A solver of the Cpu or of the SIMT host executor.
+template <class Executor>
+class HostRun {
+  public:
+    HostRun(Shape shape, const SolverParameters& parameters, Executor executor = Executor())
+        : executor_(std::move(executor)), solver_(executor_, shape, parameters) {}
+
+    SolveResult operator()(const OwnedSystem& system, HostFlow& flow,
+                           std::vector<double>* residuals = nullptr) {
+        return solver_.solve(system.view(), flow, residuals);
+    }
+
+  private:
+    Executor executor_;
+    SystemSolver<Executor> solver_;
+};
+
+template <class Run>
+void expect_oracles_solution(const Case& c, std::initializer_list<Shape> shapes) {
+    for (const Shape shape : shapes) {
+        // Jacobi's iteration swings for ever, or nearly so, where a pixel has next to no
+        // neighbours.
+        if (c.solver == Solver::jacobi && c.weighted && shape.rows * shape.columns == 1) continue;
+        const OwnedSystem system = system_of(c, shape);
+        HostFlow flow = zero_flow(shape);
+        Run run(shape, converged(c));
+        run(system, flow);
+        const bool small = shape.rows * shape.columns < 100;
+        const Eigen::VectorXd expected =
+            small ? oracle::solve_minimum_norm(system) : oracle::solve(system);
+        EXPECT_LT(oracle::relative_error(flow, expected), 1e-4)
+            << shape.rows << " x " << shape.columns;
+    }
+}
+
+template <class Run>
+void expect_start_to_be_used(const Case& c) {
+    const Shape shape{19, 21};
+    const OwnedSystem system = system_of(c, shape);
+    HostFlow flow = zero_flow(shape);
+    Run solve(shape, converged(c));
+    solve(system, flow);
+    const ResidualNorms solved = norms_of(system, flow);
+    Run once(shape, iterated(c, 1));
+    once(system, flow);
+    EXPECT_LE(norms_of(system, flow).residual, 2 * solved.residual + 1e-6 * solved.right);
+}
+
+template <class Run>
+void expect_recorded_residuals(const Case& c) {
+    const Shape shape{24, 31};
+    const OwnedSystem system = system_of(c, shape);
+    HostFlow flow = zero_flow(shape);
+    std::vector<double> residuals;
+    Run run(shape, iterated(c, 12));
+    const SolveResult result = run(system, flow, &residuals);
+    ASSERT_EQ(residuals.size(), static_cast<std::size_t>(result.iterations) + 1);
+    EXPECT_NEAR(residuals.front(), 1.0, 1e-6);
+    const ResidualNorms norms = norms_of(system, flow);
+    EXPECT_NEAR(residuals.back(), norms.residual / norms.right, 1e-6 + 1e-3 * residuals.back());
+    EXPECT_LT(residuals.back(), 0.9);
+}
+
+template <class Run>
+void expect_no_allocation_in_a_second_run(const Case& c) {
+    const Shape shape{30, 41};
+    const OwnedSystem system = system_of(c, shape);
+    HostFlow flow = zero_flow(shape);
+    SolverParameters p = converged(c);
+    p.iterations = 5;
+    Run run(shape, p);
+    std::vector<double> residuals;
+    run(system, flow);
+    run(system, flow, &residuals);
+    const auto allocations = [] { return core::host_allocations() + core::device_allocations(); };
+    const auto before = allocations();
+    run(system, flow);
+    residuals.clear();
+    run(system, flow, &residuals);
+    EXPECT_EQ(allocations(), before);
+}
+
+/// Gradients of one direction: the flow along the stripes is free, and stays zero.
+inline OwnedSystem striped(Shape shape, float gx, float gy) {
+    OwnedSystem system = oracle::random_system(shape, 3, 20);
+    std::mt19937 generator(4);
+    std::normal_distribution<float> normal;
+    for (index_t y = 0; y < shape.rows; ++y) {
+        for (index_t x = 0; x < shape.columns; ++x) {
+            const float a = normal(generator);
+            const float t = normal(generator);
+            system.tensor(0, y, x) = a * a * gx * gx;
+            system.tensor(1, y, x) = a * a * gx * gy;
+            system.tensor(2, y, x) = a * a * gy * gy;
+            system.right(0, y, x) = a * gx * t;
+            system.right(1, y, x) = a * gy * t;
+        }
+    }
+    return system;
+}
+
+template <class Run>
+void expect_minimum_norm(Solver solver) {
+    const Shape shape{8, 11};
+    for (const auto& [gx, gy] : {std::pair{6.0F, 0.0F}, {0.0F, 5.0F}, {4.0F, 3.0F}, {0.0F, 0.0F}}) {
+        const OwnedSystem system = striped(shape, gx, gy);
+        HostFlow flow = zero_flow(shape);
+        Run run(shape, converged({solver, replicate, Stencil::five}));
+        run(system, flow);
+        EXPECT_LT(oracle::relative_error(flow, oracle::solve_minimum_norm(system)), 1e-4)
+            << name_of(solver) << " with gradients along (" << gx << ", " << gy << ")";
+    }
+}
+
+struct BasisCase {
+    Basis basis;
+    int s;
+    bool precondition;
+};
+
+inline std::string name_of(const BasisCase& c) {
+    const char* const names[] = {"monomial", "newton", "chebyshev"};
+    return names[static_cast<int>(c.basis)] + std::to_string(c.s) +
+           (c.precondition ? "" : "_plain");
+}
+inline void PrintTo(const BasisCase& c, std::ostream* stream) { *stream << name_of(c); }
+
+// Rounding takes the curves of any two implementations apart by some iterations in a hundred.
+template <class Run>
+void expect_curve_of_conjugate_gradients(const BasisCase& c, Shape shape) {
+    const OwnedSystem system = system_of({Solver::cg, replicate, Stencil::five}, shape, 9, 400);
+    const auto curve = [&](Solver solver) {
+        SolverParameters p;
+        p.solver = solver;
+        p.iterations = 600;
+        p.tolerance = 1e-5;
+        p.s_step = c.s;
+        p.basis = c.basis;
+        p.precondition = c.precondition;
+        HostFlow flow = zero_flow(shape);
+        std::vector<double> residuals;
+        Run run(shape, p);
+        run(system, flow, &residuals);
+        return residuals;
+    };
+    const std::vector<double> cg = curve(Solver::cg);
+    const std::vector<double> avoiding = curve(Solver::cacg);
+    for (const double level : {0.1, 0.01, 1e-3, 1e-4}) {
+        const auto iterations = [&](const std::vector<double>& residuals) {
+            const auto below = std::find_if(residuals.begin(), residuals.end(),
+                                            [&](double r) { return r <= level; });
+            EXPECT_NE(below, residuals.end()) << level;
+            return static_cast<double>(below - residuals.begin());
+        };
+        EXPECT_NEAR(iterations(avoiding), iterations(cg), 1 + 0.05 * iterations(cg)) << level;
+    }
+    for (std::size_t i = 0; i < std::min({cg.size(), avoiding.size(), std::size_t{40}}); ++i) {
+        EXPECT_NEAR(avoiding[i], cg[i], 0.1 * cg[i]) << "iteration " << i;
+    }
+}
+
+/// The monomial basis of 16 powers is dependent to rounding.
+template <class Run>
+void expect_fall_back_to_fewer_steps(Shape shape) {
+    const OwnedSystem system = system_of({Solver::cg, replicate, Stencil::five}, shape, 2, 400);
+    SolverParameters p;
+    p.solver = Solver::cacg;
+    p.basis = Basis::monomial;
+    p.s_step = 16;
+    p.iterations = 2000;
+    p.tolerance = 1e-5;
+    HostFlow flow = zero_flow(shape);
+    Run run(shape, p);
+    run(system, flow);
+    const ResidualNorms norms = norms_of(system, flow);
+    EXPECT_LE(norms.residual, 1.1e-5 * norms.right);
+}
+
+/// Multigrid's cost does not depend on size and smoothness.
+template <class Run>
+void expect_thirty_work_units(Shape shape) {
+    for (const float smoothness : {10.0F, 100.0F, 1000.0F}) {
+        const OwnedSystem system =
+            system_of({Solver::multigrid, replicate, Stencil::five}, shape, 7, smoothness);
+        SolverParameters p;
+        p.tolerance = 1e-4;
+        HostFlow flow = zero_flow(shape);
+        Run run(shape, p);
+        const SolveResult result = run(system, flow);
+        const ResidualNorms norms = norms_of(system, flow);
+        EXPECT_LE(norms.residual, 1.01e-4 * norms.right);
+        EXPECT_LE(result.work_units, 30)
+            << shape.rows << " x " << shape.columns << ", alpha^2 " << smoothness;
+    }
+}
+
+}  // namespace aperture::flow
