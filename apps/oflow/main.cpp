@@ -10,55 +10,54 @@
 namespace aperture::apps {
 namespace {
 
-void expect_cpu(DeviceChoice device, Console& console) {
-    constexpr auto reason = "there is no GPU version of the flow yet";
-    if (device == DeviceChoice::gpu) {
-        throw core::DeviceError(core::text("--device gpu: ", reason));
-    }
-    if (device == DeviceChoice::automatic) {
-        console.note(core::text("the CPU is used: ", reason));
-    }
-}
-
-core::Report begin_report(const core::Cpu& cpu, const RunTimes& times) {
+core::Report begin_report(const FlowDevice& device, const OflowOptions& options,
+                          const RunTimes& times,
+                          std::vector<std::pair<std::string, core::Report::Value>> parameters) {
     core::Report report;
     report.program = "oflow";
-    report.device = cpu.name();
-    report.threads = cpu.threads();
+    report.parameters = std::move(parameters);
+    if (device.is_gpu()) {
+        report.parameters.emplace_back(
+            "implementation",
+            choice_name(flow_implementation_choices, options.parameters.solver.implementation));
+    }
+    report.device = device.name();
+    report.threads = device.threads();
     report.stages = times.stages;
     report.compute_ms = times.compute_ms;
+    report.transfer_ms = times.transfer_ms;
     return report;
 }
 
-void run_pair(core::Cpu& cpu, const OflowOptions& options, Console& console) {
+void run_pair(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options, Console& console) {
     core::Stopwatch watch;
     const OflowInputs inputs = read_inputs(options, console);
     const double read_ms = watch.ms();
     check_outputs(options);
 
-    const OflowResults results = run_on(cpu, options, inputs, console);
+    const OflowResults results = run_on(device, cpu, options, inputs, console);
 
     watch.reset();
     write_outputs(cpu, options, inputs, results, console);
     const double write_ms = watch.ms();
 
-    core::Report report = begin_report(cpu, results.times);
-    report.parameters = describe(options, inputs);
+    core::Report report = begin_report(device, options, results.times, describe(options, inputs));
     report.stages.insert(report.stages.begin(), {"read", read_ms, 0, 0});
     if (results.consistent_pixels) {
         report.stages.push_back({"backward", results.backward_ms, 0, 0});
     }
     report.stages.push_back({"write", write_ms, 0, 0});
-    report.total_ms = read_ms + report.compute_ms + results.backward_ms + write_ms;
+    report.total_ms =
+        read_ms + report.compute_ms + report.transfer_ms + results.backward_ms + write_ms;
     report.accuracy = accuracy_values(inputs, results);
     if (options.run.report) media::write_file(*options.run.report, report.json());
     if (!options.common.quiet) std::cout << summary(options, inputs, results, report);
 }
 
-void run_all_pairs(core::Cpu& cpu, const OflowOptions& options, Console& console) {
-    const SequenceResults results = run_sequence(cpu, options, console);
-    core::Report report = begin_report(cpu, results.times);
-    report.parameters = describe(options, results);
+void run_all_pairs(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options,
+                   Console& console) {
+    const SequenceResults results = run_sequence(device, cpu, options, console);
+    core::Report report = begin_report(device, options, results.times, describe(options, results));
     report.total_ms = 1e3 * results.seconds;
     if (results.consistent) report.accuracy["consistent"] = *results.consistent;
     report.sequence = sequence_values(results);
@@ -68,12 +67,14 @@ void run_all_pairs(core::Cpu& cpu, const OflowOptions& options, Console& console
 
 int run(const OflowOptions& options) {
     Console console("oflow", options.common.quiet);
-    expect_cpu(options.run.device, console);
     core::Cpu cpu(options.common.threads);
+    FlowDevice device(options.run.device, cpu, console);
+    core::expects(device.is_gpu() || !options.flags.implementation,
+                  "--impl needs a GPU, and the flow is estimated on the CPU");
     if (options.sequence) {
-        run_all_pairs(cpu, options, console);
+        run_all_pairs(device, cpu, options, console);
     } else {
-        run_pair(cpu, options, console);
+        run_pair(device, cpu, options, console);
     }
     return 0;
 }

@@ -97,6 +97,9 @@ void add_parameter_options(CLI::App& app, ParameterFlags& flags) {
     add_choice(app, "--boundary", boundary_choices, flags.boundary,
                "hs: the flow outside the image");
     add_choice(app, "--stencil", stencil_choices, flags.stencil, "hs: points of the Laplacian");
+    add_choice(app, "--impl", flow_implementation_choices, flags.implementation,
+               "gpu: several operators in a kernel (default), one in each, or one kernel for all "
+               "iterations");
 }
 
 flow::Parameters choose_parameters(const ParameterFlags& flags) {
@@ -125,6 +128,7 @@ flow::Parameters choose_parameters(const ParameterFlags& flags) {
     take(flags.basis, p.solver.basis);
     take(flags.boundary, p.boundary);
     take(flags.stencil, p.stencil);
+    take(flags.implementation, p.solver.implementation);
     flow::validate(p);
     return p;
 }

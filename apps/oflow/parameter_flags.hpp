@@ -34,6 +34,7 @@ struct ParameterFlags {
     std::optional<bool> precondition;
     std::optional<flow::Boundary> boundary;
     std::optional<flow::Stencil> stencil;
+    std::optional<flow::Implementation> implementation;
 };
 void add_parameter_options(CLI::App& app, ParameterFlags& flags);
 
@@ -58,6 +59,10 @@ inline constexpr Choices<flow::Solver, 6> flow_solver_choices{
      {"cacg", flow::Solver::cacg},
      {"redblack", flow::Solver::redblack},
      {"multigrid", flow::Solver::multigrid}}};
+inline constexpr Choices<flow::Implementation, 3> flow_implementation_choices{
+    {{"fused", flow::Implementation::fused},
+     {"staged", flow::Implementation::staged},
+     {"persistent", flow::Implementation::persistent}}};
 inline constexpr Choices<bool, 2> precondition_choices{{{"block", true}, {"none", false}}};
 inline constexpr Choices<flow::Boundary, 2> boundary_choices{
     {{"replicate", flow::Boundary::replicate}, {"zero", flow::Boundary::zero}}};

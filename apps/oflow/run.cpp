@@ -7,30 +7,25 @@
 
 namespace aperture::apps {
 
-OflowResults run_on(core::Cpu& cpu, const OflowOptions& options, const OflowInputs& inputs,
-                    Console& console) {
+OflowResults run_on(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options,
+                    const OflowInputs& inputs, Console& console) {
     const auto [rows, columns] = inputs.shape();
-    flow::Estimator<core::Cpu> estimator(cpu, inputs.shape(), options.parameters);
+    const auto estimator = device.estimator(inputs.shape(), options.parameters);
     OflowResults results;
     results.flow = core::Array<float, 3>({2, rows, columns});
-    core::Timeline timeline;
-    results.times = repeat_runs(options.run.repeat, console, [&]() -> RunTimes {
-        timeline.begin_run();
-        const core::Stopwatch watch;
-        estimator.run(inputs.grey0, inputs.grey1, results.flow, false, &timeline);
-        const double compute_ms = watch.ms();
-        return {timeline.stages(), compute_ms, 0};
+    results.times = repeat_runs(options.run.repeat, console, [&] {
+        return estimator->run(inputs.grey0, inputs.grey1, results.flow, false);
     });
     if (!options.convergence.empty()) {
         // A run of its own: residuals cost time that the estimation does not need.
         console.phase("watching the convergence");
-        estimator.watch_convergence(&results.residuals);
-        estimator.run(inputs.grey0, inputs.grey1, results.flow, false, nullptr);
-        estimator.watch_convergence(nullptr);
+        estimator->watch_convergence(&results.residuals);
+        estimator->run(inputs.grey0, inputs.grey1, results.flow, false);
+        estimator->watch_convergence(nullptr);
     }
     if (options.consistency) {
         console.phase("estimating the way back");
-        check_way_back(cpu, estimator, inputs, results);
+        check_way_back(cpu, *estimator, inputs, results);
     }
     if (options.truth) results.accuracy = flow::compare(cpu, results.flow, inputs.truth);
     results.largest_motion = media::largest_motion(results.flow);
@@ -38,11 +33,11 @@ OflowResults run_on(core::Cpu& cpu, const OflowOptions& options, const OflowInpu
     return results;
 }
 
-void check_way_back(core::Cpu& cpu, flow::Estimator<core::Cpu>& estimator,
-                    const OflowInputs& inputs, OflowResults& results) {
+void check_way_back(core::Cpu& cpu, PairEstimator& estimator, const OflowInputs& inputs,
+                    OflowResults& results) {
     const core::Stopwatch watch;
     core::Array<float, 3> backward(results.flow.extent());
-    estimator.run(inputs.grey1, inputs.grey0, backward, false, nullptr);
+    estimator.run(inputs.grey1, inputs.grey0, backward, false);
     results.consistent.reshape({backward.extent()[1], backward.extent()[2]});
     results.consistent_pixels =
         flow::check_consistency(cpu, results.flow, backward, results.consistent);

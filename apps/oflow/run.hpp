@@ -8,8 +8,7 @@
 
 #include "aperture/core/executor.hpp"
 #include "aperture/flow/accuracy.hpp"
-#include "aperture/flow/estimator.hpp"
-#include "apps/common/timed_runs.hpp"
+#include "apps/oflow/flow_device.hpp"
 #include "apps/oflow/inputs.hpp"
 
 namespace aperture::apps {
@@ -28,11 +27,11 @@ struct OflowResults {
 
 /// Estimates, as often as the options say, and does what else they ask for with the flow. The times
 /// are those of the estimation alone.
-OflowResults run_on(core::Cpu& cpu, const OflowOptions& options, const OflowInputs& inputs,
-                    Console& console);
+OflowResults run_on(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options,
+                    const OflowInputs& inputs, Console& console);
 
 /// Compares the flow in `results` with the one from image 1 to image 0.
-void check_way_back(core::Cpu& cpu, flow::Estimator<core::Cpu>& estimator,
-                    const OflowInputs& inputs, OflowResults& results);
+void check_way_back(core::Cpu& cpu, PairEstimator& estimator, const OflowInputs& inputs,
+                    OflowResults& results);
 
 }  // namespace aperture::apps

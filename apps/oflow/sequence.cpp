@@ -68,7 +68,7 @@ double usual_motion(std::vector<double> motions) {
 
 class Sequence {
   public:
-    Sequence(core::Cpu& cpu, const OflowOptions& options, Console& console)
+    Sequence(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options, Console& console)
         : cpu_(cpu), options_(options), console_(console), reader_(options.inputs, options.frames) {
         console_.phase("reading " + reader_.name());
         Frame first = expect_frame("no frame");
@@ -79,7 +79,7 @@ class Sequence {
         inputs_.grey1 = std::move(first.grey);
         found_.shape = {inputs_.grey1.extent()[0], inputs_.grey1.extent()[1]};
         first_name_ = first.name;
-        estimator_.emplace(cpu, found_.shape, options.parameters);
+        estimator_ = device.estimator(found_.shape, options.parameters);
         results_.flow = core::Array<float, 3>({2, found_.shape.rows, found_.shape.columns});
         number_ = first.number;
         next_.emplace(std::move(second));
@@ -137,10 +137,7 @@ class Sequence {
     void work_on_pair() {
         const bool warm = found_.pairs() > 1 && explains(results_.flow, inputs_);
         found_.warm_starts += warm ? 1 : 0;
-        timeline_.begin_run();
-        core::Stopwatch watch;
-        estimator_->run(inputs_.grey0, inputs_.grey1, results_.flow, warm, &timeline_);
-        RunTimes times{timeline_.stages(), watch.ms(), 0};
+        RunTimes times = estimator_->run(inputs_.grey0, inputs_.grey1, results_.flow, warm);
         times.stages.insert(times.stages.begin(), {"read", read_ms_, 0, 0});
         if (options_.consistency) {
             check_way_back(cpu_, *estimator_, inputs_, results_);
@@ -150,7 +147,7 @@ class Sequence {
         }
         results_.largest_motion = media::largest_motion(results_.flow);
         motions_.push_back(results_.largest_motion);
-        watch.reset();
+        const core::Stopwatch watch;
         OflowOptions pair = options_of_pair(options_, found_.numbers.back());
         if (!options_.max_motion) pair.picture.reset();
         write_outputs(cpu_, pair, inputs_, results_, silent_);
@@ -189,8 +186,7 @@ class Sequence {
     Console silent_{"oflow", true};
     FrameReader reader_;
     std::optional<Frame> next_;
-    std::optional<flow::Estimator<core::Cpu>> estimator_;
-    core::Timeline timeline_;
+    std::unique_ptr<PairEstimator> estimator_;
     OflowInputs inputs_;
     OflowResults results_;
     std::string first_name_;
@@ -204,8 +200,9 @@ class Sequence {
 
 }  // namespace
 
-SequenceResults run_sequence(core::Cpu& cpu, const OflowOptions& options, Console& console) {
-    return Sequence(cpu, options, console).run();
+SequenceResults run_sequence(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options,
+                             Console& console) {
+    return Sequence(device, cpu, options, console).run();
 }
 
 }  // namespace aperture::apps

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "aperture/core/executor.hpp"
-#include "apps/common/timed_runs.hpp"
+#include "apps/oflow/flow_device.hpp"
 #include "apps/oflow/inputs.hpp"
 
 namespace aperture::apps {
@@ -44,6 +44,7 @@ struct SequenceResults {
 ///
 /// Throws core::InvalidArgument that names the frame which cannot be read or has another size; what
 /// was written for the pairs before stays.
-SequenceResults run_sequence(core::Cpu& cpu, const OflowOptions& options, Console& console);
+SequenceResults run_sequence(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options,
+                             Console& console);
 
 }  // namespace aperture::apps

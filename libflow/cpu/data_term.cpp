@@ -5,12 +5,10 @@
 #include <cmath>
 
 #include "libflow/cpu/row_loops.hpp"
+#include "libflow/model_constants.hpp"
 
 namespace aperture::flow {
 namespace {
-
-/// Gradients below this, in grey levels a pixel, are what rounding leaves of none.
-constexpr float no_gradient = 1e-4F;
 
 /// A row of both images, and the rows that the filter reaches above and below it.
 struct ImageRows {

@@ -6,14 +6,9 @@
 
 #include "aperture/signal/box_sum.hpp"
 #include "libflow/cpu/row_loops.hpp"
+#include "libflow/model_constants.hpp"
 
 namespace aperture::flow {
-namespace {
-
-/// Squared grey levels a pixel, per pixel of the window.
-constexpr float least_eigenvalue = 0.01F;
-
-}  // namespace
 
 void WindowedLeastSquares::solve(const PaddedPlanes& terms, PaddedPlanes& increment) {
     const Shape shape = increment.shape();

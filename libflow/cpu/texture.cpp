@@ -5,15 +5,9 @@
 #include <cmath>
 
 #include "libflow/cpu/row_loops.hpp"
+#include "libflow/model_constants.hpp"
 
 namespace aperture::flow {
-namespace {
-
-constexpr float theta = 127.5F / 8;
-constexpr float dual_step = 0.25F;
-constexpr int iterations = 100;
-
-}  // namespace
 
 void TextureFilter::run(core::Cpu& cpu, float share, PaddedPlanes& image) {
     const Shape shape = image.shape();
@@ -31,7 +25,7 @@ void TextureFilter::run(core::Cpu& cpu, float share, PaddedPlanes& image) {
 #pragma omp simd
         for (int x = 0; x < columns; ++x) {
             const float flux = (across[x] - across[x - 1]) + (down[x] - (above ? above[x] : 0.0F));
-            u[x] = f[x] + theta * flux;
+            u[x] = f[x] + texture_theta * flux;
         }
         u[columns] = u[columns - 1];
     };
@@ -42,15 +36,15 @@ void TextureFilter::run(core::Cpu& cpu, float share, PaddedPlanes& image) {
         float* const down = dual_.row(1, y);
 #pragma omp simd
         for (int x = 0; x < columns; ++x) {
-            const float a = across[x] + dual_step / theta * (u[x + 1] - u[x]);
-            const float d = down[x] + dual_step / theta * (below[x] - u[x]);
+            const float a = across[x] + texture_dual_step / texture_theta * (u[x + 1] - u[x]);
+            const float d = down[x] + texture_dual_step / texture_theta * (below[x] - u[x]);
             const float scale = 1.0F / std::max(1.0F, std::sqrt(a * a + d * d));
             across[x] = a * scale;
             down[x] = d * scale;
         }
     };
     for_rows(cpu, shape, clear);
-    for (int i = 0; i < iterations; ++i) {
+    for (int i = 0; i < texture_iterations; ++i) {
         for_rows(cpu, shape, find_structure);
         for_rows(cpu, shape, update_dual);
     }

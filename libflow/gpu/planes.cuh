@@ -4,7 +4,7 @@
 
 // Planes of one shape, the form in which kernels of this library take images, flows and systems.
 
-#include "libcore/gpu/kernel.cuh"
+#include "libsignal/gpu/planes.cuh"
 
 #if !defined(__CUDACC_RTC__)
 #include "aperture/core/array.hpp"
@@ -14,35 +14,11 @@
 namespace aperture::flow::gpu {
 
 using core::index_t;
-
-/// [plane][row][column], rows `pitch` elements apart. Not owning.
-template <class T>
-struct Planes {
-    T* data = nullptr;
-    index_t stride = 0;  ///< elements between planes
-    index_t pitch = 0;
-    int rows = 0;
-    int columns = 0;
-
-    __device__ __forceinline__ T* row(int plane, int y) const {
-        return data + plane * stride + y * pitch;
-    }
-    __device__ __forceinline__ T& at(int plane, int y, int x) const { return row(plane, y)[x]; }
-};
+using signal::gpu::Planes;
 
 #if !defined(__CUDACC_RTC__)
 
-/// What a caller's view is to a kernel; its columns are contiguous.
-template <class T, class Space>
-Planes<T> planes_of(const core::View<T, 3, Space>& view) {
-    return {view.data, view.stride[0], view.stride[1], static_cast<int>(view.extent[1]),
-            static_cast<int>(view.extent[2])};
-}
-template <class T, class Space>
-Planes<T> planes_of(const core::View<T, 2, Space>& view) {
-    return {view.data, 0, view.stride[0], static_cast<int>(view.extent[0]),
-            static_cast<int>(view.extent[1])};
-}
+using signal::gpu::planes_of;
 
 /// Planes that own their memory; rows begin at multiples of 128 bytes.
 template <class Space>

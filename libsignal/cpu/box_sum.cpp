@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "libsignal/cpu/image.hpp"
+#include "libsignal/image_checks.hpp"
 
 namespace aperture::signal {
 namespace {
@@ -152,13 +153,7 @@ core::View<T, 2, core::Host> plane_of(const core::View<T, 3, core::Host>& planes
 
 void box_sum(core::Cpu& cpu, core::View<const float, 3, core::Host> from, int size,
              core::View<float, 3, core::Host> to) {
-    core::expects(size >= 1 && size % 2 == 1, "box sum: size is ", size,
-                  ", expected an odd number from 1 on");
-    core::expects(from.extent == to.extent, "box sum: planes of ", from.extent[0], " x ",
-                  from.extent[1], " x ", from.extent[2], " to ones of ", to.extent[0], " x ",
-                  to.extent[1], " x ", to.extent[2]);
-    cpu::expects_contiguous_columns("box sum", "from", from);
-    cpu::expects_contiguous_columns("box sum", "to", to);
+    check_box_sum(from, size, to);
     if (from.empty()) return;
     const index_t rows = from.extent[1];
     const index_t bands = cpu::ceil_div(rows, band_rows);

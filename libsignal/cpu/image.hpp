@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "aperture/core/error.hpp"
 #include "aperture/core/executor.hpp"
 #include "aperture/core/simd.hpp"
 #include "aperture/core/worker_tasks.hpp"
@@ -13,14 +12,6 @@
 namespace aperture::signal::cpu {
 
 using core::index_t;
-
-/// Refuses an image, or planes, whose columns are not contiguous.
-template <class T, int Rank>
-void expects_contiguous_columns(const char* operation, const char* role,
-                                const core::View<T, Rank, core::Host>& image) {
-    core::expects(image.stride[Rank - 1] == 1, operation, ": columns of '", role, "' lie ",
-                  image.stride[Rank - 1], " elements apart, expected 1");
-}
 
 inline index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
 inline index_t round_up(index_t a, index_t b) { return ceil_div(a, b) * b; }

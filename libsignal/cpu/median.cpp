@@ -1,114 +1,35 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A lane is a column. Two outputs above each other, at rows y and y+1, share the size-1 rows
-// between the uppermost and the lowest of both windows: their core. Every row is sorted across its
-// window once (used by size outputs), rows are merged by twos (used by two cores for size 5), twos
-// are merged into the core, of which the size+1 middle ranks can be the median of either window,
-// and each output merges those with the one row that it has alone. Unused results of the networks
-// are never computed: the compiler removes them.
-//
-// Minima and maxima for each pixel:
-//             sort a row   merge rows by twos   core (for 2 outputs)   last row    sum
-//   size 3         6            10 / 2                  -                  6        17
-//   size 5        18            26 / 2                36 / 2              10        59
-//   size 7        32            42 / 2               140 / 2              14       137
+// A lane is a column; the networks are those of median_network.hpp.
 #include "aperture/signal/median.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "libsignal/cpu/image.hpp"
+#include "libsignal/image_checks.hpp"
+#include "libsignal/median_network.hpp"
 
 namespace aperture::signal {
 namespace {
 
 using core::Pack;
 using cpu::index_t;
-using cpu::unrolled;
 
 constexpr int lanes = core::lanes<float>;
 
 /// Rows of a task; even.
 constexpr index_t band_rows = 24;
 
-[[gnu::always_inline]] inline Pack<float> lower(Pack<float> a, Pack<float> b) {
-    return a < b ? a : b;
-}
-[[gnu::always_inline]] inline Pack<float> upper(Pack<float> a, Pack<float> b) {
-    return a > b ? a : b;
-}
-
-/// In every lane, n values in ascending order.
-template <int n>
-struct Ranks {
-    Pack<float> at[n];
+/// In every lane.
+struct LaneOrder {
+    using Value = Pack<float>;
+    [[gnu::always_inline]] static Value lower(Value a, Value b) { return a < b ? a : b; }
+    [[gnu::always_inline]] static Value upper(Value a, Value b) { return a > b ? a : b; }
 };
-template <>
-struct Ranks<0> {};
-
-/// Elements first, first + 2, ... of a.
-template <int first, int n>
-[[gnu::always_inline]] inline auto every_second(const Ranks<n>& a) {
-    constexpr int count = (n - first + 1) / 2;
-    Ranks<count> half;
-    if constexpr (count > 0) {
-        unrolled<count>([&](auto i)
-                            __attribute__((always_inline)) { half.at[i] = a.at[first + 2 * i]; });
-    }
-    return half;
-}
-
-/// Batcher's odd-even merge.
-template <int m, int n>
-[[gnu::always_inline]] inline Ranks<m + n> merge(const Ranks<m>& a, const Ranks<n>& b) {
-    if constexpr (m == 0) {
-        return b;
-    } else if constexpr (n == 0) {
-        return a;
-    } else if constexpr (m == 1 && n == 1) {
-        return {{lower(a.at[0], b.at[0]), upper(a.at[0], b.at[0])}};
-    } else {
-        constexpr int evens = (m + 1) / 2 + (n + 1) / 2;
-        constexpr int odds = m / 2 + n / 2;
-        const Ranks<evens> even = merge(every_second<0>(a), every_second<0>(b));
-        const Ranks<odds> odd = merge(every_second<1>(a), every_second<1>(b));
-        Ranks<m + n> merged;
-        merged.at[0] = even.at[0];
-        constexpr int pairs = std::min(odds, evens - 1);
-        unrolled<pairs>([&](auto i) __attribute__((always_inline)) {
-            merged.at[2 * i + 1] = lower(odd.at[i], even.at[i + 1]);
-            merged.at[2 * i + 2] = upper(odd.at[i], even.at[i + 1]);
-        });
-        if constexpr (odds > pairs) merged.at[m + n - 1] = odd.at[pairs];
-        if constexpr (evens > pairs + 1) merged.at[m + n - 1] = even.at[pairs + 1];
-        return merged;
-    }
-}
-
-/// Sorted, the n packs at `from`, `from` + 1, ...
 template <int n>
-[[gnu::always_inline]] inline Ranks<n> sorted(const float* from) {
-    if constexpr (n == 1) {
-        return {{core::load(from)}};
-    } else {
-        return merge(sorted<n / 2>(from), sorted<n - n / 2>(from + n / 2));
-    }
-}
-
-/// The median of the core, size * (size-1) values, and one more row of its window. Only ranks
-/// `least` to `least` + size of the core can be it, and of these and the row it has rank `size`:
-/// the least upper bound of i of the one and size+1-i of the other, over all i.
-template <int size>
-[[gnu::always_inline]] inline Pack<float> median_of(const Ranks<size*(size - 1)>& core,
-                                                    const Ranks<size>& row) {
-    constexpr int least = (size * size - 1) / 2 - size;
-    Pack<float> median = core.at[least + size];
-    unrolled<size>([&](auto i) __attribute__((always_inline)) {
-        median = lower(median, upper(core.at[least + size - 1 - i], row.at[i]));
-    });
-    return median;
-}
+using Ranks = network::Ranks<LaneOrder, n>;
 
 /// A part of the image with its border, in memory of our own: row r, column 0 is at data + r *
 /// pitch and belongs to pixel (first row - size / 2 + r, -(size / 2)).
@@ -145,34 +66,38 @@ void filter_strip(const PaddedRows& image, index_t rows, index_t columns, float*
                   index_t to_stride) {
     constexpr int half = size / 2;
     const auto row = [&](index_t r) __attribute__((always_inline)) {
-        return sorted<size>(image.data + r * image.pitch);
+        const float* first = image.data + r * image.pitch;
+        return network::sorted<LaneOrder, size>([first](int i) __attribute__((always_inline)) {
+            return core::load(first + i);
+        });
     };
     // The row that only the upper window has was sorted as the core's last row size-1 rows before.
     Ranks<size> upper_rows[half];
     for (int i = 0; i < half; ++i) upper_rows[i] = row(2 * i);
     // Rows of the core but the last two, merged by twos.
     Ranks<2 * size> twos[half];
-    for (int i = 0; i < half - 1; ++i) twos[i] = merge(row(2 * i + 1), row(2 * i + 2));
+    for (int i = 0; i < half - 1; ++i) twos[i] = network::merge(row(2 * i + 1), row(2 * i + 2));
     Ranks<size> lower_row = row(size - 2);
     int oldest = 0;
     for (index_t y = 0; y < rows; y += 2) {
         const Ranks<size> last = row(y + size - 1);
-        const Ranks<2 * size> two = merge(lower_row, last);
+        const Ranks<2 * size> two = network::merge(lower_row, last);
         lower_row = row(y + size);
         Ranks<size*(size - 1)> core;
         if constexpr (half == 1) {
             core = two;
         } else if constexpr (half == 2) {
-            core = merge(twos[0], two);
+            core = network::merge(twos[0], two);
             twos[0] = two;
         } else {
-            core = merge(merge(twos[0], twos[1]), two);
+            core = network::merge(network::merge(twos[0], twos[1]), two);
             twos[0] = twos[1];
             twos[1] = two;
         }
-        cpu::store_part(to, median_of<size>(core, upper_rows[oldest]), columns);
+        cpu::store_part(to, network::median_of<LaneOrder, size>(core, upper_rows[oldest]), columns);
         if (y + 1 < rows)
-            cpu::store_part(to + to_stride, median_of<size>(core, lower_row), columns);
+            cpu::store_part(to + to_stride, network::median_of<LaneOrder, size>(core, lower_row),
+                            columns);
         to += 2 * to_stride;
         upper_rows[oldest] = last;
         oldest = oldest + 1 == half ? 0 : oldest + 1;
@@ -202,12 +127,7 @@ void filter(core::Cpu& executor, core::View<const float, 2, core::Host> from,
 
 void median_filter(core::Cpu& cpu, core::View<const float, 2, core::Host> from, int size,
                    core::View<float, 2, core::Host> to) {
-    core::expects(size == 3 || size == 5 || size == 7, "median filter: size is ", size,
-                  ", expected 3, 5 or 7");
-    core::expects(from.extent == to.extent, "median filter: an image of ", from.extent[0], " x ",
-                  from.extent[1], " to one of ", to.extent[0], " x ", to.extent[1]);
-    cpu::expects_contiguous_columns("median filter", "from", from);
-    cpu::expects_contiguous_columns("median filter", "to", to);
+    check_median(from, size, to);
     if (from.empty()) return;
     if (size == 3) {
         filter<3>(cpu, from, to);

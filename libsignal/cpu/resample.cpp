@@ -1,47 +1,27 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blur, resize and their sequence are one thing: every output row and column is a weighted sum over
-// a window of input rows and columns. The weights, borders included, are tabulated for each axis,
-// and two passes apply them to bands of as many output rows as a pack has lanes. In the first a
-// lane is an input column, in the second an output row, with the band transposed between them: so
-// both passes load whole packs whatever the ratio of the extents.
+// The windows of both axes (axis_filter.hpp) are tabulated, and two passes apply them to bands of
+// as many output rows as a pack has lanes. In the first a lane is an input column, in the second an
+// output row, with the band transposed between them: so both passes load whole packs whatever the
+// ratio of the extents.
 #include "aperture/signal/resample.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "libsignal/axis_filter.hpp"
 #include "libsignal/cpu/image.hpp"
+#include "libsignal/image_checks.hpp"
 
 namespace aperture::signal {
 namespace {
 
 using core::Pack;
-using cpu::index_t;
 
 constexpr int lanes = core::lanes<float>;
 
 using Input = core::View<const float, 2, core::Host>;
 using Output = core::View<float, 2, core::Host>;
-
-enum class Sampling { none, bilinear, bicubic };
-
-/// What happens along one axis.
-struct AxisFilter {
-    index_t from;
-    index_t to;
-    Sampling sampling;
-    double sigma;  ///< of the blur before sampling
-
-    index_t radius() const { return static_cast<index_t>(std::ceil(3 * sigma)); }
-    /// Pixels before the one at or before the sampled place, and pixels in all.
-    int before() const { return sampling == Sampling::bicubic ? 1 : 0; }
-    int samples() const {
-        return sampling == Sampling::none ? 1 : sampling == Sampling::bilinear ? 2 : 4;
-    }
-    /// Elements of every window: at most all that there are.
-    index_t taps() const { return std::min(from, 2 * radius() + samples()); }
-};
 
 /// Window of output i: taps elements from first[i] on, all inside the input.
 struct AxisWeights {
@@ -71,74 +51,15 @@ class Parts {
     index_t bytes_ = 0;
 };
 
-void sampling_weights(Sampling sampling, double t, double (&weights)[4]) {
-    switch (sampling) {
-        case Sampling::none:
-            weights[0] = 1;
-            break;
-        case Sampling::bilinear:
-            weights[0] = 1 - t;
-            weights[1] = t;
-            break;
-        case Sampling::bicubic:  // Keys 1981, equations 4 and 8 with a = -1/2
-            weights[0] = ((-0.5 * t + 1) * t - 0.5) * t;
-            weights[1] = (1.5 * t - 2.5) * t * t + 1;
-            weights[2] = ((-1.5 * t + 2) * t + 0.5) * t;
-            weights[3] = (0.5 * t - 0.5) * t * t;
-            break;
-    }
-}
-
-/// Half of a normalised Gaussian: kernel[0] is its middle.
-void gaussian(double sigma, index_t radius, double* kernel) {
-    kernel[0] = 1;
-    double sum = 1;
-    for (index_t k = 1; k <= radius; ++k) {
-        const double distance = static_cast<double>(k) / sigma;
-        kernel[k] = std::exp(-0.5 * distance * distance);
-        sum += 2 * kernel[k];
-    }
-    for (index_t k = 0; k <= radius; ++k) kernel[k] /= sum;
-}
-
-/// Rounds so that the rounded weights sum to one: the largest takes what the others lose.
-void round_weights(const double* exact, index_t taps, float* rounded) {
-    const index_t largest = std::max_element(exact, exact + taps) - exact;
-    double others = 0;
-    for (index_t t = 0; t < taps; ++t) {
-        rounded[t] = static_cast<float>(exact[t]);
-        if (t != largest) others += rounded[t];
-    }
-    rounded[largest] = static_cast<float>(1 - others);
-}
-
 AxisWeights tabulate(const AxisFilter& axis, Parts& parts) {
-    const index_t radius = axis.radius();
     const index_t taps = axis.taps();
     auto* first = parts.take<index_t>(axis.to);
     auto* weights = parts.take<float>(axis.to * taps);
-    auto* kernel = parts.take<double>(radius + 1);
-    auto* window = parts.take<double>(taps);
+    auto* kernel = parts.take<double>(axis.radius() + 1);
     if (first == nullptr) return {taps, first, weights};
-    gaussian(axis.sigma, radius, kernel);
-    const index_t last = axis.from - 1;
+    gaussian(axis.sigma, axis.radius(), kernel);
     for (index_t i = 0; i < axis.to; ++i) {
-        const double at = (static_cast<double>(i) + 0.5) * static_cast<double>(axis.from) /
-                              static_cast<double>(axis.to) -
-                          0.5;
-        const auto floor = static_cast<index_t>(std::floor(at));
-        double sampled[4];
-        sampling_weights(axis.sampling, at - static_cast<double>(floor), sampled);
-        const index_t begin = floor - axis.before();
-        first[i] = std::clamp<index_t>(begin - radius, 0, axis.from - taps);
-        std::fill_n(window, taps, 0.0);
-        for (int s = 0; s < axis.samples(); ++s) {
-            const index_t pixel = std::clamp<index_t>(begin + s, 0, last);
-            for (index_t k = -radius; k <= radius; ++k)
-                window[std::clamp<index_t>(pixel + k, 0, last) - first[i]] +=
-                    sampled[s] * kernel[std::abs(k)];
-        }
-        round_weights(window, taps, weights + i * taps);
+        first[i] = window_weights(axis, kernel, i, weights + i * taps);
     }
     return {taps, first, weights};
 }
@@ -218,29 +139,11 @@ void filter(core::Cpu& executor, const Input& from, const AxisFilter& row_filter
     });
 }
 
-void check(const char* operation, const Input& from, const Output& to) {
-    cpu::expects_contiguous_columns(operation, "from", from);
-    cpu::expects_contiguous_columns(operation, "to", to);
-    core::expects(!from.empty() || to.empty(), operation, ": an image of ", from.extent[0], " x ",
-                  from.extent[1], " to one of ", to.extent[0], " x ", to.extent[1]);
-}
-
-/// Blur against aliasing along an axis.
-double pyramid_sigma(index_t from, index_t to) {
-    if (to >= from) return 0;
-    const double ratio = static_cast<double>(from) / static_cast<double>(to);
-    return 0.6 * std::sqrt(ratio * ratio - 1);
-}
-
 }  // namespace
 
 void gaussian_blur(core::Cpu& cpu, core::View<const float, 2, core::Host> from, float sigma,
                    core::View<float, 2, core::Host> to) {
-    core::expects(sigma >= 0 && sigma <= 1000, "Gaussian blur: sigma is ", sigma,
-                  ", expected 0 to 1000 pixels");
-    core::expects(from.extent == to.extent, "Gaussian blur: an image of ", from.extent[0], " x ",
-                  from.extent[1], " to one of ", to.extent[0], " x ", to.extent[1]);
-    check("Gaussian blur", from, to);
+    check_blur(from, sigma, to);
     if (to.empty()) return;
     const auto axis = [&](int d) -> AxisFilter {
         return {from.extent[d], to.extent[d], Sampling::none, sigma};
@@ -250,7 +153,7 @@ void gaussian_blur(core::Cpu& cpu, core::View<const float, 2, core::Host> from, 
 
 void resize(core::Cpu& cpu, core::View<const float, 2, core::Host> from,
             Interpolation interpolation, core::View<float, 2, core::Host> to) {
-    check("resize", from, to);
+    check_resampling("resize", from, to);
     if (to.empty()) return;
     const Sampling sampling =
         interpolation == Interpolation::bicubic ? Sampling::bicubic : Sampling::bilinear;
@@ -262,7 +165,7 @@ void resize(core::Cpu& cpu, core::View<const float, 2, core::Host> from,
 
 void downsample(core::Cpu& cpu, core::View<const float, 2, core::Host> from,
                 core::View<float, 2, core::Host> to) {
-    check("downsample", from, to);
+    check_resampling("downsample", from, to);
     if (to.empty()) return;
     const auto axis = [&](int d) -> AxisFilter {
         return {from.extent[d], to.extent[d], Sampling::bicubic,

@@ -11,6 +11,7 @@
 #include "aperture/stap/pipeline.hpp"
 #include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
+#include "libcore/gpu/stage.cuh"
 #include "libstap/gpu/fused.cuh"
 #include "libstap/gpu/shared_layout.cuh"
 #include "libstap/gpu/staged.cuh"
@@ -46,20 +47,17 @@ void upload(core::Gpu& gpu, core::View<const T, Rank, core::Host> from,
     core::copy(gpu, from, to);
     gpu.synchronize();
 }
-inline auto stage_scope(core::Gpu& gpu, core::Timeline* timeline, const char* name, Work work) {
-    return core::Timeline::stage(timeline, gpu, name, work.gflop, work.mb);
-}
 #else
 template <class T, int Rank>
 void upload(core::Simt&, core::View<const T, Rank, core::Host> from,
             core::View<T, Rank, core::Host> to) {
     std::copy(from.data, from.data + from.size(), to.data);
 }
-struct NothingMeasured {
-    ~NothingMeasured() {}
-};
-inline NothingMeasured stage_scope(core::Simt&, core::Timeline*, const char*, Work) { return {}; }
 #endif
+template <class Executor>
+auto stage_scope(Executor& executor, core::Timeline* timeline, const char* name, Work work) {
+    return core::stage_scope(executor, timeline, name, work.gflop, work.mb);
+}
 
 /// Copies the steering vectors [D][n] row by row of n; synchronous.
 template <class Executor>

@@ -115,21 +115,41 @@ TEST_F(Oflow, AloneWritesBesideTheFirstImageAndPrintsASummary) {
     EXPECT_THAT(drawn.planes.extent(), ElementsAre(3, 72, 96));
 }
 
-TEST_F(Oflow, SaysOnStderrThatItTakesTheCpu) {
+TEST_F(Oflow, SaysOnStderrWhichDeviceItTook) {
     write_pair();
     const Outcome outcome = run_program("oflow", {image0(), image1()});
     EXPECT_EQ(outcome.status, 0);
-    EXPECT_EQ(outcome.error, "oflow: the CPU is used: there is no GPU version of the flow yet\n");
+    EXPECT_THAT(outcome.error, StartsWith("oflow: device: "));
+    EXPECT_THAT(outcome.error,
+                HasSubstr(core::gpu_status().usable ? "GPU" : "CPU (no usable GPU: "));
     EXPECT_THAT(run({}).error, IsEmpty());
 }
 
-TEST_F(Oflow, OnAGpuFailsWithStatusTwo) {
+TEST_F(Oflow, OnAGpuThatIsNotThereFailsWithStatusTwo) {
+    if (core::gpu_status().usable) GTEST_SKIP() << "a GPU is there";
     write_pair();
     const Outcome outcome = run_program("oflow", {image0(), image1(), "--device", "gpu"});
     EXPECT_EQ(outcome.status, 2);
-    EXPECT_EQ(outcome.error,
-              "oflow: error: --device gpu: there is no GPU version of the flow yet\n");
+    EXPECT_THAT(outcome.error, StartsWith("oflow: error: --device gpu: no usable GPU: "));
     EXPECT_THAT(folder_.entries(), ElementsAre("a.pgm", "b.pgm"));
+}
+
+TEST_F(Oflow, OnTheGpuAgreesWithTheCpu) {
+    if (!core::gpu_status().usable) GTEST_SKIP() << "no GPU: " << core::gpu_status().reason;
+    write_pair();
+    const auto flow_of_run = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {image0(), image1(), "--no-picture"});
+        const Outcome outcome = run_program("oflow", words);
+        EXPECT_EQ(outcome.status, 0) << outcome.error;
+        return media::read_flow(folder_ / "a.flo");
+    };
+    const core::Array<float, 3> expected = flow_of_run({"--device", "cpu"});
+    for (const char* how : {"fused", "staged", "persistent"}) {
+        const core::Array<float, 3> flow = flow_of_run({"--device", "gpu", "--impl", how});
+        for (core::index_t i = 0; i < flow.size(); ++i) {
+            ASSERT_NEAR(flow.data()[i], expected.data()[i], 5e-3) << how;
+        }
+    }
 }
 
 TEST_F(Oflow, QuietSaysNothing) {

@@ -11,8 +11,10 @@ namespace aperture::flow {
 /// `to` at (x, y) is `image` at (x + u, y + v): with the flow from image 0 to `image`, what image 0
 /// would look like. Outside the image its border is replicated; a flow that is not finite samples
 /// the pixel itself. Columns are contiguous; `to` must not overlap the others. Throws
-/// core::InvalidArgument where extents differ.
+/// core::InvalidArgument where extents differ. Asynchronous on a Gpu.
 void warp(core::Cpu& cpu, ImageView<core::Host> image, ConstFlowView<core::Host> flow,
           signal::Interpolation interpolation, core::View<float, 2, core::Host> to);
+void warp(core::Gpu& gpu, ImageView<core::Device> image, ConstFlowView<core::Device> flow,
+          signal::Interpolation interpolation, core::View<float, 2, core::Device> to);
 
 }  // namespace aperture::flow

@@ -11,13 +11,17 @@ namespace aperture::signal {
 // `from`. Nothing happens where `to` is empty. Weights sum to one, so that a constant stays what it
 // is up to rounding; a value that is not finite spreads to all outputs whose windows hold it, zero
 // weights included. Results have the same bits for every number of threads. Throws
-// core::InvalidArgument for columns apart, and where `to` has pixels and `from` has none.
+// core::InvalidArgument for columns apart, and where `to` has pixels and `from` has none; on a Gpu
+// also where a blur's windows are too large for a block's shared memory, which on an H100 takes
+// a sigma of 100 pixels, or a pyramid's step to a fiftieth. Asynchronous on a Gpu.
 
 /// Convolves with a Gaussian of standard deviation `sigma` pixels, 0 to 1000, cut off at a distance
 /// of ceil(3 sigma) pixels in each axis and normalised. Sigma 0 copies. `to` has the extents of
 /// `from`.
 void gaussian_blur(core::Cpu& cpu, core::View<const float, 2, core::Host> from, float sigma,
                    core::View<float, 2, core::Host> to);
+void gaussian_blur(core::Gpu& gpu, core::View<const float, 2, core::Device> from, float sigma,
+                   core::View<float, 2, core::Device> to);
 
 /// How values between pixels are found.
 enum class Interpolation {
@@ -31,6 +35,8 @@ enum class Interpolation {
 /// aliasing: blur before making an image smaller, or take `downsample`.
 void resize(core::Cpu& cpu, core::View<const float, 2, core::Host> from,
             Interpolation interpolation, core::View<float, 2, core::Host> to);
+void resize(core::Gpu& gpu, core::View<const float, 2, core::Device> from,
+            Interpolation interpolation, core::View<float, 2, core::Device> to);
 
 /// The next level of an image pyramid: a Gaussian blur followed by bicubic `resize`, in one step.
 /// Along an axis of factor f = to extent / from extent sigma is 0.6 sqrt(1 / f^2 - 1)
@@ -38,5 +44,7 @@ void resize(core::Cpu& cpu, core::View<const float, 2, core::Host> from,
 /// blurred.
 void downsample(core::Cpu& cpu, core::View<const float, 2, core::Host> from,
                 core::View<float, 2, core::Host> to);
+void downsample(core::Gpu& gpu, core::View<const float, 2, core::Device> from,
+                core::View<float, 2, core::Device> to);
 
 }  // namespace aperture::signal

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libflow/gpu/pixel_tiles.cuh"
+
+namespace aperture::flow::gpu {
+
+/// The flow after a warp, before its median: the flow so far plus the change, none of whose
+/// components is larger than `most`.
+struct LimitedChange {
+    Planes<const float> flow;
+    Planes<const float> solution;
+    float whole;  ///< 1: the solution is the new flow; 0: what is added to it
+    float most;
+    int rows;
+    int columns;
+
+    __device__ __forceinline__ float at(int plane, int y, int x) const {
+        const float before = flow.at(plane, y, x);
+        const float now = solution.at(plane, y, x);
+        float change = whole != 0.0F ? now - before : now;
+        // Not fminf and fmaxf: what is not a number stays so.
+        change = change < -most ? -most : change;
+        return before + (change > most ? most : change);
+    }
+};
+
+}  // namespace aperture::flow::gpu

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The same as libflow/cpu/data_term.hpp: what brightness constancy says about each pixel.
+
+#include "libflow/gpu/warped_image.cuh"
+#include "libflow/model_constants.hpp"
+
+namespace aperture::flow::gpu {
+
+/// J11, J12, J22 and both right-hand sides.
+inline constexpr int term_planes = 5;
+
+/// As far as the derivative filter reaches.
+inline constexpr int derivative_reach = 2;
+
+/// Which solution the terms are for, and what it is started with.
+struct Unknown {
+    /// 1: the whole flow, started with the flow so far; 0: what is added to it, started with zero.
+    float whole;
+    /// Filled with the start; may have no data.
+    Planes<float> start;
+};
+
+/// The terms of pixel (y, x) with the flow so far (u, v); `zero` and `one` give the value of image
+/// 0 and of the warped image 1 at a distance (dy, dx) of at most derivative_reach.
+template <class Zero, class One>
+__device__ __forceinline__ void store_terms(const Zero& zero, const One& one, int y, int x, float u,
+                                            float v, const Unknown& unknown,
+                                            const Planes<float>& terms) {
+    const auto across = [](const auto& image) {
+        return 8 * (image(0, 1) - image(0, -1)) - (image(0, 2) - image(0, -2));
+    };
+    const auto down = [](const auto& image) {
+        return 8 * (image(1, 0) - image(-1, 0)) - (image(2, 0) - image(-2, 0));
+    };
+    const float at_x = static_cast<float>(x) + u;
+    const float at_y = static_cast<float>(y) + v;
+    const bool seen = at_x >= 0 && at_x <= static_cast<float>(terms.columns - 1) && at_y >= 0 &&
+                      at_y <= static_cast<float>(terms.rows - 1);
+    const float weight = seen ? 1.0F / 24.0F : 0.0F;
+    const float mean_x = weight * (across(zero) + across(one));
+    const float mean_y = weight * (down(zero) + down(one));
+    const float gx = fabsf(mean_x) > no_gradient ? mean_x : 0.0F;
+    const float gy = fabsf(mean_y) > no_gradient ? mean_y : 0.0F;
+    const float gt = one(0, 0) - zero(0, 0);
+    const float c = gt - unknown.whole * (gx * u + gy * v);
+    terms.at(0, y, x) = gx * gx;
+    terms.at(1, y, x) = gx * gy;
+    terms.at(2, y, x) = gy * gy;
+    terms.at(3, y, x) = -gx * c;
+    terms.at(4, y, x) = -gy * c;
+    if (unknown.start.data != nullptr) {
+        const bool whole = unknown.whole != 0.0F;
+        unknown.start.at(0, y, x) = whole ? u : 0.0F;
+        unknown.start.at(1, y, x) = whole ? v : 0.0F;
+    }
+}
+
+/// Warp, derivatives, terms and start in one. Thread: pixels of a column, pixel_warps rows apart.
+/// Block: pixel_rows x pixel_columns pixels, for which it samples image 1 with the border that the
+/// derivatives need. Grid: columns, rows. Shared memory: both images' tile with its border, 2
+/// [pixel_rows + 4][pixel_columns + 4] floats, 5.8 KB. 44 bytes moved (12 more without the start's
+/// 8) and some 150 flops a pixel. `one` has at(plane, row, column): the warped image, or image 1
+/// and the flow it is warped by.
+template <class One>
+__global__ void __launch_bounds__(pixel_warps* core::warp_size)
+    linearise_kernel(Planes<const float> zero, One one, Planes<const float> flow, Unknown unknown,
+                     Planes<float> terms) {
+    constexpr int reach = derivative_reach;
+    constexpr int rows = pixel_rows + 2 * reach;
+    constexpr int columns = pixel_columns + 2 * reach;
+    float* const tile0 = core::shared<float>();
+    float* const tile1 = tile0 + rows * columns;
+    const int first_row = static_cast<int>(blockIdx.y) * pixel_rows;
+    const int first_column = static_cast<int>(blockIdx.x) * pixel_columns;
+    signal::gpu::load_bordered(tile0, first_row - reach, first_column - reach, rows, columns,
+                               terms.rows, terms.columns,
+                               [&](int y, int x) { return zero.at(0, y, x); });
+    signal::gpu::load_bordered(tile1, first_row - reach, first_column - reach, rows, columns,
+                               terms.rows, terms.columns,
+                               [&](int y, int x) { return one.at(0, y, x); });
+    __syncthreads();
+    const int x = first_column + static_cast<int>(threadIdx.x);
+    const int end = min(first_row + pixel_rows, terms.rows);
+    if (x >= terms.columns) return;
+    for (int y = first_row + static_cast<int>(threadIdx.y); y < end; y += pixel_warps) {
+        const int middle = (y - first_row + reach) * columns + (x - first_column + reach);
+        store_terms([&](int dy, int dx) { return tile0[middle + dy * columns + dx]; },
+                    [&](int dy, int dx) { return tile1[middle + dy * columns + dx]; }, y, x,
+                    flow.at(0, y, x), flow.at(1, y, x), unknown, terms);
+    }
+}
+
+#if !defined(__CUDACC_RTC__)
+
+/// The terms of `zero` and an image 1 that is warped already, or is on the way (WarpedImage).
+/// Asynchronous.
+template <class Executor, class One>
+void linearise(Executor& executor, const Planes<const float>& zero, const One& one,
+               const Planes<const float>& flow, const Unknown& unknown,
+               const Planes<float>& terms) {
+    constexpr std::size_t values =
+        (pixel_rows + 2 * derivative_reach) * (pixel_columns + 2 * derivative_reach);
+    core::launch(executor, &linearise_kernel<One>,
+                 pixel_tile_config(terms.rows, terms.columns, 1, 2 * values * sizeof(float)), zero,
+                 one, flow, unknown, terms);
+}
+
+#endif
+
+}  // namespace aperture::flow::gpu

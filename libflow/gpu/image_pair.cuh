@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libflow/gpu/planes.cuh"
+
+namespace aperture::flow::gpu {
+
+/// Both images of a level; plane i is image i, wherever they lie.
+struct ImagePair {
+    Planes<const float> image[2];
+    int rows;
+    int columns;
+
+    __device__ __forceinline__ float at(int plane, int y, int x) const {
+        return plane == 0 ? image[0].at(0, y, x) : image[1].at(0, y, x);
+    }
+};
+
+#if !defined(__CUDACC_RTC__)
+
+inline ImagePair pair_of(const Planes<const float>& image0, const Planes<const float>& image1) {
+    return {{image0, image1}, image0.rows, image0.columns};
+}
+
+#endif
+
+}  // namespace aperture::flow::gpu

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Blur, resize and their sequence are one thing: every output row and column is a weighted sum over
+// a window of input rows and columns. Here are the windows of one axis, borders included, for the
+// CPU and for kernels.
+
+#include <cmath>
+
+#include "aperture/core/portable.hpp"
+
+namespace aperture::signal {
+
+using core::index_t;
+
+enum class Sampling { none, bilinear, bicubic };
+
+/// What happens along one axis.
+struct AxisFilter {
+    index_t from;
+    index_t to;
+    Sampling sampling;
+    double sigma;  ///< of the blur before sampling
+
+    APERTURE_HD index_t radius() const { return static_cast<index_t>(std::ceil(3 * sigma)); }
+    /// Pixels before the one at or before the sampled place, and pixels in all.
+    APERTURE_HD int before() const { return sampling == Sampling::bicubic ? 1 : 0; }
+    APERTURE_HD int samples() const {
+        return sampling == Sampling::none ? 1 : sampling == Sampling::bilinear ? 2 : 4;
+    }
+    /// Elements of every window: at most all that there are.
+    APERTURE_HD index_t taps() const {
+        const index_t reach = 2 * radius() + samples();
+        return from < reach ? from : reach;
+    }
+};
+
+/// Blur against aliasing along an axis.
+inline double pyramid_sigma(index_t from, index_t to) {
+    if (to >= from) return 0;
+    const double ratio = static_cast<double>(from) / static_cast<double>(to);
+    return 0.6 * std::sqrt(ratio * ratio - 1);
+}
+
+/// The pixels that output i is sampled from, from `begin` on (some may be outside the image), and
+/// their weights.
+struct SampledPixels {
+    index_t begin;
+    double weights[4];
+};
+APERTURE_HD SampledPixels sampled_pixels(const AxisFilter& axis, index_t i) {
+    const double at = (static_cast<double>(i) + 0.5) * static_cast<double>(axis.from) /
+                          static_cast<double>(axis.to) -
+                      0.5;
+    const double floor = std::floor(at);
+    const double t = at - floor;
+    const index_t begin = static_cast<index_t>(floor) - axis.before();
+    switch (axis.sampling) {
+        case Sampling::none:
+            return {begin, {1, 0, 0, 0}};
+        case Sampling::bilinear:
+            return {begin, {1 - t, t, 0, 0}};
+        case Sampling::bicubic:  // Keys 1981, equations 4 and 8 with a = -1/2
+            break;
+    }
+    return {begin,
+            {((-0.5 * t + 1) * t - 0.5) * t, (1.5 * t - 2.5) * t * t + 1,
+             ((-1.5 * t + 2) * t + 0.5) * t, (0.5 * t - 0.5) * t * t}};
+}
+
+/// Half of a normalised Gaussian: kernel[0] is its middle.
+APERTURE_HD void gaussian(double sigma, index_t radius, double* kernel) {
+    kernel[0] = 1;
+    double sum = 1;
+    for (index_t k = 1; k <= radius; ++k) {
+        const double distance = static_cast<double>(k) / sigma;
+        kernel[k] = std::exp(-0.5 * distance * distance);
+        sum += 2 * kernel[k];
+    }
+    for (index_t k = 0; k <= radius; ++k) kernel[k] /= sum;
+}
+
+/// What a pixel gives to a window around `middle`, both in the image: its own weight, and at an end
+/// of the image those of all that is beyond.
+APERTURE_HD double blur_weight(const double* kernel, index_t radius, index_t extent, index_t middle,
+                               index_t pixel) {
+    const index_t first = pixel == 0 ? -radius : pixel - middle;
+    const index_t last = pixel == extent - 1 ? radius : pixel - middle;
+    if (first > radius || last < -radius) return 0;
+    double sum = 0;
+    for (index_t k = first < -radius ? -radius : first; k <= (last > radius ? radius : last); ++k) {
+        sum += kernel[k < 0 ? -k : k];
+    }
+    return sum;
+}
+
+/// Writes the taps() weights of output i and returns where its window begins; the window lies in
+/// the input. The weights sum to one as rounded: the largest takes what the others lose.
+APERTURE_HD index_t window_weights(const AxisFilter& axis, const double* kernel, index_t i,
+                                   float* weights) {
+    const SampledPixels sampled = sampled_pixels(axis, i);
+    const index_t radius = axis.radius();
+    const index_t taps = axis.taps();
+    const index_t last = axis.from - 1;
+    const auto in_image = [last](index_t pixel) {
+        return pixel < 0 ? index_t(0) : pixel > last ? last : pixel;
+    };
+    index_t first = sampled.begin - radius;
+    first = first < 0 ? 0 : first > axis.from - taps ? axis.from - taps : first;
+    index_t largest = 0;
+    double largest_weight = 0;
+    for (index_t t = 0; t < taps; ++t) {
+        double weight = 0;
+        for (int s = 0; s < axis.samples(); ++s) {
+            weight += sampled.weights[s] * blur_weight(kernel, radius, axis.from,
+                                                       in_image(sampled.begin + s), first + t);
+        }
+        weights[t] = static_cast<float>(weight);
+        if (t == 0 || weight > largest_weight) {
+            largest = t;
+            largest_weight = weight;
+        }
+    }
+    double others = 0;
+    for (index_t t = 0; t < taps; ++t) {
+        if (t != largest) others += weights[t];
+    }
+    weights[largest] = static_cast<float>(1 - others);
+    return first;
+}
+
+}  // namespace aperture::signal

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libsignal/gpu/planes.cuh"
+
+#if !defined(__CUDACC_RTC__)
+#include "libsignal/image_checks.hpp"
+#endif
+
+namespace aperture::signal::gpu {
+
+inline constexpr int box_rows = 32;
+inline constexpr int box_columns = 64;
+inline constexpr int box_threads = 256;
+
+/// A tile of sums in shared memory: `forward` [box_rows + size - 1][pitch] for sums that are not
+/// whole yet, `sums` [box_rows][pitch]. An odd pitch keeps the rows of a warp in different banks.
+struct BoxLayout {
+    int size;
+
+    APERTURE_HD int span() const { return box_columns + size - 1; }
+    APERTURE_HD int pitch() const { return span() | 1; }
+    APERTURE_HD int forward_values() const { return (box_rows + size - 1) * pitch(); }
+    APERTURE_HD index_t bytes() const {
+        return (index_t(2 * box_rows) + size - 1) * (index_t(box_columns + size - 1) | 1) *
+               static_cast<index_t>(sizeof(double));
+    }
+};
+
+/// For each of `lines` lines the `outputs` sums of load(line, i) to load(line, i + size - 1), given
+/// to store(line, i, sum): what a segment of `size` elements has from i on, and what the next one
+/// has before i + size. A thread adds up a segment of a line at a time: three additions an output.
+/// store(line, i) may overwrite what load(line, i) reads. `forward(line, i)` is memory for the
+/// outputs + size - 1 elements of a line. Contains a barrier, and needs one before and after.
+/// Source: van Herk 1992, there for minima.
+template <class Load, class Forward, class Store>
+__device__ __forceinline__ void sliding_sums(int lines, int outputs, int size, const Load& load,
+                                             const Forward& forward, const Store& store) {
+    const int length = outputs + size - 1;
+    const int tasks = lines * ((length + size - 1) / size);
+    for (int task = core::thread_rank(); task < tasks; task += core::block_threads()) {
+        const int line = task % lines;
+        const int begin = task / lines * size;
+        double sum = 0;
+        for (int i = begin; i < min(begin + size, length); ++i) {
+            sum += load(line, i);
+            forward(line, i) = sum;
+        }
+    }
+    __syncthreads();
+    const int whole_tasks = lines * ((outputs + size - 1) / size);
+    for (int task = core::thread_rank(); task < whole_tasks; task += core::block_threads()) {
+        const int line = task % lines;
+        const int begin = task / lines * size;
+        double sum = 0;
+        for (int i = begin + size - 1; i > begin; --i) {
+            sum += load(line, i);
+            if (i < outputs) store(line, i, sum + forward(line, i + size - 1));
+        }
+        store(line, begin, forward(line, begin + size - 1));
+    }
+}
+
+/// Sums over the windows of a tile of box_rows x box_columns pixels, `value(y, x)` those of the
+/// image, its border replicated. They are in `memory` (BoxLayout) from `sums` on when it returns,
+/// behind a barrier; `sums` is free for the next tile after it, too.
+template <class Value>
+__device__ __forceinline__ const double* box_sums(double* memory, BoxLayout layout, int first_row,
+                                                  int first_column, int image_rows,
+                                                  int image_columns, const Value& value) {
+    const int half = layout.size / 2;
+    const int pitch = layout.pitch();
+    double* const forward = memory;
+    double* const sums = memory + layout.forward_values();
+    sliding_sums(
+        layout.span(), box_rows, layout.size,
+        [&](int column, int i) {
+            return static_cast<double>(value(inside(first_row - half + i, image_rows),
+                                             inside(first_column - half + column, image_columns)));
+        },
+        [&](int column, int i) -> double& { return forward[i * pitch + column]; },
+        [&](int column, int i, double sum) { sums[i * pitch + column] = sum; });
+    __syncthreads();
+    sliding_sums(
+        box_rows, box_columns, layout.size, [&](int row, int i) { return sums[row * pitch + i]; },
+        [&](int row, int i) -> double& { return forward[row * pitch + i]; },
+        [&](int row, int i, double sum) { sums[row * pitch + i] = sum; });
+    __syncthreads();
+    return sums;
+}
+
+/// Window sums of planes. Thread: segments of columns, then of rows. Block: box_rows x box_columns
+/// outputs of a plane. Grid: columns, rows, planes. Shared memory: BoxLayout, 42 KB for size 9. 8
+/// bytes moved and some ten additions in double an output, whatever the size.
+template <class Source, class Sink>
+__global__ void __launch_bounds__(box_threads)
+    box_sum_kernel(Source from, BoxLayout layout, Sink to) {
+    const int first_row = static_cast<int>(blockIdx.y) * box_rows;
+    const int first_column = static_cast<int>(blockIdx.x) * box_columns;
+    const int plane = static_cast<int>(blockIdx.z);
+    const double* sums =
+        box_sums(core::shared<double>(), layout, first_row, first_column, from.rows, from.columns,
+                 [&](int y, int x) { return from.at(plane, y, x); });
+    for (int i = core::thread_rank(); i < box_rows * box_columns; i += box_threads) {
+        const int row = first_row + i / box_columns;
+        const int column = first_column + i % box_columns;
+        if (row < to.rows && column < to.columns) {
+            to.at(plane, row, column) = static_cast<float>(
+                sums[(row - first_row) * layout.pitch() + column - first_column]);
+        }
+    }
+}
+
+#if !defined(__CUDACC_RTC__)
+
+/// Throws core::InvalidArgument where windows of this size do not fit a block's shared memory.
+template <class Executor>
+void expects_box_fits(const Executor& executor, int size) {
+    core::expects(BoxLayout{size}.bytes() <= executor.shared_memory_per_block(), "box sum: size ",
+                  size, " is too large for ", executor.name());
+}
+
+/// The layout, grid and block of kernels on the tiles of box_sums.
+inline core::LaunchConfig box_config(int rows, int columns, int planes, BoxLayout layout,
+                                     std::source_location call = std::source_location::current()) {
+    return {tile_grid(rows, columns, planes, box_rows, box_columns), dim3(box_threads),
+            static_cast<std::size_t>(layout.bytes()), call};
+}
+
+/// Of `planes` planes that have rows, columns and at(plane, row, column). Asynchronous.
+template <class Executor, class Source, class Sink>
+void box_sum(Executor& executor, const Source& from, int planes, int size, const Sink& to) {
+    expects_box_fits(executor, size);
+    core::launch(executor, &box_sum_kernel<Source, Sink>,
+                 box_config(to.rows, to.columns, planes, BoxLayout{size}), from, BoxLayout{size},
+                 to);
+}
+
+/// The function of aperture/signal/box_sum.hpp.
+template <class Executor>
+void box_sum_of_planes(Executor& executor,
+                       core::View<const float, 3, typename Executor::Space> from, int size,
+                       core::View<float, 3, typename Executor::Space> to) {
+    check_box_sum(from, size, to);
+    if (from.empty()) return;
+    box_sum(executor, planes_of(from), static_cast<int>(from.extent[0]), size, planes_of(to));
+}
+
+#endif
+
+}  // namespace aperture::signal::gpu

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Networks of minima and maxima that find medians of sorted rows, for the CPU's packs and the GPU's
+// threads. Two outputs above each other, at rows y and y+1, share the size-1 rows between the
+// uppermost and the lowest of both windows: their core. Every row is sorted across its window once
+// (used by size outputs), rows are merged by twos (used by two cores for size 5), twos are merged
+// into the core, of which the size+1 middle ranks can be the median of either window, and each
+// output merges those with the one row that it has alone. Unused results of the networks are never
+// computed: the compiler removes them.
+//
+// Minima and maxima for each pixel of a long strip:
+//             sort a row   merge rows by twos   core (for 2 outputs)   last row    sum
+//   size 3         6            10 / 2                  -                  6        17
+//   size 5        18            26 / 2                36 / 2              10        59
+//   size 7        32            42 / 2               140 / 2              14       137
+//
+// `Order` has a type Value and functions lower(a, b) and upper(a, b).
+
+#include <utility>
+
+#include "aperture/core/portable.hpp"
+
+namespace aperture::signal::network {
+
+/// n values in ascending order.
+template <class Order, int n>
+struct Ranks {
+    typename Order::Value at[n];
+};
+template <class Order>
+struct Ranks<Order, 0> {};
+
+namespace detail {
+
+template <class Order, int first, int n, int... i>
+[[gnu::always_inline]] APERTURE_HD Ranks<Order, sizeof...(i)> every_second(
+    const Ranks<Order, n>& a, std::integer_sequence<int, i...>) {
+    if constexpr (sizeof...(i) == 0) {
+        return {};
+    } else {
+        return {{a.at[first + 2 * i]...}};
+    }
+}
+/// Elements first, first + 2, ... of a.
+template <int first, class Order, int n>
+[[gnu::always_inline]] APERTURE_HD auto every_second(const Ranks<Order, n>& a) {
+    constexpr int count = (n - first + 1) / 2;
+    return every_second<Order, first>(a, std::make_integer_sequence<int, count>{});
+}
+
+template <class Order, int size, int evens, int odds, int... i>
+[[gnu::always_inline]] APERTURE_HD void exchange_pairs(const Ranks<Order, evens>& even,
+                                                       const Ranks<Order, odds>& odd,
+                                                       Ranks<Order, size>& merged,
+                                                       std::integer_sequence<int, i...>) {
+    ((merged.at[2 * i + 1] = Order::lower(odd.at[i], even.at[i + 1]),
+      merged.at[2 * i + 2] = Order::upper(odd.at[i], even.at[i + 1])),
+     ...);
+}
+
+}  // namespace detail
+
+/// Batcher's odd-even merge (1968).
+template <class Order, int m, int n>
+[[gnu::always_inline]] APERTURE_HD Ranks<Order, m + n> merge(const Ranks<Order, m>& a,
+                                                             const Ranks<Order, n>& b) {
+    if constexpr (m == 0) {
+        return b;
+    } else if constexpr (n == 0) {
+        return a;
+    } else if constexpr (m == 1 && n == 1) {
+        return {{Order::lower(a.at[0], b.at[0]), Order::upper(a.at[0], b.at[0])}};
+    } else {
+        constexpr int evens = (m + 1) / 2 + (n + 1) / 2;
+        constexpr int odds = m / 2 + n / 2;
+        constexpr int pairs = odds < evens - 1 ? odds : evens - 1;
+        const Ranks<Order, evens> even =
+            merge(detail::every_second<0>(a), detail::every_second<0>(b));
+        const Ranks<Order, odds> odd =
+            merge(detail::every_second<1>(a), detail::every_second<1>(b));
+        Ranks<Order, m + n> merged;
+        merged.at[0] = even.at[0];
+        detail::exchange_pairs(even, odd, merged, std::make_integer_sequence<int, pairs>{});
+        if constexpr (odds > pairs) merged.at[m + n - 1] = odd.at[pairs];
+        if constexpr (evens > pairs + 1) merged.at[m + n - 1] = even.at[pairs + 1];
+        return merged;
+    }
+}
+
+/// Sorted, the n values load(first), load(first + 1), ...
+template <class Order, int n, class Load>
+[[gnu::always_inline]] APERTURE_HD Ranks<Order, n> sorted(const Load& load, int first = 0) {
+    if constexpr (n == 1) {
+        return {{load(first)}};
+    } else {
+        return merge(sorted<Order, n / 2>(load, first),
+                     sorted<Order, n - n / 2>(load, first + n / 2));
+    }
+}
+
+namespace detail {
+
+template <class Order, int size, int... i>
+[[gnu::always_inline]] APERTURE_HD typename Order::Value median_of(
+    const Ranks<Order, size*(size - 1)>& core, const Ranks<Order, size>& row,
+    std::integer_sequence<int, i...>) {
+    constexpr int least = (size * size - 1) / 2 - size;
+    typename Order::Value median = core.at[least + size];
+    ((median = Order::lower(median, Order::upper(core.at[least + size - 1 - i], row.at[i]))), ...);
+    return median;
+}
+
+}  // namespace detail
+
+/// The median of the core, size * (size-1) values, and one more row of its window. Only ranks
+/// `least` to `least` + size of the core can be it, and of these and the row it has rank `size`:
+/// the least upper bound of i of the one and size+1-i of the other, over all i.
+template <class Order, int size>
+[[gnu::always_inline]] APERTURE_HD typename Order::Value median_of(
+    const Ranks<Order, size*(size - 1)>& core, const Ranks<Order, size>& row) {
+    return detail::median_of<Order, size>(core, row, std::make_integer_sequence<int, size>{});
+}
+
+}  // namespace aperture::signal::network

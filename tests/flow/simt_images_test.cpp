@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The stages of a warp on the SIMT host executor, each against the Cpu's, which their own tests
+// hold to oracles.
+#include <gtest/gtest.h>
+
+#include "libflow/cpu/data_term.hpp"
+#include "libflow/cpu/lucas_kanade.hpp"
+#include "libflow/cpu/texture.hpp"
+#include "libflow/gpu/lucas_kanade.cuh"
+#include "libflow/gpu/texture.cuh"
+#include "tests/flow/scene.hpp"
+
+namespace aperture::flow {
+namespace {
+
+constexpr core::LaneOrder orders[] = {core::LaneOrder::forward, core::LaneOrder::reverse,
+                                      core::LaneOrder::random};
+
+/// Where both are the same to `tolerance` of the largest value of a plane.
+void expect_planes(const gpu::PlaneArray<core::Host>& planes, const PaddedPlanes& expected,
+                   double tolerance) {
+    const auto found = planes.view();
+    for (index_t i = 0; i < found.extent[0]; ++i) {
+        double largest = 0;
+        double difference = 0;
+        for (index_t y = 0; y < found.extent[1]; ++y) {
+            for (index_t x = 0; x < found.extent[2]; ++x) {
+                const double value = expected.row(i, y)[x];
+                largest = std::max(largest, std::abs(value));
+                const double off = std::abs(found(i, y, x) - value);
+                if (!(off <= difference)) difference = off;
+            }
+        }
+        EXPECT_TRUE(difference <= tolerance * largest)
+            << "plane " << i << ": off by " << difference << ", largest " << largest;
+    }
+}
+
+gpu::PlaneArray<core::Host> array_of(const PaddedPlanes& planes) {
+    gpu::PlaneArray<core::Host> result(planes.view().extent[0], planes.shape());
+    for (index_t i = 0; i < planes.view().extent[0]; ++i) {
+        for (index_t y = 0; y < planes.shape().rows; ++y) {
+            for (index_t x = 0; x < planes.shape().columns; ++x) {
+                result.view()(i, y, x) = planes.row(i, y)[x];
+            }
+        }
+    }
+    return result;
+}
+
+PaddedPlanes image_planes(core::Cpu& cpu, const Image& image) {
+    PaddedPlanes planes(1, {image.extent()[0], image.extent()[1]});
+    take_image(cpu, image, planes);
+    return planes;
+}
+
+std::vector<Shape> shapes() {
+    return {{1, 1}, {1, 9}, {9, 1}, {4, 3}, {15, 31}, {16, 32}, {17, 33}, {61, 67}};
+}
+
+class SimtStages : public testing::TestWithParam<Shape> {};
+INSTANTIATE_TEST_SUITE_P(Shapes, SimtStages, testing::ValuesIn(shapes()),
+                         testing::PrintToStringParamName());
+
+/// Of both forms of the unknown, from an image that is warped on the way and one that is warped.
+TEST_P(SimtStages, TermsAreTheCpus) {
+    const Shape shape = GetParam();
+    const Pair pair(Scene(1), shape, Motion::shift(0.8, -0.4));
+    std::mt19937 generator(2);
+    std::uniform_real_distribution<float> uniform(-3, 3);
+    const PaddedPlanes moved =
+        padded(2, shape, [&](index_t, index_t, index_t) { return uniform(generator); });
+    core::Cpu cpu;
+    const PaddedPlanes image0 = image_planes(cpu, pair.image0);
+    const PaddedPlanes image1 = image_planes(cpu, pair.image1);
+    PaddedPlanes warped(1, shape);
+    warp_padded(cpu, image1, moved, signal::Interpolation::bicubic, warped);
+    const auto zero = array_of(image0);
+    const auto one = array_of(image1);
+    const auto ready = array_of(warped);
+    const auto flow = array_of(moved);
+    for (const bool increment : {false, true}) {
+        PaddedPlanes expected(5, shape);
+        linearise(cpu, image0, warped, moved, increment, expected);
+        const PaddedPlanes start = padded(2, shape, [&](index_t i, index_t y, index_t x) {
+            return increment ? 0.0F : moved.row(i, y)[x];
+        });
+        for (const core::LaneOrder order : orders) {
+            core::Simt simt(order);
+            gpu::PlaneArray<core::Host> terms(gpu::term_planes, shape);
+            gpu::PlaneArray<core::Host> begin(2, shape);
+            const gpu::Unknown unknown{increment ? 0.0F : 1.0F, begin.planes()};
+            using gpu::WarpedImage;
+            gpu::linearise(simt, zero.planes(),
+                           WarpedImage<signal::Interpolation::bicubic>{one.planes(), flow.planes()},
+                           flow.planes(), unknown, terms.planes());
+            expect_planes(terms, expected, 2e-5);
+            expect_planes(begin, start, 0);
+            gpu::linearise(simt, zero.planes(), ready.planes(), flow.planes(), unknown,
+                           terms.planes());
+            expect_planes(terms, expected, 4e-6);
+        }
+    }
+}
+
+/// Tensors and right-hand sides of random gradients, some windows without any.
+PaddedPlanes random_terms(Shape shape) {
+    std::mt19937 generator(3);
+    std::normal_distribution<float> normal(0, 10);
+    PaddedPlanes terms(5, shape);
+    for (index_t y = 0; y < shape.rows; ++y) {
+        for (index_t x = 0; x < shape.columns; ++x) {
+            const float gx = x > shape.columns / 2 ? normal(generator) : 0.0F;
+            const float gy = normal(generator);
+            const float gt = normal(generator);
+            const float values[5] = {gx * gx, gx * gy, gy * gy, -gx * gt, -gy * gt};
+            for (index_t i = 0; i < 5; ++i) terms.row(i, y)[x] = values[i];
+        }
+    }
+    return terms;
+}
+
+TEST_P(SimtStages, WindowsAreTheCpus) {
+    const Shape shape = GetParam();
+    const PaddedPlanes terms = random_terms(shape);
+    const auto device_terms = array_of(terms);
+    Parameters parameters = preset(Preset::fast, Method::lucas_kanade);
+    for (const int window : {3, 9, 21}) {
+        parameters.window = window;
+        PaddedPlanes expected(2, shape);
+        core::Cpu cpu;
+        WindowedLeastSquares(cpu, shape, window, parameters.regularisation).solve(terms, expected);
+        for (const Implementation how : {Implementation::fused, Implementation::staged}) {
+            parameters.solver.implementation = how;
+            for (const core::LaneOrder order : orders) {
+                core::Simt simt(order);
+                gpu::PlaneArray<core::Host> increment(2, shape);
+                gpu::WindowedLeastSquares<core::Simt>(simt, shape, parameters)
+                    .solve(simt, device_terms.planes(), increment.planes());
+                expect_planes(increment, expected, 1e-4);
+            }
+        }
+    }
+}
+
+TEST_P(SimtStages, TexturesAreTheCpus) {
+    const Shape shape = GetParam();
+    const Pair pair(Scene(4), shape, Motion::shift(0.8, -0.4));
+    core::Cpu cpu;
+    PaddedPlanes expected[2] = {image_planes(cpu, pair.image0), image_planes(cpu, pair.image1)};
+    const auto image0 = array_of(expected[0]);
+    const auto image1 = array_of(expected[1]);
+    for (PaddedPlanes& image : expected) TextureFilter(shape).run(cpu, 0.95F, image);
+    const PaddedPlanes both =
+        padded(2, shape, [&](index_t i, index_t y, index_t x) { return expected[i].row(0, y)[x]; });
+    for (const core::LaneOrder order : orders) {
+        core::Simt simt(order);
+        gpu::PlaneArray<core::Host> textures(2, shape);
+        gpu::TextureFilter<core::Simt>(shape).run(
+            simt, 0.95F, gpu::pair_of(image0.planes(), image1.planes()), textures.planes());
+        // A hundred steps, each a rounding of values of 255, on what is a tenth of that.
+        expect_planes(textures, both, 1e-4);
+    }
+}
+
+}  // namespace
+}  // namespace aperture::flow

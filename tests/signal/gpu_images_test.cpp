@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
+#include "tests/device_mirror.hpp"
+#include "tests/signal/image_suite.hpp"
+
+namespace aperture::signal {
+namespace {
+
+using tests::DeviceMirror;
+
+struct GpuRunner {
+    std::optional<core::Gpu> gpu;
+
+    GpuRunner() {
+        if (core::gpu_status().usable) gpu.emplace();
+    }
+    static std::string why_not() {
+        const core::GpuStatus status = core::gpu_status();
+        return status.usable ? "" : "no usable GPU: " + status.reason;
+    }
+    static std::vector<Size> sizes() {
+        std::vector<Size> all = signal::sizes();
+        all.insert(all.end(), {{15, 31}, {16, 32}, {33, 65}, {1080, 1920}});
+        return all;
+    }
+    static void change() {}
+
+    void median_filter(Input from, int size, Output to) {
+        on_device(from, to,
+                  [&](auto source, auto sink) { signal::median_filter(*gpu, source, size, sink); });
+    }
+    void gaussian_blur(Input from, float sigma, Output to) {
+        on_device(from, to, [&](auto source, auto sink) {
+            signal::gaussian_blur(*gpu, source, sigma, sink);
+        });
+    }
+    void resize(Input from, Interpolation interpolation, Output to) {
+        on_device(from, to, [&](auto source, auto sink) {
+            signal::resize(*gpu, source, interpolation, sink);
+        });
+    }
+    void downsample(Input from, Output to) {
+        on_device(from, to,
+                  [&](auto source, auto sink) { signal::downsample(*gpu, source, sink); });
+    }
+    void box_sum(core::View<const float, 3, core::Host> from, int size,
+                 core::View<float, 3, core::Host> to) {
+        on_device(from, to,
+                  [&](auto source, auto sink) { signal::box_sum(*gpu, source, size, sink); });
+    }
+
+  private:
+    /// The operation on copies in device memory; it allocates none itself.
+    template <int Rank, class Call>
+    void on_device(core::View<const float, Rank, core::Host> from,
+                   core::View<float, Rank, core::Host> to, const Call& call) {
+        DeviceMirror source(*gpu, from);
+        DeviceMirror sink(*gpu, to);
+        const auto allocations = core::device_allocations();
+        call(source.view(), sink.view());
+        EXPECT_EQ(core::device_allocations(), allocations);
+        sink.fetch();
+    }
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, ImageSuite, GpuRunner);
+
+}  // namespace
+}  // namespace aperture::signal

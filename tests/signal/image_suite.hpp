@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "aperture/core/error.hpp"
+#include "aperture/signal/box_sum.hpp"
+#include "aperture/signal/median.hpp"
+#include "aperture/signal/resample.hpp"
+#include "tests/signal/images.hpp"
+
+/// The kernels on images against the Cpu's functions, which their own tests hold to oracles.
+///
+/// A Runner runs the library on host views, copying where its executor's memory is another:
+///     std::string why_not();          // not empty: the reason to skip the suite
+///     std::vector<Size> sizes();      // around the kernels' tiles
+///     void median_filter(Input, int size, Output);
+///     void gaussian_blur(Input, float sigma, Output);
+///     void resize(Input, Interpolation, Output);
+///     void downsample(Input, Output);
+///     void box_sum(View<const float, 3, Host>, int size, View<float, 3, Host>);
+///     void change();  // between two runs that must give the same bits
+namespace aperture::signal {
+
+using Planes = core::Array<float, 3>;
+
+template <class Runner>
+class ImageSuite : public testing::Test {
+  protected:
+    Runner runner;
+
+    void SetUp() override {
+        const std::string reason = runner.why_not();
+        if (!reason.empty()) GTEST_SKIP() << reason;
+    }
+
+    /// Between frames that must stay what they are, twice.
+    template <class Call>
+    Image result_of(const Image& from, Size to_size, const Call& call) {
+        FramedImage framed(from);
+        FramedImage to(to_size);
+        call(framed.view(), to.view());
+        EXPECT_TRUE(to.frame_is_untouched());
+        const Image result = to.inner();
+        runner.change();
+        Image again({to_size.rows, to_size.columns});
+        call(from.view(), again.view());
+        EXPECT_TRUE(tests::same_bytes(again, result)) << "a second run has other bits";
+        return to.inner();
+    }
+    template <class Call>
+    static Image on_cpu(Size to_size, const Call& call) {
+        Image expected({to_size.rows, to_size.columns});
+        core::Cpu cpu;
+        call(cpu, expected.view());
+        return expected;
+    }
+    template <class Call>
+    void expect_refused(const char* words, const Call& call) {
+        EXPECT_THAT(call, testing::ThrowsMessage<core::InvalidArgument>(testing::HasSubstr(words)));
+    }
+};
+TYPED_TEST_SUITE_P(ImageSuite);
+
+TYPED_TEST_P(ImageSuite, MediansAreTheCpus) {
+    for (const Size size : this->runner.sizes()) {
+        for (const int window : {3, 5, 7}) {
+            SCOPED_TRACE(testing::PrintToString(size) + ", window " + std::to_string(window));
+            const Image image = random_image(size, 1);
+            const Image expected = this->on_cpu(
+                size, [&](core::Cpu& cpu, Output to) { median_filter(cpu, image, window, to); });
+            expect_near(this->result_of(image, size,
+                                        [&](Input from, Output to) {
+                                            this->runner.median_filter(from, window, to);
+                                        }),
+                        Plane(expected), 0);
+        }
+    }
+}
+
+// A window one off the balance of zeros and ones shows a result of a rank one off.
+TYPED_TEST_P(ImageSuite, MediansOfBarelyBalancedWindows) {
+    for (const int size : {3, 5, 7}) {
+        const index_t windows = 300;
+        std::mt19937 generator(4);
+        Image image({size, size * windows});
+        std::vector<float> window(static_cast<std::size_t>(size * size));
+        for (index_t w = 0; w < windows; ++w) {
+            std::fill(window.begin(), window.end(), 0.0F);
+            std::fill_n(window.begin(), size * size / 2 + w % 2, 1.0F);
+            std::shuffle(window.begin(), window.end(), generator);
+            for (int i = 0; i < size * size; ++i) {
+                image(i / size, w * size + i % size) = window[static_cast<std::size_t>(i)];
+            }
+        }
+        Image to({size, size * windows});
+        this->runner.median_filter(image, size, to);
+        for (index_t w = 0; w < windows; ++w) {
+            ASSERT_EQ(to(size / 2, w * size + size / 2), static_cast<float>(w % 2))
+                << "size " << size << ", window " << w;
+        }
+    }
+}
+
+TYPED_TEST_P(ImageSuite, BlursAreTheCpus) {
+    for (const Size size : this->runner.sizes()) {
+        for (const float sigma : {0.0F, 0.7F, 4.0F}) {
+            SCOPED_TRACE(testing::PrintToString(size) + ", sigma " + std::to_string(sigma));
+            const Image image = random_image(size, 2);
+            const Image expected = this->on_cpu(
+                size, [&](core::Cpu& cpu, Output to) { gaussian_blur(cpu, image, sigma, to); });
+            const auto taps = static_cast<index_t>(2 * std::ceil(3 * sigma) + 1);
+            expect_near(this->result_of(image, size,
+                                        [&](Input from, Output to) {
+                                            this->runner.gaussian_blur(from, sigma, to);
+                                        }),
+                        Plane(expected), 2 * separable_bound(taps, taps, 1, 1));
+        }
+    }
+}
+
+TYPED_TEST_P(ImageSuite, ResizedImagesAreTheCpus) {
+    for (const Size from_size : this->runner.sizes()) {
+        for (const Size to_size : {Size{1, 1}, Size{17, 40}, Size{2 * from_size.rows, 33}}) {
+            for (const Interpolation kind : {Interpolation::bilinear, Interpolation::bicubic}) {
+                SCOPED_TRACE(testing::PrintToString(from_size) + " to " +
+                             testing::PrintToString(to_size));
+                const Image image = random_image(from_size, 3);
+                const Image expected = this->on_cpu(
+                    to_size, [&](core::Cpu& cpu, Output to) { resize(cpu, image, kind, to); });
+                expect_near(this->result_of(image, to_size,
+                                            [&](Input from, Output to) {
+                                                this->runner.resize(from, kind, to);
+                                            }),
+                            Plane(expected), 2 * separable_bound(4, 4, 1.25, 1));
+            }
+        }
+    }
+}
+
+TYPED_TEST_P(ImageSuite, LevelsOfAPyramidAreTheCpus) {
+    for (const Size size : this->runner.sizes()) {
+        for (const double factor : {0.5, 0.3, 0.8, 1.3}) {
+            const auto scaled = [=](index_t extent) {
+                return std::max<index_t>(1, std::llround(static_cast<double>(extent) * factor));
+            };
+            const Size to_size{scaled(size.rows), scaled(size.columns)};
+            SCOPED_TRACE(testing::PrintToString(size) + " to " + testing::PrintToString(to_size));
+            const Image image = random_image(size, 4);
+            const Image expected = this->on_cpu(
+                to_size, [&](core::Cpu& cpu, Output to) { downsample(cpu, image, to); });
+            expect_near(
+                this->result_of(image, to_size,
+                                [&](Input from, Output to) { this->runner.downsample(from, to); }),
+                Plane(expected), 2 * separable_bound(20, 20, 1.25, 1));
+        }
+    }
+}
+
+TYPED_TEST_P(ImageSuite, LevelsOfAConstantImageAreConstant) {
+    const Image image = constant_image({61, 67}, 201.7F);
+    const Image level = this->result_of(
+        image, {31, 34}, [&](Input from, Output to) { this->runner.downsample(from, to); });
+    for (const float pixel : level) EXPECT_NEAR(pixel, 201.7F, 1e-4F);
+}
+
+TYPED_TEST_P(ImageSuite, BoxSumsAreTheCpus) {
+    for (const Size size : this->runner.sizes()) {
+        for (const int window : {1, 3, 9, 31}) {
+            SCOPED_TRACE(testing::PrintToString(size) + ", window " + std::to_string(window));
+            const index_t planes = 2;
+            const Image values = random_image({planes * size.rows, size.columns + 3}, 5);
+            const core::View<const float, 3, core::Host> from(
+                values.data(), {planes, size.rows, size.columns},
+                {size.rows * (size.columns + 3), size.columns + 3, 1});
+            Planes expected(from.extent);
+            core::Cpu cpu;
+            box_sum(cpu, from, window, expected);
+            for (int run : {1, 2}) {
+                Planes to(from.extent);
+                this->runner.box_sum(from, window, to);
+                this->runner.change();
+                // Both are right to the rounding of the sum of magnitudes to float.
+                const double bound = 2 * rounded_sum_bound(window * window);
+                for (index_t i = 0; i < to.size(); ++i) {
+                    ASSERT_NEAR(to.data()[i], expected.data()[i], bound) << "run " << run;
+                }
+            }
+        }
+    }
+}
+
+TYPED_TEST_P(ImageSuite, ABoxSumForgetsWhatHasLeftTheWindow) {
+    Planes from({1, 40, 90});
+    std::fill(from.begin(), from.end(), 0.25F);
+    from(0, 20, 40) = std::numeric_limits<float>::quiet_NaN();
+    from(0, 5, 5) = 1e30F;
+    Planes to({1, 40, 90});
+    this->runner.box_sum(from, 5, to);
+    for (index_t y = 0; y < 40; ++y) {
+        for (index_t x = 0; x < 90; ++x) {
+            if (std::abs(y - 20) <= 2 && std::abs(x - 40) <= 2) {
+                ASSERT_TRUE(std::isnan(to(0, y, x))) << y << ", " << x;
+            } else if (std::abs(y - 5) <= 2 && std::abs(x - 5) <= 2) {
+                ASSERT_EQ(to(0, y, x), 1e30F) << y << ", " << x;
+            } else {
+                ASSERT_EQ(to(0, y, x), 25 * 0.25F) << y << ", " << x;
+            }
+        }
+    }
+}
+
+TYPED_TEST_P(ImageSuite, NothingHappensToEmptyImages) {
+    for (const Size size : {Size{0, 0}, Size{0, 5}, Size{5, 0}}) {
+        const Input from(nullptr, {size.rows, size.columns});
+        const Output to(nullptr, {size.rows, size.columns});
+        this->runner.median_filter(from, 5, to);
+        this->runner.gaussian_blur(from, 1, to);
+        this->runner.resize(from, Interpolation::bilinear, to);
+        this->runner.downsample(from, to);
+    }
+}
+
+TYPED_TEST_P(ImageSuite, WhatDoesNotFitIsRefused) {
+    const Image image = random_image({6, 7}, 1);
+    Image to({6, 7});
+    Image narrow({6, 6});
+    Planes planes({1, 6, 7});
+    this->expect_refused("size is 4", [&] { this->runner.median_filter(image, 4, to); });
+    this->expect_refused("6 x 7 to one of 6 x 6",
+                         [&] { this->runner.median_filter(image, 3, narrow); });
+    this->expect_refused("sigma is -1", [&] { this->runner.gaussian_blur(image, -1, to); });
+    this->expect_refused("size is 2", [&] { this->runner.box_sum(planes, 2, planes); });
+    this->expect_refused("too large", [&] { this->runner.box_sum(planes, 1001, planes); });
+    const Image wide = constant_image({1, 5000}, 1);
+    Image pixel({1, 1});
+    this->expect_refused("too large", [&] { this->runner.downsample(wide, pixel); });
+}
+
+REGISTER_TYPED_TEST_SUITE_P(ImageSuite, MediansAreTheCpus, MediansOfBarelyBalancedWindows,
+                            BlursAreTheCpus, ResizedImagesAreTheCpus, LevelsOfAPyramidAreTheCpus,
+                            LevelsOfAConstantImageAreConstant, BoxSumsAreTheCpus,
+                            ABoxSumForgetsWhatHasLeftTheWindow, NothingHappensToEmptyImages,
+                            WhatDoesNotFitIsRefused);
+
+}  // namespace aperture::signal
