@@ -200,7 +200,7 @@ void peer(benchmark::State& state, const std::string& name, Shape shape, const F
     verify_flow(state, cpu, flow, pair, std::nullopt);
 }
 
-#if APERTURE_FLOW_GPU
+#if APERTURE_CUDA
 /// What an H200 gives at best in fp32 arithmetic outside its matrix units.
 constexpr double device_gflops = 60e3;
 // Events around a single call would count the time from one launch to the next with it: the calls
@@ -330,7 +330,7 @@ void register_estimators() {
     }
 }
 
-#if APERTURE_FLOW_GPU
+#if APERTURE_CUDA
 void register_gpu() {
     using flow::Implementation;
     constexpr apps::Choices<Implementation, 3> implementations{
@@ -398,7 +398,7 @@ int main(int argc, char** argv) {
         if (!missing.empty()) benchmark::AddCustomContext("left out", missing);
         bench::register_solvers();
         bench::register_estimators();
-#if APERTURE_FLOW_GPU
+#if APERTURE_CUDA
         if (gpu.usable) bench::register_gpu();
 #endif
     });
