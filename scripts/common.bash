@@ -51,3 +51,35 @@ show_build() {
             if (tenth > shown) { shown = tenth; print "  " $2 " of " $3; fflush() }
         }'
 }
+
+# make_texture_pair WIDTH HEIGHT MOTION_X MOTION_Y NAME: NAME1.pgm and NAME2.pgm, a texture that
+# moves by as many pixels to the right and down.
+make_texture_pair() {
+    local image
+    for image in 1 2; do
+        awk -v width="$1" -v height="$2" -v dx="$3" -v dy="$4" -v image="$image" '
+            BEGIN {
+                waves = 16
+                srand(3)
+                for (i = 0; i < waves; i++) {
+                    direction = atan2(0, -1) * rand()
+                    frequency = 2 * atan2(0, -1) / (6 + 24 * rand())
+                    across[i] = frequency * cos(direction)
+                    down[i] = frequency * sin(direction)
+                    phase[i] = 7 * rand()
+                }
+                print "P2", width, height, 255
+                for (y = 0; y < height; y++) {
+                    for (x = 0; x < width; x++) {
+                        at_x = image == 2 ? x - dx : x
+                        at_y = image == 2 ? y - dy : y
+                        sum = 0
+                        for (i = 0; i < waves; i++)
+                            sum += cos(across[i] * at_x + down[i] * at_y + phase[i])
+                        value = int(128 + 18 * sum)
+                        print (value < 0 ? 0 : (value > 255 ? 255 : value))
+                    }
+                }
+            }' >"$5$image.pgm"
+    done
+}
