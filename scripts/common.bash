@@ -76,14 +76,14 @@ fetch_pair() {
     done
 }
 
-# make_pair FOLDER MOTION_X MOTION_Y: texture1.pgm and texture2.pgm in the folder, a texture that
+# make_texture_pair WIDTH HEIGHT MOTION_X MOTION_Y NAME: NAME1.pgm and NAME2.pgm, a texture that
 # moves by as many pixels to the right and down.
-make_pair() {
-    local folder=$1 image
+make_texture_pair() {
+    local image
     for image in 1 2; do
-        awk -v dx="$2" -v dy="$3" -v image="$image" '
+        awk -v width="$1" -v height="$2" -v dx="$3" -v dy="$4" -v image="$image" '
             BEGIN {
-                width = 320; height = 240; waves = 16
+                waves = 16
                 srand(3)
                 for (i = 0; i < waves; i++) {
                     direction = atan2(0, -1) * rand()
@@ -104,6 +104,6 @@ make_pair() {
                         print (value < 0 ? 0 : (value > 255 ? 255 : value))
                     }
                 }
-            }' >"$folder/texture$image.pgm"
+            }' >"$5$image.pgm"
     done
 }

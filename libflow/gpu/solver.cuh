@@ -11,6 +11,7 @@
 #include "libflow/gpu/conjugate_gradients.cuh"
 #include "libflow/gpu/free_flow.cuh"
 #include "libflow/gpu/multigrid.cuh"
+#include "libflow/gpu/pixel_tiles.cuh"
 #include "libflow/gpu/residual.cuh"
 #include "libflow/gpu/sweeps_launch.cuh"
 
@@ -30,15 +31,6 @@ SolveResult SystemSolver<core::Cpu>::solve(const LinearSystem<core::Host>&, Flow
                                            std::vector<double>*);
 
 namespace gpu {
-
-/// A thread for a pixel, pixel_config; 16 bytes moved.
-template <int threads>
-__global__ void __launch_bounds__(threads)
-    copy_flow_kernel(Planes<const float> from, Planes<float> to) {
-    int y = 0;
-    int x = 0;
-    if (own_pixel(to.rows, to.columns, &y, &x)) store_pair(to, y, x, pair_at(from, y, x));
-}
 
 /// Iterations between two looks at how far they have come, where a look is a wait for the device.
 inline constexpr int iterations_between_looks = 10;
@@ -196,19 +188,14 @@ struct SystemSolver<Executor>::State {
         return {done, multigrid.work_units()};
     }
 
-    void copy(const gpu::Planes<const float>& from, const gpu::Planes<float>& to) {
-        core::launch(executor, &gpu::copy_flow_kernel<gpu::prepare_threads>,
-                     gpu::pixel_config(shape), from, to);
-    }
-
     SolveResult solve_by_sweeps(const gpu::Planes<float>& x, std::vector<double>* residuals) {
-        copy(gpu::constant(x), swept.planes());
+        gpu::assign(executor, gpu::constant(x), 2, swept.planes());
         const auto current = std::as_const(swept).planes();
         const int done = run(current, gpu::iterations_between_looks, residuals, [&](int count) {
             sweeps.run(executor, prepared, count, static_cast<float>(parameters.relaxation), swept);
             return true;
         });
-        copy(current, x);
+        gpu::assign(executor, current, 2, x);
         return {done, static_cast<double>(done)};
     }
 };

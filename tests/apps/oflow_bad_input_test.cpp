@@ -143,6 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                   spoil_nothing,
                   {"--report", "FOLDER/none/x.json"},
                   "x.json: cannot write"},
+        BadImages{"impl_on_the_cpu", spoil_nothing, {"--impl", "staged"}, "--impl needs a GPU"},
         BadImages{"report_is_a_device", spoil_nothing, {"--report", "/dev/full"}, "/dev/full"}),
     [](const auto& instance) { return instance.param.name; });
 
