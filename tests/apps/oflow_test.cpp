@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "aperture/core/executor.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/image_file.hpp"
 #include "tests/apps/image_pairs.hpp"
