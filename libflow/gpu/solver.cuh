@@ -197,7 +197,7 @@ struct SystemSolver<Executor>::State {
     }
 
     void copy(const gpu::Planes<const float>& from, const gpu::Planes<float>& to) {
-        core::launch(executor, &gpu::copy_flow_kernel<gpu::prepare_threads>,
+        core::launch(executor, &gpu::copy_flow_kernel<gpu::prepare_columns * gpu::prepare_rows>,
                      gpu::pixel_config(shape), from, to);
     }
 
