@@ -46,7 +46,6 @@ APERTURE_HD CaState judged(CaState state, const RoundSums& sums, const CaLimits&
     if (state.begun == 0) {
         state.begun = 1;
         state.restart = 1;
-        state.products = 1;
         state.start_squared = state.residual_squared = state.least_squared = sums.residual;
     } else {
         state.products += 2 * state.steps;

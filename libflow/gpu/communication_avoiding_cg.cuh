@@ -21,8 +21,9 @@ struct CaArguments {
     Planes<float> solution[2];
     Planes<float> scaled[2];  ///< z = M^-1 (b - A x) of each
     Sums<3>* residuals;       ///< |r|^2, |z|^2, |z - what the coordinates make of it|^2
-    float* eigenvalues;       ///< a bound of them by each block; without preconditioning
-    int parts;                ///< blocks that have made both of these
+    Sums<2>* growth[2];       ///< of a vector by a power of A: squares before and after
+    double* eigenvalues;      ///< the largest growth before each power
+    int parts;                ///< blocks that have made residuals and growth
     double* gram;             ///< [entry][block]
     CoordinatePlanes coordinates;
     CaState* states;  ///< [2]: before and after a round is judged
@@ -31,26 +32,54 @@ struct CaArguments {
     int gram_parts;  ///< blocks that have made the Gram matrix
 };
 
+/// Powers of A that its largest eigenvalue is estimated by, without preconditioning.
+inline constexpr int eigenvalue_powers = 12;
+
+/// The largest growth of a vector in the powers before number `power`.
+__device__ inline double largest_so_far(const CaArguments& a, int power) {
+    constexpr double least = 1e-30;
+    if (power == 0) return 1;
+    const Sums<2> sums = total_of(a.growth[(power - 1) % 2], a.parts);
+    const double before = power > 1 ? a.eigenvalues[power - 1] : least;
+    const double growth = sqrt(sums.value[1] / sums.value[0]);
+    return growth > before ? growth : before;
+}
+
+/// One of the powers of A on the residual, scaled by the growth so far. Threads take pixels by
+/// for_own_pixels; shared memory: reduction_shared. Moves 28 bytes a pixel.
+template <Coupling coupling, Boundary boundary>
+__global__ void ca_eigenvalue_kernel(CaArguments a, int power) {
+    const double largest = largest_so_far(a, power);
+    if (blockIdx.x == 0 && core::thread_rank() == 0) a.eigenvalues[power] = largest;
+    const auto scale = static_cast<float>(1 / largest);
+    const auto field = [&](int y, int x) {
+        return scale * (power == 0 ? pair_at(a.scaled[0], y, x)
+                                   : vector_at(a.powers.basis, power % 2, y, x));
+    };
+    Sums<2> own{};
+    for_own_pixels(a.scaled[0].rows, a.scaled[0].columns, [&](int y, int x) {
+        const Pair from = field(y, x);
+        const Pair to = multiply<coupling, boundary>(a.powers.system, y, x, from, field);
+        store_vector(a.powers.basis, (power + 1) % 2, y, x, to);
+        own =
+            own + Sums<2>{{static_cast<double>(dot(from, from)), static_cast<double>(dot(to, to))}};
+    });
+    store_part(own, a.growth[power % 2]);
+}
+
 /// What became of the round before; the same in every thread.
 __device__ inline CaState judge(const CaArguments& a) {
     CaState state = a.states[0];
     const Sums<3> sums = total_of(a.residuals, a.parts);
     if (state.begun == 0) {
-        state.largest = 2;
-        if (!a.powers.precondition) {
-            float bound = 0;
-            for (int i = core::thread_rank(); i < a.parts; i += core::block_threads()) {
-                bound = max(bound, a.eigenvalues[i]);
-            }
-            state.largest = core::block_reduce(bound, core::shared<float>(), core::Maximum{});
-        }
+        constexpr double safety = 1.1;
+        // Those of M^-1 A: A = M - S, and M + S is positive semi-definite, too.
+        state.largest = a.powers.precondition ? 2.0 : safety * largest_so_far(a, eigenvalue_powers);
     }
     return judged(state, {sums.value[0], sums.value[1], sums.value[2]}, a.limits);
 }
 
-/// z = M^-1 (b - A x) and its sums, of the start (`first`) or of what a round has come to; also the
-/// largest row sum of A by Gershgorin, of 2x2 blocks, where nothing else bounds its eigenvalues:
-/// those of M^-1 A lie in [0, 2), as A = M - S and M + S is positive semi-definite, too. Threads
+/// z = M^-1 (b - A x) and its sums, of the start (`first`) or of what a round has come to. Threads
 /// take pixels by for_own_pixels; shared memory: reduction_shared. Moves 56 bytes a pixel.
 template <Coupling coupling, Boundary boundary>
 __global__ void ca_residual_kernel(CaArguments a, bool first) {
@@ -58,6 +87,7 @@ __global__ void ca_residual_kernel(CaArguments a, bool first) {
         if (blockIdx.x == 0 && core::thread_rank() == 0) {
             CaState state{};
             state.steps = a.steps;
+            state.products = a.powers.precondition ? 1 : 1 + eigenvalue_powers;
             a.states[0] = state;
         }
     } else {
@@ -68,7 +98,6 @@ __global__ void ca_residual_kernel(CaArguments a, bool first) {
     const int recurred = first ? 0 : a.states[1].steps + 1;
     const SystemPlanes& system = a.powers.system;
     Sums<3> own{};
-    float bound = 0;
     for_own_pixels(system.tensor.rows, system.tensor.columns, [&](int y, int x) {
         const Pair r = residual_at<coupling, boundary>(
             system, y, x, [&](int i, int j) { return pair_at(a.solution[which], i, j); });
@@ -78,18 +107,8 @@ __global__ void ca_residual_kernel(CaArguments a, bool first) {
         if (!first) away = z - vector_at(a.powers.basis, recurred, y, x);
         own = own + Sums<3>{{static_cast<double>(dot(r, r)), static_cast<double>(dot(z, z)),
                              static_cast<double>(dot(away, away))}};
-        if (first && !a.powers.precondition) {
-            const SymmetricBlock j = block_at(system.tensor, y, x);
-            const float half = 0.5F * (j.a11 - j.a22);
-            bound = max(bound, 0.5F * (j.a11 + j.a22) + sqrtf(half * half + j.a12 * j.a12) +
-                                   2.0F * degree<coupling>(system, y, x));
-        }
     });
     store_part(own, a.residuals);
-    if (first && !a.powers.precondition) {
-        const float block_bound = core::block_reduce(bound, core::shared<float>(), core::Maximum{});
-        if (core::thread_rank() == 0) a.eigenvalues[blockIdx.x] = block_bound;
-    }
 }
 
 /// Judges the round before; then the basis and the block's part of its Gram matrix, and of Y^T M^2
@@ -217,7 +236,8 @@ class CommunicationAvoidingCg {
           solution_(2, shape),
           scaled_{PlaneArray<Space>(2, shape), PlaneArray<Space>(2, shape)},
           residuals_(executor, shape),
-          eigenvalues_({residuals_.blocks()}),
+          growth_{Parts<2, Space>(executor, shape), Parts<2, Space>(executor, shape)},
+          eigenvalues_({eigenvalue_powers}),
           coordinates_({3 * most_vectors}),
           states_({2}),
           states_on_host_({2}) {
@@ -258,6 +278,7 @@ class CommunicationAvoidingCg {
         arguments_.solution[1] = solution_.planes();
         for (int i : {0, 1}) arguments_.scaled[i] = scaled_[i].planes();
         arguments_.residuals = residuals_.data();
+        for (int i : {0, 1}) arguments_.growth[i] = growth_[i].data();
         arguments_.eigenvalues = eigenvalues_.data();
         arguments_.parts = residuals_.blocks();
         arguments_.gram = gram_.data();
@@ -267,6 +288,15 @@ class CommunicationAvoidingCg {
         arguments_.steps = parameters_.s_step;
         arguments_.gram_parts = static_cast<int>(powers_blocks_);
         launch_residual(executor, true);
+        if (parameters_.precondition) return;
+        with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
+            for (int power = 0; power < eigenvalue_powers; ++power) {
+                core::launch(
+                    executor,
+                    &ca_eigenvalue_kernel<decltype(coupling)::value, decltype(boundary)::value>,
+                    reduction_config(executor, shape_), arguments_, power);
+            }
+        });
     }
 
     /// Rounds of s iterations that all of them take, where none has to be repeated.
@@ -274,7 +304,10 @@ class CommunicationAvoidingCg {
         return (parameters_.iterations + parameters_.s_step - 1) / parameters_.s_step;
     }
     /// Products with A that these take.
-    double products() const { return 1.0 + 2.0 * parameters_.s_step * rounds(); }
+    double products() const {
+        const int first = parameters_.precondition ? 1 : 1 + eigenvalue_powers;
+        return first + 2.0 * parameters_.s_step * rounds();
+    }
 
     void advance(Executor& executor, int rounds) {
         for (int i = 0; i < rounds; ++i) {
@@ -366,7 +399,8 @@ class CommunicationAvoidingCg {
     PlaneArray<Space> solution_;
     PlaneArray<Space> scaled_[2];
     Parts<3, Space> residuals_;
-    core::Array<float, 1, Space> eigenvalues_;
+    Parts<2, Space> growth_[2];
+    core::Array<double, 1, Space> eigenvalues_;
     core::Array<double, 1, Space> gram_;
     core::Array<float, 1, Space> coordinates_;
     core::Array<double, 1, Space> history_;

@@ -16,7 +16,10 @@ class SimtSolver : public testing::TestWithParam<Case> {};
 TEST_P(SimtSolver, FindsTheOraclesSolution) {
     const Case& c = GetParam();
     if (c.solver != Solver::cg && c.solver != Solver::cacg && c.solver != Solver::multigrid) return;
-    expect_oracles_solution<SimtRun>(c, {{1, 1}, {1, 7}, {9, 1}, {3, 3}, {9, 33}}, 120);
+    constexpr int iterations = 100;
+    expect_oracles_solution<SimtRun>(c, {{1, 7}, {9, 33}}, iterations);
+    if (c.implementation != Implementation::fused) return;
+    expect_oracles_solution<SimtRun>(c, {{1, 1}, {9, 1}, {3, 3}}, iterations);
 }
 
 TEST_P(SimtSolver, DoesWhatTheCpuDoes) {
@@ -122,11 +125,10 @@ TEST(SimtSingularSystem, HasTheSolutionOfMinimumNorm) {
 class SimtCommunicationAvoiding : public testing::TestWithParam<BasisCase> {};
 
 TEST_P(SimtCommunicationAvoiding, ResidualsFallAsThoseOfConjugateGradients) {
-    expect_curve_of_conjugate_gradients<SimtRun>(GetParam(), {33, 43});
+    expect_curve_of_conjugate_gradients<SimtRun>(GetParam(), {25, 33});
 }
 INSTANTIATE_TEST_SUITE_P(Bases, SimtCommunicationAvoiding,
-                         testing::Values(BasisCase{Basis::monomial, 4, true},
-                                         BasisCase{Basis::newton, 8, true},
+                         testing::Values(BasisCase{Basis::newton, 8, true},
                                          BasisCase{Basis::chebyshev, 8, false}),
                          case_name);
 
