@@ -27,7 +27,7 @@ Parameters preset(Preset which, Method method) {
         return p;
     }
     if (which == Preset::accurate) {
-        p.scale = 0.75;
+        p.scale = 0.8;
         p.blur = 0.6;
         p.weighted_median = true;
         if (method == Method::lucas_kanade) {
@@ -37,7 +37,6 @@ Parameters preset(Preset which, Method method) {
         }
         p.robust = true;
         p.alpha = 1;
-        p.warps = 3;
         p.solver.solver = Solver::redblack;
         p.solver.iterations = 10;
         p.solver.relaxation = 1.7;

@@ -28,7 +28,7 @@ struct Parameters {
     /// system each; grey levels of an edge across which smoothness counts 1/e as much, 0: none.
     double brightness = 0.6;
     int reweightings = 2;
-    double contrast = 25;
+    double contrast = 20;
     /// Of Lucas-Kanade: odd width of the window, and what is added to the diagonal of its normal
     /// equations, per pixel of the window and in squared grey levels a pixel.
     int window = 9;
@@ -53,7 +53,7 @@ struct Parameters {
     /// decomposition by total variation (Wedel et al. 2009); 0: none.
     double texture = 0;
 
-    /// Iterations are those of one warp.
+    /// Iterations are those of one system.
     SolverParameters solver{};
     Boundary boundary = Boundary::replicate;
     Stencil stencil = Stencil::five;
