@@ -26,7 +26,7 @@ struct Parameters {
     /// Of a robust estimate: weight of brightness constancy where that of the gradient is 1 (the
     /// inverse of Brox's gamma); how often the weights of the penalties are found anew in a warp, a
     /// system each; grey levels of an edge across which smoothness counts 1/e as much, 0: none.
-    double brightness = 0.6;
+    double brightness = 0.5;
     int reweightings = 2;
     double contrast = 20;
     /// Of Lucas-Kanade: odd width of the window, and what is added to the diagonal of its normal
