@@ -45,8 +45,9 @@ flow::Parameters choose_parameters(const ParameterFlags& flags);
 
 inline constexpr Choices<flow::Method, 2> method_choices{
     {{"hs", flow::Method::horn_schunck}, {"lk", flow::Method::lucas_kanade}}};
-inline constexpr Choices<flow::Preset, 2> preset_choices{
-    {{"fast", flow::Preset::fast}, {"thesis", flow::Preset::thesis}}};
+inline constexpr Choices<flow::Preset, 3> preset_choices{{{"fast", flow::Preset::fast},
+                                                          {"accurate", flow::Preset::accurate},
+                                                          {"thesis", flow::Preset::thesis}}};
 inline constexpr Choices<signal::Interpolation, 2> interpolation_choices{
     {{"bilinear", signal::Interpolation::bilinear}, {"bicubic", signal::Interpolation::bicubic}}};
 inline constexpr Choices<flow::Basis, 3> basis_choices{{{"monomial", flow::Basis::monomial},

@@ -6,10 +6,13 @@
 
 #include "aperture/core/shape.hpp"
 #include "aperture/signal/median.hpp"
+#include "libflow/cpu/constancy.hpp"
 #include "libflow/cpu/data_term.hpp"
 #include "libflow/cpu/lucas_kanade.hpp"
+#include "libflow/cpu/robust_weights.hpp"
 #include "libflow/cpu/row_loops.hpp"
 #include "libflow/cpu/texture.hpp"
+#include "libflow/cpu/weighted_median.hpp"
 
 namespace aperture::flow {
 namespace {
@@ -41,6 +44,10 @@ struct Level {
     PaddedPlanes change;  ///< the solution before it is taken over, and the median's input
     std::optional<SystemSolver<core::Cpu>> solver;
     WindowedLeastSquares windows;
+    // Of robust estimates.
+    Constancy constancy;
+    PaddedPlanes coupling;
+    WeightedMedian weighted_median;
 
     Level(core::Cpu& cpu, Shape shape, const Parameters& p)
         : image{PaddedPlanes(1, shape), PaddedPlanes(1, shape)},
@@ -53,6 +60,11 @@ struct Level {
         } else {
             windows = WindowedLeastSquares(cpu, shape, p.window, p.regularisation);
         }
+        if (p.robust) {
+            constancy = Constancy(shape);
+            coupling = PaddedPlanes(2, shape);
+        }
+        if (p.weighted_median) weighted_median = WeightedMedian(shape);
     }
     Shape shape() const { return flow.shape(); }
 };
@@ -77,13 +89,21 @@ struct Estimator<core::Cpu>::State {
         return core::Timeline::stage(timeline, cpu, name, 0, 0);
     }
 
+    void take_first(ImageView<core::Host> from, PaddedPlanes& to) {
+        if (parameters.blur > 0) {
+            signal::gaussian_blur(cpu, from, static_cast<float>(parameters.blur), plane(to, 0));
+            for_rows(cpu, to.shape(),
+                     [&](index_t y) { set_image_margins(to.row(0, y), to.shape().columns); });
+        } else {
+            take_image(cpu, from, to);
+        }
+        if (parameters.texture > 0) texture.run(cpu, static_cast<float>(parameters.texture), to);
+    }
+
     void build_pyramid(ImageView<core::Host> image0, ImageView<core::Host> image1) {
         const auto scope = stage("pyramid");
         for (int i : {0, 1}) {
-            take_image(cpu, i == 0 ? image0 : image1, levels.front().image[i]);
-            if (parameters.texture > 0) {
-                texture.run(cpu, static_cast<float>(parameters.texture), levels.front().image[i]);
-            }
+            take_first(i == 0 ? image0 : image1, levels.front().image[i]);
             for (std::size_t l = 1; l < levels.size(); ++l) {
                 PaddedPlanes& to = levels[l].image[i];
                 signal::downsample(cpu, plane(std::as_const(levels[l - 1].image[i]), 0),
@@ -118,6 +138,9 @@ struct Estimator<core::Cpu>::State {
             warp_padded(cpu, level.image[1], level.flow, parameters.interpolation, level.warped);
         }
         const auto scope = stage("derivatives");
+        if (parameters.robust) {
+            return level.constancy.linearise(cpu, level.image[0], level.warped, level.flow);
+        }
         const bool increment =
             parameters.smooth_increment || parameters.method == Method::lucas_kanade;
         linearise(cpu, level.image[0], level.warped, level.flow, increment, level.terms);
@@ -125,8 +148,8 @@ struct Estimator<core::Cpu>::State {
 
     /// Solves for `change`: the new flow, or what is to be added to it.
     void solve_level(Level& level, bool watched) {
-        const auto scope = stage("solve");
         if (parameters.method == Method::lucas_kanade) {
+            const auto scope = stage("solve");
             return level.windows.solve(level.terms, level.change);
         }
         for_rows(cpu, level.shape(), [&](index_t y) {
@@ -145,7 +168,23 @@ struct Estimator<core::Cpu>::State {
         system.smoothness = static_cast<float>(parameters.alpha * parameters.alpha);
         system.boundary = parameters.boundary;
         system.stencil = parameters.stencil;
-        level.solver->solve(system, level.change.view(), watched ? residuals : nullptr);
+        if (parameters.robust) system.coupling = planes(level.coupling, 0, 2);
+        const int systems = parameters.robust ? parameters.reweightings : 1;
+        for (int i = 0; i < systems; ++i) {
+            if (parameters.robust) weigh(level);
+            const auto scope = stage("solve");
+            level.solver->solve(system, level.change.view(),
+                                watched && i == 0 ? residuals : nullptr);
+        }
+    }
+
+    /// The system of `change` as it is.
+    void weigh(Level& level) {
+        const auto scope = stage("derivatives");
+        weigh_data(cpu, level.constancy.constraints(), level.flow, level.change,
+                   static_cast<float>(parameters.brightness), level.terms);
+        weigh_smoothness(cpu, level.image[0], level.change, static_cast<float>(parameters.contrast),
+                         level.coupling);
     }
 
     /// flow += the change, limited, and filtered by the median.
@@ -164,12 +203,17 @@ struct Estimator<core::Cpu>::State {
                     const float change = whole ? now[x] - before[x] : now[x];
                     now[x] = before[x] + std::min(std::max(change, -most), most);
                 }
+                set_margins(now, level.shape().columns, Boundary::replicate);
             }
         });
-        if (parameters.median == 0) return std::swap(level.change, level.flow);
+        if (parameters.median == 0) level.flow.copy(level.change);
         for (index_t i : {0, 1}) {
+            if (parameters.median == 0) break;
             signal::median_filter(cpu, plane(std::as_const(level.change), i), parameters.median,
                                   plane(level.flow, i));
+        }
+        if (parameters.weighted_median) {
+            level.weighted_median.run(cpu, level.image[0], level.warped, level.change, level.flow);
         }
     }
 };

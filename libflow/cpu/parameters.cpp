@@ -26,6 +26,22 @@ Parameters preset(Preset which, Method method) {
         if (method == Method::lucas_kanade) p.warps = 3;
         return p;
     }
+    if (which == Preset::accurate) {
+        p.scale = 0.8;
+        p.blur = 0.6;
+        p.weighted_median = true;
+        if (method == Method::lucas_kanade) {
+            p.regularisation = 10;
+            p.texture = 0.95;
+            return p;
+        }
+        p.robust = true;
+        p.alpha = 1;
+        p.solver.solver = Solver::redblack;
+        p.solver.iterations = 10;
+        p.solver.relaxation = 1.7;
+        return p;
+    }
     p.alpha = 3;
     p.warps = 3;
     p.solver.solver = Solver::multigrid;
@@ -50,6 +66,15 @@ void validate(const Parameters& p) {
             ", expected an odd number from 3");
     expects(p.regularisation >= 0 && std::isfinite(p.regularisation), "regularisation is ",
             p.regularisation, ", expected 0 or more");
+    expects(p.brightness >= 0 && std::isfinite(p.brightness), "brightness is ", p.brightness,
+            ", expected 0 or more");
+    expects(p.reweightings >= 1, "reweightings is ", p.reweightings, ", expected 1 or more");
+    expects(p.contrast >= 0 && std::isfinite(p.contrast), "contrast is ", p.contrast,
+            ", expected 0 (none) or more");
+    expects(!p.robust || (p.method == Method::horn_schunck && !p.smooth_increment &&
+                          p.boundary == Boundary::replicate && p.stencil == Stencil::five),
+            "a robust estimate needs Horn-Schunck on the whole flow, the five-point stencil and "
+            "replicated borders");
     expects(p.levels >= 0, "levels is ", p.levels, ", expected 0 (as many as fit) or more");
     expects(p.scale >= 0.3 && p.scale <= 0.95, "scale is ", p.scale, ", expected 0.3 to 0.95");
     expects(p.warps >= 1, "warps is ", p.warps, ", expected 1 or more");
@@ -57,6 +82,7 @@ void validate(const Parameters& p) {
             p.median, ", expected 0 (none), 3, 5 or 7");
     expects(p.largest_update >= 0, "largest update is ", p.largest_update,
             ", expected 0 (no limit) or more");
+    expects(p.blur >= 0 && p.blur <= 1000, "blur is ", p.blur, ", expected 0 to 1000");
     expects(p.texture >= 0 && p.texture <= 1, "texture is ", p.texture, ", expected 0 to 1");
 }
 

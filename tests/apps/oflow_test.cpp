@@ -188,6 +188,9 @@ INSTANTIATE_TEST_SUITE_P(
     All, OflowVariant,
     testing::Values(
         Variant{"lucas_kanade", {"--method", "lk"}}, Variant{"thesis", {"--preset", "thesis"}},
+        Variant{"accurate", {"--preset", "accurate"}},
+        Variant{"accurate_lucas_kanade", {"--preset", "accurate", "--method", "lk"}},
+        Variant{"accurate_multigrid", {"--preset", "accurate", "--solver", "multigrid"}},
         Variant{"thesis_lucas_kanade", {"--preset", "thesis", "--method", "lk"}},
         Variant{"window", {"--method", "lk", "--window", "13", "--regularisation", "0.5"}},
         Variant{"jacobi", {"--solver", "jacobi"}}, Variant{"block2x2", {"--solver", "block2x2"}},

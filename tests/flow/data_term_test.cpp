@@ -34,35 +34,6 @@ std::vector<Case> all_cases() {
 INSTANTIATE_TEST_SUITE_P(Sizes, DataTerm, testing::ValuesIn(all_cases()),
                          [](const auto& instance) { return name_of(instance.param); });
 
-/// Grey levels without fractions: sums of the derivative filter are exact but for its 1/12.
-Image random_levels(Shape shape, unsigned seed) {
-    std::mt19937 generator(seed);
-    std::uniform_int_distribution<int> level(0, 255);
-    return image_of(shape, [&](index_t, index_t) { return level(generator); });
-}
-
-/// Quarters of a pixel: some targets lie exactly on the border, which is inside.
-Flow random_quarters(Shape shape, unsigned seed) {
-    std::mt19937 generator(seed);
-    std::uniform_int_distribution<int> quarters(-14, 14);
-    const auto next = [&](index_t, index_t) { return quarters(generator) / 4.0; };
-    return flow_of(shape, next, next);
-}
-
-PaddedPlanes padded_image(core::Cpu& cpu, const Image& image) {
-    PaddedPlanes planes(1, {image.extent()[0], image.extent()[1]});
-    take_image(cpu, image, planes);
-    return planes;
-}
-
-/// Correlation with (1, -8, 0, 8, -1) / 12 along one axis.
-double derivative(const Plane& image, index_t y, index_t x, index_t dy, index_t dx) {
-    const double filter[5] = {1, -8, 0, 8, -1};
-    double sum = 0;
-    for (index_t i = -2; i <= 2; ++i) sum += filter[i + 2] * image(y + i * dy, x + i * dx);
-    return sum / 12;
-}
-
 /// The five values of a pixel, and how much rounding may change them.
 struct Expected {
     std::array<double, 5> value;

@@ -35,6 +35,8 @@ constexpr Method lk = Method::lucas_kanade;
 
 INSTANTIATE_TEST_SUITE_P(Setups, KnownMotion,
                          testing::Values(Reached{{Preset::fast, hs, 0}, 0.015, 1e-5, 0.013},
+                                         Reached{{Preset::accurate, hs, 0}, 0.015, 1e-3, 0.018},
+                                         Reached{{Preset::accurate, lk, 0}, 0.015, 1e-3, 0.036},
                                          Reached{{Preset::fast, hs, 0.95}, 0.025, 3e-5, 0.03},
                                          Reached{{Preset::fast, lk, 0}, 0.015, 8e-4, 0.033},
                                          Reached{{Preset::fast, lk, 0.95}, 0.03, 2.6e-3, 0.055},

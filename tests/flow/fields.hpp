@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "aperture/flow/field.hpp"
-#include "libflow/cpu/padded_planes.hpp"
+#include "libflow/cpu/warped_image.hpp"
 #include "tests/signal/images.hpp"
 
 namespace aperture::flow {
@@ -106,6 +106,46 @@ PaddedPlanes padded(index_t planes, Shape shape, const Value& value) {
         }
     }
     return result;
+}
+
+/// Grey levels without fractions: sums of the derivative filter are exact but for its 1/12.
+inline Image random_levels(Shape shape, unsigned seed, int highest = 255) {
+    std::mt19937 generator(seed);
+    std::uniform_int_distribution<int> level(0, highest);
+    return image_of(shape, [&](index_t, index_t) { return level(generator); });
+}
+
+/// Quarters of a pixel: some targets lie exactly on the border, which is inside.
+inline Flow random_quarters(Shape shape, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::uniform_int_distribution<int> quarters(-14, 14);
+    const auto next = [&](index_t, index_t) { return quarters(generator) / 4.0; };
+    return flow_of(shape, next, next);
+}
+
+inline PaddedPlanes padded_image(core::Cpu& cpu, const Image& image) {
+    PaddedPlanes planes(1, {image.extent()[0], image.extent()[1]});
+    take_image(cpu, image, planes);
+    return planes;
+}
+inline PaddedPlanes padded_flow(const Flow& flow) {
+    const Shape shape{flow.extent()[1], flow.extent()[2]};
+    PaddedPlanes planes =
+        padded(2, shape, [&](index_t i, index_t y, index_t x) { return flow(i, y, x); });
+    for (index_t i : {0, 1}) {
+        for (index_t y = 0; y < shape.rows; ++y) {
+            set_margins(planes.row(i, y), shape.columns, Boundary::replicate);
+        }
+    }
+    return planes;
+}
+
+/// Correlation with (1, -8, 0, 8, -1) / 12 along one axis.
+inline double derivative(const Plane& image, index_t y, index_t x, index_t dy, index_t dx) {
+    const double filter[5] = {1, -8, 0, 8, -1};
+    double sum = 0;
+    for (index_t i = -2; i <= 2; ++i) sum += filter[i + 2] * image(y + i * dy, x + i * dx);
+    return sum / 12;
 }
 
 }  // namespace aperture::flow

@@ -72,6 +72,14 @@ std::vector<Wrong> all_wrong() {
         wrong("MedianNegative", &Parameters::median, -5, "median is -5"),
         wrong("LargestUpdateNegative", &Parameters::largest_update, -1.5, "update is -1.5"),
         wrong("LargestUpdateNan", &Parameters::largest_update, not_a_number, "update is nan"),
+        wrong("BlurNegative", &Parameters::blur, -0.5, "blur is -0.5"),
+        wrong("BlurHuge", &Parameters::blur, 1001.0, "blur is 1001"),
+        wrong("BlurNan", &Parameters::blur, not_a_number, "blur is nan"),
+        wrong("BrightnessNegative", &Parameters::brightness, -0.25, "brightness is -0.25"),
+        wrong("BrightnessInfinite", &Parameters::brightness, infinite, "brightness is inf"),
+        wrong("ReweightingsZero", &Parameters::reweightings, 0, "reweightings is 0"),
+        wrong("ContrastNegative", &Parameters::contrast, -20.0, "contrast is -20"),
+        wrong("ContrastNan", &Parameters::contrast, not_a_number, "contrast is nan"),
         wrong("TextureNegative", &Parameters::texture, -0.5, "texture is -0.5"),
         wrong("TextureAboveOne", &Parameters::texture, 1.25, "texture is 1.25"),
         wrong("TextureNan", &Parameters::texture, not_a_number, "texture is nan"),
@@ -100,6 +108,20 @@ TEST_P(WrongParameter, IsRefusedWithItsValue) {
     }
 }
 
+TEST(Parameters, OfARobustEstimateAreRefusedWhereItCannotBe) {
+    const auto refused = [](const auto& change) {
+        Parameters parameters = preset(Preset::accurate, Method::horn_schunck);
+        change(parameters);
+        return refusal(parameters);
+    };
+    EXPECT_EQ(refused([](Parameters&) {}), "nothing was refused");
+    const auto words = HasSubstr("a robust estimate needs");
+    EXPECT_THAT(refused([](Parameters& p) { p.method = Method::lucas_kanade; }), words);
+    EXPECT_THAT(refused([](Parameters& p) { p.smooth_increment = true; }), words);
+    EXPECT_THAT(refused([](Parameters& p) { p.boundary = Boundary::zero; }), words);
+    EXPECT_THAT(refused([](Parameters& p) { p.stencil = Stencil::nine; }), words);
+}
+
 TEST(Parameters, AreAcceptedAtTheEndsOfTheirRanges) {
     const auto accepted = [](const auto& change) {
         Parameters parameters;
@@ -117,6 +139,10 @@ TEST(Parameters, AreAcceptedAtTheEndsOfTheirRanges) {
         EXPECT_TRUE(accepted([=](Parameters& p) { p.median = window; })) << window;
     }
     EXPECT_TRUE(accepted([](Parameters& p) { p.largest_update = 0; }));
+    EXPECT_TRUE(accepted([](Parameters& p) { p.blur = 0; }));
+    EXPECT_TRUE(accepted([](Parameters& p) { p.brightness = 0; }));
+    EXPECT_TRUE(accepted([](Parameters& p) { p.reweightings = 1; }));
+    EXPECT_TRUE(accepted([](Parameters& p) { p.contrast = 0; }));
     EXPECT_TRUE(accepted([](Parameters& p) { p.texture = 0; }));
     EXPECT_TRUE(accepted([](Parameters& p) { p.texture = 1; }));
     EXPECT_TRUE(accepted([](Parameters& p) { p.solver.tolerance = 0; }));
@@ -124,7 +150,7 @@ TEST(Parameters, AreAcceptedAtTheEndsOfTheirRanges) {
 
 TEST(Presets, AreWhatTheirNamesSay) {
     for (const Method method : {Method::horn_schunck, Method::lucas_kanade}) {
-        for (const Preset which : {Preset::thesis, Preset::fast}) {
+        for (const Preset which : {Preset::thesis, Preset::fast, Preset::accurate}) {
             const Parameters parameters = preset(which, method);
             EXPECT_NO_THROW(validate(parameters));
             EXPECT_EQ(parameters.method, method);
@@ -133,6 +159,9 @@ TEST(Presets, AreWhatTheirNamesSay) {
         EXPECT_EQ(thesis.levels, 4);
         EXPECT_EQ(thesis.solver.iterations, 400);
         EXPECT_TRUE(thesis.smooth_increment);
+        const Parameters accurate = preset(Preset::accurate, method);
+        EXPECT_EQ(accurate.robust, method == Method::horn_schunck);
+        EXPECT_TRUE(accurate.weighted_median);
     }
 }
 

@@ -128,14 +128,16 @@ struct Setup {
     }
 };
 inline std::string name_of(const Setup& setup) {
-    return std::string(setup.which == Preset::thesis ? "thesis" : "fast") +
+    constexpr const char* names[] = {"thesis", "fast", "accurate"};
+    return std::string(names[static_cast<int>(setup.which)]) +
            (setup.method == Method::horn_schunck ? "_hs" : "_lk") +
            (setup.texture > 0 ? "_texture" : "");
 }
 inline void PrintTo(const Setup& setup, std::ostream* stream) { *stream << name_of(setup); }
 
 inline std::vector<Setup> all_setups() {
-    std::vector<Setup> setups;
+    std::vector<Setup> setups{{Preset::accurate, Method::horn_schunck, 0},
+                              {Preset::accurate, Method::lucas_kanade, 0.95}};
     for (const Preset which : {Preset::fast, Preset::thesis}) {
         for (const Method method : {Method::horn_schunck, Method::lucas_kanade}) {
             for (const double texture : {0.0, 0.95}) setups.push_back({which, method, texture});

@@ -10,12 +10,6 @@
 namespace aperture::flow {
 namespace {
 
-Image random_levels(Shape shape, unsigned seed, int highest = 255) {
-    std::mt19937 generator(seed);
-    std::uniform_int_distribution<int> level(0, highest);
-    return image_of(shape, [&](index_t, index_t) { return level(generator); });
-}
-
 Image filtered(const Image& image, float share, int threads = 1) {
     const Shape shape{image.extent()[0], image.extent()[1]};
     core::Cpu cpu(threads);

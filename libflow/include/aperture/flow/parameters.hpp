@@ -16,8 +16,19 @@ enum class Method {
 /// linearised about the flow so far (a warp), solved and filtered.
 struct Parameters {
     Method method = Method::horn_schunck;
-    /// alpha, weight of smoothness against brightness constancy, in grey levels of 0..255.
+    /// alpha, weight of smoothness against brightness constancy, in grey levels of 0..255; of a
+    /// robust estimate, against constancy of the gradient, both in pixels.
     double alpha = 4;
+    /// Of Horn-Schunck: Charbonnier's penalties of the errors and of the steps of the flow instead
+    /// of squares, and constancy of the gradient beside that of the brightness (Brox et al. 2004).
+    /// Needs Stencil::five, Boundary::replicate and the whole flow smoothed.
+    bool robust = false;
+    /// Of a robust estimate: weight of brightness constancy where that of the gradient is 1 (the
+    /// inverse of Brox's gamma); how often the weights of the penalties are found anew in a warp, a
+    /// system each; grey levels of an edge across which smoothness counts 1/e as much, 0: none.
+    double brightness = 0.5;
+    int reweightings = 2;
+    double contrast = 20;
     /// Of Lucas-Kanade: odd width of the window, and what is added to the diagonal of its normal
     /// equations, per pixel of the window and in squared grey levels a pixel.
     int window = 9;
@@ -28,16 +39,21 @@ struct Parameters {
     double scale = 0.5;  ///< of one level to the next finer one, in [0.3, 0.95]
     int warps = 5;       ///< linearisations on each level
     int median = 5;      ///< window of the median filter after each warp; 0: none
+    /// Near motion boundaries a wide median, weighted by likeness and visibility (Sun, Roth & Black
+    /// 2010), takes the place of that filter.
+    bool weighted_median = false;
     /// A warp changes no component of the flow by more than this; 0: no limit.
     double largest_update = 1;
     signal::Interpolation interpolation = signal::Interpolation::bicubic;
     /// The smoothness term sees what a warp adds instead of the whole flow (Anderson 2014).
     bool smooth_increment = false;
+    /// Standard deviation of a Gaussian that the images are blurred with first, pixels; 0: none.
+    double blur = 0;
     /// Share of the image's smooth part that is taken out first, in [0, 1]: structure-texture
     /// decomposition by total variation (Wedel et al. 2009); 0: none.
     double texture = 0;
 
-    /// Iterations are those of one warp.
+    /// Iterations are those of one system.
     SolverParameters solver{};
     Boundary boundary = Boundary::replicate;
     Stencil stencil = Stencil::five;
@@ -45,8 +61,9 @@ struct Parameters {
 
 /// Named sets of parameters.
 enum class Preset {
-    thesis,  ///< Anderson 2014, chapter 7: four levels, 400 iterations, increments smoothed
-    fast,    ///< the default
+    thesis,    ///< Anderson 2014, chapter 7: four levels, 400 iterations, increments smoothed
+    fast,      ///< the default
+    accurate,  ///< robust penalties and weighted medians, in the time of OpenCV's DeepFlow
 };
 Parameters preset(Preset which, Method method);
 
