@@ -6,7 +6,6 @@
 
 #include "libflow/cpu/derivative_rows.hpp"
 #include "libflow/cpu/row_loops.hpp"
-#include "libflow/model_constants.hpp"
 
 namespace aperture::flow {
 

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "libflow/cpu/warped_image.hpp"
+#include "libflow/model_constants.hpp"
 
 namespace aperture::flow {
 
-/// Derivatives below this, in grey levels a pixel, are what rounding leaves of none.
-inline constexpr float no_gradient = 1e-4F;
+/// Zero in place of what rounding leaves of no gradient.
 inline float unless_rounding(float derivative) {
     return std::abs(derivative) > no_gradient ? derivative : 0.0F;
 }

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "aperture/core/error.hpp"
+#include "aperture/media/curve_plot.hpp"
+
+namespace aperture::media::tests {
+namespace {
+
+constexpr Colour first_curve = {0, 114, 178};
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+Curve falling(int points, double factor) {
+    Curve curve{"", std::vector<double>(static_cast<std::size_t>(points)), {}};
+    std::iota(curve.x.begin(), curve.x.end(), 0.0);
+    for (const double x : curve.x) curve.y.push_back(std::pow(factor, x));
+    return curve;
+}
+
+/// The middle row of a colour in a column; nothing where it is not there.
+std::optional<double> middle(const Picture& picture, int column, Colour colour) {
+    double sum = 0;
+    int count = 0;
+    for (int y = 0; y < picture.height; ++y) {
+        if (picture.at(column, y) != colour) continue;
+        sum += y;
+        ++count;
+    }
+    return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+/// First and last column that hold a colour.
+std::pair<int, int> reach(const Picture& picture, Colour colour) {
+    int first = picture.width;
+    int last = -1;
+    for (int x = 0; x < picture.width; ++x) {
+        if (!middle(picture, x, colour)) continue;
+        first = std::min(first, x);
+        last = x;
+    }
+    return {first, last};
+}
+
+/// Whether a colour is in one of some columns; the edges of lines are mixed with the paper.
+bool is_in(const Picture& picture, int first_column, int last_column, Colour colour) {
+    for (int x = first_column; x <= last_column; ++x) {
+        if (middle(picture, x, colour)) return true;
+    }
+    return false;
+}
+
+TEST(CurvePlot, APowerFallsInAStraightLine) {
+    const Picture picture = plot(CurvePlot{"", "", "", {falling(11, 0.1)}});
+    const auto [left, right] = reach(picture, first_curve);
+    EXPECT_GT(right - left, 600);
+    const double top = *middle(picture, left + 1, first_curve);
+    const double bottom = *middle(picture, right - 1, first_curve);
+    EXPECT_GT(bottom - top, 370);
+    for (const double share : {0.2, 0.5, 0.8}) {
+        const auto column = static_cast<int>(std::lround(left + share * (right - left)));
+        EXPECT_NEAR(*middle(picture, column, first_curve), top + share * (bottom - top), 2);
+    }
+}
+
+TEST(CurvePlot, OneDecadeIsAsHighAsAnother) {
+    Curve steps = falling(3, 0.01);
+    steps.y = {1, 0.1, 0.001};
+    const Picture picture = plot(CurvePlot{"", "", "", {steps}});
+    const auto [left, right] = reach(picture, first_curve);
+    const double first = *middle(picture, left + 1, first_curve);
+    const double second = *middle(picture, (left + right) / 2, first_curve);
+    const double third = *middle(picture, right - 1, first_curve);
+    EXPECT_NEAR(third - second, 2 * (second - first), 4);
+}
+
+TEST(CurvePlot, BreaksOffWhereThereIsNothingToDraw) {
+    for (const double gap : {0.0, -1.0, nan, std::numeric_limits<double>::infinity()}) {
+        Curve curve = falling(5, 0.1);
+        curve.y[2] = gap;
+        const Picture picture = plot(CurvePlot{"", "", "", {curve}});
+        const auto [left, right] = reach(picture, first_curve);
+        const int centre = (left + right) / 2;
+        EXPECT_FALSE(is_in(picture, centre - 100, centre + 100, first_curve)) << gap;
+        EXPECT_TRUE(is_in(picture, left, left + 40, first_curve)) << gap;
+        EXPECT_TRUE(is_in(picture, right - 40, right, first_curve)) << gap;
+    }
+}
+
+TEST(CurvePlot, LaterCurvesAreDashed) {
+    CurvePlot many;
+    for (int i = 0; i < 8; ++i) many.curves.push_back(falling(3, 0.5 - 0.05 * i));
+    many.curves[0].y = {1, 1, 1};
+    const Picture picture = plot(many);
+    // The eighth has the colour of the first, which is flat at the top.
+    int there = 0;
+    int gaps = 0;
+    for (int x = 80; x < 700; ++x) {
+        int lowest = 0;
+        for (int y = 60; y < picture.height; ++y) {
+            if (picture.at(x, y) == first_curve) lowest = y;
+        }
+        lowest > 0 ? ++there : ++gaps;
+    }
+    EXPECT_GT(there, 200);
+    EXPECT_GT(gaps, 150);
+}
+
+TEST(CurvePlot, HasALegendForSeveral) {
+    const Picture one = plot(CurvePlot{"", "", "", {falling(3, 0.5)}});
+    const Picture two = plot(CurvePlot{"", "", "", {falling(3, 0.5), falling(3, 0.4)}});
+    EXPECT_GT(two.width, one.width + 100);
+    EXPECT_EQ(two.height, one.height);
+}
+
+TEST(CurvePlot, EndsWhateverTheNumbers) {
+    EXPECT_GT(plot(CurvePlot{}).width, 0);
+    EXPECT_GT(plot(CurvePlot{"", "", "", {{"", {0}, {1}}}}).width, 0);
+    EXPECT_GT(plot(CurvePlot{"", "", "", {{"", {0, 1}, {nan, nan}}}}).width, 0);
+    EXPECT_GT(plot(CurvePlot{"", "", "", {{"", {0, 1e300}, {1e-300, 1e300}}}}).width, 0);
+}
+
+TEST(CurvePlot, RefusesWhatIsNoCurve) {
+    EXPECT_THROW(plot(CurvePlot{"", "", "", {{"", {0, 1}, {1}}}}), core::InvalidArgument);
+    EXPECT_THROW(plot(CurvePlot{"", "", "", {{"", {0, nan}, {1, 1}}}}), core::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace aperture::media::tests
