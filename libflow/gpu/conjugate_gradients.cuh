@@ -176,8 +176,8 @@ inline constexpr int resident_blocks = reduction_blocks_per_multiprocessor;
 
 /// Many iterations in one cooperative kernel, a thread's x, r and coefficients in its registers; z
 /// and p go through memory for the neighbours' sake. Threads take `items` pixels by for_own_pixels;
-/// two barriers of the grid an iteration, before which 16 bytes a pixel are written and 20 values
-/// of neighbours read; shared memory: reduction_shared.
+/// two barriers of the grid an iteration, between which 16 bytes a pixel are written, and z and p
+/// read where the stencil reaches; shared memory: reduction_shared.
 template <Coupling coupling, Boundary boundary, int items>
 __global__ void __launch_bounds__(reduction_threads, resident_blocks)
     cg_persistent_kernel(CgPlanes cg, int iterations, int parity) {

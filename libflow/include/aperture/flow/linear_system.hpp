@@ -20,7 +20,8 @@ enum class Solver {
     multigrid,  ///< full multigrid, then V(2,2)-cycles, red-black smoothing
 };
 
-/// How a solution is laid over a GPU; the result is the same to rounding. The Cpu has one way.
+/// How a solution is laid over a GPU; the result is the same to rounding. The Cpu has one way, and
+/// so have Solver::cacg and Solver::multigrid.
 enum class Implementation {
     fused,       ///< several sweeps, or all that belongs together, in one kernel; the best known
     staged,      ///< a kernel for each operator, as in Anderson's listings
