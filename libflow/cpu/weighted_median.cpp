@@ -91,8 +91,8 @@ class Windows {
         Pack<float> low = infinite;
         Pack<float> high = -infinite;
         over_samples(component, [&](Pack<float> value, Pack<float> weight) {
-            low = (weight > 0.0F) & (value < low) ? value : low;
-            high = (weight > 0.0F) & (value > high) ? value : high;
+            low = ((weight > 0.0F) & (value < low)) ? value : low;
+            high = ((weight > 0.0F) & (value > high)) ? value : high;
         });
         // Less than half of the weight is below `low`; `high` has half of it or more up to it.
         for (int i = 0; i < bisections; ++i) {
@@ -106,7 +106,7 @@ class Windows {
         }
         Pack<float> least = infinite;
         over_samples(component, [&](Pack<float> value, Pack<float> weight) {
-            least = (weight > 0.0F) & (value >= low) & (value < least) ? value : least;
+            least = ((weight > 0.0F) & (value >= low) & (value < least)) ? value : least;
         });
         return least;
     }

@@ -79,8 +79,8 @@ TEST_P(ConstancyConstraints, AreTheOracles) {
                 const double bound =
                     32 * unit_roundoff * 255 * (1 + std::abs(expected[k][2])) * (inside ? 1 : 0);
                 for (std::size_t i = 0; i < 3; ++i) {
-                    const auto value =
-                        static_cast<double>(found.row(static_cast<index_t>(3 * k + i), y)[x]);
+                    const auto value = static_cast<double>(
+                        found.row(3 * static_cast<index_t>(k) + static_cast<index_t>(i), y)[x]);
                     ASSERT_LE(std::abs(value - (inside ? expected[k][i] : 0)), bound)
                         << "constraint " << k << ", part " << i << ", row " << y << ", column " << x
                         << ": " << value << ", expected " << expected[k][i];

@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
     Middlebury, Average,
     testing::Values(AverageGoal{"fast_hs", Preset::fast, Method::horn_schunck, 5.0, 0.30},
                     AverageGoal{"accurate_hs", Preset::accurate, Method::horn_schunck, 2.5, 0.137},
-                    AverageGoal{"accurate_lk", Preset::accurate, Method::lucas_kanade, 5.1, 0.28}),
+                    AverageGoal{"accurate_lk", Preset::accurate, Method::lucas_kanade, 4.6, 0.24}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST_P(Average, IsAccurate) {

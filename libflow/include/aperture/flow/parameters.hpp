@@ -16,19 +16,19 @@ enum class Method {
 /// linearised about the flow so far (a warp), solved and filtered.
 struct Parameters {
     Method method = Method::horn_schunck;
-    /// alpha, weight of smoothness against brightness constancy, in grey levels of 0..255; of a
-    /// robust estimate, against constancy of the gradient, both in pixels.
-    double alpha = 4;
     /// Of Horn-Schunck: Charbonnier's penalties of the errors and of the steps of the flow instead
     /// of squares, and constancy of the gradient beside that of the brightness (Brox et al. 2004).
     /// Needs Stencil::five, Boundary::replicate and the whole flow smoothed.
     bool robust = false;
+    /// alpha, weight of smoothness against brightness constancy, in grey levels of 0..255; of a
+    /// robust estimate, against constancy of the gradient, both in pixels.
+    double alpha = 4;
     /// Of a robust estimate: weight of brightness constancy where that of the gradient is 1 (the
-    /// inverse of Brox's gamma); how often the weights of the penalties are found anew in a warp, a
-    /// system each; grey levels of an edge across which smoothness counts 1/e as much, 0: none.
+    /// inverse of Brox's gamma); grey levels of an edge across which smoothness counts about 1/e
+    /// as much, 0: any; how often a warp finds the weights of the penalties anew, a system each.
     double brightness = 0.5;
-    int reweightings = 2;
     double contrast = 20;
+    int reweightings = 2;
     /// Of Lucas-Kanade: odd width of the window, and what is added to the diagonal of its normal
     /// equations, per pixel of the window and in squared grey levels a pixel.
     int window = 9;
