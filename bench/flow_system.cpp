@@ -45,7 +45,8 @@ float texture(const std::array<Wave, 12>& list, float x, float y) {
 }  // namespace
 
 FlowPair textured_pair(core::Cpu& cpu, flow::Shape shape) {
-    const auto [rows, columns] = shape;
+    const index_t rows = shape.rows;
+    const index_t columns = shape.columns;
     FlowPair pair{core::Array<float, 2>({rows, columns}), core::Array<float, 2>({rows, columns}),
                   core::Array<float, 3>({2, rows, columns})};
     const std::array<Wave, 12> list = waves();

@@ -32,8 +32,10 @@ CLI::Validator positive() { return CLI::Validator(CLI::PositiveNumber).descripti
 
 void add_result_options(CLI::App& app, OflowOptions& options, bool& no_picture) {
     app.add_flag("--no-picture", no_picture, "Leave out the picture of the flow");
-    app.add_option("--max-motion", options.max_motion,
-                   "Motion of full saturation in the picture (default: the largest)")
+    app.add_option(
+           "--max-motion", options.max_motion,
+           "Motion of full saturation in the pictures (default: the largest; of a sequence, "
+           "that which one pair in twenty at most exceeds)")
         ->check(positive())
         ->type_name("PX");
     add_file(app, "--truth", options.truth, "True flow to compare with, .flo or KITTI .png",

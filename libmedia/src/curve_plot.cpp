@@ -102,10 +102,11 @@ void draw_axes(Picture& picture, const CurvePlot& plot, const Plane& plane) {
         picture.fill(x, area.top, 1, area.rows, grid);
         draw_tick_below(picture, area, x, tick_text(value, step_of(across)));
     }
-    for (double decade = plane.y.low; decade <= plane.y.high; ++decade) {
+    const auto highest = static_cast<int>(plane.y.high);
+    for (auto decade = static_cast<int>(plane.y.low); decade <= highest; ++decade) {
         const auto y = static_cast<int>(std::lround(plane.row(decade)));
         picture.fill(area.left, y, area.columns, 1, grid);
-        draw_tick_left(picture, area, y, core::text("1e", static_cast<int>(decade)));
+        draw_tick_left(picture, area, y, core::text("1e", decade));
     }
     draw_frame(picture, area);
     draw_labels(picture, area, plot.x_label, plot.y_label, plot.title);
