@@ -12,21 +12,20 @@ constexpr auto case_name = [](const auto& given) { return name_of(given.param); 
 
 class SimtSolver : public testing::TestWithParam<Case> {};
 
-// Sweeps need thousands of iterations; that they are those of the Cpu must do.
+// What converges in few iterations; that the others are those of the Cpu must do.
 TEST_P(SimtSolver, FindsTheOraclesSolution) {
     const Case& c = GetParam();
     if (c.solver != Solver::cg && c.solver != Solver::cacg && c.solver != Solver::multigrid) return;
-    constexpr int iterations = 100;
-    expect_oracles_solution<SimtRun>(c, {{1, 7}, {9, 33}}, iterations);
     if (c.implementation != Implementation::fused) return;
-    expect_oracles_solution<SimtRun>(c, {{1, 1}, {9, 1}, {3, 3}}, iterations);
+    constexpr int iterations = 40;
+    expect_oracles_solution<SimtRun>(c, {{1, 1}, {3, 3}, {6, 9}}, iterations);
 }
 
 TEST_P(SimtSolver, DoesWhatTheCpuDoes) {
-    for (const Shape shape : {Shape{2, 40}, Shape{8, 32}, Shape{37, 67}}) {
+    for (const Shape shape : {Shape{2, 40}, Shape{37, 67}}) {
         // In so few unknowns the powers of a matrix are soon dependent.
         if (GetParam().solver == Solver::cacg && shape.rows == 2) continue;
-        expect_cpus_result<SimtRun>(GetParam(), shape, 9);
+        expect_cpus_result<SimtRun>(GetParam(), shape, 5);
     }
 }
 
@@ -82,7 +81,11 @@ TEST_P(SimtSolverOfEachKind, TakesViewsOfAnyRowStride) {
 }
 
 TEST_P(SimtSolverOfEachKind, StartsFromTheFlowItIsGiven) {
-    if (!stationary(GetParam().solver)) expect_start_to_be_used<SimtRun>(GetParam());
+    const Case& c = GetParam();
+    if (stationary(c.solver) || !c.precondition || c.implementation != Implementation::fused) {
+        return;
+    }
+    expect_start_to_be_used<SimtRun>(c);
 }
 
 TEST_P(SimtSolverOfEachKind, RecordsTheResidualsItReaches) {
@@ -125,7 +128,7 @@ TEST(SimtSingularSystem, HasTheSolutionOfMinimumNorm) {
 class SimtCommunicationAvoiding : public testing::TestWithParam<BasisCase> {};
 
 TEST_P(SimtCommunicationAvoiding, ResidualsFallAsThoseOfConjugateGradients) {
-    expect_curve_of_conjugate_gradients<SimtRun>(GetParam(), {25, 33});
+    expect_curve_of_conjugate_gradients<SimtRun>(GetParam(), {9, 33});
 }
 INSTANTIATE_TEST_SUITE_P(Bases, SimtCommunicationAvoiding,
                          testing::Values(BasisCase{Basis::newton, 8, true},
@@ -133,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(Bases, SimtCommunicationAvoiding,
                          case_name);
 
 TEST(SimtCommunicationAvoidingCg, FallsBackToFewerStepsWhereItsBasisBreaksDown) {
-    expect_fall_back_to_fewer_steps<SimtRun>({28, 34});
+    expect_fall_back_to_fewer_steps<SimtRun>({9, 15});
 }
 
 // Of so many pixels that the finest levels take many blocks, with windows of both sizes.
