@@ -104,11 +104,14 @@ void add_parameter_options(CLI::App& app, ParameterFlags& flags) {
 
 flow::Parameters choose_parameters(const ParameterFlags& flags) {
     flow::Parameters p = flow::preset(flags.preset, flags.method);
-    const bool multigrid = p.solver.solver == flow::Solver::multigrid;
-    take(flags.solver, p.solver.solver);
-    if (multigrid != (p.solver.solver == flow::Solver::multigrid)) {
-        p.solver.iterations =
-            multigrid ? flow::SolverParameters{}.iterations : multigrid_iterations;
+    if (flags.solver && *flags.solver != p.solver.solver) {
+        // What a preset has chosen for its own solver is right for no other.
+        const flow::SolverParameters general;
+        p.solver.iterations = flags.solver == flow::Solver::multigrid
+                                  ? multigrid_iterations
+                                  : std::max(p.solver.iterations, general.iterations);
+        p.solver.relaxation = general.relaxation;
+        p.solver.solver = *flags.solver;
     }
     refuse_idle_flags(flags, p);
     take(flags.alpha, p.alpha);

@@ -44,8 +44,9 @@ Parameters preset(Preset which, Method method) {
     }
     p.alpha = 3;
     p.warps = 3;
-    p.solver.solver = Solver::multigrid;
-    p.solver.iterations = 1;
+    p.solver.solver = Solver::redblack;
+    p.solver.iterations = 8;
+    p.solver.relaxation = 1.75;
     return p;
 }
 
@@ -85,6 +86,8 @@ void validate(const Parameters& p) {
     expects(p.blur >= 0 && p.blur <= 1000, "blur is ", p.blur, ", expected 0 to 1000");
     expects(p.texture >= 0 && p.texture <= 1, "texture is ", p.texture, ", expected 0 to 1");
 }
+
+bool has_gpu_version(const Parameters& p) { return !p.robust && !p.weighted_median && p.blur == 0; }
 
 std::vector<Shape> pyramid_shapes(Shape shape, const Parameters& p) {
     std::vector<Shape> shapes{shape};

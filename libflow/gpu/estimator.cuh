@@ -201,6 +201,8 @@ Estimator<Executor>::Estimator(Executor& executor, Shape shape, const Parameters
     core::expects(shape.rows > 0 && shape.columns > 0, "image of ", shape.rows, " x ",
                   shape.columns, " pixels");
     validate(parameters);
+    core::expects(has_gpu_version(parameters),
+                  "robust estimates, weighted medians and blurred images need a CPU");
     state_ = std::make_unique<State>(executor, shape, parameters);
 }
 template <class Executor>

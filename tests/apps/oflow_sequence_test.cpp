@@ -178,7 +178,7 @@ TEST_F(OflowSequence, WritesAFileOfEachKindForEachPair) {
     const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
     EXPECT_EQ(report["program"], "oflow");
     EXPECT_EQ(report["parameters"]["width"], 64);
-    EXPECT_EQ(report["parameters"]["solver"], "multigrid");
+    EXPECT_EQ(report["parameters"]["solver"], "redblack");
     EXPECT_GT(report["accuracy"]["consistent"], 80);
     EXPECT_EQ(report["sequence"]["pairs"], 2);
     EXPECT_EQ(report["sequence"]["warm_starts"], 1);

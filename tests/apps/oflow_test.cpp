@@ -101,7 +101,7 @@ TEST_F(Oflow, AloneWritesBesideTheFirstImageAndPrintsASummary) {
                                   HasSubstr("96x72 pixels, 8 bits grey")),
                             AllOf(StartsWith("device"), HasSubstr("thread")),
                             AllOf(StartsWith("method"), HasSubstr("preset fast"),
-                                  HasSubstr("levels"), HasSubstr("warps"), HasSubstr("multigrid")),
+                                  HasSubstr("levels"), HasSubstr("warps"), HasSubstr("redblack")),
                             AllOf(StartsWith("stages"), HasSubstr("read"), HasSubstr("pyramid"),
                                   HasSubstr("warp"), HasSubstr("derivatives"), HasSubstr("solve"),
                                   HasSubstr("median"), HasSubstr("write")),
@@ -389,14 +389,15 @@ TEST_F(Oflow, ReportsEveryStageAndParameter) {
     EXPECT_EQ(parameters["method"], "hs");
     EXPECT_EQ(parameters["preset"], "fast");
     EXPECT_EQ(parameters["alpha"], 6);
-    EXPECT_EQ(parameters["solver"], "multigrid");
-    EXPECT_EQ(parameters["iterations"], 1);
+    EXPECT_EQ(parameters["solver"], "redblack");
+    EXPECT_EQ(parameters["iterations"], 8);
+    EXPECT_EQ(parameters["omega"], 1.75);
     EXPECT_EQ(parameters["width"], 96);
     EXPECT_EQ(parameters["height"], 72);
     EXPECT_EQ(parameters["levels"], 3);
     EXPECT_EQ(parameters["stencil"], 5);
     EXPECT_FALSE(parameters.contains("window"));
-    EXPECT_FALSE(parameters.contains("omega"));
+    EXPECT_FALSE(parameters.contains("basis"));
 }
 
 TEST_F(Oflow, ReportsOnlyWhatLucasKanadeUses) {
