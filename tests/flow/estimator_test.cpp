@@ -271,6 +271,7 @@ TEST(WatchedConvergence, HoldsTheResidualsOfTheFinestLevelsFirstWarp) {
     const Pair pair(Scene(12), shape, Motion::shift(1, 0.5));
     core::Cpu cpu(1);
     Parameters parameters = preset(Preset::fast, Method::horn_schunck);
+    parameters.solver.solver = Solver::multigrid;
     parameters.solver.iterations = 6;
     parameters.smooth_increment = true;
     Estimator<core::Cpu> estimator(cpu, shape, parameters);
