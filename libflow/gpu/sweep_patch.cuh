@@ -15,39 +15,28 @@ namespace aperture::flow::gpu {
 /// zeros. Beyond a border that repeats the nearest pixel stands the mirrored image: sweeps keep it
 /// mirrored, so that no sweep has to look after borders.
 __device__ __forceinline__ int source_of(int i, int extent, Outside outside) {
-    if (i >= 0 && i < extent) return i;
-    if (outside == Outside::zero) return -1;
+    const int mirrored = i < 0 ? -1 - i : i < extent ? i : 2 * extent - 1 - i;
+    if (outside == Outside::zero) return mirrored == i ? i : -1;
+    if (mirrored >= 0 && mirrored < extent) return mirrored;
+    // An image smaller than the halo is mirrored more than once.
     const int period = 2 * extent;
     const int within = (i % period + period) % period;
     return within < extent ? within : period - 1 - within;
 }
 
-/// Four pixels of a row from column x on; `y` is the row they come from.
+/// Whether four pixels from a column on that is a multiple of four can be read at once.
 template <class T>
-__device__ __forceinline__ void load_four(const Planes<T>& from, int plane, int y, int x,
-                                          Outside outside, float (&to)[patch_extent]) {
-    const float* const row = from.row(plane, y < 0 ? 0 : y);
-    if (x >= 0 && x + patch_extent <= from.columns) {
-        if (core::detail::aligned<16>(row + x)) {
-            const float4 four = *reinterpret_cast<const float4*>(row + x);
-            to[0] = four.x;
-            to[1] = four.y;
-            to[2] = four.z;
-            to[3] = four.w;
-        } else {
-            APERTURE_UNROLL
-            for (int j = 0; j < patch_extent; ++j) to[j] = row[x + j];
-        }
-    } else {
-        APERTURE_UNROLL
-        for (int j = 0; j < patch_extent; ++j) {
-            const int source = source_of(x + j, from.columns, outside);
-            to[j] = source >= 0 ? row[source] : 0.0F;
-        }
-    }
-    if (y >= 0) return;
-    APERTURE_UNROLL
-    for (int j = 0; j < patch_extent; ++j) to[j] = 0.0F;
+__device__ __forceinline__ bool reads_fours(const Planes<T>& planes) {
+    return core::detail::aligned<16>(planes.data) && planes.stride % patch_extent == 0 &&
+           planes.pitch % patch_extent == 0;
+}
+
+__device__ __forceinline__ void read_four(const float* from, float (&to)[patch_extent]) {
+    const float4 four = *reinterpret_cast<const float4*>(from);
+    to[0] = four.x;
+    to[1] = four.y;
+    to[2] = four.z;
+    to[3] = four.w;
 }
 
 /// Brings the rows that patches show each other to the threads above and below. In shared memory,
@@ -135,27 +124,33 @@ class Patch {
 
     __device__ __forceinline__ void load_updates(const SweepProblem& problem) {
         const SystemPlanes& system = problem.system;
-        APERTURE_UNROLL
-        for (int r = 0; r < extent; ++r) {
-            const int y = source_of(y_ + r, rows_, load_outside());
-            float block[3][extent];
-            float right[2][extent];
+        const Planes<const float>& blocks = blocks_of<kind>(system);
+        float block[3][extent][extent];
+        float right[2][extent][extent];
+        if (whole() && reads_fours(blocks) && reads_fours(system.right)) {
+            // All loads are under way before the first one is waited for.
+            load_whole(blocks, block);
+            load_whole(system.right, right);
             APERTURE_UNROLL
-            for (int i = 0; i < 3; ++i) {
-                load_four(blocks_of<kind>(system), i, y, x_, load_outside(), block[i]);
+            for (int r = 0; r < extent; ++r) {
+                APERTURE_UNROLL
+                for (int j = 0; j < extent; ++j) {
+                    update_[r][j] = update_from(problem, block, right, r, j, y_ + r, x_ + j);
+                }
             }
+        } else {
+            gather(blocks, block);
+            gather(system.right, right);
             APERTURE_UNROLL
-            for (int i = 0; i < 2; ++i) {
-                load_four(system.right, i, y, x_, load_outside(), right[i]);
-            }
-            APERTURE_UNROLL
-            for (int j = 0; j < extent; ++j) {
-                const int x = source_of(x_ + j, columns_, load_outside());
-                update_[r][j] = {};
-                if (y < 0 || x < 0) continue;
-                update_[r][j] =
-                    update_of<kind, coupling>(problem, {block[0][j], block[1][j], block[2][j]},
-                                              {right[0][j], right[1][j]}, y, x);
+            for (int r = 0; r < extent; ++r) {
+                const int y = source_of(y_ + r, rows_, load_outside());
+                APERTURE_UNROLL
+                for (int j = 0; j < extent; ++j) {
+                    const int x = source_of(x_ + j, columns_, load_outside());
+                    update_[r][j] = {};
+                    if (y < 0 || x < 0) continue;
+                    update_[r][j] = update_from(problem, block, right, r, j, y, x);
+                }
             }
         }
         if constexpr (coupling == Coupling::weighted) load_weights(system.weights);
@@ -163,11 +158,10 @@ class Patch {
 
     template <class T>
     __device__ __forceinline__ void load_unknowns(const Planes<T>& from) {
-        APERTURE_UNROLL
-        for (int r = 0; r < extent; ++r) {
-            const int y = source_of(y_ + r, rows_, load_outside());
-            APERTURE_UNROLL
-            for (int i = 0; i < 2; ++i) load_four(from, i, y, x_, load_outside(), x_of_[i][r]);
+        if (whole() && reads_fours(from)) {
+            load_whole(from, x_of_);
+        } else {
+            gather(from, x_of_);
         }
     }
 
@@ -201,6 +195,53 @@ class Patch {
 
     __device__ __forceinline__ Outside load_outside() const {
         return refreshes ? Outside::zero : outside_;
+    }
+
+    /// Whether the image has all of the patch.
+    __device__ __forceinline__ bool whole() const {
+        return y_ >= 0 && y_ + extent <= rows_ && x_ >= 0 && x_ + extent <= columns_;
+    }
+
+    template <class T, int planes>
+    __device__ __forceinline__ void load_whole(const Planes<T>& from,
+                                               float (&to)[planes][extent][extent]) const {
+        APERTURE_UNROLL
+        for (int r = 0; r < extent; ++r) {
+            APERTURE_UNROLL
+            for (int i = 0; i < planes; ++i) read_four(from.row(i, y_ + r) + x_, to[i][r]);
+        }
+    }
+
+    /// The same wherever the pixels come from.
+    template <class T, int planes>
+    __device__ __forceinline__ void gather(const Planes<T>& from,
+                                           float (&to)[planes][extent][extent]) const {
+        int rows[extent];
+        int columns[extent];
+        APERTURE_UNROLL
+        for (int i = 0; i < extent; ++i) {
+            rows[i] = source_of(y_ + i, rows_, load_outside());
+            columns[i] = source_of(x_ + i, columns_, load_outside());
+        }
+        // Loads without branches, none of which waits for another.
+        APERTURE_UNROLL
+        for (int i = 0; i < planes; ++i) {
+            APERTURE_UNROLL
+            for (int r = 0; r < extent; ++r) {
+                APERTURE_UNROLL
+                for (int j = 0; j < extent; ++j) {
+                    const float value = from.at(i, max(rows[r], 0), max(columns[j], 0));
+                    to[i][r][j] = rows[r] >= 0 && columns[j] >= 0 ? value : 0.0F;
+                }
+            }
+        }
+    }
+
+    __device__ static __forceinline__ PixelUpdate<kind, coupling> update_from(
+        const SweepProblem& problem, const float (&block)[3][extent][extent],
+        const float (&right)[2][extent][extent], int r, int j, int y, int x) {
+        return update_of<kind, coupling>(problem, {block[0][r][j], block[1][r][j], block[2][r][j]},
+                                         {right[0][r][j], right[1][r][j]}, y, x);
     }
 
     __device__ static __forceinline__ float4 four_of(const float (&row)[extent]) {
