@@ -144,10 +144,6 @@ INSTANTIATE_TEST_SUITE_P(
                   {"--report", "FOLDER/none/x.json"},
                   "x.json: cannot write"},
         BadImages{"impl_on_the_cpu", spoil_nothing, {"--impl", "staged"}, "--impl needs a GPU"},
-        BadImages{"accurate_on_a_gpu",
-                  spoil_nothing,
-                  {"--preset", "accurate", "--device", "gpu"},
-                  "--preset accurate runs on CPUs only"},
         BadImages{"report_is_a_device", spoil_nothing, {"--report", "/dev/full"}, "/dev/full"}),
     [](const auto& instance) { return instance.param.name; });
 
