@@ -25,7 +25,7 @@ if(APERTURE_CUDA)
 endif()
 
 if(APERTURE_CUDA)
-    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
         # An nvidia device node says that a GPU can be asked for its architecture.
         if(EXISTS /dev/nvidiactl)
             set(CMAKE_CUDA_ARCHITECTURES native)
@@ -54,7 +54,9 @@ if(APERTURE_NATIVE)
     target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()
 if(APERTURE_SANITIZE)
-    set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    # AddressSanitizer stops at what `null` and `object-size` would find, and they take long to compile.
+    set(sanitizers -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr
+        -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
     target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${sanitizers}>)
     target_link_options(aperture_options INTERFACE ${sanitizers})
     target_compile_definitions(aperture_options INTERFACE APERTURE_SANITIZE=1)

@@ -33,6 +33,19 @@ function(aperture_program name)
     set_property(GLOBAL APPEND PROPERTY aperture_executables ${name})
 endfunction()
 
+# aperture_test_library(NAME SOURCES ... LINK ...): what judges tests, most of all the oracles; built
+# for a quick build, and without sanitizers, since it is not what is tested.
+function(aperture_test_library name)
+    cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+    add_library(${name} STATIC ${arg_SOURCES})
+    target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+    target_include_directories(${name} SYSTEM PUBLIC ${EIGEN3_INCLUDE_DIRS})
+    target_link_libraries(${name} PUBLIC aperture_options ${arg_LINK} GTest::gmock)
+    # g++ 12 warns about the intrinsics behind Eigen's vector types.
+    target_compile_definitions(${name} PUBLIC EIGEN_DONT_VECTORIZE)
+    target_compile_options(${name} PRIVATE -O1 $<$<BOOL:${APERTURE_SANITIZE}>:-fno-sanitize=all>)
+endfunction()
+
 # aperture_test(NAME SOURCES ... GPU_SOURCES ... LINK ... [LABELS ...]): a GoogleTest program; each
 # of its tests is one ctest test. Tests may include kernels (.cuh) and run them on the SIMT executor.
 function(aperture_test name)

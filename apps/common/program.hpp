@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <filesystem>
 #include <functional>
@@ -22,20 +21,12 @@ inline constexpr int exit_internal = 2;  ///< device or internal
 /// error: ...", and exit_input (core::InvalidArgument) or exit_internal (everything else).
 int run_program(const std::string& program, const std::function<int()>& body);
 
-/// Parses; returns false where --help or --version was asked for and has been printed. Throws
-/// core::InvalidArgument with a one-line text for what it does not understand.
-bool parse_command_line(CLI::App& app, int argc, char** argv);
-
-/// Whole numbers from `least` to `most`; says so in a refusal, not in the help.
-CLI::Validator whole_number(long long least, long long most);
-
 /// --out, --threads, --quiet and --version, which every program has.
 struct CommonOptions {
     std::filesystem::path out;
     int threads = 0;  ///< 0: what OpenMP would take
     bool quiet = false;
 };
-void add_common_options(CLI::App& app, const std::string& out_default, CommonOptions& options);
 
 enum class DeviceChoice { automatic, cpu, gpu };
 
@@ -45,7 +36,6 @@ struct RunOptions {
     int repeat = 0;  ///< timed runs after a warm-up; 0: one run without
     std::optional<std::filesystem::path> report;
 };
-void add_run_options(CLI::App& app, RunOptions& options);
 
 /// Whether to use the GPU. An automatic choice is explained on the console; a GPU that was asked
 /// for and cannot be used throws core::DeviceError.
@@ -87,21 +77,6 @@ Enum parse_choice(std::string_view option, const Choices<Enum, Count>& choices,
     }
     throw core::InvalidArgument(
         core::text(option, " ", text, ": expected ", choice_names(choices)));
-}
-
-/// An option that takes one of `choices`; `value` is an Enum, or an optional of one.
-template <class Enum, std::size_t Count, class Value>
-CLI::Option* add_choice(CLI::App& app, const std::string& option,
-                        const Choices<Enum, Count>& choices, Value& value,
-                        const std::string& description) {
-    return app
-        .add_option_function<std::string>(
-            option,
-            [&value, &choices, option](const std::string& text) {
-                value = parse_choice(option, choices, text);
-            },
-            description)
-        ->type_name(choice_names(choices));
 }
 
 inline constexpr Choices<DeviceChoice, 3> device_choices{

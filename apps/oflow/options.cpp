@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "apps/common/command_line.hpp"
+
 namespace aperture::apps {
 namespace {
 

@@ -7,6 +7,10 @@
 #include "aperture/flow/parameters.hpp"
 #include "apps/common/program.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace aperture::apps {
 
 /// What the command line says about the estimation; what it leaves open is the preset's.

@@ -16,7 +16,10 @@ using core::Host;
 
 std::string command_line(int argc, char** argv) {
     std::string line;
-    for (int i = 0; i < argc; ++i) line += (i > 0 ? " " : "") + std::string(argv[i]);
+    for (int i = 0; i < argc; ++i) {
+        if (i > 0) line += ' ';
+        line += argv[i];
+    }
     return line;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/stap/options.hpp"
 
+#include "apps/common/command_line.hpp"
+
 namespace aperture::apps {
 namespace {
 

@@ -6,7 +6,7 @@
 #include "aperture/core/report.hpp"
 #include "aperture/media/result_file.hpp"
 #include "aperture/stap/simulation.hpp"
-#include "apps/common/program.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/stap_sim/scene_forms.hpp"
 
 namespace aperture::apps {

@@ -9,7 +9,7 @@
 
 #include "aperture/core/simd.hpp"
 #include "tests/dense/host_batch.hpp"
-#include "tests/dense/matrix_zoo.hpp"
+#include "tests/dense/judgement.hpp"
 
 /// One suite for every executor: BatchSuite is instantiated with Combination<Runner, T, Layout>.
 ///
@@ -54,9 +54,6 @@ inline constexpr std::array<int, 8> right_hand_side_counts{0, 1, 2, 3, 15, 16, 1
 inline constexpr std::array<Factorisation, 2> factorisations{Factorisation::cholesky,
                                                              Factorisation::gauss_jordan};
 
-/// LAPACK's threshold for all ratios.
-inline constexpr double ratio_limit = 30;
-
 template <class SomeCombination>
 class BatchSuite : public ::testing::Test {
   protected:
@@ -94,20 +91,20 @@ class BatchSuite : public ::testing::Test {
     }
 
     /// Solves with every matrix of the zoo in one batch and judges each problem by itself.
-    void judge_zoo(int n, int right_hand_sides, core::index_t gap) {
-        SCOPED_TRACE(::testing::Message() << "order " << n << ", " << right_hand_sides
-                                          << " right-hand sides, gap " << gap);
+    void judge_zoo(int n, int sides, core::index_t gap) {
+        SCOPED_TRACE(::testing::Message()
+                     << "order " << n << ", " << sides << " right-hand sides, gap " << gap);
         const std::vector<ZooMatrix> entries = zoo<T>(n, 17u + unsigned(n));
         const auto problems = static_cast<core::index_t>(entries.size());
-        std::mt19937 generator(unsigned(n * 100 + right_hand_sides));
+        std::mt19937 generator(unsigned(n * 100 + sides));
         Batch a(problems, n, n, gap);
-        Batch b(problems, right_hand_sides, n, gap);
+        Batch b(problems, sides, n, gap);
         std::vector<Matrix> exact;
         for (core::index_t p = 0; p < problems; ++p) {
             const Matrix& matrix = entries[std::size_t(p)].a;
-            exact.push_back(random_matrix<T>(n, right_hand_sides, generator));
+            exact.push_back(random_matrix<T>(n, sides, generator));
             a.set(p, matrix);
-            b.set_columns(p, matrix.allFinite() ? Matrix(matrix * exact.back()) : exact.back());
+            b.set_columns(p, right_hand_sides(matrix, exact.back()));
         }
         a.spoil_upper_triangle();
         for (Factorisation factorisation : factorisations) {
@@ -118,40 +115,10 @@ class BatchSuite : public ::testing::Test {
             EXPECT_TRUE(a.same_bits(a_before)) << "a was changed";
             x.expect_gaps_untouched();
             for (core::index_t p = 0; p < problems; ++p) {
-                judge(entries[std::size_t(p)], factorisation, x.columns(p), b.columns(p),
-                      exact[std::size_t(p)], outcome.info[std::size_t(p)],
-                      outcome.pivot_ratio[std::size_t(p)]);
+                judge_solution<T>(entries[std::size_t(p)], factorisation, x.columns(p),
+                                  b.columns(p), exact[std::size_t(p)], outcome.info[std::size_t(p)],
+                                  outcome.pivot_ratio[std::size_t(p)]);
             }
-        }
-    }
-
-    /// Cholesky is backward stable: CPOT02 whatever the condition. Gauss-Jordan elimination of a
-    /// definite matrix has a residual up to sqrt(condition) larger and is forward stable (Higham
-    /// 2002, section 14.4): CPOT02 relaxed by that factor. CGET04 for both, where a condition is
-    /// known and rounding A has not changed it.
-    static void judge(const ZooMatrix& entry, Factorisation factorisation, const Matrix& x,
-                      const Matrix& b, const Matrix& exact, int info, R pivot_ratio) {
-        SCOPED_TRACE(::testing::Message()
-                     << entry.name
-                     << (factorisation == Factorisation::cholesky ? ", Cholesky"
-                                                                  : ", Gauss-Jordan"));
-        if (entry.info >= 0) {
-            EXPECT_EQ(info, entry.info);
-        }
-        if (info != 0) {
-            EXPECT_TRUE(std::isinf(pivot_ratio));
-            EXPECT_TRUE((x.array() == Complex(0)).all()) << "a failed problem's solution is not 0";
-            return;
-        }
-        EXPECT_GE(pivot_ratio, R(1) - R(1e-5));
-        if (entry.condition > 0) {
-            EXPECT_LE(pivot_ratio, 2 * entry.condition);
-            EXPECT_LT(forward_ratio(x, exact, entry.condition, eps<T>), ratio_limit);
-        }
-        const bool backward_stable = factorisation == Factorisation::cholesky;
-        if (backward_stable || entry.condition > 0) {
-            const double allowance = backward_stable ? 1 : std::sqrt(entry.condition);
-            EXPECT_LT(residual_ratio(entry.a, x, b, eps<T>), ratio_limit * allowance);
         }
     }
 
@@ -164,8 +131,7 @@ class BatchSuite : public ::testing::Test {
         Batch c(problems, n, n, gap);
         for (core::index_t p = 0; p < problems; ++p) {
             a.set(p, random_matrix<T>(n, depth, generator));
-            const Matrix square = random_matrix<T>(n, n, generator);
-            c.set(p, square + square.adjoint());
+            c.set(p, random_hermitian<T>(n, generator));
         }
         const Batch old(c);
         if (beta == 0) {
@@ -176,19 +142,8 @@ class BatchSuite : public ::testing::Test {
         runner_.hermitian_rank_k(alpha, std::as_const(a).view(), beta, c.view());
         c.expect_gaps_untouched();
         for (core::index_t p = 0; p < problems && n > 0; ++p) {
-            const Matrix value = c.matrix(p);
-            const Matrix factor = a.matrix(p);
-            const Matrix exact = oracle::hermitian_rank_k(alpha, factor, beta, old.matrix(p));
-            EXPECT_EQ(value, value.adjoint()) << "problem " << p << " is not exactly Hermitian";
-            // Every term is rounded at most 2 depth + 4 times (Higham 2002, section 3.1).
-            const Matrix sizes = oracle::hermitian_rank_k(std::abs(alpha), factor.cwiseAbs(),
-                                                          std::abs(beta), old.matrix(p).cwiseAbs());
-            const auto bound = (2 * depth + 4) * eps<T> * sizes.real().array();
-            EXPECT_TRUE(((value - exact).array().abs() <= bound).all()) << "problem " << p;
-            if (depth == 64 && beta == 0) {
-                const double decibels = std::same_as<R, float> ? 130 : 290;
-                EXPECT_GE(snr_db(value, exact), decibels) << "problem " << p;
-            }
+            SCOPED_TRACE(::testing::Message() << "problem " << p);
+            judge_rank_k_sum<T>(alpha, a.matrix(p), beta, old.matrix(p), c.matrix(p));
         }
     }
 
@@ -244,9 +199,7 @@ TYPED_TEST_P(BatchSuite, SolvesTheZoo) {
 
 TYPED_TEST_P(BatchSuite, SolvesAnyNumberOfRightHandSides) {
     for (int n : {3, 18}) {
-        for (int right_hand_sides : right_hand_side_counts) {
-            this->judge_zoo(n, right_hand_sides, 0);
-        }
+        for (int sides : right_hand_side_counts) this->judge_zoo(n, sides, 0);
     }
     if (!TypeParam::Runner::emulated) this->judge_zoo(128, 40, 0);
 }

@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// An oracle need not be fast, and g++ 12 warns about the intrinsics behind Eigen's vector types.
-#define EIGEN_DONT_VECTORIZE
-#include <Eigen/Dense>
-#include <cmath>
+#include <Eigen/Core>
 #include <complex>
 #include <limits>
 #include <vector>
@@ -34,89 +31,28 @@ T rounded(Complex value) {
 
 /// Every entry as T holds it.
 template <Scalar T>
-Matrix rounded(Matrix a) {
-    for (auto& entry : a.reshaped()) entry = Complex(rounded<T>(entry));
-    return a;
-}
+Matrix rounded(Matrix a);
 
-inline Matrix hermitian_rank_k(double alpha, const Matrix& a, double beta, const Matrix& c) {
-    Matrix sum = Matrix::Zero(c.rows(), c.cols());
-    for (Eigen::Index i = 0; i < c.rows(); ++i) {
-        for (Eigen::Index j = 0; j < c.cols(); ++j) {
-            Complex product = 0;
-            for (Eigen::Index k = 0; k < a.cols(); ++k) product += a(i, k) * std::conj(a(j, k));
-            sum(i, j) = alpha * product + (beta == 0 ? Complex(0) : beta * c(i, j));
-        }
-    }
-    return sum;
-}
+Matrix hermitian_rank_k(double alpha, const Matrix& a, double beta, const Matrix& c);
 
 /// The pivots of A = L D L^H up to and with the first that is not positive and finite; reads the
 /// lower triangle and of the diagonal the real parts.
-inline std::vector<double> pivots(const Matrix& a) {
-    const Eigen::Index n = a.rows();
-    Matrix l = a;
-    std::vector<double> d;
-    for (Eigen::Index j = 0; j < n; ++j) {
-        double pivot = a(j, j).real();
-        for (Eigen::Index k = 0; k < j; ++k) pivot -= std::norm(l(j, k)) * d[std::size_t(k)];
-        d.push_back(pivot);
-        if (!(pivot > 0) || !std::isfinite(pivot)) break;
-        for (Eigen::Index i = j + 1; i < n; ++i) {
-            Complex sum = a(i, j);
-            for (Eigen::Index k = 0; k < j; ++k) {
-                sum -= l(i, k) * std::conj(l(j, k)) * d[std::size_t(k)];
-            }
-            l(i, j) = sum / pivot;
-        }
-    }
-    return d;
-}
+std::vector<double> pivots(const Matrix& a);
 
 /// 0, or the order of the first leading minor that is not positive.
-inline int first_bad_minor(const Matrix& a) {
-    const std::vector<double> d = pivots(a);
-    if (d.empty() || (d.back() > 0 && std::isfinite(d.back()))) return 0;
-    return static_cast<int>(d.size());
-}
+int first_bad_minor(const Matrix& a);
 
-inline double one_norm(const Matrix& a) {
-    return a.size() == 0 ? 0 : a.cwiseAbs().colwise().sum().maxCoeff();
-}
+double one_norm(const Matrix& a);
 
 /// Backward error as LAPACK's CPOT02 measures it: the largest over the right-hand sides (columns)
 /// of ||b - A x|| / (n eps ||A|| ||x||) in the 1-norm. A NaN anywhere gives a NaN.
-inline double residual_ratio(const Matrix& a, const Matrix& x, const Matrix& b,
-                             double eps_of_type) {
-    const Matrix residual = b - a * x;
-    double worst = 0;
-    for (Eigen::Index j = 0; j < x.cols(); ++j) {
-        const double size = double(a.rows()) * eps_of_type * one_norm(a) * one_norm(x.col(j));
-        const double error = one_norm(residual.col(j));
-        const double ratio = error == 0 ? 0 : error / size;
-        if (!(ratio <= worst)) worst = ratio;
-        if (std::isnan(ratio)) return ratio;
-    }
-    return worst;
-}
+double residual_ratio(const Matrix& a, const Matrix& x, const Matrix& b, double eps_of_type);
 
 /// Forward error as LAPACK's CGET04 measures it: the largest over the columns of
 /// ||x - x*|| / (||x*|| condition eps) in the maximum norm.
-inline double forward_ratio(const Matrix& x, const Matrix& exact, double condition,
-                            double eps_of_type) {
-    double worst = 0;
-    for (Eigen::Index j = 0; j < x.cols(); ++j) {
-        const double error = (x.col(j) - exact.col(j)).cwiseAbs().maxCoeff();
-        const double ratio = error / (exact.col(j).cwiseAbs().maxCoeff() * condition * eps_of_type);
-        if (std::isnan(ratio)) return ratio;
-        worst = std::max(worst, ratio);
-    }
-    return worst;
-}
+double forward_ratio(const Matrix& x, const Matrix& exact, double condition, double eps_of_type);
 
 /// 20 log10(||exact|| / ||value - exact||), Frobenius; infinite for equal matrices.
-inline double snr_db(const Matrix& value, const Matrix& exact) {
-    return 20 * std::log10(exact.norm() / (value - exact).norm());
-}
+double snr_db(const Matrix& value, const Matrix& exact);
 
 }  // namespace aperture::dense::oracle

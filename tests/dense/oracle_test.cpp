@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Eigenvalues>
+
 #include "tests/dense/matrix_zoo.hpp"
 
 namespace aperture::dense::oracle {

@@ -30,28 +30,27 @@ const Operation downsampled = [](core::Cpu& cpu, Input from, Output to) {
 
 index_t radius_of(double sigma) { return static_cast<index_t>(std::ceil(3 * sigma)); }
 
-/// Windows of the blur along either axis: row_sigma is across rows.
-Plane blur_oracle(const Plane& from, double row_sigma, double column_sigma) {
-    const auto weight = [](index_t k, double sigma) {
-        const auto distance = static_cast<double>(k);
-        return k == 0 ? 1 : std::exp(-distance * distance / (2 * sigma * sigma));
-    };
-    const index_t rows = radius_of(row_sigma);
-    const index_t columns = radius_of(column_sigma);
+/// Weighted means of what the window of `sigma` holds, (dy, dx) apart.
+Plane blur_along(const Plane& from, double sigma, index_t dy, index_t dx) {
     Plane to(from.size);
     for (index_t row = 0; row < to.size.rows; ++row)
         for (index_t column = 0; column < to.size.columns; ++column) {
             double sum = 0;
             double weights = 0;
-            for (index_t i = -rows; i <= rows; ++i)
-                for (index_t j = -columns; j <= columns; ++j) {
-                    const double w = weight(i, row_sigma) * weight(j, column_sigma);
-                    sum += w * from(row + i, column + j);
-                    weights += w;
-                }
+            for (index_t k = -radius_of(sigma); k <= radius_of(sigma); ++k) {
+                const auto distance = static_cast<double>(k);
+                const double w = k == 0 ? 1 : std::exp(-distance * distance / (2 * sigma * sigma));
+                sum += w * from(row + k * dy, column + k * dx);
+                weights += w;
+            }
             to.at(row, column) = sum / weights;
         }
     return to;
+}
+
+/// Windows of the blur along either axis: row_sigma is across rows.
+Plane blur_oracle(const Plane& from, double row_sigma, double column_sigma) {
+    return blur_along(blur_along(from, row_sigma, 1, 0), column_sigma, 0, 1);
 }
 
 /// The interpolating kernel at a distance: a triangle, or Keys 1981, equation 15.

@@ -86,6 +86,7 @@ WorstMatrix find_worst(const Problem& problem, const oracle::Cube& cube,
                        core::View<const cfloat, 2, Host> steering, const OwnedResults& results,
                        WeightingScale scale) {
     const index_t n = problem.order;
+    const Matrix all_vectors = oracle::steering_vectors(steering);
     WorstMatrix worst;
     for (index_t k = 0; k < problem.doppler_bins; ++k)
         for (index_t b = 0; b < problem.training_sets; ++b) {
@@ -100,19 +101,17 @@ WorstMatrix find_worst(const Problem& problem, const oracle::Cube& cube,
                     r(i, j) = Complex(results.covariance(k, b, i, j));
                     covariance.add(expected(i, j), r(i, j));
                 }
-            const Eigen::LLT<Matrix> factor(r);
-            const Eigen::VectorXd values =
-                Eigen::SelfAdjointEigenSolver<Matrix>(r, Eigen::EigenvaluesOnly).eigenvalues();
-            const double condition = values(n - 1) / values(0);
+            const std::vector<double> values = oracle::eigenvalues(r);
+            const double condition = values.back() / values.front();
+            const Matrix solutions = oracle::solve_each(r, all_vectors);
             SnrDb weights;
             SnrDb weighting;
             for (index_t d = 0; d < problem.steering_vectors; ++d) {
-                const Vector v = oracle::steering_vector(steering, d);
-                const Vector solution = factor.solve(v);
+                const Vector v = all_vectors.col(d);
                 Vector w(n);
                 for (index_t i = 0; i < n; ++i) {
                     w(i) = Complex(results.weights(k, b, d, i));
-                    weights.add(solution(i), w(i));
+                    weights.add(solutions(i, d), w(i));
                 }
                 const double gamma = oracle::gamma(w, v);
                 for (index_t cell = first; cell < end; ++cell) {
@@ -177,13 +176,14 @@ core::Array<Complex, 3> expected_output(const Problem& problem,
     core::Array<Complex, 3> output(
         {problem.steering_vectors, problem.doppler_bins, problem.shape.range_cells});
     const index_t block = problem.parameters.training_block;
+    const Matrix all_vectors = oracle::steering_vectors(steering);
     for (index_t k = 0; k < problem.doppler_bins; ++k)
         for (index_t first = 0; first < problem.shape.range_cells; first += block) {
-            const Eigen::LLT<Matrix> factor(
-                oracle::weight_estimate(problem, cube, k, first).mean());
+            const Matrix weights = oracle::solve_each(
+                oracle::weight_estimate(problem, cube, k, first).mean(), all_vectors);
             for (index_t d = 0; d < problem.steering_vectors; ++d) {
-                const Vector v = oracle::steering_vector(steering, d);
-                const Vector w = factor.solve(v);
+                const Vector v = all_vectors.col(d);
+                const Vector w = weights.col(d);
                 for (index_t r = first; r < first + block; ++r)
                     output(d, k, r) =
                         oracle::gamma(w, v) * w.dot(oracle::snapshot(problem, cube, k, r));
