@@ -66,10 +66,15 @@ class PaddedPlanes {
 };
 
 /// What lies left and right of a row, as the boundary has it.
+inline void set_left_margin(float* row, Boundary boundary) {
+    row[-1] = boundary == Boundary::replicate ? row[0] : 0.0F;
+}
+inline void set_right_margin(float* row, index_t columns, Boundary boundary) {
+    row[columns] = boundary == Boundary::replicate ? row[columns - 1] : 0.0F;
+}
 inline void set_margins(float* row, index_t columns, Boundary boundary) {
-    const bool replicate = boundary == Boundary::replicate;
-    row[-1] = replicate ? row[0] : 0.0F;
-    row[columns] = replicate ? row[columns - 1] : 0.0F;
+    set_left_margin(row, boundary);
+    set_right_margin(row, columns, boundary);
 }
 
 }  // namespace aperture::flow

@@ -15,8 +15,27 @@ using core::load;
 using core::Pack;
 using core::store;
 
-/// Steps that run over a band in one go: more wait less for memory and repeat more rows.
+// Several steps run over the image at a time. A step on a row can follow as soon as the step before
+// it is a row further, so a front moves down the image with the steps behind it, a row apart; what
+// the front touches stays in a second-level cache. Steps come in groups, and a group takes a block
+// of fronts a tile of columns at a time: what that touches stays in a first-level cache.
+
+/// Steps from reading the whole image to reading it again: more wait less for memory and repeat
+/// more rows where two threads meet.
 constexpr int steps_at_once = 16;
+/// Steps that share what the first-level cache holds: the coefficients of as many rows of a tile.
+constexpr int group_steps = 4;
+constexpr index_t tile_columns = 192;
+/// Rows of a group's result that are kept for the next group, and fronts of a block.
+constexpr index_t kept_rows = 16;
+constexpr index_t block_fronts = kept_rows - 2;
+static_assert(group_steps <= core::lanes<float> && core::lanes<float> <= row_margin);
+
+/// The columns [first, last) that a tile computes; `first` is where a pack begins.
+struct Columns {
+    index_t first;
+    index_t last;
+};
 
 /// Sums without weights lack alpha^2.
 float scale_of_sums(const PreparedSystem& system) {
@@ -80,25 +99,91 @@ struct DiagonalUpdate {
     }
 };
 
-/// The rows of all steps but the last that a band still needs: three a step and unknown.
+struct Tile {
+    index_t number;
+    Columns columns;
+};
+
+/// What lies between the steps of a band: of a group's last step the rows that the next group
+/// needs, of its other steps three rows of every tile and of the pack on either side of it.
 class StepRows {
   public:
     static std::size_t bytes(index_t columns) {
-        return sizeof(float) * static_cast<std::size_t>(steps_at_once * 3 * 2 * pitch(columns));
+        return sizeof(float) * static_cast<std::size_t>(
+                                   2 * (results * kept_rows * pitch(columns) +
+                                        tiles(columns) * steps_at_once * 3 * pitch(tile_columns)));
     }
     StepRows(std::byte* memory, index_t columns)
-        : first_(reinterpret_cast<float*>(memory) + row_margin), pitch_(pitch(columns)) {}
+        : results_(reinterpret_cast<float*>(memory) + row_margin),
+          pitch_(pitch(columns)),
+          inner_(results_ + 2 * results * kept_rows * pitch_) {}
 
-    float* row(int step, int unknown, index_t y) const {
-        return first_ + ((step * 3 + y % 3) * 2 + unknown) * pitch_;
+    static index_t tiles(index_t columns) { return (columns + tile_columns - 1) / tile_columns; }
+
+    /// Pixel 0 of row y of the image after `step` steps in a tile.
+    float* row(int step, int unknown, index_t y, const Tile& tile) const {
+        if (step % group_steps == 0) {
+            const int group = step / group_steps - 1;
+            return results_ + ((group * kept_rows + y % kept_rows) * 2 + unknown) * pitch_;
+        }
+        const index_t rows = (tile.number * steps_at_once + step) * 3;
+        return inner_ + ((rows + y % 3) * 2 + unknown) * pitch(tile_columns) - tile.columns.first;
     }
 
   private:
-    static index_t pitch(index_t columns) { return whole_packs(columns) + 2 * row_margin; }
+    static constexpr int results = steps_at_once / group_steps - 1;
+    static index_t pitch(index_t columns) {
+        return whole_packs(columns) + core::lanes<float> + 2 * row_margin;
+    }
 
-    float* first_;
+    float* results_;
     index_t pitch_;
+    float* inner_;
 };
+
+constexpr std::make_integer_sequence<int, core::lanes<float>> all_lanes{};
+
+/// As many lanes from number `first` on of `a` with `b` behind it.
+template <int first, int... lane>
+Pack<float> lanes_of(Pack<float> a, Pack<float> b, std::integer_sequence<int, lane...>) {
+    return __builtin_shufflevector(a, b, (first + lane)...);
+}
+
+/// The given columns of row y after a step. A function of its own: inlined into the loops over rows
+/// and steps it has too few registers for its pointers. Of five points it reads whole packs only:
+/// one a pixel aside would touch two cache lines.
+template <class Update, Coupling coupling>
+[[gnu::noinline]] void update_columns(const PreparedSystem& system, index_t y, Columns columns,
+                                      RowPointers u, RowPointers v, const float* coefficients,
+                                      float* new_u, float* new_v) {
+    constexpr int lanes = core::lanes<float>;
+    const NeighbourSum<coupling> sum(system, y);
+    Pack<float> left_u = load(u.middle + columns.first - lanes);
+    Pack<float> left_v = load(v.middle + columns.first - lanes);
+    Pack<float> here_u = load(u.middle + columns.first);
+    Pack<float> here_v = load(v.middle + columns.first);
+    for (index_t x = columns.first; x < columns.last; x += lanes) {
+        const Pack<float> right_u = load(u.middle + x + lanes);
+        const Pack<float> right_v = load(v.middle + x + lanes);
+        const auto around = [&](const RowPointers& rows, Pack<float> left, Pack<float> here,
+                                Pack<float> right) {
+            if constexpr (coupling != Coupling::five) return sum(rows, x);
+            return (lanes_of<lanes - 1>(left, here, all_lanes) +
+                    lanes_of<1>(here, right, all_lanes)) +
+                   (load(rows.above + x) + load(rows.below + x));
+        };
+        const auto [next_u, next_v] =
+            Update::apply(coefficients, around(u, left_u, here_u, right_u),
+                          around(v, left_v, here_v, right_v), here_u, here_v);
+        store(new_u + x, next_u);
+        store(new_v + x, next_v);
+        coefficients += Update::coefficients * lanes;
+        left_u = here_u;
+        left_v = here_v;
+        here_u = right_u;
+        here_v = right_v;
+    }
+}
 
 template <class Update, Coupling coupling>
 class Band {
@@ -112,44 +197,58 @@ class Band {
           zeros_(zeros),
           between_(scratch, system.shape.columns) {}
 
+    /// Rows [first, last) after `steps` steps.
     void sweep(index_t first, index_t last, int steps) {
-        const index_t rows = system_.shape.rows;
-        for (index_t front = std::max<index_t>(first - steps + 1, 0); front < last + steps - 1;
-             ++front) {
-            for (int step = 1; step <= steps; ++step) {
-                const index_t y = front - (step - 1);
-                const index_t reach = steps - step;
-                if (y < std::max<index_t>(first - reach, 0)) break;
-                if (y >= std::min(last + reach, rows)) continue;
-                update_row(y, step, steps);
+        const index_t columns = system_.shape.columns;
+        const index_t packs = whole_packs(columns) / core::lanes<float>;
+        const index_t tiles = StepRows::tiles(columns);
+        const auto border = [&](index_t tile) {
+            return std::min(columns, packs * tile / tiles * core::lanes<float>);
+        };
+        const index_t end = last + steps - 1;
+        for (index_t front = std::max<index_t>(first - steps + 1, 0); front < end;
+             front += block_fronts) {
+            const index_t next = std::min(front + block_fronts, end);
+            for (int done = 0; done < steps; done += group_steps) {
+                const int group_end = std::min(done + group_steps, steps);
+                for (index_t tile = 0; tile < tiles; ++tile) {
+                    const Tile own{tile, {border(tile), border(tile + 1)}};
+                    for (index_t f = front; f < next; ++f) {
+                        for (int step = done + 1; step <= group_end; ++step) {
+                            const index_t y = f - (step - 1);
+                            const index_t reach = steps - step;
+                            if (y < std::max<index_t>(first - reach, 0)) break;
+                            if (y >= std::min(last + reach, system_.shape.rows)) continue;
+                            update_row(y, step, steps, own);
+                        }
+                    }
+                }
             }
         }
     }
 
   private:
-    RowPointers around(int unknown, int step, index_t y) const {
+    RowPointers around(int unknown, int step, index_t y, const Tile& tile) const {
         return rows_around(y, system_.shape, system_.boundary, zeros_, [&](index_t at) {
-            return step == 0 ? from_.row(unknown, at) : between_.row(step, unknown, at);
+            return step == 0 ? from_.row(unknown, at) : between_.row(step, unknown, at, tile);
         });
     }
 
-    void update_row(index_t y, int step, int steps) {
-        const index_t columns = system_.shape.columns;
-        const RowPointers u = around(0, step - 1, y);
-        const RowPointers v = around(1, step - 1, y);
-        float* const new_u = step == steps ? to_.row(0, y) : between_.row(step, 0, y);
-        float* const new_v = step == steps ? to_.row(1, y) : between_.row(step, 1, y);
-        const NeighbourSum<coupling> sum(system_, y);
-        const float* coefficients = &coefficients_(y, 0);
-        for (index_t x = 0; x < columns; x += core::lanes<float>) {
-            const auto [next_u, next_v] = Update::apply(coefficients, sum(u, x), sum(v, x),
-                                                        load(u.middle + x), load(v.middle + x));
-            store(new_u + x, next_u);
-            store(new_v + x, next_v);
-            coefficients += Update::coefficients * core::lanes<float>;
+    void update_row(index_t y, int step, int steps, const Tile& tile) {
+        const index_t width = system_.shape.columns;
+        const bool result = step == steps || step % group_steps == 0;
+        const index_t beyond = result ? 0 : core::lanes<float>;
+        const Columns own{std::max<index_t>(tile.columns.first - beyond, 0),
+                          std::min(tile.columns.last + beyond, width)};
+        float* const new_u = step == steps ? to_.row(0, y) : between_.row(step, 0, y, tile);
+        float* const new_v = step == steps ? to_.row(1, y) : between_.row(step, 1, y, tile);
+        update_columns<Update, coupling>(
+            system_, y, own, around(0, step - 1, y, tile), around(1, step - 1, y, tile),
+            &coefficients_(y, Update::coefficients * own.first), new_u, new_v);
+        for (float* const row : {new_u, new_v}) {
+            if (own.first == 0) set_left_margin(row, system_.boundary);
+            if (own.last == width) set_right_margin(row, width, system_.boundary);
         }
-        set_margins(new_u, columns, system_.boundary);
-        set_margins(new_v, columns, system_.boundary);
     }
 
     const PreparedSystem& system_;

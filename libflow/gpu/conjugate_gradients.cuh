@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(reduction_threads, resident_blocks)
     const int blocks = static_cast<int>(gridDim.x);
     Pair solution[items];
     Pair residual[items];
-    Pair product[items];
+    Pair product[items]{};
     SymmetricBlock tensor[items];
     SymmetricBlock inverse[items];
     // The same pixels in the same order as for_own_pixels, with numbers known when compiled.

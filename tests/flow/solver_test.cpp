@@ -46,6 +46,28 @@ TEST_P(EverySolver, SecondSolutionAllocatesNothing) {
 INSTANTIATE_TEST_SUITE_P(Solvers, EverySolver, testing::ValuesIn(all_cases()),
                          [](const auto& given) { return name_of(given.param); });
 
+/// Many steps at a time, in tiles of columns and bands of rows, are those steps one after another.
+TEST(StationaryIterations, ManyAtATimeAreTheSameBits) {
+    for (const Case& c : all_cases()) {
+        if (!stationary(c.solver)) continue;
+        SCOPED_TRACE(name_of(c));
+        for (const Shape shape : {Shape{75, 421}, Shape{3, 193}, Shape{40, 16}}) {
+            const OwnedSystem system = system_of(c, shape);
+            for (const int count : {4, 6, 39}) {
+                HostFlow at_once = zero_flow(shape);
+                core::Cpu cpu(2);
+                SystemSolver<core::Cpu>(cpu, shape, iterated(c, count))
+                    .solve(system.view(), at_once);
+                HostFlow one_by_one = zero_flow(shape);
+                SystemSolver<core::Cpu> one(cpu, shape, iterated(c, 1));
+                for (int i = 0; i < count; ++i) one.solve(system.view(), one_by_one);
+                EXPECT_TRUE(std::equal(at_once.begin(), at_once.end(), one_by_one.begin()))
+                    << count << " at " << shape.rows << " x " << shape.columns;
+            }
+        }
+    }
+}
+
 TEST(SingularSystem, HasTheSolutionOfMinimumNorm) {
     for (const Solver solver : {Solver::jacobi, Solver::block2x2, Solver::cg, Solver::cacg,
                                 Solver::redblack, Solver::multigrid}) {
