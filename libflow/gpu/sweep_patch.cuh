@@ -24,21 +24,6 @@ __device__ __forceinline__ int source_of(int i, int extent, Outside outside) {
     return within < extent ? within : period - 1 - within;
 }
 
-/// Whether four pixels from a column on that is a multiple of four can be read at once.
-template <class T>
-__device__ __forceinline__ bool reads_fours(const Planes<T>& planes) {
-    return core::detail::aligned<16>(planes.data) && planes.stride % patch_extent == 0 &&
-           planes.pitch % patch_extent == 0;
-}
-
-__device__ __forceinline__ void read_four(const float* from, float (&to)[patch_extent]) {
-    const float4 four = *reinterpret_cast<const float4*>(from);
-    to[0] = four.x;
-    to[1] = four.y;
-    to[2] = four.z;
-    to[3] = four.w;
-}
-
 /// Brings the rows that patches show each other to the threads above and below. In shared memory,
 /// twice, so that one barrier a stage is enough: [buffer][thread row][first, last row of the
 /// patch][entry][lane] of float4.
@@ -127,7 +112,7 @@ class Patch {
         const Planes<const float>& blocks = blocks_of<kind>(system);
         float block[3][extent][extent];
         float right[2][extent][extent];
-        if (whole() && reads_fours(blocks) && reads_fours(system.right)) {
+        if (whole() && has_fours(blocks) && has_fours(system.right)) {
             // All loads are under way before the first one is waited for.
             load_whole(blocks, block);
             load_whole(system.right, right);
@@ -158,22 +143,29 @@ class Patch {
 
     template <class T>
     __device__ __forceinline__ void load_unknowns(const Planes<T>& from) {
-        if (whole() && reads_fours(from)) {
+        if (whole() && has_fours(from)) {
             load_whole(from, x_of_);
         } else {
             gather(from, x_of_);
         }
     }
 
-    /// Rows of `to` begin at multiples of 16 bytes and have room for whole patches.
     __device__ __forceinline__ void store_unknowns(const Planes<float>& to) const {
-        if (x_ >= columns_) return;
+        const bool fours = x_ + extent <= columns_ && has_fours(to);
         APERTURE_UNROLL
         for (int r = 0; r < extent; ++r) {
             if (y_ + r >= rows_) return;
             APERTURE_UNROLL
             for (int i = 0; i < 2; ++i) {
-                *reinterpret_cast<float4*>(to.row(i, y_ + r) + x_) = four_of(x_of_[i][r]);
+                float* row = to.row(i, y_ + r) + x_;
+                if (fours) {
+                    store_four(x_of_[i][r], row);
+                    continue;
+                }
+                APERTURE_UNROLL
+                for (int j = 0; j < extent; ++j) {
+                    if (x_ + j < columns_) row[j] = x_of_[i][r][j];
+                }
             }
         }
     }

@@ -114,11 +114,10 @@ constexpr TilePlan cheapest_plan(const SweepWork& work, const Rounds& rounds_of,
 
 }  // namespace detail
 
-/// A launch for each round; there are two rounds or any even number, so that they end where they
-/// began.
+/// A launch for each round; two at least, so that they can end where they began.
 constexpr TilePlan plan_fused(const SweepWork& work) {
-    const auto even = [](long long rounds) { return static_cast<int>(rounds + rounds % 2); };
-    return detail::cheapest_plan(work, even, [&](const TilePlan& plan) {
+    const auto several = [](long long rounds) { return static_cast<int>(std::max(rounds, 2LL)); };
+    return detail::cheapest_plan(work, several, [&](const TilePlan& plan) {
         const long long tiles = detail::ceiling(detail::tiles_of(work, plan), work.multiprocessors);
         const long long load = tiles * plan.tile_rows() * sweep_costs.load_row;
         // Of blocks that share a multiprocessor, one is loaded while another is swept.

@@ -10,8 +10,7 @@
 
 namespace aperture::flow::gpu {
 
-/// `sweeps` sweeps from `from` to `to`, which must not overlap and whose rows begin at multiples of
-/// 16 bytes and have room for whole patches.
+/// `sweeps` sweeps from `from` to `to`, which must not overlap.
 ///
 /// Thread: a patch of 4 x 4 pixels in registers, 7 values each (8 for jacobi, 9.5 with weights).
 /// Warp: two rows of 16 patches, which show each other their columns by shuffles. Block: tile_lanes
@@ -39,7 +38,7 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
 }
 
 /// `sweeps` sweeps on x in place, in a cooperative launch: `at_once` of them between two exchanges
-/// of tiles, for which the whole grid waits. `other` has the strides of x. Threads, warps, blocks,
+/// of tiles, for which the whole grid waits. Threads, warps, blocks,
 /// grid and shared memory are those above; updates are read once and unknowns stay in registers.
 /// After each `at_once` sweeps a block writes its part and reads its halo, x and `other` in turn.
 /// Per pixel of a tile and exchange: up to 8 bytes read and 8 written; flops and accesses as above.
@@ -62,8 +61,7 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
         APERTURE_NO_UNROLL
         for (int sweep = 0; sweep < now; ++sweep) patch.sweep(exchange);
         sweeps -= now;
-        Planes<float> to = x;
-        to.data = round % 2 == 1 ? x.data : other.data;
+        const Planes<float> to = round % 2 == 1 ? x : other;
         if (patch.inner()) patch.store_unknowns(to);
         if (round == 1) return;
         core::grid_sync();

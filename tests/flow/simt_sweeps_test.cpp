@@ -131,7 +131,7 @@ class SimtSweeps {
         copy(std::as_const(x_).view(), result.view());
         return result;
     }
-    void sweep(int count, float omega) { sweeps_.run(simt_, prepared_, count, omega, x_); }
+    void sweep(int count, float omega) { sweeps_.run(simt_, prepared_, count, omega, x_.planes()); }
 
   private:
     Simt simt_;
@@ -250,7 +250,7 @@ TEST(Sweeps, TakeSystemsOfAnyAlignment) {
     HostPlanes x(2, shape);
     copy(start.view(), x.view());
     gpu::Sweeps<Simt> sweeps(simt, shape, plain.kind, Implementation::fused);
-    sweeps.run(simt, prepared, 3, 1, x);
+    sweeps.run(simt, prepared, 3, 1, x.planes());
     Flow found({2, 21, 70});
     copy(std::as_const(x).view(), found.view());
     EXPECT_TRUE(same_bytes(found, expected));
@@ -299,7 +299,7 @@ TEST(SweepPlans, CoverTheImageWithHalosThatSuffice) {
                               shape.columns);
                 }
                 EXPECT_GT(plan_fused(work).thread_rows, 0);
-                EXPECT_EQ(plan_fused(work).rounds % 2, 0);
+                EXPECT_GE(plan_fused(work).rounds, 2);
             }
         }
     }
