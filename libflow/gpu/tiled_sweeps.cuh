@@ -32,8 +32,7 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
     // What the system is made of is older than the kernel before, which may be writing `from`.
     core::wait_for_previous_kernel();
     patch.load_unknowns(from);
-    APERTURE_NO_UNROLL
-    for (int sweep = 0; sweep < sweeps; ++sweep) patch.sweep(exchange);
+    patch.sweep(exchange, sweeps);
     if (patch.inner()) patch.store_unknowns(to);
 }
 
@@ -58,8 +57,7 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
     for (; round > 0; --round) {
         patch.forget_position();
         const int now = min(at_once, sweeps);
-        APERTURE_NO_UNROLL
-        for (int sweep = 0; sweep < now; ++sweep) patch.sweep(exchange);
+        patch.sweep(exchange, now);
         sweeps -= now;
         const Planes<float> to = round % 2 == 1 ? x : other;
         if (patch.inner()) patch.store_unknowns(to);
