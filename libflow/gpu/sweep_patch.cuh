@@ -83,7 +83,8 @@ class Patch {
     static constexpr int extent = patch_extent;
     static constexpr int stages = stages_of(kind, coupling);
 
-    __device__ __forceinline__ Patch(const SweepProblem& problem, int halo)
+    /// Of a tile in the block's column, `tile_down` from the top.
+    __device__ __forceinline__ Patch(const SweepProblem& problem, int halo, int tile_down)
         : outside_(outside_of<kind, coupling>(problem.boundary)),
           keep_(1.0F - problem.omega),
           rows_(problem.system.tensor.rows),
@@ -91,7 +92,7 @@ class Patch {
         const int tile_rows = extent * static_cast<int>(blockDim.y);
         const int down = extent * static_cast<int>(threadIdx.y);
         const int across = extent * static_cast<int>(threadIdx.x);
-        y_ = static_cast<int>(blockIdx.y) * (tile_rows - 2 * halo) - halo + down;
+        y_ = tile_down * (tile_rows - 2 * halo) - halo + down;
         x_ = static_cast<int>(blockIdx.x) * (tile_columns - 2 * halo) - halo + across;
         inner_ = down >= halo && down < tile_rows - halo && across >= halo &&
                  across < tile_columns - halo;

@@ -79,7 +79,7 @@ void sweep_fused(Executor& executor, const SweepProblem& problem, const TilePlan
         const Planes<float> from = round == 0 ? x : between[(round + 1) % 2].planes();
         const Planes<float> to = round + 1 == plan.rounds ? x : between[round % 2].planes();
         core::launch(executor, &fused_sweeps_kernel<kind, coupling>, config, problem,
-                     constant(from), to, plan.halo, now);
+                     constant(from), to, plan.halo, now, round % 2 == 0);
         config.start_early = true;
     }
 }
