@@ -27,14 +27,16 @@ void with_kind(SweepKind kind, const Function& function) {
     }
 }
 
-/// A block for each tile of the plan.
-inline core::LaunchConfig tile_config(const Planes<float>& image, const TilePlan& plan,
+/// The plan's blocks, with `shared_of_row` bytes of shared memory for a row of patches.
+inline core::LaunchConfig tile_config(const TilePlan& plan, int shared_of_row,
                                       std::source_location call = std::source_location::current()) {
     const auto rows = static_cast<unsigned>(plan.thread_rows);
-    constexpr std::size_t shared_of_row = 2 * RowExchange::cells * sizeof(float4);
-    return {dim3(static_cast<unsigned>(plan.tiles_across(image.columns)),
-                 static_cast<unsigned>(plan.tiles_down(image.rows))),
-            dim3(tile_lanes, rows), rows * shared_of_row, call};
+    return {dim3(static_cast<unsigned>(plan.blocks)), dim3(tile_lanes, rows),
+            rows * static_cast<std::size_t>(shared_of_row), call};
+}
+
+inline TileGrid tiles_of(const TilePlan& plan, const Planes<float>& image) {
+    return {plan.tiles_down(image.rows), plan.tiles_across(image.columns)};
 }
 
 }  // namespace detail
@@ -67,19 +69,22 @@ void sweep_by_colours(Executor& executor, const SweepProblem& problem, int count
     }
 }
 
-/// `count` sweeps as the plan, which is for as many, lays them over fused_sweeps_kernel.
+/// `count` sweeps as the plan, which is for as many, lays them over launches.
 template <SweepKind kind, Coupling coupling, class Executor>
 void sweep_fused(Executor& executor, const SweepProblem& problem, const TilePlan& plan, int count,
                  const Planes<float>& x,
                  std::array<PlaneArray<typename Executor::Space>, 2>& between) {
-    core::LaunchConfig config = detail::tile_config(x, plan);
+    const auto kernel = plan.streamed ? &streamed_sweeps_kernel<kind, coupling>
+                                      : &fused_sweeps_kernel<kind, coupling>;
+    core::LaunchConfig config =
+        detail::tile_config(plan, plan.streamed ? streamed_shared_of_row : exchange_shared_of_row);
     for (int round = 0; round < plan.rounds; ++round) {
         const auto until = [&](index_t rounds) { return count * rounds / plan.rounds; };
         const auto now = static_cast<int>(until(round + 1) - until(round));
         const Planes<float> from = round == 0 ? x : between[(round + 1) % 2].planes();
         const Planes<float> to = round + 1 == plan.rounds ? x : between[round % 2].planes();
-        core::launch(executor, &fused_sweeps_kernel<kind, coupling>, config, problem,
-                     constant(from), to, plan.halo, now, round % 2 == 0);
+        core::launch(executor, kernel, config, problem, constant(from), to,
+                     detail::tiles_of(plan, x), plan.halo, now, round % 2 == 0);
         config.start_early = true;
     }
 }
@@ -89,8 +94,8 @@ template <SweepKind kind, Coupling coupling, class Executor>
 void sweep_persistent(Executor& executor, const SweepProblem& problem, const TilePlan& plan,
                       int count, const Planes<float>& x, const Planes<float>& other) {
     core::launch_cooperative(executor, &persistent_sweeps_kernel<kind, coupling>,
-                             detail::tile_config(x, plan), problem, x, other, plan.halo,
-                             plan.at_once, count);
+                             detail::tile_config(plan, exchange_shared_of_row), problem, x, other,
+                             detail::tiles_of(plan, x), plan.halo, plan.at_once, count);
 }
 
 /// Sweeps of one kind over systems of one shape; holds the workspace.
@@ -147,7 +152,13 @@ void Sweeps<Executor>::run_as(Executor& executor, const SweepProblem& problem, i
                                                       workspace_[0].planes());
         }
     }
-    const SweepWork work{kind, coupling, x.rows, x.columns, count, executor.multiprocessors()};
+    const SweepWork work{kind,
+                         coupling,
+                         x.rows,
+                         x.columns,
+                         count,
+                         executor.multiprocessors(),
+                         executor.shared_memory_per_block()};
     if (implementation_ == Implementation::persistent) {
         const TilePlan plan = plan_persistent(work);
         if (plan.thread_rows > 0) {
@@ -155,7 +166,7 @@ void Sweeps<Executor>::run_as(Executor& executor, const SweepProblem& problem, i
                                                     workspace_[0].planes());
         }
     }
-    sweep_fused<kind, coupling>(executor, problem, plan_fused(work), count, x, workspace_);
+    sweep_fused<kind, coupling>(executor, problem, plan_rounds(work), count, x, workspace_);
 }
 
 #if defined(__CUDACC__)
