@@ -126,8 +126,7 @@ class PatchStage {
     static_assert(planes * patch_extent * tile_lanes * sizeof(float4) ==
                   streamed_shared_of_row - exchange_shared_of_row);
 
-    __device__ __forceinline__ explicit PatchStage(float4* shared)
-        : own_(shared + core::thread_rank()), threads_(core::block_threads()) {}
+    __device__ __forceinline__ explicit PatchStage(float4* shared) : shared_(shared) {}
 
     /// Starts to bring what operator() then reads, behind core::wait_for_copies.
     template <int planes>
@@ -167,11 +166,10 @@ class PatchStage {
 
   private:
     __device__ __forceinline__ float4* at(int plane, int r) const {
-        return own_ + (plane * patch_extent + r) * threads_;
+        return shared_ + (plane * patch_extent + r) * core::block_threads() + core::thread_rank();
     }
 
-    float4* own_;
-    int threads_;
+    float4* shared_;
 };
 
 }  // namespace aperture::flow::gpu

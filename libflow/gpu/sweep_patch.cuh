@@ -122,11 +122,12 @@ class Patch {
     template <class Read>
     __device__ __forceinline__ void load_updates(const SweepProblem& problem, const Read& read) {
         const SystemPlanes& system = problem.system;
-        const PatchPixels pixels = this->pixels();
         PatchValues<3> block;
         PatchValues<2> right;
-        read(blocks_of<kind>(system), 0, pixels, block);
-        read(system.right, 3, pixels, right);
+        read(blocks_of<kind>(system), 0, pixels(), block);
+        read(system.right, 3, pixels(), right);
+        forget_position();
+        const PatchPixels pixels = this->pixels();
         APERTURE_UNROLL
         for (int r = 0; r < extent; ++r) {
             APERTURE_UNROLL

@@ -62,8 +62,7 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
                            TileGrid tiles, int halo, int sweeps, bool backwards) {
     core::let_next_kernel_start();
     Patch<kind, coupling> patch(problem, halo);
-    RowExchange exchange;
-    const PatchStage stage(exchange.end());
+    const PatchStage stage(RowExchange::end());
     auto tile = static_cast<int>(blockIdx.x);
     patch.move_to(tiles.position(tile, backwards));
     patch.fetch_updates(problem, stage);
@@ -74,20 +73,20 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
         core::wait_for_copies();
         patch.load_updates(problem, stage);
         patch.load_unknowns(from, stage);
-        const int next = tile + static_cast<int>(gridDim.x);
-        const bool last = next >= tiles.count();
-        if (!last) {
-            // The stage has been read.
-            __syncwarp();
-            patch.move_to(tiles.position(next, backwards));
+        // The stage has been read, and so has what was exchanged on the tile before.
+        __syncthreads();
+        const auto step = static_cast<int>(gridDim.x);
+        if (tile + step < tiles.count()) {
+            patch.move_to(tiles.position(tile + step, backwards));
             patch.fetch_updates(problem, stage);
             patch.fetch_unknowns(from, stage);
             patch.move_to(tiles.position(tile, backwards));
         }
+        RowExchange exchange;
         patch.sweep(exchange, sweeps);
         if (patch.inner()) patch.store_unknowns(to);
-        if (last) return;
-        tile = next;
+        tile += step;
+        if (tile >= tiles.count()) return;
         patch.move_to(tiles.position(tile, backwards));
     }
 }
