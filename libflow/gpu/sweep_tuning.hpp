@@ -41,7 +41,11 @@ struct SweepCosts {
 /// Fitted to block2x2 on an NVIDIA H200, halos of 4, 8 and 12 and tiles of 48 to 96 rows: 0.42 us a
 /// sweep of 48 rows and 0.52 of 80, 3.5 us an exchange. 584 x 388 pixels 400 times take 0.33 ms by
 /// the persistent plan (halo 12, tiles of 80 rows), 0.35 ms with halo 8, 0.52 with halo 4;
-/// 1920 x 1080 pixels 100 times by the fused plans with halo 12 and 8 0.58 and 0.61 ms.
+/// 1920 x 1080 pixels 100 times by the fused plans with halo 12 and 8 0.58 and 0.61 ms, when an odd
+/// number of rounds was none. take_row is what shared memory needs for 28 bytes a pixel.
+/// By these costs 1920 x 1080 pixels 100 times are 13 rounds, fused on 34 x 40 tiles of 48 rows (11
+/// for a multiprocessor, two at a time), streamed on 15 x 40 of 88 (5 turns, the last one half
+/// full).
 inline constexpr SweepCosts sweep_costs{390, 6, 80, 16, 2800, 6200};
 
 /// Tiles of 4 x thread_rows rows, of which `halo` pixels on every side are the neighbours', for
