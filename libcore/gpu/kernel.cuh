@@ -13,12 +13,16 @@
 #include "aperture/core/simt_host.hpp"
 #endif
 
-// Unrolls the loop that follows completely on the device. (g++ would warn about `#pragma unroll`.)
+// Unrolls the loop that follows on the device: completely, by a constant, not at all. (g++ would
+// warn about `#pragma unroll`.)
 #if defined(__CUDACC__)
 #define APERTURE_UNROLL _Pragma("unroll")
+#define APERTURE_PRAGMA(text) _Pragma(#text)
+#define APERTURE_UNROLL_BY(count) APERTURE_PRAGMA(unroll count)
 #define APERTURE_NO_UNROLL _Pragma("unroll 1")
 #else
 #define APERTURE_UNROLL
+#define APERTURE_UNROLL_BY(count)
 #define APERTURE_NO_UNROLL
 #endif
 

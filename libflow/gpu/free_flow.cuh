@@ -5,27 +5,9 @@
 // The constant flows that a system says nothing about, kept as the start had them: what
 // libflow/cpu/free_flow.hpp does, decided on the device.
 
-#include "libcore/gpu/grid.cuh"
 #include "libflow/gpu/operator.cuh"
-#include "libflow/gpu/reductions.cuh"
 
 namespace aperture::flow::gpu {
-
-/// Sums of the tensor's three planes and of both of a flow's. Threads take pixels by
-/// for_own_pixels; shared memory: reduction_shared. Reads 20 bytes a pixel.
-template <int threads>
-__global__ void __launch_bounds__(threads)
-    sum_start_kernel(Planes<const float> tensor, Planes<const float> flow, Sums<5>* parts) {
-    Sums<5> own{};
-    for_own_pixels(flow.rows, flow.columns, [&](int y, int x) {
-        const SymmetricBlock j = block_at(tensor, y, x);
-        const Pair f = pair_at(flow, y, x);
-        own = own + Sums<5>{{static_cast<double>(j.a11), static_cast<double>(j.a12),
-                             static_cast<double>(j.a22), static_cast<double>(f.u),
-                             static_cast<double>(f.v)}};
-    });
-    store_part(own, parts);
-}
 
 /// Projects (u, v) onto the free directions of an image whose tensors add up to J; false where
 /// there are none.
@@ -49,28 +31,41 @@ __device__ inline bool project_free(const Sums<5>& start, double* u, double* v) 
     return true;
 }
 
-/// Adds to a flow what it has lost of the free directions since the sums `start` were taken. A
-/// cooperative kernel, threads take pixels by for_own_pixels; shared memory: reduction_shared.
-/// Where nothing is free all blocks end at once; else 24 bytes moved a pixel.
+/// The sums of a flow, where anything is free. Launched early: launch, and where nothing is free
+/// all, hide behind the kernel before. Threads take pixels by for_own_pixels; shared memory:
+/// reduction_shared. Where anything is free 8 bytes read a pixel.
 template <int threads>
 __global__ void __launch_bounds__(threads)
-    restore_free_kernel(const Sums<5>* start, Sums<2>* parts, Planes<float> flow) {
-    const int blocks = static_cast<int>(gridDim.x);
-    const Sums<5> before = total_of(start, blocks);
-    double unused_u = 0;
-    double unused_v = 0;
-    if (!project_free(before, &unused_u, &unused_v)) return;
+    sum_flow_kernel(const Sums<5>* start, Planes<const float> flow, Sums<2>* parts) {
+    core::let_next_kernel_start();
+    core::wait_for_previous_kernel();
+    double u = 0;
+    double v = 0;
+    if (!project_free(total_of(start, static_cast<int>(gridDim.x)), &u, &v)) return;
     Sums<2> own{};
     for_own_pixels(flow.rows, flow.columns, [&](int y, int x) {
         const Pair f = pair_at(flow, y, x);
-        own = own + Sums<2>{{static_cast<double>(f.u), static_cast<double>(f.v)}};
+        own = own + Sums<2>{{f.u, f.v}};
     });
     store_part(own, parts);
-    core::grid_sync();
-    const Sums<2> now = total_of(parts, blocks);
+}
+
+/// Adds to a flow what it has lost of the free directions since the sums `start` were taken; `now`
+/// are those of sum_flow_kernel. Threads, shared memory and launch as there. Where anything is free
+/// 16 bytes moved a pixel.
+template <int threads>
+__global__ void __launch_bounds__(threads)
+    restore_free_kernel(const Sums<5>* start, const Sums<2>* now, Planes<float> flow) {
+    core::wait_for_previous_kernel();
+    const int blocks = static_cast<int>(gridDim.x);
+    const Sums<5> before = total_of(start, blocks);
+    double u = 0;
+    double v = 0;
+    if (!project_free(before, &u, &v)) return;
+    const Sums<2> after = total_of(now, blocks);
     const double pixels = static_cast<double>(flow.rows) * flow.columns;
-    double u = (before.value[3] - now.value[0]) / pixels;
-    double v = (before.value[4] - now.value[1]) / pixels;
+    u = (before.value[3] - after.value[0]) / pixels;
+    v = (before.value[4] - after.value[1]) / pixels;
     project_free(before, &u, &v);
     const Pair change{static_cast<float>(u), static_cast<float>(v)};
     for_own_pixels(flow.rows, flow.columns,
@@ -87,20 +82,21 @@ class FreeFlow {
     FreeFlow(const Executor& executor, Shape shape)
         : shape_(shape), start_(executor, shape), now_(executor, shape) {}
 
-    /// Takes the sums that say which directions are free and what `flow` has of them.
-    void take(Executor& executor, const LinearSystem<Space>& system,
-              const Planes<const float>& flow) {
+    /// The sums that say which directions are free and what `flow` has of them, to be taken before
+    /// the flow changes.
+    StartSums wanted(const LinearSystem<Space>& system, const Planes<const float>& flow) {
         possible_ = system.boundary == Boundary::replicate;
-        if (!possible_) return;
-        core::launch(executor, &sum_start_kernel<reduction_threads>,
-                     reduction_config(executor, shape_), planes_of(system.tensor), flow,
-                     start_.data());
+        return {flow, possible_ ? start_.data() : nullptr};
     }
+    /// Asynchronous.
     void restore(Executor& executor, const Planes<float>& flow) {
         if (!possible_) return;
-        core::launch_cooperative(executor, &restore_free_kernel<reduction_threads>,
-                                 reduction_config(executor, shape_), start_.data(), now_.data(),
-                                 flow);
+        core::LaunchConfig config = reduction_config(executor, shape_);
+        config.start_early = true;
+        core::launch(executor, &sum_flow_kernel<reduction_threads>, config, start_.data(),
+                     constant(flow), now_.data());
+        core::launch(executor, &restore_free_kernel<reduction_threads>, config, start_.data(),
+                     now_.data(), flow);
     }
 
   private:

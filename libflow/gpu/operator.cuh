@@ -23,10 +23,6 @@ APERTURE_HD Pair operator*(const SymmetricBlock& m, Pair b) {
 }
 APERTURE_HD float dot(Pair a, Pair b) { return a.u * b.u + a.v * b.v; }
 
-APERTURE_HD Planes<const float> constant(const Planes<float>& p) {
-    return {p.data, p.stride, p.pitch, p.rows, p.columns};
-}
-
 template <class T>
 __device__ __forceinline__ Pair pair_at(const Planes<T>& planes, int y, int x) {
     return {planes.at(0, y, x), planes.at(1, y, x)};

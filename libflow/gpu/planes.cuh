@@ -4,6 +4,7 @@
 
 // Planes of one shape, the form in which kernels of this library take images, flows and systems.
 
+#include "libcore/gpu/block.cuh"
 #include "libsignal/gpu/planes.cuh"
 
 #if !defined(__CUDACC_RTC__)
@@ -14,7 +15,27 @@
 namespace aperture::flow::gpu {
 
 using core::index_t;
+using signal::gpu::constant;
 using signal::gpu::Planes;
+
+/// Whether four pixels from a column on that is a multiple of four are one access to memory.
+template <class T>
+__device__ __forceinline__ bool has_fours(const Planes<T>& planes) {
+    return core::detail::aligned<16>(planes.data) && planes.stride % 4 == 0 &&
+           planes.pitch % 4 == 0;
+}
+
+__device__ __forceinline__ void read_four(const float* from, float (&to)[4]) {
+    const float4 four = *reinterpret_cast<const float4*>(from);
+    to[0] = four.x;
+    to[1] = four.y;
+    to[2] = four.z;
+    to[3] = four.w;
+}
+
+__device__ __forceinline__ void store_four(const float (&from)[4], float* to) {
+    *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
+}
 
 #if !defined(__CUDACC_RTC__)
 

@@ -6,11 +6,10 @@
 // 2x2 blocks. The same as libflow/cpu/prepared_system.hpp.
 
 #include "aperture/flow/stencil.hpp"
-#include "libflow/gpu/planes.cuh"
+#include "libflow/gpu/reductions.cuh"
 
 #if !defined(__CUDACC_RTC__)
 #include "aperture/flow/linear_system.hpp"
-#include "libcore/gpu/launch.cuh"
 #endif
 
 namespace aperture::flow::gpu {
@@ -83,18 +82,64 @@ __global__ void scale_weights_kernel(Planes<const T> coupling, T smoothness, Pla
     weights.at(1, y, x) = y + 1 < weights.rows ? smoothness * coupling.at(1, y, x) : T(0);
 }
 
-/// Inverts the blocks; 24 bytes moved a pixel.
+/// Four pixels of a row, of which the image need not have all, by its planes; zeros for the others.
+template <int count>
+__device__ __forceinline__ void read_fours(const Planes<const float>& from, int y, int x,
+                                           float (&to)[count][4]) {
+    const bool fours = x + 4 <= from.columns && has_fours(from);
+    APERTURE_UNROLL
+    for (int i = 0; i < count; ++i) {
+        const float* row = from.row(i, y) + x;
+        if (fours) {
+            read_four(row, to[i]);
+            continue;
+        }
+        APERTURE_UNROLL
+        for (int j = 0; j < 4; ++j) to[i][j] = x + j < from.columns ? row[j] : 0.0F;
+    }
+}
+
+/// The sums that FreeFlow needs of the flow that a solution starts from, where it needs them: of
+/// the tensor's three planes and of both of the flow's.
+struct StartSums {
+    Planes<const float> flow;
+    Sums<5>* parts = nullptr;
+};
+
+/// Inverts the blocks, where `inverse` has data, and adds up what a solution starts from. Thread:
+/// four pixels of a row at a time, by for_own_pixels; warp: 128 pixels of a row. Shared memory:
+/// reduction_shared. `inverse` has room for whole fours, as PlaneArray has. 24 bytes moved a pixel
+/// for the blocks, 20 for the sums, 32 for both; 25 flops.
 template <Coupling coupling>
-__global__ void invert_blocks_kernel(SystemPlanes system, Planes<float> inverse) {
-    int y = 0;
-    int x = 0;
-    if (!own_pixel(inverse.rows, inverse.columns, &y, &x)) return;
-    const SymmetricBlock inverted = inverse_block(
-        {system.tensor.at(0, y, x), system.tensor.at(1, y, x), system.tensor.at(2, y, x)},
-        degree<coupling>(system, y, x));
-    inverse.at(0, y, x) = inverted.a11;
-    inverse.at(1, y, x) = inverted.a12;
-    inverse.at(2, y, x) = inverted.a22;
+__global__ void __launch_bounds__(reduction_threads)
+    prepare_kernel(SystemPlanes system, Planes<float> inverse, StartSums start) {
+    const Planes<const float>& tensor = system.tensor;
+    Sums<5> own{};
+    for_own_pixels(tensor.rows, (tensor.columns + 3) / 4, [&](int y, int four) {
+        const int x = 4 * four;
+        float j[3][4];
+        read_fours(tensor, y, x, j);
+        if (start.parts != nullptr) {
+            float flow[2][4];
+            read_fours(start.flow, y, x, flow);
+            APERTURE_UNROLL
+            for (int i = 0; i < 4; ++i) {
+                own = own + Sums<5>{{j[0][i], j[1][i], j[2][i], flow[0][i], flow[1][i]}};
+            }
+        }
+        if (inverse.data == nullptr) return;
+        APERTURE_UNROLL
+        for (int i = 0; i < 4; ++i) {
+            const float d = degree<coupling>(system, y, min(x + i, tensor.columns - 1));
+            const SymmetricBlock inverted = inverse_block({j[0][i], j[1][i], j[2][i]}, d);
+            j[0][i] = inverted.a11;
+            j[1][i] = inverted.a12;
+            j[2][i] = inverted.a22;
+        }
+        APERTURE_UNROLL
+        for (int i = 0; i < 3; ++i) store_four(j[i], inverse.row(i, y) + x);
+    });
+    if (start.parts != nullptr) store_part(own, start.parts);
 }
 
 #if !defined(__CUDACC_RTC__)
@@ -147,8 +192,9 @@ class PreparedSystem {
     PreparedSystem() = default;
     explicit PreparedSystem(Shape shape) : shape_(shape), inverse_(3, shape) {}
 
-    /// The system has been checked against the shape. `inverse` is filled where asked for.
-    void take(Executor& executor, const LinearSystem<Space>& system, bool with_inverse) {
+    /// The system has been checked against the shape. `inverse` and sums are made where asked for.
+    void take(Executor& executor, const LinearSystem<Space>& system, bool with_inverse,
+              const StartSums& start = {}) {
         boundary_ = system.boundary;
         coupling_ = coupling_of(system);
         planes_.tensor = planes_of(system.tensor);
@@ -161,11 +207,12 @@ class PreparedSystem {
                          planes_of(system.coupling), system.smoothness, weights_.planes());
             planes_.weights = std::as_const(weights_).planes();
         }
-        if (!with_inverse) return;
-        planes_.inverse = std::as_const(inverse_).planes();
+        if (!with_inverse && start.parts == nullptr) return;
+        if (with_inverse) planes_.inverse = std::as_const(inverse_).planes();
         gpu::with_coupling(coupling_, [&](auto coupling) {
-            core::launch(executor, &invert_blocks_kernel<decltype(coupling)::value>,
-                         pixel_config(shape_), planes_, inverse_.planes());
+            core::launch(executor, &prepare_kernel<decltype(coupling)::value>,
+                         reduction_config(executor, shape_), planes_,
+                         with_inverse ? inverse_.planes() : Planes<float>{}, start);
         });
     }
 

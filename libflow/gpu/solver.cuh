@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// SystemSolver on a GPU, or on the SIMT host executor; no kernels of its own but a copy.
+// SystemSolver on a GPU, or on the SIMT host executor; no kernels of its own.
 
 #include <cmath>
 
@@ -11,7 +11,6 @@
 #include "libflow/gpu/conjugate_gradients.cuh"
 #include "libflow/gpu/free_flow.cuh"
 #include "libflow/gpu/multigrid.cuh"
-#include "libflow/gpu/pixel_tiles.cuh"
 #include "libflow/gpu/residual.cuh"
 #include "libflow/gpu/sweeps_launch.cuh"
 
@@ -53,7 +52,6 @@ struct SystemSolver<Executor>::State {
     gpu::Residual<Executor> residual;
     // Of one kind of solver each.
     gpu::Sweeps<Executor> sweeps;
-    gpu::PlaneArray<Space> swept;
     gpu::ConjugateGradients<Executor> gradients;
     gpu::CommunicationAvoidingCg<Executor> avoiding;
     gpu::Multigrid<Executor> multigrid;
@@ -79,7 +77,6 @@ struct SystemSolver<Executor>::State {
             case Solver::block2x2:
             case Solver::redblack:
                 sweeps = {executor, extents, gpu::sweep_kind(p.solver), p.implementation};
-                swept = gpu::PlaneArray<Space>(2, extents);
         }
     }
 
@@ -189,13 +186,12 @@ struct SystemSolver<Executor>::State {
     }
 
     SolveResult solve_by_sweeps(const gpu::Planes<float>& x, std::vector<double>* residuals) {
-        gpu::assign(executor, gpu::constant(x), 2, swept.planes());
-        const auto current = std::as_const(swept).planes();
-        const int done = run(current, gpu::iterations_between_looks, residuals, [&](int count) {
-            sweeps.run(executor, prepared, count, static_cast<float>(parameters.relaxation), swept);
+        const auto omega = static_cast<float>(parameters.relaxation);
+        const auto sweep = [&](int count) {
+            sweeps.run(executor, prepared, count, omega, x);
             return true;
-        });
-        gpu::assign(executor, current, 2, x);
+        };
+        const int done = run(gpu::constant(x), gpu::iterations_between_looks, residuals, sweep);
         return {done, static_cast<double>(done)};
     }
 };
@@ -223,8 +219,8 @@ SolveResult SystemSolver<Executor>::solve(const LinearSystem<Space>& system, Flo
     core::expects_shape("flow", flow, {2, s.shape.rows, s.shape.columns}, core::Strides::unit_last);
     const Solver solver = s.parameters.solver;
     const auto x = gpu::planes_of(flow);
-    s.prepared.take(s.executor, system, solver != Solver::jacobi && solver != Solver::multigrid);
-    s.free_flow.take(s.executor, system, gpu::constant(x));
+    s.prepared.take(s.executor, system, solver != Solver::jacobi && solver != Solver::multigrid,
+                    s.free_flow.wanted(system, gpu::constant(x)));
     SolveResult result;
     switch (solver) {
         case Solver::cg:

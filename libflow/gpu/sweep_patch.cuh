@@ -5,39 +5,9 @@
 // A tile of an image on chip: every thread holds a patch of 4 x 4 pixels, unknowns and updates, in
 // registers, and sweeps go over it with nothing but the patches' borders exchanged.
 
-#include "libcore/gpu/block.cuh"
-#include "libflow/gpu/redblack.cuh"
-#include "libflow/gpu/sweep_tuning.hpp"
+#include "libflow/gpu/patch_pixels.cuh"
 
 namespace aperture::flow::gpu {
-
-/// Where what stands at `i` of an image's rows or columns comes from; -1: there is nothing but
-/// zeros. Beyond a border that repeats the nearest pixel stands the mirrored image: sweeps keep it
-/// mirrored, so that no sweep has to look after borders.
-__device__ __forceinline__ int source_of(int i, int extent, Outside outside) {
-    const int mirrored = i < 0 ? -1 - i : i < extent ? i : 2 * extent - 1 - i;
-    if (outside == Outside::zero) return mirrored == i ? i : -1;
-    if (mirrored >= 0 && mirrored < extent) return mirrored;
-    // An image smaller than the halo is mirrored more than once.
-    const int period = 2 * extent;
-    const int within = (i % period + period) % period;
-    return within < extent ? within : period - 1 - within;
-}
-
-/// Whether four pixels from a column on that is a multiple of four can be read at once.
-template <class T>
-__device__ __forceinline__ bool reads_fours(const Planes<T>& planes) {
-    return core::detail::aligned<16>(planes.data) && planes.stride % patch_extent == 0 &&
-           planes.pitch % patch_extent == 0;
-}
-
-__device__ __forceinline__ void read_four(const float* from, float (&to)[patch_extent]) {
-    const float4 four = *reinterpret_cast<const float4*>(from);
-    to[0] = four.x;
-    to[1] = four.y;
-    to[2] = four.z;
-    to[3] = four.w;
-}
 
 /// Brings the rows that patches show each other to the threads above and below. In shared memory,
 /// twice, so that one barrier a stage is enough: [buffer][thread row][first, last row of the
@@ -46,6 +16,7 @@ class RowExchange {
   public:
     static constexpr int entries = 2;
     static constexpr int cells = 2 * entries * tile_lanes;  ///< of a thread row
+    static_assert(2 * cells * sizeof(float4) == exchange_shared_of_row);
 
     __device__ __forceinline__ RowExchange() {
         const int row = static_cast<int>(threadIdx.y);
@@ -78,11 +49,22 @@ class RowExchange {
         turn_ = -turn_;
     }
 
+    /// The first shared memory behind it.
+    __device__ static __forceinline__ float4* end() {
+        return core::shared<float4>() + 2 * static_cast<int>(blockDim.y) * cells;
+    }
+
   private:
     float4* own_;
     int to_above_;
     int to_below_;
     int turn_;
+};
+
+/// A tile's place among those of an image.
+struct TilePosition {
+    int down;
+    int across;
 };
 
 /// Four pixels of a row with the one to the left and the one to the right.
@@ -102,18 +84,20 @@ class Patch {
         : outside_(outside_of<kind, coupling>(problem.boundary)),
           keep_(1.0F - problem.omega),
           rows_(problem.system.tensor.rows),
-          columns_(problem.system.tensor.columns) {
-        const int tile_rows = extent * static_cast<int>(blockDim.y);
-        const int down = extent * static_cast<int>(threadIdx.y);
-        const int across = extent * static_cast<int>(threadIdx.x);
-        y_ = static_cast<int>(blockIdx.y) * (tile_rows - 2 * halo) - halo + down;
-        x_ = static_cast<int>(blockIdx.x) * (tile_columns - 2 * halo) - halo + across;
-        inner_ = down >= halo && down < tile_rows - halo && across >= halo &&
-                 across < tile_columns - halo;
+          columns_(problem.system.tensor.columns),
+          halo_(halo) {}
+
+    /// Makes the patch the thread's of a tile.
+    __device__ __forceinline__ void move_to(TilePosition tile) {
+        y_ = tile.down * (tile_rows() - 2 * halo_) - halo_ + down();
+        x_ = tile.across * (tile_columns - 2 * halo_) - halo_ + across();
     }
 
     /// Whether the patch is none of the halo's.
-    __device__ __forceinline__ bool inner() const { return inner_; }
+    __device__ __forceinline__ bool inner() const {
+        return down() >= halo_ && down() < tile_rows() - halo_ && across() >= halo_ &&
+               across() < tile_columns - halo_;
+    }
 
     /// Keeps the compiler from holding addresses in registers while sweeps need them.
     __device__ __forceinline__ void forget_position() {
@@ -122,126 +106,104 @@ class Patch {
 #endif
     }
 
-    __device__ __forceinline__ void load_updates(const SweepProblem& problem) {
+    /// Starts to bring updates and unknowns to a stage.
+    __device__ __forceinline__ void fetch_updates(const SweepProblem& problem,
+                                                  const PatchStage& stage) const {
+        const PatchPixels pixels = this->pixels();
+        stage.fetch<3>(blocks_of<kind>(problem.system), 0, pixels);
+        stage.fetch<2>(problem.system.right, 3, pixels);
+    }
+    __device__ __forceinline__ void fetch_unknowns(const Planes<const float>& from,
+                                                   const PatchStage& stage) const {
+        stage.fetch<2>(from, 5, pixels());
+    }
+
+    /// `read` is a DirectRead or the stage that updates were brought to; as below.
+    template <class Read>
+    __device__ __forceinline__ void load_updates(const SweepProblem& problem, const Read& read) {
         const SystemPlanes& system = problem.system;
-        const Planes<const float>& blocks = blocks_of<kind>(system);
-        float block[3][extent][extent];
-        float right[2][extent][extent];
-        if (whole() && reads_fours(blocks) && reads_fours(system.right)) {
-            // All loads are under way before the first one is waited for.
-            load_whole(blocks, block);
-            load_whole(system.right, right);
+        PatchValues<3> block;
+        PatchValues<2> right;
+        read(blocks_of<kind>(system), 0, pixels(), block);
+        read(system.right, 3, pixels(), right);
+        forget_position();
+        const PatchPixels pixels = this->pixels();
+        APERTURE_UNROLL
+        for (int r = 0; r < extent; ++r) {
             APERTURE_UNROLL
-            for (int r = 0; r < extent; ++r) {
-                APERTURE_UNROLL
-                for (int j = 0; j < extent; ++j) {
-                    update_[r][j] = update_from(problem, block, right, r, j, y_ + r, x_ + j);
-                }
-            }
-        } else {
-            gather(blocks, block);
-            gather(system.right, right);
-            APERTURE_UNROLL
-            for (int r = 0; r < extent; ++r) {
-                const int y = source_of(y_ + r, rows_, load_outside());
-                APERTURE_UNROLL
-                for (int j = 0; j < extent; ++j) {
-                    const int x = source_of(x_ + j, columns_, load_outside());
-                    update_[r][j] = {};
-                    if (y < 0 || x < 0) continue;
-                    update_[r][j] = update_from(problem, block, right, r, j, y, x);
-                }
+            for (int j = 0; j < extent; ++j) {
+                const int y = pixels.row[r];
+                const int x = pixels.column[j];
+                update_[r][j] = {};
+                // The inverse of a pixel that is not there is read as zero, and so is its update.
+                if (kind != SweepKind::block2x2 && (y < 0 || x < 0)) continue;
+                update_[r][j] = update_of<kind, coupling>(
+                    problem, {block[0][r][j], block[1][r][j], block[2][r][j]},
+                    {right[0][r][j], right[1][r][j]}, y, x);
             }
         }
         if constexpr (coupling == Coupling::weighted) load_weights(system.weights);
     }
 
-    template <class T>
-    __device__ __forceinline__ void load_unknowns(const Planes<T>& from) {
-        if (whole() && reads_fours(from)) {
-            load_whole(from, x_of_);
-        } else {
-            gather(from, x_of_);
-        }
+    template <class Read>
+    __device__ __forceinline__ void load_unknowns(const Planes<const float>& from,
+                                                  const Read& read) {
+        read(from, 5, pixels(), x_of_);
     }
 
-    /// Rows of `to` begin at multiples of 16 bytes and have room for whole patches.
     __device__ __forceinline__ void store_unknowns(const Planes<float>& to) const {
-        if (x_ >= columns_) return;
+        const bool fours = x_ + extent <= columns_ && has_fours(to);
         APERTURE_UNROLL
         for (int r = 0; r < extent; ++r) {
             if (y_ + r >= rows_) return;
             APERTURE_UNROLL
             for (int i = 0; i < 2; ++i) {
-                *reinterpret_cast<float4*>(to.row(i, y_ + r) + x_) = four_of(x_of_[i][r]);
-            }
-        }
-    }
-
-    /// Barriers: all threads of the block call it.
-    __device__ __forceinline__ void sweep(RowExchange& exchange) {
-        run_stage<0>(exchange);
-        if constexpr (stages > 1) run_stage<1>(exchange);
-        if constexpr (stages > 2) {
-            run_stage<2>(exchange);
-            run_stage<3>(exchange);
-        }
-    }
-
-  private:
-    // Gauss-Seidel on nine points repeats border pixels as they are at each colour: it has the
-    // nearest ones beside the border brought up to date before each stage, and no mirrored image.
-    static constexpr bool refreshes = kind == SweepKind::redblack && coupling == Coupling::nine;
-
-    __device__ __forceinline__ Outside load_outside() const {
-        return refreshes ? Outside::zero : outside_;
-    }
-
-    /// Whether the image has all of the patch.
-    __device__ __forceinline__ bool whole() const {
-        return y_ >= 0 && y_ + extent <= rows_ && x_ >= 0 && x_ + extent <= columns_;
-    }
-
-    template <class T, int planes>
-    __device__ __forceinline__ void load_whole(const Planes<T>& from,
-                                               float (&to)[planes][extent][extent]) const {
-        APERTURE_UNROLL
-        for (int r = 0; r < extent; ++r) {
-            APERTURE_UNROLL
-            for (int i = 0; i < planes; ++i) read_four(from.row(i, y_ + r) + x_, to[i][r]);
-        }
-    }
-
-    /// The same wherever the pixels come from.
-    template <class T, int planes>
-    __device__ __forceinline__ void gather(const Planes<T>& from,
-                                           float (&to)[planes][extent][extent]) const {
-        int rows[extent];
-        int columns[extent];
-        APERTURE_UNROLL
-        for (int i = 0; i < extent; ++i) {
-            rows[i] = source_of(y_ + i, rows_, load_outside());
-            columns[i] = source_of(x_ + i, columns_, load_outside());
-        }
-        // Loads without branches, none of which waits for another.
-        APERTURE_UNROLL
-        for (int i = 0; i < planes; ++i) {
-            APERTURE_UNROLL
-            for (int r = 0; r < extent; ++r) {
+                float* row = to.row(i, y_ + r) + x_;
+                if (fours) {
+                    store_four(x_of_[i][r], row);
+                    continue;
+                }
                 APERTURE_UNROLL
                 for (int j = 0; j < extent; ++j) {
-                    const float value = from.at(i, max(rows[r], 0), max(columns[j], 0));
-                    to[i][r][j] = rows[r] >= 0 && columns[j] >= 0 ? value : 0.0F;
+                    if (x_ + j < columns_) row[j] = x_of_[i][r][j];
                 }
             }
         }
     }
 
-    __device__ static __forceinline__ PixelUpdate<kind, coupling> update_from(
-        const SweepProblem& problem, const float (&block)[3][extent][extent],
-        const float (&right)[2][extent][extent], int r, int j, int y, int x) {
-        return update_of<kind, coupling>(problem, {block[0][r][j], block[1][r][j], block[2][r][j]},
-                                         {right[0][r][j], right[1][r][j]}, y, x);
+    /// Barriers: all threads of the block call it.
+    __device__ __forceinline__ void sweep(RowExchange& exchange, int count) {
+        APERTURE_UNROLL_BY(unrolled_sweeps)
+        for (int sweep = 0; sweep < count; ++sweep) {
+            run_stage<0>(exchange);
+            if constexpr (stages > 1) run_stage<1>(exchange);
+            if constexpr (stages > 2) {
+                run_stage<2>(exchange);
+                run_stage<3>(exchange);
+            }
+        }
+    }
+
+  private:
+    // A sweep that changes all pixels leaves them in other registers than it found them in: by two,
+    // block2x2 on five points is 188 instructions a sweep instead of 215.
+    static constexpr int unrolled_sweeps = stages == 1 ? 2 : 1;
+
+    // Gauss-Seidel on nine points repeats border pixels as they are at each colour: it has the
+    // nearest ones beside the border brought up to date before each stage, and no mirrored image.
+    static constexpr bool refreshes = kind == SweepKind::redblack && coupling == Coupling::nine;
+
+    __device__ __forceinline__ PatchPixels pixels() const {
+        return {y_, x_, rows_, columns_, refreshes ? Outside::zero : outside_};
+    }
+
+    /// Of the block's tiles, and of the thread's patch in one, in pixels.
+    __device__ static __forceinline__ int tile_rows() {
+        return extent * static_cast<int>(blockDim.y);
+    }
+    __device__ static __forceinline__ int down() { return extent * static_cast<int>(threadIdx.y); }
+    __device__ static __forceinline__ int across() {
+        return extent * static_cast<int>(threadIdx.x);
     }
 
     __device__ static __forceinline__ float4 four_of(const float (&row)[extent]) {
@@ -402,12 +364,12 @@ class Patch {
     }
 
     Outside outside_;
-    bool inner_;
     float keep_;
     int rows_;  ///< of the image, as columns_
     int columns_;
-    int y_;  ///< of the patch's first pixel in the image, as x_
-    int x_;
+    int halo_;
+    int y_ = 0;  ///< of the patch's first pixel in the image, as x_
+    int x_ = 0;
     float x_of_[2][extent][extent];  ///< u and v
     PixelUpdate<kind, coupling> update_[extent][extent];
     // Of Coupling::weighted: between a pixel and the one to its left and right, above and below.

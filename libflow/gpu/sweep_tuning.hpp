@@ -16,6 +16,11 @@ inline constexpr int patch_extent = 4;
 /// Patches side by side in a tile, and its pixels.
 inline constexpr int tile_lanes = 16;
 inline constexpr int tile_columns = tile_lanes * patch_extent;
+/// Shared memory, in bytes, for a row of patches: for what they show each other, and for the seven
+/// values of each pixel of the next tile.
+inline constexpr int exchange_shared_of_row = 2 * 4 * tile_lanes * 16;
+inline constexpr int streamed_shared_of_row =
+    exchange_shared_of_row + tile_columns * patch_extent * 7 * 4;
 
 /// Most threads of a block, so that a patch fits the registers: 168 a thread for the five-point
 /// block updates, 255 for all that needs more.
@@ -28,6 +33,7 @@ struct SweepCosts {
     int stage;      ///< from the first instruction of a stage to its barrier, however few pixels
     int stage_row;  ///< a row of a tile, a stage
     int load_row;   ///< a row of a tile, to be brought from memory with its updates
+    int take_row;   ///< a row of a tile, from shared memory to registers
     int pass;       ///< from one launch to the next
     int exchange;   ///< wait for the grid, write and read what tiles share
 };
@@ -35,8 +41,12 @@ struct SweepCosts {
 /// Fitted to block2x2 on an NVIDIA H200, halos of 4, 8 and 12 and tiles of 48 to 96 rows: 0.42 us a
 /// sweep of 48 rows and 0.52 of 80, 3.5 us an exchange. 584 x 388 pixels 400 times take 0.33 ms by
 /// the persistent plan (halo 12, tiles of 80 rows), 0.35 ms with halo 8, 0.52 with halo 4;
-/// 1920 x 1080 pixels 100 times by the fused plans with halo 12 and 8 0.58 and 0.61 ms.
-inline constexpr SweepCosts sweep_costs{390, 6, 80, 2800, 6200};
+/// 1920 x 1080 pixels 100 times by the fused plans with halo 12 and 8 0.58 and 0.61 ms, when an odd
+/// number of rounds was none. take_row is what shared memory needs for 28 bytes a pixel.
+/// By these costs 1920 x 1080 pixels 100 times are 13 rounds, fused on 34 x 40 tiles of 48 rows (11
+/// for a multiprocessor, two at a time), streamed on 15 x 40 of 88 (5 turns, the last one half
+/// full).
+inline constexpr SweepCosts sweep_costs{390, 6, 80, 16, 2800, 6200};
 
 /// Tiles of 4 x thread_rows rows, of which `halo` pixels on every side are the neighbours', for
 /// `at_once` sweeps each of `rounds` times. No thread rows: nothing fits.
@@ -45,6 +55,9 @@ struct TilePlan {
     int halo = 0;
     int at_once = 0;
     int rounds = 0;
+    int blocks = 0;         ///< of a launch
+    bool streamed = false;  ///< by streamed_sweeps_kernel
+    long long cycles = 0;   ///< expected
 
     constexpr int tile_rows() const { return thread_rows * patch_extent; }
     constexpr int inner_rows() const { return tile_rows() - 2 * halo; }
@@ -65,6 +78,7 @@ struct SweepWork {
     long long columns;
     int sweeps;  ///< more than 0
     int multiprocessors;
+    int shared_bytes;  ///< that a block may have
 };
 
 namespace detail {
@@ -83,8 +97,20 @@ constexpr long long round_cost(const SweepWork& work, const TilePlan& plan, long
                      tiles * plan.tile_rows() * sweep_costs.stage_row);
 }
 
+/// Blocks of streamed_sweeps_kernel that a multiprocessor has registers and shared memory for.
+constexpr long long resident_streams(const SweepWork& work, const TilePlan& plan) {
+    // What the system takes of a block's shared memory.
+    constexpr int reserved = 1024;
+    const int patches = plan.thread_rows * tile_lanes;
+    return std::min(
+        most_patches(work.kind, work.coupling) / patches,
+        (work.shared_bytes + reserved) / (plan.thread_rows * streamed_shared_of_row + reserved));
+}
+
+constexpr int several_rounds(long long rounds) { return static_cast<int>(std::max(rounds, 2LL)); }
+
 /// The cheapest plan, by cost(plan), of all halos and heights of tiles; plans that cost less than 0
-/// are none.
+/// are none. The cost is to say what else the plan needs.
 template <class Rounds, class Cost>
 constexpr TilePlan cheapest_plan(const SweepWork& work, const Rounds& rounds_of, const Cost& cost) {
     constexpr int halo_step = patch_extent;
@@ -107,6 +133,7 @@ constexpr TilePlan cheapest_plan(const SweepWork& work, const Rounds& rounds_of,
             if (cycles < 0 || (least >= 0 && cycles >= least)) continue;
             least = cycles;
             best = plan;
+            best.cycles = cycles;
         }
     }
     return best;
@@ -114,12 +141,13 @@ constexpr TilePlan cheapest_plan(const SweepWork& work, const Rounds& rounds_of,
 
 }  // namespace detail
 
-/// A launch for each round; there are two rounds or any even number, so that they end where they
+/// A launch of fused_sweeps_kernel for each round; two at least, so that they can end where they
 /// began.
 constexpr TilePlan plan_fused(const SweepWork& work) {
-    const auto even = [](long long rounds) { return static_cast<int>(rounds + rounds % 2); };
-    return detail::cheapest_plan(work, even, [&](const TilePlan& plan) {
-        const long long tiles = detail::ceiling(detail::tiles_of(work, plan), work.multiprocessors);
+    return detail::cheapest_plan(work, detail::several_rounds, [&](TilePlan& plan) {
+        const long long all = detail::tiles_of(work, plan);
+        plan.blocks = static_cast<int>(all);
+        const long long tiles = detail::ceiling(all, work.multiprocessors);
         const long long load = tiles * plan.tile_rows() * sweep_costs.load_row;
         // Of blocks that share a multiprocessor, one is loaded while another is swept.
         const long long resident = std::min<long long>(
@@ -130,12 +158,39 @@ constexpr TilePlan plan_fused(const SweepWork& work) {
     });
 }
 
+/// The same with streamed_sweeps_kernel; no thread rows where a block has no shared memory for it.
+constexpr TilePlan plan_streamed(const SweepWork& work) {
+    return detail::cheapest_plan(work, detail::several_rounds, [&](TilePlan& plan) {
+        const long long tiles = detail::tiles_of(work, plan);
+        const long long most = detail::resident_streams(work, plan) * work.multiprocessors;
+        if (most == 0) return -1LL;
+        plan.streamed = true;
+        plan.blocks = static_cast<int>(std::min(tiles, most));
+        const long long resident = detail::ceiling(plan.blocks, work.multiprocessors);
+        const long long rows = resident * plan.tile_rows();
+        const long long load = rows * sweep_costs.load_row;
+        // The first tiles are waited for; those that follow are loaded while others are swept.
+        const long long turn = std::max(load, detail::round_cost(work, plan, resident, resident)) +
+                               rows * sweep_costs.take_row;
+        return plan.rounds * (sweep_costs.pass + load + detail::ceiling(tiles, plan.blocks) * turn);
+    });
+}
+
+/// The cheaper one of the two.
+constexpr TilePlan plan_rounds(const SweepWork& work) {
+    const TilePlan fused = plan_fused(work);
+    const TilePlan streamed = plan_streamed(work);
+    return streamed.thread_rows > 0 && streamed.cycles < fused.cycles ? streamed : fused;
+}
+
 /// One launch with a tile for each multiprocessor, an exchange between rounds; no thread rows where
 /// the image is too large for that.
 constexpr TilePlan plan_persistent(const SweepWork& work) {
     const auto any = [](long long rounds) { return static_cast<int>(rounds); };
-    return detail::cheapest_plan(work, any, [&](const TilePlan& plan) {
-        if (detail::tiles_of(work, plan) > work.multiprocessors) return -1LL;
+    return detail::cheapest_plan(work, any, [&](TilePlan& plan) {
+        const long long tiles = detail::tiles_of(work, plan);
+        if (tiles > work.multiprocessors) return -1LL;
+        plan.blocks = static_cast<int>(tiles);
         return plan.rounds * (sweep_costs.exchange + detail::round_cost(work, plan, 1, 1));
     });
 }

@@ -5,6 +5,7 @@
 // Stationary and coloured sweeps on an executor: which kernels do them, and their workspace.
 
 #include <algorithm>
+#include <array>
 
 #include "libcore/gpu/launch.cuh"
 #include "libflow/gpu/tiled_sweeps.cuh"
@@ -26,14 +27,16 @@ void with_kind(SweepKind kind, const Function& function) {
     }
 }
 
-/// A block for each tile of the plan.
-inline core::LaunchConfig tile_config(Shape shape, const TilePlan& plan,
+/// The plan's blocks, with `shared_of_row` bytes of shared memory for a row of patches.
+inline core::LaunchConfig tile_config(const TilePlan& plan, int shared_of_row,
                                       std::source_location call = std::source_location::current()) {
     const auto rows = static_cast<unsigned>(plan.thread_rows);
-    constexpr std::size_t shared_of_row = 2 * RowExchange::cells * sizeof(float4);
-    return {dim3(static_cast<unsigned>(plan.tiles_across(shape.columns)),
-                 static_cast<unsigned>(plan.tiles_down(shape.rows))),
-            dim3(tile_lanes, rows), rows * shared_of_row, call};
+    return {dim3(static_cast<unsigned>(plan.blocks)), dim3(tile_lanes, rows),
+            rows * static_cast<std::size_t>(shared_of_row), call};
+}
+
+inline TileGrid tiles_of(const TilePlan& plan, const Planes<float>& image) {
+    return {plan.tiles_down(image.rows), plan.tiles_across(image.columns)};
 }
 
 }  // namespace detail
@@ -41,47 +44,47 @@ inline core::LaunchConfig tile_config(Shape shape, const TilePlan& plan,
 /// `count` Jacobi sweeps, three kernels each.
 template <SweepKind kind, Coupling coupling, class Executor>
 void sweep_by_operators(Executor& executor, const SweepProblem& problem, int count,
-                        PlaneArray<typename Executor::Space>& x,
-                        PlaneArray<typename Executor::Space>& sums) {
-    const core::LaunchConfig config = pixel_config(x.shape());
+                        const Planes<float>& x, const Planes<float>& sums) {
+    const core::LaunchConfig config = pixel_config({x.rows, x.columns});
     for (int sweep = 0; sweep < count; ++sweep) {
         for (int unknown : {0, 1}) {
             core::launch(executor, &sum_neighbours_kernel<kind, coupling>, config, problem, unknown,
-                         std::as_const(x).planes(), sums.planes());
+                         constant(x), sums);
         }
         core::launch(executor, &update_pixels_kernel<kind, coupling>, config, problem,
-                     std::as_const(sums).planes(), x.planes());
+                     constant(sums), x);
     }
 }
 
 /// `count` Gauss-Seidel sweeps, a kernel a colour.
 template <Coupling coupling, class Executor>
 void sweep_by_colours(Executor& executor, const SweepProblem& problem, int count,
-                      PlaneArray<typename Executor::Space>& x) {
-    const Shape shape = x.shape();
-    const index_t rows = coupling == Coupling::nine ? (shape.rows + 1) / 2 : shape.rows;
-    const core::LaunchConfig config = pixel_config({rows, (shape.columns + 1) / 2});
+                      const Planes<float>& x) {
+    const index_t rows = coupling == Coupling::nine ? (x.rows + 1) / 2 : x.rows;
+    const core::LaunchConfig config = pixel_config({rows, (x.columns + 1) / 2});
     for (int sweep = 0; sweep < count; ++sweep) {
         for (int colour = 0; colour < stages_of(SweepKind::redblack, coupling); ++colour) {
-            core::launch(executor, &relax_colour_kernel<coupling>, config, problem, colour,
-                         x.planes());
+            core::launch(executor, &relax_colour_kernel<coupling>, config, problem, colour, x);
         }
     }
 }
 
-/// `count` sweeps as the plan, which is for as many, lays them over fused_sweeps_kernel.
+/// `count` sweeps as the plan, which is for as many, lays them over launches.
 template <SweepKind kind, Coupling coupling, class Executor>
 void sweep_fused(Executor& executor, const SweepProblem& problem, const TilePlan& plan, int count,
-                 PlaneArray<typename Executor::Space>& x,
-                 PlaneArray<typename Executor::Space>& other) {
-    core::LaunchConfig config = detail::tile_config(x.shape(), plan);
+                 const Planes<float>& x,
+                 std::array<PlaneArray<typename Executor::Space>, 2>& between) {
+    const auto kernel = plan.streamed ? &streamed_sweeps_kernel<kind, coupling>
+                                      : &fused_sweeps_kernel<kind, coupling>;
+    core::LaunchConfig config =
+        detail::tile_config(plan, plan.streamed ? streamed_shared_of_row : exchange_shared_of_row);
     for (int round = 0; round < plan.rounds; ++round) {
         const auto until = [&](index_t rounds) { return count * rounds / plan.rounds; };
         const auto now = static_cast<int>(until(round + 1) - until(round));
-        const bool there = round % 2 == 0;
-        core::launch(executor, &fused_sweeps_kernel<kind, coupling>, config, problem,
-                     std::as_const(there ? x : other).planes(), (there ? other : x).planes(),
-                     plan.halo, now);
+        const Planes<float> from = round == 0 ? x : between[(round + 1) % 2].planes();
+        const Planes<float> to = round + 1 == plan.rounds ? x : between[round % 2].planes();
+        core::launch(executor, kernel, config, problem, constant(from), to,
+                     detail::tiles_of(plan, x), plan.halo, now, round % 2 == 0);
         config.start_early = true;
     }
 }
@@ -89,11 +92,10 @@ void sweep_fused(Executor& executor, const SweepProblem& problem, const TilePlan
 /// `count` sweeps by persistent_sweeps_kernel; as many blocks as the plan has tiles fit the device.
 template <SweepKind kind, Coupling coupling, class Executor>
 void sweep_persistent(Executor& executor, const SweepProblem& problem, const TilePlan& plan,
-                      int count, PlaneArray<typename Executor::Space>& x,
-                      PlaneArray<typename Executor::Space>& other) {
+                      int count, const Planes<float>& x, const Planes<float>& other) {
     core::launch_cooperative(executor, &persistent_sweeps_kernel<kind, coupling>,
-                             detail::tile_config(x.shape(), plan), problem, x.planes(),
-                             other.planes(), plan.halo, plan.at_once, count);
+                             detail::tile_config(plan, exchange_shared_of_row), problem, x, other,
+                             detail::tiles_of(plan, x), plan.halo, plan.at_once, count);
 }
 
 /// Sweeps of one kind over systems of one shape; holds the workspace.
@@ -105,30 +107,30 @@ class Sweeps {
     Sweeps() = default;
     Sweeps(Executor&, Shape shape, SweepKind kind, Implementation implementation)
         : kind_(kind), implementation_(implementation) {
-        const bool in_place =
-            implementation == Implementation::staged && kind == SweepKind::redblack;
-        if (!in_place) workspace_ = PlaneArray<Space>(2, shape);
+        const bool staged = implementation == Implementation::staged;
+        if (!staged || kind != SweepKind::redblack) workspace_[0] = PlaneArray<Space>(2, shape);
+        if (!staged) workspace_[1] = PlaneArray<Space>(2, shape);
     }
 
     /// `count` sweeps on x [2] in place, x += omega (D^-1 (S(x) + b) - x), omega of redblack only
     /// and 1 otherwise. The system's inverse is filled, but for jacobi, which does without.
     /// Asynchronous on a Gpu.
     void run(Executor& executor, const PreparedSystem<Executor>& system, int count, float omega,
-             PlaneArray<Space>& x);
+             const Planes<float>& x);
 
   private:
     template <SweepKind kind, Coupling coupling>
-    void run_as(Executor& executor, const SweepProblem& problem, int count, PlaneArray<Space>& x);
+    void run_as(Executor& executor, const SweepProblem& problem, int count, const Planes<float>& x);
 
     SweepKind kind_ = SweepKind::block2x2;
     Implementation implementation_ = Implementation::fused;
-    /// Sums of neighbours where a kernel makes them; else where every other round ends.
-    PlaneArray<Space> workspace_;
+    /// Sums of neighbours where a kernel makes them; else where rounds but the last one end.
+    std::array<PlaneArray<Space>, 2> workspace_;
 };
 
 template <class Executor>
 void Sweeps<Executor>::run(Executor& executor, const PreparedSystem<Executor>& system, int count,
-                           float omega, PlaneArray<Space>& x) {
+                           float omega, const Planes<float>& x) {
     if (count <= 0) return;
     const SweepProblem problem{system.planes(), system.boundary(), omega};
     detail::with_kind(kind_, [&](auto kind) {
@@ -141,23 +143,30 @@ void Sweeps<Executor>::run(Executor& executor, const PreparedSystem<Executor>& s
 template <class Executor>
 template <SweepKind kind, Coupling coupling>
 void Sweeps<Executor>::run_as(Executor& executor, const SweepProblem& problem, int count,
-                              PlaneArray<Space>& x) {
+                              const Planes<float>& x) {
     if (implementation_ == Implementation::staged) {
         if constexpr (kind == SweepKind::redblack) {
             return sweep_by_colours<coupling>(executor, problem, count, x);
         } else {
-            return sweep_by_operators<kind, coupling>(executor, problem, count, x, workspace_);
+            return sweep_by_operators<kind, coupling>(executor, problem, count, x,
+                                                      workspace_[0].planes());
         }
     }
-    const SweepWork work{
-        kind, coupling, x.shape().rows, x.shape().columns, count, executor.multiprocessors()};
+    const SweepWork work{kind,
+                         coupling,
+                         x.rows,
+                         x.columns,
+                         count,
+                         executor.multiprocessors(),
+                         executor.shared_memory_per_block()};
     if (implementation_ == Implementation::persistent) {
         const TilePlan plan = plan_persistent(work);
         if (plan.thread_rows > 0) {
-            return sweep_persistent<kind, coupling>(executor, problem, plan, count, x, workspace_);
+            return sweep_persistent<kind, coupling>(executor, problem, plan, count, x,
+                                                    workspace_[0].planes());
         }
     }
-    sweep_fused<kind, coupling>(executor, problem, plan_fused(work), count, x, workspace_);
+    sweep_fused<kind, coupling>(executor, problem, plan_rounds(work), count, x, workspace_);
 }
 
 #if defined(__CUDACC__)

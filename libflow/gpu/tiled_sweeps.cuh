@@ -10,64 +10,118 @@
 
 namespace aperture::flow::gpu {
 
-/// `sweeps` sweeps from `from` to `to`, which must not overlap and whose rows begin at multiples of
-/// 16 bytes and have room for whole patches.
+/// Tiles of an image, numbered row by row.
+struct TileGrid {
+    int down;
+    int across;
+
+    __device__ __forceinline__ int count() const { return down * across; }
+    /// Counted from the last one where `backwards`.
+    __device__ __forceinline__ TilePosition position(int tile, bool backwards) const {
+        const int number = backwards ? count() - 1 - tile : tile;
+        return {number / across, number % across};
+    }
+};
+
+/// `sweeps` sweeps from `from` to `to`, which must not overlap. Tiles are taken from the last one
+/// back where `backwards`, which launches behind one another are in turn: each begins with what the
+/// one before has left in the second-level cache.
 ///
 /// Thread: a patch of 4 x 4 pixels in registers, 7 values each (8 for jacobi, 9.5 with weights).
 /// Warp: two rows of 16 patches, which show each other their columns by shuffles. Block: tile_lanes
 /// x thread rows, a tile of 64 x 4 thread rows pixels, of which those further than `halo` from its
 /// edges are right at the end and stored; `halo` >= stages a sweep times sweeps, a multiple of 4.
-/// Grid: tiles across x tiles down. Shared: RowExchange, 2 KiB a thread row.
+/// Grid: a block for each tile. Shared: RowExchange, 2 KiB a thread row.
 /// Per pixel of a tile: 28 bytes read (32 with weights), and 8 written of those that are right; 10
 /// flops a sweep (12 for redblack, 16 for nine points, 22 with weights) and 3 accesses of a warp to
 /// shared memory or shuffles for 32 pixels.
 /// Source: Horn & Schunck 1981, equation 11; Datta et al. 2009 (time skewing and overlapped tiles).
 template <SweepKind kind, Coupling coupling>
 __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
-    fused_sweeps_kernel(SweepProblem problem, Planes<const float> from, Planes<float> to, int halo,
-                        int sweeps) {
+    fused_sweeps_kernel(SweepProblem problem, Planes<const float> from, Planes<float> to,
+                        TileGrid tiles, int halo, int sweeps, bool backwards) {
     core::let_next_kernel_start();
+    constexpr DirectRead read;
     Patch<kind, coupling> patch(problem, halo);
     RowExchange exchange;
-    patch.load_updates(problem);
+    patch.move_to(tiles.position(static_cast<int>(blockIdx.x), backwards));
+    patch.load_updates(problem, read);
     // What the system is made of is older than the kernel before, which may be writing `from`.
     core::wait_for_previous_kernel();
-    patch.load_unknowns(from);
-    APERTURE_NO_UNROLL
-    for (int sweep = 0; sweep < sweeps; ++sweep) patch.sweep(exchange);
+    patch.load_unknowns(from, read);
+    patch.sweep(exchange, sweeps);
     if (patch.inner()) patch.store_unknowns(to);
 }
 
-/// `sweeps` sweeps on x in place, in a cooperative launch: `at_once` of them between two exchanges
-/// of tiles, for which the whole grid waits. `other` has the strides of x. Threads, warps, blocks,
-/// grid and shared memory are those above; updates are read once and unknowns stay in registers.
-/// After each `at_once` sweeps a block writes its part and reads its halo, x and `other` in turn.
-/// Per pixel of a tile and exchange: up to 8 bytes read and 8 written; flops and accesses as above.
+/// The same, for images of many tiles, with the pixels of the next tile on their way while one is
+/// swept. Grid: any number of blocks, each of which takes every gridDim.x-th tile. Shared:
+/// RowExchange, then PatchStage, 7 KiB a thread row. All else as above.
+template <SweepKind kind, Coupling coupling>
+__global__ void __launch_bounds__(most_patches(kind, coupling), 1)
+    streamed_sweeps_kernel(SweepProblem problem, Planes<const float> from, Planes<float> to,
+                           TileGrid tiles, int halo, int sweeps, bool backwards) {
+    core::let_next_kernel_start();
+    Patch<kind, coupling> patch(problem, halo);
+    const PatchStage stage(RowExchange::end());
+    auto tile = static_cast<int>(blockIdx.x);
+    patch.move_to(tiles.position(tile, backwards));
+    patch.fetch_updates(problem, stage);
+    core::wait_for_previous_kernel();
+    patch.fetch_unknowns(from, stage);
+    for (;;) {
+        core::commit_copies();
+        core::wait_for_copies();
+        patch.load_updates(problem, stage);
+        patch.load_unknowns(from, stage);
+        // The stage has been read, and so has what was exchanged on the tile before.
+        __syncthreads();
+        const auto step = static_cast<int>(gridDim.x);
+        if (tile + step < tiles.count()) {
+            patch.move_to(tiles.position(tile + step, backwards));
+            patch.fetch_updates(problem, stage);
+            patch.fetch_unknowns(from, stage);
+            patch.move_to(tiles.position(tile, backwards));
+        }
+        RowExchange exchange;
+        patch.sweep(exchange, sweeps);
+        if (patch.inner()) patch.store_unknowns(to);
+        tile += step;
+        if (tile >= tiles.count()) return;
+        patch.move_to(tiles.position(tile, backwards));
+    }
+}
+
+/// `sweeps` sweeps on x in place, in a cooperative launch of a block for each tile: `at_once` of
+/// them between two exchanges of tiles, for which the whole grid waits. Threads, warps and blocks
+/// are those above, shared memory is RowExchange's; updates are read once and unknowns stay in
+/// registers. After each `at_once` sweeps a block writes its part and reads its halo, x and `other`
+/// in turn. Per pixel of a tile and exchange: up to 8 bytes read and 8 written; flops and accesses
+/// as above.
 /// Source: Anderson 2014, chapter 7; Zhang et al. 2023 (PERKS: iterations that stay on chip).
 template <SweepKind kind, Coupling coupling>
 __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
-    persistent_sweeps_kernel(SweepProblem problem, Planes<float> x, Planes<float> other, int halo,
-                             int at_once, int sweeps) {
+    persistent_sweeps_kernel(SweepProblem problem, Planes<float> x, Planes<float> other,
+                             TileGrid tiles, int halo, int at_once, int sweeps) {
+    constexpr DirectRead read;
     Patch<kind, coupling> patch(problem, halo);
     RowExchange exchange;
-    patch.load_updates(problem);
-    patch.load_unknowns(x);
+    patch.move_to(tiles.position(static_cast<int>(blockIdx.x), false));
+    patch.load_updates(problem, read);
+    patch.load_unknowns(constant(x), read);
     int round = (sweeps + at_once - 1) / at_once;
     // Nobody writes x before all have read it.
-    if (round % 2 == 1 && gridDim.x * gridDim.y > 1) core::grid_sync();
+    if (round % 2 == 1 && gridDim.x > 1) core::grid_sync();
     // Rounds that are left; the last one writes x.
     for (; round > 0; --round) {
         patch.forget_position();
         const int now = min(at_once, sweeps);
-        APERTURE_NO_UNROLL
-        for (int sweep = 0; sweep < now; ++sweep) patch.sweep(exchange);
+        patch.sweep(exchange, now);
         sweeps -= now;
-        Planes<float> to = x;
-        to.data = round % 2 == 1 ? x.data : other.data;
+        const Planes<float> to = round % 2 == 1 ? x : other;
         if (patch.inner()) patch.store_unknowns(to);
         if (round == 1) return;
         core::grid_sync();
-        if (!patch.inner()) patch.load_unknowns(to);
+        if (!patch.inner()) patch.load_unknowns(constant(to), read);
     }
 }
 
