@@ -71,32 +71,36 @@ APERTURE_HD CaState judged(CaState state, const RoundSums& sums, const CaLimits&
 }
 
 struct CoordinatePlanes {
-    float* values;    ///< [3][most_vectors]: of x, z and p
+    float* values;    ///< [3][vectors at most]: of x, z and p
     double* history;  ///< |r|^2 after every iteration; null where nobody asks
 };
 
 inline constexpr int coordinate_threads = 512;
 
-/// Shared memory of CoordinateSolver.
+/// Shared memory of CoordinateSolver for at most so many vectors.
+template <int most>
 struct CoordinateMemory {
-    double gram[most_vectors * most_vectors];   ///< Y^T M Y
-    double norms[most_vectors * most_vectors];  ///< Y^T M^2 Y
-    double x[most_vectors];
-    double z[most_vectors];
-    double p[most_vectors];
-    double product[most_vectors];  ///< B p
+    double gram[most * most];   ///< Y^T M Y
+    double norms[most * most];  ///< Y^T M^2 Y
+    double x[most];
+    double z[most];
+    double p[most];
+    double product[most];  ///< B p
 };
 
+template <int most>
 class CoordinateSolver {
   public:
-    __device__ CoordinateSolver(const RecurrenceTable& recurrence, const CaState& state,
-                                const CoordinatePlanes& planes, CoordinateMemory* memory)
+    /// In a basis of `steps` + 1 vectors from p and `steps` from z, of which a round of fewer steps
+    /// makes only the first ones: rows and columns of the others are zero.
+    __device__ CoordinateSolver(const RecurrenceTable& recurrence, const CaState& state, int steps,
+                                const CoordinatePlanes& planes, CoordinateMemory<most>* memory)
         : recurrence_(recurrence),
           state_(state),
           planes_(planes),
           memory_(memory),
-          steps_(state.steps),
-          vectors_(2 * state.steps + 1) {}
+          steps_(steps),
+          vectors_(2 * steps + 1) {}
 
     /// Adds up the Gram matrices from the parts of `parts` blocks, a warp for an entry. All threads
     /// of the block call; a barrier has to follow.
@@ -108,10 +112,10 @@ class CoordinateSolver {
         }
     }
 
-    /// At most `most` iterations by one warp; writes the coordinates and the history, and returns
+    /// At most `count` iterations by one warp; writes the coordinates and the history, and returns
     /// how many were done.
-    __device__ int iterate(int most) const {
-        CoordinateMemory& m = *memory_;
+    __device__ int iterate(int count) const {
+        CoordinateMemory<most>& m = *memory_;
         for_vectors([&](int i) {
             m.x[i] = 0;
             m.z[i] = i == steps_ + 1 ? 1 : 0;
@@ -120,7 +124,7 @@ class CoordinateSolver {
         __syncwarp();
         double before = form(m.gram, m.z, m.z);
         int done = 0;
-        while (done < most) {
+        while (done < count) {
             for_vectors([&](int i) { m.product[i] = multiplied(m.p, i); });
             __syncwarp();
             const double curvature = form(m.gram, m.p, m.product);
@@ -146,8 +150,8 @@ class CoordinateSolver {
         }
         for_vectors([&](int i) {
             planes_.values[i] = static_cast<float>(m.x[i]);
-            planes_.values[most_vectors + i] = static_cast<float>(m.z[i]);
-            planes_.values[2 * most_vectors + i] = static_cast<float>(m.p[i]);
+            planes_.values[most + i] = static_cast<float>(m.z[i]);
+            planes_.values[2 * most + i] = static_cast<float>(m.p[i]);
         });
         return done;
     }
@@ -206,7 +210,7 @@ class CoordinateSolver {
     const RecurrenceTable& recurrence_;
     const CaState& state_;
     const CoordinatePlanes& planes_;
-    CoordinateMemory* memory_;
+    CoordinateMemory<most>* memory_;
     int steps_;
     int vectors_;
 };

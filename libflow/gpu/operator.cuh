@@ -9,8 +9,9 @@
 
 namespace aperture::flow::gpu {
 
-/// Both unknowns of a pixel, or what else has a component along each axis.
-struct Pair {
+/// Both unknowns of a pixel, or what else has a component along each axis. Aligned so that both are
+/// one access to memory.
+struct alignas(8) Pair {
     float u;
     float v;
 };

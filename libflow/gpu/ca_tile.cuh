@@ -1,0 +1,447 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A tile of the image whose part of the basis of communication-avoiding CG is in a block's shared
+// memory: stages of ca_on_chip_kernel.
+
+#include "libflow/gpu/ca_rounds.cuh"
+
+namespace aperture::flow::gpu {
+
+inline constexpr int on_chip_threads = 512;
+
+/// Where the vectors of a basis for up to `most` steps, p_0, ..., p_most and then z_0, ...,
+/// z_(most - 1), lie in shared memory, in pairs. Each has a border around the tile, as wide as what
+/// is made of it still reaches: `halo` pixels for p_0, one less for every step, and for z one less
+/// than for p.
+template <int most>
+struct BasisLayout {
+    static constexpr int vectors = 2 * most + 1;
+    static constexpr int first_scaled = most + 1;  ///< z_0
+    /// Where the solution is once the coordinates are known: in place of p_1, pixel by pixel.
+    static constexpr int solution = 1;
+
+    int origin[vectors];  ///< of the tile's first pixel
+    int pitch[vectors];
+    int pairs;  ///< of all vectors
+    int halo;   ///< s + 1
+    int rows;   ///< of a tile
+    int columns;
+};
+
+/// Products with the Gram matrix's vectors are made for groups of so many of them, whose sums fit a
+/// thread's registers: all nine of four steps at once.
+template <int most>
+inline constexpr int gram_group = most <= 4 ? 2 * most + 1 : 6;
+
+/// Shared memory of a block in front of its basis.
+template <int most>
+struct OnChipMemory {
+    static constexpr int vectors = BasisLayout<most>::vectors;
+    static constexpr int most_products =
+        most <= 4 ? vectors * (vectors + 1) / 2 : gram_group<most> * gram_group<most>;
+    static constexpr int warps = on_chip_threads / core::warp_size;
+
+    /// First, where reductions.cuh has its sums.
+    double sums[most_products * warps > on_chip_threads ? most_products* warps : on_chip_threads];
+    CaState state;
+    CoordinateMemory<vectors> solver;
+    float coordinates[3 * vectors + 1];
+};
+
+template <int most>
+struct OnChipArguments {
+    CaArguments ca;
+    BasisLayout<most> layout;
+    Sums<3>* residuals;  ///< as ca.residuals, of the tiles
+};
+
+template <Coupling coupling, Boundary boundary, int most>
+class CaTile {
+  public:
+    using Layout = BasisLayout<most>;
+    static constexpr int vectors = Layout::vectors;
+    static constexpr int first_scaled = Layout::first_scaled;
+    static constexpr int gram_products = vectors * (vectors + 1) / 2;
+
+    __device__ CaTile(const OnChipArguments<most>& arguments, OnChipMemory<most>* memory)
+        : a_(arguments),
+          memory_(*memory),
+          basis_(reinterpret_cast<Pair*>(memory + 1)),
+          image_rows_(a_.ca.solution[0].rows),
+          image_columns_(a_.ca.solution[0].columns) {
+        const int across = (image_columns_ + a_.layout.columns - 1) / a_.layout.columns;
+        const int tile = static_cast<int>(blockIdx.x);
+        y0_ = tile / across * a_.layout.rows;
+        x0_ = tile % across * a_.layout.columns;
+        rows_ = min(a_.layout.rows, image_rows_ - y0_);
+        columns_ = min(a_.layout.columns, image_columns_ - x0_);
+    }
+
+    /// p_0 and z_0 with their borders: of what has been published; or both the true residual, where
+    /// a round starts from it. Ends with a barrier.
+    __device__ void load_first_vectors() const {
+        const CaState& state = memory_.state;
+        const int halo = a_.layout.halo;
+        const auto load = [&](int vector, int border, const Planes<float>& from, int plane,
+                              bool whole) {
+            for_cells(border, nothing, [&](int row, int column, int) {
+                if (!whole && in_tile(row, column, 0)) return;
+                Pair* const to = &at(vector, row, column);
+                core::copy_async<4>(&to->u, &from.at(plane, y0_ + row, x0_ + column));
+                core::copy_async<4>(&to->v, &from.at(plane + 1, y0_ + row, x0_ + column));
+            });
+        };
+        const bool fresh = state.restart != 0;
+        const Planes<float>& published = a_.ca.powers.basis;
+        const Planes<float>& scaled = a_.ca.scaled[state.current];
+        load(0, halo, fresh ? scaled : published, 0, fresh);
+        load(first_scaled, halo - 1, fresh ? scaled : published, fresh ? 0 : 2, fresh);
+        core::commit_copies();
+        core::wait_for_copies();
+        __syncthreads();
+    }
+
+    /// Powers of B on p_0 and z_0, as many as the round has steps and one less. With M = D, B y is
+    /// y
+    /// - D^-1 S(y). Ends with a barrier.
+    __device__ void build_basis() const {
+        const PowersArguments& powers = a_.ca.powers;
+        const auto largest = static_cast<float>(memory_.state.largest);
+        const int steps = memory_.state.steps;
+        const Planes<const float>& blocks =
+            powers.precondition ? powers.system.inverse : powers.system.tensor;
+        const auto load = [&](int y, int x) { return block_at(blocks, y, x); };
+        for (int step = 0; step < steps; ++step) {
+            const float shift = largest * powers.recurrence.shift[step];
+            const float back = largest * powers.recurrence.back[step];
+            const float scale = 1.0F / (largest * powers.recurrence.scale[step]);
+            const auto advance = [&](int vector, int row, int column, const SymmetricBlock& block) {
+                const auto field = [&](int y, int x) { return at(vector, y - y0_, x - x0_); };
+                const Pair now = at(vector, row, column);
+                Pair next = product(block, y0_ + row, x0_ + column, now, field) - shift * now;
+                if (back != 0.0F) next = next - back * at(vector - 1, row, column);
+                at(vector + 1, row, column) = scale * next;
+            };
+            const int border = a_.layout.halo - step - 1;
+            for_cells(border, load, [&](int row, int column, const SymmetricBlock& block) {
+                advance(step, row, column, block);
+                if (step + 1 < steps && in_tile(row, column, border - 1)) {
+                    advance(first_scaled + step, row, column, block);
+                }
+            });
+            __syncthreads();
+        }
+    }
+
+    /// The tile's part of Y^T M Y, and of Y^T M^2 Y where a history is kept, on and above the
+    /// diagonal, column by column: [tile][matrix][product].
+    __device__ void store_gram() const {
+        double* const parts = a_.ca.gram + static_cast<index_t>(blockIdx.x) * 2 * gram_products;
+        store_products<false>(parts);
+        if (a_.ca.coordinates.history != nullptr) store_products<true>(parts + gram_products);
+    }
+
+    /// Adds up the parts of all tiles, and takes the round's steps on the coordinates. The same in
+    /// every block; the first one writes the history. Ends with a barrier.
+    __device__ void iterate() const {
+        CoordinatePlanes planes{memory_.coordinates, nullptr};
+        if (blockIdx.x == 0) planes.history = a_.ca.coordinates.history;
+        take_gram(a_.ca.gram, memory_.solver.gram);
+        if (planes.history != nullptr) {
+            take_gram(a_.ca.gram + gram_products, memory_.solver.norms);
+        }
+        if (core::warp_rank() == 0) {
+            CaState& state = memory_.state;
+            const CoordinateSolver solver(a_.ca.powers.recurrence, state, most, planes,
+                                          &memory_.solver);
+            const int taken =
+                solver.iterate(min(state.steps, a_.ca.limits.iterations - state.done));
+            if (core::lane_rank() == 0) state.taken = taken;
+        }
+        __syncthreads();
+    }
+
+    /// x += Y x' on the tile and a pixel around it, and z = Y z', p = Y p' on the tile, which are
+    /// published as far as neighbours read them. Ends with a barrier.
+    __device__ void combine() const {
+        const CaState& state = memory_.state;
+        const int steps = state.steps;
+        const Planes<float>& from = a_.ca.solution[state.current];
+        const Planes<float>& to = a_.ca.solution[1 - state.current];
+        float c[3 * vectors];
+        APERTURE_UNROLL
+        for (int i = 0; i < 3 * vectors; ++i) c[i] = memory_.coordinates[i];
+        const auto load = [&](int y, int x) { return pair_at(from, y, x); };
+        for_cells(1, load, [&](int row, int column, Pair x) {
+            Pair z{0.0F, 0.0F};
+            Pair p{0.0F, 0.0F};
+            APERTURE_UNROLL
+            for (int k = 0; k < vectors; ++k) {
+                if (!is_made(k, steps)) continue;
+                const Pair vector = at(k, row, column);
+                x = x + c[k] * vector;
+                z = z + c[vectors + k] * vector;
+                p = p + c[2 * vectors + k] * vector;
+            }
+            at(Layout::solution, row, column) = x;
+            if (!in_tile(row, column, 0)) return;
+            at(0, row, column) = p;
+            at(first_scaled, row, column) = z;
+            store_pair(to, y0_ + row, x0_ + column, x);
+            if (in_tile(row, column, -a_.layout.halo)) return;
+            store_vector(a_.ca.powers.basis, 0, y0_ + row, x0_ + column, p);
+            store_vector(a_.ca.powers.basis, 1, y0_ + row, x0_ + column, z);
+        });
+        __syncthreads();
+    }
+
+    /// z = M^-1 (b - A x) and its sums.
+    __device__ void store_residual() const {
+        struct Pixel {
+            SymmetricBlock tensor;
+            SymmetricBlock inverse;
+            Pair right;
+        };
+        const SystemPlanes& system = a_.ca.powers.system;
+        const bool precondition = a_.ca.powers.precondition;
+        const Planes<float>& scaled = a_.ca.scaled[1 - memory_.state.current];
+        const auto load = [&](int y, int x) {
+            Pixel pixel{block_at(system.tensor, y, x), {1.0F, 0.0F, 1.0F}, {}};
+            if (precondition) pixel.inverse = block_at(system.inverse, y, x);
+            pixel.right = pair_at(system.right, y, x);
+            return pixel;
+        };
+        const auto field = [&](int y, int x) { return at(Layout::solution, y - y0_, x - x0_); };
+        Sums<3> own{};
+        for_cells(0, load, [&](int row, int column, const Pixel& pixel) {
+            const int y = y0_ + row;
+            const int x = x0_ + column;
+            const Pair here = at(Layout::solution, row, column);
+            const Pair r = pixel.right - (pixel.tensor * here +
+                                          flux<coupling, boundary>(system, y, x, here, field));
+            const Pair z = pixel.inverse * r;
+            store_pair(scaled, y, x, z);
+            const Pair away = z - at(first_scaled, row, column);
+            own = own + Sums<3>{{static_cast<double>(dot(r, r)), static_cast<double>(dot(z, z)),
+                                 static_cast<double>(dot(away, away))}};
+        });
+        store_part(own, a_.residuals);
+    }
+
+    /// Judges the round. Ends with a barrier.
+    __device__ void take_residual() const {
+        const Sums<3> sums = total_of(a_.residuals, static_cast<int>(gridDim.x));
+        take_state(
+            judged(memory_.state, {sums.value[0], sums.value[1], sums.value[2]}, a_.ca.limits));
+    }
+    /// What every thread knows becomes the block's. Ends with a barrier.
+    __device__ void take_state(const CaState& state) const {
+        __syncthreads();
+        if (core::thread_rank() == 0) memory_.state = state;
+        __syncthreads();
+    }
+
+    /// Puts the solution where the caller has it, and the state where the host looks for it.
+    __device__ void finish() const {
+        const CaState& state = memory_.state;
+        if (blockIdx.x == 0 && core::thread_rank() == 0) a_.ca.states[1] = state;
+        if (state.current == 0) return;
+        const auto load = [&](int y, int x) { return pair_at(a_.ca.solution[1], y, x); };
+        for_cells(0, load, [&](int row, int column, Pair x) {
+            store_pair(a_.ca.solution[0], y0_ + row, x0_ + column, x);
+        });
+    }
+
+  private:
+    static __device__ int nothing(int, int) { return 0; }
+
+    /// A vector's value at a pixel of the tile or its border.
+    __device__ __forceinline__ Pair& at(int vector, int row, int column) const {
+        return basis_[a_.layout.origin[vector] + row * a_.layout.pitch[vector] + column];
+    }
+    /// Whether a pixel lies in the tile widened by `border`.
+    __device__ __forceinline__ bool in_tile(int row, int column, int border) const {
+        return row >= -border && row < rows_ + border && column >= -border &&
+               column < columns_ + border;
+    }
+    static __device__ __forceinline__ bool is_made(int vector, int steps) {
+        return vector < first_scaled ? vector <= steps : vector - first_scaled < steps;
+    }
+
+    /// Calls visit(row, column, load(y, x)) for the pixels of the tile and a border around it that
+    /// are in the image, one of a thread after the other; what the next one needs is loaded before
+    /// a pixel is visited.
+    template <class Load, class Visit>
+    __device__ __forceinline__ void for_cells(int border, const Load& load,
+                                              const Visit& visit) const {
+        const int top = max(-border, -y0_);
+        const int left = max(-border, -x0_);
+        const int height = min(rows_ + border, image_rows_ - y0_) - top;
+        const int width = min(columns_ + border, image_columns_ - x0_) - left;
+        const int down = on_chip_threads / width;
+        const int across = on_chip_threads % width;
+        int i = core::thread_rank() / width;
+        int j = core::thread_rank() % width;
+        if (i >= height) return;
+        auto next = load(y0_ + top + i, x0_ + left + j);
+        for (bool more = true; more;) {
+            const auto now = next;
+            const int row = top + i;
+            const int column = left + j;
+            i += down;
+            j += across;
+            if (j >= width) {
+                j -= width;
+                ++i;
+            }
+            more = i < height;
+            if (more) next = load(y0_ + top + i, x0_ + left + j);
+            visit(row, column, now);
+        }
+    }
+
+    /// B y at pixel (y, x), where y is `here`.
+    template <class Field>
+    __device__ __forceinline__ Pair product(const SymmetricBlock& block, int y, int x, Pair here,
+                                            const Field& field) const {
+        const SystemPlanes& system = a_.ca.powers.system;
+        if (!a_.ca.powers.precondition) {
+            return block * here + flux<coupling, boundary>(system, y, x, here, field);
+        }
+        const Pair sum = neighbour_sum<coupling, boundary>(system, y, x, field);
+        return here - block * (coupling == Coupling::weighted ? sum : system.smoothness * sum);
+    }
+
+    /// M of pixel (y, x).
+    __device__ __forceinline__ SymmetricBlock weight_at(int y, int x) const {
+        if (!a_.ca.powers.precondition) return {1.0F, 0.0F, 1.0F};
+        SymmetricBlock m = block_at(a_.ca.powers.system.tensor, y, x);
+        const float d = degree<coupling>(a_.ca.powers.system, y, x);
+        m.a11 += d;
+        m.a22 += d;
+        return m;
+    }
+
+    template <bool squared>
+    __device__ void store_products(double* parts) const {
+        constexpr int group = gram_group<most>;
+        constexpr int groups = (vectors + group - 1) / group;
+        for (int column = 0; column < groups; ++column) {
+            for (int row = 0; row < column; ++row) {
+                store_group<squared, false>(group * row, group * column, parts);
+            }
+            store_group<squared, true>(group * column, group * column, parts);
+        }
+    }
+
+    /// Products of a group of vectors with one of weighted vectors, of those on and above the
+    /// diagonal where both are the same. A thread adds up its pixels in float, they are few; all
+    /// else is in double: what is lost here comes back multiplied by the basis's condition. Ends
+    /// with a barrier.
+    template <bool squared, bool diagonal>
+    __device__ void store_group(int first_row, int first_column, double* parts) const {
+        constexpr int group = gram_group<most>;
+        constexpr int count = diagonal ? group * (group + 1) / 2 : group * group;
+        constexpr int at_once = 16;
+        constexpr int warps = on_chip_threads / core::warp_size;
+        const int steps = memory_.state.steps;
+        const auto made = [&](int k) { return k < vectors && is_made(k, steps); };
+        float sums[count] = {};
+        const auto load = [&](int y, int x) { return weight_at(y, x); };
+        for_cells(0, load, [&](int row, int column, const SymmetricBlock& m) {
+            Pair left[group];
+            const auto take_left = [&](int i) {
+                left[i] = {0.0F, 0.0F};
+                if (made(first_row + i)) left[i] = at(first_row + i, row, column);
+            };
+            if constexpr (!diagonal) {
+                APERTURE_UNROLL
+                for (int i = 0; i < group; ++i) {
+                    take_left(i);
+                    if constexpr (squared) left[i] = m * left[i];
+                }
+            }
+            APERTURE_UNROLL
+            for (int j = 0; j < group; ++j) {
+                Pair right{0.0F, 0.0F};
+                if constexpr (diagonal) {
+                    take_left(j);
+                    right = m * left[j];
+                    if constexpr (squared) left[j] = right;
+                } else if (made(first_column + j)) {
+                    right = m * at(first_column + j, row, column);
+                }
+                APERTURE_UNROLL
+                for (int i = 0; i < (diagonal ? j + 1 : group); ++i) {
+                    sums[diagonal ? j * (j + 1) / 2 + i : group * j + i] += dot(left[i], right);
+                }
+            }
+        });
+        APERTURE_UNROLL
+        for (int first = 0; first < count; first += at_once) {
+            double exact[at_once];
+            APERTURE_UNROLL
+            for (int i = 0; i < at_once; ++i) {
+                exact[i] = first + i < count ? static_cast<double>(sums[first + i]) : 0.0;
+            }
+            const double sum = sum_over_lanes(exact);
+            const int k = first + core::lane_rank() / 2;
+            if (core::lane_rank() % 2 == 0 && k < count) {
+                memory_.sums[k * warps + core::warp_rank()] = sum;
+            }
+        }
+        __syncthreads();
+        for (int k = core::thread_rank(); k < count; k += on_chip_threads) {
+            int i = k % group;
+            int j = k / group;
+            if constexpr (diagonal) locate_square(k, &i, &j);
+            i += first_row;
+            j += first_column;
+            double sum = 0;
+            for (int warp = 0; warp < warps; ++warp) sum += memory_.sums[k * warps + warp];
+            if (j < vectors) parts[j * (j + 1) / 2 + i] = sum;
+        }
+        __syncthreads();
+    }
+
+    /// Adds up a matrix from the parts of all tiles. Ends with a barrier.
+    __device__ void take_gram(const double* parts, double* matrix) const {
+        constexpr int slices = on_chip_threads / gram_products;
+        const int tiles = static_cast<int>(gridDim.x);
+        const int product = core::thread_rank() % gram_products;
+        if (core::thread_rank() < slices * gram_products) {
+            double sum = 0;
+            for (int tile = core::thread_rank() / gram_products; tile < tiles; tile += slices) {
+                sum += parts[tile * 2 * gram_products + product];
+            }
+            memory_.sums[core::thread_rank()] = sum;
+        }
+        __syncthreads();
+        if (core::thread_rank() < gram_products) {
+            int i = 0;
+            int j = 0;
+            locate_square(product, &i, &j);
+            double sum = 0;
+            for (int slice = 0; slice < slices; ++slice) {
+                sum += memory_.sums[slice * gram_products + product];
+            }
+            matrix[i * vectors + j] = sum;
+            matrix[j * vectors + i] = sum;
+        }
+        __syncthreads();
+    }
+
+    const OnChipArguments<most>& a_;
+    OnChipMemory<most>& memory_;
+    Pair* basis_;
+    int image_rows_;
+    int image_columns_;
+    int y0_;
+    int x0_;
+    int rows_;
+    int columns_;
+};
+
+}  // namespace aperture::flow::gpu
