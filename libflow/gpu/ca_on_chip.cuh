@@ -24,6 +24,7 @@ __global__ void __launch_bounds__(on_chip_threads, 1)
     ca_on_chip_kernel(const __grid_constant__ OnChipArguments<most> a) {
     OnChipMemory<most>* const memory = core::shared<OnChipMemory<most>>();
     const CaTile<coupling, boundary, most> tile(a, memory);
+    tile.clear();
     tile.take_state(judge(a.ca));
     while (memory->state.stopped == 0) {
         tile.load_first_vectors();
@@ -65,6 +66,11 @@ BasisLayout<most> basis_layout(int steps, int tile_rows, int tile_columns) {
     };
     for (int k = 0; k <= steps; ++k) add(k, layout.halo - k);
     for (int k = 0; k < steps; ++k) add(layout.first_scaled + k, layout.halo - 1 - k);
+    for (int k = 0; k < layout.vectors; ++k) {
+        if (layout.pitch[k] > 0) continue;
+        layout.origin[k] = layout.origin[0];
+        layout.pitch[k] = layout.pitch[0];
+    }
     return layout;
 }
 

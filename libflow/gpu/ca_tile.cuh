@@ -14,7 +14,7 @@ inline constexpr int on_chip_threads = 512;
 /// Where the vectors of a basis for up to `most` steps, p_0, ..., p_most and then z_0, ...,
 /// z_(most - 1), lie in shared memory, in pairs. Each has a border around the tile, as wide as what
 /// is made of it still reaches: `halo` pixels for p_0, one less for every step, and for z one less
-/// than for p.
+/// than for p. Vectors that s steps do not make are where p_0 is, with zero coordinates.
 template <int most>
 struct BasisLayout {
     static constexpr int vectors = 2 * most + 1;
@@ -66,17 +66,25 @@ class CaTile {
     static constexpr int gram_products = vectors * (vectors + 1) / 2;
 
     __device__ CaTile(const OnChipArguments<most>& arguments, OnChipMemory<most>* memory)
-        : a_(arguments),
-          memory_(*memory),
-          basis_(reinterpret_cast<Pair*>(memory + 1)),
-          image_rows_(a_.ca.solution[0].rows),
-          image_columns_(a_.ca.solution[0].columns) {
-        const int across = (image_columns_ + a_.layout.columns - 1) / a_.layout.columns;
+        : a_(arguments), memory_(*memory), basis_(reinterpret_cast<Pair*>(memory + 1)) {
+        const int across = (image_columns() + a_.layout.columns - 1) / a_.layout.columns;
         const int tile = static_cast<int>(blockIdx.x);
         y0_ = tile / across * a_.layout.rows;
         x0_ = tile % across * a_.layout.columns;
-        rows_ = min(a_.layout.rows, image_rows_ - y0_);
-        columns_ = min(a_.layout.columns, image_columns_ - x0_);
+        rows_ = min(a_.layout.rows, image_rows() - y0_);
+        columns_ = min(a_.layout.columns, image_columns() - x0_);
+        const int halo = a_.layout.halo;
+        at_border_ = y0_ < halo || x0_ < halo || y0_ + rows_ + halo > image_rows() ||
+                     x0_ + columns_ + halo > image_columns();
+    }
+
+    /// Where the image has ended, for all vectors. The caller ends it with a barrier.
+    __device__ void clear() const {
+        if constexpr (boundary == Boundary::zero) {
+            for (int i = core::thread_rank(); i < a_.layout.pairs; i += on_chip_threads) {
+                basis_[i] = {0.0F, 0.0F};
+            }
+        }
     }
 
     /// p_0 and z_0 with their borders: of what has been published; or both the true residual, where
@@ -88,9 +96,10 @@ class CaTile {
                               bool whole) {
             for_cells(border, nothing, [&](int row, int column, int) {
                 if (!whole && in_tile(row, column, 0)) return;
-                Pair* const to = &at(vector, row, column);
-                core::copy_async<4>(&to->u, &from.at(plane, y0_ + row, x0_ + column));
-                core::copy_async<4>(&to->v, &from.at(plane + 1, y0_ + row, x0_ + column));
+                for_places(vector, row, column, [&](Pair* to) {
+                    core::copy_async<4>(&to->u, &from.at(plane, y0_ + row, x0_ + column));
+                    core::copy_async<4>(&to->v, &from.at(plane + 1, y0_ + row, x0_ + column));
+                });
             });
         };
         const bool fresh = state.restart != 0;
@@ -103,9 +112,8 @@ class CaTile {
         __syncthreads();
     }
 
-    /// Powers of B on p_0 and z_0, as many as the round has steps and one less. With M = D, B y is
-    /// y
-    /// - D^-1 S(y). Ends with a barrier.
+    /// Powers of B on p_0 and z_0, as many as the round has steps and one less; the others are
+    /// zero. Ends with a barrier.
     __device__ void build_basis() const {
         const PowersArguments& powers = a_.ca.powers;
         const auto largest = static_cast<float>(memory_.state.largest);
@@ -114,15 +122,14 @@ class CaTile {
             powers.precondition ? powers.system.inverse : powers.system.tensor;
         const auto load = [&](int y, int x) { return block_at(blocks, y, x); };
         for (int step = 0; step < steps; ++step) {
-            const float shift = largest * powers.recurrence.shift[step];
-            const float back = largest * powers.recurrence.back[step];
             const float scale = 1.0F / (largest * powers.recurrence.scale[step]);
+            const float shift = scale * largest * powers.recurrence.shift[step];
+            const float back = scale * largest * powers.recurrence.back[step];
             const auto advance = [&](int vector, int row, int column, const SymmetricBlock& block) {
-                const auto field = [&](int y, int x) { return at(vector, y - y0_, x - x0_); };
                 const Pair now = at(vector, row, column);
-                Pair next = product(block, y0_ + row, x0_ + column, now, field) - shift * now;
+                Pair next = scaled_product(scale, shift, block, vector, row, column, now);
                 if (back != 0.0F) next = next - back * at(vector - 1, row, column);
-                at(vector + 1, row, column) = scale * next;
+                put(vector + 1, row, column, next);
             };
             const int border = a_.layout.halo - step - 1;
             for_cells(border, load, [&](int row, int column, const SymmetricBlock& block) {
@@ -133,6 +140,14 @@ class CaTile {
             });
             __syncthreads();
         }
+        if (steps == a_.ca.steps) return;
+        for_cells(1, nothing, [&](int row, int column, int) {
+            for (int k = steps; k < a_.ca.steps; ++k) {
+                at(k + 1, row, column) = {0.0F, 0.0F};
+                at(first_scaled + k, row, column) = {0.0F, 0.0F};
+            }
+        });
+        __syncthreads();
     }
 
     /// The tile's part of Y^T M Y, and of Y^T M^2 Y where a history is kept, on and above the
@@ -167,7 +182,6 @@ class CaTile {
     /// published as far as neighbours read them. Ends with a barrier.
     __device__ void combine() const {
         const CaState& state = memory_.state;
-        const int steps = state.steps;
         const Planes<float>& from = a_.ca.solution[state.current];
         const Planes<float>& to = a_.ca.solution[1 - state.current];
         float c[3 * vectors];
@@ -179,16 +193,15 @@ class CaTile {
             Pair p{0.0F, 0.0F};
             APERTURE_UNROLL
             for (int k = 0; k < vectors; ++k) {
-                if (!is_made(k, steps)) continue;
                 const Pair vector = at(k, row, column);
                 x = x + c[k] * vector;
                 z = z + c[vectors + k] * vector;
                 p = p + c[2 * vectors + k] * vector;
             }
-            at(Layout::solution, row, column) = x;
+            put(Layout::solution, row, column, x);
             if (!in_tile(row, column, 0)) return;
-            at(0, row, column) = p;
-            at(first_scaled, row, column) = z;
+            put(0, row, column, p);
+            put(first_scaled, row, column, z);
             store_pair(to, y0_ + row, x0_ + column, x);
             if (in_tile(row, column, -a_.layout.halo)) return;
             store_vector(a_.ca.powers.basis, 0, y0_ + row, x0_ + column, p);
@@ -213,14 +226,14 @@ class CaTile {
             pixel.right = pair_at(system.right, y, x);
             return pixel;
         };
-        const auto field = [&](int y, int x) { return at(Layout::solution, y - y0_, x - x0_); };
         Sums<3> own{};
         for_cells(0, load, [&](int row, int column, const Pixel& pixel) {
             const int y = y0_ + row;
             const int x = x0_ + column;
             const Pair here = at(Layout::solution, row, column);
-            const Pair r = pixel.right - (pixel.tensor * here +
-                                          flux<coupling, boundary>(system, y, x, here, field));
+            const Pair sum = neighbours(Layout::solution, row, column);
+            const Pair r =
+                pixel.right - (pixel.tensor * here + flux_of<coupling>(system, y, x, here, sum));
             const Pair z = pixel.inverse * r;
             store_pair(scaled, y, x, z);
             const Pair away = z - at(first_scaled, row, column);
@@ -255,6 +268,8 @@ class CaTile {
     }
 
   private:
+    __device__ __forceinline__ int image_rows() const { return a_.ca.solution[0].rows; }
+    __device__ __forceinline__ int image_columns() const { return a_.ca.solution[0].columns; }
     static __device__ int nothing(int, int) { return 0; }
 
     /// A vector's value at a pixel of the tile or its border.
@@ -266,8 +281,38 @@ class CaTile {
         return row >= -border && row < rows_ + border && column >= -border &&
                column < columns_ + border;
     }
-    static __device__ __forceinline__ bool is_made(int vector, int steps) {
-        return vector < first_scaled ? vector <= steps : vector - first_scaled < steps;
+    /// Calls visit(pointer) for where a pixel's value lies, and for where it is repeated beyond the
+    /// image.
+    template <class Visit>
+    __device__ __forceinline__ void for_places(int vector, int row, int column,
+                                               const Visit& visit) const {
+        Pair* const place = &at(vector, row, column);
+        visit(place);
+        if (boundary == Boundary::zero || !at_border_) return;
+        const int pitch = a_.layout.pitch[vector];
+        const bool above = y0_ + row == 0;
+        const bool below = y0_ + row + 1 == image_rows();
+        const bool left = x0_ + column == 0;
+        const bool right = x0_ + column + 1 == image_columns();
+        if (left) visit(place - 1);
+        if (right) visit(place + 1);
+        if (above) visit(place - pitch);
+        if (below) visit(place + pitch);
+        if constexpr (coupling == Coupling::nine) {
+            if (above && left) visit(place - pitch - 1);
+            if (above && right) visit(place - pitch + 1);
+            if (below && left) visit(place + pitch - 1);
+            if (below && right) visit(place + pitch + 1);
+        }
+    }
+    __device__ __forceinline__ void put(int vector, int row, int column, Pair value) const {
+        for_places(vector, row, column, [&](Pair* place) { *place = value; });
+    }
+
+    /// a / b of numbers of threads and pixels, which are so small that no rounding reaches the
+    /// next.
+    static __device__ __forceinline__ int quotient(int a, int b) {
+        return static_cast<int>(__fdividef(static_cast<float>(a) + 0.5F, static_cast<float>(b)));
     }
 
     /// Calls visit(row, column, load(y, x)) for the pixels of the tile and a border around it that
@@ -278,12 +323,12 @@ class CaTile {
                                               const Visit& visit) const {
         const int top = max(-border, -y0_);
         const int left = max(-border, -x0_);
-        const int height = min(rows_ + border, image_rows_ - y0_) - top;
-        const int width = min(columns_ + border, image_columns_ - x0_) - left;
-        const int down = on_chip_threads / width;
-        const int across = on_chip_threads % width;
-        int i = core::thread_rank() / width;
-        int j = core::thread_rank() % width;
+        const int height = min(rows_ + border, image_rows() - y0_) - top;
+        const int width = min(columns_ + border, image_columns() - x0_) - left;
+        const int down = quotient(on_chip_threads, width);
+        const int across = on_chip_threads - down * width;
+        int i = quotient(core::thread_rank(), width);
+        int j = core::thread_rank() - i * width;
         if (i >= height) return;
         auto next = load(y0_ + top + i, x0_ + left + j);
         for (bool more = true; more;) {
@@ -302,16 +347,28 @@ class CaTile {
         }
     }
 
-    /// B y at pixel (y, x), where y is `here`.
-    template <class Field>
-    __device__ __forceinline__ Pair product(const SymmetricBlock& block, int y, int x, Pair here,
-                                            const Field& field) const {
+    /// S of a vector at a pixel, as sum_around has it.
+    __device__ __forceinline__ Pair neighbours(int vector, int row, int column) const {
+        const Pair* const here = &at(vector, row, column);
+        const int pitch = a_.layout.pitch[vector];
+        return sum_around<coupling>(a_.ca.powers.system, y0_ + row, x0_ + column,
+                                    [&](int dy, int dx) { return here[dy * pitch + dx]; });
+    }
+
+    /// scale B y - shift y of a vector y, which is `now` at the pixel. With M = D, B y is y - D^-1
+    /// S(y).
+    __device__ __forceinline__ Pair scaled_product(float scale, float shift,
+                                                   const SymmetricBlock& block, int vector, int row,
+                                                   int column, Pair now) const {
         const SystemPlanes& system = a_.ca.powers.system;
-        if (!a_.ca.powers.precondition) {
-            return block * here + flux<coupling, boundary>(system, y, x, here, field);
+        const Pair sum = neighbours(vector, row, column);
+        if (a_.ca.powers.precondition) {
+            const float weight = coupling == Coupling::weighted ? 1.0F : system.smoothness;
+            return (scale - shift) * now - (scale * weight) * (block * sum);
         }
-        const Pair sum = neighbour_sum<coupling, boundary>(system, y, x, field);
-        return here - block * (coupling == Coupling::weighted ? sum : system.smoothness * sum);
+        const Pair product =
+            block * now + flux_of<coupling>(system, y0_ + row, x0_ + column, now, sum);
+        return scale * product - shift * now;
     }
 
     /// M of pixel (y, x).
@@ -346,15 +403,13 @@ class CaTile {
         constexpr int count = diagonal ? group * (group + 1) / 2 : group * group;
         constexpr int at_once = 16;
         constexpr int warps = on_chip_threads / core::warp_size;
-        const int steps = memory_.state.steps;
-        const auto made = [&](int k) { return k < vectors && is_made(k, steps); };
         float sums[count] = {};
         const auto load = [&](int y, int x) { return weight_at(y, x); };
         for_cells(0, load, [&](int row, int column, const SymmetricBlock& m) {
             Pair left[group];
             const auto take_left = [&](int i) {
                 left[i] = {0.0F, 0.0F};
-                if (made(first_row + i)) left[i] = at(first_row + i, row, column);
+                if (first_row + i < vectors) left[i] = at(first_row + i, row, column);
             };
             if constexpr (!diagonal) {
                 APERTURE_UNROLL
@@ -370,23 +425,25 @@ class CaTile {
                     take_left(j);
                     right = m * left[j];
                     if constexpr (squared) left[j] = right;
-                } else if (made(first_column + j)) {
+                } else if (first_column + j < vectors) {
                     right = m * at(first_column + j, row, column);
                 }
                 APERTURE_UNROLL
                 for (int i = 0; i < (diagonal ? j + 1 : group); ++i) {
-                    sums[diagonal ? j * (j + 1) / 2 + i : group * j + i] += dot(left[i], right);
+                    float& sum = sums[diagonal ? j * (j + 1) / 2 + i : group * j + i];
+                    sum += left[i].u * right.u;
+                    sum += left[i].v * right.v;
                 }
             }
         });
         APERTURE_UNROLL
         for (int first = 0; first < count; first += at_once) {
-            double exact[at_once];
+            float some[at_once];
             APERTURE_UNROLL
             for (int i = 0; i < at_once; ++i) {
-                exact[i] = first + i < count ? static_cast<double>(sums[first + i]) : 0.0;
+                some[i] = first + i < count ? sums[first + i] : 0.0F;
             }
-            const double sum = sum_over_lanes(exact);
+            const double sum = sum_over_lanes(some);
             const int k = first + core::lane_rank() / 2;
             if (core::lane_rank() % 2 == 0 && k < count) {
                 memory_.sums[k * warps + core::warp_rank()] = sum;
@@ -436,12 +493,11 @@ class CaTile {
     const OnChipArguments<most>& a_;
     OnChipMemory<most>& memory_;
     Pair* basis_;
-    int image_rows_;
-    int image_columns_;
     int y0_;
     int x0_;
     int rows_;
     int columns_;
+    bool at_border_;  ///< of the image
 };
 
 }  // namespace aperture::flow::gpu

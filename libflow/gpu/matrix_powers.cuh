@@ -176,10 +176,11 @@ APERTURE_HD void locate_square(int square, int* row, int* column) {
     *row = square;
 }
 
-/// Of 16 values a lane, the sums over all lanes: that of value i in lanes 2 i and 2 i + 1. Lanes
-/// whose numbers differ in one bit share the values out between them, then the halves, and so on.
-template <int count>
-__device__ __forceinline__ double sum_over_lanes(const double (&values)[count]) {
+/// Of 16 values a lane, the sums over all lanes in double: that of value i in lanes 2 i and 2 i
+/// + 1. Lanes whose numbers differ in one bit share the values out between them, then the halves,
+/// and so on.
+template <class T, int count>
+__device__ __forceinline__ double sum_over_lanes(const T (&values)[count]) {
     if constexpr (count == 1) {
         return values[0] + core::exchange_xor(values[0], 1);
     } else {
@@ -187,9 +188,10 @@ __device__ __forceinline__ double sum_over_lanes(const double (&values)[count]) 
         double half[count / 2];
         APERTURE_UNROLL
         for (int i = 0; i < count / 2; ++i) {
-            const double sent = upper ? values[i] : values[i + count / 2];
-            const double kept = upper ? values[i + count / 2] : values[i];
-            half[i] = kept + core::exchange_xor(sent, count);
+            const T sent = upper ? values[i] : values[i + count / 2];
+            const T kept = upper ? values[i + count / 2] : values[i];
+            half[i] =
+                static_cast<double>(kept) + static_cast<double>(core::exchange_xor(sent, count));
         }
         return sum_over_lanes(half);
     }
@@ -238,10 +240,7 @@ __device__ void add_gram(const PowersArguments& a, const PowersWindow<Tile>& win
                 }
             }
         }
-        double exact[gram_entries];
-        APERTURE_UNROLL
-        for (int j = 0; j < gram_entries; ++j) exact[j] = static_cast<double>(entries[j]);
-        const double sum = sum_over_lanes(exact);
+        const double sum = sum_over_lanes(entries);
         if (core::lane_rank() % 2 == 0) {
             const int entry = gram_entries * square + core::lane_rank() / 2;
             memory[entry * warps + core::warp_rank()] = sum;
