@@ -6,6 +6,7 @@
 // and what becomes of a round of them.
 
 #include "libflow/gpu/matrix_powers.cuh"
+#include "libflow/gpu/reductions.cuh"
 
 namespace aperture::flow::gpu {
 
@@ -127,18 +128,27 @@ class CoordinateSolver {
         while (done < count) {
             for_vectors([&](int i) { m.product[i] = multiplied(m.p, i); });
             __syncwarp();
-            const double curvature = form(m.gram, m.p, m.product);
+            // What z - alpha B p comes to in the end, from one product with the matrix and one
+            // reduction: (z - alpha B p)^T G (z - alpha B p), term by term.
+            Sums<3> forms{};
+            for_vectors([&](int i) {
+                const double of_product = row(m.gram, i, m.product);
+                forms = forms + Sums<3>{{m.p[i] * of_product, m.z[i] * of_product,
+                                         m.product[i] * of_product}};
+            });
+            forms = core::warp_reduce(forms);
+            const double curvature = forms.value[0];
             if (!(before > 0) || !(curvature > 0)) break;
             const double alpha = before / curvature;
+            const double after = before - alpha * (2 * forms.value[1] - alpha * forms.value[2]);
+            const double beta = after / before;
             for_vectors([&](int i) {
                 m.x[i] += alpha * m.p[i];
                 m.z[i] -= alpha * m.product[i];
+                m.p[i] = m.z[i] + beta * m.p[i];
             });
-            __syncwarp();
-            const double after = form(m.gram, m.z, m.z);
-            const double beta = after / before;
-            for_vectors([&](int i) { m.p[i] = m.z[i] + beta * m.p[i]; });
             before = after;
+            __syncwarp();
             if (planes_.history != nullptr) {
                 const double squared = form(m.norms, m.z, m.z);
                 if (core::lane_rank() == 0) {
@@ -146,7 +156,6 @@ class CoordinateSolver {
                 }
             }
             ++done;
-            __syncwarp();
         }
         for_vectors([&](int i) {
             planes_.values[i] = static_cast<float>(m.x[i]);
@@ -184,14 +193,21 @@ class CoordinateSolver {
         }
     }
 
+    /// Entry i of G b.
+    __device__ double row(const double* matrix, int i, const double* b) const {
+        double even = 0;
+        double odd = 0;
+        for (int j = 0; j + 1 < vectors_; j += 2) {
+            even += matrix[i * vectors_ + j] * b[j];
+            odd += matrix[i * vectors_ + j + 1] * b[j + 1];
+        }
+        return even + odd + matrix[i * vectors_ + vectors_ - 1] * b[vectors_ - 1];
+    }
+
     /// a^T G b, in every lane.
     __device__ double form(const double* matrix, const double* a, const double* b) const {
         double sum = 0;
-        for_vectors([&](int i) {
-            double row = 0;
-            for (int j = 0; j < vectors_; ++j) row += matrix[i * vectors_ + j] * b[j];
-            sum += a[i] * row;
-        });
+        for_vectors([&](int i) { sum += a[i] * row(matrix, i, b); });
         return core::warp_reduce(sum);
     }
 

@@ -6,7 +6,6 @@
 // learns what became of the last one.
 
 #include "libflow/gpu/ca_coordinates.cuh"
-#include "libflow/gpu/reductions.cuh"
 
 namespace aperture::flow::gpu {
 

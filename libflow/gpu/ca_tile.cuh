@@ -73,9 +73,6 @@ class CaTile {
         x0_ = tile % across * a_.layout.columns;
         rows_ = min(a_.layout.rows, image_rows() - y0_);
         columns_ = min(a_.layout.columns, image_columns() - x0_);
-        const int halo = a_.layout.halo;
-        at_border_ = y0_ < halo || x0_ < halo || y0_ + rows_ + halo > image_rows() ||
-                     x0_ + columns_ + halo > image_columns();
     }
 
     /// Where the image has ended, for all vectors. The caller ends it with a barrier.
@@ -270,6 +267,12 @@ class CaTile {
   private:
     __device__ __forceinline__ int image_rows() const { return a_.ca.solution[0].rows; }
     __device__ __forceinline__ int image_columns() const { return a_.ca.solution[0].columns; }
+    /// Whether the tile and its borders reach the border of the image.
+    __device__ __forceinline__ bool at_border() const {
+        const int halo = a_.layout.halo;
+        return y0_ < halo || x0_ < halo || y0_ + rows_ + halo > image_rows() ||
+               x0_ + columns_ + halo > image_columns();
+    }
     static __device__ int nothing(int, int) { return 0; }
 
     /// A vector's value at a pixel of the tile or its border.
@@ -288,7 +291,7 @@ class CaTile {
                                                const Visit& visit) const {
         Pair* const place = &at(vector, row, column);
         visit(place);
-        if (boundary == Boundary::zero || !at_border_) return;
+        if (boundary == Boundary::zero || !at_border()) return;
         const int pitch = a_.layout.pitch[vector];
         const bool above = y0_ + row == 0;
         const bool below = y0_ + row + 1 == image_rows();
@@ -497,7 +500,6 @@ class CaTile {
     int x0_;
     int rows_;
     int columns_;
-    bool at_border_;  ///< of the image
 };
 
 }  // namespace aperture::flow::gpu
