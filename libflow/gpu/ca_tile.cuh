@@ -57,6 +57,16 @@ struct OnChipArguments {
     Sums<3>* residuals;  ///< as ca.residuals, of the tiles
 };
 
+/// A vector of the basis on a tile and its border.
+struct TileVector {
+    Pair* first;  ///< of the tile
+    int pitch;
+
+    __device__ __forceinline__ Pair& at(int row, int column) const {
+        return first[row * pitch + column];
+    }
+};
+
 template <Coupling coupling, Boundary boundary, int most>
 class CaTile {
   public:
@@ -71,8 +81,6 @@ class CaTile {
         const int tile = static_cast<int>(blockIdx.x);
         y0_ = tile / across * a_.layout.rows;
         x0_ = tile % across * a_.layout.columns;
-        rows_ = min(a_.layout.rows, image_rows() - y0_);
-        columns_ = min(a_.layout.columns, image_columns() - x0_);
     }
 
     /// Where the image has ended, for all vectors. The caller ends it with a barrier.
@@ -89,11 +97,11 @@ class CaTile {
     __device__ void load_first_vectors() const {
         const CaState& state = memory_.state;
         const int halo = a_.layout.halo;
-        const auto load = [&](int vector, int border, const Planes<float>& from, int plane,
-                              bool whole) {
+        const auto load = [&](const TileVector& to_vector, int border, const Planes<float>& from,
+                              int plane, bool whole) {
             for_cells(border, nothing, [&](int row, int column, int) {
                 if (!whole && in_tile(row, column, 0)) return;
-                for_places(vector, row, column, [&](Pair* to) {
+                for_places(to_vector, row, column, [&](Pair* to) {
                     core::copy_async<4>(&to->u, &from.at(plane, y0_ + row, x0_ + column));
                     core::copy_async<4>(&to->v, &from.at(plane + 1, y0_ + row, x0_ + column));
                 });
@@ -102,8 +110,8 @@ class CaTile {
         const bool fresh = state.restart != 0;
         const Planes<float>& published = a_.ca.powers.basis;
         const Planes<float>& scaled = a_.ca.scaled[state.current];
-        load(0, halo, fresh ? scaled : published, 0, fresh);
-        load(first_scaled, halo - 1, fresh ? scaled : published, fresh ? 0 : 2, fresh);
+        load(vector(0), halo, fresh ? scaled : published, 0, fresh);
+        load(vector(first_scaled), halo - 1, fresh ? scaled : published, fresh ? 0 : 2, fresh);
         core::commit_copies();
         core::wait_for_copies();
         __syncthreads();
@@ -122,17 +130,26 @@ class CaTile {
             const float scale = 1.0F / (largest * powers.recurrence.scale[step]);
             const float shift = scale * largest * powers.recurrence.shift[step];
             const float back = scale * largest * powers.recurrence.back[step];
-            const auto advance = [&](int vector, int row, int column, const SymmetricBlock& block) {
-                const Pair now = at(vector, row, column);
-                Pair next = scaled_product(scale, shift, block, vector, row, column, now);
-                if (back != 0.0F) next = next - back * at(vector - 1, row, column);
-                put(vector + 1, row, column, next);
+            const auto advance = [&](const TileVector& last, const TileVector& v,
+                                     const TileVector& next, int row, int column,
+                                     const SymmetricBlock& block) {
+                const Pair now = v.at(row, column);
+                Pair value = scaled_product(scale, shift, block, v, row, column, now);
+                if (back != 0.0F) value = value - back * last.at(row, column);
+                put(next, row, column, value);
             };
+            // The first step has no vector before it, and nothing of it.
+            const int before = step > 0 ? step - 1 : 0;
+            const TileVector p[]{vector(before), vector(step), vector(step + 1)};
+            const bool both = step + 1 < steps;
+            const int z_step = first_scaled + step;
+            const TileVector z[]{vector(first_scaled + before), vector(z_step),
+                                 vector(both ? z_step + 1 : z_step)};
             const int border = a_.layout.halo - step - 1;
             for_cells(border, load, [&](int row, int column, const SymmetricBlock& block) {
-                advance(step, row, column, block);
-                if (step + 1 < steps && in_tile(row, column, border - 1)) {
-                    advance(first_scaled + step, row, column, block);
+                advance(p[0], p[1], p[2], row, column, block);
+                if (both && in_tile(row, column, border - 1)) {
+                    advance(z[0], z[1], z[2], row, column, block);
                 }
             });
             __syncthreads();
@@ -140,8 +157,8 @@ class CaTile {
         if (steps == a_.ca.steps) return;
         for_cells(1, nothing, [&](int row, int column, int) {
             for (int k = steps; k < a_.ca.steps; ++k) {
-                at(k + 1, row, column) = {0.0F, 0.0F};
-                at(first_scaled + k, row, column) = {0.0F, 0.0F};
+                vector(k + 1).at(row, column) = {0.0F, 0.0F};
+                vector(first_scaled + k).at(row, column) = {0.0F, 0.0F};
             }
         });
         __syncthreads();
@@ -150,9 +167,8 @@ class CaTile {
     /// The tile's part of Y^T M Y, and of Y^T M^2 Y where a history is kept, on and above the
     /// diagonal, column by column: [tile][matrix][product].
     __device__ void store_gram() const {
-        double* const parts = a_.ca.gram + static_cast<index_t>(blockIdx.x) * 2 * gram_products;
-        store_products<false>(parts);
-        if (a_.ca.coordinates.history != nullptr) store_products<true>(parts + gram_products);
+        store_products<false>();
+        if (a_.ca.coordinates.history != nullptr) store_products<true>();
     }
 
     /// Adds up the parts of all tiles, and takes the round's steps on the coordinates. The same in
@@ -160,10 +176,8 @@ class CaTile {
     __device__ void iterate() const {
         CoordinatePlanes planes{memory_.coordinates, nullptr};
         if (blockIdx.x == 0) planes.history = a_.ca.coordinates.history;
-        take_gram(a_.ca.gram, memory_.solver.gram);
-        if (planes.history != nullptr) {
-            take_gram(a_.ca.gram + gram_products, memory_.solver.norms);
-        }
+        take_gram<false>(memory_.solver.gram);
+        if (planes.history != nullptr) take_gram<true>(memory_.solver.norms);
         if (core::warp_rank() == 0) {
             CaState& state = memory_.state;
             const CoordinateSolver solver(a_.ca.powers.recurrence, state, most, planes,
@@ -190,15 +204,15 @@ class CaTile {
             Pair p{0.0F, 0.0F};
             APERTURE_UNROLL
             for (int k = 0; k < vectors; ++k) {
-                const Pair vector = at(k, row, column);
-                x = x + c[k] * vector;
-                z = z + c[vectors + k] * vector;
-                p = p + c[2 * vectors + k] * vector;
+                const Pair y = vector(k).at(row, column);
+                x = x + c[k] * y;
+                z = z + c[vectors + k] * y;
+                p = p + c[2 * vectors + k] * y;
             }
-            put(Layout::solution, row, column, x);
+            put(vector(Layout::solution), row, column, x);
             if (!in_tile(row, column, 0)) return;
-            put(0, row, column, p);
-            put(first_scaled, row, column, z);
+            put(vector(0), row, column, p);
+            put(vector(first_scaled), row, column, z);
             store_pair(to, y0_ + row, x0_ + column, x);
             if (in_tile(row, column, -a_.layout.halo)) return;
             store_vector(a_.ca.powers.basis, 0, y0_ + row, x0_ + column, p);
@@ -227,13 +241,13 @@ class CaTile {
         for_cells(0, load, [&](int row, int column, const Pixel& pixel) {
             const int y = y0_ + row;
             const int x = x0_ + column;
-            const Pair here = at(Layout::solution, row, column);
-            const Pair sum = neighbours(Layout::solution, row, column);
+            const Pair here = vector(Layout::solution).at(row, column);
+            const Pair sum = neighbours(vector(Layout::solution), row, column);
             const Pair r =
                 pixel.right - (pixel.tensor * here + flux_of<coupling>(system, y, x, here, sum));
             const Pair z = pixel.inverse * r;
             store_pair(scaled, y, x, z);
-            const Pair away = z - at(first_scaled, row, column);
+            const Pair away = z - vector(first_scaled).at(row, column);
             own = own + Sums<3>{{static_cast<double>(dot(r, r)), static_cast<double>(dot(z, z)),
                                  static_cast<double>(dot(away, away))}};
         });
@@ -267,32 +281,36 @@ class CaTile {
   private:
     __device__ __forceinline__ int image_rows() const { return a_.ca.solution[0].rows; }
     __device__ __forceinline__ int image_columns() const { return a_.ca.solution[0].columns; }
+    /// Of the tile, as far as it is in the image.
+    __device__ __forceinline__ int rows() const { return min(a_.layout.rows, image_rows() - y0_); }
+    __device__ __forceinline__ int columns() const {
+        return min(a_.layout.columns, image_columns() - x0_);
+    }
     /// Whether the tile and its borders reach the border of the image.
     __device__ __forceinline__ bool at_border() const {
         const int halo = a_.layout.halo;
-        return y0_ < halo || x0_ < halo || y0_ + rows_ + halo > image_rows() ||
-               x0_ + columns_ + halo > image_columns();
+        return y0_ < halo || x0_ < halo || y0_ + rows() + halo > image_rows() ||
+               x0_ + columns() + halo > image_columns();
     }
     static __device__ int nothing(int, int) { return 0; }
 
-    /// A vector's value at a pixel of the tile or its border.
-    __device__ __forceinline__ Pair& at(int vector, int row, int column) const {
-        return basis_[a_.layout.origin[vector] + row * a_.layout.pitch[vector] + column];
+    __device__ __forceinline__ TileVector vector(int k) const {
+        return {basis_ + a_.layout.origin[k], a_.layout.pitch[k]};
     }
     /// Whether a pixel lies in the tile widened by `border`.
     __device__ __forceinline__ bool in_tile(int row, int column, int border) const {
-        return row >= -border && row < rows_ + border && column >= -border &&
-               column < columns_ + border;
+        return row >= -border && row < rows() + border && column >= -border &&
+               column < columns() + border;
     }
     /// Calls visit(pointer) for where a pixel's value lies, and for where it is repeated beyond the
     /// image.
     template <class Visit>
-    __device__ __forceinline__ void for_places(int vector, int row, int column,
+    __device__ __forceinline__ void for_places(const TileVector& v, int row, int column,
                                                const Visit& visit) const {
-        Pair* const place = &at(vector, row, column);
+        Pair* const place = &v.at(row, column);
         visit(place);
         if (boundary == Boundary::zero || !at_border()) return;
-        const int pitch = a_.layout.pitch[vector];
+        const int pitch = v.pitch;
         const bool above = y0_ + row == 0;
         const bool below = y0_ + row + 1 == image_rows();
         const bool left = x0_ + column == 0;
@@ -308,8 +326,9 @@ class CaTile {
             if (below && right) visit(place + pitch + 1);
         }
     }
-    __device__ __forceinline__ void put(int vector, int row, int column, Pair value) const {
-        for_places(vector, row, column, [&](Pair* place) { *place = value; });
+    __device__ __forceinline__ void put(const TileVector& v, int row, int column,
+                                        Pair value) const {
+        for_places(v, row, column, [&](Pair* place) { *place = value; });
     }
 
     /// a / b of numbers of threads and pixels, which are so small that no rounding reaches the
@@ -326,8 +345,8 @@ class CaTile {
                                               const Visit& visit) const {
         const int top = max(-border, -y0_);
         const int left = max(-border, -x0_);
-        const int height = min(rows_ + border, image_rows() - y0_) - top;
-        const int width = min(columns_ + border, image_columns() - x0_) - left;
+        const int height = min(rows() + border, image_rows() - y0_) - top;
+        const int width = min(columns() + border, image_columns() - x0_) - left;
         const int down = quotient(on_chip_threads, width);
         const int across = on_chip_threads - down * width;
         int i = quotient(core::thread_rank(), width);
@@ -351,20 +370,19 @@ class CaTile {
     }
 
     /// S of a vector at a pixel, as sum_around has it.
-    __device__ __forceinline__ Pair neighbours(int vector, int row, int column) const {
-        const Pair* const here = &at(vector, row, column);
-        const int pitch = a_.layout.pitch[vector];
+    __device__ __forceinline__ Pair neighbours(const TileVector& v, int row, int column) const {
+        const Pair* const here = &v.at(row, column);
+        const int pitch = v.pitch;
         return sum_around<coupling>(a_.ca.powers.system, y0_ + row, x0_ + column,
                                     [&](int dy, int dx) { return here[dy * pitch + dx]; });
     }
 
-    /// scale B y - shift y of a vector y, which is `now` at the pixel. With M = D, B y is y - D^-1
-    /// S(y).
+    /// scale B y - shift y at a pixel, where y is `now`. With M = D, B y is y - D^-1 S(y).
     __device__ __forceinline__ Pair scaled_product(float scale, float shift,
-                                                   const SymmetricBlock& block, int vector, int row,
-                                                   int column, Pair now) const {
+                                                   const SymmetricBlock& block, const TileVector& v,
+                                                   int row, int column, Pair now) const {
         const SystemPlanes& system = a_.ca.powers.system;
-        const Pair sum = neighbours(vector, row, column);
+        const Pair sum = neighbours(v, row, column);
         if (a_.ca.powers.precondition) {
             const float weight = coupling == Coupling::weighted ? 1.0F : system.smoothness;
             return (scale - shift) * now - (scale * weight) * (block * sum);
@@ -384,15 +402,20 @@ class CaTile {
         return m;
     }
 
+    /// Where the part that a tile has in a matrix begins.
+    static __device__ __forceinline__ int part_of(int tile, bool squared) {
+        return (2 * tile + (squared ? 1 : 0)) * gram_products;
+    }
+
     template <bool squared>
-    __device__ void store_products(double* parts) const {
+    __device__ void store_products() const {
         constexpr int group = gram_group<most>;
         constexpr int groups = (vectors + group - 1) / group;
         for (int column = 0; column < groups; ++column) {
             for (int row = 0; row < column; ++row) {
-                store_group<squared, false>(group * row, group * column, parts);
+                store_group<squared, false>(group * row, group * column);
             }
-            store_group<squared, true>(group * column, group * column, parts);
+            store_group<squared, true>(group * column, group * column);
         }
     }
 
@@ -401,7 +424,7 @@ class CaTile {
     /// else is in double: what is lost here comes back multiplied by the basis's condition. Ends
     /// with a barrier.
     template <bool squared, bool diagonal>
-    __device__ void store_group(int first_row, int first_column, double* parts) const {
+    __device__ void store_group(int first_row, int first_column) const {
         constexpr int group = gram_group<most>;
         constexpr int count = diagonal ? group * (group + 1) / 2 : group * group;
         constexpr int at_once = 16;
@@ -412,7 +435,7 @@ class CaTile {
             Pair left[group];
             const auto take_left = [&](int i) {
                 left[i] = {0.0F, 0.0F};
-                if (first_row + i < vectors) left[i] = at(first_row + i, row, column);
+                if (first_row + i < vectors) left[i] = vector(first_row + i).at(row, column);
             };
             if constexpr (!diagonal) {
                 APERTURE_UNROLL
@@ -429,7 +452,7 @@ class CaTile {
                     right = m * left[j];
                     if constexpr (squared) left[j] = right;
                 } else if (first_column + j < vectors) {
-                    right = m * at(first_column + j, row, column);
+                    right = m * vector(first_column + j).at(row, column);
                 }
                 APERTURE_UNROLL
                 for (int i = 0; i < (diagonal ? j + 1 : group); ++i) {
@@ -461,20 +484,24 @@ class CaTile {
             j += first_column;
             double sum = 0;
             for (int warp = 0; warp < warps; ++warp) sum += memory_.sums[k * warps + warp];
-            if (j < vectors) parts[j * (j + 1) / 2 + i] = sum;
+            if (j < vectors) {
+                a_.ca.gram[part_of(static_cast<int>(blockIdx.x), squared) + j * (j + 1) / 2 + i] =
+                    sum;
+            }
         }
         __syncthreads();
     }
 
     /// Adds up a matrix from the parts of all tiles. Ends with a barrier.
-    __device__ void take_gram(const double* parts, double* matrix) const {
+    template <bool squared>
+    __device__ void take_gram(double* matrix) const {
         constexpr int slices = on_chip_threads / gram_products;
         const int tiles = static_cast<int>(gridDim.x);
         const int product = core::thread_rank() % gram_products;
         if (core::thread_rank() < slices * gram_products) {
             double sum = 0;
             for (int tile = core::thread_rank() / gram_products; tile < tiles; tile += slices) {
-                sum += parts[tile * 2 * gram_products + product];
+                sum += a_.ca.gram[part_of(tile, squared) + product];
             }
             memory_.sums[core::thread_rank()] = sum;
         }
@@ -498,8 +525,6 @@ class CaTile {
     Pair* basis_;
     int y0_;
     int x0_;
-    int rows_;
-    int columns_;
 };
 
 }  // namespace aperture::flow::gpu
