@@ -5,7 +5,8 @@
 // Communication-avoiding CG with its basis on chip: a whole solution in one cooperative kernel, two
 // waits for the grid in s iterations. A block keeps the basis on its tile of the image and computes
 // what s steps need beyond the tile, too (Mohiyuddin et al. 2009, matrix powers with redundant
-// work); a pixel more of it, so that the true residual needs no exchange of its own.
+// work). That is enough for x a pixel beyond the tile, so that the true residual needs no exchange
+// of its own.
 
 #include "libcore/gpu/grid.cuh"
 #include "libflow/gpu/ca_tile.cuh"
@@ -56,7 +57,7 @@ void with_most_steps(int steps, const Function& function) {
 template <int most>
 BasisLayout<most> basis_layout(int steps, int tile_rows, int tile_columns) {
     BasisLayout<most> layout{};
-    layout.halo = steps + 1;
+    layout.halo = steps;
     layout.rows = tile_rows;
     layout.columns = tile_columns;
     const auto add = [&](int vector, int border) {
@@ -64,8 +65,8 @@ BasisLayout<most> basis_layout(int steps, int tile_rows, int tile_columns) {
         layout.origin[vector] = layout.pairs + border * layout.pitch[vector] + border;
         layout.pairs += (tile_rows + 2 * border) * layout.pitch[vector];
     };
-    for (int k = 0; k <= steps; ++k) add(k, layout.halo - k);
-    for (int k = 0; k < steps; ++k) add(layout.first_scaled + k, layout.halo - 1 - k);
+    for (int k = 0; k <= steps; ++k) add(k, std::max(steps - k, 1));
+    for (int k = 0; k < steps; ++k) add(layout.first_scaled + k, std::max(steps - 1 - k, 1));
     for (int k = 0; k < layout.vectors; ++k) {
         if (layout.pitch[k] > 0) continue;
         layout.origin[k] = layout.origin[0];

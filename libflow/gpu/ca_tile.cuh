@@ -13,8 +13,9 @@ inline constexpr int on_chip_threads = 512;
 
 /// Where the vectors of a basis for up to `most` steps, p_0, ..., p_most and then z_0, ...,
 /// z_(most - 1), lie in shared memory, in pairs. Each has a border around the tile, as wide as what
-/// is made of it still reaches: `halo` pixels for p_0, one less for every step, and for z one less
-/// than for p. Vectors that s steps do not make are where p_0 is, with zero coordinates.
+/// is made of it still reaches: s pixels for p_0, one less for every step, and for z one less than
+/// for p; but a pixel for all, where p_s and z_(s - 1) are zero. Vectors that s steps do not make
+/// are where p_0 is, with zero coordinates.
 template <int most>
 struct BasisLayout {
     static constexpr int vectors = 2 * most + 1;
@@ -25,7 +26,7 @@ struct BasisLayout {
     int origin[vectors];  ///< of the tile's first pixel
     int pitch[vectors];
     int pairs;  ///< of all vectors
-    int halo;   ///< s + 1
+    int halo;   ///< border of p_0
     int rows;   ///< of a tile
     int columns;
 };
@@ -61,6 +62,7 @@ struct OnChipArguments {
 struct TileVector {
     Pair* first;  ///< of the tile
     int pitch;
+    int border;
 
     __device__ __forceinline__ Pair& at(int row, int column) const {
         return first[row * pitch + column];
@@ -83,12 +85,10 @@ class CaTile {
         x0_ = tile % across * a_.layout.columns;
     }
 
-    /// Where the image has ended, for all vectors. The caller ends it with a barrier.
+    /// All vectors, whose borders are not written everywhere. The caller ends it with a barrier.
     __device__ void clear() const {
-        if constexpr (boundary == Boundary::zero) {
-            for (int i = core::thread_rank(); i < a_.layout.pairs; i += on_chip_threads) {
-                basis_[i] = {0.0F, 0.0F};
-            }
+        for (int i = core::thread_rank(); i < a_.layout.pairs; i += on_chip_threads) {
+            basis_[i] = {0.0F, 0.0F};
         }
     }
 
@@ -189,8 +189,9 @@ class CaTile {
         __syncthreads();
     }
 
-    /// x += Y x' on the tile and a pixel around it, and z = Y z', p = Y p' on the tile, which are
-    /// published as far as neighbours read them. Ends with a barrier.
+    /// x += Y x' on the tile and a pixel around it, which takes a power less than p does, and z = Y
+    /// z', p = Y p' on the tile, which are published as far as neighbours read them. Ends with a
+    /// barrier.
     __device__ void combine() const {
         const CaState& state = memory_.state;
         const Planes<float>& from = a_.ca.solution[state.current];
@@ -295,7 +296,8 @@ class CaTile {
     static __device__ int nothing(int, int) { return 0; }
 
     __device__ __forceinline__ TileVector vector(int k) const {
-        return {basis_ + a_.layout.origin[k], a_.layout.pitch[k]};
+        const int pitch = a_.layout.pitch[k];
+        return {basis_ + a_.layout.origin[k], pitch, (pitch - a_.layout.columns) / 2};
     }
     /// Whether a pixel lies in the tile widened by `border`.
     __device__ __forceinline__ bool in_tile(int row, int column, int border) const {
@@ -311,10 +313,12 @@ class CaTile {
         visit(place);
         if (boundary == Boundary::zero || !at_border()) return;
         const int pitch = v.pitch;
-        const bool above = y0_ + row == 0;
-        const bool below = y0_ + row + 1 == image_rows();
-        const bool left = x0_ + column == 0;
-        const bool right = x0_ + column + 1 == image_columns();
+        // Beyond the outermost pixels of a border nobody looks.
+        const bool above = row == -y0_ && row > -v.border;
+        const bool below = row == image_rows() - 1 - y0_ && row < a_.layout.rows + v.border - 1;
+        const bool left = column == -x0_ && column > -v.border;
+        const bool right =
+            column == image_columns() - 1 - x0_ && column < a_.layout.columns + v.border - 1;
         if (left) visit(place - 1);
         if (right) visit(place + 1);
         if (above) visit(place - pitch);

@@ -65,6 +65,10 @@ TEST(SimtCaOnChip, DoesWhatTheCpuDoesOnTilesOfAnySize) {
     expect_cpus(usual, {19, 33}, 1, {7, 33});
     expect_cpus(usual, {9, 12}, 2, {3, 3});
     expect_cpus(usual, {37, 5}, 5, {16, 2});
+    // The border of the image is where those of tiles end.
+    expect_cpus(usual, {9, 12}, 4, {3, 3});
+    expect_cpus(usual, {16, 8}, 4, {4, 3});
+    expect_cpus({Solver::cacg, replicate, Stencil::nine}, {8, 9}, 2, {2, 3});
 }
 
 TEST(SimtCaOnChip, GivesTheSameBitsInAnyOrderOfLanes) {
