@@ -9,7 +9,7 @@
 // of its own.
 
 #include "libcore/gpu/grid.cuh"
-#include "libflow/gpu/ca_tile.cuh"
+#include "libflow/gpu/ca_gram.cuh"
 
 namespace aperture::flow::gpu {
 
@@ -25,14 +25,15 @@ __global__ void __launch_bounds__(on_chip_threads, 1)
     ca_on_chip_kernel(const __grid_constant__ OnChipArguments<most> a) {
     OnChipMemory<most>* const memory = core::shared<OnChipMemory<most>>();
     const CaTile<coupling, boundary, most> tile(a, memory);
+    const TileGram gram(tile);
     tile.clear();
     tile.take_state(judge(a.ca));
     while (memory->state.stopped == 0) {
         tile.load_first_vectors();
         tile.build_basis();
-        tile.store_gram();
+        gram.store();
         core::grid_sync();
-        tile.iterate();
+        gram.iterate();
         tile.combine();
         tile.store_residual();
         core::grid_sync();

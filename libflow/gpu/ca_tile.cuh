@@ -3,7 +3,7 @@
 #pragma once
 
 // A tile of the image whose part of the basis of communication-avoiding CG is in a block's shared
-// memory: stages of ca_on_chip_kernel.
+// memory: stages of ca_on_chip_kernel that go pixel by pixel.
 
 #include "libflow/gpu/ca_rounds.cuh"
 
@@ -62,7 +62,12 @@ struct OnChipArguments {
 struct TileVector {
     Pair* first;  ///< of the tile
     int pitch;
-    int border;
+    /// The image's first and last row and column, but where its border ends with them: what is
+    /// beyond those nobody reads.
+    int top;
+    int bottom;
+    int left;
+    int right;
 
     __device__ __forceinline__ Pair& at(int row, int column) const {
         return first[row * pitch + column];
@@ -73,9 +78,9 @@ template <Coupling coupling, Boundary boundary, int most>
 class CaTile {
   public:
     using Layout = BasisLayout<most>;
+    static constexpr int most_steps = most;
     static constexpr int vectors = Layout::vectors;
     static constexpr int first_scaled = Layout::first_scaled;
-    static constexpr int gram_products = vectors * (vectors + 1) / 2;
 
     __device__ CaTile(const OnChipArguments<most>& arguments, OnChipMemory<most>* memory)
         : a_(arguments), memory_(*memory), basis_(reinterpret_cast<Pair*>(memory + 1)) {
@@ -84,6 +89,9 @@ class CaTile {
         y0_ = tile / across * a_.layout.rows;
         x0_ = tile % across * a_.layout.columns;
     }
+
+    __device__ __forceinline__ const OnChipArguments<most>& arguments() const { return a_; }
+    __device__ __forceinline__ OnChipMemory<most>& memory() const { return memory_; }
 
     /// All vectors, whose borders are not written everywhere. The caller ends it with a barrier.
     __device__ void clear() const {
@@ -161,31 +169,6 @@ class CaTile {
                 vector(first_scaled + k).at(row, column) = {0.0F, 0.0F};
             }
         });
-        __syncthreads();
-    }
-
-    /// The tile's part of Y^T M Y, and of Y^T M^2 Y where a history is kept, on and above the
-    /// diagonal, column by column: [tile][matrix][product].
-    __device__ void store_gram() const {
-        store_products<false>();
-        if (a_.ca.coordinates.history != nullptr) store_products<true>();
-    }
-
-    /// Adds up the parts of all tiles, and takes the round's steps on the coordinates. The same in
-    /// every block; the first one writes the history. Ends with a barrier.
-    __device__ void iterate() const {
-        CoordinatePlanes planes{memory_.coordinates, nullptr};
-        if (blockIdx.x == 0) planes.history = a_.ca.coordinates.history;
-        take_gram<false>(memory_.solver.gram);
-        if (planes.history != nullptr) take_gram<true>(memory_.solver.norms);
-        if (core::warp_rank() == 0) {
-            CaState& state = memory_.state;
-            const CoordinateSolver solver(a_.ca.powers.recurrence, state, most, planes,
-                                          &memory_.solver);
-            const int taken =
-                solver.iterate(min(state.steps, a_.ca.limits.iterations - state.done));
-            if (core::lane_rank() == 0) state.taken = taken;
-        }
         __syncthreads();
     }
 
@@ -279,7 +262,6 @@ class CaTile {
         });
     }
 
-  private:
     __device__ __forceinline__ int image_rows() const { return a_.ca.solution[0].rows; }
     __device__ __forceinline__ int image_columns() const { return a_.ca.solution[0].columns; }
     /// Of the tile, as far as it is in the image.
@@ -287,17 +269,20 @@ class CaTile {
     __device__ __forceinline__ int columns() const {
         return min(a_.layout.columns, image_columns() - x0_);
     }
-    /// Whether the tile and its borders reach the border of the image.
-    __device__ __forceinline__ bool at_border() const {
-        const int halo = a_.layout.halo;
-        return y0_ < halo || x0_ < halo || y0_ + rows() + halo > image_rows() ||
-               x0_ + columns() + halo > image_columns();
-    }
-    static __device__ int nothing(int, int) { return 0; }
+    static __device__ __forceinline__ int nothing(int, int) { return 0; }
 
     __device__ __forceinline__ TileVector vector(int k) const {
+        constexpr int none = -0x10000;
         const int pitch = a_.layout.pitch[k];
-        return {basis_ + a_.layout.origin[k], pitch, (pitch - a_.layout.columns) / 2};
+        const int border = (pitch - a_.layout.columns) / 2;
+        const auto first = [&](int i) { return i > -border ? i : none; };
+        const auto last = [&](int i, int tile) { return i < tile + border - 1 ? i : none; };
+        return {basis_ + a_.layout.origin[k],
+                pitch,
+                first(-y0_),
+                last(image_rows() - 1 - y0_, a_.layout.rows),
+                first(-x0_),
+                last(image_columns() - 1 - x0_, a_.layout.columns)};
     }
     /// Whether a pixel lies in the tile widened by `border`.
     __device__ __forceinline__ bool in_tile(int row, int column, int border) const {
@@ -311,14 +296,13 @@ class CaTile {
                                                const Visit& visit) const {
         Pair* const place = &v.at(row, column);
         visit(place);
-        if (boundary == Boundary::zero || !at_border()) return;
+        // Elsewhere zeros are there, or weights of zero.
+        if constexpr (boundary == Boundary::zero || coupling == Coupling::weighted) return;
         const int pitch = v.pitch;
-        // Beyond the outermost pixels of a border nobody looks.
-        const bool above = row == -y0_ && row > -v.border;
-        const bool below = row == image_rows() - 1 - y0_ && row < a_.layout.rows + v.border - 1;
-        const bool left = column == -x0_ && column > -v.border;
-        const bool right =
-            column == image_columns() - 1 - x0_ && column < a_.layout.columns + v.border - 1;
+        const bool above = row == v.top;
+        const bool below = row == v.bottom;
+        const bool left = column == v.left;
+        const bool right = column == v.right;
         if (left) visit(place - 1);
         if (right) visit(place + 1);
         if (above) visit(place - pitch);
@@ -406,124 +390,7 @@ class CaTile {
         return m;
     }
 
-    /// Where the part that a tile has in a matrix begins.
-    static __device__ __forceinline__ int part_of(int tile, bool squared) {
-        return (2 * tile + (squared ? 1 : 0)) * gram_products;
-    }
-
-    template <bool squared>
-    __device__ void store_products() const {
-        constexpr int group = gram_group<most>;
-        constexpr int groups = (vectors + group - 1) / group;
-        for (int column = 0; column < groups; ++column) {
-            for (int row = 0; row < column; ++row) {
-                store_group<squared, false>(group * row, group * column);
-            }
-            store_group<squared, true>(group * column, group * column);
-        }
-    }
-
-    /// Products of a group of vectors with one of weighted vectors, of those on and above the
-    /// diagonal where both are the same. A thread adds up its pixels in float, they are few; all
-    /// else is in double: what is lost here comes back multiplied by the basis's condition. Ends
-    /// with a barrier.
-    template <bool squared, bool diagonal>
-    __device__ void store_group(int first_row, int first_column) const {
-        constexpr int group = gram_group<most>;
-        constexpr int count = diagonal ? group * (group + 1) / 2 : group * group;
-        constexpr int at_once = 16;
-        constexpr int warps = on_chip_threads / core::warp_size;
-        float sums[count] = {};
-        const auto load = [&](int y, int x) { return weight_at(y, x); };
-        for_cells(0, load, [&](int row, int column, const SymmetricBlock& m) {
-            Pair left[group];
-            const auto take_left = [&](int i) {
-                left[i] = {0.0F, 0.0F};
-                if (first_row + i < vectors) left[i] = vector(first_row + i).at(row, column);
-            };
-            if constexpr (!diagonal) {
-                APERTURE_UNROLL
-                for (int i = 0; i < group; ++i) {
-                    take_left(i);
-                    if constexpr (squared) left[i] = m * left[i];
-                }
-            }
-            APERTURE_UNROLL
-            for (int j = 0; j < group; ++j) {
-                Pair right{0.0F, 0.0F};
-                if constexpr (diagonal) {
-                    take_left(j);
-                    right = m * left[j];
-                    if constexpr (squared) left[j] = right;
-                } else if (first_column + j < vectors) {
-                    right = m * vector(first_column + j).at(row, column);
-                }
-                APERTURE_UNROLL
-                for (int i = 0; i < (diagonal ? j + 1 : group); ++i) {
-                    float& sum = sums[diagonal ? j * (j + 1) / 2 + i : group * j + i];
-                    sum += left[i].u * right.u;
-                    sum += left[i].v * right.v;
-                }
-            }
-        });
-        APERTURE_UNROLL
-        for (int first = 0; first < count; first += at_once) {
-            float some[at_once];
-            APERTURE_UNROLL
-            for (int i = 0; i < at_once; ++i) {
-                some[i] = first + i < count ? sums[first + i] : 0.0F;
-            }
-            const double sum = sum_over_lanes(some);
-            const int k = first + core::lane_rank() / 2;
-            if (core::lane_rank() % 2 == 0 && k < count) {
-                memory_.sums[k * warps + core::warp_rank()] = sum;
-            }
-        }
-        __syncthreads();
-        for (int k = core::thread_rank(); k < count; k += on_chip_threads) {
-            int i = k % group;
-            int j = k / group;
-            if constexpr (diagonal) locate_square(k, &i, &j);
-            i += first_row;
-            j += first_column;
-            double sum = 0;
-            for (int warp = 0; warp < warps; ++warp) sum += memory_.sums[k * warps + warp];
-            if (j < vectors) {
-                a_.ca.gram[part_of(static_cast<int>(blockIdx.x), squared) + j * (j + 1) / 2 + i] =
-                    sum;
-            }
-        }
-        __syncthreads();
-    }
-
-    /// Adds up a matrix from the parts of all tiles. Ends with a barrier.
-    template <bool squared>
-    __device__ void take_gram(double* matrix) const {
-        constexpr int slices = on_chip_threads / gram_products;
-        const int tiles = static_cast<int>(gridDim.x);
-        const int product = core::thread_rank() % gram_products;
-        if (core::thread_rank() < slices * gram_products) {
-            double sum = 0;
-            for (int tile = core::thread_rank() / gram_products; tile < tiles; tile += slices) {
-                sum += a_.ca.gram[part_of(tile, squared) + product];
-            }
-            memory_.sums[core::thread_rank()] = sum;
-        }
-        __syncthreads();
-        if (core::thread_rank() < gram_products) {
-            int i = 0;
-            int j = 0;
-            locate_square(product, &i, &j);
-            double sum = 0;
-            for (int slice = 0; slice < slices; ++slice) {
-                sum += memory_.sums[slice * gram_products + product];
-            }
-            matrix[i * vectors + j] = sum;
-            matrix[j * vectors + i] = sum;
-        }
-        __syncthreads();
-    }
-
+  private:
     const OnChipArguments<most>& a_;
     OnChipMemory<most>& memory_;
     Pair* basis_;
