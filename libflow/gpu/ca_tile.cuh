@@ -9,7 +9,8 @@
 
 namespace aperture::flow::gpu {
 
-inline constexpr int on_chip_threads = 512;
+/// So many that 45 sums of a Gram matrix fit a thread's registers with what it needs besides: 136.
+inline constexpr int on_chip_threads = 480;
 
 /// Where the vectors of a basis for up to `most` steps, p_0, ..., p_most and then z_0, ...,
 /// z_(most - 1), lie in shared memory, in pairs. Each has a border around the tile, as wide as what
