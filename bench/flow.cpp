@@ -351,6 +351,7 @@ void register_gpu() {
         add_solver(prefix + "block2x2", rubber_whale, sweeps(400));
         add_solver(prefix + "block2x2", vga, sweeps(100));
         add_solver(prefix + "block2x2", full_hd, sweeps(100));
+        add_solver(prefix + "cg", rubber_whale, as_chosen(parameters_of(Solver::cg, 100)));
         for (const auto& choice : apps::flow_solver_choices) {
             if (choice.value == Solver::block2x2) continue;
             const int iterations = choice.value == Solver::multigrid ? 1 : 100;
@@ -365,12 +366,14 @@ void register_gpu() {
             add("gpu/" + prefix + "estimator/fast/" + size_text(shape), gpu_estimator, shape, fast);
         }
     }
-    for (const auto& basis : apps::basis_choices) {
-        for (const int s : {2, 4, 6, 8, 10, 12, 16}) {
-            SolverParameters p = parameters_of(Solver::cacg, 100);
-            p.basis = basis.value;
-            p.s_step = s;
-            add_solver(core::text("cacg-", basis.name, "-s", s), vga, p);
+    for (const Shape shape : {vga, rubber_whale}) {
+        for (const auto& basis : apps::basis_choices) {
+            for (const int s : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16}) {
+                SolverParameters p = parameters_of(Solver::cacg, 100);
+                p.basis = basis.value;
+                p.s_step = s;
+                add_solver(core::text("cacg-", basis.name, "-s", s), shape, p);
+            }
         }
     }
 }
@@ -405,7 +408,9 @@ int main(int argc, char** argv) {
     bench::print_ratios("block2x2", "plain");
     bench::print_ratios("gpu/fused/block2x2", "gpu/staged/block2x2");
     bench::print_ratios("gpu/persistent/block2x2", "gpu/staged/block2x2");
-    bench::print_ratios("gpu/cacg", "gpu/fused/cg");
+    for (const auto* peer : {"gpu/fused/cg", "gpu/persistent/cg"}) {
+        bench::print_ratios("gpu/cacg", peer);
+    }
     for (const auto* peer : {"peer/DIS-medium", "peer/DeepFlow"}) {
         bench::print_ratios("preset/", peer);
     }

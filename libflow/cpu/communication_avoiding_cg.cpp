@@ -327,10 +327,10 @@ int CommunicationAvoidingCg::advance(const PreparedSystem& system, PaddedPlanes&
         const double distance = true_residual(system, x, &recurred_);
         if (done > 0 && residual_squared_ < grown * least_squared_) {
             least_squared_ = std::min(least_squared_, residual_squared_);
-            if (distance > apart) {
-                direction_.copy(scaled_);
-            } else {
+            if (!(distance > apart)) {
                 scaled_.copy(recurred_);
+            } else if (residual_squared_ > before) {
+                direction_.copy(scaled_);
             }
             set_all_margins(system.boundary);
             return done;

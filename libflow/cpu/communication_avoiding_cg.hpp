@@ -16,8 +16,9 @@ namespace aperture::flow {
 /// B is self-adjoint in the inner product of M.
 ///
 /// The true residual is formed after every s iterations and takes the place of the recurrence's
-/// where the two have come apart (van der Vorst & Ye 2000); where the residual has grown, the step
-/// is taken back and repeated with half the s.
+/// where the two have come apart (van der Vorst & Ye 2000); the direction stays, as in CG with
+/// replaced residuals, until the residual no longer falls. Where it has grown beyond what CG's may,
+/// the step is taken back and repeated with half the s.
 class CommunicationAvoidingCg {
   public:
     CommunicationAvoidingCg() = default;

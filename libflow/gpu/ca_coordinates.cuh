@@ -6,6 +6,7 @@
 // and what becomes of a round of them.
 
 #include "libflow/gpu/matrix_powers.cuh"
+#include "libflow/gpu/reductions.cuh"
 
 namespace aperture::flow::gpu {
 
@@ -23,7 +24,8 @@ struct CaState {
     int stopped;
     int steps;     ///< s
     int current;   ///< which solution is kept
-    int restart;   ///< the true residual takes the place of p and z
+    int replaced;  ///< the true residual takes the place of z
+    int restart;   ///< and of p
     int done;      ///< iterations that are kept
     int taken;     ///< iterations of the round under way
     int products;  ///< with A
@@ -38,26 +40,28 @@ struct RoundSums {
 /// The state after a round, or after the start, that has come to these sums: a round is kept unless
 /// the residual has grown beyond what CG's may, which means that its basis has become dependent to
 /// rounding; half as many steps are tried then. The true residual takes over where it and the
-/// recurrence have come apart (van der Vorst & Ye 2000).
+/// recurrence have come apart (van der Vorst & Ye 2000), and directions start anew where it no
+/// longer falls.
 APERTURE_HD CaState judged(CaState state, const RoundSums& sums, const CaLimits& limits) {
     constexpr double apart = 0.01;
     constexpr double grown = 100;
     if (state.stopped != 0) return state;
     if (state.begun == 0) {
         state.begun = 1;
-        state.restart = 1;
+        state.replaced = state.restart = 1;
         state.start_squared = state.residual_squared = state.least_squared = sums.residual;
     } else {
         state.products += 2 * state.steps;
         if (state.taken > 0 && sums.residual < grown * state.least_squared) {
             state.current = 1 - state.current;
             state.done += state.taken;
+            state.replaced = sums.away > apart * apart * sums.scaled ? 1 : 0;
+            state.restart = state.replaced != 0 && sums.residual > state.residual_squared ? 1 : 0;
             state.residual_squared = sums.residual;
             if (sums.residual < state.least_squared) state.least_squared = sums.residual;
-            state.restart = sums.away > apart * apart * sums.scaled ? 1 : 0;
         } else if (state.steps > 1) {
             state.steps /= 2;
-            state.restart = 1;
+            state.replaced = state.restart = 1;
         } else {
             state.stopped = 1;
         }
@@ -71,32 +75,36 @@ APERTURE_HD CaState judged(CaState state, const RoundSums& sums, const CaLimits&
 }
 
 struct CoordinatePlanes {
-    float* values;    ///< [3][most_vectors]: of x, z and p
+    float* values;    ///< [3][vectors at most]: of x, z and p
     double* history;  ///< |r|^2 after every iteration; null where nobody asks
 };
 
 inline constexpr int coordinate_threads = 512;
 
-/// Shared memory of CoordinateSolver.
+/// Shared memory of CoordinateSolver for at most so many vectors.
+template <int most>
 struct CoordinateMemory {
-    double gram[most_vectors * most_vectors];   ///< Y^T M Y
-    double norms[most_vectors * most_vectors];  ///< Y^T M^2 Y
-    double x[most_vectors];
-    double z[most_vectors];
-    double p[most_vectors];
-    double product[most_vectors];  ///< B p
+    double gram[most * most];   ///< Y^T M Y
+    double norms[most * most];  ///< Y^T M^2 Y
+    double x[most];
+    double z[most];
+    double p[most];
+    double product[most];  ///< B p
 };
 
+template <int most>
 class CoordinateSolver {
   public:
-    __device__ CoordinateSolver(const RecurrenceTable& recurrence, const CaState& state,
-                                const CoordinatePlanes& planes, CoordinateMemory* memory)
+    /// In a basis of `steps` + 1 vectors from p and `steps` from z, of which a round of fewer steps
+    /// makes only the first ones: rows and columns of the others are zero.
+    __device__ CoordinateSolver(const RecurrenceTable& recurrence, const CaState& state, int steps,
+                                const CoordinatePlanes& planes, CoordinateMemory<most>* memory)
         : recurrence_(recurrence),
           state_(state),
           planes_(planes),
           memory_(memory),
-          steps_(state.steps),
-          vectors_(2 * state.steps + 1) {}
+          steps_(steps),
+          vectors_(2 * steps + 1) {}
 
     /// Adds up the Gram matrices from the parts of `parts` blocks, a warp for an entry. All threads
     /// of the block call; a barrier has to follow.
@@ -108,10 +116,10 @@ class CoordinateSolver {
         }
     }
 
-    /// At most `most` iterations by one warp; writes the coordinates and the history, and returns
+    /// At most `count` iterations by one warp; writes the coordinates and the history, and returns
     /// how many were done.
-    __device__ int iterate(int most) const {
-        CoordinateMemory& m = *memory_;
+    __device__ int iterate(int count) const {
+        CoordinateMemory<most>& m = *memory_;
         for_vectors([&](int i) {
             m.x[i] = 0;
             m.z[i] = i == steps_ + 1 ? 1 : 0;
@@ -120,21 +128,30 @@ class CoordinateSolver {
         __syncwarp();
         double before = form(m.gram, m.z, m.z);
         int done = 0;
-        while (done < most) {
+        while (done < count) {
             for_vectors([&](int i) { m.product[i] = multiplied(m.p, i); });
             __syncwarp();
-            const double curvature = form(m.gram, m.p, m.product);
+            // What z - alpha B p comes to in the end, from one product with the matrix and one
+            // reduction: (z - alpha B p)^T G (z - alpha B p), term by term.
+            Sums<3> forms{};
+            for_vectors([&](int i) {
+                const double of_product = row(m.gram, i, m.product);
+                forms = forms + Sums<3>{{m.p[i] * of_product, m.z[i] * of_product,
+                                         m.product[i] * of_product}};
+            });
+            forms = core::warp_reduce(forms);
+            const double curvature = forms.value[0];
             if (!(before > 0) || !(curvature > 0)) break;
             const double alpha = before / curvature;
+            const double after = before - alpha * (2 * forms.value[1] - alpha * forms.value[2]);
+            const double beta = after / before;
             for_vectors([&](int i) {
                 m.x[i] += alpha * m.p[i];
                 m.z[i] -= alpha * m.product[i];
+                m.p[i] = m.z[i] + beta * m.p[i];
             });
-            __syncwarp();
-            const double after = form(m.gram, m.z, m.z);
-            const double beta = after / before;
-            for_vectors([&](int i) { m.p[i] = m.z[i] + beta * m.p[i]; });
             before = after;
+            __syncwarp();
             if (planes_.history != nullptr) {
                 const double squared = form(m.norms, m.z, m.z);
                 if (core::lane_rank() == 0) {
@@ -142,12 +159,11 @@ class CoordinateSolver {
                 }
             }
             ++done;
-            __syncwarp();
         }
         for_vectors([&](int i) {
             planes_.values[i] = static_cast<float>(m.x[i]);
-            planes_.values[most_vectors + i] = static_cast<float>(m.z[i]);
-            planes_.values[2 * most_vectors + i] = static_cast<float>(m.p[i]);
+            planes_.values[most + i] = static_cast<float>(m.z[i]);
+            planes_.values[2 * most + i] = static_cast<float>(m.p[i]);
         });
         return done;
     }
@@ -180,14 +196,21 @@ class CoordinateSolver {
         }
     }
 
+    /// Entry i of G b.
+    __device__ double row(const double* matrix, int i, const double* b) const {
+        double even = 0;
+        double odd = 0;
+        for (int j = 0; j + 1 < vectors_; j += 2) {
+            even += matrix[i * vectors_ + j] * b[j];
+            odd += matrix[i * vectors_ + j + 1] * b[j + 1];
+        }
+        return even + odd + matrix[i * vectors_ + vectors_ - 1] * b[vectors_ - 1];
+    }
+
     /// a^T G b, in every lane.
     __device__ double form(const double* matrix, const double* a, const double* b) const {
         double sum = 0;
-        for_vectors([&](int i) {
-            double row = 0;
-            for (int j = 0; j < vectors_; ++j) row += matrix[i * vectors_ + j] * b[j];
-            sum += a[i] * row;
-        });
+        for_vectors([&](int i) { sum += a[i] * row(matrix, i, b); });
         return core::warp_reduce(sum);
     }
 
@@ -206,7 +229,7 @@ class CoordinateSolver {
     const RecurrenceTable& recurrence_;
     const CaState& state_;
     const CoordinatePlanes& planes_;
-    CoordinateMemory* memory_;
+    CoordinateMemory<most>* memory_;
     int steps_;
     int vectors_;
 };

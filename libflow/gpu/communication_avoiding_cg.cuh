@@ -7,43 +7,13 @@
 // coordinates, their combination, the true residual. The solution and its residual are kept twice,
 // so that a round whose basis has broken down is left behind without a trace.
 
-#include "libflow/gpu/ca_coordinates.cuh"
-#include "libflow/gpu/reductions.cuh"
+#include "libflow/gpu/ca_on_chip.cuh"
 
 #if !defined(__CUDACC_RTC__)
 #include "libflow/cpu/polynomial_basis.hpp"
 #endif
 
 namespace aperture::flow::gpu {
-
-struct CaArguments {
-    PowersArguments powers;
-    Planes<float> solution[2];
-    Planes<float> scaled[2];  ///< z = M^-1 (b - A x) of each
-    Sums<3>* residuals;       ///< |r|^2, |z|^2, |z - what the coordinates make of it|^2
-    Sums<2>* growth[2];       ///< of a vector by a power of A: squares before and after
-    double* eigenvalues;      ///< the largest growth before each power
-    int parts;                ///< blocks that have made residuals and growth
-    double* gram;             ///< [entry][block]
-    CoordinatePlanes coordinates;
-    CaState* states;  ///< [2]: before and after a round is judged
-    CaLimits limits;
-    int steps;       ///< s at first
-    int gram_parts;  ///< blocks that have made the Gram matrix
-};
-
-/// Powers of A that its largest eigenvalue is estimated by, without preconditioning.
-inline constexpr int eigenvalue_powers = 12;
-
-/// The largest growth of a vector in the powers before number `power`.
-__device__ inline double largest_so_far(const CaArguments& a, int power) {
-    constexpr double least = 1e-30;
-    if (power == 0) return 1;
-    const Sums<2> sums = total_of(a.growth[(power - 1) % 2], a.parts);
-    const double before = power > 1 ? a.eigenvalues[power - 1] : least;
-    const double growth = sqrt(sums.value[1] / sums.value[0]);
-    return growth > before ? growth : before;
-}
 
 /// One of the powers of A on the residual, scaled by the growth so far. Threads take pixels by
 /// for_own_pixels; shared memory: reduction_shared. Moves 28 bytes a pixel.
@@ -65,18 +35,6 @@ __global__ void ca_eigenvalue_kernel(CaArguments a, int power) {
             own + Sums<2>{{static_cast<double>(dot(from, from)), static_cast<double>(dot(to, to))}};
     });
     store_part(own, a.growth[power % 2]);
-}
-
-/// What became of the round before; the same in every thread.
-__device__ inline CaState judge(const CaArguments& a) {
-    CaState state = a.states[0];
-    const Sums<3> sums = total_of(a.residuals, a.parts);
-    if (state.begun == 0) {
-        constexpr double safety = 1.1;
-        // Those of M^-1 A: A = M - S, and M + S is positive semi-definite, too.
-        state.largest = a.powers.precondition ? 2.0 : safety * largest_so_far(a, eigenvalue_powers);
-    }
-    return judged(state, {sums.value[0], sums.value[1], sums.value[2]}, a.limits);
 }
 
 /// z = M^-1 (b - A x) and its sums, of the start (`first`) or of what a round has come to. Threads
@@ -133,10 +91,10 @@ __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(CaArguments a)
         part.data += 2 * k * part.stride;
         return part;
     };
-    const bool fresh = state.restart != 0;
     const Planes<const float> true_scaled = constant(a.scaled[state.current]);
-    const Planes<const float> p = fresh ? true_scaled : part_of_basis(0);
-    const Planes<const float> z = fresh ? true_scaled : part_of_basis(state.steps + 1);
+    const Planes<const float> p = state.restart != 0 ? true_scaled : part_of_basis(0);
+    const Planes<const float> z =
+        state.replaced != 0 ? true_scaled : part_of_basis(state.steps + 1);
     constexpr int kept =
         (gram_entries * gram_squares(2 * Tile::steps + 1) + Tile::threads - 1) / Tile::threads;
     double gram[kept] = {};
@@ -149,7 +107,7 @@ __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(CaArguments a)
          tile += static_cast<int>(gridDim.x)) {
         const PowersWindow<Tile> window(powers, tile);
         build_basis<coupling, boundary>(powers, window, state.steps,
-                                        static_cast<float>(state.largest), p, z, fresh, memory);
+                                        static_cast<float>(state.largest), p, z, memory);
         add_gram<coupling>(powers, window, vectors, false, sums, gram);
         if (a.coordinates.history != nullptr) {
             add_gram<coupling>(powers, window, vectors, true, sums, norms);
@@ -168,13 +126,13 @@ __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(CaArguments a)
 }
 
 /// Up to s iterations on the coordinates, by one block: its warps add up the Gram matrix, the first
-/// one iterates. Shared memory: CoordinateMemory.
+/// one iterates. Shared memory: CoordinateMemory<most_vectors>.
 template <int threads>
 __global__ void __launch_bounds__(threads) ca_coordinates_kernel(CaArguments a) {
     CaState& state = a.states[1];
     if (state.stopped != 0) return;
-    const CoordinateSolver solver(a.powers.recurrence, state, a.coordinates,
-                                  core::shared<CoordinateMemory>());
+    const CoordinateSolver solver(a.powers.recurrence, state, state.steps, a.coordinates,
+                                  core::shared<CoordinateMemory<most_vectors>>());
     solver.take_gram(a.gram, a.gram_parts);
     __syncthreads();
     if (core::warp_rank() != 0) return;
@@ -228,11 +186,21 @@ class CommunicationAvoidingCg {
     using Space = typename Executor::Space;
 
     CommunicationAvoidingCg() = default;
+    /// On chip where there is a plan for it, and where that is not asked to be several kernels.
     CommunicationAvoidingCg(const Executor& executor, Shape shape,
                             const SolverParameters& parameters)
+        : CommunicationAvoidingCg(
+              executor, shape, parameters,
+              parameters.implementation == Implementation::staged
+                  ? OnChipPlan{}
+                  : plan_on_chip(shape, parameters.s_step, executor.multiprocessors(),
+                                 static_cast<std::size_t>(executor.shared_memory_per_block()))) {}
+    CommunicationAvoidingCg(const Executor& executor, Shape shape,
+                            const SolverParameters& parameters, const OnChipPlan& plan)
         : shape_(shape),
           parameters_(parameters),
-          basis_(2 * vectors(), shape),
+          plan_(plan),
+          basis_(plan.fits() ? 4 : 2 * vectors(), shape),
           solution_(2, shape),
           scaled_{PlaneArray<Space>(2, shape), PlaneArray<Space>(2, shape)},
           residuals_(executor, shape),
@@ -241,6 +209,21 @@ class CommunicationAvoidingCg {
           coordinates_({3 * most_vectors}),
           states_({2}),
           states_on_host_({2}) {
+        const Recurrence unit = basis_recurrence(parameters.basis, parameters.s_step, 1);
+        for (std::size_t k = 0; k < unit.shift.size(); ++k) {
+            recurrence_.shift[k] = static_cast<float>(unit.shift[k]);
+            recurrence_.back[k] = static_cast<float>(unit.back[k]);
+            recurrence_.scale[k] = static_cast<float>(unit.scale[k]);
+        }
+        if (plan.fits()) {
+            with_most_steps(parameters.s_step, [&](auto most) {
+                constexpr int on_chip = BasisLayout<decltype(most)::value>::vectors;
+                gram_ =
+                    core::Array<double, 1, Space>({on_chip * (on_chip + 1) * plan.tiles(shape)});
+            });
+            tile_residuals_ = core::Array<Sums<3>, 1, Space>({plan.tiles(shape)});
+            return;
+        }
         with_tile([&](auto tile) {
             using Tile = decltype(tile);
             const auto windows = [&](index_t extent, int window) {
@@ -254,12 +237,6 @@ class CommunicationAvoidingCg {
         });
         gram_ = core::Array<double, 1, Space>(
             {2 * gram_entries * gram_squares(vectors()) * static_cast<index_t>(powers_blocks_)});
-        const Recurrence unit = basis_recurrence(parameters.basis, parameters.s_step, 1);
-        for (std::size_t k = 0; k < unit.shift.size(); ++k) {
-            recurrence_.shift[k] = static_cast<float>(unit.shift[k]);
-            recurrence_.back[k] = static_cast<float>(unit.back[k]);
-            recurrence_.scale[k] = static_cast<float>(unit.scale[k]);
-        }
     }
 
     /// To go on from `x`, in place, until |b - A x|^2 <= limit; |r|^2 of every iteration is kept
@@ -309,7 +286,13 @@ class CommunicationAvoidingCg {
         return first + 2.0 * parameters_.s_step * rounds();
     }
 
+    /// So many rounds; on chip, all there are.
     void advance(Executor& executor, int rounds) {
+        if (plan_.fits()) {
+            solve_on_chip(executor, coupling_, boundary_, arguments_, plan_,
+                          tile_residuals_.data());
+            return;
+        }
         for (int i = 0; i < rounds; ++i) {
             with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
                 with_tile([&](auto tile) {
@@ -322,10 +305,10 @@ class CommunicationAvoidingCg {
                                  arguments_);
                 });
             });
-            core::launch(
-                executor, &ca_coordinates_kernel<coordinate_threads>,
-                core::LaunchConfig(dim3(1), dim3(coordinate_threads), sizeof(CoordinateMemory)),
-                arguments_);
+            core::launch(executor, &ca_coordinates_kernel<coordinate_threads>,
+                         core::LaunchConfig(dim3(1), dim3(coordinate_threads),
+                                            sizeof(CoordinateMemory<most_vectors>)),
+                         arguments_);
             core::launch(executor, &ca_combine_kernel<reduction_threads>,
                          reduction_config(executor, shape_), arguments_);
             launch_residual(executor, false);
@@ -337,6 +320,7 @@ class CommunicationAvoidingCg {
         return parameters_.s_step <= (parameters_.basis == Basis::monomial ? 4 : 8);
     }
     void finish(Executor& executor) {
+        if (plan_.fits()) return;
         core::launch(executor, &ca_finish_kernel<reduction_threads>,
                      reduction_config(executor, shape_), arguments_);
     }
@@ -346,16 +330,16 @@ class CommunicationAvoidingCg {
         bool stopped;
         int products;
     };
-    /// As far as the last round but one is known. Waits for the device.
+    /// As far as is known: on chip of all rounds, else of all but the last. Waits for the device.
     Progress progress(Executor& executor) {
         fetch(executor, states_, states_on_host_);
-        const CaState& state = states_on_host_(0);
+        const CaState& state = known_state();
         return {state.done, state.stopped != 0, state.products};
     }
     /// |r| of the start and of all iterations, relative to `right`. Waits for the device.
     void history(Executor& executor, double right, std::vector<double>& residuals) {
         const int done = progress(executor).done;
-        residuals.push_back(std::sqrt(states_on_host_(0).start_squared) / right);
+        residuals.push_back(std::sqrt(known_state().start_squared) / right);
         fetch(executor, history_, history_on_host_);
         for (int i = 0; i < done; ++i) {
             residuals.push_back(std::sqrt(history_on_host_(i)) / right);
@@ -366,6 +350,9 @@ class CommunicationAvoidingCg {
     static constexpr int most_resident_threads = 1024;
 
     int vectors() const { return 2 * parameters_.s_step + 1; }
+
+    // Blocks of a tile may still read the first state while one of them has come to the last.
+    const CaState& known_state() const { return states_on_host_(plan_.fits() ? 1 : 0); }
 
     /// Two vectors of a window, or the sums of the Gram matrix.
     template <class Tile>
@@ -390,6 +377,7 @@ class CommunicationAvoidingCg {
 
     Shape shape_;
     SolverParameters parameters_;
+    OnChipPlan plan_;
     Coupling coupling_ = Coupling::five;
     Boundary boundary_ = Boundary::replicate;
     RecurrenceTable recurrence_{};
@@ -402,6 +390,7 @@ class CommunicationAvoidingCg {
     Parts<2, Space> growth_[2];
     core::Array<double, 1, Space> eigenvalues_;
     core::Array<double, 1, Space> gram_;
+    core::Array<Sums<3>, 1, Space> tile_residuals_;
     core::Array<float, 1, Space> coordinates_;
     core::Array<double, 1, Space> history_;
     core::Array<double, 1> history_on_host_;

@@ -82,12 +82,12 @@ struct PowersWindow {
 
 /// Powers of B = M^-1 A on p and z over a window, up to `steps` and steps - 1, written to the basis
 /// for the block's own pixels; with first vectors from `p` and `z`, which are copied there where
-/// they are not yet (`fresh`). Both vectors of the window in shared memory; what a step needs of
+/// they are not yet. Both vectors of the window in shared memory; what a step needs of
 /// the neighbouring windows is computed here, too. Ends with a barrier.
 template <Coupling coupling, Boundary boundary, class Tile>
 __device__ void build_basis(const PowersArguments& a, const PowersWindow<Tile>& window, int steps,
                             float largest, const Planes<const float>& p,
-                            const Planes<const float>& z, bool fresh, float* memory) {
+                            const Planes<const float>& z, float* memory) {
     const auto offset = [&](int y, int x) {
         return (y - window.y0) * Tile::columns + x - window.x0;
     };
@@ -115,12 +115,14 @@ __device__ void build_basis(const PowersArguments& a, const PowersWindow<Tile>& 
         set(0, i, pair_at(p, y, x));
         set(1, i, pair_at(z, y, x));
     });
-    if (fresh) {
+    const auto copy = [&](const Planes<const float>& from, int vector) {
+        if (from.data == a.basis.data + 2 * vector * a.basis.stride) return;
         for_pixels(window.halo, [&](int, int, int y, int x) {
-            store_vector(a.basis, 0, y, x, pair_at(p, y, x));
-            store_vector(a.basis, steps + 1, y, x, pair_at(z, y, x));
+            store_vector(a.basis, vector, y, x, pair_at(from, y, x));
         });
-    }
+    };
+    copy(p, 0);
+    copy(z, steps + 1);
     __syncthreads();
     Pair before[2][Tile::items] = {};
     Pair next[2][Tile::items];
@@ -176,10 +178,11 @@ APERTURE_HD void locate_square(int square, int* row, int* column) {
     *row = square;
 }
 
-/// Of 16 values a lane, the sums over all lanes: that of value i in lanes 2 i and 2 i + 1. Lanes
-/// whose numbers differ in one bit share the values out between them, then the halves, and so on.
-template <int count>
-__device__ __forceinline__ double sum_over_lanes(const double (&values)[count]) {
+/// Of 16 values a lane, the sums over all lanes in double: that of value i in lanes 2 i and 2 i
+/// + 1. Lanes whose numbers differ in one bit share the values out between them, then the halves,
+/// and so on.
+template <class T, int count>
+__device__ __forceinline__ double sum_over_lanes(const T (&values)[count]) {
     if constexpr (count == 1) {
         return values[0] + core::exchange_xor(values[0], 1);
     } else {
@@ -187,9 +190,10 @@ __device__ __forceinline__ double sum_over_lanes(const double (&values)[count]) 
         double half[count / 2];
         APERTURE_UNROLL
         for (int i = 0; i < count / 2; ++i) {
-            const double sent = upper ? values[i] : values[i + count / 2];
-            const double kept = upper ? values[i + count / 2] : values[i];
-            half[i] = kept + core::exchange_xor(sent, count);
+            const T sent = upper ? values[i] : values[i + count / 2];
+            const T kept = upper ? values[i + count / 2] : values[i];
+            half[i] =
+                static_cast<double>(kept) + static_cast<double>(core::exchange_xor(sent, count));
         }
         return sum_over_lanes(half);
     }
@@ -238,10 +242,7 @@ __device__ void add_gram(const PowersArguments& a, const PowersWindow<Tile>& win
                 }
             }
         }
-        double exact[gram_entries];
-        APERTURE_UNROLL
-        for (int j = 0; j < gram_entries; ++j) exact[j] = static_cast<double>(entries[j]);
-        const double sum = sum_over_lanes(exact);
+        const double sum = sum_over_lanes(entries);
         if (core::lane_rank() % 2 == 0) {
             const int entry = gram_entries * square + core::lane_rank() / 2;
             memory[entry * warps + core::warp_rank()] = sum;

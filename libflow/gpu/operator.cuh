@@ -9,8 +9,9 @@
 
 namespace aperture::flow::gpu {
 
-/// Both unknowns of a pixel, or what else has a component along each axis.
-struct Pair {
+/// Both unknowns of a pixel, or what else has a component along each axis. Aligned so that both are
+/// one access to memory.
+struct alignas(8) Pair {
     float u;
     float v;
 };
@@ -48,13 +49,11 @@ __device__ __forceinline__ Pair value_at(int rows, int columns, int y, int x, co
     }
 }
 
-/// S of pixel (y, x); without alpha^2 for Coupling::five and Coupling::nine.
-template <Coupling coupling, Boundary boundary, class Field>
-__device__ __forceinline__ Pair neighbour_sum(const SystemPlanes& system, int y, int x,
-                                              const Field& field) {
-    const auto at = [&](int dy, int dx) {
-        return value_at<boundary>(system.tensor.rows, system.tensor.columns, y + dy, x + dx, field);
-    };
+/// S of pixel (y, x) from at(dy, dx), the values around it; without alpha^2 for Coupling::five and
+/// Coupling::nine.
+template <Coupling coupling, class Around>
+__device__ __forceinline__ Pair sum_around(const SystemPlanes& system, int y, int x,
+                                           const Around& at) {
     const Pair left = at(0, -1);
     const Pair right = at(0, 1);
     const Pair above = at(-1, 0);
@@ -73,17 +72,34 @@ __device__ __forceinline__ Pair neighbour_sum(const SystemPlanes& system, int y,
     }
 }
 
-/// d x - S at pixel (y, x), where x is `here`: what leaves it for its neighbours.
+/// The same from field(y, x), which knows the pixels inside the image.
 template <Coupling coupling, Boundary boundary, class Field>
-__device__ __forceinline__ Pair flux(const SystemPlanes& system, int y, int x, Pair here,
-                                     const Field& field) {
-    const Pair sum = neighbour_sum<coupling, boundary>(system, y, x, field);
+__device__ __forceinline__ Pair neighbour_sum(const SystemPlanes& system, int y, int x,
+                                              const Field& field) {
+    return sum_around<coupling>(system, y, x, [&](int dy, int dx) {
+        return value_at<boundary>(system.tensor.rows, system.tensor.columns, y + dy, x + dx, field);
+    });
+}
+
+/// d x - S at pixel (y, x), where x is `here` and S, as sum_around has it, `sum`: what leaves it
+/// for its neighbours.
+template <Coupling coupling>
+__device__ __forceinline__ Pair flux_of(const SystemPlanes& system, int y, int x, Pair here,
+                                        Pair sum) {
     if constexpr (coupling == Coupling::weighted) {
         return degree<coupling>(system, y, x) * here - sum;
     } else {
         constexpr float neighbours = coupling == Coupling::nine ? 3.0F : 4.0F;
         return system.smoothness * (neighbours * here - sum);
     }
+}
+
+/// The same from field(y, x).
+template <Coupling coupling, Boundary boundary, class Field>
+__device__ __forceinline__ Pair flux(const SystemPlanes& system, int y, int x, Pair here,
+                                     const Field& field) {
+    return flux_of<coupling>(system, y, x, here,
+                             neighbour_sum<coupling, boundary>(system, y, x, field));
 }
 
 /// A x at pixel (y, x), where x is `here`. Five points: 10 flops an unknown.

@@ -162,11 +162,11 @@ struct SystemSolver<Executor>::State {
             avoiding.finish(executor);
             return {parameters.iterations, avoiding.products()};
         }
-        auto progress = avoiding.progress(executor);
-        while (!progress.stopped) {
+        typename gpu::CommunicationAvoidingCg<Executor>::Progress progress{};
+        do {
             avoiding.advance(executor, gpu::rounds_between_looks);
             progress = avoiding.progress(executor);
-        }
+        } while (!progress.stopped);
         avoiding.finish(executor);
         if (residuals != nullptr) avoiding.history(executor, right, *residuals);
         return {progress.done, static_cast<double>(progress.products)};

@@ -83,7 +83,9 @@ inline std::vector<Case> all_gpu_cases() {
     cases.push_back({Solver::cacg, replicate, Stencil::five, false, false});
     for (const Implementation other : {Implementation::staged, Implementation::persistent}) {
         for (Case c : all_cases()) {
-            if (c.solver != Solver::cg) continue;
+            const bool several_kernels =
+                c.solver == Solver::cacg && other == Implementation::staged;
+            if (c.solver != Solver::cg && !several_kernels) continue;
             c.implementation = other;
             cases.push_back(c);
         }

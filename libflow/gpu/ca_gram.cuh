@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The Gram matrix of a basis that lies in tiles, and the iterations on coordinates: stages of
+// ca_on_chip_kernel.
+
+#include "libflow/gpu/ca_tile.cuh"
+
+namespace aperture::flow::gpu {
+
+template <class Tile>
+class TileGram {
+  public:
+    static constexpr int most = Tile::most_steps;
+    static constexpr int vectors = Tile::vectors;
+    static constexpr int products = vectors * (vectors + 1) / 2;
+
+    __device__ explicit TileGram(const Tile& tile) : tile_(tile) {}
+
+    /// The tile's part of Y^T M Y, and of Y^T M^2 Y where a history is kept, on and above the
+    /// diagonal, column by column: [tile][matrix][product].
+    __device__ void store() const {
+        store_products<false>();
+        if (tile_.arguments().ca.coordinates.history != nullptr) store_products<true>();
+    }
+
+    /// Adds up the parts of all tiles, and takes the round's steps on the coordinates. The same in
+    /// every block; the first one writes the history. Ends with a barrier.
+    __device__ void iterate() const {
+        CoordinatePlanes planes{tile_.memory().coordinates, nullptr};
+        if (blockIdx.x == 0) planes.history = tile_.arguments().ca.coordinates.history;
+        take<false>(tile_.memory().solver.gram);
+        if (planes.history != nullptr) take<true>(tile_.memory().solver.norms);
+        if (core::warp_rank() == 0) {
+            CaState& state = tile_.memory().state;
+            const CoordinateSolver solver(tile_.arguments().ca.powers.recurrence, state, most,
+                                          planes, &tile_.memory().solver);
+            const int taken = solver.iterate(
+                min(state.steps, tile_.arguments().ca.limits.iterations - state.done));
+            if (core::lane_rank() == 0) state.taken = taken;
+        }
+        __syncthreads();
+    }
+
+  private:
+    /// Where the part that a tile has in a matrix begins.
+    static __device__ __forceinline__ int part_of(int tile, bool squared) {
+        return (2 * tile + (squared ? 1 : 0)) * products;
+    }
+
+    template <bool squared>
+    __device__ void store_products() const {
+        constexpr int group = gram_group<most>;
+        constexpr int groups = (vectors + group - 1) / group;
+        for (int column = 0; column < groups; ++column) {
+            for (int row = 0; row < column; ++row) {
+                store_group<squared, false>(group * row, group * column);
+            }
+            store_group<squared, true>(group * column, group * column);
+        }
+    }
+
+    /// Products of a group of vectors with one of weighted vectors, of those on and above the
+    /// diagonal where both are the same. A thread adds up its pixels in float, they are few; all
+    /// else is in double: what is lost here comes back multiplied by the basis's condition. Ends
+    /// with a barrier.
+    template <bool squared, bool diagonal>
+    __device__ void store_group(int first_row, int first_column) const {
+        constexpr int group = gram_group<most>;
+        constexpr int count = diagonal ? group * (group + 1) / 2 : group * group;
+        constexpr int at_once = 16;
+        constexpr int warps = on_chip_threads / core::warp_size;
+        float sums[count] = {};
+        const auto load = [&](int y, int x) { return tile_.weight_at(y, x); };
+        tile_.for_cells(0, load, [&](int row, int column, const SymmetricBlock& m) {
+            Pair left[group];
+            const auto take_left = [&](int i) {
+                left[i] = {0.0F, 0.0F};
+                if (first_row + i < vectors) left[i] = tile_.vector(first_row + i).at(row, column);
+            };
+            if constexpr (!diagonal) {
+                APERTURE_UNROLL
+                for (int i = 0; i < group; ++i) {
+                    take_left(i);
+                    if constexpr (squared) left[i] = m * left[i];
+                }
+            }
+            APERTURE_UNROLL
+            for (int j = 0; j < group; ++j) {
+                Pair right{0.0F, 0.0F};
+                if constexpr (diagonal) {
+                    take_left(j);
+                    right = m * left[j];
+                    if constexpr (squared) left[j] = right;
+                } else if (first_column + j < vectors) {
+                    right = m * tile_.vector(first_column + j).at(row, column);
+                }
+                APERTURE_UNROLL
+                for (int i = 0; i < (diagonal ? j + 1 : group); ++i) {
+                    float& sum = sums[diagonal ? j * (j + 1) / 2 + i : group * j + i];
+                    sum += left[i].u * right.u;
+                    sum += left[i].v * right.v;
+                }
+            }
+        });
+        APERTURE_UNROLL
+        for (int first = 0; first < count; first += at_once) {
+            float some[at_once];
+            APERTURE_UNROLL
+            for (int i = 0; i < at_once; ++i) {
+                some[i] = first + i < count ? sums[first + i] : 0.0F;
+            }
+            const double sum = sum_over_lanes(some);
+            const int k = first + core::lane_rank() / 2;
+            if (core::lane_rank() % 2 == 0 && k < count) {
+                tile_.memory().sums[k * warps + core::warp_rank()] = sum;
+            }
+        }
+        __syncthreads();
+        for (int k = core::thread_rank(); k < count; k += on_chip_threads) {
+            int i = k % group;
+            int j = k / group;
+            if constexpr (diagonal) locate_square(k, &i, &j);
+            i += first_row;
+            j += first_column;
+            double sum = 0;
+            for (int warp = 0; warp < warps; ++warp) sum += tile_.memory().sums[k * warps + warp];
+            if (j < vectors) {
+                tile_.arguments()
+                    .ca.gram[part_of(static_cast<int>(blockIdx.x), squared) + j * (j + 1) / 2 + i] =
+                    sum;
+            }
+        }
+        __syncthreads();
+    }
+
+    /// Adds up a matrix from the parts of all tiles. Ends with a barrier.
+    template <bool squared>
+    __device__ void take(double* matrix) const {
+        constexpr int slices = on_chip_threads / products;
+        const int tiles = static_cast<int>(gridDim.x);
+        const int product = core::thread_rank() % products;
+        if (core::thread_rank() < slices * products) {
+            double sum = 0;
+            for (int tile = core::thread_rank() / products; tile < tiles; tile += slices) {
+                sum += tile_.arguments().ca.gram[part_of(tile, squared) + product];
+            }
+            tile_.memory().sums[core::thread_rank()] = sum;
+        }
+        __syncthreads();
+        if (core::thread_rank() < products) {
+            int i = 0;
+            int j = 0;
+            locate_square(product, &i, &j);
+            double sum = 0;
+            for (int slice = 0; slice < slices; ++slice) {
+                sum += tile_.memory().sums[slice * products + product];
+            }
+            matrix[i * vectors + j] = sum;
+            matrix[j * vectors + i] = sum;
+        }
+        __syncthreads();
+    }
+
+    const Tile& tile_;
+};
+
+}  // namespace aperture::flow::gpu
