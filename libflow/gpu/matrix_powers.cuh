@@ -115,10 +115,10 @@ __device__ void build_basis(const PowersArguments& a, const PowersWindow<Tile>& 
         set(0, i, pair_at(p, y, x));
         set(1, i, pair_at(z, y, x));
     });
-    const auto copy = [&](const Planes<const float>& from, int vector) {
-        if (from.data == a.basis.data + 2 * vector * a.basis.stride) return;
+    const auto copy = [&](const Planes<const float>& from, int place) {
+        if (from.data == a.basis.data + 2 * place * a.basis.stride) return;
         for_pixels(window.halo, [&](int, int, int y, int x) {
-            store_vector(a.basis, vector, y, x, pair_at(from, y, x));
+            store_vector(a.basis, place, y, x, pair_at(from, y, x));
         });
     };
     copy(p, 0);
