@@ -56,10 +56,10 @@ std::vector<Case> cases() {
 // With neighbours on all sides, in tiles that are wider and narrower than what s steps reach.
 TEST(SimtCaOnChip, DoesWhatTheCpuDoesOnTilesOfAnySize) {
     for (const Case& c : cases()) {
-        expect_cpus(c, {31, 41}, 4, {11, 14});
         expect_cpus(c, {13, 17}, 3, {5, 6});
     }
     const Case usual{Solver::cacg, replicate, Stencil::five};
+    expect_cpus(usual, {31, 41}, 4, {11, 14});
     expect_cpus(usual, {29, 23}, 6, {10, 23});
     expect_cpus(usual, {29, 23}, 8, {8, 9});
     expect_cpus(usual, {19, 33}, 1, {7, 33});
@@ -73,7 +73,7 @@ TEST(SimtCaOnChip, DoesWhatTheCpuDoesOnTilesOfAnySize) {
 
 TEST(SimtCaOnChip, GivesTheSameBitsInAnyOrderOfLanes) {
     const Case c{Solver::cacg, replicate, Stencil::nine};
-    const OwnedSystem system = system_of(c, {21, 26});
+    const OwnedSystem system = system_of(c, {14, 18});
     for (const int s : {3, 5}) {
         const SolverParameters p = steps_of(c, s, 2 * s);
         const HostFlow forward = solve(system, p, {7, 9});
