@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -39,8 +38,6 @@ constexpr Shape rubber_whale{388, 584};
 constexpr Shape vga{480, 640};
 constexpr Shape full_hd{1080, 1920};
 
-std::map<std::string, double> best_ms;
-
 double pixels(Shape shape) {
     return static_cast<double>(shape.rows) * static_cast<double>(shape.columns);
 }
@@ -51,21 +48,6 @@ Shape in_this_run(Shape shape) { return smoke ? Shape{41, 67} : shape; }
 
 double bound_seconds(Shape shape, double work_units, double gflops) {
     return flops_per_pixel * pixels(shape) * work_units / (gflops * 1e9);
-}
-
-/// Runs `body`, which returns its seconds, and reports the fastest.
-template <class Body>
-double measure(benchmark::State& state, const std::string& name, const Body& body) {
-    body();
-    double best = 1e30;
-    for (auto _ : state) {
-        const double seconds = body();
-        state.SetIterationTime(seconds);
-        best = std::min(best, seconds);
-    }
-    best_ms[name] = best * 1e3;
-    state.counters["best_ms"] = best * 1e3;
-    return best;
 }
 
 void report_sweeps(benchmark::State& state, Shape shape, double work_units, double seconds,
@@ -369,6 +351,8 @@ void register_gpu() {
     for (const Shape shape : {vga, rubber_whale}) {
         for (const auto& basis : apps::basis_choices) {
             for (const int s : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16}) {
+                // Longer ones are dependent in floats.
+                if (basis.value == flow::Basis::monomial && s > 4) continue;
                 SolverParameters p = parameters_of(Solver::cacg, 100);
                 p.basis = basis.value;
                 p.s_step = s;

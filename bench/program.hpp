@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <map>
 #include <string>
 
 #include "aperture/core/executor.hpp"
@@ -23,6 +25,24 @@ inline bool wrong = false;
 inline void fail(benchmark::State& state, const std::string& why) {
     wrong = true;
     state.SkipWithError(why.c_str());
+}
+
+/// Fastest run of each benchmark, in milliseconds.
+inline std::map<std::string, double> best_ms;
+
+/// Runs `body`, which returns its seconds, and reports and returns the fastest.
+template <class Body>
+double measure(benchmark::State& state, const std::string& name, const Body& body) {
+    body();
+    double best = std::numeric_limits<double>::infinity();
+    for (auto _ : state) {
+        const double seconds = body();
+        state.SetIterationTime(seconds);
+        best = std::min(best, seconds);
+    }
+    best_ms[name] = best * 1e3;
+    state.counters["best_ms"] = best * 1e3;
+    return best;
 }
 
 /// Runs what `register_all` registers, with the machine and its ceilings in the report; the

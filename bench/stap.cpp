@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,8 +29,6 @@ using core::index_t;
 using stap::cfloat;
 using Complex = std::complex<double>;
 using Matrix = Eigen::MatrixXcd;
-
-std::map<std::string, double> best_ms;
 
 /// A size's Doppler cube, steering vectors and room for results.
 struct Scene {
@@ -200,19 +197,11 @@ void verify(benchmark::State& state, Scene& scene) {
                            ", weighting ", least.weighting));
 }
 
-/// Runs `body`, which returns its seconds, and reports the fastest against a bound.
+/// The fastest run of `body` against a bound.
 template <class Body>
-void measure(benchmark::State& state, const std::string& name, const stap::Problem& problem,
-             double bound_seconds, const Body& body) {
-    body();
-    double best = 1e30;
-    for (auto _ : state) {
-        const double seconds = body();
-        state.SetIterationTime(seconds);
-        best = std::min(best, seconds);
-    }
-    best_ms[name] = best * 1e3;
-    state.counters["best_ms"] = best * 1e3;
+void measure_stap(benchmark::State& state, const std::string& name, const stap::Problem& problem,
+                  double bound_seconds, const Body& body) {
+    const double best = measure(state, name, body);
     state.counters["GFLOP/s"] = stap::adaptive_work(problem).gflop / best;
     state.counters["%bound"] = 100 * bound_seconds / best;
 }
@@ -227,7 +216,7 @@ void pipeline(benchmark::State& state, const std::string& name, const std::strin
     core::Cpu cpu;
     Scene scene(cpu, size, implementation);
     stap::Pipeline<core::Cpu> stap(cpu, scene.problem, scene.steering);
-    measure(state, name, scene.problem, arithmetic_bound(scene.problem, cpu.threads()), [&] {
+    measure_stap(state, name, scene.problem, arithmetic_bound(scene.problem, cpu.threads()), [&] {
         const core::Stopwatch watch;
         stap.run(scene.cube, scene.results(), nullptr);
         return watch.seconds();
@@ -276,7 +265,7 @@ void eigen(benchmark::State& state, const std::string& name, const std::string& 
     const int threads = cpu.threads();
     const index_t sets = scene.problem.training_sets;
     const index_t problems = scene.problem.doppler_bins * sets;
-    measure(state, name, scene.problem, arithmetic_bound(scene.problem, threads), [&] {
+    measure_stap(state, name, scene.problem, arithmetic_bound(scene.problem, threads), [&] {
         const core::Stopwatch watch;
 #pragma omp parallel for num_threads(threads) schedule(static)
         for (index_t p = 0; p < problems; ++p) {
@@ -343,7 +332,7 @@ void gpu_pipeline(benchmark::State& state, const std::string& name, const std::s
     // microseconds, with it: the calls follow one another.
     const int calls = smoke ? 1 : 16;
     std::size_t turn = 0;
-    measure(state, name, scene.problem, bound, [&] {
+    measure_stap(state, name, scene.problem, bound, [&] {
         timeline.begin_run();
         {
             const auto scope = core::Timeline::stage(&timeline, gpu, "calls", 0, 0);

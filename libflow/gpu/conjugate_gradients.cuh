@@ -182,11 +182,11 @@ template <Coupling coupling, Boundary boundary, int items>
 __global__ void __launch_bounds__(reduction_threads, resident_blocks)
     cg_persistent_kernel(CgPlanes cg, int iterations, int parity) {
     const int blocks = static_cast<int>(gridDim.x);
-    Pair solution[items];
-    Pair residual[items];
+    Pair solution[items]{};
+    Pair residual[items]{};
     Pair product[items]{};
-    SymmetricBlock tensor[items];
-    SymmetricBlock inverse[items];
+    SymmetricBlock tensor[items]{};
+    SymmetricBlock inverse[items]{};
     // The same pixels in the same order as for_own_pixels, with numbers known when compiled.
     const auto for_items = [&](const auto& visit) {
         const int across = (cg.x.columns + reduction_columns - 1) / reduction_columns;

@@ -5,7 +5,6 @@
 // Which pixels of an image a patch of a tile holds, inside the image and beside it, and how they
 // come to the registers of its thread.
 
-#include "libcore/gpu/block.cuh"
 #include "libflow/gpu/redblack.cuh"
 #include "libflow/gpu/sweep_tuning.hpp"
 
@@ -92,84 +91,25 @@ __device__ __forceinline__ void gather(const Planes<const float>& from, const Pa
     }
 }
 
-/// Reads from memory to registers.
-struct DirectRead {
-    template <int planes>
-    __device__ __forceinline__ void operator()(const Planes<const float>& from, int,
-                                               const PatchPixels& pixels,
-                                               PatchValues<planes>& to) const {
-        if (!pixels.by_fours() || !has_fours(from)) return gather(from, pixels, to);
-        // All loads are under way before the first one is waited for.
+/// The pixels of a patch, whole fours where they are some.
+template <int planes>
+__device__ __forceinline__ void read_pixels(const Planes<const float>& from,
+                                            const PatchPixels& pixels, PatchValues<planes>& to) {
+    if (!pixels.by_fours() || !has_fours(from)) return gather(from, pixels, to);
+    // All loads are under way before the first one is waited for.
+    APERTURE_UNROLL
+    for (int i = 0; i < planes; ++i) {
         APERTURE_UNROLL
-        for (int i = 0; i < planes; ++i) {
+        for (int r = 0; r < patch_extent; ++r) {
+            float four[patch_extent];
+            read_four(pixels.four(from, i, r), four);
             APERTURE_UNROLL
-            for (int r = 0; r < patch_extent; ++r) {
-                float four[patch_extent];
-                read_four(pixels.four(from, i, r), four);
-                APERTURE_UNROLL
-                for (int j = 0; j < patch_extent; ++j) {
-                    to[i][r][j] = pixels.row[r] >= 0 ? four[j] : 0.0F;
-                }
-            }
-        }
-        arrange(pixels, to);
-    }
-};
-
-/// Shared memory in which the pixels of a patch arrive while the thread is busy with another patch;
-/// nobody but the thread itself looks at them. [plane][row of the patch][thread of the block] of
-/// float4.
-class PatchStage {
-  public:
-    /// The entries of blocks and right-hand side, and the unknowns.
-    static constexpr int planes = 7;
-    static_assert(planes * patch_extent * tile_lanes * sizeof(float4) ==
-                  streamed_shared_of_row - exchange_shared_of_row);
-
-    __device__ __forceinline__ explicit PatchStage(float4* shared) : shared_(shared) {}
-
-    /// Starts to bring what operator() then reads, behind core::wait_for_copies.
-    template <int planes>
-    __device__ __forceinline__ void fetch(const Planes<const float>& from, int first,
-                                          const PatchPixels& pixels) const {
-        if (!pixels.by_fours() || !has_fours(from)) return;
-        APERTURE_UNROLL
-        for (int i = 0; i < planes; ++i) {
-            APERTURE_UNROLL
-            for (int r = 0; r < patch_extent; ++r) {
-                if (pixels.row[r] < 0) continue;
-                core::copy_async<16>(at(first + i, r), pixels.four(from, i, r));
+            for (int j = 0; j < patch_extent; ++j) {
+                to[i][r][j] = pixels.row[r] >= 0 ? four[j] : 0.0F;
             }
         }
     }
-
-    /// What `fetch` left to do is done here.
-    template <int planes>
-    __device__ __forceinline__ void operator()(const Planes<const float>& from, int first,
-                                               const PatchPixels& pixels,
-                                               PatchValues<planes>& to) const {
-        if (!pixels.by_fours() || !has_fours(from)) return gather(from, pixels, to);
-        APERTURE_UNROLL
-        for (int i = 0; i < planes; ++i) {
-            APERTURE_UNROLL
-            for (int r = 0; r < patch_extent; ++r) {
-                const float4 four = *at(first + i, r);
-                const bool there = pixels.row[r] >= 0;
-                to[i][r][0] = there ? four.x : 0.0F;
-                to[i][r][1] = there ? four.y : 0.0F;
-                to[i][r][2] = there ? four.z : 0.0F;
-                to[i][r][3] = there ? four.w : 0.0F;
-            }
-        }
-        arrange(pixels, to);
-    }
-
-  private:
-    __device__ __forceinline__ float4* at(int plane, int r) const {
-        return shared_ + (plane * patch_extent + r) * core::block_threads() + core::thread_rank();
-    }
-
-    float4* shared_;
-};
+    arrange(pixels, to);
+}
 
 }  // namespace aperture::flow::gpu

@@ -16,7 +16,7 @@ class RowExchange {
   public:
     static constexpr int entries = 2;
     static constexpr int cells = 2 * entries * tile_lanes;  ///< of a thread row
-    static_assert(2 * cells * sizeof(float4) == exchange_shared_of_row);
+    static_assert(2 * cells * sizeof(float4) == shared_of_row);
 
     __device__ __forceinline__ RowExchange() {
         const int row = static_cast<int>(threadIdx.y);
@@ -47,11 +47,6 @@ class RowExchange {
         }
         own_ += turn_;
         turn_ = -turn_;
-    }
-
-    /// The first shared memory behind it.
-    __device__ static __forceinline__ float4* end() {
-        return core::shared<float4>() + 2 * static_cast<int>(blockDim.y) * cells;
     }
 
   private:
@@ -106,26 +101,12 @@ class Patch {
 #endif
     }
 
-    /// Starts to bring updates and unknowns to a stage.
-    __device__ __forceinline__ void fetch_updates(const SweepProblem& problem,
-                                                  const PatchStage& stage) const {
-        const PatchPixels pixels = this->pixels();
-        stage.fetch<3>(blocks_of<kind>(problem.system), 0, pixels);
-        stage.fetch<2>(problem.system.right, 3, pixels);
-    }
-    __device__ __forceinline__ void fetch_unknowns(const Planes<const float>& from,
-                                                   const PatchStage& stage) const {
-        stage.fetch<2>(from, 5, pixels());
-    }
-
-    /// `read` is a DirectRead or the stage that updates were brought to; as below.
-    template <class Read>
-    __device__ __forceinline__ void load_updates(const SweepProblem& problem, const Read& read) {
+    __device__ __forceinline__ void load_updates(const SweepProblem& problem) {
         const SystemPlanes& system = problem.system;
         PatchValues<3> block;
         PatchValues<2> right;
-        read(blocks_of<kind>(system), 0, pixels(), block);
-        read(system.right, 3, pixels(), right);
+        read_pixels(blocks_of<kind>(system), pixels(), block);
+        read_pixels(system.right, pixels(), right);
         forget_position();
         const PatchPixels pixels = this->pixels();
         APERTURE_UNROLL
@@ -144,11 +125,8 @@ class Patch {
         }
         if constexpr (coupling == Coupling::weighted) load_weights(system.weights);
     }
-
-    template <class Read>
-    __device__ __forceinline__ void load_unknowns(const Planes<const float>& from,
-                                                  const Read& read) {
-        read(from, 5, pixels(), x_of_);
+    __device__ __forceinline__ void load_unknowns(const Planes<const float>& from) {
+        read_pixels(from, pixels(), x_of_);
     }
 
     __device__ __forceinline__ void store_unknowns(const Planes<float>& to) const {

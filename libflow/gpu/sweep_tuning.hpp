@@ -16,11 +16,8 @@ inline constexpr int patch_extent = 4;
 /// Patches side by side in a tile, and its pixels.
 inline constexpr int tile_lanes = 16;
 inline constexpr int tile_columns = tile_lanes * patch_extent;
-/// Shared memory, in bytes, for a row of patches: for what they show each other, and for the seven
-/// values of each pixel of the next tile.
-inline constexpr int exchange_shared_of_row = 2 * 4 * tile_lanes * 16;
-inline constexpr int streamed_shared_of_row =
-    exchange_shared_of_row + tile_columns * patch_extent * 7 * 4;
+/// Shared memory, in bytes, for what a row of patches shows others.
+inline constexpr int shared_of_row = 2 * 4 * tile_lanes * 16;
 
 /// Most threads of a block, so that a patch fits the registers: 168 a thread for the five-point
 /// block updates, 255 for all that needs more.
@@ -33,20 +30,17 @@ struct SweepCosts {
     int stage;      ///< from the first instruction of a stage to its barrier, however few pixels
     int stage_row;  ///< a row of a tile, a stage
     int load_row;   ///< a row of a tile, to be brought from memory with its updates
-    int take_row;   ///< a row of a tile, from shared memory to registers
     int pass;       ///< from one launch to the next
     int exchange;   ///< wait for the grid, write and read what tiles share
 };
 
-/// Fitted to block2x2 on an NVIDIA H200, halos of 4, 8 and 12 and tiles of 48 to 96 rows: 0.42 us a
-/// sweep of 48 rows and 0.52 of 80, 3.5 us an exchange. 584 x 388 pixels 400 times take 0.33 ms by
-/// the persistent plan (halo 12, tiles of 80 rows), 0.35 ms with halo 8, 0.52 with halo 4;
-/// 1920 x 1080 pixels 100 times by the fused plans with halo 12 and 8 0.58 and 0.61 ms, when an odd
-/// number of rounds was none. take_row is what shared memory needs for 28 bytes a pixel.
-/// By these costs 1920 x 1080 pixels 100 times are 13 rounds, fused on 34 x 40 tiles of 48 rows (11
-/// for a multiprocessor, two at a time), streamed on 15 x 40 of 88 (5 turns, the last one half
-/// full).
-inline constexpr SweepCosts sweep_costs{390, 6, 80, 16, 2800, 6200};
+/// Fitted to block2x2 on an NVIDIA H200, halos of 4, 8 and 12 and tiles of 32 to 96 rows: 0.42 us a
+/// sweep of 48 rows and 0.52 of 80, 3.5 us an exchange. 584 x 388 pixels 400 times take 0.26 ms by
+/// the persistent plan (halo 12, tiles of 80 rows); 1920 x 1080 pixels 100 times by fused plans,
+/// halo and rows of a tile: 8 and 88 0.53 ms, 12 and 96 0.53, 8 and 48 0.57, 8 and 80 0.60, 8 and
+/// 72 0.67. Bringing the next tile to shared memory while one is swept took 0.62: it leaves a
+/// multiprocessor one block.
+inline constexpr SweepCosts sweep_costs{390, 6, 80, 2800, 6200};
 
 /// Tiles of 4 x thread_rows rows, of which `halo` pixels on every side are the neighbours', for
 /// `at_once` sweeps each of `rounds` times. No thread rows: nothing fits.
@@ -55,9 +49,7 @@ struct TilePlan {
     int halo = 0;
     int at_once = 0;
     int rounds = 0;
-    int blocks = 0;         ///< of a launch
-    bool streamed = false;  ///< by streamed_sweeps_kernel
-    long long cycles = 0;   ///< expected
+    int blocks = 0;  ///< of a launch
 
     constexpr int tile_rows() const { return thread_rows * patch_extent; }
     constexpr int inner_rows() const { return tile_rows() - 2 * halo; }
@@ -78,7 +70,6 @@ struct SweepWork {
     long long columns;
     int sweeps;  ///< more than 0
     int multiprocessors;
-    int shared_bytes;  ///< that a block may have
 };
 
 namespace detail {
@@ -95,16 +86,6 @@ constexpr long long round_cost(const SweepWork& work, const TilePlan& plan, long
     const int stages = plan.at_once * stages_of(work.kind, work.coupling);
     return stages * (ceiling(tiles, resident) * sweep_costs.stage +
                      tiles * plan.tile_rows() * sweep_costs.stage_row);
-}
-
-/// Blocks of streamed_sweeps_kernel that a multiprocessor has registers and shared memory for.
-constexpr long long resident_streams(const SweepWork& work, const TilePlan& plan) {
-    // What the system takes of a block's shared memory.
-    constexpr int reserved = 1024;
-    const int patches = plan.thread_rows * tile_lanes;
-    return std::min(
-        most_patches(work.kind, work.coupling) / patches,
-        (work.shared_bytes + reserved) / (plan.thread_rows * streamed_shared_of_row + reserved));
 }
 
 constexpr int several_rounds(long long rounds) { return static_cast<int>(std::max(rounds, 2LL)); }
@@ -133,7 +114,6 @@ constexpr TilePlan cheapest_plan(const SweepWork& work, const Rounds& rounds_of,
             if (cycles < 0 || (least >= 0 && cycles >= least)) continue;
             least = cycles;
             best = plan;
-            best.cycles = cycles;
         }
     }
     return best;
@@ -149,38 +129,13 @@ constexpr TilePlan plan_fused(const SweepWork& work) {
         plan.blocks = static_cast<int>(all);
         const long long tiles = detail::ceiling(all, work.multiprocessors);
         const long long load = tiles * plan.tile_rows() * sweep_costs.load_row;
-        // Of blocks that share a multiprocessor, one is loaded while another is swept.
         const long long resident = std::min<long long>(
             tiles, most_patches(work.kind, work.coupling) / (plan.thread_rows * tile_lanes));
         const long long sweep = detail::round_cost(work, plan, tiles, resident);
-        const long long both = std::max(load, sweep) + std::min(load, sweep) / resident;
-        return plan.rounds * (sweep_costs.pass + both);
+        // Measured: of blocks that share a multiprocessor, one is hardly loaded while another is
+        // swept.
+        return plan.rounds * (sweep_costs.pass + load + sweep);
     });
-}
-
-/// The same with streamed_sweeps_kernel; no thread rows where a block has no shared memory for it.
-constexpr TilePlan plan_streamed(const SweepWork& work) {
-    return detail::cheapest_plan(work, detail::several_rounds, [&](TilePlan& plan) {
-        const long long tiles = detail::tiles_of(work, plan);
-        const long long most = detail::resident_streams(work, plan) * work.multiprocessors;
-        if (most == 0) return -1LL;
-        plan.streamed = true;
-        plan.blocks = static_cast<int>(std::min(tiles, most));
-        const long long resident = detail::ceiling(plan.blocks, work.multiprocessors);
-        const long long rows = resident * plan.tile_rows();
-        const long long load = rows * sweep_costs.load_row;
-        // The first tiles are waited for; those that follow are loaded while others are swept.
-        const long long turn = std::max(load, detail::round_cost(work, plan, resident, resident)) +
-                               rows * sweep_costs.take_row;
-        return plan.rounds * (sweep_costs.pass + load + detail::ceiling(tiles, plan.blocks) * turn);
-    });
-}
-
-/// The cheaper one of the two.
-constexpr TilePlan plan_rounds(const SweepWork& work) {
-    const TilePlan fused = plan_fused(work);
-    const TilePlan streamed = plan_streamed(work);
-    return streamed.thread_rows > 0 && streamed.cycles < fused.cycles ? streamed : fused;
 }
 
 /// One launch with a tile for each multiprocessor, an exchange between rounds; no thread rows where

@@ -27,8 +27,7 @@ void with_kind(SweepKind kind, const Function& function) {
     }
 }
 
-/// The plan's blocks, with `shared_of_row` bytes of shared memory for a row of patches.
-inline core::LaunchConfig tile_config(const TilePlan& plan, int shared_of_row,
+inline core::LaunchConfig tile_config(const TilePlan& plan,
                                       std::source_location call = std::source_location::current()) {
     const auto rows = static_cast<unsigned>(plan.thread_rows);
     return {dim3(static_cast<unsigned>(plan.blocks)), dim3(tile_lanes, rows),
@@ -74,17 +73,14 @@ template <SweepKind kind, Coupling coupling, class Executor>
 void sweep_fused(Executor& executor, const SweepProblem& problem, const TilePlan& plan, int count,
                  const Planes<float>& x,
                  std::array<PlaneArray<typename Executor::Space>, 2>& between) {
-    const auto kernel = plan.streamed ? &streamed_sweeps_kernel<kind, coupling>
-                                      : &fused_sweeps_kernel<kind, coupling>;
-    core::LaunchConfig config =
-        detail::tile_config(plan, plan.streamed ? streamed_shared_of_row : exchange_shared_of_row);
+    core::LaunchConfig config = detail::tile_config(plan);
     for (int round = 0; round < plan.rounds; ++round) {
         const auto until = [&](index_t rounds) { return count * rounds / plan.rounds; };
         const auto now = static_cast<int>(until(round + 1) - until(round));
         const Planes<float> from = round == 0 ? x : between[(round + 1) % 2].planes();
         const Planes<float> to = round + 1 == plan.rounds ? x : between[round % 2].planes();
-        core::launch(executor, kernel, config, problem, constant(from), to,
-                     detail::tiles_of(plan, x), plan.halo, now, round % 2 == 0);
+        core::launch(executor, &fused_sweeps_kernel<kind, coupling>, config, problem,
+                     constant(from), to, detail::tiles_of(plan, x), plan.halo, now, round % 2 == 0);
         config.start_early = true;
     }
 }
@@ -94,7 +90,7 @@ template <SweepKind kind, Coupling coupling, class Executor>
 void sweep_persistent(Executor& executor, const SweepProblem& problem, const TilePlan& plan,
                       int count, const Planes<float>& x, const Planes<float>& other) {
     core::launch_cooperative(executor, &persistent_sweeps_kernel<kind, coupling>,
-                             detail::tile_config(plan, exchange_shared_of_row), problem, x, other,
+                             detail::tile_config(plan), problem, x, other,
                              detail::tiles_of(plan, x), plan.halo, plan.at_once, count);
 }
 
@@ -152,13 +148,7 @@ void Sweeps<Executor>::run_as(Executor& executor, const SweepProblem& problem, i
                                                       workspace_[0].planes());
         }
     }
-    const SweepWork work{kind,
-                         coupling,
-                         x.rows,
-                         x.columns,
-                         count,
-                         executor.multiprocessors(),
-                         executor.shared_memory_per_block()};
+    const SweepWork work{kind, coupling, x.rows, x.columns, count, executor.multiprocessors()};
     if (implementation_ == Implementation::persistent) {
         const TilePlan plan = plan_persistent(work);
         if (plan.thread_rows > 0) {
@@ -166,7 +156,7 @@ void Sweeps<Executor>::run_as(Executor& executor, const SweepProblem& problem, i
                                                     workspace_[0].planes());
         }
     }
-    sweep_fused<kind, coupling>(executor, problem, plan_rounds(work), count, x, workspace_);
+    sweep_fused<kind, coupling>(executor, problem, plan_fused(work), count, x, workspace_);
 }
 
 #if defined(__CUDACC__)

@@ -41,54 +41,15 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
     fused_sweeps_kernel(SweepProblem problem, Planes<const float> from, Planes<float> to,
                         TileGrid tiles, int halo, int sweeps, bool backwards) {
     core::let_next_kernel_start();
-    constexpr DirectRead read;
     Patch<kind, coupling> patch(problem, halo);
     RowExchange exchange;
     patch.move_to(tiles.position(static_cast<int>(blockIdx.x), backwards));
-    patch.load_updates(problem, read);
+    patch.load_updates(problem);
     // What the system is made of is older than the kernel before, which may be writing `from`.
     core::wait_for_previous_kernel();
-    patch.load_unknowns(from, read);
+    patch.load_unknowns(from);
     patch.sweep(exchange, sweeps);
     if (patch.inner()) patch.store_unknowns(to);
-}
-
-/// The same, for images of many tiles, with the pixels of the next tile on their way while one is
-/// swept. Grid: any number of blocks, each of which takes every gridDim.x-th tile. Shared:
-/// RowExchange, then PatchStage, 7 KiB a thread row. All else as above.
-template <SweepKind kind, Coupling coupling>
-__global__ void __launch_bounds__(most_patches(kind, coupling), 1)
-    streamed_sweeps_kernel(SweepProblem problem, Planes<const float> from, Planes<float> to,
-                           TileGrid tiles, int halo, int sweeps, bool backwards) {
-    core::let_next_kernel_start();
-    Patch<kind, coupling> patch(problem, halo);
-    const PatchStage stage(RowExchange::end());
-    auto tile = static_cast<int>(blockIdx.x);
-    patch.move_to(tiles.position(tile, backwards));
-    patch.fetch_updates(problem, stage);
-    core::wait_for_previous_kernel();
-    patch.fetch_unknowns(from, stage);
-    for (;;) {
-        core::commit_copies();
-        core::wait_for_copies();
-        patch.load_updates(problem, stage);
-        patch.load_unknowns(from, stage);
-        // The stage has been read, and so has what was exchanged on the tile before.
-        __syncthreads();
-        const auto step = static_cast<int>(gridDim.x);
-        if (tile + step < tiles.count()) {
-            patch.move_to(tiles.position(tile + step, backwards));
-            patch.fetch_updates(problem, stage);
-            patch.fetch_unknowns(from, stage);
-            patch.move_to(tiles.position(tile, backwards));
-        }
-        RowExchange exchange;
-        patch.sweep(exchange, sweeps);
-        if (patch.inner()) patch.store_unknowns(to);
-        tile += step;
-        if (tile >= tiles.count()) return;
-        patch.move_to(tiles.position(tile, backwards));
-    }
 }
 
 /// `sweeps` sweeps on x in place, in a cooperative launch of a block for each tile: `at_once` of
@@ -102,12 +63,11 @@ template <SweepKind kind, Coupling coupling>
 __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
     persistent_sweeps_kernel(SweepProblem problem, Planes<float> x, Planes<float> other,
                              TileGrid tiles, int halo, int at_once, int sweeps) {
-    constexpr DirectRead read;
     Patch<kind, coupling> patch(problem, halo);
     RowExchange exchange;
     patch.move_to(tiles.position(static_cast<int>(blockIdx.x), false));
-    patch.load_updates(problem, read);
-    patch.load_unknowns(constant(x), read);
+    patch.load_updates(problem);
+    patch.load_unknowns(constant(x));
     int round = (sweeps + at_once - 1) / at_once;
     // Nobody writes x before all have read it.
     if (round % 2 == 1 && gridDim.x > 1) core::grid_sync();
@@ -121,7 +81,7 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
         if (patch.inner()) patch.store_unknowns(to);
         if (round == 1) return;
         core::grid_sync();
-        if (!patch.inner()) patch.load_unknowns(constant(to), read);
+        if (!patch.inner()) patch.load_unknowns(constant(to));
     }
 }
 

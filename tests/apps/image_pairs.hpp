@@ -7,6 +7,13 @@
 
 namespace aperture::apps::tests {
 
+/// A build without OpenCV reads and writes PNM only.
+#if APERTURE_OPENCV
+inline constexpr auto picture_extension = ".png";
+#else
+inline constexpr auto picture_extension = ".ppm";
+#endif
+
 /// How an image of a test is stored. The bytes are composed here, without the library under test.
 struct StoredPicture {
     int width = 96;

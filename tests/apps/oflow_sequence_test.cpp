@@ -35,12 +35,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-#if APERTURE_OPENCV
-constexpr auto picture_extension = ".png";
-#else
-constexpr auto picture_extension = ".ppm";
-#endif
-
 /// From one frame of a test's sequence to the next.
 constexpr double shift_u = 1.5;
 constexpr double shift_v = -0.5;

@@ -31,13 +31,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-// A build without OpenCV reads and writes PNM only.
-#if APERTURE_OPENCV
-constexpr auto picture_extension = ".png";
-#else
-constexpr auto picture_extension = ".ppm";
-#endif
-
 /// The motion of every test's pair, unless it says otherwise.
 constexpr double shift_u = 1.4;
 constexpr double shift_v = -0.7;

@@ -219,8 +219,8 @@ INSTANTIATE_TEST_SUITE_P(Sweeps, EverySweep, testing::ValuesIn(all_cases()),
 
 /// `count` sweeps by a plan that no cost has chosen.
 Flow sweep_by_plan(const Case& c, const OwnedSystem& system, const Flow& start,
-                   const gpu::TilePlan& plan, int count, LaneOrder order = LaneOrder::forward) {
-    Simt simt(order, 11);
+                   const gpu::TilePlan& plan, int count) {
+    Simt simt;
     const Shape shape = system.shape();
     gpu::PreparedSystem<Simt> prepared(shape);
     prepared.take(simt, system.view(), c.kind != SweepKind::jacobi);
@@ -237,42 +237,31 @@ Flow sweep_by_plan(const Case& c, const OwnedSystem& system, const Flow& start,
     return x;
 }
 
-struct StreamCase {
+struct RoundsCase {
     Shape shape;
     int rounds;
 };
 
-// Extents that are multiples of four, so that mirrored patches are read in fours, and others; one
-// tile a block and several; two rounds and an odd number.
-TEST_P(EverySweep, GivesTheSameBitsWithTilesStreamed) {
+// Extents that are multiples of four, so that mirrored patches are read in fours, and others; two
+// rounds and an odd number.
+TEST_P(EverySweep, GivesTheCpusFlowInRoundsOfTiles) {
     const Case& c = GetParam();
     for (const auto& [shape, rounds] :
-         {StreamCase{{29, 124}, 3}, StreamCase{{18, 61}, 2}, StreamCase{{3, 8}, 2}}) {
+         {RoundsCase{{29, 124}, 3}, RoundsCase{{18, 61}, 2}, RoundsCase{{3, 8}, 2}}) {
         const OwnedSystem system = system_of(c, shape);
         const Flow start = random_flow(shape);
         gpu::TilePlan plan;
         plan.thread_rows = 6;
         plan.halo = 4;
-        // With an odd number of stages a tile's first rows go where the last ones of the tile
-        // before it were shown.
         const int stages = stages_of(c.kind, c.coupling);
         plan.at_once = stages == 1 ? 3 : 4 / stages;
         plan.rounds = rounds;
         plan.blocks = plan.tiles_down(shape.rows) * plan.tiles_across(shape.columns);
         const int count = rounds * plan.at_once;
-        const Flow expected = sweep_by_plan(c, system, start, plan, count);
-        const Flow on_cpu =
+        const Flow expected =
             sweep_on_cpu(c.kind, system, count, c.kind == SweepKind::redblack ? 1.3F : 1.0F, start);
-        EXPECT_LT(difference(expected, on_cpu), 1e-5) << shape.rows << " x " << shape.columns;
-        plan.streamed = true;
-        const int tiles = plan.blocks;
-        for (const int blocks : {1, (tiles + 1) / 2}) {
-            plan.blocks = blocks;
-            const LaneOrder order = blocks == 1 ? LaneOrder::forward : LaneOrder::random;
-            const Flow found = sweep_by_plan(c, system, start, plan, count, order);
-            EXPECT_TRUE(same_bytes(found, expected))
-                << shape.rows << " x " << shape.columns << ", " << blocks << " blocks";
-        }
+        EXPECT_LT(difference(sweep_by_plan(c, system, start, plan, count), expected), 1e-5)
+            << shape.rows << " x " << shape.columns;
     }
 }
 
@@ -344,10 +333,8 @@ TEST(SweepPlans, CoverTheImageWithHalosThatSuffice) {
                  {PlanCase{{1, 1}, 1}, PlanCase{{388, 584}, 400}, PlanCase{{480, 640}, 100},
                   PlanCase{{1080, 1920}, 100}, PlanCase{{4320, 7680}, 7}, PlanCase{{30, 40}, 2},
                   PlanCase{{1, 70000}, 1000000}}) {
-                const gpu::SweepWork work{kind,   coupling, shape.rows, shape.columns,
-                                          sweeps, 132,      227 * 1024};
-                for (const gpu::TilePlan& plan :
-                     {plan_fused(work), plan_streamed(work), plan_persistent(work)}) {
+                const gpu::SweepWork work{kind, coupling, shape.rows, shape.columns, sweeps, 132};
+                for (const gpu::TilePlan& plan : {plan_fused(work), plan_persistent(work)}) {
                     if (plan.thread_rows == 0) continue;
                     EXPECT_LE(plan.thread_rows * gpu::tile_lanes, most_patches(kind, coupling));
                     EXPECT_EQ(plan.thread_rows % 2, 0);
@@ -356,20 +343,14 @@ TEST(SweepPlans, CoverTheImageWithHalosThatSuffice) {
                     EXPECT_GE(plan.at_once * plan.rounds, sweeps);
                     EXPECT_GT(plan.inner_rows(), 0);
                     EXPECT_GT(plan.blocks, 0);
-                    if (plan.streamed) {
-                        EXPECT_LE(plan.thread_rows * gpu::streamed_shared_of_row,
-                                  work.shared_bytes);
-                    } else {
-                        EXPECT_EQ(plan.blocks,
-                                  plan.tiles_down(shape.rows) * plan.tiles_across(shape.columns));
-                    }
+                    EXPECT_EQ(plan.blocks,
+                              plan.tiles_down(shape.rows) * plan.tiles_across(shape.columns));
                     EXPECT_GE(plan.tiles_down(shape.rows) * plan.inner_rows(), shape.rows);
                     EXPECT_GE(plan.tiles_across(shape.columns) * plan.inner_columns(),
                               shape.columns);
                 }
                 EXPECT_GT(plan_fused(work).thread_rows, 0);
                 EXPECT_GE(plan_fused(work).rounds, 2);
-                EXPECT_GE(plan_streamed(work).rounds, 2);
             }
         }
     }
@@ -378,7 +359,7 @@ TEST(SweepPlans, CoverTheImageWithHalosThatSuffice) {
 TEST(SweepPlans, StayOnChipWhereTheImageFits) {
     const auto fits = [](Shape shape) {
         const gpu::SweepWork work{
-            SweepKind::block2x2, Coupling::five, shape.rows, shape.columns, 100, 132, 227 * 1024};
+            SweepKind::block2x2, Coupling::five, shape.rows, shape.columns, 100, 132};
         const gpu::TilePlan plan = plan_persistent(work);
         if (plan.thread_rows > 0) {
             EXPECT_LE(plan.tiles_down(shape.rows) * plan.tiles_across(shape.columns), 132);
