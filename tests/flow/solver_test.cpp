@@ -80,6 +80,19 @@ class CommunicationAvoiding : public testing::TestWithParam<BasisCase> {};
 TEST_P(CommunicationAvoiding, ResidualsFallAsThoseOfConjugateGradients) {
     expect_curve_of_conjugate_gradients<CpuRun>(GetParam(), {97, 120});
 }
+TEST_P(CommunicationAvoiding, FindsTheOraclesSolutionOfManyPixels) {
+    Case c{Solver::cacg, replicate, Stencil::five};
+    c.precondition = GetParam().precondition;
+    const OwnedSystem system = system_of(c, {97, 131});
+    static const Eigen::VectorXd expected = oracle::solve(system);
+    SolverParameters p = converged(c);
+    p.basis = GetParam().basis;
+    p.s_step = GetParam().s;
+    HostFlow flow = zero_flow(system.shape());
+    CpuRun run(system.shape(), p);
+    run(system, flow);
+    EXPECT_LT(oracle::relative_error(flow, expected), 1e-4);
+}
 INSTANTIATE_TEST_SUITE_P(
     Bases, CommunicationAvoiding,
     testing::Values(BasisCase{Basis::monomial, 1, true}, BasisCase{Basis::monomial, 2, true},
