@@ -13,7 +13,7 @@
 #include "aperture/flow/estimator.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/image_file.hpp"
-#include "apps/common/program.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/oflow/parameter_flags.hpp"
 #include "bench/flow_peers.hpp"
 

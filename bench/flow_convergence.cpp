@@ -12,7 +12,7 @@
 #include "aperture/media/atomic_file.hpp"
 #include "aperture/media/curve_plot.hpp"
 #include "aperture/media/image_file.hpp"
-#include "apps/common/program.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/oflow/parameter_flags.hpp"
 #include "bench/flow_system.hpp"
 
