@@ -15,9 +15,10 @@ namespace {
 /// The matrix as the definition in linear_system.hpp has it, entry by entry, in double. Unknown u
 /// of pixel p is number 2 p, v is number 2 p + 1.
 Eigen::SparseMatrix<double> matrix(const OwnedSystem& s) {
-    const auto [rows, columns] = s.shape();
+    const index_t rows = s.shape().rows;
+    const index_t columns = s.shape().columns;
     std::vector<Eigen::Triplet<double>> entries;
-    const auto number = [c = columns](index_t y, index_t x) { return y * c + x; };
+    const auto number = [&](index_t y, index_t x) { return y * columns + x; };
     const auto tie = [&](index_t y, index_t x, index_t dy, index_t dx, double weight) {
         const double w = weight * static_cast<double>(s.smoothness);
         const index_t p = number(y, x);
