@@ -82,8 +82,8 @@ struct PowersWindow {
 
 /// Powers of B = M^-1 A on p and z over a window, up to `steps` and steps - 1, written to the basis
 /// for the block's own pixels; with first vectors from `p` and `z`, which are copied there where
-/// they are not yet. Both vectors of the window in shared memory; what a step needs of
-/// the neighbouring windows is computed here, too. Ends with a barrier.
+/// they are not yet. Both vectors of the window in shared memory; what a step needs of the
+/// neighbouring windows is computed here, too. Ends with a barrier.
 template <Coupling coupling, Boundary boundary, class Tile>
 __device__ void build_basis(const PowersArguments& a, const PowersWindow<Tile>& window, int steps,
                             float largest, const Planes<const float>& p,
