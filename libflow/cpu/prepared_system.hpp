@@ -93,10 +93,18 @@ struct NeighbourSum {
 
     core::Pack<float> operator()(const RowPointers& rows, index_t x) const {
         using core::load;
-        const core::Pack<float> left_value = load(rows.middle + x - 1);
-        const core::Pack<float> right_value = load(rows.middle + x + 1);
-        const core::Pack<float> above_value = load(rows.above + x);
-        const core::Pack<float> below_value = load(rows.below + x);
+        return (*this)(x, load(rows.middle + x - 1), load(rows.middle + x + 1),
+                       load(rows.above + x), load(rows.below + x), [&] {
+                           return (load(rows.above + x - 1) + load(rows.above + x + 1)) +
+                                  (load(rows.below + x - 1) + load(rows.below + x + 1));
+                       });
+    }
+    /// The same of values that the caller has; diagonal() gives the sum of the four others.
+    template <class Diagonal>
+    core::Pack<float> operator()(index_t x, core::Pack<float> left_value,
+                                 core::Pack<float> right_value, core::Pack<float> above_value,
+                                 core::Pack<float> below_value, const Diagonal& diagonal) const {
+        using core::load;
         if constexpr (coupling == Coupling::weighted) {
             core::Pack<float> sum =
                 load(right + x) * right_value + load(right + x - 1) * left_value;
@@ -104,11 +112,8 @@ struct NeighbourSum {
             if (above != nullptr) sum += load(above + x) * above_value;
             return sum;
         } else if constexpr (coupling == Coupling::nine) {
-            const core::Pack<float> diagonal =
-                (load(rows.above + x - 1) + load(rows.above + x + 1)) +
-                (load(rows.below + x - 1) + load(rows.below + x + 1));
             return 0.5F * ((left_value + right_value) + (above_value + below_value)) +
-                   0.25F * diagonal;
+                   0.25F * diagonal();
         } else {
             return (left_value + right_value) + (above_value + below_value);
         }

@@ -18,17 +18,19 @@ using core::store;
 // Several steps run over the image at a time. A step on a row can follow as soon as the step before
 // it is a row further, so a front moves down the image with the steps behind it, a row apart; what
 // the front touches stays in a second-level cache. Steps come in groups, and a group takes a block
-// of fronts a tile of columns at a time: what that touches stays in a first-level cache.
+// of fronts a tile of columns at a time: what that touches stays in a first-level cache. Rows go by
+// twos: what lies between them is loaded once, and there are half as many loops to begin and end.
 
 /// Steps from reading the whole image to reading it again: more wait less for memory and repeat
 /// more rows where two threads meet.
 constexpr int steps_at_once = 16;
 /// Steps that share what the first-level cache holds: the coefficients of as many rows of a tile.
 constexpr int group_steps = 4;
-constexpr index_t tile_columns = 192;
+constexpr index_t tile_columns = 160;
 /// Rows of a group's result that are kept for the next group, and fronts of a block.
 constexpr index_t kept_rows = 16;
 constexpr index_t block_fronts = kept_rows - 2;
+static_assert(block_fronts % 2 == 0 && (kept_rows & (kept_rows - 1)) == 0);
 static_assert(group_steps <= core::lanes<float> && core::lanes<float> <= row_margin);
 
 /// The columns [first, last) that a tile computes; `first` is where a pack begins.
@@ -99,42 +101,53 @@ struct DiagonalUpdate {
     }
 };
 
+/// What a step does in a tile.
+struct TileStep {
+    RowRing from;
+    RowRing to;
+    Columns columns;
+    index_t begin;  ///< rows [begin, end)
+    index_t end;
+};
+
+/// A part of the columns; `first` is where a pack begins.
 struct Tile {
     index_t number;
     Columns columns;
 };
 
 /// What lies between the steps of a band: of a group's last step the rows that the next group
-/// needs, of its other steps three rows of every tile and of the pack on either side of it.
+/// needs, of its other steps four rows of every tile and of the pack on either side of it.
 class StepRows {
   public:
     static std::size_t bytes(index_t columns) {
-        return sizeof(float) * static_cast<std::size_t>(
-                                   2 * (results * kept_rows * pitch(columns) +
-                                        tiles(columns) * steps_at_once * 3 * pitch(tile_columns)));
+        return sizeof(float) *
+               static_cast<std::size_t>(results * kept_rows * PairedRows::pitch(columns) +
+                                        tiles(columns) * steps_at_once * inner_rows * inner_pitch);
     }
     StepRows(std::byte* memory, index_t columns)
-        : results_(reinterpret_cast<float*>(memory) + row_margin),
-          pitch_(pitch(columns)),
-          inner_(results_ + 2 * results * kept_rows * pitch_) {}
+        : results_(reinterpret_cast<float*>(memory)),
+          pitch_(PairedRows::pitch(columns)),
+          inner_(results_ + results * kept_rows * pitch_) {}
 
     static index_t tiles(index_t columns) { return (columns + tile_columns - 1) / tile_columns; }
 
-    /// Pixel 0 of row y of the image after `step` steps in a tile.
-    float* row(int step, int unknown, index_t y, const Tile& tile) const {
+    /// The rows after `step` steps in a tile.
+    RowRing after(int step, const Tile& tile) const {
+        constexpr index_t lanes = core::lanes<float>;
         if (step % group_steps == 0) {
             const int group = step / group_steps - 1;
-            return results_ + ((group * kept_rows + y % kept_rows) * 2 + unknown) * pitch_;
+            return {results_ + group * kept_rows * pitch_ + 2 * lanes, pitch_, kept_rows - 1};
         }
-        const index_t rows = (tile.number * steps_at_once + step) * 3;
-        return inner_ + ((rows + y % 3) * 2 + unknown) * pitch(tile_columns) - tile.columns.first;
+        const index_t rows = (tile.number * steps_at_once + step) * inner_rows;
+        return {inner_ + rows * inner_pitch + 4 * lanes - 2 * tile.columns.first, inner_pitch,
+                inner_rows - 1};
     }
 
   private:
     static constexpr int results = steps_at_once / group_steps - 1;
-    static index_t pitch(index_t columns) {
-        return whole_packs(columns) + core::lanes<float> + 2 * row_margin;
-    }
+    static constexpr index_t inner_rows = 4;
+    static constexpr index_t inner_pitch = 2 * (tile_columns + 4 * core::lanes<float>);
 
     float* results_;
     index_t pitch_;
@@ -148,48 +161,20 @@ template <int first, int... lane>
 Pack<float> lanes_of(Pack<float> a, Pack<float> b, std::integer_sequence<int, lane...>) {
     return __builtin_shufflevector(a, b, (first + lane)...);
 }
-
-/// The given columns of row y after a step. A function of its own: inlined into the loops over rows
-/// and steps it has too few registers for its pointers. Of five points it reads whole packs only:
-/// one a pixel aside would touch two cache lines.
-template <class Update, Coupling coupling>
-[[gnu::noinline]] void update_columns(const PreparedSystem& system, index_t y, Columns columns,
-                                      RowPointers u, RowPointers v, const float* coefficients,
-                                      float* new_u, float* new_v) {
-    constexpr int lanes = core::lanes<float>;
-    const NeighbourSum<coupling> sum(system, y);
-    Pack<float> left_u = load(u.middle + columns.first - lanes);
-    Pack<float> left_v = load(v.middle + columns.first - lanes);
-    Pack<float> here_u = load(u.middle + columns.first);
-    Pack<float> here_v = load(v.middle + columns.first);
-    for (index_t x = columns.first; x < columns.last; x += lanes) {
-        const Pack<float> right_u = load(u.middle + x + lanes);
-        const Pack<float> right_v = load(v.middle + x + lanes);
-        const auto around = [&](const RowPointers& rows, Pack<float> left, Pack<float> here,
-                                Pack<float> right) {
-            if constexpr (coupling != Coupling::five) return sum(rows, x);
-            return (lanes_of<lanes - 1>(left, here, all_lanes) +
-                    lanes_of<1>(here, right, all_lanes)) +
-                   (load(rows.above + x) + load(rows.below + x));
-        };
-        const auto [next_u, next_v] =
-            Update::apply(coefficients, around(u, left_u, here_u, right_u),
-                          around(v, left_v, here_v, right_v), here_u, here_v);
-        store(new_u + x, next_u);
-        store(new_v + x, next_v);
-        coefficients += Update::coefficients * lanes;
-        left_u = here_u;
-        left_v = here_v;
-        here_u = right_u;
-        here_v = right_v;
-    }
+/// The neighbours to the left and to the right of a pack, from packs: a load one pixel aside would
+/// touch two cache lines.
+Pack<float> left_of(Pack<float> before, Pack<float> here) {
+    return lanes_of<core::lanes<float> - 1>(before, here, all_lanes);
+}
+Pack<float> right_of(Pack<float> here, Pack<float> behind) {
+    return lanes_of<1>(here, behind, all_lanes);
 }
 
 template <class Update, Coupling coupling>
 class Band {
   public:
-    Band(const PreparedSystem& system, const Coefficients& coefficients, const PaddedPlanes& from,
-         PaddedPlanes& to, const float* zeros, std::byte* scratch)
+    Band(const PreparedSystem& system, const Coefficients& coefficients, RowRing from, RowRing to,
+         const float* zeros, std::byte* scratch)
         : system_(system),
           coefficients_(coefficients),
           from_(from),
@@ -210,17 +195,15 @@ class Band {
              front += block_fronts) {
             const index_t next = std::min(front + block_fronts, end);
             for (int done = 0; done < steps; done += group_steps) {
-                const int group_end = std::min(done + group_steps, steps);
+                const int count = std::min(group_steps, steps - done);
                 for (index_t tile = 0; tile < tiles; ++tile) {
                     const Tile own{tile, {border(tile), border(tile + 1)}};
-                    for (index_t f = front; f < next; ++f) {
-                        for (int step = done + 1; step <= group_end; ++step) {
-                            const index_t y = f - (step - 1);
-                            const index_t reach = steps - step;
-                            if (y < std::max<index_t>(first - reach, 0)) break;
-                            if (y >= std::min(last + reach, system_.shape.rows)) continue;
-                            update_row(y, step, steps, own);
-                        }
+                    std::array<TileStep, group_steps> group;
+                    for (int i = 0; i < count; ++i) {
+                        group[i] = tile_step(done + i + 1, steps, own, first, last);
+                    }
+                    for (index_t f = front; f < next; f += 2) {
+                        for (int i = 0; i < count; ++i) update_two(group[i], f - (done + i));
                     }
                 }
             }
@@ -228,33 +211,114 @@ class Band {
     }
 
   private:
-    RowPointers around(int unknown, int step, index_t y, const Tile& tile) const {
-        return rows_around(y, system_.shape, system_.boundary, zeros_, [&](index_t at) {
-            return step == 0 ? from_.row(unknown, at) : between_.row(step, unknown, at, tile);
-        });
-    }
-
-    void update_row(index_t y, int step, int steps, const Tile& tile) {
-        const index_t width = system_.shape.columns;
+    TileStep tile_step(int step, int steps, const Tile& tile, index_t first, index_t last) const {
+        TileStep s;
+        s.from = step == 1 ? from_ : between_.after(step - 1, tile);
+        s.to = step == steps ? to_ : between_.after(step, tile);
         const bool result = step == steps || step % group_steps == 0;
         const index_t beyond = result ? 0 : core::lanes<float>;
-        const Columns own{std::max<index_t>(tile.columns.first - beyond, 0),
-                          std::min(tile.columns.last + beyond, width)};
-        float* const new_u = step == steps ? to_.row(0, y) : between_.row(step, 0, y, tile);
-        float* const new_v = step == steps ? to_.row(1, y) : between_.row(step, 1, y, tile);
-        update_columns<Update, coupling>(
-            system_, y, own, around(0, step - 1, y, tile), around(1, step - 1, y, tile),
-            &coefficients_(y, Update::coefficients * own.first), new_u, new_v);
-        for (float* const row : {new_u, new_v}) {
-            if (own.first == 0) set_left_margin(row, system_.boundary);
-            if (own.last == width) set_right_margin(row, width, system_.boundary);
+        s.columns = {std::max<index_t>(tile.columns.first - beyond, 0),
+                     std::min(tile.columns.last + beyond, system_.shape.columns)};
+        const index_t reach = steps - step;
+        s.begin = std::max<index_t>(first - reach, 0);
+        s.end = std::min(last + reach, system_.shape.rows);
+        return s;
+    }
+
+    /// Rows y and y + 1 as far as the step has them.
+    void update_two(const TileStep& step, index_t y) const {
+        if (y >= step.begin && y + 1 < step.end) {
+            update<2>(step, y);
+        } else if (y >= step.begin && y < step.end) {
+            update<1>(step, y);
+        } else if (y + 1 >= step.begin && y + 1 < step.end) {
+            update<1>(step, y + 1);
+        }
+    }
+
+    /// Rows [y, y + rows). A function of its own: inlined into the loops over fronts and steps it
+    /// has too few registers.
+    template <int rows>
+    [[gnu::noinline]] void update(const TileStep& step, index_t y) const {
+        constexpr int lanes = core::lanes<float>;
+        const bool replicate = system_.boundary == Boundary::replicate;
+        std::array<const float*, rows + 2> from;
+        std::array<const float*, rows> c;
+        std::array<float*, rows> to;
+        for (int r = 0; r < rows; ++r) {
+            from[r + 1] = step.from[y + r];
+            to[r] = step.to[y + r];
+            c[r] = &coefficients_(y + r, Update::coefficients * step.columns.first);
+        }
+        from[0] = y > 0 ? step.from[y - 1] : replicate ? from[1] : zeros_;
+        from[rows + 1] = y + rows < system_.shape.rows ? step.from[y + rows]
+                         : replicate                   ? from[rows]
+                                                       : zeros_;
+        const NeighbourSum<coupling> sums[] = {{system_, y}, {system_, y + rows - 1}};
+        Pack<float> left[2][rows], here[2][rows], right[2][rows];
+        for (int i = 0; i < 2; ++i) {
+            for (int r = 0; r < rows; ++r) {
+                const float* const first = from[r + 1] + 2 * step.columns.first + i * lanes;
+                left[i][r] = load(first - 2 * lanes);
+                here[i][r] = load(first);
+            }
+        }
+        for (index_t x = step.columns.first; x < step.columns.last; x += lanes) {
+            Pack<float> sum[2][rows];
+            for (int i = 0; i < 2; ++i) {
+                const auto pack = [&](int row, int pixels) {
+                    return load(from[row] + 2 * (x + pixels) + i * lanes);
+                };
+                Pack<float> column[rows + 2];
+                column[0] = pack(0, 0);
+                column[rows + 1] = pack(rows + 1, 0);
+                for (int r = 0; r < rows; ++r) {
+                    column[r + 1] = here[i][r];
+                    right[i][r] = pack(r + 1, lanes);
+                }
+                for (int r = 0; r < rows; ++r) {
+                    const auto diagonal = [&](int row) {
+                        return left_of(pack(row, -lanes), column[row]) +
+                               right_of(column[row], pack(row, lanes));
+                    };
+                    sum[i][r] = sums[r](x, left_of(left[i][r], here[i][r]),
+                                        right_of(here[i][r], right[i][r]), column[r], column[r + 2],
+                                        [&] { return diagonal(r) + diagonal(r + 2); });
+                }
+            }
+            for (int r = 0; r < rows; ++r) {
+                const auto [u, v] =
+                    Update::apply(c[r], sum[0][r], sum[1][r], here[0][r], here[1][r]);
+                store(to[r] + 2 * x, u);
+                store(to[r] + 2 * x + lanes, v);
+                c[r] += Update::coefficients * lanes;
+            }
+            for (int i = 0; i < 2; ++i) {
+                for (int r = 0; r < rows; ++r) {
+                    left[i][r] = here[i][r];
+                    here[i][r] = right[i][r];
+                }
+            }
+        }
+        for (float* const row : to) set_margins(row, step.columns);
+    }
+
+    /// What lies left and right of the image, as the boundary has it.
+    void set_margins(float* row, Columns columns) const {
+        const bool replicate = system_.boundary == Boundary::replicate;
+        const index_t width = system_.shape.columns;
+        for (float* const unknown : {row, row + core::lanes<float>}) {
+            if (columns.first == 0) unknown[paired(-1)] = replicate ? unknown[0] : 0.0F;
+            if (columns.last == width) {
+                unknown[paired(width)] = replicate ? unknown[paired(width - 1)] : 0.0F;
+            }
         }
     }
 
     const PreparedSystem& system_;
     const Coefficients& coefficients_;
-    const PaddedPlanes& from_;
-    PaddedPlanes& to_;
+    RowRing from_;
+    RowRing to_;
     const float* zeros_;
     StepRows between_;
 };
@@ -272,30 +336,14 @@ void take_coefficients(core::Cpu& cpu, const PreparedSystem& system, Coefficient
     });
 }
 
-template <class Update>
-void sweep_bands(core::Cpu& cpu, const PreparedSystem& system, const Coefficients& coefficients,
-                 PaddedPlanes& flow, PaddedPlanes& other, const ZeroRow& zeros, int count) {
-    const index_t rows = system.shape.rows;
-    const index_t bands = std::clamp<index_t>(rows / (2 * steps_at_once), 1, cpu.threads());
-    for (int done = 0; done < count; done += steps_at_once) {
-        const int steps = std::min(steps_at_once, count - done);
-        with_coupling(system.coupling, [&](auto coupling) {
-            core::for_each_task(cpu, bands, StepRows::bytes(system.shape.columns),
-                                [&](index_t band, std::byte* scratch) {
-                                    Band<Update, decltype(coupling)::value> task(
-                                        system, coefficients, flow, other, zeros.data(), scratch);
-                                    task.sweep(rows * band / bands, rows * (band + 1) / bands,
-                                               steps);
-                                });
-        });
-        std::swap(flow, other);
-    }
-}
-
 }  // namespace
 
 StationaryIteration::StationaryIteration(core::Cpu& cpu, Shape shape, Solver solver)
-    : cpu_(&cpu), solver_(solver), other_(2, shape), zeros_(shape.columns) {
+    : cpu_(&cpu),
+      solver_(solver),
+      flow_(shape.rows, shape.columns),
+      other_(shape.rows, shape.columns),
+      zeros_(1, shape.columns) {
     const index_t each =
         solver == Solver::jacobi ? DiagonalUpdate::coefficients : BlockUpdate::coefficients;
     coefficients_ = Coefficients({shape.rows, each * whole_packs(shape.columns)});
@@ -309,12 +357,38 @@ void StationaryIteration::take(const PreparedSystem& system) {
     }
 }
 
-void StationaryIteration::sweep(const PreparedSystem& system, PaddedPlanes& flow, int count) {
-    if (solver_ == Solver::jacobi) {
-        sweep_bands<DiagonalUpdate>(*cpu_, system, coefficients_, flow, other_, zeros_, count);
-    } else {
-        sweep_bands<BlockUpdate>(*cpu_, system, coefficients_, flow, other_, zeros_, count);
+template <class Update>
+void StationaryIteration::sweep_bands(const PreparedSystem& system, int count) {
+    const index_t rows = system.shape.rows;
+    const index_t bands = std::clamp<index_t>(rows / (2 * steps_at_once), 1, cpu_->threads());
+    for (int done = 0; done < count; done += steps_at_once) {
+        const int steps = std::min(steps_at_once, count - done);
+        with_coupling(system.coupling, [&](auto coupling) {
+            core::for_each_task(
+                *cpu_, bands, StepRows::bytes(system.shape.columns),
+                [&](index_t band, std::byte* scratch) {
+                    Band<Update, decltype(coupling)::value> task(
+                        system, coefficients_, flow_.ring(), other_.ring(), zeros_.row(0), scratch);
+                    task.sweep(rows * band / bands, rows * (band + 1) / bands, steps);
+                });
+        });
+        std::swap(flow_, other_);
     }
+}
+
+void StationaryIteration::sweep(const PreparedSystem& system, PaddedPlanes& flow, int count) {
+    for_rows(*cpu_, system.shape, [&](index_t y) { flow_.take_row(flow, y); });
+    if (solver_ == Solver::jacobi) {
+        sweep_bands<DiagonalUpdate>(system, count);
+    } else {
+        sweep_bands<BlockUpdate>(system, count);
+    }
+    for_rows(*cpu_, system.shape, [&](index_t y) {
+        flow_.give_row(flow, y);
+        for (index_t i : {0, 1}) {
+            set_margins(flow.row(i, y), system.shape.columns, system.boundary);
+        }
+    });
 }
 
 }  // namespace aperture::flow

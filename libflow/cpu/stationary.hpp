@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "libflow/cpu/paired_rows.hpp"
 #include "libflow/cpu/prepared_system.hpp"
 
 namespace aperture::flow {
@@ -25,11 +26,15 @@ class StationaryIteration {
     void sweep(const PreparedSystem& system, PaddedPlanes& flow, int count);
 
   private:
+    template <class Update>
+    void sweep_bands(const PreparedSystem& system, int count);
+
     core::Cpu* cpu_ = nullptr;
     Solver solver_ = Solver::block2x2;
     Coefficients coefficients_;
-    PaddedPlanes other_;
-    ZeroRow zeros_;
+    PairedRows flow_;
+    PairedRows other_;
+    PairedRows zeros_;  ///< one row, as it is outside the image
 };
 
 }  // namespace aperture::flow

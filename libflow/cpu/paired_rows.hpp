@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libflow/cpu/padded_planes.hpp"
+
+namespace aperture::flow {
+
+/// Rows of which every so many share their place: row y is row y & mask of those that there are.
+struct RowRing {
+    float* first;
+    index_t pitch;
+    index_t mask;
+    float* operator[](index_t y) const { return first + (y & mask) * pitch; }
+};
+
+/// Where the u of pixel x >= -1 lies in a row of PairedRows.
+inline index_t paired(index_t x) {
+    constexpr index_t lanes = core::lanes<float>;
+    return x + ((x + lanes) / lanes - 1) * lanes;
+}
+
+/// Both unknowns of an image row by row, a pack of u and a pack of v by turns: one pointer serves
+/// both. A row begins with a pack of each that lies left of the image and ends with one that lies
+/// right of it. A pack of u that begins with pixel x is at 2 x, v behind it.
+class PairedRows {
+  public:
+    PairedRows() = default;
+    PairedRows(index_t rows, index_t columns) : storage_({rows, pitch(columns)}) {
+        std::fill(storage_.begin(), storage_.end(), 0.0F);
+    }
+
+    /// Floats from row to row of an image of so many columns.
+    static index_t pitch(index_t columns) {
+        return 2 * (whole_packs(columns) + 2 * core::lanes<float>);
+    }
+
+    float* row(index_t y) { return ring()[y]; }
+    RowRing ring() { return {storage_.data() + 2 * core::lanes<float>, storage_.extent()[1], -1}; }
+
+    /// Row y of u and v with the pixels beside it.
+    void take_row(const PaddedPlanes& flow, index_t y) {
+        constexpr int lanes = core::lanes<float>;
+        for (index_t x = -lanes; x < flow.shape().columns + lanes; x += lanes) {
+            core::store(row(y) + 2 * x, core::load(flow.row(0, y) + x));
+            core::store(row(y) + 2 * x + lanes, core::load(flow.row(1, y) + x));
+        }
+    }
+    /// Row y to u and v, whose margins are the caller's.
+    void give_row(PaddedPlanes& flow, index_t y) {
+        constexpr int lanes = core::lanes<float>;
+        for (index_t x = 0; x < flow.shape().columns; x += lanes) {
+            core::store(flow.row(0, y) + x, core::load(row(y) + 2 * x));
+            core::store(flow.row(1, y) + x, core::load(row(y) + 2 * x + lanes));
+        }
+    }
+
+  private:
+    core::Array<float, 2> storage_;
+};
+
+}  // namespace aperture::flow
