@@ -54,10 +54,13 @@ if(APERTURE_NATIVE)
     target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()
 if(APERTURE_SANITIZE)
-    # AddressSanitizer stops at what `null` and `object-size` would find, and they take long to compile.
-    set(sanitizers -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr
+    # What is left out takes long to compile, and the hardware or AddressSanitizer stops at it.
+    set(sanitizers -fsanitize=address,undefined
+        -fno-sanitize=null,object-size,vptr,alignment,pointer-overflow
         -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-    target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${sanitizers}>)
+    # A target whose property UNSANITIZED is on is not what is tested.
+    set(sanitized $<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:UNSANITIZED>>>>)
+    target_compile_options(aperture_options INTERFACE "$<${sanitized}:${sanitizers}>")
     target_link_options(aperture_options INTERFACE ${sanitizers})
     target_compile_definitions(aperture_options INTERFACE APERTURE_SANITIZE=1)
 endif()

@@ -43,16 +43,16 @@ function(aperture_test_library name)
     target_link_libraries(${name} PUBLIC aperture_options ${arg_LINK} GTest::gmock)
     # g++ 12 warns about the intrinsics behind Eigen's vector types.
     target_compile_definitions(${name} PUBLIC EIGEN_DONT_VECTORIZE)
-    target_compile_options(${name} PRIVATE -O1 $<$<BOOL:${APERTURE_SANITIZE}>:-fno-sanitize=all>)
+    target_compile_options(${name} PRIVATE -O1)
+    set_target_properties(${name} PROPERTIES UNSANITIZED ON)
 endfunction()
 
-# aperture_test(NAME SOURCES ... GPU_SOURCES ... LINK ... [LABELS ...]): a GoogleTest program; each
-# of its tests is one ctest test. Tests may include kernels (.cuh) and run them on the SIMT executor.
+# aperture_test(NAME SOURCES ... GPU_SOURCES ... LINK ...): a GoogleTest program. ctest runs it in
+# shares NAME.1, NAME.2, ...: a process for each test would take longer to start than to run. Tests
+# may include kernels (.cuh) and run them on the SIMT executor.
 function(aperture_test name)
-    cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;GPU_SOURCES;LINK" ${ARGN})
-    if(NOT arg_TIMEOUT)
-        set(arg_TIMEOUT 300)
-    endif()
+    set(shares 6)
+    cmake_parse_arguments(arg "" "" "SOURCES;GPU_SOURCES;LINK" ${ARGN})
     add_executable(${name} ${arg_SOURCES})
     if(APERTURE_CUDA)
         target_sources(${name} PRIVATE ${arg_GPU_SOURCES})
@@ -62,12 +62,16 @@ function(aperture_test name)
     target_link_libraries(${name} PRIVATE aperture_options ${arg_LINK} GTest::gmock GTest::gtest_main
                                           aperture_simt)
     # What -O3 adds to tests takes longer to compile than it saves.
-    target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
+    target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     set_property(GLOBAL APPEND PROPERTY aperture_executables ${name})
-    # Tests share the cores: a thread that waits for another must not take one to spin on.
-    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
-        PROPERTIES TIMEOUT ${arg_TIMEOUT} ENVIRONMENT OMP_WAIT_POLICY=passive)
+    foreach(share RANGE 1 ${shares})
+        math(EXPR index "${share} - 1")
+        add_test(NAME ${name}.${share} COMMAND ${name} --gtest_brief=1)
+        # Tests share the cores: a thread that waits for another must not take one to spin on.
+        set_tests_properties(${name}.${share} PROPERTIES TIMEOUT 1200 ENVIRONMENT
+            "OMP_WAIT_POLICY=passive;GTEST_TOTAL_SHARDS=${shares};GTEST_SHARD_INDEX=${index}")
+    endforeach()
 endfunction()
 
 # aperture_benchmark(NAME SOURCES ... GPU_SOURCES ... LINK ...): a Google Benchmark program; ctest

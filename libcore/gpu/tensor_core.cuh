@@ -52,17 +52,21 @@ inline float add_products_cut_off(float sum, const double (&x)[8], const double 
     double exact = sum;
     for (int k = 0; k < 8; ++k) exact += x[k] * y[k];
     if (!std::isfinite(exact)) return static_cast<float>(exact);
+    // Every float but zero is a normal double.
+    const auto first_bit = [](double number) {
+        return static_cast<int>(std::bit_cast<std::uint64_t>(number) >> 52 & 0x7ff) - 1023;
+    };
     constexpr int none = -10000;
-    int highest = sum == 0 ? none : std::ilogb(sum);
+    int highest = sum == 0 ? none : first_bit(sum);
     for (int k = 0; k < 8; ++k) {
         if (x[k] == 0 || y[k] == 0) continue;
-        highest = std::max(highest, std::ilogb(x[k]) + std::ilogb(y[k]));
+        highest = std::max(highest, first_bit(x[k]) + first_bit(y[k]));
     }
     if (highest == none) return 0;
-    const auto cut = [&](double term) { return std::trunc(std::ldexp(term, 25 - highest)); };
-    double total = cut(sum);
-    for (int k = 0; k < 8; ++k) total += cut(x[k] * y[k]);
-    total = std::ldexp(total, highest - 25);
+    const double scale = std::ldexp(1.0, 25 - highest);
+    double total = std::trunc(sum * scale);
+    for (int k = 0; k < 8; ++k) total += std::trunc(x[k] * y[k] * scale);
+    total /= scale;
     const auto nearest = static_cast<float>(total);
     const bool away = std::isfinite(nearest) && std::fabs(double(nearest)) > std::fabs(total);
     return away ? std::nextafter(nearest, 0.0f) : nearest;

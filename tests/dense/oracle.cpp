@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/dense/oracle.hpp"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
@@ -85,6 +86,11 @@ double forward_ratio(const Matrix& x, const Matrix& exact, double condition, dou
 
 double snr_db(const Matrix& value, const Matrix& exact) {
     return 20 * std::log10(exact.norm() / (value - exact).norm());
+}
+
+double condition(const Matrix& a) {
+    const Eigen::SelfAdjointEigenSolver<Matrix> solver(a, Eigen::EigenvaluesOnly);
+    return solver.eigenvalues().maxCoeff() / solver.eigenvalues().minCoeff();
 }
 
 }  // namespace aperture::dense::oracle

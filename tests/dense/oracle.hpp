@@ -55,4 +55,7 @@ double forward_ratio(const Matrix& x, const Matrix& exact, double condition, dou
 /// 20 log10(||exact|| / ||value - exact||), Frobenius; infinite for equal matrices.
 double snr_db(const Matrix& value, const Matrix& exact);
 
+/// Of a positive definite matrix, by its eigenvalues.
+double condition(const Matrix& a);
+
 }  // namespace aperture::dense::oracle

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Eigenvalues>
-
 #include "tests/dense/matrix_zoo.hpp"
 
 namespace aperture::dense::oracle {
@@ -58,9 +56,7 @@ TEST(DenseOracle, RatiosByHand) {
 TEST(DenseOracle, ZooHasTheSpectraItPlants) {
     for (const ZooMatrix& entry : zoo<std::complex<double>>(12, 3)) {
         if (entry.condition == 0 || entry.condition > 1e10) continue;
-        const Eigen::SelfAdjointEigenSolver<Matrix> solver(entry.a);
-        const auto& values = solver.eigenvalues();
-        EXPECT_NEAR(values.maxCoeff() / values.minCoeff() / entry.condition, 1, 1e-4) << entry.name;
+        EXPECT_NEAR(condition(entry.a) / entry.condition, 1, 1e-4) << entry.name;
     }
 }
 

@@ -169,6 +169,8 @@ std::optional<Vector> solve(const Matrix& r, const Vector& v) {
 
 Matrix solve_each(const Matrix& r, const Matrix& v) { return Eigen::LLT<Matrix>(r).solve(v); }
 
+Matrix orthonormal_basis(const Matrix& a) { return a.householderQr().householderQ(); }
+
 std::vector<double> eigenvalues(const Matrix& r) {
     const Eigen::SelfAdjointEigenSolver<Matrix> solver(r, Eigen::EigenvaluesOnly);
     return {solver.eigenvalues().begin(), solver.eigenvalues().end()};
@@ -195,8 +197,11 @@ Matrix steering_vectors(core::View<const cfloat, 2, core::Host> steering) {
     return all;
 }
 
-double statistic(Detector detector, const Estimate& e, const Vector& v, const Vector& x) {
-    const Eigen::LLT<Matrix> factor(e.sum);
+namespace {
+
+/// `factor` is that of the sum of `e`.
+double statistic(Detector detector, const Estimate& e, const Eigen::LLT<Matrix>& factor,
+                 const Vector& v, const Vector& x) {
     if (!is_definite(e, factor)) return 0;
     const Vector mv = factor.solve(v);
     const double a = v.dot(mv).real();
@@ -205,6 +210,12 @@ double statistic(Detector detector, const Estimate& e, const Vector& v, const Ve
     if (detector == Detector::amf) return static_cast<double>(e.cells) * b_squared / a;
     if (detector == Detector::ace) return b_squared / (a * c);
     return b_squared / (a * (1 + c));
+}
+
+}  // namespace
+
+double statistic(Detector detector, const Estimate& e, const Vector& v, const Vector& x) {
+    return statistic(detector, e, Eigen::LLT<Matrix>(e.sum), v, x);
 }
 
 Adapted adapt(const Problem& problem, const Cube& cube,
@@ -224,31 +235,34 @@ Adapted adapt(const Problem& problem, const Cube& cube,
     fill(result.weights, Complex(0));
     fill(result.statistic, 0.0);
 
+    const Matrix vectors = steering_vectors(steering);
     for (index_t k = 0; k < bins; ++k) {
         const Estimate everything =
             estimate(problem, cube, k, every_cell(problem), every_cell(problem));
-        Estimate e;
+        Matrix mean;
+        Eigen::LLT<Matrix> factor;
         for (index_t r = 0; r < cells; ++r) {
             const index_t set = all ? 0 : block ? r / problem.parameters.training_block : r;
-            if (!block || r % problem.parameters.training_block == 0)
-                e = weight_estimate(problem, cube, k, r);
-            const Matrix mean = e.mean();
+            if (!block || r % problem.parameters.training_block == 0) {
+                mean = weight_estimate(problem, cube, k, r).mean();
+                factor.compute(mean);
+            }
             const Matrix reported = all ? everything.mean() : mean;
             for (index_t i = 0; i < n; ++i)
                 for (index_t j = 0; j < n; ++j) result.covariance(k, set, i, j) = reported(i, j);
             const Vector x = snapshot(problem, cube, k, r);
             for (index_t d = 0; d < directions; ++d) {
-                const Vector v = steering_vector(steering, d);
-                const std::optional<Vector> w = solve(mean, v);
-                if (!w) continue;
-                result.output(d, k, r) = gamma(*w, v) * w->dot(x);
-                for (index_t i = 0; !all && i < n; ++i) result.weights(k, set, d, i) = (*w)(i);
+                if (factor.info() != Eigen::Success) continue;
+                const Vector w = factor.solve(vectors.col(d));
+                result.output(d, k, r) = gamma(w, vectors.col(d)) * w.dot(x);
+                for (index_t i = 0; !all && i < n; ++i) result.weights(k, set, d, i) = w(i);
             }
             if (detector == Detector::none || detector == Detector::cfar) continue;
             const Estimate left = detection_estimate(problem, cube, k, r);
+            const Eigen::LLT<Matrix> left_factor(left.sum);
             for (index_t d = 0; d < directions; ++d)
                 result.statistic(d, k, r) =
-                    statistic(detector, left, steering_vector(steering, d), x);
+                    statistic(detector, left, left_factor, vectors.col(d), x);
         }
     }
     if (detector == Detector::cfar)

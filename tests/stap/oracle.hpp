@@ -48,6 +48,8 @@ Estimate weight_estimate(const Problem& problem, const Cube& cube, index_t k, in
 std::optional<Vector> solve(const Matrix& r, const Vector& v);
 /// Column j solves R w = v_j, column j of `v`; R is positive definite.
 Matrix solve_each(const Matrix& r, const Matrix& v);
+/// Q of a = Q R.
+Matrix orthonormal_basis(const Matrix& a);
 
 /// Of a Hermitian matrix, in ascending order.
 std::vector<double> eigenvalues(const Matrix& r);
