@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "libflow/gpu/estimator.cuh"
-#include "libflow/gpu/solver.cuh"
 #include "tests/flow/estimator_suite.hpp"
 
 namespace aperture::flow {

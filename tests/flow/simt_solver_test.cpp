@@ -4,6 +4,10 @@
 #include "tests/flow/solver_cases.hpp"
 
 namespace aperture::flow {
+
+// For the tests of the estimator, too.
+template class SystemSolver<core::Simt>;
+
 namespace {
 
 using SimtRun = HostRun<core::Simt>;
