@@ -12,58 +12,54 @@
 namespace aperture::flow {
 namespace {
 
-/// Where pixel x of a row is sampled: the four columns or rows begin one before `whole`.
-struct Place {
-    int whole;
-    float part;
+using core::load;
+using core::Pack;
+using core::store;
+
+constexpr int lanes = core::lanes<float>;
+using Ints = Pack<int>;
+
+/// Pixels of a row that are looked up in one go.
+constexpr int stretch = 64;
+static_assert(stretch % lanes == 0);
+
+/// Where pixels of a row go: the pixel to the left and above, and how far beyond it.
+struct Places {
+    int x[stretch];
+    int y[stretch];
+    float part_x[stretch];
+    float part_y[stretch];
 };
 
-/// Clamped to the image; `moved` is finite or far beyond it.
-inline Place place(float at, float moved, float last) {
-    const float target = at + moved;
-    const float inside = std::min(std::max(target, 0.0F), last);
-    const float whole = std::floor(inside);
-    return {static_cast<int>(whole), inside - whole};
+/// `at`, inside the image, in whole pixels and a part of one.
+inline void split(Pack<float> at, float last, int* whole, float* part) {
+    at = at > 0.0F ? at : Pack<float>{};
+    at = at < last ? at : core::broadcast(last);
+    const Ints number = __builtin_convertvector(at, Ints);
+    std::memcpy(whole, &number, sizeof number);
+    store(part, at - __builtin_convertvector(number, Pack<float>));
 }
 
-/// True for numbers, false for infinities and NaN.
-inline bool finite(float u, float v) {
-    return std::abs(u) <= std::numeric_limits<float>::max() &&
-           std::abs(v) <= std::numeric_limits<float>::max();
+/// Of `count` pixels from `first` on, rounded up to whole packs: rows have margins. A displacement
+/// that is not finite is none.
+void find_places(Shape shape, index_t y, const float* u, const float* v, int first, int count,
+                 Places& places) {
+    constexpr float largest = std::numeric_limits<float>::max();
+    const auto last_x = static_cast<float>(shape.columns - 1);
+    const auto last_y = static_cast<float>(shape.rows - 1);
+    Pack<float> lane{};
+    for (int i = 0; i < lanes; ++i) lane[i] = static_cast<float>(i);
+    for (int i = 0; i < count; i += lanes) {
+        const Pack<float> move_x = load(u + first + i);
+        const Pack<float> move_y = load(v + first + i);
+        const auto finite =
+            (move_x <= largest) & (move_x >= -largest) & (move_y <= largest) & (move_y >= -largest);
+        const Pack<float> x = lane + static_cast<float>(first + i);
+        split(x + (finite ? move_x : Pack<float>{}), last_x, places.x + i, places.part_x + i);
+        split(static_cast<float>(y) + (finite ? move_y : Pack<float>{}), last_y, places.y + i,
+              places.part_y + i);
+    }
 }
-
-/// The places that the pixels of row y go to.
-struct Targets {
-    const float* u;
-    const float* v;
-    float row;
-    float last_x;
-    float last_y;
-
-    Targets(Shape shape, index_t y, const float* row_u, const float* row_v)
-        : u(row_u),
-          v(row_v),
-          row(static_cast<float>(y)),
-          last_x(static_cast<float>(shape.columns - 1)),
-          last_y(static_cast<float>(shape.rows - 1)) {}
-    Place across(int x) const {
-        return place(static_cast<float>(x), finite(u[x], v[x]) ? u[x] : 0.0F, last_x);
-    }
-    Place down(int x) const { return place(row, finite(u[x], v[x]) ? v[x] : 0.0F, last_y); }
-};
-
-/// Weights of cubic convolution, a = -1/2 (Keys 1981).
-struct CubicWeights {
-    float w0, w1, w2, w3;
-    explicit CubicWeights(float t) {
-        const float t2 = t * t;
-        const float t3 = t2 * t;
-        w0 = -0.5F * t3 + t2 - 0.5F * t;
-        w1 = 1.5F * t3 - 2.5F * t2 + 1.0F;
-        w2 = -1.5F * t3 + 2.0F * t2 + 0.5F * t;
-        w3 = 0.5F * t3 - 0.5F * t2;
-    }
-};
 
 /// Four floats, as many as a cubic convolution takes of a row.
 using Four = float __attribute__((vector_size(16)));
@@ -74,75 +70,64 @@ inline Four load_four(const float* from) {
     return four;
 }
 
-/// Where the 4 x 4 samples of a stretch of pixels are, and their weights.
-struct CubicSamples {
-    static constexpr int capacity = 64;
-    int rows[4][capacity];  ///< the first sample of each row, from the image's first pixel
-    float across[4][capacity];
-    float down[4][capacity];
-};
+/// Weights of four samples for some pixels: of cubic convolution, a = -1/2 (Keys 1981).
+struct CubicWeights {
+    float at[4][stretch];
 
-void find_samples(const Targets& targets, int pitch, int last_row, int first, int count,
-                  CubicSamples& samples) {
-#pragma omp simd
-    for (int i = 0; i < count; ++i) {
-        const Place px = targets.across(first + i);
-        const Place py = targets.down(first + i);
-        const CubicWeights wx(px.part);
-        const CubicWeights wy(py.part);
-        // Rows beyond the image repeat its first and last; columns have margins.
-        const int left = px.whole - 1;
-        samples.rows[0][i] = std::max(py.whole - 1, 0) * pitch + left;
-        samples.rows[1][i] = py.whole * pitch + left;
-        samples.rows[2][i] = std::min(py.whole + 1, last_row) * pitch + left;
-        samples.rows[3][i] = std::min(py.whole + 2, last_row) * pitch + left;
-        samples.across[0][i] = wx.w0;
-        samples.across[1][i] = wx.w1;
-        samples.across[2][i] = wx.w2;
-        samples.across[3][i] = wx.w3;
-        samples.down[0][i] = wy.w0;
-        samples.down[1][i] = wy.w1;
-        samples.down[2][i] = wy.w2;
-        samples.down[3][i] = wy.w3;
+    void take(const float* part, int count) {
+        for (int i = 0; i < count; i += lanes) {
+            const Pack<float> t = load(part + i);
+            const Pack<float> t2 = t * t;
+            const Pack<float> t3 = t2 * t;
+            store(at[0] + i, -0.5F * t3 + t2 - 0.5F * t);
+            store(at[1] + i, 1.5F * t3 - 2.5F * t2 + 1.0F);
+            store(at[2] + i, -1.5F * t3 + 2.0F * t2 + 0.5F * t);
+            store(at[3] + i, 0.5F * t3 - 0.5F * t2);
+        }
     }
-}
-
-/// The weighted sum of the rows of pixel i's samples.
-inline Four sum_of_rows(const float* image, const CubicSamples& samples, int i) {
-    const auto row = [&](int r) {
-        return samples.down[r][i] * load_four(image + samples.rows[r][i]);
-    };
-    return (row(0) + row(1)) + (row(2) + row(3));
-}
+};
 
 // Four pixels at a time, with a load for each row of a pixel's samples: gathering each sample by
 // itself takes several times as long.
 void warp_row_cubic(const float* image, int pitch, Shape shape, index_t y, const float* u,
                     const float* v, float* to) {
-    const Targets targets(shape, y, u, v);
+    const auto last_row = static_cast<int>(shape.rows - 1);
     const auto columns = static_cast<int>(shape.columns);
-    CubicSamples samples;
-    for (int first = 0; first < columns; first += CubicSamples::capacity) {
-        // Rows have margins: what lies behind the last pixel is computed, too.
-        const int count = std::min(CubicSamples::capacity, (columns - first + 3) / 4 * 4);
-        find_samples(targets, pitch, static_cast<int>(shape.rows - 1), first, count, samples);
+    Places places;
+    CubicWeights across, down;
+    // The weighted sum of the four rows around a pixel's place. Rows beyond the image repeat its
+    // first and last; columns have margins.
+    const auto sum_of_rows = [&](int i) {
+        const float* left = image + places.x[i] - 1;
+        const int row = places.y[i];
+        const auto weighted = [&](int k, int of) {
+            return down.at[k][i] * load_four(left + of * pitch);
+        };
+        return (weighted(0, std::max(row - 1, 0)) + weighted(1, row)) +
+               (weighted(2, std::min(row + 1, last_row)) +
+                weighted(3, std::min(row + 2, last_row)));
+    };
+    for (int first = 0; first < columns; first += stretch) {
+        const int count = std::min(stretch, columns - first);
+        find_places(shape, y, u, v, first, count, places);
+        across.take(places.part_x, count);
+        down.take(places.part_y, count);
         for (int i = 0; i < count; i += 4) {
-            const Four a = sum_of_rows(image, samples, i);
-            const Four b = sum_of_rows(image, samples, i + 1);
-            const Four c = sum_of_rows(image, samples, i + 2);
-            const Four d = sum_of_rows(image, samples, i + 3);
+            const Four a = sum_of_rows(i);
+            const Four b = sum_of_rows(i + 1);
+            const Four c = sum_of_rows(i + 2);
+            const Four d = sum_of_rows(i + 3);
             const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
             const Four ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
             const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
             const Four cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
             const Four values =
-                (load_four(samples.across[0] + i) *
-                     __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5) +
-                 load_four(samples.across[1] + i) *
+                (load_four(across.at[0] + i) * __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5) +
+                 load_four(across.at[1] + i) *
                      __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7)) +
-                (load_four(samples.across[2] + i) *
+                (load_four(across.at[2] + i) *
                      __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5) +
-                 load_four(samples.across[3] + i) *
+                 load_four(across.at[3] + i) *
                      __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
             std::memcpy(to + first + i, &values, sizeof values);
         }
@@ -152,17 +137,18 @@ void warp_row_cubic(const float* image, int pitch, Shape shape, index_t y, const
 void warp_row_linear(const float* image, int pitch, Shape shape, index_t y, const float* u,
                      const float* v, float* to) {
     const auto last_row = static_cast<int>(shape.rows - 1);
-    const Targets targets(shape, y, u, v);
     const auto columns = static_cast<int>(shape.columns);
-#pragma omp simd
-    for (int x = 0; x < columns; ++x) {
-        const Place px = targets.across(x);
-        const Place py = targets.down(x);
-        const int here = py.whole * pitch + px.whole;
-        const int below = std::min(py.whole + 1, last_row) * pitch + px.whole;
-        const float above_mix = image[here] + px.part * (image[here + 1] - image[here]);
-        const float below_mix = image[below] + px.part * (image[below + 1] - image[below]);
-        to[x] = above_mix + py.part * (below_mix - above_mix);
+    Places places;
+    for (int first = 0; first < columns; first += stretch) {
+        const int count = std::min(stretch, columns - first);
+        find_places(shape, y, u, v, first, count, places);
+        for (int i = 0; i < count; ++i) {
+            const float* above = image + places.y[i] * pitch + places.x[i];
+            const float* below = image + std::min(places.y[i] + 1, last_row) * pitch + places.x[i];
+            const float above_mix = above[0] + places.part_x[i] * (above[1] - above[0]);
+            const float below_mix = below[0] + places.part_x[i] * (below[1] - below[0]);
+            to[first + i] = above_mix + places.part_y[i] * (below_mix - above_mix);
+        }
     }
 }
 
