@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libflow/cpu/warped_image.hpp"
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
