@@ -33,7 +33,7 @@ constexpr index_t block_fronts = kept_rows - 2;
 static_assert(block_fronts % 2 == 0 && (kept_rows & (kept_rows - 1)) == 0);
 static_assert(group_steps <= core::lanes<float> && core::lanes<float> <= row_margin);
 
-/// The columns [first, last) that a tile computes; `first` is where a pack begins.
+/// Columns [first, last); `first` is where a pack begins.
 struct Columns {
     index_t first;
     index_t last;
@@ -110,7 +110,7 @@ struct TileStep {
     index_t end;
 };
 
-/// A part of the columns; `first` is where a pack begins.
+/// The tile of this number from the left, and the columns of its results.
 struct Tile {
     index_t number;
     Columns columns;
