@@ -54,32 +54,6 @@ struct FloatsOf {
                                    aligned(sizeof(float)), may_alias)) = float;
 };
 
-/// Transposes W / 2 complex cells of W Doppler bins, rows[bin], the first `count` of which are
-/// wanted: bins in lanes, to planes + cell * cell_stride, the imaginary parts a ring row after the
-/// real ones.
-template <class Real>
-inline void transpose_cells(const std::array<const float*, core::lanes<Real>>& rows, index_t at,
-                            int count, index_t group, Real* planes, index_t cell_stride) {
-    constexpr int width = core::lanes<Real>;
-    core::Pack<Real> square[width];
-#pragma GCC unroll 16
-    for (int i = 0; i < width; ++i) {
-        const auto* row = rows[static_cast<std::size_t>(i)] + at;
-        square[i] = __builtin_convertvector(
-            *reinterpret_cast<const typename FloatsOf<Real>::unaligned*>(row), core::Pack<Real>);
-    }
-    dense::lanes::transpose_square<Real>(square);
-    Real* slot = planes + Ring<Real>::slot(group);
-    const int copy = Ring<Real>::copy(group);
-#pragma GCC unroll 16
-    for (int j = 0; j < width; ++j) {
-        if (j >= 2 * count) break;
-        Real* to = slot + j / 2 * cell_stride + j % 2 * Ring<Real>::pitch;
-        core::store(to, square[j]);
-        if (copy != 0) core::store(to + copy, square[j]);
-    }
-}
-
 /// How cells and sums lie: planes[cell][channel][re, im][ring],
 /// sums[delta][channel][channel'][re, im][ring].
 template <class Real>
@@ -95,6 +69,34 @@ struct LagCovariance {
         return ((index_t{delta} * channels + row) * channels + column) * element;
     }
 };
+
+/// Cells of one channel and W Doppler bins, those of a bin as (re, im) pairs at rows + bin *
+/// row_stride, with bins in lanes: to planes + cell * cell_stride.
+template <class Real>
+void transpose_cells(const float* rows, index_t row_stride, index_t cells, index_t group,
+                     Real* planes, index_t cell_stride) {
+    constexpr int width = core::lanes<Real>;
+    const int copy = Ring<Real>::copy(group);
+    planes += Ring<Real>::slot(group);
+    for (index_t cell = 0; cell < cells; cell += width / 2) {
+        core::Pack<Real> square[width];
+#pragma GCC unroll 16
+        for (int i = 0; i < width; ++i) {
+            const float* row = rows + i * row_stride + 2 * cell;
+            square[i] = __builtin_convertvector(
+                *reinterpret_cast<const typename FloatsOf<Real>::unaligned*>(row),
+                core::Pack<Real>);
+        }
+        dense::lanes::transpose_square<Real>(square);
+#pragma GCC unroll 16
+        for (int j = 0; j < width; ++j) {
+            if (j / 2 == cells - cell) break;
+            Real* to = planes + (cell + j / 2) * cell_stride + j % 2 * Ring<Real>::pitch;
+            core::store(to, square[j]);
+            if (copy != 0) core::store(to + copy, square[j]);
+        }
+    }
+}
 
 /// Adds the sum over `cells` cells to a tile of sums, or makes it the sums with `first`. With
 /// `diagonal` only the tile's lower triangle is wanted.
@@ -200,17 +202,9 @@ void add_lag_covariances(const LagCovariance<Real>& lag, int lags, index_t group
     }
 }
 
-/// The same over all `cells`, in pieces that stay in the first-level cache beside the sums (and
-/// whose separate sums are worth 8 dB of accuracy); then repeats the group's first lanes where the
-/// ring needs them.
+/// Repeats the first lanes of a group's sums where the ring needs them.
 template <class Real>
-void estimate_lag_covariances(const LagCovariance<Real>& lag, int lags, index_t group,
-                              const Real* planes, index_t cells, Real* sums) {
-    constexpr index_t piece = 8;
-    for (index_t cell = 0; cell < cells; cell += piece) {
-        add_lag_covariances(lag, lags, group, planes + lag.plane_size(cell),
-                            static_cast<int>(std::min(piece, cells - cell)), cell == 0, sums);
-    }
+void repeat_sums(const LagCovariance<Real>& lag, index_t group, Real* sums) {
     const int copy = Ring<Real>::copy(group);
     if (lag.taps == 1 || copy == 0) return;
     for (Real* row = sums + Ring<Real>::slot(group); row < sums + lag.sums_size();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 #include "libstap/cpu/fused_detection.hpp"
@@ -57,15 +58,15 @@ class UnitRun {
         // A group's covariances also take the sums of the first bins of the groups it reaches, and
         // those the cells of the groups they reach; behind the last group lags that would reach
         // beyond what is fetched are not needed.
+        const index_t fetched_groups = (positions_ + width - 1) / width;
         index_t loaded = 0;
         index_t estimated = 0;
         for (index_t group = 0; group < groups; ++group) {
             for (; estimated <= group + reach; ++estimated) {
-                for (; loaded <= estimated + reach && loaded * width < positions_; ++loaded) {
-                    load_group(loaded);
-                }
-                estimate_lag_covariances(lag_, estimated < groups ? lag_.taps : lag_.taps - 1,
-                                         estimated, work_.planes, cells_, work_.sums);
+                const index_t end = std::min(estimated + reach + 1, fetched_groups);
+                estimate_group(estimated, estimated < groups ? lag_.taps : lag_.taps - 1, loaded,
+                               end);
+                loaded = end;
             }
             finish_group(group);
         }
@@ -85,38 +86,46 @@ class UnitRun {
                                               bin % bins * cube_.stride[1] + unit_.training.begin);
     }
 
-    /// Copies the cells of one bin into the workspace and asks for those of the next. In the cube
-    /// they lie so far apart that the machine does not foresee the next row, and that many fall
-    /// into few cache sets; the arithmetic of a bin hides what the copy would wait for.
-    void fetch_bin(index_t position) {
+    /// Copies the cells of one bin and channel into the workspace and asks for those of the next
+    /// bin. In the cube they lie so far apart that the machine does not foresee the next row, and
+    /// that many fall into few cache sets; the arithmetic of a bin hides what the copy would wait
+    /// for.
+    void fetch_row(index_t position, index_t channel) {
         if (position >= positions_) return;
-        for (index_t c = 0; c < lag_.channels; ++c) {
-            const float* from = cells_of(position, c);
-            const float* next = cells_of(position + 1, c);
-            float* to = row(position, c);
-            index_t i = 0;
-            for (; i + core::lanes<float> <= 2 * cells_; i += core::lanes<float>) {
-                __builtin_prefetch(next + i);
-                core::store(to + i, core::load(from + i));
-            }
-            for (; i < work_.row_pitch; ++i) to[i] = i < 2 * cells_ ? from[i] : 0.0f;
+        const float* from = cells_of(position, channel);
+        const float* next = cells_of(position + 1, channel);
+        float* to = row(position, channel);
+        index_t i = 0;
+        for (; i + core::lanes<float> <= 2 * cells_; i += core::lanes<float>) {
+            __builtin_prefetch(next + i, 0, 2);  // second level: the first holds a tile's operands
+            core::store(to + i, core::load(from + i));
         }
+        for (; i < work_.row_pitch; ++i) to[i] = i < 2 * cells_ ? from[i] : 0.0f;
     }
 
-    /// Transposes the fetched cells of a group.
-    void load_group(index_t group) {
-        constexpr index_t step = width / 2;
-        for (index_t c = 0; c < lag_.channels; ++c) {
-            std::array<const float*, width> rows;
-            for (index_t l = 0; l < width; ++l) {
-                rows[static_cast<std::size_t>(l)] = row(group * width + l, c);
+    void fetch_bin(index_t position) {
+        for (index_t c = 0; c < lag_.channels; ++c) fetch_row(position, c);
+    }
+
+    /// Lag covariances of one group, in pieces of cells that stay in the first-level cache beside
+    /// the sums. A piece of those that are needed first, of groups new_begin .. new_end - 1, is
+    /// transposed just before. 32 and 64 cells make four pieces, whose separate sums are worth 8 dB
+    /// of accuracy.
+    void estimate_group(index_t group, int lags, index_t new_begin, index_t new_end) {
+        const index_t piece = cells_ < 64 ? 8 : 16;
+        for (index_t cell = 0; cell < cells_; cell += piece) {
+            const index_t cells = std::min(piece, cells_ - cell);
+            Real* planes = work_.planes + lag_.plane_size(cell);
+            for (index_t g = new_begin; g < new_end; ++g) {
+                for (index_t c = 0; c < lag_.channels; ++c) {
+                    transpose_cells(row(g * width, c) + 2 * cell, lag_.channels * work_.row_pitch,
+                                    cells, g, planes + c * lag_.element, lag_.cell_stride());
+                }
             }
-            for (index_t cell = 0; cell < cells_; cell += step) {
-                transpose_cells<Real>(
-                    rows, 2 * cell, static_cast<int>(std::min(step, cells_ - cell)), group,
-                    work_.planes + lag_.plane_size(cell) + c * lag_.element, lag_.cell_stride());
-            }
+            add_lag_covariances(lag_, lags, group, planes, static_cast<int>(cells), cell == 0,
+                                work_.sums);
         }
+        repeat_sums(lag_, group, work_.sums);
     }
 
     void finish_group(index_t group) {
@@ -126,15 +135,16 @@ class UnitRun {
         lay_out_weights(pivots);
         const auto ratio = pivots.ratio();
         for (int l = 0; l < bins; ++l) {
-            fetch_bin((group + fetched_ahead) * width + l);
+            const index_t position = group * width + l;
             const index_t bin = first + l;
             const int info = static_cast<int>(pivots.info[l]);
             results_.info(bin, unit_.block) = info;
             results_.pivot_ratio(bin, unit_.block) = static_cast<float>(ratio[l]);
             if (info != 0) {
+                fetch_bin(position + fetched_ahead * width);
                 clear_bin(bin);
             } else {
-                weight_bin(group * width + l, l, bin);
+                weight_bin(position, l, bin);
                 if (work_.detects && !results_.statistic.empty()) detect_bin(l, bin);
             }
         }
@@ -210,6 +220,13 @@ class UnitRun {
         }
     }
 
+    static core::Pack<Real> square_root(core::Pack<Real> x) {
+        alignas(core::simd_bytes) Real value[width];
+        core::store(value, x);
+        for (Real& v : value) v = std::sqrt(v);
+        return core::load(value);
+    }
+
     /// gamma, and from lanes to one bin's weights after another's.
     void lay_out_weights(const Pivots& pivots) {
         const int n = problem_.order;
@@ -228,8 +245,7 @@ class UnitRun {
             const auto size = re < 0 ? -re : re;
             const auto divisor = size > 0 ? size : one;
             const auto ratio = im / divisor;
-            const auto gamma =
-                dense::lanes::reciprocal_square_root<Real>(one + ratio * ratio) / divisor;
+            const auto gamma = one / (divisor * square_root(one + ratio * ratio));
             const auto kept = ((size > 0) & (pivots.info == 0)) ? gamma : one;
             core::store(work_.gamma + 2 * d * width, kept);
             core::store(work_.gamma + (2 * d + 1) * width, kept);
@@ -275,13 +291,18 @@ class UnitRun {
     /// Rows of the cells of `position`'s snapshots, beginning with the first cell of the output.
     void find_rows(index_t position, std::array<const float*, dense::max_order>& rows) const {
         const index_t skipped = 2 * (unit_.output.begin - unit_.training.begin);
-        std::size_t i = 0;
-        for (index_t c = 0; c < lag_.channels; ++c) {
-            for (index_t t = 0; t < lag_.taps; ++t) rows[i++] = row(position + t, c) + skipped;
+        for (int t = 0; t < lag_.taps; ++t) {
+            const float* next = row(position + t, 0) + skipped;
+            for (int i = t; i < problem_.order; i += lag_.taps) {
+                rows[static_cast<std::size_t>(i)] = next;
+                next += work_.row_pitch;
+            }
         }
     }
 
-    /// y = gamma w^H S of one bin, and x^H R^-1 x = |G^-1 x|^2 where a detector asks for it.
+    /// y = gamma w^H S of one bin, and x^H R^-1 x = |G^-1 x|^2 where a detector asks for it. The
+    /// bin to be fetched meanwhile comes row by row between tiles, for a core waits for few lines
+    /// at a time.
     void weight_bin(index_t position, int l, index_t bin) {
         std::array<const float*, dense::max_order> rows;
         find_rows(position, rows);
@@ -289,6 +310,8 @@ class UnitRun {
         const EvenPieces pack_tiles{static_cast<int>(packs), weighting_packs};
         const EvenPieces vector_tiles{problem_.steering_vectors, weighting_vectors};
         const float* weights = work_.weights + l * work_.weight_pitch;
+        const index_t to_fetch = position + fetched_ahead * width;
+        index_t channel = 0;
         for (int i = 0; i < pack_tiles.count(); ++i) {
             const index_t pack = pack_tiles.begin(i);
             const int some_packs = pack_tiles.begin(i + 1) - static_cast<int>(pack);
@@ -297,6 +320,7 @@ class UnitRun {
                 std::min<index_t>(some_packs * core::lanes<float>, 2 * output_cells() - at);
             const bool whole = floats == some_packs * core::lanes<float>;
             for (int j = 0; j < vector_tiles.count(); ++j) {
+                if (channel < lag_.channels) fetch_row(to_fetch, channel++);
                 const int vector = vector_tiles.begin(j);
                 const int vectors = vector_tiles.begin(j + 1) - vector;
                 float* out = output_row(vector, bin) + at;
@@ -323,6 +347,7 @@ class UnitRun {
             }
             if (work_.detects) add_squares(rows.data(), at, some_packs, l);
         }
+        for (; channel < lag_.channels; ++channel) fetch_row(to_fetch, channel);
     }
 
     void add_squares(const float* const* rows, index_t at, int packs, int l) {
