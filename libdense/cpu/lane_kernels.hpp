@@ -68,6 +68,26 @@ struct Matrix {
     }
 };
 
+/// A matrix that is the same in all lanes.
+template <Scalar T>
+struct SharedMatrix {
+    const T* data = nullptr;
+    std::ptrdiff_t row_stride = 0;
+    std::ptrdiff_t column_stride = 1;
+
+    Element<T> load(std::ptrdiff_t row, std::ptrdiff_t column) const {
+        const T value = data[row * row_stride + column * column_stride];
+        if constexpr (is_complex<T>) {
+            return {core::broadcast(value.real()), core::broadcast(value.imag())};
+        } else {
+            return {core::broadcast(value)};
+        }
+    }
+    SharedMatrix from(std::ptrdiff_t row, std::ptrdiff_t column) const {
+        return {data + row * row_stride + column * column_stride, row_stride, column_stride};
+    }
+};
+
 /// Row stride, in elements, that keeps the columns of a large matrix from falling into few cache
 /// sets: an odd number. Small matrices stay dense.
 constexpr std::ptrdiff_t padded(int n) { return n < 16 ? n : n | 1; }
@@ -157,12 +177,13 @@ template <Second second, bool lower = false, Scalar T, int rows, int columns>
     }
 }
 
-/// Solves one tile of X op(G)^T = B in place, G lower triangular with the reciprocals of its
+/// Solves one tile of X op(G)^T = B, G lower triangular with the reciprocals of its
 /// diagonal stored in the diagonal's real parts: columns [j, j + columns) of rows [0, rows) of x,
-/// whose columns [first, j) hold the solution and whose columns before `first` are zero.
-template <Second second, int rows, int columns, Scalar T>
-[[gnu::noinline]] void substitute_tile(const Matrix<T>& g, const Matrix<T>& x, std::ptrdiff_t first,
-                                       std::ptrdiff_t j) {
+/// whose columns [first, j) hold the solution and whose columns before `first` are zero. B, a
+/// Matrix or a SharedMatrix, may be X.
+template <Second second, int rows, int columns, Scalar T, class Sides>
+[[gnu::noinline]] void substitute_tile(const Matrix<T>& g, const Sides& b, const Matrix<T>& x,
+                                       std::ptrdiff_t first, std::ptrdiff_t j) {
     Element<T> sum[rows][columns] = {};
     add_products<second>(sum, x.from(0, first), g.from(j, first), j - first);
 #pragma GCC unroll 8
@@ -172,7 +193,7 @@ template <Second second, int rows, int columns, Scalar T>
         for (int k = 0; k <= c; ++k) row_of_g[k] = g.load(j + c, j + k);
 #pragma GCC unroll 8
         for (int r = 0; r < rows; ++r) {
-            Element<T> value = difference(x.load(r, j + c), sum[r][c]);
+            Element<T> value = difference(b.load(r, j + c), sum[r][c]);
 #pragma GCC unroll 8
             for (int k = 0; k < c; ++k) subtract_product<second>(value, sum[r][k], row_of_g[k]);
             sum[r][c] = scaled(value, row_of_g[c].re);
@@ -297,7 +318,8 @@ Pivots<T> factor(int n, const Matrix<T>& a) {
             factor_diagonal_tile<columns>(a, j, pivots);
             for (int i = j + size; i < n; i += tile_rows<T>) {
                 with_constant<tile_rows<T>>(n - i, [&](auto rows) {
-                    substitute_tile<Second::conjugated, rows, columns>(a, a.from(i, 0), 0, j);
+                    const Matrix<T> below = a.from(i, 0);
+                    substitute_tile<Second::conjugated, rows, columns>(a, below, below, 0, j);
                 });
             }
         });
@@ -305,31 +327,32 @@ Pivots<T> factor(int n, const Matrix<T>& a) {
     return pivots;
 }
 
-/// Solves X op(G)^T = B in place for `rows` rows of x of n elements each; G as `factor` leaves it.
-/// Columns of x before `first` are zero and stay so.
-template <Second second, Scalar T>
-void substitute(int n, int rows, const Matrix<T>& g, const Matrix<T>& x, int first = 0) {
+/// Solves X op(G)^T = B for `rows` rows of x of n elements each; G as `factor` leaves it. B may be
+/// X. Columns of x before `first` are zero and stay so.
+template <Second second, Scalar T, class Sides>
+void substitute(int n, int rows, const Matrix<T>& g, const Sides& b, const Matrix<T>& x,
+                int first = 0) {
     for (int j = first; j < n; j += tile_columns<T>) {
         with_constant<tile_columns<T>>(n - j, [&](auto columns) {
             for (int r = 0; r < rows; r += tile_rows<T>) {
                 with_constant<tile_rows<T>>(rows - r, [&](auto some) {
-                    substitute_tile<second, some, columns>(g, x.from(r, 0), first, j);
+                    substitute_tile<second, some, columns>(g, b.from(r, 0), x.from(r, 0), first, j);
                 });
             }
         });
     }
 }
 
-/// Solves A x = b in place for every row of x ([right-hand side][n]), A = G G^H as `factor` leaves
-/// it. Rows and their solutions in lanes whose `info` is not 0 mean nothing.
-template <Scalar T>
-void solve(int n, int right_hand_sides, const Matrix<T>& g, const Matrix<T>& x) {
-    substitute<Second::plain>(n, right_hand_sides, g, x);
+/// Solves A x = b for every row of x ([right-hand side][n]), A = G G^H as `factor` leaves it; b may
+/// be x. Rows and their solutions in lanes whose `info` is not 0 mean nothing.
+template <Scalar T, class Sides>
+void solve(int n, int right_hand_sides, const Matrix<T>& g, const Sides& b, const Matrix<T>& x) {
+    substitute<Second::plain>(n, right_hand_sides, g, b, x);
     // Read backwards, G^H is lower triangular: the second sweep is the first on reversed views.
     const std::ptrdiff_t last = n - 1;
     const Matrix<T> reversed_g{g.at(last, last), -g.column_stride, -g.row_stride};
     const Matrix<T> reversed_x{x.at(0, last), x.row_stride, -x.column_stride};
-    substitute<Second::conjugated>(n, right_hand_sides, reversed_g, reversed_x);
+    substitute<Second::conjugated>(n, right_hand_sides, reversed_g, reversed_x, reversed_x);
 }
 
 /// C = alpha A op(B)^T + beta C with A of rows x depth, B of columns x depth; with beta = 0 the old
@@ -382,16 +405,16 @@ void eliminate_above(int n, const Matrix<T>& g, const Matrix<T>& h) {
                 h.store(i + r, c, unit);
             }
         }
-        substitute<Second::conjugated>(n, rows, g, h.from(i, 0), i);
+        substitute<Second::conjugated>(n, rows, g, h.from(i, 0), h.from(i, 0), i);
     }
 }
 
-/// Solves A x = b in place for every row of x by Gauss-Jordan elimination: y = G^-1 b row by row of
-/// the pivots, x = H y (`eliminate_above`), so that no step waits for a solved unknown.
-template <Scalar T>
+/// Solves A x = b for every row of x by Gauss-Jordan elimination, b may be x: y = G^-1 b row by row
+/// of the pivots, x = H y (`eliminate_above`), so that no step waits for a solved unknown.
+template <Scalar T, class Sides>
 void solve_eliminated(int n, int right_hand_sides, const Matrix<T>& g, const Matrix<T>& h,
-                      const Matrix<T>& x) {
-    substitute<Second::plain>(n, right_hand_sides, g, x);
+                      const Sides& b, const Matrix<T>& x) {
+    substitute<Second::plain>(n, right_hand_sides, g, b, x);
     // Column tile j needs y from j on only, so it may overwrite y.
     for (int j = 0; j < n; j += tile_columns<T>) {
         multiply<Second::plain>(right_hand_sides, std::min(tile_columns<T>, n - j), n - j,

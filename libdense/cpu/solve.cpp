@@ -94,9 +94,9 @@ void solve(core::Cpu& cpu, Factorisation factorisation, MatrixBatch<const T, cor
                 const int rows = static_cast<int>(part.extent[1]);
                 lanes::load_lanes<T, Layout>(part, first, problems, lanes::Part::all, block);
                 if (eliminate) {
-                    lanes::solve_eliminated(n, rows, g, h, block);
+                    lanes::solve_eliminated(n, rows, g, h, block, block);
                 } else {
-                    lanes::solve(n, rows, g, block);
+                    lanes::solve(n, rows, g, block, block);
                 }
                 if (failed) clear_failed(pivots, rows, n, block);
                 lanes::store_lanes(block, part, first, problems);

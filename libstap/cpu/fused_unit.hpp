@@ -159,21 +159,16 @@ class UnitRun {
         if (!results_.covariance.empty()) {
             for (int l = 0; l < bins; ++l) store_covariance(first + l, l);
         }
-        for (int i = 0; i < n; ++i) {
-            for (int d = 0; d < vectors; ++d) {
-                const T v = steering_(i, d);
-                work_.x.store(d, i, {core::broadcast(v.real()), core::broadcast(v.imag())});
-            }
-        }
         const Pivots pivots = dense::lanes::factor<T>(n, work_.g);
+        const dense::lanes::SharedMatrix<T> steering{steering_.data, 1, steering_.stride[0]};
         if (work_.detects)
             std::fill_n(work_.h.data, n * n * dense::lanes::element_reals<T>, Real(0));
         if (work_.detects || work_.eliminates)
             dense::lanes::eliminate_above<T>(n, work_.g, work_.h);
         if (work_.eliminates) {
-            dense::lanes::solve_eliminated<T>(n, vectors, work_.g, work_.h, work_.x);
+            dense::lanes::solve_eliminated<T>(n, vectors, work_.g, work_.h, steering, work_.x);
         } else {
-            dense::lanes::solve<T>(n, vectors, work_.g, work_.x);
+            dense::lanes::solve<T>(n, vectors, work_.g, steering, work_.x);
         }
         if (!results_.weights.empty()) {
             for (int l = 0; l < bins; ++l) store_weights(first + l, l, pivots.info[l] == 0);
