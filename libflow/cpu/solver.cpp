@@ -140,7 +140,9 @@ struct SystemSolver<core::Cpu>::State {
 
     SolveResult solve_by_rows(const LinearSystem<core::Host>& system, FlowView<core::Host> x,
                               std::vector<double>* residuals) {
-        prepared.take(cpu, system, parameters.solver != Solver::jacobi);
+        const bool preconditions =
+            parameters.solver == Solver::cg || parameters.solver == Solver::cacg;
+        prepared.take(cpu, system, preconditions);
         take_flow(cpu, x, system.boundary, flow);
         SolveResult result;
         if (parameters.solver == Solver::cg) {

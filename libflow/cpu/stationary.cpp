@@ -3,6 +3,8 @@
 #include "libflow/cpu/stationary.hpp"
 
 #include <array>
+#include <atomic>
+#include <cmath>
 #include <utility>
 
 #include "aperture/core/worker_tasks.hpp"
@@ -25,8 +27,8 @@ using core::store;
 /// more rows where two threads meet.
 constexpr int steps_at_once = 16;
 /// Steps that share what the first-level cache holds: the coefficients of as many rows of a tile.
-constexpr int group_steps = 4;
-constexpr index_t tile_columns = 160;
+constexpr int group_steps = 2;
+constexpr index_t tile_columns = 304;
 /// Rows of a group's result that are kept for the next group, and fronts of a block.
 constexpr index_t kept_rows = 16;
 constexpr index_t block_fronts = kept_rows - 2;
@@ -38,6 +40,12 @@ struct Columns {
     index_t first;
     index_t last;
 };
+
+Pack<float> square_root(Pack<float> x) {
+    for (int lane = 0; lane < core::lanes<float>; ++lane) x[lane] = std::sqrt(x[lane]);
+    return x;
+}
+Pack<float> magnitude(Pack<float> x) { return x < 0.0F ? -x : x; }
 
 /// Sums without weights lack alpha^2.
 float scale_of_sums(const PreparedSystem& system) {
@@ -51,14 +59,16 @@ struct BlockUpdate {
     /// The coefficients of the pack at pixel x of row y.
     static std::array<Pack<float>, coefficients> of(const PreparedSystem& system, index_t y,
                                                     index_t x) {
-        const Pack<float> i11 = load(system.inverse.row(0, y) + x);
-        const Pack<float> i12 = load(system.inverse.row(1, y) + x);
-        const Pack<float> i22 = load(system.inverse.row(2, y) + x);
+        const SymmetricBlock<Pack<float>> inverse =
+            inverse_block(SymmetricBlock<Pack<float>>{load(system.tensor.row(0, y) + x),
+                                                      load(system.tensor.row(1, y) + x),
+                                                      load(system.tensor.row(2, y) + x)},
+                          system.degrees(y, x));
         const Pack<float> b_u = load(system.right.row(0, y) + x);
         const Pack<float> b_v = load(system.right.row(1, y) + x);
         const float scale = scale_of_sums(system);
-        return {scale * i11, scale * i12, scale * i22, i11 * b_u + i12 * b_v,
-                i12 * b_u + i22 * b_v};
+        return {scale * inverse.a11, scale * inverse.a12, scale * inverse.a22,
+                inverse.a11 * b_u + inverse.a12 * b_v, inverse.a12 * b_u + inverse.a22 * b_v};
     }
 
     static std::pair<Pack<float>, Pack<float>> apply(const float* c, Pack<float> sum_u,
@@ -67,6 +77,57 @@ struct BlockUpdate {
         const Pack<float> cross = load(c + lanes);
         return {load(c) * sum_u + (cross * sum_v + load(c + 3 * lanes)),
                 cross * sum_u + (load(c + 2 * lanes) * sum_v + load(c + 4 * lanes))};
+    }
+};
+
+/// The same of a pixel with one equation, J = g g^T and b = -c g, as brightness constancy has it,
+/// where d is the same everywhere: u' = m_u - p t and v' = m_v - q t with t = p m_u + q m_v + r,
+/// the mean m = S / d of the neighbours (Horn & Schunck's form), (p, q) = g / sqrt(d + |g|^2) and r
+/// = c / sqrt(d + |g|^2): three coefficients a pixel.
+template <Coupling coupling>
+struct OneEquationUpdate {
+    static constexpr int coefficients = 3;
+    static constexpr float part_of_sum = 1.0F / (coupling == Coupling::nine ? 3.0F : 4.0F);
+
+    /// Of the pack at pixel x of row y. `misfit` becomes positive in lanes that have no such form
+    /// to rounding.
+    static std::array<Pack<float>, coefficients> of(const PreparedSystem& system, index_t y,
+                                                    index_t x, Pack<float>& misfit) {
+        constexpr float rounding = 2e-6F;
+        const Pack<float> zero{};
+        const Pack<float> j11 = load(system.tensor.row(0, y) + x);
+        const Pack<float> j12 = load(system.tensor.row(1, y) + x);
+        const Pack<float> j22 = load(system.tensor.row(2, y) + x);
+        const Pack<float> b_u = load(system.right.row(0, y) + x);
+        const Pack<float> b_v = load(system.right.row(1, y) + x);
+        const Pack<float> trace = j11 + j22;
+        const Pack<float> d = system.degrees(y, x) + trace;
+        // The larger component of g from its square, the other one from their product.
+        const auto across = j11 >= j22;
+        const Pack<float> larger = square_root((across ? j11 : j22) / d);
+        const Pack<float> other = larger > 0.0F ? j12 / (larger * d) : zero;
+        const Pack<float> p = across ? larger : other;
+        const Pack<float> q = across ? other : larger;
+        const Pack<float> r = trace > 0.0F ? -(p * b_u + q * b_v) / trace : zero;
+
+        const Pack<float> tensor_error = magnitude(j11 - p * p * d) + magnitude(j12 - p * q * d) +
+                                         magnitude(j22 - q * q * d) - rounding * trace;
+        const Pack<float> right_error = magnitude(b_u + p * r * d) + magnitude(b_v + q * r * d) -
+                                        rounding * (magnitude(b_u) + magnitude(b_v));
+        const Pack<float> error = tensor_error > right_error ? tensor_error : right_error;
+        misfit = error > misfit ? error : misfit;
+        return {p, q, r};
+    }
+
+    static std::pair<Pack<float>, Pack<float>> apply(const float* c, Pack<float> sum_u,
+                                                     Pack<float> sum_v, Pack<float>, Pack<float>) {
+        constexpr int lanes = core::lanes<float>;
+        const Pack<float> p = load(c);
+        const Pack<float> q = load(c + lanes);
+        const Pack<float> mean_u = part_of_sum * sum_u;
+        const Pack<float> mean_v = part_of_sum * sum_v;
+        const Pack<float> t = p * mean_u + (q * mean_v + load(c + 2 * lanes));
+        return {mean_u - p * t, mean_v - q * t};
     }
 };
 
@@ -336,6 +397,28 @@ void take_coefficients(core::Cpu& cpu, const PreparedSystem& system, Coefficient
     });
 }
 
+/// False where some pixel has no OneEquationUpdate.
+template <Coupling coupling>
+bool take_one_equation(core::Cpu& cpu, const PreparedSystem& system, Coefficients& to) {
+    std::atomic<bool> fits = system.smoothness > 0;
+    for_rows(cpu, system.shape, [&](index_t y) {
+        if (!fits) return;
+        Pack<float> misfit{};
+        float* next = &to(y, 0);
+        for (index_t x = 0; x < system.shape.columns; x += core::lanes<float>) {
+            for (const Pack<float>& values :
+                 OneEquationUpdate<coupling>::of(system, y, x, misfit)) {
+                store(next, values);
+                next += core::lanes<float>;
+            }
+        }
+        for (int lane = 0; lane < core::lanes<float>; ++lane) {
+            if (misfit[lane] > 0.0F) fits = false;
+        }
+    });
+    return fits;
+}
+
 }  // namespace
 
 StationaryIteration::StationaryIteration(core::Cpu& cpu, Shape shape, Solver solver)
@@ -352,37 +435,44 @@ StationaryIteration::StationaryIteration(core::Cpu& cpu, Shape shape, Solver sol
 void StationaryIteration::take(const PreparedSystem& system) {
     if (solver_ == Solver::jacobi) {
         take_coefficients<DiagonalUpdate>(*cpu_, system, coefficients_);
-    } else {
-        take_coefficients<BlockUpdate>(*cpu_, system, coefficients_);
+        return;
     }
+    one_equation_ = false;
+    with_coupling(system.coupling, [&](auto coupling) {
+        constexpr Coupling kind = decltype(coupling)::value;
+        if constexpr (kind != Coupling::weighted) {
+            one_equation_ = take_one_equation<kind>(*cpu_, system, coefficients_);
+        }
+    });
+    if (!one_equation_) take_coefficients<BlockUpdate>(*cpu_, system, coefficients_);
 }
 
-template <class Update>
+template <class Update, Coupling coupling>
 void StationaryIteration::sweep_bands(const PreparedSystem& system, int count) {
     const index_t rows = system.shape.rows;
     const index_t bands = std::clamp<index_t>(rows / (2 * steps_at_once), 1, cpu_->threads());
     for (int done = 0; done < count; done += steps_at_once) {
         const int steps = std::min(steps_at_once, count - done);
-        with_coupling(system.coupling, [&](auto coupling) {
-            core::for_each_task(
-                *cpu_, bands, StepRows::bytes(system.shape.columns),
-                [&](index_t band, std::byte* scratch) {
-                    Band<Update, decltype(coupling)::value> task(
-                        system, coefficients_, flow_.ring(), other_.ring(), zeros_.row(0), scratch);
-                    task.sweep(rows * band / bands, rows * (band + 1) / bands, steps);
-                });
-        });
+        core::for_each_task(*cpu_, bands, StepRows::bytes(system.shape.columns),
+                            [&](index_t band, std::byte* scratch) {
+                                Band<Update, coupling> task(system, coefficients_, flow_.ring(),
+                                                            other_.ring(), zeros_.row(0), scratch);
+                                task.sweep(rows * band / bands, rows * (band + 1) / bands, steps);
+                            });
         std::swap(flow_, other_);
     }
 }
 
 void StationaryIteration::sweep(const PreparedSystem& system, PaddedPlanes& flow, int count) {
     for_rows(*cpu_, system.shape, [&](index_t y) { flow_.take_row(flow, y); });
-    if (solver_ == Solver::jacobi) {
-        sweep_bands<DiagonalUpdate>(system, count);
-    } else {
-        sweep_bands<BlockUpdate>(system, count);
-    }
+    with_coupling(system.coupling, [&](auto coupling) {
+        constexpr Coupling kind = decltype(coupling)::value;
+        if (solver_ == Solver::jacobi) return sweep_bands<DiagonalUpdate, kind>(system, count);
+        if constexpr (kind != Coupling::weighted) {
+            if (one_equation_) return sweep_bands<OneEquationUpdate<kind>, kind>(system, count);
+        }
+        sweep_bands<BlockUpdate, kind>(system, count);
+    });
     for_rows(*cpu_, system.shape, [&](index_t y) {
         flow_.give_row(flow, y);
         for (index_t i : {0, 1}) {

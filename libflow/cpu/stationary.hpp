@@ -26,11 +26,13 @@ class StationaryIteration {
     void sweep(const PreparedSystem& system, PaddedPlanes& flow, int count);
 
   private:
-    template <class Update>
+    template <class Update, Coupling coupling>
     void sweep_bands(const PreparedSystem& system, int count);
 
     core::Cpu* cpu_ = nullptr;
     Solver solver_ = Solver::block2x2;
+    bool one_equation_ =
+        false;  ///< every pixel has one equation, and its update three coefficients
     Coefficients coefficients_;
     PairedRows flow_;
     PairedRows other_;

@@ -68,6 +68,36 @@ TEST(StationaryIterations, ManyAtATimeAreTheSameBits) {
     }
 }
 
+/// The blocks of pixels with one equation each have a form of their own.
+TEST(StationaryIterations, TakePixelsOfSeveralEquations) {
+    const Shape shape{23, 37};
+    for (const Case& c : all_cases()) {
+        if (!stationary(c.solver) || c.weighted) continue;
+        const OwnedSystem one = system_of(c, shape, 1);
+        const OwnedSystem other = system_of(c, shape, 2);
+        OwnedSystem everywhere = system_of(c, shape, 1);
+        for (index_t i = 0; i < one.tensor.size(); ++i) {
+            everywhere.tensor.data()[i] += other.tensor.data()[i];
+        }
+        for (index_t i = 0; i < one.right.size(); ++i) {
+            everywhere.right.data()[i] += other.right.data()[i];
+        }
+        OwnedSystem in_a_tensor = system_of(c, shape, 1);
+        in_a_tensor.tensor(0, 20, 30) += 400;
+        OwnedSystem in_a_right_side = system_of(c, shape, 1);
+        in_a_right_side.right(1, 20, 30) += 400;
+        OwnedSystem without_a_tensor = system_of(c, shape, 1);
+        without_a_tensor.right(0, 2, 3) = 400;
+        for (const OwnedSystem* system :
+             {&everywhere, &in_a_tensor, &in_a_right_side, &without_a_tensor}) {
+            HostFlow flow = zero_flow(shape);
+            CpuRun run(shape, converged(c));
+            run(*system, flow);
+            EXPECT_LT(oracle::relative_error(flow, oracle::solve(*system)), 1e-4) << name_of(c);
+        }
+    }
+}
+
 TEST(SingularSystem, HasTheSolutionOfMinimumNorm) {
     for (const Solver solver : {Solver::jacobi, Solver::block2x2, Solver::cg, Solver::cacg,
                                 Solver::redblack, Solver::multigrid}) {
