@@ -45,8 +45,7 @@ void check_system(const LinearSystem<Space>& system, Shape shape) {
 template void check_system(const LinearSystem<core::Host>&, Shape);
 template void check_system(const LinearSystem<core::Device>&, Shape);
 
-void PreparedSystem::take(core::Cpu& cpu, const LinearSystem<core::Host>& system,
-                          bool with_inverse) {
+void PreparedSystem::take_form(core::Cpu& cpu, const LinearSystem<core::Host>& system) {
     boundary = system.boundary;
     coupling = coupling_of(system);
     smoothness = system.smoothness;
@@ -56,6 +55,10 @@ void PreparedSystem::take(core::Cpu& cpu, const LinearSystem<core::Host>& system
     if (coupling == Coupling::weighted) {
         for_rows(cpu, shape, [&](index_t y) { take_weights(*this, system, y); });
     }
+}
+
+void PreparedSystem::take_pixels(core::Cpu& cpu, const LinearSystem<core::Host>& system,
+                                 bool with_inverse) {
     for_rows(cpu, shape, [&](index_t y) {
         for (index_t i : {0, 1, 2}) {
             std::copy_n(&system.tensor(i, y, 0), shape.columns, tensor.row(i, y));

@@ -55,8 +55,14 @@ struct PreparedSystem {
     explicit PreparedSystem(Shape extents)
         : shape(extents), tensor(3, extents), inverse(3, extents), right(2, extents) {}
 
-    /// `inverse` is filled where asked for.
-    void take(core::Cpu& cpu, const LinearSystem<core::Host>& system, bool with_inverse);
+    /// All but J, its inverse and b.
+    void take_form(core::Cpu& cpu, const LinearSystem<core::Host>& system);
+    /// J and b of a system whose form has been taken, and `inverse` where asked for.
+    void take_pixels(core::Cpu& cpu, const LinearSystem<core::Host>& system, bool with_inverse);
+    void take(core::Cpu& cpu, const LinearSystem<core::Host>& system, bool with_inverse) {
+        take_form(cpu, system);
+        take_pixels(cpu, system, with_inverse);
+    }
     /// d of the pack of pixels at (y, x).
     core::Pack<float> degrees(index_t y, index_t x) const;
 

@@ -59,12 +59,16 @@ struct SystemSolver<core::Cpu>::State {
         }
     }
 
+    bool looks(const std::vector<double>* residuals) const {
+        return residuals != nullptr || parameters.tolerance > 0;
+    }
+
     /// Runs `iterate(count)`, which returns false where nothing is left to do, and looks at
     /// `squared()`, the squared residual, as often as the caller or the tolerance asks for it.
     template <class Iterate, class Squared>
     int run(const LinearSystem<core::Host>& system, int at_once, std::vector<double>* residuals,
             const Iterate& iterate, const Squared& squared) {
-        const bool looking = residuals != nullptr || parameters.tolerance > 0;
+        const bool looking = looks(residuals);
         double right = 1;
         if (looking) right = std::sqrt(right_squared(cpu, system, sums));
         if (right == 0) right = 1;
@@ -90,7 +94,10 @@ struct SystemSolver<core::Cpu>::State {
 
     SolveResult solve_stationary(const LinearSystem<core::Host>& system,
                                  std::vector<double>* residuals) {
-        stationary.take(prepared);
+        prepared.take_form(cpu, system);
+        const bool taken = stationary.take_one_equation(prepared, system);
+        if (!taken || looks(residuals)) prepared.take_pixels(cpu, system, false);
+        if (!taken) stationary.take(prepared);
         const int done = run(
             system, iterations_between_looks, residuals,
             [&](int count) {
@@ -103,6 +110,7 @@ struct SystemSolver<core::Cpu>::State {
 
     SolveResult solve_gradients(const LinearSystem<core::Host>& system,
                                 std::vector<double>* residuals) {
+        prepared.take(cpu, system, true);
         gradients.start(prepared, flow);
         const auto iterate = [&](int count) {
             for (int i = 0; i < count; ++i) {
@@ -119,6 +127,7 @@ struct SystemSolver<core::Cpu>::State {
 
     SolveResult solve_avoiding(const LinearSystem<core::Host>& system,
                                std::vector<double>* residuals) {
+        prepared.take(cpu, system, true);
         avoiding.start(prepared, flow);
         double right = std::sqrt(right_squared(cpu, system, sums));
         if (right == 0) right = 1;
@@ -140,9 +149,6 @@ struct SystemSolver<core::Cpu>::State {
 
     SolveResult solve_by_rows(const LinearSystem<core::Host>& system, FlowView<core::Host> x,
                               std::vector<double>* residuals) {
-        const bool preconditions =
-            parameters.solver == Solver::cg || parameters.solver == Solver::cacg;
-        prepared.take(cpu, system, preconditions);
         take_flow(cpu, x, system.boundary, flow);
         SolveResult result;
         if (parameters.solver == Solver::cg) {

@@ -80,7 +80,10 @@ struct BlockUpdate {
     }
 };
 
-/// The same of a pixel with one equation, J = g g^T and b = -c g, as brightness constancy has it,
+/// J11, J12, J22, b_u and b_v of a pack of pixels.
+using PixelPack = std::array<Pack<float>, 5>;
+
+/// The update of a pixel with one equation, J = g g^T and b = -c g, as brightness constancy has it,
 /// where d is the same everywhere: u' = m_u - p t and v' = m_v - q t with t = p m_u + q m_v + r,
 /// the mean m = S / d of the neighbours (Horn & Schunck's form), (p, q) = g / sqrt(d + |g|^2) and r
 /// = c / sqrt(d + |g|^2): three coefficients a pixel.
@@ -89,19 +92,14 @@ struct OneEquationUpdate {
     static constexpr int coefficients = 3;
     static constexpr float part_of_sum = 1.0F / (coupling == Coupling::nine ? 3.0F : 4.0F);
 
-    /// Of the pack at pixel x of row y. `misfit` becomes positive in lanes that have no such form
-    /// to rounding.
-    static std::array<Pack<float>, coefficients> of(const PreparedSystem& system, index_t y,
-                                                    index_t x, Pack<float>& misfit) {
+    /// Of a pack of J and b. `misfit` becomes positive in lanes that have no such form to rounding.
+    static std::array<Pack<float>, coefficients> of(const PixelPack& pixels, Pack<float> degrees,
+                                                    Pack<float>& misfit) {
         constexpr float rounding = 2e-6F;
         const Pack<float> zero{};
-        const Pack<float> j11 = load(system.tensor.row(0, y) + x);
-        const Pack<float> j12 = load(system.tensor.row(1, y) + x);
-        const Pack<float> j22 = load(system.tensor.row(2, y) + x);
-        const Pack<float> b_u = load(system.right.row(0, y) + x);
-        const Pack<float> b_v = load(system.right.row(1, y) + x);
+        const auto& [j11, j12, j22, b_u, b_v] = pixels;
         const Pack<float> trace = j11 + j22;
-        const Pack<float> d = system.degrees(y, x) + trace;
+        const Pack<float> d = degrees + trace;
         // The larger component of g from its square, the other one from their product.
         const auto across = j11 >= j22;
         const Pack<float> larger = square_root((across ? j11 : j22) / d);
@@ -397,22 +395,43 @@ void take_coefficients(core::Cpu& cpu, const PreparedSystem& system, Coefficient
     });
 }
 
+/// Pixels [x, x + count) of row y, zeros behind them.
+PixelPack pixels_of(const LinearSystem<core::Host>& system, index_t y, index_t x, index_t count) {
+    const std::array<const float*, 5> from = {&system.tensor(0, y, x), &system.tensor(1, y, x),
+                                              &system.tensor(2, y, x), &system.right(0, y, x),
+                                              &system.right(1, y, x)};
+    PixelPack pixels{};
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        if (count == core::lanes<float>) {
+            pixels[i] = load(from[i]);
+        } else {
+            for (index_t lane = 0; lane < count; ++lane) pixels[i][lane] = from[i][lane];
+        }
+    }
+    return pixels;
+}
+
 /// False where some pixel has no OneEquationUpdate.
 template <Coupling coupling>
-bool take_one_equation(core::Cpu& cpu, const PreparedSystem& system, Coefficients& to) {
-    std::atomic<bool> fits = system.smoothness > 0;
-    for_rows(cpu, system.shape, [&](index_t y) {
+bool take_updates(core::Cpu& cpu, const PreparedSystem& prepared,
+                  const LinearSystem<core::Host>& system, Coefficients& to) {
+    constexpr index_t lanes = core::lanes<float>;
+    std::atomic<bool> fits = prepared.smoothness > 0;
+    for_rows(cpu, prepared.shape, [&](index_t y) {
         if (!fits) return;
+        const Pack<float> degrees = prepared.degrees(y, 0);
         Pack<float> misfit{};
         float* next = &to(y, 0);
-        for (index_t x = 0; x < system.shape.columns; x += core::lanes<float>) {
+        for (index_t x = 0; x < prepared.shape.columns; x += lanes) {
+            const PixelPack pixels =
+                pixels_of(system, y, x, std::min(lanes, prepared.shape.columns - x));
             for (const Pack<float>& values :
-                 OneEquationUpdate<coupling>::of(system, y, x, misfit)) {
+                 OneEquationUpdate<coupling>::of(pixels, degrees, misfit)) {
                 store(next, values);
-                next += core::lanes<float>;
+                next += lanes;
             }
         }
-        for (int lane = 0; lane < core::lanes<float>; ++lane) {
+        for (index_t lane = 0; lane < lanes; ++lane) {
             if (misfit[lane] > 0.0F) fits = false;
         }
     });
@@ -432,19 +451,25 @@ StationaryIteration::StationaryIteration(core::Cpu& cpu, Shape shape, Solver sol
     coefficients_ = Coefficients({shape.rows, each * whole_packs(shape.columns)});
 }
 
+bool StationaryIteration::take_one_equation(const PreparedSystem& prepared,
+                                            const LinearSystem<core::Host>& system) {
+    one_equation_ = false;
+    if (solver_ == Solver::jacobi) return false;
+    with_coupling(prepared.coupling, [&](auto coupling) {
+        constexpr Coupling kind = decltype(coupling)::value;
+        if constexpr (kind != Coupling::weighted) {
+            one_equation_ = take_updates<kind>(*cpu_, prepared, system, coefficients_);
+        }
+    });
+    return one_equation_;
+}
+
 void StationaryIteration::take(const PreparedSystem& system) {
     if (solver_ == Solver::jacobi) {
         take_coefficients<DiagonalUpdate>(*cpu_, system, coefficients_);
-        return;
+    } else {
+        take_coefficients<BlockUpdate>(*cpu_, system, coefficients_);
     }
-    one_equation_ = false;
-    with_coupling(system.coupling, [&](auto coupling) {
-        constexpr Coupling kind = decltype(coupling)::value;
-        if constexpr (kind != Coupling::weighted) {
-            one_equation_ = take_one_equation<kind>(*cpu_, system, coefficients_);
-        }
-    });
-    if (!one_equation_) take_coefficients<BlockUpdate>(*cpu_, system, coefficients_);
 }
 
 template <class Update, Coupling coupling>

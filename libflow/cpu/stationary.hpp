@@ -21,6 +21,10 @@ class StationaryIteration {
     StationaryIteration() = default;
     StationaryIteration(core::Cpu& cpu, Shape shape, Solver solver);
 
+    /// Whether every pixel of `system`, whose form `prepared` has, has one equation: then it has
+    /// been taken.
+    bool take_one_equation(const PreparedSystem& prepared, const LinearSystem<core::Host>& system);
+    /// Any other.
     void take(const PreparedSystem& system);
     /// `count` sweeps over `flow`, which has its margins set before and after.
     void sweep(const PreparedSystem& system, PaddedPlanes& flow, int count);
@@ -31,8 +35,7 @@ class StationaryIteration {
 
     core::Cpu* cpu_ = nullptr;
     Solver solver_ = Solver::block2x2;
-    bool one_equation_ =
-        false;  ///< every pixel has one equation, and its update three coefficients
+    bool one_equation_ = false;
     Coefficients coefficients_;
     PairedRows flow_;
     PairedRows other_;
