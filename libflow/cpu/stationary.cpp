@@ -4,11 +4,11 @@
 
 #include <array>
 #include <atomic>
-#include <cmath>
 #include <utility>
 
 #include "aperture/core/worker_tasks.hpp"
 #include "libflow/cpu/row_loops.hpp"
+#include "libflow/cpu/stationary_updates.hpp"
 
 namespace aperture::flow {
 namespace {
@@ -39,125 +39,6 @@ static_assert(group_steps <= core::lanes<float> && core::lanes<float> <= row_mar
 struct Columns {
     index_t first;
     index_t last;
-};
-
-Pack<float> square_root(Pack<float> x) {
-    for (int lane = 0; lane < core::lanes<float>; ++lane) x[lane] = std::sqrt(x[lane]);
-    return x;
-}
-Pack<float> magnitude(Pack<float> x) { return x < 0.0F ? -x : x; }
-
-/// Sums without weights lack alpha^2.
-float scale_of_sums(const PreparedSystem& system) {
-    return system.coupling == Coupling::weighted ? 1.0F : system.smoothness;
-}
-
-/// u' = a S_u + b S_v + c, and v' likewise: five coefficients a pixel.
-struct BlockUpdate {
-    static constexpr int coefficients = 5;
-
-    /// The coefficients of the pack at pixel x of row y.
-    static std::array<Pack<float>, coefficients> of(const PreparedSystem& system, index_t y,
-                                                    index_t x) {
-        const SymmetricBlock<Pack<float>> inverse =
-            inverse_block(SymmetricBlock<Pack<float>>{load(system.tensor.row(0, y) + x),
-                                                      load(system.tensor.row(1, y) + x),
-                                                      load(system.tensor.row(2, y) + x)},
-                          system.degrees(y, x));
-        const Pack<float> b_u = load(system.right.row(0, y) + x);
-        const Pack<float> b_v = load(system.right.row(1, y) + x);
-        const float scale = scale_of_sums(system);
-        return {scale * inverse.a11, scale * inverse.a12, scale * inverse.a22,
-                inverse.a11 * b_u + inverse.a12 * b_v, inverse.a12 * b_u + inverse.a22 * b_v};
-    }
-
-    static std::pair<Pack<float>, Pack<float>> apply(const float* c, Pack<float> sum_u,
-                                                     Pack<float> sum_v, Pack<float>, Pack<float>) {
-        constexpr int lanes = core::lanes<float>;
-        const Pack<float> cross = load(c + lanes);
-        return {load(c) * sum_u + (cross * sum_v + load(c + 3 * lanes)),
-                cross * sum_u + (load(c + 2 * lanes) * sum_v + load(c + 4 * lanes))};
-    }
-};
-
-/// J11, J12, J22, b_u and b_v of a pack of pixels.
-using PixelPack = std::array<Pack<float>, 5>;
-
-/// The update of a pixel with one equation, J = g g^T and b = -c g, as brightness constancy has it,
-/// where d is the same everywhere: u' = m_u - p t and v' = m_v - q t with t = p m_u + q m_v + r,
-/// the mean m = S / d of the neighbours (Horn & Schunck's form), (p, q) = g / sqrt(d + |g|^2) and r
-/// = c / sqrt(d + |g|^2): three coefficients a pixel.
-template <Coupling coupling>
-struct OneEquationUpdate {
-    static constexpr int coefficients = 3;
-    static constexpr float part_of_sum = 1.0F / (coupling == Coupling::nine ? 3.0F : 4.0F);
-
-    /// Of a pack of J and b. `misfit` becomes positive in lanes that have no such form to rounding.
-    static std::array<Pack<float>, coefficients> of(const PixelPack& pixels, Pack<float> degrees,
-                                                    Pack<float>& misfit) {
-        constexpr float rounding = 2e-6F;
-        const Pack<float> zero{};
-        const auto& [j11, j12, j22, b_u, b_v] = pixels;
-        const Pack<float> trace = j11 + j22;
-        const Pack<float> d = degrees + trace;
-        // The larger component of g from its square, the other one from their product.
-        const auto across = j11 >= j22;
-        const Pack<float> larger = square_root((across ? j11 : j22) / d);
-        const Pack<float> other = larger > 0.0F ? j12 / (larger * d) : zero;
-        const Pack<float> p = across ? larger : other;
-        const Pack<float> q = across ? other : larger;
-        const Pack<float> r = trace > 0.0F ? -(p * b_u + q * b_v) / trace : zero;
-
-        const Pack<float> tensor_error = magnitude(j11 - p * p * d) + magnitude(j12 - p * q * d) +
-                                         magnitude(j22 - q * q * d) - rounding * trace;
-        const Pack<float> right_error = magnitude(b_u + p * r * d) + magnitude(b_v + q * r * d) -
-                                        rounding * (magnitude(b_u) + magnitude(b_v));
-        const Pack<float> error = tensor_error > right_error ? tensor_error : right_error;
-        misfit = error > misfit ? error : misfit;
-        return {p, q, r};
-    }
-
-    static std::pair<Pack<float>, Pack<float>> apply(const float* c, Pack<float> sum_u,
-                                                     Pack<float> sum_v, Pack<float>, Pack<float>) {
-        constexpr int lanes = core::lanes<float>;
-        const Pack<float> p = load(c);
-        const Pack<float> q = load(c + lanes);
-        const Pack<float> mean_u = part_of_sum * sum_u;
-        const Pack<float> mean_v = part_of_sum * sum_v;
-        const Pack<float> t = p * mean_u + (q * mean_v + load(c + 2 * lanes));
-        return {mean_u - p * t, mean_v - q * t};
-    }
-};
-
-/// u' = (S_u + b_u - J12 v) / D11, and v' likewise.
-struct DiagonalUpdate {
-    static constexpr int coefficients = 6;
-
-    static std::array<Pack<float>, coefficients> of(const PreparedSystem& system, index_t y,
-                                                    index_t x) {
-        const Pack<float> zero{};
-        const Pack<float> d = system.degrees(y, x);
-        const Pack<float> d11 = load(system.tensor.row(0, y) + x) + d;
-        const Pack<float> d22 = load(system.tensor.row(2, y) + x) + d;
-        const Pack<float> i11 = d11 > 0.0F ? 1.0F / d11 : zero;
-        const Pack<float> i22 = d22 > 0.0F ? 1.0F / d22 : zero;
-        const Pack<float> cross = load(system.tensor.row(1, y) + x);
-        const float scale = scale_of_sums(system);
-        return {scale * i11,
-                scale * i22,
-                -i11 * cross,
-                -i22 * cross,
-                i11 * load(system.right.row(0, y) + x),
-                i22 * load(system.right.row(1, y) + x)};
-    }
-
-    static std::pair<Pack<float>, Pack<float>> apply(const float* c, Pack<float> sum_u,
-                                                     Pack<float> sum_v, Pack<float> u,
-                                                     Pack<float> v) {
-        constexpr int lanes = core::lanes<float>;
-        return {load(c) * sum_u + (load(c + 2 * lanes) * v + load(c + 4 * lanes)),
-                load(c + lanes) * sum_v + (load(c + 3 * lanes) * u + load(c + 5 * lanes))};
-    }
 };
 
 /// What a step does in a tile.
