@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 
 #include "libstap/cpu/fused_detection.hpp"
@@ -215,13 +214,6 @@ class UnitRun {
         }
     }
 
-    static core::Pack<Real> square_root(core::Pack<Real> x) {
-        alignas(core::simd_bytes) Real value[width];
-        core::store(value, x);
-        for (Real& v : value) v = std::sqrt(v);
-        return core::load(value);
-    }
-
     /// gamma, and from lanes to one bin's weights after another's.
     void lay_out_weights(const Pivots& pivots) {
         const int n = problem_.order;
@@ -240,7 +232,8 @@ class UnitRun {
             const auto size = re < 0 ? -re : re;
             const auto divisor = size > 0 ? size : one;
             const auto ratio = im / divisor;
-            const auto gamma = one / (divisor * square_root(one + ratio * ratio));
+            const auto gamma =
+                dense::lanes::reciprocal_square_root<Real>(one + ratio * ratio) / divisor;
             const auto kept = ((size > 0) & (pivots.info == 0)) ? gamma : one;
             core::store(work_.gamma + 2 * d * width, kept);
             core::store(work_.gamma + (2 * d + 1) * width, kept);
