@@ -342,10 +342,13 @@ void register_gpu() {
                            as_chosen(parameters_of(choice.value, iterations)));
             }
         }
-        flow::Parameters fast = flow::preset(flow::Preset::fast, flow::Method::horn_schunck);
-        fast.solver = as_chosen(fast.solver);
-        for (const Shape shape : {vga, full_hd}) {
-            add("gpu/" + prefix + "estimator/fast/" + size_text(shape), gpu_estimator, shape, fast);
+        for (const auto& preset : apps::preset_choices) {
+            flow::Parameters parameters = flow::preset(preset.value, flow::Method::horn_schunck);
+            parameters.solver = as_chosen(parameters.solver);
+            for (const Shape shape : {vga, full_hd}) {
+                add(core::text("gpu/", prefix, "estimator/", preset.name, '/', size_text(shape)),
+                    gpu_estimator, shape, parameters);
+            }
         }
     }
     for (const Shape shape : {vga, rubber_whale}) {

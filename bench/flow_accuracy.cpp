@@ -74,7 +74,8 @@ Contestant theirs(const FlowPeer& peer, int repeat) {
             }};
 }
 
-/// Every preset of both methods as it is, and the variational ones with every other solver.
+/// Every preset of both methods as it is, and the variational ones with every other solver; both
+/// methods at their best without robust penalties.
 std::vector<Contestant> contestants(core::Cpu& cpu, int repeat, bool solvers) {
     std::vector<Contestant> list;
     for (const auto& method : apps::method_choices) {
@@ -89,6 +90,18 @@ std::vector<Contestant> contestants(core::Cpu& cpu, int repeat, bool solvers) {
                 flags.solver = solver.value;
                 if (solver.value != own) list.push_back(ours(cpu, flags, repeat));
             }
+        }
+    }
+    for (const auto& method : apps::method_choices) {
+        for (const double texture : {0.0, 0.95}) {
+            apps::ParameterFlags flags;
+            flags.method = method.value;
+            flags.warps = 10;
+            flags.scale = 0.8;
+            flags.texture = texture;
+            list.push_back(ours(cpu, flags, repeat));
+            list.back().preset +=
+                texture > 0 ? " --warps 10 --scale 0.8 --texture 0.95" : " --warps 10 --scale 0.8";
         }
     }
     for (const FlowPeer& peer : flow_peers(cpu.threads())) list.push_back(theirs(peer, repeat));

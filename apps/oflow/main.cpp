@@ -65,20 +65,10 @@ void run_all_pairs(FlowDevice& device, core::Cpu& cpu, const OflowOptions& optio
     if (!options.common.quiet) std::cout << summary(options, results, report);
 }
 
-/// The CPU instead of any device where only it has what was asked for.
-DeviceChoice choose_device(const OflowOptions& options, Console& console) {
-    const DeviceChoice asked = options.run.device;
-    if (asked == DeviceChoice::cpu || flow::has_gpu_version(options.parameters)) return asked;
-    core::expects(asked != DeviceChoice::gpu,
-                  "--preset accurate runs on CPUs only; leave --device gpu out");
-    console.note("device: CPU (the preset accurate has no GPU version)");
-    return DeviceChoice::cpu;
-}
-
 int run(const OflowOptions& options) {
     Console console("oflow", options.common.quiet);
     core::Cpu cpu(options.common.threads);
-    FlowDevice device(choose_device(options, console), cpu, console);
+    FlowDevice device(options.run.device, cpu, console);
     core::expects(device.is_gpu() || !options.flags.implementation,
                   "--impl needs a GPU, and the flow is estimated on the CPU");
     if (options.sequence) {

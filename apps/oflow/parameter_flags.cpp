@@ -80,6 +80,8 @@ void add_parameter_options(CLI::App& app, ParameterFlags& flags) {
     add_value(app, "--scale", flags.scale, "Size of a level over that of the finer one", "S");
     add_count(app, "--warps", flags.warps, 1, "Linearisations on each level");
     add_count(app, "--median", flags.median, 0, "Window of the median filter: 0 (none), 3, 5, 7");
+    add_value(app, "--blur", flags.blur,
+              "Standard deviation that the images are blurred with first, pixels; 0: none", "S");
     add_value(app, "--texture", flags.texture,
               "Share of the images' smooth part that is taken out first, 0 to 1", "T");
     add_choice(app, "--interpolation", interpolation_choices, flags.interpolation,
@@ -123,6 +125,7 @@ flow::Parameters choose_parameters(const ParameterFlags& flags) {
     take(flags.scale, p.scale);
     take(flags.warps, p.warps);
     take(flags.median, p.median);
+    take(flags.blur, p.blur);
     take(flags.texture, p.texture);
     take(flags.interpolation, p.interpolation);
     take(flags.iterations, p.solver.iterations);

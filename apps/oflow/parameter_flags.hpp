@@ -26,6 +26,7 @@ struct ParameterFlags {
     std::optional<double> scale;
     std::optional<int> warps;
     std::optional<int> median;
+    std::optional<double> blur;
     std::optional<double> texture;
     std::optional<signal::Interpolation> interpolation;
 

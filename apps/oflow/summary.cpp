@@ -104,6 +104,7 @@ void append_parameters(Parameters& list, const OflowOptions& options, flow::Shap
                              {"median", integer(p.median)},
                              {"largest_update", p.largest_update},
                              {"interpolation", choice_name(interpolation_choices, p.interpolation)},
+                             {"blur", p.blur},
                              {"texture", p.texture}});
     if (p.method == flow::Method::lucas_kanade) {
         list.emplace_back("window", integer(p.window));

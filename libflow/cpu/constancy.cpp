@@ -10,9 +10,6 @@
 namespace aperture::flow {
 namespace {
 
-/// zeta^2 of the normalisation, squared grey levels a pixel.
-constexpr float least_slope_squared = 1;
-
 constexpr float twelfth = 1.0F / 12.0F;
 
 inline float normalisation(float c_x, float c_y) {

@@ -31,8 +31,9 @@ Parameters preset(Preset which, Method method) {
         p.blur = 0.6;
         p.weighted_median = true;
         if (method == Method::lucas_kanade) {
-            p.regularisation = 10;
+            p.regularisation = 2;
             p.texture = 0.95;
+            p.median = 7;
             return p;
         }
         p.robust = true;
@@ -42,11 +43,13 @@ Parameters preset(Preset which, Method method) {
         p.solver.relaxation = 1.7;
         return p;
     }
-    p.alpha = 3;
+    p.alpha = 2.5;
     p.warps = 3;
+    p.median = 7;
+    p.blur = 0.5;
     p.solver.solver = Solver::redblack;
     p.solver.iterations = 8;
-    p.solver.relaxation = 1.75;
+    p.solver.relaxation = 1.8;
     return p;
 }
 
@@ -86,8 +89,6 @@ void validate(const Parameters& p) {
     expects(p.blur >= 0 && p.blur <= 1000, "blur is ", p.blur, ", expected 0 to 1000");
     expects(p.texture >= 0 && p.texture <= 1, "texture is ", p.texture, ", expected 0 to 1");
 }
-
-bool has_gpu_version(const Parameters& p) { return !p.robust && !p.weighted_median && p.blur == 0; }
 
 std::vector<Shape> pyramid_shapes(Shape shape, const Parameters& p) {
     std::vector<Shape> shapes{shape};

@@ -5,13 +5,10 @@
 #include <cmath>
 
 #include "libflow/cpu/row_loops.hpp"
+#include "libflow/model_constants.hpp"
 
 namespace aperture::flow {
 namespace {
-
-/// Pixels.
-constexpr float data_epsilon = 0.1F;
-constexpr float smoothness_epsilon = 0.005F;
 
 inline float charbonnier_weight(float error_squared, float epsilon) {
     return 1.0F / std::sqrt(error_squared + epsilon * epsilon);

@@ -15,27 +15,10 @@ using core::Pack;
 
 constexpr int lanes = core::lanes<float>;
 
-/// Samples on either side of the middle of a window, and pixels between them.
-constexpr int samples = 3;
-constexpr int spacing = 2;
+constexpr int samples = window_samples;
+constexpr int spacing = window_spacing;
 constexpr int width = 2 * samples + 1;
 static_assert(samples * spacing <= row_margin);
-
-/// Standard deviations of the weights: pixels apart, grey levels, and of what is seen the shrinkage
-/// of an area by the flow and the grey levels that differ.
-constexpr float distance_sigma = 5;
-constexpr float grey_sigma = 5;
-constexpr float shrinkage_sigma = 0.3F;
-constexpr float difference_sigma = 20;
-constexpr float least_visibility = 1e-3F;
-
-/// Pixels between neighbours, and as far as a boundary reaches.
-constexpr float boundary_step = 0.25F;
-constexpr index_t boundary_reach = 2;
-
-constexpr int bisections = 8;
-
-constexpr float over_twice_squared(float sigma) { return 0.5F / (sigma * sigma); }
 
 /// exp(-t) for t >= 0, nearly: (1 - t / 16)^16 up to where that is zero.
 template <class Values>
@@ -95,7 +78,7 @@ class Windows {
             high = ((weight > 0.0F) & (value > high)) ? value : high;
         });
         // Less than half of the weight is below `low`; `high` has half of it or more up to it.
-        for (int i = 0; i < bisections; ++i) {
+        for (int i = 0; i < median_bisections; ++i) {
             const Pack<float> between = 0.5F * low + 0.5F * high;
             Pack<float> below{};
             over_samples(component, [&](Pack<float> value, Pack<float> weight) {
@@ -132,7 +115,7 @@ class Windows {
 
 /// Above zero in the lanes that are near a boundary.
 Pack<float> near_boundary(const PaddedPlanes& boundary, index_t y, index_t x) {
-    const index_t last = std::min(y + boundary_reach, boundary.shape().rows - 1);
+    const index_t last = std::min<index_t>(y + boundary_reach, boundary.shape().rows - 1);
     Pack<float> near{};
     for (index_t i = std::max<index_t>(y - boundary_reach, 0); i <= last; ++i) {
         for (index_t j = -boundary_reach; j <= boundary_reach; ++j) {

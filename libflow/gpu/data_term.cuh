@@ -23,6 +23,20 @@ struct Unknown {
     Planes<float> start;
 };
 
+/// Zero in place of what rounding leaves of no gradient.
+__device__ __forceinline__ float unless_rounding(float derivative) {
+    return fabsf(derivative) > no_gradient ? derivative : 0.0F;
+}
+
+/// Whether pixel (y, x) is still in the image where (u, v) takes it.
+__device__ __forceinline__ bool lands_inside(int rows, int columns, int y, int x, float u,
+                                             float v) {
+    const float at_x = static_cast<float>(x) + u;
+    const float at_y = static_cast<float>(y) + v;
+    return at_x >= 0 && at_x <= static_cast<float>(columns - 1) && at_y >= 0 &&
+           at_y <= static_cast<float>(rows - 1);
+}
+
 /// The terms of pixel (y, x) with the flow so far (u, v); `zero` and `one` give the value of image
 /// 0 and of the warped image 1 at a distance (dy, dx) of at most derivative_reach.
 template <class Zero, class One>
@@ -35,15 +49,10 @@ __device__ __forceinline__ void store_terms(const Zero& zero, const One& one, in
     const auto down = [](const auto& image) {
         return 8 * (image(1, 0) - image(-1, 0)) - (image(2, 0) - image(-2, 0));
     };
-    const float at_x = static_cast<float>(x) + u;
-    const float at_y = static_cast<float>(y) + v;
-    const bool seen = at_x >= 0 && at_x <= static_cast<float>(terms.columns - 1) && at_y >= 0 &&
-                      at_y <= static_cast<float>(terms.rows - 1);
+    const bool seen = lands_inside(terms.rows, terms.columns, y, x, u, v);
     const float weight = seen ? 1.0F / 24.0F : 0.0F;
-    const float mean_x = weight * (across(zero) + across(one));
-    const float mean_y = weight * (down(zero) + down(one));
-    const float gx = fabsf(mean_x) > no_gradient ? mean_x : 0.0F;
-    const float gy = fabsf(mean_y) > no_gradient ? mean_y : 0.0F;
+    const float gx = unless_rounding(weight * (across(zero) + across(one)));
+    const float gy = unless_rounding(weight * (down(zero) + down(one)));
     const float gt = one(0, 0) - zero(0, 0);
     const float c = gt - unknown.whole * (gx * u + gy * v);
     terms.at(0, y, x) = gx * gx;

@@ -12,12 +12,20 @@
 #include "libcore/gpu/stage.cuh"
 #include "libflow/gpu/change.cuh"
 #include "libflow/gpu/lucas_kanade.cuh"
+#include "libflow/gpu/robust_weights.cuh"
 #include "libflow/gpu/texture.cuh"
+#include "libflow/gpu/weighted_median.cuh"
 #include "libsignal/gpu/median.cuh"
 #include "libsignal/gpu/resample.cuh"
 
 namespace aperture::flow {
 namespace gpu {
+
+/// Whether the warped image is kept: where warping is a stage of its own, and for those that need
+/// it again or with a wide border.
+inline bool warps_apart(const Parameters& p) {
+    return p.solver.implementation == Implementation::staged || p.robust || p.weighted_median;
+}
 
 /// One level of the pyramid.
 template <class Executor>
@@ -28,11 +36,14 @@ struct Level {
     PlaneArray<Space> images;  ///< of both; none on the first level where the caller's are used
     PlaneArray<Space> flow;
     PlaneArray<Space> next_flow;  ///< what a warp makes of it
-    PlaneArray<Space> warped;     ///< where warping is a stage of its own
+    PlaneArray<Space> warped;     ///< where warps_apart
     PlaneArray<Space> terms;
     PlaneArray<Space> solution;
     std::optional<SystemSolver<Executor>> solver;
     WindowedLeastSquares<Executor> windows;
+    // Of robust estimates.
+    PlaneArray<Space> constraints;
+    PlaneArray<Space> coupling;
 
     Level(Executor& executor, Shape extents, const Parameters& p, bool own_images)
         : shape(extents),
@@ -41,8 +52,10 @@ struct Level {
           terms(term_planes, extents),
           solution(2, extents) {
         if (own_images) images = PlaneArray<Space>(2, extents);
-        if (p.solver.implementation == Implementation::staged) {
-            warped = PlaneArray<Space>(1, extents);
+        if (warps_apart(p)) warped = PlaneArray<Space>(1, extents);
+        if (p.robust) {
+            constraints = PlaneArray<Space>(constraint_planes, extents);
+            coupling = PlaneArray<Space>(2, extents);
         }
         if (p.method == Method::horn_schunck) {
             solver.emplace(executor, extents, p.solver);
@@ -50,7 +63,6 @@ struct Level {
             windows = WindowedLeastSquares<Executor>(executor, extents, p);
         }
     }
-    ImagePair own_pair() const { return pair_of(images.planes(0, 1), images.planes(1, 1)); }
 };
 
 /// The whole, coarse to fine.
@@ -62,6 +74,7 @@ struct Estimation {
     Executor& executor;
     Parameters parameters;
     std::vector<Level> levels;
+    PlaneArray<Space> blurred;  ///< both images, on their way to the texture filter
     TextureFilter<Executor> texture;
     std::vector<double>* residuals = nullptr;
     core::Timeline* timeline = nullptr;
@@ -69,9 +82,11 @@ struct Estimation {
     Estimation(Executor& runs_on, Shape shape, const Parameters& p)
         : executor(runs_on), parameters(p) {
         for (const Shape& extents : pyramid_shapes(shape, p)) {
-            levels.emplace_back(executor, extents, p, !levels.empty() || p.texture > 0);
+            levels.emplace_back(executor, extents, p,
+                                !levels.empty() || p.blur > 0 || p.texture > 0);
         }
         if (p.texture > 0) texture = TextureFilter<Executor>(shape);
+        if (p.texture > 0 && p.blur > 0) blurred = PlaneArray<Space>(2, shape);
     }
 
     auto stage(const char* name) const { return core::stage_scope(executor, timeline, name, 0, 0); }
@@ -85,13 +100,18 @@ struct Estimation {
     ImagePair build_pyramid(const ImagePair& given) {
         const auto scope = stage("pyramid");
         ImagePair first = given;
+        if (parameters.blur > 0) {
+            PlaneArray<Space>& to = parameters.texture > 0 ? blurred : levels.front().images;
+            signal::gpu::blur(executor, given, static_cast<float>(parameters.blur), 2, to.planes());
+            first = pair_of(to);
+        }
         if (parameters.texture > 0) {
-            texture.run(executor, static_cast<float>(parameters.texture), given,
+            texture.run(executor, static_cast<float>(parameters.texture), first,
                         levels.front().images.planes());
-            first = levels.front().own_pair();
+            first = pair_of(levels.front().images);
         }
         for (std::size_t l = 1; l < levels.size(); ++l) {
-            signal::gpu::downsample(executor, l == 1 ? first : levels[l - 1].own_pair(), 2,
+            signal::gpu::downsample(executor, l == 1 ? first : pair_of(levels[l - 1].images), 2,
                                     levels[l].images.planes());
         }
         return first;
@@ -109,13 +129,18 @@ struct Estimation {
         const Planes<const float> flow = std::as_const(level.flow).planes();
         const Unknown unknown{solves_for_flow() ? 1.0F : 0.0F,
                               level.solver ? level.solution.planes() : Planes<float>{}};
-        if (staged()) {
+        if (warps_apart(parameters)) {
             {
                 const auto scope = stage("warp");
                 warp_planes(executor, images.image[1], flow, parameters.interpolation,
                             level.warped.planes());
             }
             const auto scope = stage("derivatives");
+            if (parameters.robust) {
+                constrain(executor, images.image[0], std::as_const(level.warped).planes(), flow,
+                          level.constraints.planes(), level.solution.planes());
+                return;
+            }
             linearise(executor, images.image[0], std::as_const(level.warped).planes(), flow,
                       unknown, level.terms.planes());
             return;
@@ -128,10 +153,10 @@ struct Estimation {
         });
     }
 
-    void solve_level(Level& level, bool watched) {
-        const auto scope = stage("solve");
+    void solve_level(Level& level, const ImagePair& images, bool watched) {
         const PlaneArray<Space>& terms = level.terms;
         if (!level.solver) {
+            const auto scope = stage("solve");
             level.windows.solve(executor, terms.planes(), level.solution.planes());
             return;
         }
@@ -141,11 +166,28 @@ struct Estimation {
         system.smoothness = static_cast<float>(parameters.alpha * parameters.alpha);
         system.boundary = parameters.boundary;
         system.stencil = parameters.stencil;
-        level.solver->solve(system, level.solution.view(), watched ? residuals : nullptr);
+        if (parameters.robust) system.coupling = std::as_const(level.coupling).view();
+        const int systems = parameters.robust ? parameters.reweightings : 1;
+        for (int i = 0; i < systems; ++i) {
+            if (parameters.robust) weigh_level(level, images);
+            const auto scope = stage("solve");
+            level.solver->solve(system, level.solution.view(),
+                                watched && i == 0 ? residuals : nullptr);
+        }
+    }
+
+    /// The system of the solution as it is.
+    void weigh_level(Level& level, const ImagePair& images) {
+        const auto scope = stage("derivatives");
+        const RobustModel model{static_cast<float>(parameters.brightness),
+                                static_cast<float>(parameters.contrast)};
+        weigh(executor, std::as_const(level.constraints).planes(),
+              std::as_const(level.flow).planes(), std::as_const(level.solution).planes(),
+              images.image[0], model, level.terms.planes(), level.coupling.planes());
     }
 
     /// The flow plus the change, limited, and filtered by the median.
-    void take_change(Level& level, const Planes<float>& to) {
+    void take_change(Level& level, const ImagePair& images, const Planes<float>& to) {
         const LimitedChange change{std::as_const(level.flow).planes(),
                                    std::as_const(level.solution).planes(),
                                    solves_for_flow() ? 1.0F : 0.0F,
@@ -155,14 +197,18 @@ struct Estimation {
                                    to.rows,
                                    to.columns};
         const auto scope = stage("median");
-        if (parameters.median == 0) return assign(executor, change, 2, to);
-        if (!staged()) {
-            signal::gpu::median_filter(executor, change, 2, parameters.median, to);
-            return;
-        }
+        const auto filter = [&](const auto& from) {
+            if (parameters.median == 0) return assign(executor, from, 2, to);
+            signal::gpu::median_filter(executor, from, 2, parameters.median, to);
+        };
+        if (!staged() && !parameters.weighted_median) return filter(change);
         assign(executor, change, 2, level.solution.planes());
-        signal::gpu::median_filter(executor, std::as_const(level.solution).planes(), 2,
-                                   parameters.median, to);
+        const Planes<const float> changed = std::as_const(level.solution).planes();
+        filter(changed);
+        if (parameters.weighted_median) {
+            filter_near_boundaries(executor, images.image[0], std::as_const(level.warped).planes(),
+                                   changed, to);
+        }
     }
 
     void run(const ImagePair& given, const Planes<float>& flow, bool start) {
@@ -177,12 +223,12 @@ struct Estimation {
             } else {
                 assign(executor, Zeros{}, 2, level.flow.planes());
             }
-            const ImagePair images = l == 0 ? first : level.own_pair();
+            const ImagePair images = l == 0 ? first : pair_of(level.images);
             for (int warp = 0; warp < parameters.warps; ++warp) {
                 linearise_level(level, images);
-                solve_level(level, l == 0 && warp == 0);
+                solve_level(level, images, l == 0 && warp == 0);
                 const bool last = l == 0 && warp + 1 == parameters.warps;
-                take_change(level, last ? flow : level.next_flow.planes());
+                take_change(level, images, last ? flow : level.next_flow.planes());
                 std::swap(level.flow, level.next_flow);
             }
         }
@@ -201,8 +247,6 @@ Estimator<Executor>::Estimator(Executor& executor, Shape shape, const Parameters
     core::expects(shape.rows > 0 && shape.columns > 0, "image of ", shape.rows, " x ",
                   shape.columns, " pixels");
     validate(parameters);
-    core::expects(has_gpu_version(parameters),
-                  "robust estimates, weighted medians and blurred images need a CPU");
     state_ = std::make_unique<State>(executor, shape, parameters);
 }
 template <class Executor>

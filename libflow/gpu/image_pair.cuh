@@ -23,6 +23,12 @@ inline ImagePair pair_of(const Planes<const float>& image0, const Planes<const f
     return {{image0, image1}, image0.rows, image0.columns};
 }
 
+/// Of two planes.
+template <class Space>
+ImagePair pair_of(const PlaneArray<Space>& images) {
+    return pair_of(images.planes(0, 1), images.planes(1, 1));
+}
+
 #endif
 
 }  // namespace aperture::flow::gpu

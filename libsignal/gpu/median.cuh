@@ -18,10 +18,16 @@ inline constexpr int median_warps = 4;
 inline constexpr int median_strip = 8;
 inline constexpr int median_rows = median_warps * median_strip;
 
+/// As fminf and fmaxf have it: a number comes before what is none. On the host those are calls.
 struct FloatOrder {
     using Value = float;
-    static APERTURE_HD float lower(float a, float b) { return fminf(a, b); }
-    static APERTURE_HD float upper(float a, float b) { return fmaxf(a, b); }
+#if defined(__CUDA_ARCH__)
+    static __device__ float lower(float a, float b) { return fminf(a, b); }
+    static __device__ float upper(float a, float b) { return fmaxf(a, b); }
+#else
+    static float lower(float a, float b) { return b < a || a != a ? b : a; }
+    static float upper(float a, float b) { return b > a || a != a ? b : a; }
+#endif
 };
 
 /// Medians of a strip: the window of output r begins at tile[r * pitch]. give(r, median) for all r.
@@ -86,12 +92,11 @@ __global__ void __launch_bounds__(median_warps* core::warp_size)
     __syncthreads();
     const int strip = static_cast<int>(threadIdx.y) * median_strip;
     const int column = first_column + static_cast<int>(threadIdx.x);
+    if (first_row + strip >= to.rows || column >= to.columns) return;
     strip_medians<size>(tile + strip * pitch + static_cast<int>(threadIdx.x), pitch,
                         [&](int r, float median) {
                             const int row = first_row + strip + r;
-                            if (row < to.rows && column < to.columns) {
-                                to.at(plane, row, column) = median;
-                            }
+                            if (row < to.rows) to.at(plane, row, column) = median;
                         });
 }
 

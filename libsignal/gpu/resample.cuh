@@ -187,6 +187,15 @@ void filter(Executor& executor, const char* operation, const Source& from, const
         from, layout, to);
 }
 
+/// A Gaussian blur; `from` and `to` have rows, columns and at(plane, row, column).
+template <class Executor, class Source, class Sink>
+void blur(Executor& executor, const Source& from, float sigma, int planes, const Sink& to) {
+    const auto axis = [&](index_t extent) -> AxisFilter {
+        return {extent, extent, Sampling::none, sigma};
+    };
+    filter(executor, "Gaussian blur", from, axis(from.rows), axis(from.columns), planes, to);
+}
+
 /// The next level of a pyramid; `from` and `to` have rows, columns and at(plane, row, column).
 template <class Executor, class Source, class Sink>
 void downsample(Executor& executor, const Source& from, int planes, const Sink& to) {
@@ -221,10 +230,7 @@ void blur_image(Executor& executor, core::View<const float, 2, typename Executor
                 float sigma, core::View<float, 2, typename Executor::Space> to) {
     check_blur(from, sigma, to);
     if (to.empty()) return;
-    const auto axis = [&](int d) -> AxisFilter {
-        return {from.extent[d], to.extent[d], Sampling::none, sigma};
-    };
-    filter(executor, "Gaussian blur", planes_of(from), axis(0), axis(1), 1, planes_of(to));
+    blur(executor, planes_of(from), sigma, 1, planes_of(to));
 }
 
 template <class Executor>

@@ -197,7 +197,8 @@ INSTANTIATE_TEST_SUITE_P(
         Variant{"stencil", {"--stencil", "9", "--solver", "redblack"}},
         Variant{"pyramid", {"--levels", "2", "--scale", "0.7", "--warps", "8", "--median", "3"}},
         Variant{"bilinear", {"--interpolation", "bilinear", "--median", "0"}},
-        Variant{"texture", {"--texture", "0.9", "--alpha", "3"}}),
+        Variant{"texture", {"--texture", "0.9", "--alpha", "3"}},
+        Variant{"sharp", {"--blur", "0", "--median", "5"}}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST_P(OflowVariant, FindsTheShift) {

@@ -146,11 +146,4 @@ inline std::vector<Setup> all_setups() {
     return setups;
 }
 
-/// Those that Estimator<core::Gpu> has, too.
-inline std::vector<Setup> gpu_setups() {
-    std::vector<Setup> setups = all_setups();
-    std::erase_if(setups, [](const Setup& s) { return !has_gpu_version(s.parameters()); });
-    return setups;
-}
-
 }  // namespace aperture::flow

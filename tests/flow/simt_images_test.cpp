@@ -5,12 +5,18 @@
 // hold to oracles.
 #include <gtest/gtest.h>
 
+#include "libflow/cpu/constancy.hpp"
 #include "libflow/cpu/data_term.hpp"
 #include "libflow/cpu/lucas_kanade.hpp"
+#include "libflow/cpu/robust_weights.hpp"
 #include "libflow/cpu/texture.hpp"
+#include "libflow/cpu/weighted_median.hpp"
 #include "libflow/gpu/lucas_kanade.cuh"
+#include "libflow/gpu/robust_weights.cuh"
 #include "libflow/gpu/texture.cuh"
+#include "libflow/gpu/weighted_median.cuh"
 #include "tests/flow/scene.hpp"
+#include "tests/flow/weighted_windows.hpp"
 
 namespace aperture::flow {
 namespace {
@@ -50,12 +56,6 @@ gpu::PlaneArray<core::Host> array_of(const PaddedPlanes& planes) {
     return result;
 }
 
-PaddedPlanes image_planes(core::Cpu& cpu, const Image& image) {
-    PaddedPlanes planes(1, {image.extent()[0], image.extent()[1]});
-    take_image(cpu, image, planes);
-    return planes;
-}
-
 std::vector<Shape> shapes() {
     return {{1, 1}, {1, 9}, {9, 1}, {4, 3}, {15, 31}, {16, 32}, {17, 33}, {61, 67}};
 }
@@ -73,8 +73,8 @@ TEST_P(SimtStages, TermsAreTheCpus) {
     const PaddedPlanes moved =
         padded(2, shape, [&](index_t, index_t, index_t) { return uniform(generator); });
     core::Cpu cpu;
-    const PaddedPlanes image0 = image_planes(cpu, pair.image0);
-    const PaddedPlanes image1 = image_planes(cpu, pair.image1);
+    const PaddedPlanes image0 = padded_image(cpu, pair.image0);
+    const PaddedPlanes image1 = padded_image(cpu, pair.image1);
     PaddedPlanes warped(1, shape);
     warp_padded(cpu, image1, moved, signal::Interpolation::bicubic, warped);
     const auto zero = array_of(image0);
@@ -101,6 +101,98 @@ TEST_P(SimtStages, TermsAreTheCpus) {
             gpu::linearise(simt, zero.planes(), ready.planes(), flow.planes(), unknown,
                            terms.planes());
             expect_planes(terms, expected, 4e-6);
+        }
+    }
+}
+
+/// Of what a robust estimate keeps, and its weights at some other flow.
+TEST_P(SimtStages, RobustTermsAreTheCpus) {
+    const Shape shape = GetParam();
+    const Image levels = random_levels(shape, 1);
+    core::Cpu cpu;
+    const PaddedPlanes image0 = padded_image(cpu, levels);
+    const PaddedPlanes warped = padded_image(cpu, random_levels(shape, 2));
+    const PaddedPlanes about = padded_flow(random_quarters(shape, 3));
+    const PaddedPlanes now = padded_flow(random_quarters(shape, 4));
+    Constancy constancy(shape);
+    constancy.linearise(cpu, image0, warped, about);
+    PaddedPlanes expected(5, shape);
+    PaddedPlanes expected_coupling(2, shape);
+    const gpu::RobustModel model{0.7F, 20};
+    weigh_data(cpu, constancy.constraints(), about, now, model.brightness, expected);
+    weigh_smoothness(cpu, image0, now, model.contrast, expected_coupling);
+    // What leaves the image is unspecified.
+    for (index_t y = 0; y < shape.rows; ++y) {
+        expected_coupling.row(0, y)[shape.columns - 1] = 0;
+        if (y + 1 < shape.rows) continue;
+        std::fill_n(expected_coupling.row(1, y), shape.columns, 0.0F);
+    }
+    const auto zero = array_of(image0);
+    const auto one = array_of(warped);
+    const auto before = array_of(about);
+    const auto after = array_of(now);
+    for (const core::LaneOrder order : orders) {
+        core::Simt simt(order);
+        gpu::PlaneArray<core::Host> constraints(gpu::constraint_planes, shape);
+        gpu::PlaneArray<core::Host> start(2, shape);
+        gpu::constrain(simt, zero.planes(), one.planes(), before.planes(), constraints.planes(),
+                       start.planes());
+        expect_planes(constraints, constancy.constraints(), 4e-6);
+        expect_planes(start, about, 0);
+        gpu::PlaneArray<core::Host> terms(gpu::term_planes, shape);
+        gpu::PlaneArray<core::Host> coupling(2, shape);
+        gpu::weigh(simt, std::as_const(constraints).planes(), before.planes(), after.planes(),
+                   zero.planes(), model, terms.planes(), coupling.planes());
+        expect_planes(terms, expected, 1e-4);
+        for (index_t y = 0; y < shape.rows; ++y) {
+            coupling.view()(0, y, shape.columns - 1) = 0;
+            if (y + 1 < shape.rows) continue;
+            for (index_t x = 0; x < shape.columns; ++x) coupling.view()(1, y, x) = 0;
+        }
+        expect_planes(coupling, expected_coupling, 4e-6);
+    }
+}
+
+/// Medians of pixels near a step of the flow; the others stay what they were.
+TEST_P(SimtStages, MediansNearBoundariesAreTheirWindows) {
+    const Shape shape = GetParam();
+    core::Cpu cpu;
+    const PaddedPlanes image0 = padded_image(cpu, random_levels(shape, 1, 30));
+    const PaddedPlanes warped = padded_image(cpu, random_levels(shape, 2, 30));
+    // Smooth but for a step to the right of a third of the columns and one below half of the rows.
+    std::mt19937 generator(3);
+    std::uniform_real_distribution<double> uniform(0, 0.2);
+    const PaddedPlanes from = padded_flow(flow_of(
+        shape,
+        [&](index_t, index_t x) { return uniform(generator) + (3 * x < shape.columns ? 0 : 1); },
+        [&](index_t y, index_t) { return uniform(generator) - (2 * y < shape.rows ? 0 : 0.6); }));
+    constexpr float untouched = 7;
+    PaddedPlanes visibility(1, shape);
+    find_visibility(cpu, image0, warped, from, visibility);
+    PaddedPlanes boundary(1, shape);
+    find_motion_boundaries(cpu, from, boundary);
+    PaddedPlanes expected = padded(2, shape, [](index_t, index_t, index_t) { return untouched; });
+    filter_near_boundaries(cpu, image0, visibility, boundary, from, expected);
+    const auto zero = array_of(image0);
+    const auto one = array_of(warped);
+    const auto flow = array_of(from);
+    for (const core::LaneOrder order : orders) {
+        core::Simt simt(order);
+        gpu::PlaneArray<core::Host> to =
+            array_of(padded(2, shape, [](index_t, index_t, index_t) { return untouched; }));
+        gpu::filter_near_boundaries(simt, zero.planes(), one.planes(), flow.planes(), to.planes());
+        for (index_t i : {0, 1}) {
+            for (index_t y = 0; y < shape.rows; ++y) {
+                for (index_t x = 0; x < shape.columns; ++x) {
+                    const float found = to.view()(i, y, x);
+                    ASSERT_EQ(found == untouched, expected.row(i, y)[x] == untouched)
+                        << y << ' ' << x;
+                    if (found == untouched) continue;
+                    ASSERT_NO_FATAL_FAILURE(
+                        expect_weighted_median(window_of(image0, visibility, from, i, y, x), found))
+                        << y << ' ' << x;
+                }
+            }
         }
     }
 }
@@ -149,7 +241,7 @@ TEST_P(SimtStages, TexturesAreTheCpus) {
     const Shape shape = GetParam();
     const Pair pair(Scene(4), shape, Motion::shift(0.8, -0.4));
     core::Cpu cpu;
-    PaddedPlanes expected[2] = {image_planes(cpu, pair.image0), image_planes(cpu, pair.image1)};
+    PaddedPlanes expected[2] = {padded_image(cpu, pair.image0), padded_image(cpu, pair.image1)};
     const auto image0 = array_of(expected[0]);
     const auto image1 = array_of(expected[1]);
     for (PaddedPlanes& image : expected) TextureFilter(shape).run(cpu, 0.95F, image);

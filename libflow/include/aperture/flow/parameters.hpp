@@ -70,10 +70,6 @@ Parameters preset(Preset which, Method method);
 /// Throws core::InvalidArgument for values out of range.
 void validate(const Parameters& parameters);
 
-/// Whether Estimator<core::Gpu> takes them, too: it has no robust estimates, weighted medians and
-/// blur of the images.
-bool has_gpu_version(const Parameters& parameters);
-
 /// Rows and columns of the pyramid's levels, the image itself first.
 std::vector<Shape> pyramid_shapes(Shape shape, const Parameters& parameters);
 

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The same as libflow/cpu/constancy.hpp: what brightness and its gradient are to keep.
+
+#include "libflow/gpu/data_term.cuh"
+
+namespace aperture::flow::gpu {
+
+/// c_x, c_y, c_t of the brightness, of its derivative across and of that down.
+inline constexpr int constraint_planes = 9;
+
+/// A tile of pixels with a border, in shared memory; (row, column) count from the first pixel
+/// without border.
+template <int border>
+struct BorderedTile {
+    static constexpr int rows = pixel_rows + 2 * border;
+    static constexpr int columns = pixel_columns + 2 * border;
+    static constexpr int values = rows * columns;
+    float* value;
+
+    __device__ __forceinline__ float& at(int row, int column) const {
+        return value[(row + border) * columns + column + border];
+    }
+    __device__ __forceinline__ float across(int row, int column) const {
+        return derivative([&](int i) { return at(row, column + i); });
+    }
+    __device__ __forceinline__ float down(int row, int column) const {
+        return derivative([&](int i) { return at(row + i, column); });
+    }
+
+  private:
+    template <class Value>
+    static __device__ __forceinline__ float derivative(const Value& along) {
+        return (8 * (along(1) - along(-1)) - (along(2) - along(-2))) * (1.0F / 12.0F);
+    }
+};
+
+/// Constraints of increments about the flow so far, which `start` takes, too. Thread: pixels of a
+/// column, pixel_warps rows apart. Block: pixel_rows x pixel_columns pixels. Grid: columns, rows.
+/// Shared memory: the mean of the images with a border of 4 pixels, their difference and both
+/// slopes of the mean with a border of 2, 12.5 KB. 60 bytes moved and some 110 flops a pixel.
+/// Source: Brox et al. 2004, section 2; Zimmer, Bruhn & Weickert 2011, section 2.3.
+template <int Warps>
+__global__ void __launch_bounds__(Warps* core::warp_size)
+    constrain_kernel(Planes<const float> image0, Planes<const float> warped1,
+                     Planes<const float> flow, Planes<float> constraints, Planes<float> start) {
+    constexpr int reach = derivative_reach;
+    using Wide = BorderedTile<2 * reach>;
+    using Tile = BorderedTile<reach>;
+    float* const memory = core::shared<float>();
+    const Wide mean{memory};
+    const Tile difference{memory + Wide::values};
+    const Tile slope_x{difference.value + Tile::values};
+    const Tile slope_y{slope_x.value + Tile::values};
+    const int rows = flow.rows;
+    const int columns = flow.columns;
+    const int first_row = static_cast<int>(blockIdx.y) * pixel_rows;
+    const int first_column = static_cast<int>(blockIdx.x) * pixel_columns;
+    signal::gpu::load_bordered(mean.value, first_row - 2 * reach, first_column - 2 * reach,
+                               Wide::rows, Wide::columns, rows, columns, [&](int y, int x) {
+                                   return 0.5F * (image0.at(0, y, x) + warped1.at(0, y, x));
+                               });
+    signal::gpu::load_bordered(
+        difference.value, first_row - reach, first_column - reach, Tile::rows, Tile::columns, rows,
+        columns, [&](int y, int x) { return warped1.at(0, y, x) - image0.at(0, y, x); });
+    __syncthreads();
+    // Outside the image a slope, not what it is the slope of, is that of the nearest pixel.
+    const auto slopes = [&](const Tile& to, const auto& derivative) {
+        signal::gpu::load_bordered(
+            to.value, first_row - reach, first_column - reach, Tile::rows, Tile::columns, rows,
+            columns, [&](int y, int x) {
+                return unless_rounding(derivative(y - first_row, x - first_column));
+            });
+    };
+    slopes(slope_x, [&](int y, int x) { return mean.across(y, x); });
+    slopes(slope_y, [&](int y, int x) { return mean.down(y, x); });
+    __syncthreads();
+    const int c = static_cast<int>(threadIdx.x);
+    const int x = first_column + c;
+    if (x >= columns) return;
+    for (int r = static_cast<int>(threadIdx.y); r < pixel_rows; r += Warps) {
+        const int y = first_row + r;
+        if (y >= rows) return;
+        const float u = flow.at(0, y, x);
+        const float v = flow.at(1, y, x);
+        const float weight = lands_inside(rows, columns, y, x, u, v) ? 1.0F : 0.0F;
+        const auto constrain = [&](int plane, float c_x, float c_y, float c_t) {
+            const float scale = weight / sqrtf(c_x * c_x + c_y * c_y + least_slope_squared);
+            constraints.at(plane, y, x) = scale * c_x;
+            constraints.at(plane + 1, y, x) = scale * c_y;
+            constraints.at(plane + 2, y, x) = scale * c_t;
+        };
+        // The other order of the mixed derivative gives the same: rows and columns are apart.
+        const float mixed = unless_rounding(slope_x.down(r, c));
+        constrain(0, slope_x.at(r, c), slope_y.at(r, c), difference.at(r, c));
+        constrain(3, unless_rounding(slope_x.across(r, c)), mixed, difference.across(r, c));
+        constrain(6, mixed, unless_rounding(slope_y.down(r, c)), difference.down(r, c));
+        start.at(0, y, x) = u;
+        start.at(1, y, x) = v;
+    }
+}
+
+#if !defined(__CUDACC_RTC__)
+
+/// Asynchronous.
+template <class Executor>
+void constrain(Executor& executor, const Planes<const float>& image0,
+               const Planes<const float>& warped1, const Planes<const float>& flow,
+               const Planes<float>& constraints, const Planes<float>& start) {
+    constexpr std::size_t values =
+        BorderedTile<2 * derivative_reach>::values + 3 * BorderedTile<derivative_reach>::values;
+    core::launch(executor, &constrain_kernel<pixel_warps>,
+                 pixel_tile_config(flow.rows, flow.columns, 1, values * sizeof(float)), image0,
+                 warped1, flow, constraints, start);
+}
+
+#endif
+
+}  // namespace aperture::flow::gpu

@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The same as libflow/cpu/weighted_median.hpp: medians near motion boundaries.
+
+#include "libflow/gpu/constancy.cuh"
+
+namespace aperture::flow::gpu {
+
+/// exp(-t) for t >= 0, nearly: (1 - t / 16)^16 up to where that is zero.
+__device__ __forceinline__ float bell(float t) {
+    float power = fmaxf(1.0F - t * 0.0625F, 0.0F);
+    APERTURE_UNROLL
+    for (int i = 0; i < 4; ++i) power *= power;
+    return power;
+}
+
+/// Weights of a window's samples by their distance from its middle along one axis.
+struct DistanceWeights {
+    float at[2 * window_samples + 1];
+};
+
+/// What a block has of its surroundings in shared memory: a pixel more than the windows reach, for
+/// the derivatives of the flow.
+using MedianTile = BorderedTile<window_samples * window_spacing + 1>;
+
+/// The window of one pixel.
+struct WeightedWindow {
+    static constexpr int width = 2 * window_samples + 1;
+    float weight[width][width];
+    float half = 0;
+    int row;
+    int column;
+
+    __device__ __forceinline__ WeightedWindow(const MedianTile& image, const MedianTile& visibility,
+                                              const DistanceWeights& distance, int r, int c)
+        : row(r), column(c) {
+        const float middle = image.at(row, column);
+        APERTURE_UNROLL
+        for (int i = 0; i < width; ++i) {
+            APERTURE_UNROLL
+            for (int j = 0; j < width; ++j) {
+                const int y = at(row, i);
+                const int x = at(column, j);
+                const float step = image.at(y, x) - middle;
+                weight[i][j] = distance.at[i] * distance.at[j] *
+                               bell(step * step * over_twice_squared(grey_sigma)) *
+                               visibility.at(y, x);
+                half += 0.5F * weight[i][j];
+            }
+        }
+    }
+
+    __device__ __forceinline__ float median(const MedianTile& values) const {
+        constexpr float infinite = 3.40282347e+38F;
+        float low = infinite;
+        float high = -infinite;
+        over_samples(values, [&](float value, float of) {
+            low = of > 0.0F && value < low ? value : low;
+            high = of > 0.0F && value > high ? value : high;
+        });
+        // Less than half of the weight is below `low`; `high` has half of it or more up to it.
+        for (int i = 0; i < median_bisections; ++i) {
+            const float between = 0.5F * low + 0.5F * high;
+            float below = 0;
+            over_samples(values,
+                         [&](float value, float of) { below += value < between ? of : 0.0F; });
+            low = below < half ? between : low;
+            high = below < half ? high : between;
+        }
+        float least = infinite;
+        over_samples(values, [&](float value, float of) {
+            least = of > 0.0F && value >= low && value < least ? value : least;
+        });
+        return least;
+    }
+
+  private:
+    static __device__ __forceinline__ constexpr int at(int middle, int i) {
+        return middle + window_spacing * (i - window_samples);
+    }
+    template <class Visit>
+    __device__ __forceinline__ void over_samples(const MedianTile& values,
+                                                 const Visit& visit) const {
+        APERTURE_UNROLL
+        for (int i = 0; i < width; ++i) {
+            APERTURE_UNROLL
+            for (int j = 0; j < width; ++j) {
+                visit(values.at(at(row, i), at(column, j)), weight[i][j]);
+            }
+        }
+    }
+};
+
+/// In (0, 1]: that the content of a pixel is seen in image 1 where the flow (u, v) says.
+__device__ __forceinline__ float visibility_at(const MedianTile& u, const MedianTile& v, int row,
+                                               int column, float difference, bool inside_image) {
+    const float divergence = 0.5F * ((u.at(row, column + 1) - u.at(row, column - 1)) +
+                                     (v.at(row + 1, column) - v.at(row - 1, column)));
+    const float shrinkage = fminf(divergence, 0.0F);
+    const float seen = bell(shrinkage * shrinkage * over_twice_squared(shrinkage_sigma) +
+                            difference * difference * over_twice_squared(difference_sigma));
+    return inside_image ? fmaxf(seen, least_visibility) : least_visibility;
+}
+
+/// Whether the flow has a step to the right of a pixel or below it.
+__device__ __forceinline__ bool has_step(const MedianTile& u, const MedianTile& v, int row,
+                                         int column) {
+    const auto steps = [&](const MedianTile& flow) {
+        const float here = flow.at(row, column);
+        return fmaxf(fabsf(flow.at(row, column + 1) - here),
+                     fabsf(flow.at(row + 1, column) - here));
+    };
+    return fmaxf(steps(u), steps(v)) > boundary_step;
+}
+
+/// The values of shared memory that weighted_median_kernel takes, and its pixels.
+inline constexpr int weighted_median_pixels = pixel_rows * pixel_columns;
+inline constexpr int weighted_median_values =
+    4 * MedianTile::values + BorderedTile<boundary_reach>::values + weighted_median_pixels + 1;
+
+/// Weighted medians of `from` into those pixels of `to` that are near a motion boundary. Block:
+/// pixel_rows x pixel_columns pixels; one without a boundary near it ends after a look at its flow.
+/// Those near one are listed first, so that all lanes of a warp have a window, whose 49 weights
+/// are in registers. Thread: every 256th pixel of the list. Grid: columns, rows. Shared memory:
+/// image 0, visibility and flow of the block's pixels with a border of 7, a flag for each with a
+/// border of 2, and the list, 27 KB. 12 bytes moved a pixel and some 4000 flops for one near a
+/// boundary. Source: Sun, Roth & Black 2010, section 5, equations 10 to 12.
+template <int Warps>
+__global__ void __launch_bounds__(Warps* core::warp_size)
+    weighted_median_kernel(Planes<const float> image0, Planes<const float> warped1,
+                           Planes<const float> from, DistanceWeights distance, Planes<float> to) {
+    using core::shared;
+    using Flags = BorderedTile<boundary_reach>;
+    constexpr int border = window_samples * window_spacing + 1;
+    const MedianTile u{shared<float>()};
+    const MedianTile v{u.value + MedianTile::values};
+    const MedianTile image{v.value + MedianTile::values};
+    const MedianTile visibility{image.value + MedianTile::values};
+    const Flags flags{visibility.value + MedianTile::values};
+    int* const list = reinterpret_cast<int*>(flags.value + Flags::values);
+    int* const listed = list + weighted_median_pixels;
+    const int rows = from.rows;
+    const int columns = from.columns;
+    const int first_row = static_cast<int>(blockIdx.y) * pixel_rows;
+    const int first_column = static_cast<int>(blockIdx.x) * pixel_columns;
+    const auto load = [&](const MedianTile& tile, const auto& value) {
+        signal::gpu::load_bordered(tile.value, first_row - border, first_column - border,
+                                   MedianTile::rows, MedianTile::columns, rows, columns, value);
+    };
+    const auto in_image = [&](int r, int c) {
+        const int y = first_row + r;
+        const int x = first_column + c;
+        return y >= 0 && y < rows && x >= 0 && x < columns;
+    };
+    load(u, [&](int y, int x) { return from.at(0, y, x); });
+    load(v, [&](int y, int x) { return from.at(1, y, x); });
+    if (core::thread_rank() == 0) *listed = 0;
+    __syncthreads();
+    for (int i = core::thread_rank(); i < Flags::values; i += core::block_threads()) {
+        const int r = i / Flags::columns - boundary_reach;
+        const int c = i % Flags::columns - boundary_reach;
+        flags.value[i] = in_image(r, c) && has_step(u, v, r, c) ? 1.0F : 0.0F;
+    }
+    __syncthreads();
+    for (int r = static_cast<int>(threadIdx.y); r < pixel_rows; r += Warps) {
+        const int c = static_cast<int>(threadIdx.x);
+        float near = 0;
+        APERTURE_UNROLL
+        for (int i = -boundary_reach; i <= boundary_reach; ++i) {
+            APERTURE_UNROLL
+            for (int j = -boundary_reach; j <= boundary_reach; ++j) near += flags.at(r + i, c + j);
+        }
+        const bool wanted = near > 0.0F && in_image(r, c);
+        const unsigned all = __ballot_sync(core::full_warp, wanted);
+        int place = core::lane_rank() == 0 ? atomicAdd(listed, __popc(all)) : 0;
+        place = core::broadcast(place, 0) + __popc(all & ((1u << core::lane_rank()) - 1u));
+        if (wanted) list[place] = r * pixel_columns + c;
+    }
+    __syncthreads();
+    const int count = *listed;
+    if (count == 0) return;
+    load(image, [&](int y, int x) { return image0.at(0, y, x); });
+    for (int i = core::thread_rank(); i < MedianTile::values; i += core::block_threads()) {
+        const int r = i / MedianTile::columns - border;
+        const int c = i % MedianTile::columns - border;
+        // What is outside the image has no weight, and no window reaches the outermost pixels.
+        const bool used = in_image(r, c) && r >= 1 - border && r < pixel_rows + border - 1 &&
+                          c >= 1 - border && c < pixel_columns + border - 1;
+        if (!used) {
+            visibility.value[i] = 0.0F;
+            continue;
+        }
+        const int y = first_row + r;
+        const int x = first_column + c;
+        visibility.value[i] =
+            visibility_at(u, v, r, c, warped1.at(0, y, x) - image0.at(0, y, x),
+                          lands_inside(rows, columns, y, x, u.at(r, c), v.at(r, c)));
+    }
+    __syncthreads();
+    for (int i = core::thread_rank(); i < count; i += core::block_threads()) {
+        const int r = list[i] / pixel_columns;
+        const int c = list[i] % pixel_columns;
+        const WeightedWindow window(image, visibility, distance, r, c);
+        to.at(0, first_row + r, first_column + c) = window.median(u);
+        to.at(1, first_row + r, first_column + c) = window.median(v);
+    }
+}
+
+#if !defined(__CUDACC_RTC__)
+
+/// Of `from` into `to`, which has another filter's result where no boundary is near. `warped1` is
+/// warped by about this flow. Asynchronous.
+template <class Executor>
+void filter_near_boundaries(Executor& executor, const Planes<const float>& image0,
+                            const Planes<const float>& warped1, const Planes<const float>& from,
+                            const Planes<float>& to) {
+    DistanceWeights distance;
+    for (int i = 0; i <= 2 * window_samples; ++i) {
+        const auto apart = static_cast<float>(window_spacing * (i - window_samples));
+        distance.at[i] = std::exp(-apart * apart * over_twice_squared(distance_sigma));
+    }
+    core::launch(
+        executor, &weighted_median_kernel<pixel_warps>,
+        pixel_tile_config(from.rows, from.columns, 1, weighted_median_values * sizeof(float)),
+        image0, warped1, from, distance, to);
+}
+
+#endif
+
+}  // namespace aperture::flow::gpu
