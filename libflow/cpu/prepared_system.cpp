@@ -59,6 +59,11 @@ void PreparedSystem::take_form(core::Cpu& cpu, const LinearSystem<core::Host>& s
 
 void PreparedSystem::take_pixels(core::Cpu& cpu, const LinearSystem<core::Host>& system,
                                  bool with_inverse) {
+    if (tensor.shape() != shape) {
+        tensor = PaddedPlanes(3, shape);
+        right = PaddedPlanes(2, shape);
+    }
+    if (with_inverse && inverse.shape() != shape) inverse = PaddedPlanes(3, shape);
     for_rows(cpu, shape, [&](index_t y) {
         for (index_t i : {0, 1, 2}) {
             std::copy_n(&system.tensor(i, y, 0), shape.columns, tensor.row(i, y));

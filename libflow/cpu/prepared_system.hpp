@@ -52,8 +52,8 @@ struct PreparedSystem {
     PaddedPlanes weights;  ///< alpha^2 w to the right and below; margins and the last row are zero
 
     PreparedSystem() = default;
-    explicit PreparedSystem(Shape extents)
-        : shape(extents), tensor(3, extents), inverse(3, extents), right(2, extents) {}
+    /// Planes are allocated by the first system that needs them.
+    explicit PreparedSystem(Shape extents) : shape(extents) {}
 
     /// All but J, its inverse and b.
     void take_form(core::Cpu& cpu, const LinearSystem<core::Host>& system);

@@ -99,9 +99,10 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
     const pid_t child = fork();
     if (child == 0) become(words, surroundings, out, error, leak_options);
     int status = 0;
-    waitpid(child, &status, 0);
+    rusage used{};
+    wait4(child, &status, 0, &used);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, media::tests::read_bytes(out),
-            media::tests::read_bytes(error)};
+            media::tests::read_bytes(error), used.ru_maxrss * std::int64_t{1024}};
 }
 
 std::vector<std::string> lines(const std::string& text) {

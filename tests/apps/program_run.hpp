@@ -18,6 +18,7 @@ struct Outcome {
     int status = -1;  ///< exit status; -1 where it was killed
     std::string out;
     std::string error;
+    std::int64_t peak_bytes = 0;  ///< the most memory that it had at a time
 };
 
 /// The system that a program finds.
