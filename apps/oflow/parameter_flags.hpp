@@ -7,7 +7,7 @@
 #include "aperture/flow/parameters.hpp"
 #include "apps/common/program.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
 class App;
 }
 
