@@ -217,6 +217,20 @@ TEST(NormalizedPlanes, OfAConstantImageAreZero) {
     }
 }
 
+TEST(NormalizedPlanes, OfRoundingAreZero) {
+    // Colours of one luma, up to the last bits.
+    Planes image = noise_image(3, {20, 30});
+    for (index_t y = 0; y < 20; ++y) {
+        for (index_t x = 0; x < 30; ++x) {
+            image(1, y, x) = (120 - 0.299F * image(0, y, x) - 0.114F * image(2, y, x)) / 0.587F;
+        }
+    }
+    const Planes luma = derived(PlaneKind::grey, Normalization::none, image);
+    EXPECT_NE(*std::min_element(luma.begin(), luma.end()),
+              *std::max_element(luma.begin(), luma.end()));
+    EXPECT_THAT(values_of(derived(PlaneKind::grey, Normalization::plane, image), 0), Each(0.0F));
+}
+
 TEST(ImagePlanes, HaveTheSameBitsOnAnyNumberOfThreadsAndAgainWithoutAllocation) {
     const Planes image = noise_image(3, {45, 61});
     for (const PlaneKind kind : every_kind) {

@@ -125,7 +125,10 @@ TEST(Peaks, AreNoneOnSlopesPlateausAndTheOuterEdge) {
     EXPECT_TRUE(none(surface_of({{9, 8, 7}, {8, 7, 6}, {7, 6, 5}}), {3, 3}));
     EXPECT_TRUE(none(surface_of({{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}), {3, 3}));
     EXPECT_TRUE(none(surface_of({{9, 1, 8}, {1, 1, 1}, {8, 1, 8}}), {3, 3}));
-    EXPECT_TRUE(none(surface_of({{8, 1, 8}, {1, 9, 1}, {8, 1, 8}}), {2, 2, true}));
+    EXPECT_TRUE(none(
+        surface_of(
+            {{8, 1, 8, 1, 8}, {1, 1, 1, 1, 1}, {8, 1, 9, 1, 8}, {1, 1, 1, 1, 1}, {8, 1, 8, 1, 8}}),
+        {3, 3, true}));
     EXPECT_TRUE(none(surface_of({{1}}), {1, 1}));
     const double nan = std::nan("");
     EXPECT_TRUE(none(surface_of({{nan, nan, nan, nan}, {nan, nan, nan, nan}}), {2, 4}));
