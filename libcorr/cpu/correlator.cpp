@@ -97,10 +97,10 @@ void validate(const Problem& problem) {
     core::expects(problem.planes >= 1 && rows >= 1 && columns >= 1, "correlation of ",
                   problem.planes, " planes of ", rows, " x ", columns, " pixels");
     const Lags& lags = problem.lags;
-    core::expects(lags.rows >= 1 && lags.columns >= 1 && lags.rows <= rows &&
-                      lags.columns <= columns,
-                  "offsets are ", lags.rows, " x ", lags.columns, ", expected 1 x 1 to ", rows,
-                  " x ", columns, ", the size of the image");
+    core::expects(
+        lags.rows >= 1 && lags.columns >= 1 && lags.rows <= rows && lags.columns <= columns,
+        "offsets are ", lags.rows, " x ", lags.columns, ", expected 1 x 1 to ", rows, " x ",
+        columns, ", the size of the image");
 }
 
 template <>
@@ -123,7 +123,7 @@ struct Correlator<core::Cpu>::State {
         if (p.method == Method::direct) {
             direct = DirectCorrelation(p);
         } else {
-            fft = FftCorrelation(cpu, p);
+            fft = FftCorrelation(p);
         }
     }
 
@@ -157,9 +157,8 @@ struct Correlator<core::Cpu>::State {
                     const index_t dx = lags.first_column() + j;
                     const index_t top = std::max<index_t>(from_lag ? dy : -dy, 0);
                     const index_t left = std::max<index_t>(from_lag ? dx : -dx, 0);
-                    sums(surface, i, j) +=
-                        factor * areas.sum(top, top + overlap(rows, dy), left,
-                                           left + overlap(columns, dx));
+                    sums(surface, i, j) += factor * areas.sum(top, top + overlap(rows, dy), left,
+                                                              left + overlap(columns, dx));
                 }
             });
         }

@@ -206,16 +206,16 @@ void DirectCorrelation::run_block(const PaddedRows& a, const PaddedRows& b,
 void DirectCorrelation::run(core::Cpu& cpu, const PaddedRows& a, const PaddedRows& b,
                             const double* mean_product, core::View<double, 3, core::Host> sums) {
     // Blocks of every size have a function of their own.
-    using Run = void (DirectCorrelation::*)(const PaddedRows&, const PaddedRows&, const double*, const Block&,
-                                            core::View<double, 3, core::Host>) const;
+    using Run = void (DirectCorrelation::*)(const PaddedRows&, const PaddedRows&, const double*,
+                                            const Block&, core::View<double, 3, core::Host>) const;
     static constexpr auto table = []<int... i>(std::integer_sequence<int, i...>) {
         return std::array<Run, sizeof...(i)>{
             &DirectCorrelation::run_block<i / most_packs + 1, i % most_packs + 1>...};
-    }(std::make_integer_sequence<int, most_rows * most_packs>{});
+    }
+    (std::make_integer_sequence<int, most_rows * most_packs>{});
     core::for_each_task(cpu, std::ssize(blocks_), 0, [&](index_t task, std::byte*) {
         const Block& block = blocks_[static_cast<std::size_t>(task)];
-        const auto size =
-            static_cast<std::size_t>((block.rows - 1) * most_packs + block.packs - 1);
+        const auto size = static_cast<std::size_t>((block.rows - 1) * most_packs + block.packs - 1);
         (this->*table[size])(a, b, mean_product, block, sums);
     });
 }

@@ -12,7 +12,8 @@ namespace aperture::corr {
 
 /// Sums of products as they are defined. A thread takes a block of displacements, up to 8 dy by
 /// three packs of dx, whose sums stay in registers along a row: each loaded pack of A meets eight
-/// pixels of B. Sums are of 128 products in float, 16 rows of those in float, all of those in double.
+/// pixels of B. Sums are of 128 products in float, 16 rows of those in float, all of those in
+/// double.
 class DirectCorrelation {
   public:
     DirectCorrelation() = default;

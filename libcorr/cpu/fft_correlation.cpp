@@ -2,128 +2,154 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcorr/cpu/fft_correlation.hpp"
 
-#include <algorithm>
+#include <cstring>
 
 #include "aperture/core/worker_tasks.hpp"
+#include "libsignal/cpu/image.hpp"
 
 namespace aperture::corr {
 namespace {
 
-using Complex = std::complex<float>;
+using core::load;
+using core::Pack;
+using core::store;
+using signal::ComplexPack;
+using signal::LaneFft;
+using signal::swapped;
 
-/// Frequencies that are transformed along the columns at a time: a whole number of cache lines.
-constexpr index_t columns_at_once = 16;
-/// Rows of a task.
-constexpr index_t rows_at_once = 8;
+constexpr index_t lanes = core::lanes<float>;
+/// Columns that are transformed as the real and the imaginary parts of a pack.
+constexpr index_t columns_at_once = 2 * lanes;
 
-index_t rounded_up(index_t count, index_t unit) { return (count + unit - 1) / unit * unit; }
+index_t parts(index_t count, index_t part) { return (count + part - 1) / part; }
 
-fftwf_complex* as_fftw(Complex* values) { return reinterpret_cast<fftwf_complex*>(values); }
+std::size_t bytes_of(index_t packs) {
+    return static_cast<std::size_t>(packs) * sizeof(ComplexPack);
+}
 
-/// In-place transforms of `columns_at_once` columns beside one another.
-signal::FftwPlan plan_columns(index_t length, int direction) {
-    constexpr auto count = static_cast<int>(columns_at_once);
-    const auto n = static_cast<int>(length);
-    alignas(64) fftwf_complex aligned[8];
-    return signal::FftwPlan([&] {
-        return fftwf_plan_many_dft(1, &n, count, aligned, nullptr, count, 1, aligned, nullptr,
-                                   count, 1, direction, FFTW_ESTIMATE);
-    });
+Pack<float> load_some(const float* from, index_t count) {
+    if (count >= lanes) return load(from);
+    Pack<float> pack{};
+    if (count > 0) std::memcpy(&pack, from, static_cast<std::size_t>(count) * sizeof(float));
+    return pack;
+}
+
+ComplexPack load_complex(const float* from) { return {load(from), load(from + lanes)}; }
+void store_complex(float* to, const ComplexPack& value) {
+    store(to, value.re);
+    store(to + lanes, value.im);
+}
+
+/// Lanes of `count` packs become packs.
+void transpose(ComplexPack (&square)[lanes]) {
+    Pack<float> re[lanes];
+    Pack<float> im[lanes];
+    for (index_t i = 0; i < lanes; ++i) {
+        re[i] = square[i].re;
+        im[i] = square[i].im;
+    }
+    signal::cpu::transpose<float>(re);
+    signal::cpu::transpose<float>(im);
+    for (index_t i = 0; i < lanes; ++i) square[i] = {re[i], im[i]};
 }
 
 }  // namespace
 
-index_t good_fft_size(index_t least) {
-    for (index_t size = std::max<index_t>(least, 1);; ++size) {
-        index_t rest = size;
-        for (const index_t prime : {2, 3, 5, 7}) {
-            while (rest % prime == 0) rest /= prime;
-        }
-        if (rest == 1) return size;
-    }
-}
-
-FftCorrelation::FftCorrelation(core::Cpu& cpu, const Problem& problem)
+FftCorrelation::FftCorrelation(const Problem& problem)
     : problem_(problem),
-      size_{good_fft_size(problem.image.rows + problem.lags.rows - 1),
-            good_fft_size(problem.image.columns + problem.lags.columns - 1)} {
-    const index_t frequencies = rounded_up(size_.columns / 2 + 1, columns_at_once);
-    spectra_a_ = core::Array<Complex, 3>({problem.planes, problem.image.rows, frequencies});
-    products_ = core::Array<Complex, 3>({surfaces(), problem.lags.extent().rows, frequencies});
-    // What lies behind the last frequency is transformed, too, and must be numbers.
-    std::fill(spectra_a_.begin(), spectra_a_.end(), Complex{});
-    alignas(64) float real[16];
-    alignas(64) fftwf_complex complex[8];
-    const auto columns = static_cast<int>(size_.columns);
-    forward_rows_ = signal::FftwPlan(
-        [&] { return fftwf_plan_dft_r2c_1d(columns, real, complex, FFTW_ESTIMATE); });
-    backward_rows_ = signal::FftwPlan(
-        [&] { return fftwf_plan_dft_c2r_1d(columns, complex, real, FFTW_ESTIMATE); });
-    forward_columns_ = plan_columns(size_.rows, FFTW_FORWARD);
-    backward_columns_ = plan_columns(size_.rows, FFTW_BACKWARD);
-    static_cast<void>(cpu);
+      columns_(signal::good_lane_fft_length(problem.image.rows + problem.lags.rows - 1)),
+      rows_(signal::good_lane_fft_length(problem.image.columns + problem.lags.columns - 1)) {
+    const index_t floats = 2 * lanes * blocks();
+    spectra_a_ = core::Array<float, 3>({problem.planes, problem.image.columns, floats});
+    products_ = core::Array<float, 3>({surfaces(), problem.lags.extent().columns, floats});
 }
 
-void FftCorrelation::transform_rows(core::Cpu& cpu, const GroundedPlanes& image,
-                                    core::Array<Complex, 3>& spectra) const {
+index_t FftCorrelation::blocks() const { return parts(columns_.length() / 2 + 1, lanes); }
+
+void FftCorrelation::transform_columns(core::Cpu& cpu, const GroundedPlanes& image,
+                                       core::Array<float, 3>& spectra) const {
     const auto [rows, columns] = problem_.image;
-    const index_t bands = (rows + rows_at_once - 1) / rows_at_once;
-    const auto bytes = static_cast<std::size_t>(size_.columns) * sizeof(float);
-    core::for_each_task(cpu, problem_.planes * bands, bytes, [&](index_t task, std::byte* scratch) {
-        const index_t p = task / bands;
-        auto* const row = reinterpret_cast<float*>(scratch);
-        const auto ground = static_cast<float>(image.ground[p]);
-        std::fill(row + columns, row + size_.columns, 0.0F);
-        const index_t first = task % bands * rows_at_once;
-        for (index_t y = first; y < std::min(first + rows_at_once, rows); ++y) {
-            const float* from = &image.planes(p, y, 0);
-            for (index_t x = 0; x < columns; ++x) row[x] = from[x] - ground;
-            fftwf_execute_dft_r2c(forward_rows_.get(), row, as_fftw(&spectra(p, y, 0)));
-        }
-    });
+    const index_t groups = parts(columns, columns_at_once);
+    const index_t n = columns_.length();
+    const index_t packs = columns_.scratch_packs() + n;
+    core::for_each_task(
+        cpu, problem_.planes * groups, bytes_of(packs), [&](index_t task, std::byte* scratch) {
+            auto* const work = reinterpret_cast<ComplexPack*>(scratch);
+            ComplexPack* const both = work + columns_.scratch_packs();
+            const index_t p = task / groups;
+            const index_t first = task % groups * columns_at_once;
+            const index_t count = std::min(columns_at_once, columns - first);
+            const auto ground = static_cast<float>(image.ground[p]);
+            columns_.run(
+                work, rows,
+                [&](index_t y) -> ComplexPack {
+                    const float* from = &image.planes(p, y, first);
+                    return {load_some(from, count) - ground,
+                            count > lanes ? load_some(from + lanes, count - lanes) - ground
+                                          : Pack<float>{}};
+                },
+                [&](index_t k, const ComplexPack& value) { both[k] = value; });
+            // Z = X1 + i X2 of two real columns: X1(k) = (Z(k) + conj Z(n-k)) / 2, and X2 likewise.
+            for (index_t block = 0; block < blocks(); ++block) {
+                ComplexPack left[lanes] = {};
+                ComplexPack right[lanes] = {};
+                for (index_t i = 0; i < std::min(lanes, n / 2 + 1 - block * lanes); ++i) {
+                    const index_t k = block * lanes + i;
+                    const ComplexPack& z = both[k];
+                    const ComplexPack& mirror = both[k == 0 ? 0 : n - k];
+                    left[i] = {0.5F * (z.re + mirror.re), 0.5F * (z.im - mirror.im)};
+                    right[i] = {0.5F * (z.im + mirror.im), 0.5F * (mirror.re - z.re)};
+                }
+                transpose(left);
+                transpose(right);
+                for (index_t x = 0; x < count; ++x) {
+                    store_complex(&spectra(p, first + x, 2 * lanes * block),
+                                  x < lanes ? left[x] : right[x - lanes]);
+                }
+            }
+        });
 }
 
-void FftCorrelation::correlate_columns(core::Cpu& cpu, bool same) {
-    const index_t rows = problem_.image.rows;
-    const index_t blocks = products_.extent()[2] / columns_at_once;
-    const index_t values = size_.rows * columns_at_once;
-    const auto bytes = 3 * static_cast<std::size_t>(values) * sizeof(Complex);
-    const index_t lag_rows = problem_.lags.extent().rows;
-    core::for_each_task(cpu, blocks, bytes, [&](index_t block, std::byte* scratch) {
-        auto* const of_a = reinterpret_cast<Complex*>(scratch);
-        Complex* const of_b = of_a + values;
-        Complex* const product = of_b + values;
-        const index_t first = block * columns_at_once;
-        const auto transform = [&](const core::Array<Complex, 3>& spectra, index_t p, Complex* to) {
-            for (index_t y = 0; y < rows; ++y) {
-                std::copy_n(&spectra(p, y, first), columns_at_once, to + y * columns_at_once);
-            }
-            std::fill(to + rows * columns_at_once, to + values, Complex{});
-            fftwf_execute_dft(forward_columns_.get(), as_fftw(to), as_fftw(to));
+void FftCorrelation::correlate_rows(core::Cpu& cpu, bool same) {
+    const index_t columns = problem_.image.columns;
+    const index_t lag_columns = problem_.lags.extent().columns;
+    const index_t first_lag = problem_.lags.first_column();
+    const index_t n = rows_.length();
+    const index_t packs = rows_.scratch_packs() + 2 * n;
+    core::for_each_task(cpu, blocks(), bytes_of(packs), [&](index_t block, std::byte* scratch) {
+        auto* const work = reinterpret_cast<ComplexPack*>(scratch);
+        ComplexPack* const of_a = work + rows_.scratch_packs();
+        ComplexPack* const product = of_a + n;
+        const index_t at = 2 * lanes * block;
+        const auto transform = [&](const core::Array<float, 3>& spectra, index_t p,
+                                   const auto& give) {
+            rows_.run(
+                work, columns, [&](index_t x) { return load_complex(&spectra(p, x, at)); }, give);
         };
         const auto give = [&](index_t surface) {
-            fftwf_execute_dft(backward_columns_.get(), as_fftw(product), as_fftw(product));
-            for (index_t i = 0; i < lag_rows; ++i) {
-                const index_t lag = problem_.lags.first_row() + i;
-                const index_t at = lag < 0 ? lag + size_.rows : lag;
-                std::copy_n(product + at * columns_at_once, columns_at_once,
-                            &products_(surface, i, first));
-            }
+            rows_.run(
+                work, n, [&](index_t k) { return swapped(product[k]); },
+                [&](index_t i, const ComplexPack& value) {
+                    const index_t lag = i - first_lag < lag_columns ? i : i - n;
+                    const index_t j = lag - first_lag;
+                    if (j >= 0 && j < lag_columns) {
+                        store_complex(&products_(surface, j, at), swapped(value));
+                    }
+                });
         };
         for (index_t p = 0; p < problem_.planes; ++p) {
-            transform(spectra_a_, p, of_a);
-            if (!same) transform(spectra_b_, p, of_b);
-            const bool begins = p == 0 || problem_.each_plane;
-            const auto* a = reinterpret_cast<const float*>(of_a);
-            const auto* b = reinterpret_cast<const float*>(same ? of_a : of_b);
-            auto* const sum = reinterpret_cast<float*>(product);
-            if (begins) std::fill_n(product, values, Complex{});
-#pragma omp simd
-            for (index_t i = 0; i < values; ++i) {
-                const float ar = a[2 * i], ai = a[2 * i + 1];
-                const float br = b[2 * i], bi = b[2 * i + 1];
-                sum[2 * i] += ar * br + ai * bi;
-                sum[2 * i + 1] += ai * br - ar * bi;
+            if (p == 0 || problem_.each_plane) std::fill_n(product, n, ComplexPack{});
+            if (same) {
+                transform(spectra_a_, p, [&](index_t k, const ComplexPack& a) {
+                    product[k].re += a.re * a.re + a.im * a.im;
+                });
+            } else {
+                transform(spectra_a_, p, [&](index_t k, const ComplexPack& a) { of_a[k] = a; });
+                transform(spectra_b_, p, [&](index_t k, const ComplexPack& b) {
+                    const ComplexPack& a = of_a[k];
+                    product[k].re += a.re * b.re + a.im * b.im;
+                    product[k].im += a.im * b.re - a.re * b.im;
+                });
             }
             if (problem_.each_plane) give(p);
         }
@@ -133,36 +159,58 @@ void FftCorrelation::correlate_columns(core::Cpu& cpu, bool same) {
 
 void FftCorrelation::transform_back(core::Cpu& cpu, core::View<double, 3, core::Host> sums) const {
     const auto [lag_rows, lag_columns] = problem_.lags.extent();
-    const index_t bands = (lag_rows + rows_at_once - 1) / rows_at_once;
-    const auto frequencies = static_cast<std::size_t>(products_.extent()[2]);
-    const auto bytes = frequencies * sizeof(Complex) + static_cast<std::size_t>(size_.columns) * sizeof(float);
-    const double scale = 1.0 / (static_cast<double>(size_.rows) * static_cast<double>(size_.columns));
-    core::for_each_task(cpu, surfaces() * bands, bytes, [&](index_t task, std::byte* scratch) {
-        auto* const spectrum = reinterpret_cast<Complex*>(scratch);
-        auto* const row = reinterpret_cast<float*>(spectrum + frequencies);
-        const index_t s = task / bands;
-        const index_t first = task % bands * rows_at_once;
-        for (index_t i = first; i < std::min(first + rows_at_once, lag_rows); ++i) {
-            // The transform destroys its input.
-            std::copy_n(&products_(s, i, 0), frequencies, spectrum);
-            fftwf_execute_dft_c2r(backward_rows_.get(), as_fftw(spectrum), row);
-            for (index_t j = 0; j < lag_columns; ++j) {
-                const index_t lag = problem_.lags.first_column() + j;
-                sums(s, i, j) = scale * static_cast<double>(row[lag < 0 ? lag + size_.columns : lag]);
+    const index_t first_lag = problem_.lags.first_row();
+    const index_t groups = parts(lag_columns, columns_at_once);
+    const index_t n = columns_.length();
+    const index_t packs = columns_.scratch_packs() + n;
+    const double scale = 1.0 / (static_cast<double>(n) * static_cast<double>(rows_.length()));
+    core::for_each_task(
+        cpu, surfaces() * groups, bytes_of(packs), [&](index_t task, std::byte* scratch) {
+            auto* const work = reinterpret_cast<ComplexPack*>(scratch);
+            ComplexPack* const both = work + columns_.scratch_packs();
+            const index_t s = task / groups;
+            const index_t first = task % groups * columns_at_once;
+            const index_t count = std::min(columns_at_once, lag_columns - first);
+            for (index_t block = 0; block < blocks(); ++block) {
+                ComplexPack left[lanes] = {};
+                ComplexPack right[lanes] = {};
+                for (index_t x = 0; x < count; ++x) {
+                    (x < lanes ? left[x] : right[x - lanes]) =
+                        load_complex(&products_(s, first + x, 2 * lanes * block));
+                }
+                transpose(left);
+                transpose(right);
+                for (index_t i = 0; i < std::min(lanes, n / 2 + 1 - block * lanes); ++i) {
+                    const index_t k = block * lanes + i;
+                    const ComplexPack& one = left[i];
+                    const ComplexPack& two = right[i];
+                    both[k] = {one.re - two.im, one.im + two.re};
+                    if (k > 0) both[n - k] = {one.re + two.im, two.re - one.im};
+                }
             }
-        }
-    });
+            columns_.run(
+                work, n, [&](index_t k) { return swapped(both[k]); },
+                [&](index_t i, const ComplexPack& value) {
+                    const index_t lag = i - first_lag < lag_rows ? i : i - n;
+                    const index_t row = lag - first_lag;
+                    if (row < 0 || row >= lag_rows) return;
+                    double* const to = &sums(s, row, first);
+                    for (index_t x = 0; x < count; ++x) {
+                        to[x] = scale *
+                                static_cast<double>(x < lanes ? value.im[x] : value.re[x - lanes]);
+                    }
+                });
+        });
 }
 
 void FftCorrelation::run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
                          bool same, core::View<double, 3, core::Host> sums) {
-    if (!same && spectra_b_.size() == 0) {
-        spectra_b_ = core::Array<Complex, 3>(spectra_a_.extent());
-        std::fill(spectra_b_.begin(), spectra_b_.end(), Complex{});
+    transform_columns(cpu, a, spectra_a_);
+    if (!same) {
+        spectra_b_.reshape(spectra_a_.extent());
+        transform_columns(cpu, b, spectra_b_);
     }
-    transform_rows(cpu, a, spectra_a_);
-    if (!same) transform_rows(cpu, b, spectra_b_);
-    correlate_columns(cpu, same);
+    correlate_rows(cpu, same);
     transform_back(cpu, sums);
 }
 

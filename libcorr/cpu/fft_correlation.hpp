@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <complex>
-#include <vector>
-
 #include "aperture/core/array.hpp"
 #include "aperture/corr/correlator.hpp"
-#include "libsignal/cpu/fftw_plan.hpp"
+#include "libsignal/cpu/lane_fft.hpp"
 
 namespace aperture::corr {
 
@@ -17,39 +14,36 @@ struct GroundedPlanes {
     const double* ground;  ///< one a plane
 };
 
-/// Sums of products by real transforms that are long enough for no displacement to wrap around.
-/// Rows of zeros are not transformed, spectra of planes are added before the one inverse transform,
-/// and only rows of wanted displacements are transformed back.
+/// Sums of products by real transforms that are long enough for no displacement to wrap around:
+/// down the columns, along the rows, and back. A transform takes a column in each lane, two columns
+/// as the parts of one complex number; between the directions squares of lanes are transposed. Rows
+/// and columns of zeros are not read, spectra of planes are added before the one inverse transform,
+/// and only rows and columns of wanted displacements are transformed back.
 class FftCorrelation {
   public:
     FftCorrelation() = default;
-    FftCorrelation(core::Cpu& cpu, const Problem& problem);
+    explicit FftCorrelation(const Problem& problem);
 
     /// Writes `sums`, [planes or 1][dy][dx]; `same` where both images are one.
     void run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b, bool same,
              core::View<double, 3, core::Host> sums);
 
   private:
-    using Complex = std::complex<float>;
-
-    void transform_rows(core::Cpu& cpu, const GroundedPlanes& image,
-                        core::Array<Complex, 3>& spectra) const;
-    void correlate_columns(core::Cpu& cpu, bool same);
+    void transform_columns(core::Cpu& cpu, const GroundedPlanes& image,
+                           core::Array<float, 3>& spectra) const;
+    void correlate_rows(core::Cpu& cpu, bool same);
     void transform_back(core::Cpu& cpu, core::View<double, 3, core::Host> sums) const;
     index_t surfaces() const { return problem_.each_plane ? problem_.planes : 1; }
+    /// Frequencies of a column, in packs.
+    index_t blocks() const;
 
     Problem problem_;
-    Shape size_;  ///< of the transforms
-    signal::FftwPlan forward_rows_;
-    signal::FftwPlan forward_columns_;
-    signal::FftwPlan backward_columns_;
-    signal::FftwPlan backward_rows_;
-    core::Array<Complex, 3> spectra_a_;  ///< [plane][row][frequency]
-    core::Array<Complex, 3> spectra_b_;
-    core::Array<Complex, 3> products_;  ///< [surface][dy][frequency]
+    signal::LaneFft columns_;
+    signal::LaneFft rows_;
+    // [plane][x or dx][pack of a column's frequencies: real parts, imaginary parts]
+    core::Array<float, 3> spectra_a_;
+    core::Array<float, 3> spectra_b_;
+    core::Array<float, 3> products_;
 };
-
-/// The least number from `least` on without prime factors above 7.
-index_t good_fft_size(index_t least);
 
 }  // namespace aperture::corr

@@ -48,17 +48,6 @@ Vertex vertex(double before, double middle, double after) {
 
 }  // namespace
 
-void count_overlaps(Shape image, const Lags& lags, core::View<std::int64_t, 2, core::Host> counts) {
-    const Shape extent = lags.extent();
-    core::expects_shape("counts", counts, {extent.rows, extent.columns});
-    for (index_t i = 0; i < extent.rows; ++i) {
-        const index_t rows = overlap(image.rows, lags.first_row() + i);
-        for (index_t j = 0; j < extent.columns; ++j) {
-            counts(i, j) = rows * overlap(image.columns, lags.first_column() + j);
-        }
-    }
-}
-
 CorrelationLengths correlation_lengths(SurfaceView surface, const Lags& lags) {
     expects_surface(surface, lags);
     const index_t row = -lags.first_row();

@@ -2,43 +2,63 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/signal/fft.hpp"
 
-#include <climits>
+#include <fftw3.h>
 
-#include "libsignal/cpu/fftw_plan.hpp"
+#include <climits>
+#include <mutex>
+#include <utility>
+
+#include "aperture/core/error.hpp"
 
 namespace aperture::signal {
 
 namespace {
 
-FftwPlan make_plan(const FftBatch& batch) {
+/// FFTW makes and destroys plans in global tables.
+std::mutex& planner() {
+    static std::mutex mutex;
+    return mutex;
+}
+
+fftwf_plan make_plan(const FftBatch& batch) {
     core::expects(batch.length >= 1 && batch.count >= 0 && batch.stride >= 1 && batch.distance >= 0,
                   "FFT of length ", batch.length, ", count ", batch.count, ", stride ",
                   batch.stride, ", distance ", batch.distance, " is not possible");
     core::expects(batch.count <= INT_MAX && batch.stride <= INT_MAX && batch.distance <= INT_MAX,
                   "FFT batch of count ", batch.count, ", stride ", batch.stride, ", distance ",
                   batch.distance, " is above ", INT_MAX);
-    if (batch.count == 0) return {};
+    if (batch.count == 0) return nullptr;
     const auto count = static_cast<int>(batch.count);
     const auto stride = static_cast<int>(batch.stride);
     const auto distance = static_cast<int>(batch.distance);
+    // Estimated plans look at the alignment of the data only, never at the data.
     alignas(64) fftwf_complex aligned[8];
-    return FftwPlan([&] {
-        return fftwf_plan_many_dft(1, &batch.length, count, aligned, nullptr, stride, distance,
-                                   aligned, nullptr, stride, distance, FFTW_FORWARD,
-                                   FFTW_ESTIMATE);
-    });
+    const std::lock_guard lock(planner());
+    auto* const plan =
+        fftwf_plan_many_dft(1, &batch.length, count, aligned, nullptr, stride, distance, aligned,
+                            nullptr, stride, distance, FFTW_FORWARD, FFTW_ESTIMATE);
+    if (plan == nullptr) throw core::DeviceError("FFTW could not plan a transform");
+    return plan;
 }
 
 }  // namespace
 
 template <>
 struct ForwardFft<core::Cpu>::Plan {
-    FftwPlan plan;
+    fftwf_plan plan;
+
+    explicit Plan(const FftBatch& batch) : plan(make_plan(batch)) {}
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
+    ~Plan() {
+        const std::lock_guard lock(planner());
+        fftwf_destroy_plan(plan);
+    }
 };
 
 template <class Executor>
 ForwardFft<Executor>::ForwardFft(Executor&, const FftBatch& batch)
-    : plan_(new Plan{make_plan(batch)}) {}
+    : plan_(std::make_unique<Plan>(batch)) {}
 template <class Executor>
 ForwardFft<Executor>::~ForwardFft() = default;
 template <class Executor>
@@ -48,9 +68,9 @@ ForwardFft<Executor>& ForwardFft<Executor>::operator=(ForwardFft&&) noexcept = d
 
 template <class Executor>
 void ForwardFft<Executor>::run(std::complex<float>* first) const {
-    if (plan_->plan.get() == nullptr) return;
+    if (plan_->plan == nullptr) return;
     auto* data = reinterpret_cast<fftwf_complex*>(first);
-    fftwf_execute_dft(plan_->plan.get(), data, data);
+    fftwf_execute_dft(plan_->plan, data, data);
 }
 
 template class ForwardFft<core::Cpu>;

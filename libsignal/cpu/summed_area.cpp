@@ -8,8 +8,9 @@
 
 namespace aperture::signal {
 
-void SummedAreas::take(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
-                       double ground) {
+template <class Value>
+void SummedAreas::take_values(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
+                              const Value& value) {
     const index_t rows = plane.extent[1];
     const index_t columns = plane.extent[2];
     above_.reshape({rows + 1, columns + 1});
@@ -20,7 +21,7 @@ void SummedAreas::take(core::Cpu& cpu, core::View<const float, 3, core::Host> pl
         double sum = 0;
         to[0] = 0;
         for (index_t x = 0; x < columns; ++x) {
-            sum += static_cast<double>(from[x]) - ground;
+            sum += value(static_cast<double>(from[x]));
             to[x + 1] = sum;
         }
     });
@@ -35,6 +36,16 @@ void SummedAreas::take(core::Cpu& cpu, core::View<const float, 3, core::Host> pl
             for (index_t x = 0; x < count; ++x) to[x] += before[x];
         }
     });
+}
+
+void SummedAreas::take(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
+                       double ground) {
+    take_values(cpu, plane, [=](double value) { return value - ground; });
+}
+
+void SummedAreas::take_squares(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
+                               double ground) {
+    take_values(cpu, plane, [=](double value) { return (value - ground) * (value - ground); });
 }
 
 }  // namespace aperture::signal

@@ -34,13 +34,6 @@ Surface surface_of(const Lags& lags, const Value& value) {
     return surface;
 }
 
-TEST(Overlaps, AreCounted) {
-    core::Array<std::int64_t, 2> counts({3, 5});
-    count_overlaps({4, 7}, {2, 3, true}, counts);
-    EXPECT_THAT(std::vector(counts.begin(), counts.end()),
-                ElementsAre(15, 18, 21, 18, 15, 20, 24, 28, 24, 20, 15, 18, 21, 18, 15));
-}
-
 TEST(CorrelationLengths, AreWhereTheSurfaceFallsToOneOverE) {
     for (const bool both_signs : {false, true}) {
         const Lags lags{9, 12, both_signs};

@@ -36,9 +36,7 @@ struct Lags {
 
 /// Pixels along one axis of `extent` pixels that have a partner at a displacement of `lag`: those
 /// from max(0, -lag) on.
-inline index_t overlap(index_t extent, index_t lag) {
-    return extent - (lag < 0 ? -lag : lag);
-}
+inline index_t overlap(index_t extent, index_t lag) { return extent - (lag < 0 ? -lag : lag); }
 
 /// Multiplications and additions of all sums of products at all displacements: 70.5e9 for four
 /// planes of 500 x 500 pixels and 250 x 250 displacements.

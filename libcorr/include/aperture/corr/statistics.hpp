@@ -17,9 +17,6 @@ namespace aperture::corr {
 
 using SurfaceView = core::View<const double, 2, core::Host>;
 
-/// Pixels that images of `image` have in common at every displacement, to `counts` [dy][dx].
-void count_overlaps(Shape image, const Lags& lags, core::View<std::int64_t, 2, core::Host> counts);
-
 /// How far along an axis an image remains like itself, in pixels.
 struct CorrelationLengths {
     std::optional<double> x;
