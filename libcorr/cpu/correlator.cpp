@@ -40,16 +40,16 @@ class Ground {
             const index_t p = task / rows;
             const index_t y = task % rows;
             const float* row = &image(p, y, 0);
-            double sum = 0;
-            double squares = 0;
+            // A ground need not be the mean to the last digit.
+            float sum = 0;
+            float squares = 0;
 #pragma omp simd reduction(+ : sum, squares)
             for (index_t x = 0; x < columns; ++x) {
-                const auto value = static_cast<double>(row[x]);
-                sum += value;
-                squares += value * value;
+                sum += row[x];
+                squares += row[x] * row[x];
             }
-            of_rows_(p, y, 0) = sum;
-            of_rows_(p, y, 1) = squares;
+            of_rows_(p, y, 0) = static_cast<double>(sum);
+            of_rows_(p, y, 1) = static_cast<double>(squares);
         });
         for (index_t p = 0; p < planes; ++p) {
             double sum = 0;
@@ -127,14 +127,14 @@ struct Correlator<core::Cpu>::State {
         }
     }
 
-    void correlate(const GroundedPlanes& a, const GroundedPlanes& b, bool same,
+    void correlate(const GroundedPlanes& a, const GroundedPlanes& b, const Ground& of_b, bool same,
                    core::View<double, 3, core::Host> sums) {
         if (problem.method == Method::fft) return fft.run(cpu, a, b, same, sums);
         take_planes(cpu, a, direct.a());
         if (!same) take_planes(cpu, b, direct.b());
         for (std::size_t p = 0; p < mean_product.size(); ++p) {
             const auto plane = static_cast<index_t>(p);
-            mean_product[p] = ground_a.contrast(plane) * ground_b.contrast(plane);
+            mean_product[p] = ground_a.contrast(plane) * of_b.contrast(plane);
         }
         direct.run(cpu, direct.a(), same ? direct.a() : direct.b(), mean_product.data(), sums);
     }
@@ -164,11 +164,11 @@ struct Correlator<core::Cpu>::State {
         }
     }
 
-    void add_both_grounds(core::View<double, 3, core::Host> sums) {
+    void add_both_grounds(const Ground& of_b, core::View<double, 3, core::Host> sums) {
         const auto [rows, columns] = problem.image;
         const Shape extent = problem.lags.extent();
         for (index_t p = 0; p < problem.planes; ++p) {
-            const double both = ground_a.of(p) * ground_b.of(p);
+            const double both = ground_a.of(p) * of_b.of(p);
             if (both == 0) continue;
             const index_t surface = problem.each_plane ? p : 0;
             for (index_t i = 0; i < extent.rows; ++i) {
@@ -208,13 +208,14 @@ void Correlator<core::Cpu>::run(PlanesView<core::Host> a, PlanesView<core::Host>
                         core::Strides::dense);
     const bool same = a.data == b.data && a.stride == b.stride;
     s.ground_a.find(s.cpu, a);
-    s.ground_b.find(s.cpu, b);
+    if (!same) s.ground_b.find(s.cpu, b);
+    const Ground& ground_b = same ? s.ground_a : s.ground_b;
     const GroundedPlanes of_a{a, s.ground_a.data()};
-    const GroundedPlanes of_b{b, s.ground_b.data()};
-    s.correlate(of_a, of_b, same, sums);
-    s.add_ground(of_a, s.ground_a, s.ground_b, true, sums);
-    s.add_ground(of_b, s.ground_b, s.ground_a, false, sums);
-    s.add_both_grounds(sums);
+    const GroundedPlanes of_b{b, ground_b.data()};
+    s.correlate(of_a, of_b, ground_b, same, sums);
+    s.add_ground(of_a, s.ground_a, ground_b, true, sums);
+    s.add_ground(of_b, ground_b, s.ground_a, false, sums);
+    s.add_both_grounds(ground_b, sums);
 }
 
 }  // namespace aperture::corr

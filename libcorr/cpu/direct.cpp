@@ -203,20 +203,20 @@ void DirectCorrelation::run_block(const PaddedRows& a, const PaddedRows& b,
     if (!problem_.each_plane) give(0);
 }
 
+template <int... i>
+constexpr std::array<DirectCorrelation::RunBlock, sizeof...(i)> DirectCorrelation::of_every_size(
+    std::integer_sequence<int, i...>) {
+    return {&DirectCorrelation::run_block<i / most_packs + 1, i % most_packs + 1>...};
+}
+
 void DirectCorrelation::run(core::Cpu& cpu, const PaddedRows& a, const PaddedRows& b,
                             const double* mean_product, core::View<double, 3, core::Host> sums) {
-    // Blocks of every size have a function of their own.
-    using Run = void (DirectCorrelation::*)(const PaddedRows&, const PaddedRows&, const double*,
-                                            const Block&, core::View<double, 3, core::Host>) const;
-    static constexpr auto table = []<int... i>(std::integer_sequence<int, i...>) {
-        return std::array<Run, sizeof...(i)>{
-            &DirectCorrelation::run_block<i / most_packs + 1, i % most_packs + 1>...};
-    }
-    (std::make_integer_sequence<int, most_rows * most_packs>{});
+    static constexpr auto blocks_of_size =
+        of_every_size(std::make_integer_sequence<int, most_rows * most_packs>{});
     core::for_each_task(cpu, std::ssize(blocks_), 0, [&](index_t task, std::byte*) {
         const Block& block = blocks_[static_cast<std::size_t>(task)];
         const auto size = static_cast<std::size_t>((block.rows - 1) * most_packs + block.packs - 1);
-        (this->*table[size])(a, b, mean_product, block, sums);
+        (this->*blocks_of_size[size])(a, b, mean_product, block, sums);
     });
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <utility>
 #include <vector>
 
 #include "aperture/core/executor.hpp"
@@ -38,6 +40,13 @@ class DirectCorrelation {
     template <int rows, int packs>
     void run_block(const PaddedRows& a, const PaddedRows& b, const double* mean_product,
                    const Block& block, core::View<double, 3, core::Host> sums) const;
+    using RunBlock = void (DirectCorrelation::*)(const PaddedRows&, const PaddedRows&,
+                                                 const double*, const Block&,
+                                                 core::View<double, 3, core::Host>) const;
+    /// run_block for every size that a block has.
+    template <int... i>
+    static constexpr std::array<RunBlock, sizeof...(i)> of_every_size(
+        std::integer_sequence<int, i...>);
 
     Problem problem_;
     PaddedRows a_;

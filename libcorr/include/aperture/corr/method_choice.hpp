@@ -6,7 +6,14 @@
 
 namespace aperture::corr {
 
-/// The faster method for `problem`, whose own method does not matter, on `threads` of the CPU.
-Method choose_method(const Problem& problem, int threads);
+/// The method that should take less time on a Cpu, and the times that it was chosen by.
+struct MethodChoice {
+    Method method = Method::fft;
+    double direct_ms = 0;
+    double fft_ms = 0;
+};
+
+/// For `problem`, whatever its method, with `threads` threads; both images are one where `same`.
+MethodChoice choose_method(const Problem& problem, int threads, bool same = true);
 
 }  // namespace aperture::corr
