@@ -57,7 +57,10 @@ void add_correlation_options(CLI::App& app, CorrOptions& options) {
 
 void settle_output_names(CorrOptions& options, bool no_picture) {
     path& out = options.common.out;
-    if (out.empty()) out = default_output(options.inputs, ".corr.h5");
+    if (out.empty()) {
+        out = options.ensemble ? default_output(options.inputs, ".corr.h5")
+                               : path(options.inputs.front()).replace_extension(".corr.h5");
+    }
     const std::string extension = out.extension().string();
     core::expects(extension == ".h5" || extension == ".hdf5", "--out ", out.string(),
                   ": expected FILE.h5");
