@@ -3,6 +3,7 @@
 #include "libcorr/cpu/direct.hpp"
 
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "aperture/core/simd.hpp"
@@ -150,8 +151,10 @@ DirectCorrelation::DirectCorrelation(const Problem& problem) : problem_(problem)
         return overlap(problem.image.rows, row) * overlap(problem.image.columns, column) *
                block.rows * block.packs;
     };
-    std::stable_sort(blocks_.begin(), blocks_.end(),
-                     [&](const Block& x, const Block& y) { return work(x) > work(y); });
+    std::sort(blocks_.begin(), blocks_.end(), [&](const Block& x, const Block& y) {
+        return std::tuple(work(y), x.first_row, x.first_column) <
+               std::tuple(work(x), y.first_row, y.first_column);
+    });
 }
 
 template <int rows, int packs>

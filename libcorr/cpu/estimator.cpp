@@ -21,35 +21,16 @@ void for_plane_rows(core::Cpu& cpu, index_t planes, index_t rows, const DoRow& d
                         [&](index_t task, std::byte*) { do_row(task / rows, task % rows); });
 }
 
-/// Means of the planes over the pixels of a mask, or over all.
-std::vector<double> means_of(PlanesView<Host> image, const MaskView* mask) {
-    const auto [planes, rows, columns] = image.extent;
-    std::vector<double> means;
-    for (index_t p = 0; p < planes; ++p) {
-        double sum = 0;
-        double count = 0;
-        for (index_t y = 0; y < rows; ++y) {
-            for (index_t x = 0; x < columns; ++x) {
-                if (mask != nullptr && (*mask)(y, x) == 0) continue;
-                sum += static_cast<double>(image(p, y, x));
-                ++count;
-            }
-        }
-        means.push_back(count > 0 ? sum / count : 0);
-    }
-    return means;
-}
-
 /// (A - mean) m, zero where the mask is, whatever the image has there; and the mask as 0 and 1 for
 /// every plane.
 void take_masked(core::Cpu& cpu, PlanesView<Host> image, const MaskView& mask,
-                 const std::vector<double>& means, core::Array<float, 3>& values,
+                 const std::vector<float>& means, core::Array<float, 3>& values,
                  core::Array<float, 3>& masks) {
     const auto [planes, rows, columns] = image.extent;
     values.reshape(image.extent);
     masks.reshape(image.extent);
     for_plane_rows(cpu, planes, rows, [&, columns = columns](index_t p, index_t y) {
-        const auto mean = static_cast<float>(means[static_cast<std::size_t>(p)]);
+        const float mean = means[static_cast<std::size_t>(p)];
         for (index_t x = 0; x < columns; ++x) {
             const bool inside = mask(y, x) != 0;
             values(p, y, x) = inside ? image(p, y, x) - mean : 0.0F;
@@ -79,9 +60,34 @@ void SurfaceEstimator::shape(index_t planes, Surfaces& results) {
     }
 }
 
-void SurfaceEstimator::find_moments(PlanesView<Host> image, const std::vector<double>& means,
-                                    bool from_lag, core::Array<double, 3>& sums,
-                                    core::Array<double, 3>& squares) {
+void SurfaceEstimator::find_means(PlanesView<Host> image, const MaskView* mask) {
+    const auto [planes, rows, columns] = image.extent;
+    row_sums_.reshape({planes, rows, 2});
+    for_plane_rows(cpu_, planes, rows, [&, columns = columns](index_t p, index_t y) {
+        double sum = 0;
+        double count = 0;
+        for (index_t x = 0; x < columns; ++x) {
+            if (mask != nullptr && (*mask)(y, x) == 0) continue;
+            sum += static_cast<double>(image(p, y, x));
+            ++count;
+        }
+        row_sums_(p, y, 0) = sum;
+        row_sums_(p, y, 1) = count;
+    });
+    means_.clear();
+    for (index_t p = 0; p < planes; ++p) {
+        double sum = 0;
+        double count = 0;
+        for (index_t y = 0; y < rows; ++y) {
+            sum += row_sums_(p, y, 0);
+            count += row_sums_(p, y, 1);
+        }
+        means_.push_back(static_cast<float>(count > 0 ? sum / count : 0));
+    }
+}
+
+void SurfaceEstimator::find_moments(PlanesView<Host> image, bool from_lag,
+                                    core::Array<double, 3>& sums, core::Array<double, 3>& squares) {
     const auto [planes, rows, columns] = image.extent;
     const Shape extent = lags_.extent();
     const auto take = [&](index_t p, core::Array<double, 3>& to) {
@@ -99,10 +105,9 @@ void SurfaceEstimator::find_moments(PlanesView<Host> image, const std::vector<do
     };
     for (index_t p = 0; p < planes; ++p) {
         const auto plane = image.slice(0, p, p + 1);
-        const double mean = means[static_cast<std::size_t>(p)];
-        areas_.take(cpu_, plane, mean);
+        areas_.take(cpu_, plane, 0);
         take(p, sums);
-        areas_.take_squares(cpu_, plane, mean);
+        areas_.take_squares(cpu_, plane, 0);
         take(p, squares);
     }
 }
@@ -160,10 +165,10 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correla
     if (estimator_ == Estimator::pearson) {
         // Of contrast alone, the same sums lose nothing to the means.
         const auto take = [&](PlanesView<Host> image, core::Array<float, 3>& to) {
-            const std::vector<double> means = means_of(image, nullptr);
+            find_means(image, nullptr);
             to.reshape(image.extent);
             for_plane_rows(cpu_, planes, rows, [&, columns = columns](index_t p, index_t y) {
-                const auto mean = static_cast<float>(means[static_cast<std::size_t>(p)]);
+                const float mean = means_[static_cast<std::size_t>(p)];
                 for (index_t x = 0; x < columns; ++x) to(p, y, x) = image(p, y, x) - mean;
             });
         };
@@ -173,9 +178,8 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correla
         const PlanesView<Host> of_a = std::as_const(centred_a_).view();
         const PlanesView<Host> of_b = same ? of_a : std::as_const(centred_b_).view();
         correlate(of_a, of_b, results.planes);
-        const std::vector<double> none(static_cast<std::size_t>(planes));
-        find_moments(of_a, none, true, moments_.a, moments_.squares_a);
-        find_moments(of_b, none, false, moments_.b, moments_.squares_b);
+        find_moments(of_a, true, moments_.a, moments_.squares_a);
+        find_moments(of_b, false, moments_.b, moments_.squares_b);
     } else {
         correlate(a, b, results.planes);
     }
@@ -190,9 +194,14 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
     core::expects_shape("mask b", mask_b, {rows, columns});
     shape(planes, results);
     const bool centred = estimator_ == Estimator::pearson;
-    const std::vector<double> none(static_cast<std::size_t>(planes));
-    take_masked(cpu_, a, mask_a, centred ? means_of(a, &mask_a) : none, centred_a_, masks_a_);
-    take_masked(cpu_, b, mask_b, centred ? means_of(b, &mask_b) : none, centred_b_, masks_b_);
+    const auto take = [&](PlanesView<Host> image, const MaskView& mask,
+                          core::Array<float, 3>& values, core::Array<float, 3>& masks) {
+        means_.assign(static_cast<std::size_t>(image.extent[0]), 0.0F);
+        if (centred) find_means(image, &mask);
+        take_masked(cpu_, image, mask, means_, values, masks);
+    };
+    take(a, mask_a, centred_a_, masks_a_);
+    take(b, mask_b, centred_b_, masks_b_);
     const auto views = [](const core::Array<float, 3>& planes_of) { return planes_of.view(); };
     counts_.reshape(results.planes.extent());
     correlate(views(masks_a_), views(masks_b_), counts_);

@@ -22,7 +22,6 @@ constexpr float tensor_sigma = 2;             // pixels
 constexpr float least_slope_squared = 0.25F;  // (L* a pixel)^2
 constexpr double no_contrast = 1e-6;
 constexpr index_t filter_reach = 2;
-constexpr index_t tensor_planes = 4;
 
 PlaneView plane(const View<float, 3, Host>& planes, index_t p) {
     return {planes.data + p * planes.stride[0],
@@ -191,7 +190,7 @@ void ImagePlanes::derive_lab_orientation(const Image& image, const Planes& plane
     const index_t green_plane = channels == 3 ? 1 : 0;
     const index_t blue_plane = channels == 3 ? 2 : 0;
     const index_t width = columns;
-    tensor_.reshape({tensor_planes, rows, columns});
+    tensor_.reshape({2, rows, columns});
     const PlaneView lightness = plane(tensor_, 0);
     for_rows(cpu_, rows, 0, [&](index_t y, std::byte*) {
         for (index_t x = 0; x < width; ++x) {
@@ -202,11 +201,15 @@ void ImagePlanes::derive_lab_orientation(const Image& image, const Planes& plane
             planes(1, y, x) = lab.b;
         }
     });
+    // The planes of the orientation hold the tensor until they are known.
+    const PlaneView products_xx = plane(tensor_, 1);
+    const PlaneView products_xy = plane(planes, 2);
+    const PlaneView products_yy = plane(planes, 3);
     for_rows(cpu_, rows, FilterRows::scratch_bytes(columns), [&](index_t y, std::byte* scratch) {
         const FilterRows filter(lightness, y, scratch);
-        float* const xx = &tensor_(1, y, 0);
-        float* const xy = &tensor_(2, y, 0);
-        float* const yy = &tensor_(3, y, 0);
+        float* const xx = &products_xx(y, 0);
+        float* const xy = &products_xy(y, 0);
+        float* const yy = &products_yy(y, 0);
 #pragma omp simd
         for (index_t x = 0; x < width; ++x) {
             const float by_x = filter.by_x(x);
@@ -216,15 +219,17 @@ void ImagePlanes::derive_lab_orientation(const Image& image, const Planes& plane
             yy[x] = by_y * by_y;
         }
     });
-    // A plane of the tensor is not needed once it is blurred: L* makes room for J_xx, J_xx for
-    // J_xy, and so on.
-    for (index_t p = 0; p < tensor_planes - 1; ++p) {
-        signal::gaussian_blur(cpu_, plane(tensor_, p + 1), tensor_sigma, plane(tensor_, p));
-    }
+    // Each goes where what was there is not needed any more.
+    const PlaneView tensor_xx = lightness;
+    const PlaneView tensor_xy = products_xx;
+    const PlaneView tensor_yy = products_xy;
+    signal::gaussian_blur(cpu_, products_xx, tensor_sigma, tensor_xx);
+    signal::gaussian_blur(cpu_, products_xy, tensor_sigma, tensor_xy);
+    signal::gaussian_blur(cpu_, products_yy, tensor_sigma, tensor_yy);
     for_rows(cpu_, rows, 0, [&](index_t y, std::byte*) {
-        const float* const xx = &tensor_(0, y, 0);
-        const float* const xy = &tensor_(1, y, 0);
-        const float* const yy = &tensor_(2, y, 0);
+        const float* const xx = &tensor_xx(y, 0);
+        const float* const xy = &tensor_xy(y, 0);
+        const float* const yy = &tensor_yy(y, 0);
         float* const cosine = &planes(2, y, 0);
         float* const sine = &planes(3, y, 0);
 #pragma omp simd

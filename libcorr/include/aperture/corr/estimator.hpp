@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/executor.hpp"
@@ -60,14 +61,19 @@ class SurfaceEstimator {
         core::Array<double, 3> squares_b;
     };
     void shape(index_t planes, Surfaces& results);
-    void find_moments(PlanesView<core::Host> image, const std::vector<double>& means, bool from_lag,
-                      core::Array<double, 3>& sums, core::Array<double, 3>& squares);
+    /// Of the planes, over the pixels of a mask or, where it is null, over all.
+    void find_means(PlanesView<core::Host> image,
+                    const core::View<const float, 2, core::Host>* mask);
+    void find_moments(PlanesView<core::Host> image, bool from_lag, core::Array<double, 3>& sums,
+                      core::Array<double, 3>& squares);
     void finish(Surfaces& results) const;
 
     core::Cpu& cpu_;
     Estimator estimator_;
     Lags lags_;
     Moments moments_;
+    std::vector<float> means_;
+    core::Array<double, 3> row_sums_;  ///< [plane][row]: sum, count
     signal::SummedAreas areas_;
     core::Array<float, 3> centred_a_;
     core::Array<float, 3> centred_b_;

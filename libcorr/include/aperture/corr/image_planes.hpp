@@ -70,7 +70,7 @@ class ImagePlanes {
     core::Cpu& cpu_;
     PlaneKind kind_;
     Normalization normalization_;
-    core::Array<float, 3> tensor_;     ///< [L* or grey, J_xx, J_xy, J_yy][row][column]
+    core::Array<float, 3> tensor_;     ///< [L* or grey, products of derivatives][row][column]
     core::Array<double, 2> row_sums_;  ///< [row][2]
 };
 
