@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/corr/correlation.hpp"
 
+#include <algorithm>
+
 namespace aperture::apps {
 namespace {
 
@@ -13,6 +15,25 @@ corr::Problem problem_of(const CorrOptions& options, corr::Shape shape) {
     problem.each_plane = true;
     corr::validate(problem);
     return problem;
+}
+
+/// 1 where the pixels of an image count.
+core::Array<float, 2> read_mask(const std::filesystem::path& file, const CorrOptions& options,
+                                corr::Shape shape) {
+    const media::Image image = media::read_image(file);
+    const auto [channels, rows, columns] = image.planes.extent();
+    core::expects(corr::Shape{rows, columns} == shape, file.string(), ": ",
+                  size_text({rows, columns}), " pixels, but ", options.inputs.front().string(),
+                  " has ", size_text(shape));
+    core::Array<float, 2> mask({rows, columns});
+    for (core::index_t i = 0; i < rows * columns; ++i) {
+        bool counts = false;
+        for (core::index_t c = 0; c < channels; ++c) {
+            counts = counts || image.planes.data()[c * rows * columns + i] > 0;
+        }
+        mask.data()[i] = counts ? 1.0F : 0.0F;
+    }
+    return mask;
 }
 
 }  // namespace
@@ -34,7 +55,17 @@ ImageCorrelation::ImageCorrelation(core::Cpu& cpu, const CorrOptions& options, c
     if (!options.method) choice_ = corr::choose_method(problem_, cpu.threads(), !options.pair());
     problem_.method = options.method ? *options.method : choice_->method;
     if (options.pair()) planes_b_ = core::Array<float, 3>(planes_a_.extent());
+    for (const auto& file : options.masks) masks_.push_back(read_mask(file, options, shape));
     correlator_ = std::make_unique<corr::Correlator<core::Cpu>>(cpu, problem_);
+}
+
+void ImageCorrelation::derive(const media::Image& image, std::size_t mask,
+                              core::Array<float, 3>& planes) {
+    if (masks_.empty()) {
+        planes_.derive(image.planes, planes);
+    } else {
+        planes_.derive(image.planes, masks_[std::min(mask, masks_.size() - 1)], planes);
+    }
 }
 
 RunTimes ImageCorrelation::run(const media::Image& a, const media::Image& b) {
@@ -43,19 +74,24 @@ RunTimes ImageCorrelation::run(const media::Image& a, const media::Image& b) {
     const core::Stopwatch watch;
     {
         const auto stage = core::Timeline::stage(&timeline_, cpu_, "planes", 0, 0);
-        planes_.derive(a.planes, planes_a_);
-        if (pair) planes_.derive(b.planes, planes_b_);
+        derive(a, 0, planes_a_);
+        if (pair) derive(b, 1, planes_b_);
     }
     {
         const double flops = problem_.method == corr::Method::direct
                                  ? direct_flops(problem_.planes, problem_.image, problem_.lags)
                                  : 0;
         const auto stage = core::Timeline::stage(&timeline_, cpu_, "correlate", flops * 1e-9, 0);
-        estimator_.run(
-            planes_a_.view(), pair ? planes_b_.view() : planes_a_.view(),
-            [&](corr::PlanesView<core::Host> of_a, corr::PlanesView<core::Host> of_b,
-                core::View<double, 3, core::Host> sums) { correlator_->run(of_a, of_b, sums); },
-            surfaces_);
+        const corr::PlanesView<core::Host> of_a = planes_a_;
+        const corr::PlanesView<core::Host> of_b = pair ? planes_b_ : planes_a_;
+        const auto correlate =
+            [&](corr::PlanesView<core::Host> first, corr::PlanesView<core::Host> second,
+                core::View<double, 3, core::Host> sums) { correlator_->run(first, second, sums); };
+        if (masks_.empty()) {
+            estimator_.run(of_a, of_b, correlate, surfaces_);
+        } else {
+            estimator_.run(of_a, of_b, masks_.front(), masks_.back(), correlate, surfaces_);
+        }
     }
     return {timeline_.stages(), watch.ms(), 0};
 }

@@ -21,7 +21,8 @@ void expect_cpu(DeviceChoice choice, Console& console);
 /// From images of one shape to their surface.
 class ImageCorrelation {
   public:
-    /// Throws core::InvalidArgument for offsets larger than the image.
+    /// Reads the masks, too. Throws core::InvalidArgument for offsets larger than the image, and
+    /// for masks that cannot be read or have another size.
     ImageCorrelation(core::Cpu& cpu, const CorrOptions& options, corr::Shape shape);
 
     /// `b` may be `a`.
@@ -33,6 +34,8 @@ class ImageCorrelation {
     const corr::Surfaces& surfaces() const { return surfaces_; }
 
   private:
+    void derive(const media::Image& image, std::size_t mask, core::Array<float, 3>& planes);
+
     core::Cpu& cpu_;
     corr::Problem problem_;
     std::optional<corr::MethodChoice> choice_;
@@ -41,6 +44,7 @@ class ImageCorrelation {
     core::Array<float, 3> planes_b_;
     std::unique_ptr<corr::Correlator<core::Cpu>> correlator_;
     corr::SurfaceEstimator estimator_;
+    std::vector<core::Array<float, 2>> masks_;  ///< none, or one for each image
     corr::Surfaces surfaces_;
     core::Timeline timeline_;
 };

@@ -50,6 +50,12 @@ void add_correlation_options(CLI::App& app, CorrOptions& options) {
                "Sums of products; divided by the number of pixels that overlap; or Pearson's r "
                "over these")
         ->default_str("raw");
+    app.add_option("--mask", options.masks,
+                   "Image of the same size: pixels count where it is not black. Of a pair, may be "
+                   "given twice: for the first image, and for the second")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("FILE");
     add_choice(app, "--method", correlation_choices, options.method,
                "Sums as they are defined, by Fourier transforms, or what takes less time")
         ->default_str("auto");
@@ -111,6 +117,9 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
                   "--strict needs an ensemble: a folder, a pattern or three images");
     core::expects(app.count("--repeat") == 0 || !options.ensemble,
                   "--repeat needs a single image or a pair");
+    core::expects(options.masks.size() <= (options.pair() ? 2 : 1),
+                  "--mask: ", options.masks.size(), " masks, but ",
+                  options.pair() ? "two images" : "one is for all images");
     settle_output_names(options, no_picture);
     return options;
 }

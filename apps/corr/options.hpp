@@ -26,7 +26,9 @@ struct CorrOptions {
     bool both_signs = false;
     corr::Estimator estimator = corr::Estimator::raw;
     std::optional<corr::Method> method;  ///< else the faster
-    bool strict = false;                 ///< of an ensemble: a bad image is an error
+    /// One for all images, or of a pair one for each; all pixels count where there is none.
+    std::vector<std::filesystem::path> masks;
+    bool strict = false;  ///< of an ensemble: a bad image is an error
 
     std::optional<std::filesystem::path> picture;  ///< its final name
     std::optional<std::filesystem::path> radial;

@@ -139,7 +139,9 @@ void check_outputs(const CorrOptions& options, const std::vector<path>& images) 
     for (const auto& file : {options.picture, options.radial, options.run.report}) {
         if (file) outputs.push_back(*file);
     }
-    check_output_files(images, outputs);
+    std::vector<path> inputs = images;
+    inputs.insert(inputs.end(), options.masks.begin(), options.masks.end());
+    check_output_files(inputs, outputs);
 }
 
 void write_outputs(const CorrOptions& options, const SurfaceOutput& output,

@@ -9,8 +9,8 @@
 
 namespace aperture::apps {
 
-/// Throws core::InvalidArgument where an output would replace one of the images or another output,
-/// or cannot be written where it is to be.
+/// Throws core::InvalidArgument where an output would replace one of the images or masks or another
+/// output, or cannot be written where it is to be.
 void check_outputs(const CorrOptions& options, const std::vector<std::filesystem::path>& images);
 
 /// What is written about one surface.

@@ -32,8 +32,9 @@ void describe_method(std::ostringstream& lines, const CorrOptions& options,
     lines << ", " << choice_name(estimator_choices, options.estimator) << "; " << problem.planes
           << " plane" << (problem.planes == 1 ? "" : "s") << " from "
           << choice_name(plane_choices, options.planes) << ", "
-          << (options.normalization == corr::Normalization::plane ? "" : "not ") << "normalized; "
-          << extent.rows << 'x' << extent.columns << " offsets\n";
+          << (options.normalization == corr::Normalization::plane ? "" : "not ") << "normalized"
+          << (options.masks.empty() ? "" : ", masked") << "; " << extent.rows << 'x'
+          << extent.columns << " offsets\n";
 }
 
 void describe_compute(std::ostringstream& lines, const corr::Problem& problem, const char* of_what,
@@ -95,6 +96,9 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
          {"estimator", choice_name(estimator_choices, options.estimator)},
          {"method", choice_name(correlation_choices, std::optional<corr::Method>(problem.method))},
          {"direct_gflop", direct_gflop(problem)}});
+    for (const auto& mask : options.masks) {
+        list.emplace_back(&mask == &options.masks.front() ? "mask" : "mask_b", mask.string());
+    }
     return list;
 }
 

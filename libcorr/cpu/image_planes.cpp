@@ -138,6 +138,17 @@ index_t plane_count(PlaneKind kind) {
 }
 
 void ImagePlanes::derive(Image image, Planes planes) {
+    derive_kind(image, planes);
+    if (normalization_ == Normalization::plane) normalize(nullptr, planes);
+}
+
+void ImagePlanes::derive(Image image, Mask mask, Planes planes) {
+    core::expects_shape("mask", mask, {image.extent[1], image.extent[2]}, core::Strides::unit_last);
+    derive_kind(image, planes);
+    if (normalization_ == Normalization::plane) normalize(&mask, planes);
+}
+
+void ImagePlanes::derive_kind(const Image& image, const Planes& planes) {
     const auto [channels, rows, columns] = image.extent;
     core::expects((channels == 1 || channels == 3) && rows >= 1 && columns >= 1, "image is ",
                   core::extents_text(image.extent), ", expected 1 or 3 channels with pixels");
@@ -176,7 +187,6 @@ void ImagePlanes::derive(Image image, Planes planes) {
             break;
         }
     }
-    if (normalization_ == Normalization::plane) normalize(planes);
 }
 
 void ImagePlanes::derive_grey(const Image& image, const PlaneView& grey) {
@@ -265,37 +275,42 @@ void ImagePlanes::derive_lab_orientation(const Image& image, const Planes& plane
     });
 }
 
-void ImagePlanes::normalize(const Planes& planes) {
+void ImagePlanes::normalize(const Mask* mask, const Planes& planes) {
     const auto [count, rows, columns] = planes.extent;
     const index_t width = columns;
-    row_sums_.reshape({rows, 2});
-    const auto pixels = static_cast<double>(rows * columns);
+    row_sums_.reshape({rows, 3});
     for (index_t p = 0; p < count; ++p) {
         const PlaneView values = plane(planes, p);
-        // Sums of differences from `from`, and of their squares.
+        // Sums of differences from `from`, of their squares, and of pixels.
         const auto sums = [&, height = rows](double from) {
             for_rows(cpu_, height, 0, [&](index_t y, std::byte*) {
                 const float* const row = &values(y, 0);
+                const float* const chosen = mask == nullptr ? nullptr : &(*mask)(y, 0);
                 double sum = 0;
                 double squares = 0;
-#pragma omp simd reduction(+ : sum, squares)
+                double pixels = 0;
+#pragma omp simd reduction(+ : sum, squares, pixels)
                 for (index_t x = 0; x < width; ++x) {
-                    const double value = static_cast<double>(row[x]) - from;
+                    const double weight = chosen == nullptr || chosen[x] != 0 ? 1 : 0;
+                    const double value = weight * (static_cast<double>(row[x]) - from);
                     sum += value;
                     squares += value * value;
+                    pixels += weight;
                 }
                 row_sums_(y, 0) = sum;
                 row_sums_(y, 1) = squares;
+                row_sums_(y, 2) = pixels;
             });
-            std::array<double, 2> total{};
+            std::array<double, 3> total{};
             for (index_t y = 0; y < height; ++y) {
-                total[0] += row_sums_(y, 0);
-                total[1] += row_sums_(y, 1);
+                for (index_t i = 0; i < 3; ++i) {
+                    total[static_cast<std::size_t>(i)] += row_sums_(y, i);
+                }
             }
             return total;
         };
-        const auto [sum, squares] = sums(0);
-        const double mean = sum / pixels;
+        const auto [sum, squares, pixels] = sums(0);
+        const double mean = pixels > 0 ? sum / pixels : 0;
         const double energy = sums(mean)[1];
         const bool constant = !(energy > no_contrast * no_contrast * squares);
         const double scale = constant ? 0 : 1 / std::sqrt(energy);

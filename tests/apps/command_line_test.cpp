@@ -64,8 +64,8 @@ TEST(Help, OfCorrNamesEveryFlagAndShowsAnExample) {
     EXPECT_THAT(help.error, IsEmpty());
     for (const auto* flag :
          {"images", "--planes-from", "--normalize", "--offsets", "--signed", "--estimator",
-          "--method", "--radial", "--no-picture", "--strict", "--out", "--device", "--threads",
-          "--repeat", "--report", "--quiet", "--version", "Example:"}) {
+          "--method", "--mask", "--radial", "--no-picture", "--strict", "--out", "--device",
+          "--threads", "--repeat", "--report", "--quiet", "--version", "Example:"}) {
         EXPECT_THAT(help.out, HasSubstr(flag));
     }
 }
@@ -188,6 +188,10 @@ INSTANTIATE_TEST_SUITE_P(
                    "--out a.png: expected FILE.h5"},
         BadCommand{"corr_radial", "corr", with(pair, {"--radial", "a.txt"}),
                    "--radial a.txt: expected FILE.csv"},
+        BadCommand{"corr_masks",
+                   "corr",
+                   {"/nonexistent/a.png", "--mask", "m.png", "--mask", "n.png"},
+                   "--mask: 2 masks, but one is for all images"},
         BadCommand{"corr_strict_pair", "corr", with(pair, {"--strict"}),
                    "--strict needs an ensemble"},
         BadCommand{"corr_repeat_ensemble", "corr", with(pair, {"c.png", "--repeat", "3"}),

@@ -189,6 +189,37 @@ TEST_F(Corr, UnbiasedIsDividedByTheOverlap) {
     }
 }
 
+TEST_F(Corr, CountsOnlyWhatTheMaskLeaves) {
+    write_bytes(folder_ / "a.pgm", "P2 3 2 255 1 2 3 4 5 6");
+    write_bytes(folder_ / "m.pgm", "P2 3 2 255 1 0 9 255 7 0");
+    write_bytes(folder_ / "n.ppm", "P3 3 2 255 0 0 0 0 0 1 0 0 0 0 2 0 0 0 0 0 0 0");
+    const std::vector<std::string> flags{"--planes-from", "grey", "--normalize", "none",
+                                         "--offsets",     "2x3",  "--mask",      folder_ / "m.pgm"};
+    const auto with = [&](std::vector<std::string> images, const std::vector<std::string>& more) {
+        images.insert(images.end(), flags.begin(), flags.end());
+        images.insert(images.end(), more.begin(), more.end());
+        const auto values = surface(images);
+        const auto counts = read_dataset<int>(folder_ / "surface.h5", "/counts").values;
+        return std::pair(values, counts);
+    };
+    // 1 . 3 over 4 5 .: 1 + 9 + 16 + 25; 4*5; 1*3; 1*4; 5*. and .*.; none
+    const auto [values, counts] = with({folder_ / "a.pgm"}, {});
+    const std::vector<double> expected{51, 20, 3, 4, 5, 0};
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(values[i], expected[i], 1e-4) << i;
+    EXPECT_THAT(counts, ElementsAre(4, 1, 1, 1, 1, 0));
+    // Of the second image, 2 of the first row and 4 of the second are left.
+    write_bytes(folder_ / "b.pgm", read_bytes(folder_ / "a.pgm"));
+    const auto [pair_values, pair_counts] =
+        with({folder_ / "a.pgm", folder_ / "b.pgm"}, {"--mask", folder_ / "n.ppm"});
+    // a at (y + dy, x + dx) times b at (y, x): 4*4; 2*3 + 4*5; none; 2*5; none; none
+    const std::vector<double> pair_expected{16, 26, 0, 10, 0, 0};
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(pair_values[i], pair_expected[i], 1e-4) << i;
+    EXPECT_THAT(pair_counts, ElementsAre(1, 2, 0, 1, 0, 0));
+    write_bytes(folder_ / "small.pgm", "P2 2 2 255 1 1 1 1");
+    expect_refusal({folder_ / "a.pgm", "--mask", folder_ / "small.pgm"}, "small.pgm: 2x2 pixels");
+    expect_refusal({folder_ / "a.pgm", "--mask", folder_ / "none.pgm"}, "none.pgm: no such file");
+}
+
 TEST_F(Corr, TakesTheImageAsItIsOnRequest) {
     write_bytes(folder_ / "a.pgm", "P2 3 2 255 1 2 3 4 5 6");
     const auto values = surface(

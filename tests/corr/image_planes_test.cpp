@@ -217,6 +217,29 @@ TEST(NormalizedPlanes, OfAConstantImageAreZero) {
     }
 }
 
+TEST(NormalizedPlanes, AreSoWhereTheMaskIs) {
+    const Planes image = noise_image(1, {1, 50});
+    core::Array<float, 2> mask({1, 50});
+    for (index_t x = 0; x < 50; ++x) mask(0, x) = x % 3 == 0 ? 7.0F : 0.0F;
+    core::Cpu cpu(2);
+    ImagePlanes planes_of(cpu, PlaneKind::grey, Normalization::plane);
+    Planes planes({1, 1, 50});
+    planes_of.derive(image, mask, planes);
+    double sum = 0;
+    double squares = 0;
+    for (index_t x = 0; x < 50; x += 3) {
+        sum += planes(0, 0, x);
+        squares += planes(0, 0, x) * planes(0, 0, x);
+    }
+    EXPECT_NEAR(sum, 0, 1e-6);
+    EXPECT_NEAR(squares, 1, 1e-6);
+    std::fill(mask.begin(), mask.end(), 0.0F);
+    planes_of.derive(image, mask, planes);
+    EXPECT_THAT(values_of(planes, 0), Each(0.0F));
+    EXPECT_THROW(planes_of.derive(image, core::Array<float, 2>({1, 49}), planes),
+                 core::InvalidArgument);
+}
+
 TEST(NormalizedPlanes, OfRoundingAreZero) {
     // Colours of one luma, up to the last bits.
     Planes image = noise_image(3, {20, 30});

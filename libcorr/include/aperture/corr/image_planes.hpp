@@ -58,20 +58,27 @@ class ImagePlanes {
     /// normalized. Throws core::InvalidArgument for other shapes, and for an image without pixels.
     void derive(core::View<const float, 3, core::Host> image,
                 core::View<float, 3, core::Host> planes);
+    /// The same with mean and energy over the pixels where `mask`, [row][column], is not zero;
+    /// nothing else is different.
+    void derive(core::View<const float, 3, core::Host> image,
+                core::View<const float, 2, core::Host> mask,
+                core::View<float, 3, core::Host> planes);
 
   private:
     using Image = core::View<const float, 3, core::Host>;
     using Planes = core::View<float, 3, core::Host>;
+    using Mask = core::View<const float, 2, core::Host>;
 
+    void derive_kind(const Image& image, const Planes& planes);
     void derive_lab_orientation(const Image& image, const Planes& planes);
     void derive_grey(const Image& image, const core::View<float, 2, core::Host>& grey);
-    void normalize(const Planes& planes);
+    void normalize(const Mask* mask, const Planes& planes);
 
     core::Cpu& cpu_;
     PlaneKind kind_;
     Normalization normalization_;
     core::Array<float, 3> tensor_;     ///< [L* or grey, products of derivatives][row][column]
-    core::Array<double, 2> row_sums_;  ///< [row][2]
+    core::Array<double, 2> row_sums_;  ///< [row][sum, squares, pixels]
 };
 
 }  // namespace aperture::corr
