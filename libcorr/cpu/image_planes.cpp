@@ -104,7 +104,7 @@ struct FilterRows {
             row[static_cast<std::size_t>(i)] =
                 &from(std::clamp<index_t>(y + i - filter_reach, 0, rows - 1), 0);
         }
-        float* const padded = reinterpret_cast<float*>(scratch);
+        auto* const padded = reinterpret_cast<float*>(scratch);
         std::copy_n(row[2], columns, padded + filter_reach);
         std::fill_n(padded, filter_reach, row[2][0]);
         std::fill_n(padded + filter_reach + columns, filter_reach, row[2][columns - 1]);
