@@ -45,7 +45,8 @@ Sums sums_of(const Problem& problem) {
 
 /// Some entries against the definition in double precision.
 bool verifies(const Planes& a, const Problem& problem, const Sums& sums, double tolerance) {
-    const auto [rows, columns] = problem.image;
+    const index_t rows = problem.image.rows;
+    const index_t columns = problem.image.columns;
     const auto entry = [&](index_t dy, index_t dx) {
         double sum = 0;
         for (index_t p = 0; p < plane_count; ++p) {
@@ -96,7 +97,8 @@ void ours(benchmark::State& state, const std::string& name, const Problem& probl
 
 /// The definition, with a row of displacements in the inner loop, so that it vectorises.
 void plain(benchmark::State& state, const std::string& name, const Problem& problem) {
-    const auto [rows, columns] = problem.image;
+    const index_t rows = problem.image.rows;
+    const index_t columns = problem.image.columns;
     report(state, name, problem, 1e-4, [&](const Planes& planes, Sums& sums) {
 #pragma omp parallel for schedule(dynamic)
         for (index_t dy = 0; dy < problem.lags.rows; ++dy) {

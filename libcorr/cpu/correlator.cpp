@@ -35,7 +35,9 @@ class Ground {
           of_rows_({planes, rows, 2}) {}
 
     void find(core::Cpu& cpu, PlanesView<core::Host> image) {
-        const auto [planes, rows, columns] = image.extent;
+        const index_t planes = image.extent[0];
+        const index_t rows = image.extent[1];
+        const index_t columns = image.extent[2];
         core::for_each_task(cpu, planes * rows, 0, [&](index_t task, std::byte*) {
             const index_t p = task / rows;
             const index_t y = task % rows;
@@ -79,7 +81,9 @@ class Ground {
 };
 
 void take_planes(core::Cpu& cpu, const GroundedPlanes& image, PaddedRows& to) {
-    const auto [planes, rows, columns] = image.planes.extent;
+    const index_t planes = image.planes.extent[0];
+    const index_t rows = image.planes.extent[1];
+    const index_t columns = image.planes.extent[2];
     core::for_each_task(cpu, planes * rows, 0, [&](index_t task, std::byte*) {
         const index_t p = task / rows;
         const index_t y = task % rows;
@@ -143,7 +147,8 @@ struct Correlator<core::Cpu>::State {
     /// planes A' and B' without them; here a sum B' is added, or `sign` times it.
     void add_ground(const GroundedPlanes& image, const Ground& own, const Ground& other,
                     bool from_lag, core::View<double, 3, core::Host> sums) {
-        const auto [rows, columns] = problem.image;
+        const index_t rows = problem.image.rows;
+        const index_t columns = problem.image.columns;
         const Lags& lags = problem.lags;
         const Shape extent = lags.extent();
         for (index_t p = 0; p < problem.planes; ++p) {

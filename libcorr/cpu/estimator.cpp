@@ -88,20 +88,21 @@ void SurfaceEstimator::find_means(PlanesView<Host> image, const MaskView* mask) 
 
 void SurfaceEstimator::find_moments(PlanesView<Host> image, bool from_lag,
                                     core::Array<double, 3>& sums, core::Array<double, 3>& squares) {
-    const auto [planes, rows, columns] = image.extent;
+    const index_t planes = image.extent[0];
+    const index_t rows = image.extent[1];
+    const index_t columns = image.extent[2];
     const Shape extent = lags_.extent();
     const auto take = [&](index_t p, core::Array<double, 3>& to) {
-        core::for_each_task(
-            cpu_, extent.rows, 0, [&, rows = rows, columns = columns](index_t i, std::byte*) {
-                const index_t dy = lags_.first_row() + i;
-                for (index_t j = 0; j < extent.columns; ++j) {
-                    const index_t dx = lags_.first_column() + j;
-                    const index_t top = std::max<index_t>(from_lag ? dy : -dy, 0);
-                    const index_t left = std::max<index_t>(from_lag ? dx : -dx, 0);
-                    to(p, i, j) =
-                        areas_.sum(top, top + overlap(rows, dy), left, left + overlap(columns, dx));
-                }
-            });
+        core::for_each_task(cpu_, extent.rows, 0, [&](index_t i, std::byte*) {
+            const index_t dy = lags_.first_row() + i;
+            for (index_t j = 0; j < extent.columns; ++j) {
+                const index_t dx = lags_.first_column() + j;
+                const index_t top = std::max<index_t>(from_lag ? dy : -dy, 0);
+                const index_t left = std::max<index_t>(from_lag ? dx : -dx, 0);
+                to(p, i, j) =
+                    areas_.sum(top, top + overlap(rows, dy), left, left + overlap(columns, dx));
+            }
+        });
     };
     for (index_t p = 0; p < planes; ++p) {
         const auto plane = image.slice(0, p, p + 1);
@@ -153,7 +154,9 @@ void SurfaceEstimator::finish(Surfaces& results) const {
 void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correlate& correlate,
                            Surfaces& results) {
     core::expects_shape("image b", b, a.extent);
-    const auto [planes, rows, columns] = a.extent;
+    const index_t planes = a.extent[0];
+    const index_t rows = a.extent[1];
+    const index_t columns = a.extent[2];
     shape(planes, results);
     const Shape extent = lags_.extent();
     for (index_t i = 0; i < extent.rows; ++i) {
@@ -167,7 +170,7 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correla
         const auto take = [&](PlanesView<Host> image, core::Array<float, 3>& to) {
             find_means(image, nullptr);
             to.reshape(image.extent);
-            for_plane_rows(cpu_, planes, rows, [&, columns = columns](index_t p, index_t y) {
+            for_plane_rows(cpu_, planes, rows, [&](index_t p, index_t y) {
                 const float mean = means_[static_cast<std::size_t>(p)];
                 for (index_t x = 0; x < columns; ++x) to(p, y, x) = image(p, y, x) - mean;
             });

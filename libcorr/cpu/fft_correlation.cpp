@@ -14,7 +14,6 @@ using core::load;
 using core::Pack;
 using core::store;
 using signal::ComplexPack;
-using signal::LaneFft;
 using signal::swapped;
 
 constexpr index_t lanes = core::lanes<float>;
@@ -68,7 +67,8 @@ index_t FftCorrelation::blocks() const { return parts(columns_.length() / 2 + 1,
 
 void FftCorrelation::transform_columns(core::Cpu& cpu, const GroundedPlanes& image,
                                        core::Array<float, 3>& spectra) const {
-    const auto [rows, columns] = problem_.image;
+    const index_t rows = problem_.image.rows;
+    const index_t columns = problem_.image.columns;
     const index_t groups = parts(columns, columns_at_once);
     const index_t n = columns_.length();
     const index_t packs = columns_.scratch_packs() + n;
@@ -158,7 +158,8 @@ void FftCorrelation::correlate_rows(core::Cpu& cpu, bool same) {
 }
 
 void FftCorrelation::transform_back(core::Cpu& cpu, core::View<double, 3, core::Host> sums) const {
-    const auto [lag_rows, lag_columns] = problem_.lags.extent();
+    const index_t lag_rows = problem_.lags.extent().rows;
+    const index_t lag_columns = problem_.lags.extent().columns;
     const index_t first_lag = problem_.lags.first_row();
     const index_t groups = parts(lag_columns, columns_at_once);
     const index_t n = columns_.length();
