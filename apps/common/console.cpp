@@ -32,7 +32,10 @@ Console::~Console() {
 }
 
 void Console::note(const std::string& text) {
-    if (quiet_) return;
+    if (!quiet_) warn(text);
+}
+
+void Console::warn(const std::string& text) {
     const std::lock_guard lock(mutex_);
     clear_line();
     std::cerr << program_ << ": " << text << '\n';

@@ -11,7 +11,7 @@
 namespace aperture::apps {
 
 /// What a program tells its user on stderr: notes, and on a terminal a progress line for work that
-/// takes longer than a moment. A quiet console says nothing.
+/// takes longer than a moment. A quiet console only warns.
 class Console {
   public:
     Console(std::string program, bool quiet);
@@ -21,6 +21,8 @@ class Console {
 
     /// One line, "program: text".
     void note(const std::string& text);
+    /// The same for what went wrong with a part of the work: a quiet console says it, too.
+    void warn(const std::string& text);
     /// Names the work that begins now and goes on until the next phase, `done` or destruction.
     void phase(const std::string& text);
     /// Says where the work of this phase is; the phase goes on.

@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/oflow/frames.hpp"
 
-#include <glob.h>
-
-#include <algorithm>
 #include <charconv>
-#include <cstring>
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/timing.hpp"
 #include "apps/common/argument_fields.hpp"
+#include "apps/common/image_list.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -26,56 +23,6 @@ std::optional<index_t> parse_count(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool whole = error == std::errc() && end == text.data() + text.size();
     return whole && value >= 0 && value <= most_frames ? value : -1;
-}
-
-/// Numbers within names count as numbers.
-void sort_by_number(std::vector<path>& files) {
-    std::sort(files.begin(), files.end(),
-              [](const path& a, const path& b) { return strverscmp(a.c_str(), b.c_str()) < 0; });
-}
-
-bool is_image_name(const path& file) {
-    std::string extension = file.extension().string();
-    std::transform(extension.begin(), extension.end(), extension.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    constexpr std::array<std::string_view, 10> known{".png",  ".jpg", ".jpeg", ".bmp", ".tif",
-                                                     ".tiff", ".ppm", ".pgm",  ".pnm", ".webp"};
-    return std::find(known.begin(), known.end(), extension) != known.end();
-}
-
-std::vector<path> images_in(const path& folder) {
-    std::error_code error;
-    std::vector<path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-        const bool hidden = entry.path().filename().string().starts_with('.');
-        if (!hidden && is_image_name(entry.path())) files.push_back(entry.path());
-    }
-    core::expects(!error, folder.string(), ": ", error.message());
-    core::expects(!files.empty(), folder.string(), ": no image in this folder");
-    sort_by_number(files);
-    return files;
-}
-
-std::vector<path> files_like(const std::string& pattern) {
-    glob_t found{};
-    const int status = glob(pattern.c_str(), 0, nullptr, &found);
-    std::vector<path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    globfree(&found);
-    core::expects(status == 0 && !files.empty(), pattern, ": no file has such a name");
-    sort_by_number(files);
-    return files;
-}
-
-bool is_folder(const std::vector<path>& inputs) {
-    std::error_code error;
-    return inputs.size() == 1 && std::filesystem::is_directory(inputs.front(), error);
-}
-
-bool is_pattern(const std::vector<path>& inputs) {
-    std::error_code error;
-    return inputs.size() == 1 &&
-           inputs.front().string().find_first_of("*?[") != std::string::npos &&
-           !std::filesystem::exists(inputs.front(), error);
 }
 
 }  // namespace
@@ -95,29 +42,14 @@ FrameRange parse_frames(const std::string& text) {
     return range;
 }
 
-path default_folder(const std::vector<path>& inputs) {
-    path base = inputs.front();
-    if (inputs.size() > 1 || is_pattern(inputs)) {
-        base = base.parent_path();
-    } else if (!is_folder(inputs)) {
-        return base.replace_extension(".flow");
-    }
-    base = base.lexically_normal();
-    if (!base.has_filename()) base = base.parent_path();
-    if (base.empty() || base == "." || base.filename() == "..") return base / "flow";
-    return base += ".flow";
-}
-
 FrameReader::FrameReader(const std::vector<path>& inputs, const FrameRange& range)
     : name_(inputs.front().string()), files_(inputs), range_(range), next_(range.first) {
     index_t frames = 0;
-    if (is_folder(inputs)) {
-        files_ = images_in(inputs.front());
-    } else if (is_pattern(inputs)) {
-        files_ = files_like(name_);
-    } else if (inputs.size() == 1) {
+    if (inputs.size() == 1 && !is_folder(inputs) && !is_pattern(inputs)) {
         video_.emplace(inputs.front());
         frames = video_->claimed_frames();
+    } else {
+        files_ = list_images(inputs);
     }
     if (!video_) {
         frames = static_cast<index_t>(files_.size());

@@ -22,11 +22,6 @@ struct FrameRange {
 /// "10:20", "0:100:2", "5:" (to the end), ":20"; throws core::InvalidArgument otherwise.
 FrameRange parse_frames(const std::string& text);
 
-/// Where the flow of a sequence goes unless told otherwise: "video.flow" beside video.avi,
-/// "frames.flow" beside the folder frames/, whether it is named or some of its files are; "flow" in
-/// the working directory for files there.
-std::filesystem::path default_folder(const std::vector<std::filesystem::path>& inputs);
-
 struct Frame {
     core::index_t number = 0;  ///< in the sequence, from 0
     std::string name;          ///< the file's, or "video.avi, frame 3"

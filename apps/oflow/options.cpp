@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "apps/common/command_line.hpp"
+#include "apps/common/image_list.hpp"
+#include "apps/common/output_names.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -79,7 +81,7 @@ path folder_name(const std::string& option, const path& folder) {
 void settle_flow_name(OflowOptions& options) {
     path& out = options.common.out;
     if (options.sequence) {
-        if (out.empty()) out = default_folder(options.inputs);
+        if (out.empty()) out = default_output(options.inputs, ".flow");
         out = folder_name("--out", out);
         return;
     }
@@ -134,22 +136,6 @@ void refuse_by_kind(const CLI::App& app, const OflowOptions& options) {
 }
 
 }  // namespace
-
-bool is_picture_name(const path& file) {
-    constexpr std::array<std::string_view, 6> known{".png", ".ppm",  ".pgm",
-                                                    ".jpg", ".jpeg", ".bmp"};
-    return std::find(known.begin(), known.end(), file.extension().string()) != known.end();
-}
-
-path picture_name(const std::string& option, path file) {
-    core::expects(is_picture_name(file), option, ' ', file.string(),
-                  ": expected a name that ends in .png, .ppm, .pgm, .jpg or .bmp");
-#if !APERTURE_OPENCV
-    const std::string extension = file.extension().string();
-    if (extension != ".ppm" && extension != ".pgm") file.replace_extension(".ppm");
-#endif
-    return file;
-}
 
 std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
     OflowOptions options;

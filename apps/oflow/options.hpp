@@ -39,12 +39,6 @@ struct OflowOptions {
     const std::filesystem::path& image1() const { return inputs.back(); }
 };
 
-/// Whether `file` is called as a picture is.
-bool is_picture_name(const std::filesystem::path& file);
-/// Throws where `file` cannot be written as a picture; returns the name that it gets, which is
-/// another one in a build that writes PNM only.
-std::filesystem::path picture_name(const std::string& option, std::filesystem::path file);
-
 /// Reads the command line; nothing where --help or --version was asked for and printed.
 std::optional<OflowOptions> parse_oflow_options(int argc, char** argv);
 

@@ -14,6 +14,7 @@
 #include "aperture/media/curve_plot.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
+#include "apps/common/output_names.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -33,13 +34,6 @@ std::vector<path> outputs_of(const OflowOptions& options) {
     }
     files.insert(files.end(), options.convergence.begin(), options.convergence.end());
     return files;
-}
-
-bool same_file(const path& a, const path& b) {
-    std::error_code error;
-    return std::filesystem::equivalent(a, b, error) ||
-           std::filesystem::weakly_canonical(a, error) ==
-               std::filesystem::weakly_canonical(b, error);
 }
 
 core::View<const float, 2, core::Host> plane(const core::Array<float, 3>& planes, index_t i) {
@@ -96,17 +90,9 @@ path folder_of(const path& file) { return file.has_parent_path() ? file.parent_p
 }  // namespace
 
 void check_outputs(const OflowOptions& options) {
-    const std::vector<path> outputs = outputs_of(options);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        for (const path& input : options.inputs) media::expects_distinct(input, outputs[i]);
-        if (options.truth) media::expects_distinct(*options.truth, outputs[i]);
-        for (std::size_t other = 0; other < i; ++other) {
-            core::expects(!same_file(outputs[i], outputs[other]), outputs[i].string(),
-                          ": named for two outputs");
-        }
-    }
-    // Each is created and taken away again, and so known to be possible.
-    for (const path& output : outputs) const media::AtomicFile possible(output);
+    std::vector<path> inputs = options.inputs;
+    if (options.truth) inputs.push_back(*options.truth);
+    check_output_files(inputs, outputs_of(options));
 }
 
 path numbered_file(const path& folder, index_t number, const char* extension) {

@@ -10,6 +10,7 @@
 
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
+#include "apps/common/output_names.hpp"
 #include "apps/oflow/frames.hpp"
 #include "apps/oflow/output_files.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "aperture/core/report.hpp"
 #include "aperture/media/atomic_file.hpp"
+#include "apps/common/result_parameters.hpp"
 #include "apps/stap/finite_samples.hpp"
 #include "apps/stap/result_output.hpp"
 #include "apps/stap/summary.hpp"
@@ -13,15 +14,6 @@ namespace aperture::apps {
 namespace {
 
 using core::Host;
-
-std::string command_line(int argc, char** argv) {
-    std::string line;
-    for (int i = 0; i < argc; ++i) {
-        if (i > 0) line += ' ';
-        line += argv[i];
-    }
-    return line;
-}
 
 core::Array<stap::cfloat, 3> read_cube(const StapOptions& options, media::CubeReader& reader,
                                        int threads, Console& console) {

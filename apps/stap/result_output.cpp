@@ -10,6 +10,7 @@
 
 #include "aperture/media/plot.hpp"
 #include "aperture/stap/conventional.hpp"
+#include "apps/common/result_parameters.hpp"
 #include "apps/stap/doppler_axis.hpp"
 
 namespace aperture::apps {
@@ -20,27 +21,6 @@ using core::index_t;
 using stap::cfloat;
 
 constexpr std::size_t max_markers = 100;
-
-void write_parameters(media::ResultFile& file, const StapOptions& options,
-                      const media::RadarCube& cube, const Configuration& setup,
-                      const std::string& command_line) {
-    file.attribute("/", "program", std::string("stap"));
-    file.attribute("/", "version", std::string(core::version()));
-    file.attribute("/", "git", std::string(core::git_commit()));
-    file.attribute("/", "command_line", command_line);
-    for (const auto& [name, value] : describe(options, cube, setup)) {
-        std::visit(
-            [&, &attribute = name](const auto& v) {
-                using Value = std::decay_t<decltype(v)>;
-                if constexpr (std::is_integral_v<Value>) {
-                    file.attribute("/", attribute, static_cast<std::int64_t>(v));
-                } else {
-                    file.attribute("/", attribute, v);
-                }
-            },
-            value);
-    }
-}
 
 void write_detections(media::ResultFile& file, const Configuration& setup,
                       const std::vector<stap::Detection>& detections) {
@@ -125,7 +105,7 @@ void write_results(media::ResultFile& file, const StapOptions& options,
     if (options.save.steering) {
         file.write("/steering", setup.steering.view(), {"vector", "element"});
     }
-    write_parameters(file, options, cube, setup, command_line);
+    write_parameters(file, "stap", command_line, describe(options, cube, setup));
 }
 
 std::filesystem::path draw_maps(core::Cpu& cpu, const std::filesystem::path& target,

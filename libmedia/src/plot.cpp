@@ -56,12 +56,31 @@ struct Fit {
     int pixels;
 };
 
+Fit scaled(index_t cells, int up, int down) {
+    return {up, down, static_cast<int>((cells + down - 1) / down) * up};
+}
+
 Fit fit(index_t cells, int target) {
+    if (cells > target * 3 / 2) {
+        return scaled(cells, 1, static_cast<int>((cells + target - 1) / target));
+    }
     const double scale = static_cast<double>(target) / static_cast<double>(cells);
-    const int up = std::max(1, static_cast<int>(std::lround(scale)));
-    const int down = cells > target * 3 / 2 ? static_cast<int>((cells + target - 1) / target) : 1;
-    const auto pixels = static_cast<int>((cells + down - 1) / down) * (down > 1 ? 1 : up);
-    return {down > 1 ? 1 : up, down, pixels};
+    return scaled(cells, std::max(1, static_cast<int>(std::lround(scale))), 1);
+}
+
+struct PanelFit {
+    Fit x;
+    Fit y;
+};
+
+PanelFit fit(const HeatMap& map) {
+    const auto [rows, columns] = map.values.extent;
+    const Fit x = fit(columns, target_width);
+    const Fit y = fit(rows, target_height);
+    if (!map.square_cells) return {x, y};
+    const int up = std::min(x.pixels_per_cell, y.pixels_per_cell);
+    const int down = std::max(x.cells_per_pixel, y.cells_per_pixel);
+    return {scaled(columns, up, down), scaled(rows, up, down)};
 }
 
 struct PanelPlace {
@@ -85,26 +104,27 @@ struct PanelPlace {
     }
 };
 
-float largest(const View<const float, 2, Host>& db, index_t y, index_t x, const PanelPlace& place) {
-    const index_t y_end = std::min(db.extent[0], y + place.y.cells_per_pixel);
-    const index_t x_end = std::min(db.extent[1], x + place.x.cells_per_pixel);
+float largest(const View<const float, 2, Host>& values, index_t y, index_t x,
+              const PanelPlace& place) {
+    const index_t y_end = std::min(values.extent[0], y + place.y.cells_per_pixel);
+    const index_t x_end = std::min(values.extent[1], x + place.x.cells_per_pixel);
     float most = std::numeric_limits<float>::quiet_NaN();
     for (index_t j = y; j < y_end; ++j) {
-        for (index_t i = x; i < x_end; ++i) most = std::fmax(most, db(j, i));
+        for (index_t i = x; i < x_end; ++i) most = std::fmax(most, values(j, i));
     }
     return most;
 }
 
-void draw_cells(Picture& picture, const HeatMap& map, const PanelPlace& place, DecibelRange range,
-                const std::array<Colour, 256>& table) {
+void draw_cells(Picture& picture, const HeatMap& map, const PanelPlace& place,
+                const ColourScale& scale, const std::array<Colour, 256>& table) {
     for (int row = 0; row < place.y.pixels; ++row) {
         const index_t y =
             index_t{place.y.pixels - 1 - row} / place.y.pixels_per_cell * place.y.cells_per_pixel;
         for (int column = 0; column < place.x.pixels; ++column) {
             const index_t x = index_t{column} / place.x.pixels_per_cell * place.x.cells_per_pixel;
-            const float value = largest(map.db, y, x, place);
+            const float value = largest(map.values, y, x, place);
             const double position =
-                std::clamp((value - range.low) / (range.high - range.low), 0.0, 1.0);
+                std::clamp((value - scale.low) / (scale.high - scale.low), 0.0, 1.0);
             picture.at(place.left + column, place.top + row) =
                 std::isnan(value) ? undefined
                                   : table[static_cast<std::size_t>(std::lround(255 * position))];
@@ -117,12 +137,13 @@ void draw_axes(Picture& picture, const HeatMap& map, const PanelPlace& place) {
     draw_frame(picture, area);
     const std::vector<double> across = ticks(map.x.first, map.x.last, area.columns / tick_columns);
     for (const double value : across) {
-        const auto x = static_cast<int>(std::lround(place.column(map.x, map.db.extent[1], value)));
+        const auto x =
+            static_cast<int>(std::lround(place.column(map.x, map.values.extent[1], value)));
         draw_tick_below(picture, area, x, tick_text(value, step_of(across)));
     }
     const std::vector<double> up = ticks(map.y.first, map.y.last, area.rows / tick_rows);
     for (const double value : up) {
-        const auto y = static_cast<int>(std::lround(place.row(map.y, map.db.extent[0], value)));
+        const auto y = static_cast<int>(std::lround(place.row(map.y, map.values.extent[0], value)));
         draw_tick_left(picture, area, y, tick_text(value, step_of(up)));
     }
     draw_labels(picture, area, map.x.label, map.y.label, map.title);
@@ -130,28 +151,29 @@ void draw_axes(Picture& picture, const HeatMap& map, const PanelPlace& place) {
 
 void draw_markers(Picture& picture, const HeatMap& map, const PanelPlace& place) {
     for (const Marker& marker : map.markers) {
-        const auto x = static_cast<float>(place.column(map.x, map.db.extent[1], marker.x));
-        const auto y = static_cast<float>(place.row(map.y, map.db.extent[0], marker.y));
+        const auto x = static_cast<float>(place.column(map.x, map.values.extent[1], marker.x));
+        const auto y = static_cast<float>(place.row(map.y, map.values.extent[0], marker.y));
         picture.ring(x, y, marker_radius, 4, ink);
         picture.ring(x, y, marker_radius, 2, paper);
     }
 }
 
-void draw_colour_bar(Picture& picture, int left, int top, int rows, DecibelRange range) {
+void draw_colour_bar(Picture& picture, int left, int top, int rows, const ColourScale& scale) {
     for (int row = 0; row < rows; ++row) {
         picture.fill(left, top + row, bar_width, 1,
                      colour_at(1 - row / static_cast<double>(std::max(1, rows - 1))));
     }
     draw_frame(picture, {left, top, bar_width, rows});
-    const std::vector<double> values = ticks(range.low, range.high, rows / tick_rows);
+    const std::vector<double> values = ticks(scale.low, scale.high, rows / tick_rows);
     for (const double value : values) {
-        const double position = (value - range.low) / (range.high - range.low);
+        const double position = (value - scale.low) / (scale.high - scale.low);
         const int y = top + static_cast<int>(std::lround((1 - position) * (rows - 1)));
         picture.fill(left + bar_width + 1, y, tick_length, 1, ink);
         draw_text(picture, tick_text(value, step_of(values)), left + bar_width + tick_length + 3, y,
                   text_height, ink);
     }
-    draw_text(picture, "dB", left + bar_width / 2, top - 20, text_height, ink, Anchor::centre);
+    draw_text(picture, scale.unit, left + bar_width / 2, top - 20, text_height, ink,
+              Anchor::centre);
 }
 
 }  // namespace
@@ -168,12 +190,12 @@ core::Array<float, 2> decibels(View<const std::complex<float>, 2, Host> map) {
     return db;
 }
 
-DecibelRange common_range(std::span<const HeatMap> panels) {
+ColourScale common_range(std::span<const HeatMap> panels) {
     std::vector<float> values;
     for (const HeatMap& map : panels) {
-        for (index_t y = 0; y < map.db.extent[0]; ++y) {
-            for (index_t x = 0; x < map.db.extent[1]; ++x) {
-                if (std::isfinite(map.db(y, x))) values.push_back(map.db(y, x));
+        for (index_t y = 0; y < map.values.extent[0]; ++y) {
+            for (index_t x = 0; x < map.values.extent[1]; ++x) {
+                if (std::isfinite(map.values(y, x))) values.push_back(map.values(y, x));
             }
         }
     }
@@ -217,20 +239,19 @@ std::vector<double> ticks(double first, double last, int most) {
     return values;
 }
 
-Picture plot(std::span<const HeatMap> panels, std::optional<DecibelRange> range) {
+Picture plot(std::span<const HeatMap> panels, std::optional<ColourScale> given) {
     core::expects(!panels.empty(), "plot without a panel");
-    const DecibelRange scale = range.value_or(common_range(panels));
+    const ColourScale scale = given ? *given : common_range(panels);
     core::expects(std::isfinite(scale.low) && scale.low < scale.high && std::isfinite(scale.high),
-                  "plot from ", scale.low, " to ", scale.high, " dB");
+                  "plot from ", scale.low, " to ", scale.high, ' ', scale.unit);
     std::vector<PanelPlace> places;
     int width = 0;
     int rows = 0;
     for (const HeatMap& map : panels) {
-        core::expects(!map.db.empty(), "plot of an empty map, ", map.db.extent[0], "x",
-                      map.db.extent[1]);
-        const PanelPlace place{fit(map.db.extent[1], target_width),
-                               fit(map.db.extent[0], target_height), width + left_margin,
-                               top_margin};
+        core::expects(!map.values.empty(), "plot of an empty map, ", map.values.extent[0], "x",
+                      map.values.extent[1]);
+        const auto [x, y] = fit(map);
+        const PanelPlace place{x, y, width + left_margin, top_margin};
         width = place.left + place.x.pixels + right_margin;
         rows = std::max(rows, place.y.pixels);
         places.push_back(place);

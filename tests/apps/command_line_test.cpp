@@ -58,8 +58,20 @@ TEST(Help, OfOflowNamesEveryFlagAndShowsAnExample) {
     }
 }
 
+TEST(Help, OfCorrNamesEveryFlagAndShowsAnExample) {
+    const Outcome help = run_program("corr", {"--help"});
+    EXPECT_EQ(help.status, 0);
+    EXPECT_THAT(help.error, IsEmpty());
+    for (const auto* flag :
+         {"images", "--planes-from", "--normalize", "--offsets", "--signed", "--estimator",
+          "--method", "--mask", "--radial", "--no-picture", "--strict", "--out", "--device",
+          "--threads", "--repeat", "--report", "--quiet", "--version", "Example:"}) {
+        EXPECT_THAT(help.out, HasSubstr(flag));
+    }
+}
+
 TEST(Version, IsTheProjects) {
-    for (const std::string program : {"oflow", "stap", "stap_sim"}) {
+    for (const std::string program : {"corr", "oflow", "stap", "stap_sim"}) {
         const Outcome version = run_program(program, {"--version"});
         EXPECT_EQ(version.status, 0);
         EXPECT_THAT(version.out, StartsWith(program + " " + core::version()));
@@ -154,6 +166,36 @@ INSTANTIATE_TEST_SUITE_P(
                    "--out a.txt: expected FILE.flo"},
         BadCommand{"flow_picture", "oflow", with(pair, {"--warped", "a.txt"}), "--warped a.txt: "},
         BadCommand{"flow_device", "oflow", with(pair, {"--device", "tpu"}), "auto|cpu|gpu"},
+        BadCommand{"corr_no_images", "corr", {}, "images is required"},
+        BadCommand{"corr_unknown_flag", "corr", with(pair, {"--frobnicate"}), "--frobnicate"},
+        BadCommand{"corr_planes", "corr", with(pair, {"--planes-from", "x"}),
+                   "--planes-from x: expected lab-orientation|grey|gray|rgb|gradient"},
+        BadCommand{"corr_normalize", "corr", with(pair, {"--normalize", "x"}), "plane|none"},
+        BadCommand{"corr_offsets", "corr", with(pair, {"--offsets", "250"}),
+                   "--offsets 250: expected HxW"},
+        BadCommand{"corr_offsets_zero", "corr", with(pair, {"--offsets", "0x5"}),
+                   "--offsets 0x5: expected HxW"},
+        BadCommand{"corr_offsets_three", "corr", with(pair, {"--offsets", "5x5x5"}),
+                   "--offsets 5x5x5: expected HxW"},
+        BadCommand{"corr_offsets_negative", "corr", with(pair, {"--offsets", "5x-5"}),
+                   "--offsets 5x-5: expected HxW"},
+        BadCommand{"corr_offsets_huge", "corr", with(pair, {"--offsets", "5x99999999999999999999"}),
+                   "expected HxW"},
+        BadCommand{"corr_estimator", "corr", with(pair, {"--estimator", "x"}),
+                   "raw|unbiased|pearson"},
+        BadCommand{"corr_method", "corr", with(pair, {"--method", "x"}), "auto|direct|fft"},
+        BadCommand{"corr_out", "corr", with(pair, {"--out", "a.png"}),
+                   "--out a.png: expected FILE.h5"},
+        BadCommand{"corr_radial", "corr", with(pair, {"--radial", "a.txt"}),
+                   "--radial a.txt: expected FILE.csv"},
+        BadCommand{"corr_masks",
+                   "corr",
+                   {"/nonexistent/a.png", "--mask", "m.png", "--mask", "n.png"},
+                   "--mask: 2 masks, but one is for all images"},
+        BadCommand{"corr_strict_pair", "corr", with(pair, {"--strict"}),
+                   "--strict needs an ensemble"},
+        BadCommand{"corr_repeat_ensemble", "corr", with(pair, {"c.png", "--repeat", "3"}),
+                   "--repeat needs a single image or a pair"},
         BadCommand{"no_cube", "stap", {}, "--cube is required"},
         BadCommand{"unknown_flag", "stap", with(cube, {"--frobnicate"}), "--frobnicate"},
         BadCommand{"stray_word", "stap", with(cube, {"stray"}), "stray"},

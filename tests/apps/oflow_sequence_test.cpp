@@ -10,6 +10,7 @@
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
 #include "aperture/media/image_file.hpp"
+#include "apps/common/image_list.hpp"
 #include "apps/oflow/frames.hpp"
 #include "tests/apps/image_pairs.hpp"
 #include "tests/apps/program_run.hpp"
@@ -301,7 +302,9 @@ TEST_P(RefusedSequence, LeavesOneLineAndNoFlow) {
 TEST(DefaultFolder, StandsBesideTheFrames) {
     const TemporaryFolder folder;
     std::filesystem::create_directory(folder / "v1.2");
-    const auto folder_for = [](std::vector<path> inputs) { return default_folder(inputs); };
+    const auto folder_for = [](std::vector<path> inputs) {
+        return default_output(inputs, ".flow");
+    };
     EXPECT_EQ(folder_for({"a/video.avi"}), "a/video.flow");
     EXPECT_EQ(folder_for({"a/b/x?.png"}), "a/b.flow");
     EXPECT_EQ(folder_for({"a/b/1.png", "a/b/2.png", "a/b/3.png"}), "a/b.flow");

@@ -27,7 +27,7 @@ struct Surroundings {
     bool stdout_full = false;                        ///< standard output is /dev/full
 };
 
-/// Runs `oflow`, `stap` or `stap_sim` of this build and waits for it.
+/// Runs `corr`, `oflow`, `stap` or `stap_sim` of this build and waits for it.
 Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
                     const Surroundings& surroundings = {});
 

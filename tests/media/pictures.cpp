@@ -215,7 +215,7 @@ TEST(Plot, ACellIsAWholeNumberOfPixelsAndRowZeroIsAtTheBottom) {
     map(0, 0) = 10;
     const std::array<HeatMap, 1> panels = {
         HeatMap{map, {"range", 0, 15}, {"doppler", 0, 7}, "one"}};
-    const Picture picture = plot(panels, DecibelRange{-20, 10});
+    const Picture picture = plot(panels, ColourScale{-20, 10});
     // 640 / 16 = 40 and 400 / 8 = 50 pixels a cell. The first pixel of a cell's colour is the
     // panel's top left corner; the colour bar lies to the right.
     const auto [columns, rows] = places_of(picture, colour_at(170.0 / 255));
@@ -231,11 +231,30 @@ TEST(Plot, ACellIsAWholeNumberOfPixelsAndRowZeroIsAtTheBottom) {
     EXPECT_NE(picture.at(left, top + 400), bright);
 }
 
+TEST(Plot, SquareCellsAreSquareWhetherTheyAreEnlargedOrReduced) {
+    const auto size_of = [](index_t rows, index_t columns) {
+        const auto map = constant_map(rows, columns, 0);
+        const std::array<HeatMap, 1> panels = {HeatMap{map, {}, {}, "", {}, true}};
+        // A middle colour, which few rows of the bar have.
+        const Colour shown = colour_at(std::lround(255 * 10 / 11.0) / 255.0);
+        const Picture picture = plot(panels, ColourScale{-10, 1, ""});
+        const int first = *places_of(picture, shown).second.begin();
+        int row = 0;
+        for (int x = 0; x < picture.width - 90; ++x) row += picture.at(x, first) == shown;
+        return std::pair(row, picture.height);
+    };
+    const int margins = size_of(1, 1).second - 400;
+    EXPECT_EQ(size_of(250, 250), std::pair(500, 500 + margins));
+    EXPECT_EQ(size_of(8, 16), std::pair(640, 320 + margins));
+    EXPECT_EQ(size_of(3, 5000), std::pair(625, 1 + margins));
+    EXPECT_EQ(size_of(800, 400), std::pair(200, 400 + margins));
+}
+
 TEST(Plot, ReducingKeepsASingleBrightCell) {
     auto map = constant_map(3, 5000, -40);
     map(1, 3333) = 0;
     const std::array<HeatMap, 1> panels = {HeatMap{map, {"", 0, 4999}, {"", 0, 2}, ""}};
-    const Picture picture = plot(panels, DecibelRange{-40, 0});
+    const Picture picture = plot(panels, ColourScale{-40, 0});
     EXPECT_LT(picture.width, 1000);
     const auto [columns, rows] = places_of(picture, colour_at(1));
     // 8 cells a pixel: column 3333/8 of the panel, whose left margin the widest dark run gives
@@ -248,9 +267,9 @@ TEST(Plot, ReducingKeepsASingleBrightCell) {
 TEST(Plot, MarkersCircleTheirCell) {
     const auto map = constant_map(8, 16, 0);
     HeatMap panel{map, {"", 100, 115}, {"", -4, 3}, ""};
-    const Picture plain = plot(std::span(&panel, 1), DecibelRange{0, 1});
+    const Picture plain = plot(std::span(&panel, 1), ColourScale{0, 1});
     panel.markers = {{107, 1}};
-    const Picture marked = plot(std::span(&panel, 1), DecibelRange{0, 1});
+    const Picture marked = plot(std::span(&panel, 1), ColourScale{0, 1});
     double x_sum = 0;
     double y_sum = 0;
     int changed = 0;
@@ -274,7 +293,7 @@ TEST(Plot, NanIsNeitherHighNorLow) {
     map(2, 2) = std::numeric_limits<float>::quiet_NaN();
     map(1, 1) = -std::numeric_limits<float>::infinity();
     const std::array<HeatMap, 1> panels = {HeatMap{map, {"", 0, 3}, {"", 0, 3}, ""}};
-    const Picture picture = plot(panels, DecibelRange{-1, 0});
+    const Picture picture = plot(panels, ColourScale{-1, 0});
     const auto [columns, rows] = places_of(picture, {150, 150, 150});
     EXPECT_EQ(columns.size(), 160U);
     EXPECT_EQ(rows.size(), 100U);
@@ -285,10 +304,10 @@ TEST(Plot, RefusesNothingToShow) {
     EXPECT_THROW(plot({}), core::InvalidArgument);
     const auto map = constant_map(2, 2, 0);
     const std::array<HeatMap, 1> panels = {HeatMap{map, {}, {}, ""}};
-    EXPECT_THROW(plot(panels, DecibelRange{1, 1}), core::InvalidArgument);
+    EXPECT_THROW(plot(panels, ColourScale{1, 1}), core::InvalidArgument);
     const Array<float, 2> empty({0, 2});
     const std::array<HeatMap, 1> none = {HeatMap{empty, {}, {}, ""}};
-    EXPECT_THROW(plot(none, DecibelRange{0, 1}), core::InvalidArgument);
+    EXPECT_THROW(plot(none, ColourScale{0, 1}), core::InvalidArgument);
 }
 
 }  // namespace

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/common/image_list.hpp"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstring>
+#include <string_view>
+
+#include "aperture/core/error.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using std::filesystem::path;
+
+/// Numbers within names count as numbers.
+void sort_by_number(std::vector<path>& files) {
+    std::sort(files.begin(), files.end(),
+              [](const path& a, const path& b) { return strverscmp(a.c_str(), b.c_str()) < 0; });
+}
+
+bool is_image_name(const path& file) {
+    std::string extension = file.extension().string();
+    std::transform(extension.begin(), extension.end(), extension.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    constexpr std::array<std::string_view, 10> known{".png",  ".jpg", ".jpeg", ".bmp", ".tif",
+                                                     ".tiff", ".ppm", ".pgm",  ".pnm", ".webp"};
+    return std::find(known.begin(), known.end(), extension) != known.end();
+}
+
+std::vector<path> images_in(const path& folder) {
+    std::error_code error;
+    std::vector<path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+        const bool hidden = entry.path().filename().string().starts_with('.');
+        if (!hidden && is_image_name(entry.path())) files.push_back(entry.path());
+    }
+    core::expects(!error, folder.string(), ": ", error.message());
+    core::expects(!files.empty(), folder.string(), ": no image in this folder");
+    sort_by_number(files);
+    return files;
+}
+
+std::vector<path> files_like(const std::string& pattern) {
+    glob_t found{};
+    const int status = glob(pattern.c_str(), 0, nullptr, &found);
+    std::vector<path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    globfree(&found);
+    core::expects(status == 0 && !files.empty(), pattern, ": no file has such a name");
+    sort_by_number(files);
+    return files;
+}
+
+}  // namespace
+
+bool is_folder(const std::vector<path>& inputs) {
+    std::error_code error;
+    return inputs.size() == 1 && std::filesystem::is_directory(inputs.front(), error);
+}
+
+bool is_pattern(const std::vector<path>& inputs) {
+    std::error_code error;
+    return inputs.size() == 1 &&
+           inputs.front().string().find_first_of("*?[") != std::string::npos &&
+           !std::filesystem::exists(inputs.front(), error);
+}
+
+std::vector<path> list_images(const std::vector<path>& inputs) {
+    if (is_folder(inputs)) return images_in(inputs.front());
+    if (is_pattern(inputs)) return files_like(inputs.front().string());
+    return inputs;
+}
+
+path default_output(const std::vector<path>& inputs, const std::string& extension) {
+    path base = inputs.front();
+    if (inputs.size() > 1 || is_pattern(inputs)) {
+        base = base.parent_path();
+    } else if (!is_folder(inputs)) {
+        return base.replace_extension(extension);
+    }
+    base = base.lexically_normal();
+    if (!base.has_filename()) base = base.parent_path();
+    if (base.empty() || base == "." || base.filename() == "..") return base / extension.substr(1);
+    return base += extension;
+}
+
+}  // namespace aperture::apps

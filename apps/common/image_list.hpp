@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace aperture::apps {
+
+/// Whether `inputs` is one folder, or one pattern with * ? [ ] that is no file's name.
+bool is_folder(const std::vector<std::filesystem::path>& inputs);
+bool is_pattern(const std::vector<std::filesystem::path>& inputs);
+
+/// The images of a folder, those whose names match a pattern, or the files of a list as they are.
+/// Of folders and patterns in the order of the names, frame2 before frame10. Throws
+/// core::InvalidArgument where there is none, and for a folder that cannot be read.
+std::vector<std::filesystem::path> list_images(const std::vector<std::filesystem::path>& inputs);
+
+/// Where results go unless told otherwise: for ".flow", "video.flow" beside video.avi,
+/// "frames.flow" beside the folder frames/, whether it is named or some of its files are; "flow" in
+/// the working directory for files there.
+std::filesystem::path default_output(const std::vector<std::filesystem::path>& inputs,
+                                     const std::string& extension);
+
+}  // namespace aperture::apps

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aperture/core/report.hpp"
+#include "aperture/media/result_file.hpp"
+
+namespace aperture::apps {
+
+/// Name and value of everything that decided a result, as reports have them.
+using ResultParameters = std::vector<std::pair<std::string, core::Report::Value>>;
+
+/// The words of the command line, with a space between.
+std::string command_line(int argc, char** argv);
+
+/// Attributes of the file: `program`, `version`, `git`, `command_line` and every parameter.
+void write_parameters(media::ResultFile& file, const std::string& program,
+                      const std::string& command_line, const ResultParameters& parameters);
+
+}  // namespace aperture::apps

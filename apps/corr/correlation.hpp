@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "aperture/corr/method_choice.hpp"
+#include "aperture/corr/statistics.hpp"
+#include "apps/common/timed_runs.hpp"
+#include "apps/corr/image_source.hpp"
+#include "apps/corr/options.hpp"
+
+namespace aperture::apps {
+
+/// Takes the CPU, and says so where the device was left open. Throws core::DeviceError where the
+/// GPU was asked for.
+void expect_cpu(DeviceChoice choice, Console& console);
+
+/// From images of one shape to their surface.
+class ImageCorrelation {
+  public:
+    /// Reads the masks, too. Throws core::InvalidArgument for offsets larger than the image, and
+    /// for masks that cannot be read or have another size.
+    ImageCorrelation(core::Cpu& cpu, const CorrOptions& options, corr::Shape shape);
+
+    /// `b` may be `a`.
+    RunTimes run(const media::Image& a, const media::Image& b);
+
+    const corr::Problem& problem() const { return problem_; }
+    /// How the method was chosen where it was left open.
+    const std::optional<corr::MethodChoice>& choice() const { return choice_; }
+    const corr::Surfaces& surfaces() const { return surfaces_; }
+
+  private:
+    void derive(const media::Image& image, std::size_t mask, core::Array<float, 3>& planes);
+
+    core::Cpu& cpu_;
+    corr::Problem problem_;
+    std::optional<corr::MethodChoice> choice_;
+    corr::ImagePlanes planes_;
+    core::Array<float, 3> planes_a_;
+    core::Array<float, 3> planes_b_;
+    std::unique_ptr<corr::Correlator<core::Cpu>> correlator_;
+    corr::SurfaceEstimator estimator_;
+    std::vector<core::Array<float, 2>> masks_;  ///< none, or one for each image
+    corr::Surfaces surfaces_;
+    core::Timeline timeline_;
+};
+
+/// What is said of a surface.
+struct SurfaceFindings {
+    corr::CorrelationLengths lengths;
+    std::optional<corr::Peak> peak;  ///< of one image, the strongest but that at (0, 0)
+};
+SurfaceFindings find_out(corr::SurfaceView surface, const corr::Lags& lags, bool pair);
+
+}  // namespace aperture::apps

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// corr: the spatial correlation of an image, of two images, or of an ensemble.
+#include <iostream>
+
+#include "aperture/media/atomic_file.hpp"
+#include "apps/common/image_list.hpp"
+#include "apps/corr/output_files.hpp"
+#include "apps/corr/summary.hpp"
+
+namespace aperture::apps {
+namespace {
+
+core::Report begin_report(const core::Cpu& cpu, const RunTimes& times,
+                          const ResultParameters& parameters, const SurfaceFindings& findings) {
+    core::Report report;
+    report.program = "corr";
+    report.parameters = parameters;
+    report.device = cpu.name();
+    report.threads = cpu.threads();
+    report.stages = times.stages;
+    report.compute_ms = times.compute_ms;
+    report.transfer_ms = times.transfer_ms;
+    report.accuracy = finding_values(findings);
+    return report;
+}
+
+LoadedImage expect_image(std::optional<LoadedImage> loaded) {
+    core::expects(loaded->fault.empty(), loaded->fault);
+    return std::move(*loaded);
+}
+
+void run_images(core::Cpu& cpu, const CorrOptions& options, const std::string& command,
+                Console& console) {
+    core::Stopwatch watch;
+    console.phase("reading");
+    ImageSource source(options.inputs, cpu.threads());
+    const LoadedImage a = expect_image(source.next());
+    std::optional<LoadedImage> b;
+    if (options.pair()) {
+        b = expect_image(source.next());
+        core::expects(b->shape() == a.shape(), b->file.string(), ": ", size_text(b->shape()),
+                      " pixels, but ", a.file.string(), " has ", size_text(a.shape()));
+    }
+    const double read_ms = watch.ms();
+    console.done();
+    check_outputs(options, options.inputs);
+
+    ImageCorrelation correlation(cpu, options, a.shape());
+    const RunTimes times = repeat_runs(options.run.repeat, console, [&] {
+        return correlation.run(a.image, b ? b->image : a.image);
+    });
+    const corr::Problem& problem = correlation.problem();
+    const corr::Surfaces& found = correlation.surfaces();
+    const SurfaceFindings findings = find_out(found.surface, problem.lags, options.pair());
+
+    watch.reset();
+    const ResultParameters parameters = describe(options, problem);
+    write_outputs(options,
+                  {found.surface, found.counts, problem.lags, findings, command, parameters},
+                  found.planes, console);
+    const double write_ms = watch.ms();
+
+    core::Report report = begin_report(cpu, times, parameters, findings);
+    report.stages.insert(report.stages.begin(), {"read", read_ms, 0, 0});
+    report.stages.push_back({"write", write_ms, 0, 0});
+    report.total_ms = read_ms + report.compute_ms + report.transfer_ms + write_ms;
+    if (options.run.report) media::write_file(*options.run.report, report.json());
+    if (!options.common.quiet) std::cout << summary(options, a, correlation, findings, report);
+}
+
+void run_images_of_ensemble(core::Cpu& cpu, const CorrOptions& options, const std::string& command,
+                            Console& console) {
+    const auto files = list_images(options.inputs);
+    check_outputs(options, files);
+    core::Stopwatch watch;
+    const EnsembleResults results = run_ensemble(cpu, options, files, console);
+    const SurfaceFindings findings =
+        find_out(results.statistics.mean(), results.problem.lags, false);
+    const ResultParameters parameters = describe(options, results.problem);
+    write_outputs(options,
+                  {results.statistics.mean(), results.counts, results.problem.lags, findings,
+                   command, parameters},
+                  results, console);
+    core::Report report = begin_report(cpu, results.times, parameters, findings);
+    report.total_ms = watch.ms();
+    report.sequence = ensemble_values(results);
+    if (options.run.report) media::write_file(*options.run.report, report.json());
+    if (!options.common.quiet) std::cout << summary(options, results, findings, report);
+}
+
+int run(const CorrOptions& options, const std::string& command) {
+    Console console("corr", options.common.quiet);
+    expect_cpu(options.run.device, console);
+    core::Cpu cpu(options.common.threads);
+    if (options.ensemble) {
+        run_images_of_ensemble(cpu, options, command, console);
+    } else {
+        run_images(cpu, options, command, console);
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace aperture::apps
+
+int main(int argc, char** argv) {
+    using namespace aperture::apps;
+    return run_program("corr", [&] {
+        const auto options = parse_corr_options(argc, argv);
+        return options ? run(*options, command_line(argc, argv)) : 0;
+    });
+}

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/corr/options.hpp"
+
+#include <charconv>
+
+#include "apps/common/argument_fields.hpp"
+#include "apps/common/command_line.hpp"
+#include "apps/common/image_list.hpp"
+#include "apps/common/output_names.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using std::filesystem::path;
+
+constexpr auto example = R"(Example:
+  corr image.png --offsets 250x250
+correlates colour and orientation of image.png with themselves at displacements of 0 to 249 rows and
+columns, writes image.corr.h5 and image.corr.png, and prints the times, the correlation lengths and
+the strongest peak off the centre.
+
+  corr a.png b.png --signed --planes-from grey
+finds where the content of b.png is in a.png: the peak is at (y, x) in a.png less that in b.png.
+
+  corr 'photos/*.jpg' --out stats.h5
+correlates each image of an ensemble with itself and writes mean and standard deviation. A folder
+and three or more images are ensembles, too.)";
+
+corr::index_t parse_extent(std::string_view digits) {
+    corr::index_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc() && end == digits.data() + digits.size() ? value : 0;
+}
+
+void add_correlation_options(CLI::App& app, CorrOptions& options) {
+    add_choice(app, "--planes-from", plane_choices, options.planes,
+               "What is correlated: a and b of CIE L*a*b* and the orientation as a vector; luma; "
+               "red, green and blue; or the derivatives of luma")
+        ->default_str("lab-orientation");
+    add_choice(app, "--normalize", normalization_choices, options.normalization,
+               "Bring each plane to zero mean and unit energy, or take it as it is")
+        ->default_str("plane");
+    app.add_option_function<std::string>(
+           "--offsets", [&](const std::string& text) { options.offsets = parse_offsets(text); },
+           "Displacements down and across, from 0 on (default: half the image)")
+        ->type_name("HxW");
+    app.add_flag("--signed", options.both_signs, "Negative displacements, too");
+    add_choice(app, "--estimator", estimator_choices, options.estimator,
+               "Sums of products; divided by the number of pixels that overlap; or Pearson's r "
+               "over these")
+        ->default_str("raw");
+    app.add_option("--mask", options.masks,
+                   "Image of the same size: pixels count where it is not black. Of a pair, may be "
+                   "given twice: for the first image, and for the second")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("FILE");
+    add_choice(app, "--method", correlation_choices, options.method,
+               "Sums as they are defined, by Fourier transforms, or what takes less time")
+        ->default_str("auto");
+}
+
+void settle_output_names(CorrOptions& options, bool no_picture) {
+    path& out = options.common.out;
+    if (out.empty()) {
+        out = options.ensemble ? default_output(options.inputs, ".corr.h5")
+                               : path(options.inputs.front()).replace_extension(".corr.h5");
+    }
+    const std::string extension = out.extension().string();
+    core::expects(extension == ".h5" || extension == ".hdf5", "--out ", out.string(),
+                  ": expected FILE.h5");
+    if (!no_picture) {
+        options.picture = picture_name("--out", path(out).replace_extension(".png"));
+    }
+    core::expects(!options.radial || options.radial->extension() == ".csv", "--radial ",
+                  options.radial.value_or("").string(), ": expected FILE.csv");
+}
+
+}  // namespace
+
+corr::Shape parse_offsets(const std::string& text) {
+    const auto fields = split(text, 'x');
+    corr::Shape size;
+    if (fields.size() == 2) size = {parse_extent(fields[0]), parse_extent(fields[1])};
+    core::expects(size.rows >= 1 && size.columns >= 1, "--offsets ", text,
+                  ": expected HxW, rows and columns from 1 on");
+    return size;
+}
+
+std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
+    CorrOptions options;
+    bool no_picture = false;
+    CLI::App app("Spatial correlation of an image, of two, or of an ensemble", "corr");
+    app.footer(example);
+    app.add_option("images", options.inputs,
+                   "An image, or two of one size; or an ensemble: a folder, a quoted pattern, more "
+                   "images")
+        ->required()
+        ->type_name("FILE");
+    add_correlation_options(app, options);
+    app.add_option("--radial", options.radial, "Write the means over all directions as a table")
+        ->type_name("FILE.csv");
+    app.add_flag("--no-picture", no_picture, "Leave out the picture of the surface");
+    app.add_flag("--strict", options.strict,
+                 "Of an ensemble: an image that cannot be used is an error, and not left out");
+    add_common_options(app,
+                       ", HDF5 (default: the first image, the folder, or the folder of the images, "
+                       "with .corr.h5); the picture has the same name with .png",
+                       options.common);
+    add_run_options(app, options.run);
+    if (!parse_command_line(app, argc, argv)) return std::nullopt;
+
+    options.ensemble =
+        options.inputs.size() > 2 || is_folder(options.inputs) || is_pattern(options.inputs);
+    core::expects(app.count("--strict") == 0 || options.ensemble,
+                  "--strict needs an ensemble: a folder, a pattern or three images");
+    core::expects(app.count("--repeat") == 0 || !options.ensemble,
+                  "--repeat needs a single image or a pair");
+    core::expects(options.masks.size() <= (options.pair() ? 2 : 1),
+                  "--mask: ", options.masks.size(), " masks, but ",
+                  options.pair() ? "two images" : "one is for all images");
+    settle_output_names(options, no_picture);
+    return options;
+}
+
+}  // namespace aperture::apps

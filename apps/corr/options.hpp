@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "aperture/corr/correlator.hpp"
+#include "aperture/corr/estimator.hpp"
+#include "aperture/corr/image_planes.hpp"
+#include "apps/common/program.hpp"
+
+namespace aperture::apps {
+
+/// The command line of `corr`.
+struct CorrOptions {
+    CommonOptions common;  ///< `out` is the HDF5 file
+    RunOptions run;
+    std::vector<std::filesystem::path> inputs;
+    bool ensemble = false;  ///< else `inputs` are an image, or two to be correlated
+
+    corr::PlaneKind planes = corr::PlaneKind::lab_orientation;
+    corr::Normalization normalization = corr::Normalization::plane;
+    std::optional<corr::Shape> offsets;  ///< else half the image, rounded up
+    bool both_signs = false;
+    corr::Estimator estimator = corr::Estimator::raw;
+    std::optional<corr::Method> method;  ///< else the faster
+    /// One for all images, or of a pair one for each; all pixels count where there is none.
+    std::vector<std::filesystem::path> masks;
+    bool strict = false;  ///< of an ensemble: a bad image is an error
+
+    std::optional<std::filesystem::path> picture;  ///< its final name
+    std::optional<std::filesystem::path> radial;
+
+    bool pair() const { return !ensemble && inputs.size() == 2; }
+    corr::Lags lags(corr::Shape image) const {
+        const corr::Shape size =
+            offsets.value_or(corr::Shape{(image.rows + 1) / 2, (image.columns + 1) / 2});
+        return {size.rows, size.columns, both_signs};
+    }
+};
+
+inline constexpr Choices<corr::PlaneKind, 5> plane_choices{
+    {{"lab-orientation", corr::PlaneKind::lab_orientation},
+     {"grey", corr::PlaneKind::grey},
+     {"gray", corr::PlaneKind::grey},
+     {"rgb", corr::PlaneKind::rgb},
+     {"gradient", corr::PlaneKind::gradient}}};
+inline constexpr Choices<corr::Normalization, 2> normalization_choices{
+    {{"plane", corr::Normalization::plane}, {"none", corr::Normalization::none}}};
+inline constexpr Choices<corr::Estimator, 3> estimator_choices{
+    {{"raw", corr::Estimator::raw},
+     {"unbiased", corr::Estimator::unbiased},
+     {"pearson", corr::Estimator::pearson}}};
+inline constexpr Choices<std::optional<corr::Method>, 3> correlation_choices{
+    {{"auto", std::nullopt}, {"direct", corr::Method::direct}, {"fft", corr::Method::fft}}};
+
+/// "250x300", rows first, each 1 at least; throws core::InvalidArgument otherwise.
+corr::Shape parse_offsets(const std::string& text);
+
+/// Reads the command line; nothing where --help or --version was asked for and printed.
+std::optional<CorrOptions> parse_corr_options(int argc, char** argv);
+
+}  // namespace aperture::apps

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/corr/output_files.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <sstream>
+
+#include "aperture/media/atomic_file.hpp"
+#include "aperture/media/plot.hpp"
+#include "apps/common/output_names.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using core::index_t;
+using std::filesystem::path;
+
+const std::vector<std::string> surface_axes{"dy", "dx"};
+
+void write_surface(media::ResultFile& file, const SurfaceOutput& output) {
+    file.write("/surface", output.surface, surface_axes);
+    const auto attribute = [&](const char* name, const media::ResultFile::Attribute& value) {
+        file.attribute("/surface", name, value);
+    };
+    attribute("first_dy", std::int64_t{output.lags.first_row()});
+    attribute("first_dx", std::int64_t{output.lags.first_column()});
+    const auto& [lengths, peak] = output.findings;
+    if (lengths.x) attribute("correlation_length_x", *lengths.x);
+    if (lengths.y) attribute("correlation_length_y", *lengths.y);
+    if (peak) {
+        attribute("peak_dy", peak->dy);
+        attribute("peak_dx", peak->dx);
+        attribute("peak_value", peak->value);
+    }
+}
+
+void write_counts(media::ResultFile& file, const core::Array<double, 2>& counts) {
+    core::Array<std::int64_t, 2> whole(counts.extent());
+    std::transform(counts.begin(), counts.end(), whole.begin(),
+                   [](double count) { return std::llround(count); });
+    file.write("/counts", std::as_const(whole).view(), surface_axes);
+}
+
+/// The least and the largest value but that at (0, 0), where noise is like itself as well and
+/// little of the scale would be left for others; a power of a thousand taken from both where
+/// numbers would be long.
+media::ColourScale colour_scale(const SurfaceOutput& output, double& factor) {
+    const auto [rows, columns] = output.surface.extent;
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
+    for (index_t y = 0; y < rows; ++y) {
+        for (index_t x = 0; x < columns; ++x) {
+            const bool centre = y == -output.lags.first_row() && x == -output.lags.first_column();
+            if ((centre && rows * columns > 1) || !std::isfinite(output.surface(y, x))) continue;
+            low = std::min(low, output.surface(y, x));
+            high = std::max(high, output.surface(y, x));
+        }
+    }
+    factor = 1;
+    if (!(low <= high)) return {0, 1, ""};
+    std::string unit;
+    const double largest = std::max(std::abs(low), std::abs(high));
+    if (largest >= 1e4 || (largest < 1e-2 && largest > 0)) {
+        const int exponent = 3 * static_cast<int>(std::floor(std::log10(largest) / 3));
+        factor = std::pow(10, -exponent);
+        unit = core::text("1e", exponent);
+    }
+    low *= factor;
+    high *= factor;
+    // A scale must have a length, and one of the last bits only would have no ticks.
+    const double least = 1e-6 * std::max(largest * factor, 1e-300);
+    if (high - low < least)
+        high = low + (largest > 0 ? std::max(least, 0.01 * largest * factor) : 1);
+    return {low, high, unit};
+}
+
+media::Picture draw(const CorrOptions& options, const SurfaceOutput& output) {
+    const auto [rows, columns] = output.surface.extent;
+    double factor = 1;
+    const media::ColourScale scale = colour_scale(output, factor);
+    // Row 0 is the lowest of a map, and the highest of an image.
+    core::Array<float, 2> values({rows, columns});
+    for (index_t y = 0; y < rows; ++y) {
+        for (index_t x = 0; x < columns; ++x) {
+            values(rows - 1 - y, x) = static_cast<float>(factor * output.surface(y, x));
+        }
+    }
+    const auto last = [](index_t first, index_t count) {
+        return static_cast<double>(first + count - 1);
+    };
+    const auto first_dy = static_cast<double>(output.lags.first_row());
+    const auto first_dx = static_cast<double>(output.lags.first_column());
+    media::HeatMap map{values,
+                       {"dx (pixels)", first_dx, last(output.lags.first_column(), columns)},
+                       {"dy (pixels)", last(output.lags.first_row(), rows), first_dy},
+                       options.inputs.front().filename().string(),
+                       {},
+                       true};
+    if (options.pair()) map.title += ", " + options.inputs.back().filename().string();
+    if (options.ensemble) map.title = "mean";
+    if (const auto& peak = output.findings.peak) map.markers.push_back({peak->dx, peak->dy});
+    return media::plot(std::span(&map, 1), scale);
+}
+
+std::string radial_table(const SurfaceOutput& output) {
+    const corr::RadialAverage average = corr::radial_average(output.surface, output.lags);
+    std::ostringstream table;
+    table.precision(17);
+    table << "radius,mean,count\n";
+    for (std::size_t r = 0; r < average.mean.size(); ++r) {
+        table << r << ',' << average.mean[r] << ',' << average.counts[r] << '\n';
+    }
+    return table.str();
+}
+
+void write_all(const CorrOptions& options, const SurfaceOutput& output, Console& console,
+               const std::function<void(media::ResultFile&)>& write_more) {
+    console.phase("writing " + options.common.out.string());
+    media::ResultFile file(options.common.out);
+    write_surface(file, output);
+    write_counts(file, output.counts);
+    write_more(file);
+    write_parameters(file, "corr", output.command_line, output.parameters);
+    file.commit();
+    if (options.picture) {
+        console.phase("writing " + options.picture->string());
+        media::write_picture(*options.picture, draw(options, output));
+    }
+    if (options.radial) media::write_file(*options.radial, radial_table(output));
+    console.done();
+}
+
+}  // namespace
+
+void check_outputs(const CorrOptions& options, const std::vector<path>& images) {
+    std::vector<path> outputs{options.common.out};
+    for (const auto& file : {options.picture, options.radial, options.run.report}) {
+        if (file) outputs.push_back(*file);
+    }
+    std::vector<path> inputs = images;
+    inputs.insert(inputs.end(), options.masks.begin(), options.masks.end());
+    check_output_files(inputs, outputs);
+}
+
+void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
+                   const core::Array<double, 3>& planes, Console& console) {
+    write_all(options, output, console, [&](media::ResultFile& file) {
+        file.write("/planes", planes.view(), {"plane", "dy", "dx"});
+    });
+}
+
+void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
+                   const EnsembleResults& ensemble, Console& console) {
+    write_all(options, output, console, [&](media::ResultFile& file) {
+        const core::Array<double, 2> deviation = ensemble.statistics.deviation();
+        file.write("/deviation", deviation.view(), surface_axes);
+        const auto images = std::int64_t{ensemble.statistics.count()};
+        file.write("/count", core::View<const std::int64_t, 1, core::Host>(&images, {1}));
+        file.table("/images", {{"name", ensemble.images}});
+    });
+}
+
+}  // namespace aperture::apps

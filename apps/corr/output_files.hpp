@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "apps/common/result_parameters.hpp"
+#include "apps/corr/ensemble.hpp"
+
+namespace aperture::apps {
+
+/// Throws core::InvalidArgument where an output would replace one of the images or masks or another
+/// output, or cannot be written where it is to be.
+void check_outputs(const CorrOptions& options, const std::vector<std::filesystem::path>& images);
+
+/// What is written about one surface.
+struct SurfaceOutput {
+    corr::SurfaceView surface;
+    const core::Array<double, 2>& counts;
+    corr::Lags lags;
+    SurfaceFindings findings;
+    std::string command_line;
+    ResultParameters parameters;
+};
+
+/// Write the HDF5 file, the picture and the table, as far as they were asked for.
+void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
+                   const core::Array<double, 3>& planes, Console& console);
+void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
+                   const EnsembleResults& ensemble, Console& console);
+
+}  // namespace aperture::apps

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/corr/summary.hpp"
+
+#include <iomanip>
+#include <sstream>
+
+namespace aperture::apps {
+namespace {
+
+double direct_gflop(const corr::Problem& problem) {
+    return 1e-9 * corr::direct_flops(problem.planes, problem.image, problem.lags);
+}
+
+double correlate_ms(const core::Report& report) {
+    for (const core::Stage& stage : report.stages) {
+        if (stage.name == "correlate") return stage.ms;
+    }
+    return 0;
+}
+
+void describe_method(std::ostringstream& lines, const CorrOptions& options,
+                     const corr::Problem& problem,
+                     const std::optional<corr::MethodChoice>& choice) {
+    const corr::Shape extent = problem.lags.extent();
+    lines << "method      "
+          << choice_name(correlation_choices, std::optional<corr::Method>(problem.method));
+    if (choice) {
+        lines << std::setprecision(3) << " (expected: direct " << choice->direct_ms << " ms, fft "
+              << choice->fft_ms << " ms)";
+    }
+    lines << ", " << choice_name(estimator_choices, options.estimator) << "; " << problem.planes
+          << " plane" << (problem.planes == 1 ? "" : "s") << " from "
+          << choice_name(plane_choices, options.planes) << ", "
+          << (options.normalization == corr::Normalization::plane ? "" : "not ") << "normalized"
+          << (options.masks.empty() ? "" : ", masked") << "; " << extent.rows << 'x'
+          << extent.columns << " offsets\n";
+}
+
+void describe_compute(std::ostringstream& lines, const corr::Problem& problem, const char* of_what,
+                      const core::Report& report) {
+    const double gflop = direct_gflop(problem);
+    const double ms = correlate_ms(report);
+    lines << "compute     " << std::setprecision(4) << ms << " ms to correlate" << of_what << "; "
+          << std::setprecision(3) << gflop << " GFLOP of the direct method, ";
+    if (ms > 0) lines << std::setprecision(4) << gflop / ms * 1e3 << " GFLOP/s";
+    lines << '\n';
+}
+
+void describe_findings(std::ostringstream& lines, const CorrOptions& options,
+                       const SurfaceFindings& findings) {
+    const auto& [lengths, peak] = findings;
+    const auto length = [&](const std::optional<double>& pixels) {
+        std::ostringstream words;
+        if (pixels) {
+            words << std::setprecision(4) << *pixels << " pixels";
+        } else {
+            words << "beyond the offsets";
+        }
+        return words.str();
+    };
+    lines << "correlation length in x " << length(lengths.x) << ", in y " << length(lengths.y)
+          << '\n';
+    lines << "peak        " << (options.pair() ? "strongest" : "strongest off the centre");
+    if (peak) {
+        lines << std::fixed << std::setprecision(2) << " at dy " << peak->dy << ", dx " << peak->dx
+              << std::defaultfloat << std::setprecision(4) << ", value " << peak->value << '\n';
+    } else {
+        lines << ": none\n";
+    }
+}
+
+void describe_result(std::ostringstream& lines, const CorrOptions& options) {
+    lines << "result      " << options.common.out.string();
+    if (options.picture) lines << ", " << options.picture->string();
+    if (options.radial) lines << ", " << options.radial->string();
+    lines << '\n';
+}
+
+}  // namespace
+
+ResultParameters describe(const CorrOptions& options, const corr::Problem& problem) {
+    const auto integer = [](core::index_t value) { return static_cast<long long>(value); };
+    ResultParameters list{{"input", options.inputs.front().string()}};
+    if (options.pair()) list.emplace_back("input_b", options.inputs.back().string());
+    list.insert(
+        list.end(),
+        {{"width", integer(problem.image.columns)},
+         {"height", integer(problem.image.rows)},
+         {"planes_from", choice_name(plane_choices, options.planes)},
+         {"planes", integer(problem.planes)},
+         {"normalize", choice_name(normalization_choices, options.normalization)},
+         {"offset_rows", integer(problem.lags.rows)},
+         {"offset_columns", integer(problem.lags.columns)},
+         {"signed", problem.lags.both_signs},
+         {"estimator", choice_name(estimator_choices, options.estimator)},
+         {"method", choice_name(correlation_choices, std::optional<corr::Method>(problem.method))},
+         {"direct_gflop", direct_gflop(problem)}});
+    for (const auto& mask : options.masks) {
+        list.emplace_back(&mask == &options.masks.front() ? "mask" : "mask_b", mask.string());
+    }
+    return list;
+}
+
+std::map<std::string, double> finding_values(const SurfaceFindings& findings) {
+    const auto& [lengths, peak] = findings;
+    std::map<std::string, double> values;
+    if (lengths.x) values["correlation_length_x"] = *lengths.x;
+    if (lengths.y) values["correlation_length_y"] = *lengths.y;
+    if (peak) {
+        values["peak_dy"] = peak->dy;
+        values["peak_dx"] = peak->dx;
+        values["peak_value"] = peak->value;
+    }
+    return values;
+}
+
+std::map<std::string, double> ensemble_values(const EnsembleResults& results) {
+    return {{"images", static_cast<double>(results.images.size())},
+            {"skipped", static_cast<double>(results.skipped)},
+            {"images_per_second", results.images_per_second()}};
+}
+
+std::string summary(const CorrOptions& options, const LoadedImage& first,
+                    const ImageCorrelation& correlation, const SurfaceFindings& findings,
+                    const core::Report& report) {
+    std::ostringstream lines;
+    lines << (options.pair() ? "images      " : "image       ") << options.inputs.front().string();
+    if (options.pair()) lines << ", " << options.inputs.back().string();
+    lines << ": " << size_text(first.shape()) << " pixels, " << first.image.bits << " bits "
+          << (first.image.planes.extent()[0] == 1 ? "grey" : "colour") << '\n';
+    lines << "device      " << report.device << '\n';
+    describe_method(lines, options, correlation.problem(), correlation.choice());
+    lines << stage_line(report);
+    describe_compute(lines, correlation.problem(), "", report);
+    describe_findings(lines, options, findings);
+    describe_result(lines, options);
+    return lines.str();
+}
+
+std::string summary(const CorrOptions& options, const EnsembleResults& results,
+                    const SurfaceFindings& findings, const core::Report& report) {
+    std::ostringstream lines;
+    const std::size_t images = results.images.size();
+    lines << "ensemble    " << options.inputs.front().string() << ": " << images << " image"
+          << (images == 1 ? "" : "s") << " of " << size_text(results.problem.image) << " pixels";
+    if (results.skipped > 0) lines << ", " << results.skipped << " left out";
+    lines << "; " << std::setprecision(3) << results.seconds << " s, "
+          << results.images_per_second() << " images/s\n";
+    lines << "device      " << report.device << '\n';
+    describe_method(lines, options, results.problem, results.choice);
+    lines << stage_line(report);
+    describe_compute(lines, results.problem, " an image", report);
+    describe_findings(lines, options, findings);
+    describe_result(lines, options);
+    return lines.str();
+}
+
+}  // namespace aperture::apps

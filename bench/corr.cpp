@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// Correlations of four planes with themselves: ours beside the loops and the FFTW program that a
+// competent engineer would write. GFLOP/s count multiplications and additions of the definition.
+#include <benchmark/benchmark.h>
+#include <fftw3.h>
+#include <omp.h>
+
+#include <cmath>
+#include <complex>
+#include <cstdio>
+#include <random>
+#include <string>
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/timing.hpp"
+#include "aperture/corr/correlator.hpp"
+#include "aperture/corr/method_choice.hpp"
+#include "bench/program.hpp"
+
+namespace aperture::bench {
+namespace {
+
+using corr::index_t;
+using corr::Method;
+using corr::Problem;
+using corr::Shape;
+using Planes = core::Array<float, 3>;
+using Sums = core::Array<double, 3>;
+
+constexpr index_t plane_count = 4;
+
+Planes random_planes(Shape shape) {
+    std::mt19937 generator(1);
+    std::normal_distribution<float> normal;
+    Planes planes({plane_count, shape.rows, shape.columns});
+    for (float& value : planes) value = normal(generator);
+    return planes;
+}
+
+Sums sums_of(const Problem& problem) {
+    const Shape extent = problem.lags.extent();
+    return Sums({1, extent.rows, extent.columns});
+}
+
+/// Some entries against the definition in double precision.
+bool verifies(const Planes& a, const Problem& problem, const Sums& sums, double tolerance) {
+    const index_t rows = problem.image.rows;
+    const index_t columns = problem.image.columns;
+    const auto entry = [&](index_t dy, index_t dx) {
+        double sum = 0;
+        for (index_t p = 0; p < plane_count; ++p) {
+            for (index_t y = 0; y + dy < rows; ++y) {
+                for (index_t x = 0; x + dx < columns; ++x) {
+                    sum +=
+                        static_cast<double>(a(p, y + dy, x + dx)) * static_cast<double>(a(p, y, x));
+                }
+            }
+        }
+        return sum;
+    };
+    const index_t last_row = problem.lags.rows - 1;
+    const index_t last_column = problem.lags.columns - 1;
+    const double size = entry(0, 0);
+    for (const auto& [dy, dx] : {std::pair<index_t, index_t>{0, 0},
+                                 {last_row, last_column},
+                                 {last_row / 3, last_column / 2},
+                                 {last_row / 2, last_column / 5}}) {
+        if (!(std::abs(sums(0, dy, dx) - entry(dy, dx)) <= tolerance * size)) return false;
+    }
+    return true;
+}
+
+template <class Run>
+void report(benchmark::State& state, const std::string& name, const Problem& problem,
+            double tolerance, const Run& run) {
+    const Planes planes = random_planes(problem.image);
+    Sums sums = sums_of(problem);
+    const double seconds = measure(state, name, [&] {
+        const core::Stopwatch watch;
+        run(planes, sums);
+        return watch.seconds();
+    });
+    const double gflops =
+        1e-9 * corr::direct_flops(plane_count, problem.image, problem.lags) / seconds;
+    state.counters["GFLOP/s"] = gflops;
+    state.counters["%peak"] = 100 * gflops / fma_peak_gflops<float>(omp_get_max_threads());
+    if (!verifies(planes, problem, sums, tolerance)) fail(state, "wrong sums");
+}
+
+void ours(benchmark::State& state, const std::string& name, const Problem& problem) {
+    core::Cpu cpu;
+    corr::Correlator<core::Cpu> correlator(cpu, problem);
+    report(state, name, problem, problem.method == Method::direct ? 2e-7 : 5e-7,
+           [&](const Planes& planes, Sums& sums) { correlator.run(planes, planes, sums); });
+}
+
+/// The definition, with a row of displacements in the inner loop, so that it vectorises.
+void plain(benchmark::State& state, const std::string& name, const Problem& problem) {
+    const index_t rows = problem.image.rows;
+    const index_t columns = problem.image.columns;
+    report(state, name, problem, 1e-4, [&](const Planes& planes, Sums& sums) {
+#pragma omp parallel for schedule(dynamic)
+        for (index_t dy = 0; dy < problem.lags.rows; ++dy) {
+            for (index_t dx = 0; dx < problem.lags.columns; ++dx) {
+                double all = 0;
+                for (index_t p = 0; p < plane_count; ++p) {
+                    for (index_t y = 0; y + dy < rows; ++y) {
+                        const float* a = &planes(p, y + dy, dx);
+                        const float* b = &planes(p, y, 0);
+                        float sum = 0;
+#pragma omp simd reduction(+ : sum)
+                        for (index_t x = 0; x < columns - dx; ++x) sum += a[x] * b[x];
+                        all += static_cast<double>(sum);
+                    }
+                }
+                sums(0, dy, dx) = all;
+            }
+        }
+    });
+}
+
+/// Padded two-dimensional real transforms of FFTW, a plane a thread, spectra of the planes added,
+/// one inverse transform.
+void fftw(benchmark::State& state, const std::string& name, const Problem& problem) {
+    const auto good = [](index_t least) {
+        for (;; ++least) {
+            index_t rest = least;
+            for (const index_t prime : {2, 3, 5, 7}) {
+                while (rest % prime == 0) rest /= prime;
+            }
+            if (rest == 1) return static_cast<int>(least);
+        }
+    };
+    const int rows = good(problem.image.rows + problem.lags.rows - 1);
+    const int columns = good(problem.image.columns + problem.lags.columns - 1);
+    const index_t frequencies = columns / 2 + 1;
+    core::Array<float, 3> padded({plane_count, rows, columns});
+    core::Array<std::complex<float>, 3> spectra({plane_count, rows, frequencies});
+    std::fill(padded.begin(), padded.end(), 0.0F);
+    const auto as_fftw = [&](index_t p) {
+        return reinterpret_cast<fftwf_complex*>(&spectra(p, 0, 0));
+    };
+    fftwf_plan forward =
+        fftwf_plan_dft_r2c_2d(rows, columns, &padded(0, 0, 0), as_fftw(0), FFTW_MEASURE);
+    fftwf_plan backward =
+        fftwf_plan_dft_c2r_2d(rows, columns, as_fftw(0), &padded(0, 0, 0), FFTW_MEASURE);
+    std::fill(padded.begin(), padded.end(), 0.0F);
+    report(state, name, problem, 5e-7, [&](const Planes& planes, Sums& sums) {
+        std::fill_n(&padded(0, 0, 0), index_t{rows} * columns, 0.0F);
+#pragma omp parallel for schedule(dynamic)
+        for (index_t p = 0; p < plane_count; ++p) {
+            for (index_t y = 0; y < problem.image.rows; ++y) {
+                std::copy_n(&planes(p, y, 0), problem.image.columns, &padded(p, y, 0));
+            }
+            fftwf_execute_dft_r2c(forward, &padded(p, 0, 0), as_fftw(p));
+        }
+#pragma omp parallel for
+        for (index_t i = 0; i < rows * frequencies; ++i) {
+            float power = 0;
+            for (index_t p = 0; p < plane_count; ++p) {
+                power += std::norm((&spectra(p, 0, 0))[i]);
+            }
+            spectra.data()[i] = power;
+        }
+        fftwf_execute_dft_c2r(backward, as_fftw(0), &padded(0, 0, 0));
+        const double scale = 1.0 / (static_cast<double>(rows) * columns);
+        for (index_t i = 0; i < problem.lags.rows; ++i) {
+            for (index_t j = 0; j < problem.lags.columns; ++j) {
+                sums(0, i, j) = scale * static_cast<double>(padded(0, i, j));
+            }
+        }
+    });
+    fftwf_destroy_plan(forward);
+    fftwf_destroy_plan(backward);
+}
+
+std::string name_of(const char* kind, const Problem& problem) {
+    return core::text(kind, '/', problem.image.rows, 'x', problem.image.columns, '/',
+                      problem.lags.rows, 'x', problem.lags.columns);
+}
+
+void register_all() {
+    const auto add = [](const char* kind, Problem problem, Method method, auto* run) {
+        problem.method = method;
+        const std::string name = name_of(kind, problem);
+        benchmark::RegisterBenchmark(name.c_str(),
+                                     [=](benchmark::State& state) { run(state, name, problem); })
+            ->UseManualTime()
+            ->Unit(benchmark::kMillisecond);
+    };
+    const auto problem = [](index_t extent, index_t lags) {
+        return Problem{plane_count, {extent, extent}, {lags, lags}};
+    };
+    const Problem job = smoke ? problem(40, 20) : problem(500, 250);
+    add("plain", job, Method::direct, plain);
+    add("direct", job, Method::direct, ours);
+    add("fftw", job, Method::fft, fftw);
+    add("fft", job, Method::fft, ours);
+    if (smoke) return;
+    for (const index_t extent : {64, 250, 500, 1000, 2000}) {
+        for (const index_t lags : {1, 4, 8, 16, 32, 64, 128}) {
+            if (lags > extent) continue;
+            add("grid-direct", problem(extent, lags), Method::direct, ours);
+            add("grid-fft", problem(extent, lags), Method::fft, ours);
+        }
+    }
+}
+
+/// How much slower than the better method the chosen one is.
+void judge_choices() {
+    const core::Cpu cpu;
+    for (const auto& [name, ms] : best_ms) {
+        if (!name.starts_with("grid-direct/")) continue;
+        const std::string sizes = name.substr(name.find('/'));
+        const auto fft = best_ms.find("grid-fft" + sizes);
+        if (fft == best_ms.end()) continue;
+        long extent = 0;
+        long lags = 0;
+        std::sscanf(sizes.c_str(), "/%ldx%*d/%ldx", &extent, &lags);
+        const Problem problem{plane_count, {extent, extent}, {lags, lags}};
+        const corr::MethodChoice choice = corr::choose_method(problem, cpu.threads());
+        const double chosen = choice.method == Method::direct ? ms : fft->second;
+        std::fprintf(
+            stderr,
+            "%-18s direct %9.3f ms (%9.3f), fft %9.3f ms (%9.3f): %s, %.2f times the better\n",
+            sizes.c_str(), ms, choice.direct_ms, fft->second, choice.fft_ms,
+            choice.method == Method::direct ? "direct" : "fft", chosen / std::min(ms, fft->second));
+    }
+}
+
+}  // namespace
+}  // namespace aperture::bench
+
+int main(int argc, char** argv) {
+    using namespace aperture::bench;
+    const int status = run_program(argc, argv, register_all);
+    judge_choices();
+    return status;
+}

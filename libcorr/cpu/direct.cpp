@@ -1,0 +1,226 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libcorr/cpu/direct.hpp"
+
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "aperture/core/simd.hpp"
+#include "aperture/core/worker_tasks.hpp"
+
+namespace aperture::corr {
+namespace {
+
+using core::load;
+using core::Pack;
+using core::store;
+
+constexpr int lanes = core::lanes<float>;
+constexpr int most_rows = 8;
+constexpr int most_packs = 3;
+
+/// Products of one sum before it is added to others, and rows before those become double. Errors of
+/// rounding average out over the rows, so that images of few rows take the short form.
+struct Chains {
+    index_t products;
+    index_t rows;
+};
+constexpr Chains long_chains{128, 16};
+constexpr Chains short_chains{8, 1};
+constexpr index_t few_rows = 64;
+
+/// Where rows are alike, so are their errors, and do not average out: every row's sums begin with
+/// another offset, which their ends take out. In parts of the plane's mean product.
+float offset_of(index_t row) {
+    constexpr double golden = 0.6180339887498949;
+    const double turns = golden * static_cast<double>(row % 1024);
+    return static_cast<float>(1 + (turns - std::floor(turns)));
+}
+
+/// `count` in parts of at most `most`, none more than one larger than another.
+std::vector<int> equal_parts(index_t count, int most) {
+    const index_t parts = (count + most - 1) / most;
+    std::vector<int> sizes;
+    for (index_t i = 0; i < parts; ++i) {
+        sizes.push_back(static_cast<int>(count * (i + 1) / parts - count * i / parts));
+    }
+    return sizes;
+}
+
+/// Sums of a block of displacements along one row of A: of row j's dy with row j of `b`.
+template <int rows, int packs>
+struct RowSums {
+    const float* a;
+    const float* b[rows];
+    index_t columns;
+    index_t first_lag;
+    index_t chain;
+    float offset;  ///< what each sum begins with
+
+    /// Columns of B that some lane of pack k has a partner for.
+    index_t begin(int k) const {
+        return std::clamp<index_t>(-(first_lag + lanes * k + lanes - 1), 0, columns);
+    }
+    index_t end(int k) const {
+        return std::clamp<index_t>(columns - first_lag - lanes * k, 0, columns);
+    }
+
+    /// Adds to sums [row][pack * lanes].
+    void add_to(float* sums) const {
+        if (begin(0) >= end(packs - 1)) {
+            // Too narrow for parts; what has no partner meets zeros.
+            add<0, packs>(begin(packs - 1), end(0), sums);
+            return;
+        }
+        add_heads(sums, std::make_integer_sequence<int, packs - 1>{});
+        add<0, packs>(begin(0), end(packs - 1), sums);
+        add_tails(sums, std::make_integer_sequence<int, packs - 1>{});
+    }
+
+  private:
+    // Left of where all packs have partners, only the last ones do; right of it only the first.
+    template <int... i>
+    void add_heads([[maybe_unused]] float* sums, std::integer_sequence<int, i...>) const {
+        (add<packs - 1 - i, packs>(begin(packs - 1 - i), begin(packs - 2 - i), sums), ...);
+    }
+    template <int... i>
+    void add_tails([[maybe_unused]] float* sums, std::integer_sequence<int, i...>) const {
+        (add<0, packs - 1 - i>(end(packs - 1 - i), end(packs - 2 - i), sums), ...);
+    }
+
+    template <int first, int last>
+    void add(index_t from, index_t to, float* sums) const {
+        for (index_t x = from; x < to; x += chain) {
+            add_chain<first, last>(x, std::min(x + chain, to), sums);
+        }
+    }
+    template <int first, int last>
+    void add_chain(index_t from, index_t to, float* sums) const {
+        Pack<float> sum[rows][last - first];
+#pragma GCC unroll 8
+        for (int j = 0; j < rows; ++j) {
+#pragma GCC unroll 3
+            for (int k = 0; k < last - first; ++k) sum[j][k] = core::broadcast(offset);
+        }
+        const float* shifted = a + first_lag + first * lanes;
+        for (index_t x = from; x < to; ++x) {
+            Pack<float> value[last - first];
+#pragma GCC unroll 3
+            for (int k = 0; k < last - first; ++k) value[k] = load(shifted + x + k * lanes);
+#pragma GCC unroll 8
+            for (int j = 0; j < rows; ++j) {
+                const Pack<float> factor = core::broadcast(b[j][x]);
+#pragma GCC unroll 3
+                for (int k = 0; k < last - first; ++k) sum[j][k] += factor * value[k];
+            }
+        }
+#pragma GCC unroll 8
+        for (int j = 0; j < rows; ++j) {
+#pragma GCC unroll 3
+            for (int k = 0; k < last - first; ++k) {
+                float* const to_sum = sums + (j * packs + first + k) * lanes;
+                store(to_sum, load(to_sum) + (sum[j][k] - offset));
+            }
+        }
+    }
+};
+
+}  // namespace
+
+DirectCorrelation::DirectCorrelation(const Problem& problem) : problem_(problem) {
+    const Lags& lags = problem.lags;
+    const auto [rows, columns] = lags.extent();
+    const index_t left = std::max<index_t>(-lags.first_column(), 0) + most_packs * lanes;
+    const index_t right = lags.columns + most_packs * lanes;
+    a_ = PaddedRows(problem.planes, problem.image, left, right);
+    b_ = PaddedRows(problem.planes, problem.image, 0, 0);
+    zeros_.assign(static_cast<std::size_t>(problem.image.columns), 0.0F);
+    index_t first_row = 0;
+    for (const int row_count : equal_parts(rows, most_rows)) {
+        index_t first_column = 0;
+        for (const int packs : equal_parts((columns + lanes - 1) / lanes, most_packs)) {
+            blocks_.push_back({first_row, row_count, first_column, packs});
+            first_column += index_t{packs} * lanes;
+        }
+        first_row += row_count;
+    }
+    const auto work = [&](const Block& block) {
+        const index_t row = lags.first_row() + block.first_row;
+        const index_t column = lags.first_column() + block.first_column;
+        return overlap(problem.image.rows, row) * overlap(problem.image.columns, column) *
+               block.rows * block.packs;
+    };
+    std::sort(blocks_.begin(), blocks_.end(), [&](const Block& x, const Block& y) {
+        return std::tuple(work(y), x.first_row, x.first_column) <
+               std::tuple(work(x), y.first_row, y.first_column);
+    });
+}
+
+template <int rows, int packs>
+void DirectCorrelation::run_block(const PaddedRows& a, const PaddedRows& b,
+                                  const double* mean_product, const Block& block,
+                                  core::View<double, 3, core::Host> sums) const {
+    constexpr int width = packs * lanes;
+    alignas(64) float of_rows[rows * width];
+    alignas(64) double all[rows * width];
+    const auto [image_rows, image_columns] = problem_.image;
+    const index_t lag = problem_.lags.first_row() + block.first_row;
+    const index_t begin = std::max<index_t>(lag, 0);
+    const index_t end = std::min(image_rows, image_rows + lag + rows - 1);
+    const auto clear = [&] { std::fill_n(all, rows * width, 0.0); };
+    const auto give = [&](index_t surface) {
+        const index_t count =
+            std::min<index_t>(width, problem_.lags.extent().columns - block.first_column);
+        for (int j = 0; j < rows; ++j) {
+            std::copy_n(all + j * width, count,
+                        &sums(surface, block.first_row + j, block.first_column));
+        }
+    };
+    clear();
+    const Chains chains = image_rows < few_rows ? short_chains : long_chains;
+    for (index_t p = 0; p < problem_.planes; ++p) {
+        const auto product = static_cast<float>(mean_product[p]);
+        for (index_t first = begin; first < end; first += chains.rows) {
+            std::fill_n(of_rows, rows * width, 0.0F);
+            for (index_t r = first; r < std::min(first + chains.rows, end); ++r) {
+                RowSums<rows, packs> row;
+                row.a = a.row(p, r);
+                row.columns = image_columns;
+                row.first_lag = problem_.lags.first_column() + block.first_column;
+                row.chain = chains.products;
+                row.offset = product * offset_of(r);
+                for (int j = 0; j < rows; ++j) {
+                    const index_t y = r - lag - j;
+                    row.b[j] = y >= 0 && y < image_rows ? b.row(p, y) : zeros_.data();
+                }
+                row.add_to(of_rows);
+            }
+            for (int i = 0; i < rows * width; ++i) all[i] += static_cast<double>(of_rows[i]);
+        }
+        if (problem_.each_plane) {
+            give(p);
+            clear();
+        }
+    }
+    if (!problem_.each_plane) give(0);
+}
+
+template <int... i>
+constexpr std::array<DirectCorrelation::RunBlock, sizeof...(i)> DirectCorrelation::of_every_size(
+    std::integer_sequence<int, i...>) {
+    return {&DirectCorrelation::run_block<i / most_packs + 1, i % most_packs + 1>...};
+}
+
+void DirectCorrelation::run(core::Cpu& cpu, const PaddedRows& a, const PaddedRows& b,
+                            const double* mean_product, core::View<double, 3, core::Host> sums) {
+    static constexpr auto blocks_of_size =
+        of_every_size(std::make_integer_sequence<int, most_rows * most_packs>{});
+    core::for_each_task(cpu, std::ssize(blocks_), 0, [&](index_t task, std::byte*) {
+        const Block& block = blocks_[static_cast<std::size_t>(task)];
+        const auto size = static_cast<std::size_t>((block.rows - 1) * most_packs + block.packs - 1);
+        (this->*blocks_of_size[size])(a, b, mean_product, block, sums);
+    });
+}
+
+}  // namespace aperture::corr

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/corr/estimator.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "aperture/core/shape.hpp"
+#include "aperture/core/worker_tasks.hpp"
+
+namespace aperture::corr {
+namespace {
+
+using core::Host;
+using MaskView = core::View<const float, 2, Host>;
+
+/// For every row of every plane.
+template <class DoRow>
+void for_plane_rows(core::Cpu& cpu, index_t planes, index_t rows, const DoRow& do_row) {
+    core::for_each_task(cpu, planes * rows, 0,
+                        [&](index_t task, std::byte*) { do_row(task / rows, task % rows); });
+}
+
+/// (A - mean) m, zero where the mask is, whatever the image has there; and the mask as 0 and 1 for
+/// every plane.
+void take_masked(core::Cpu& cpu, PlanesView<Host> image, const MaskView& mask,
+                 const std::vector<float>& means, core::Array<float, 3>& values,
+                 core::Array<float, 3>& masks) {
+    const auto [planes, rows, columns] = image.extent;
+    values.reshape(image.extent);
+    masks.reshape(image.extent);
+    for_plane_rows(cpu, planes, rows, [&, columns = columns](index_t p, index_t y) {
+        const float mean = means[static_cast<std::size_t>(p)];
+        for (index_t x = 0; x < columns; ++x) {
+            const bool inside = mask(y, x) != 0;
+            values(p, y, x) = inside ? image(p, y, x) - mean : 0.0F;
+            masks(p, y, x) = inside ? 1.0F : 0.0F;
+        }
+    });
+}
+
+void square(core::Cpu& cpu, const core::Array<float, 3>& from, core::Array<float, 3>& to) {
+    const auto [planes, rows, columns] = from.extent();
+    to.reshape(from.extent());
+    for_plane_rows(cpu, planes, rows, [&, columns = columns](index_t p, index_t y) {
+        for (index_t x = 0; x < columns; ++x) to(p, y, x) = from(p, y, x) * from(p, y, x);
+    });
+}
+
+}  // namespace
+
+void SurfaceEstimator::shape(index_t planes, Surfaces& results) {
+    const auto [rows, columns] = lags_.extent();
+    results.surface.reshape({rows, columns});
+    results.counts.reshape({rows, columns});
+    results.planes.reshape({planes, rows, columns});
+    if (estimator_ != Estimator::pearson) return;
+    for (auto* sums : {&moments_.a, &moments_.b, &moments_.squares_a, &moments_.squares_b}) {
+        sums->reshape({planes, rows, columns});
+    }
+}
+
+void SurfaceEstimator::find_means(PlanesView<Host> image, const MaskView* mask) {
+    const auto [planes, rows, columns] = image.extent;
+    row_sums_.reshape({planes, rows, 2});
+    for_plane_rows(cpu_, planes, rows, [&, columns = columns](index_t p, index_t y) {
+        double sum = 0;
+        double count = 0;
+        for (index_t x = 0; x < columns; ++x) {
+            if (mask != nullptr && (*mask)(y, x) == 0) continue;
+            sum += static_cast<double>(image(p, y, x));
+            ++count;
+        }
+        row_sums_(p, y, 0) = sum;
+        row_sums_(p, y, 1) = count;
+    });
+    means_.clear();
+    for (index_t p = 0; p < planes; ++p) {
+        double sum = 0;
+        double count = 0;
+        for (index_t y = 0; y < rows; ++y) {
+            sum += row_sums_(p, y, 0);
+            count += row_sums_(p, y, 1);
+        }
+        means_.push_back(static_cast<float>(count > 0 ? sum / count : 0));
+    }
+}
+
+void SurfaceEstimator::find_moments(PlanesView<Host> image, bool from_lag,
+                                    core::Array<double, 3>& sums, core::Array<double, 3>& squares) {
+    const index_t planes = image.extent[0];
+    const index_t rows = image.extent[1];
+    const index_t columns = image.extent[2];
+    const Shape extent = lags_.extent();
+    const auto take = [&](index_t p, core::Array<double, 3>& to) {
+        core::for_each_task(cpu_, extent.rows, 0, [&](index_t i, std::byte*) {
+            const index_t dy = lags_.first_row() + i;
+            for (index_t j = 0; j < extent.columns; ++j) {
+                const index_t dx = lags_.first_column() + j;
+                const index_t top = std::max<index_t>(from_lag ? dy : -dy, 0);
+                const index_t left = std::max<index_t>(from_lag ? dx : -dx, 0);
+                to(p, i, j) =
+                    areas_.sum(top, top + overlap(rows, dy), left, left + overlap(columns, dx));
+            }
+        });
+    };
+    for (index_t p = 0; p < planes; ++p) {
+        const auto plane = image.slice(0, p, p + 1);
+        areas_.take(cpu_, plane, 0);
+        take(p, sums);
+        areas_.take_squares(cpu_, plane, 0);
+        take(p, squares);
+    }
+}
+
+void SurfaceEstimator::finish(Surfaces& results) const {
+    const auto [planes, rows, columns] = results.planes.extent();
+    core::for_each_task(
+        cpu_, rows, 0, [&, planes = planes, columns = columns](index_t i, std::byte*) {
+            for (index_t j = 0; j < columns; ++j) {
+                const double count = results.counts(i, j);
+                double scale = 1;
+                if (estimator_ != Estimator::raw) scale = count > 0 ? 1 / count : 0;
+                if (estimator_ == Estimator::pearson) {
+                    double variance_a = 0;
+                    double variance_b = 0;
+                    double energy_a = 0;
+                    double energy_b = 0;
+                    for (index_t p = 0; p < planes; ++p) {
+                        const double a = moments_.a(p, i, j);
+                        const double b = moments_.b(p, i, j);
+                        results.planes(p, i, j) -= scale * a * b;
+                        variance_a += moments_.squares_a(p, i, j) - scale * a * a;
+                        variance_b += moments_.squares_b(p, i, j) - scale * b * b;
+                        energy_a += moments_.squares_a(p, i, j);
+                        energy_b += moments_.squares_b(p, i, j);
+                    }
+                    // What rounding leaves of no variance is none.
+                    constexpr double rounding = 1e-6;
+                    const bool varies =
+                        variance_a > rounding * energy_a && variance_b > rounding * energy_b;
+                    scale = varies ? 1 / std::sqrt(variance_a * variance_b) : 0;
+                }
+                double sum = 0;
+                for (index_t p = 0; p < planes; ++p) {
+                    results.planes(p, i, j) *= scale;
+                    sum += results.planes(p, i, j);
+                }
+                results.surface(i, j) = sum;
+            }
+        });
+}
+
+void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correlate& correlate,
+                           Surfaces& results) {
+    core::expects_shape("image b", b, a.extent);
+    const index_t planes = a.extent[0];
+    const index_t rows = a.extent[1];
+    const index_t columns = a.extent[2];
+    shape(planes, results);
+    const Shape extent = lags_.extent();
+    for (index_t i = 0; i < extent.rows; ++i) {
+        for (index_t j = 0; j < extent.columns; ++j) {
+            results.counts(i, j) = static_cast<double>(overlap(rows, lags_.first_row() + i) *
+                                                       overlap(columns, lags_.first_column() + j));
+        }
+    }
+    if (estimator_ == Estimator::pearson) {
+        // Of contrast alone, the same sums lose nothing to the means.
+        const auto take = [&](PlanesView<Host> image, core::Array<float, 3>& to) {
+            find_means(image, nullptr);
+            to.reshape(image.extent);
+            for_plane_rows(cpu_, planes, rows, [&](index_t p, index_t y) {
+                const float mean = means_[static_cast<std::size_t>(p)];
+                for (index_t x = 0; x < columns; ++x) to(p, y, x) = image(p, y, x) - mean;
+            });
+        };
+        const bool same = a.data == b.data;
+        take(a, centred_a_);
+        if (!same) take(b, centred_b_);
+        const PlanesView<Host> of_a = std::as_const(centred_a_).view();
+        const PlanesView<Host> of_b = same ? of_a : std::as_const(centred_b_).view();
+        correlate(of_a, of_b, results.planes);
+        find_moments(of_a, true, moments_.a, moments_.squares_a);
+        find_moments(of_b, false, moments_.b, moments_.squares_b);
+    } else {
+        correlate(a, b, results.planes);
+    }
+    finish(results);
+}
+
+void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask_a, MaskView mask_b,
+                           const Correlate& correlate, Surfaces& results) {
+    const auto [planes, rows, columns] = a.extent;
+    core::expects_shape("image b", b, a.extent);
+    core::expects_shape("mask a", mask_a, {rows, columns});
+    core::expects_shape("mask b", mask_b, {rows, columns});
+    shape(planes, results);
+    const bool centred = estimator_ == Estimator::pearson;
+    const auto take = [&](PlanesView<Host> image, const MaskView& mask,
+                          core::Array<float, 3>& values, core::Array<float, 3>& masks) {
+        means_.assign(static_cast<std::size_t>(image.extent[0]), 0.0F);
+        if (centred) find_means(image, &mask);
+        take_masked(cpu_, image, mask, means_, values, masks);
+    };
+    take(a, mask_a, centred_a_, masks_a_);
+    take(b, mask_b, centred_b_, masks_b_);
+    const auto views = [](const core::Array<float, 3>& planes_of) { return planes_of.view(); };
+    counts_.reshape(results.planes.extent());
+    correlate(views(masks_a_), views(masks_b_), counts_);
+    const auto [lag_rows, lag_columns] = lags_.extent();
+    for (index_t i = 0; i < lag_rows; ++i) {
+        for (index_t j = 0; j < lag_columns; ++j)
+            results.counts(i, j) = std::round(counts_(0, i, j));
+    }
+    correlate(views(centred_a_), views(centred_b_), results.planes);
+    if (centred) {
+        correlate(views(centred_a_), views(masks_b_), moments_.a);
+        correlate(views(masks_a_), views(centred_b_), moments_.b);
+        square(cpu_, centred_a_, squared_);
+        correlate(views(squared_), views(masks_b_), moments_.squares_a);
+        square(cpu_, centred_b_, squared_);
+        correlate(views(masks_a_), views(squared_), moments_.squares_b);
+    }
+    for (index_t i = 0; i < lag_rows; ++i) {
+        for (index_t j = 0; j < lag_columns; ++j) {
+            if (results.counts(i, j) > 0) continue;
+            // Nothing overlaps: what is there is rounding.
+            results.counts(i, j) = 0;
+            for (index_t p = 0; p < planes; ++p) {
+                results.planes(p, i, j) = 0;
+                if (!centred) continue;
+                moments_.a(p, i, j) = moments_.b(p, i, j) = 0;
+                moments_.squares_a(p, i, j) = moments_.squares_b(p, i, j) = 0;
+            }
+        }
+    }
+    finish(results);
+}
+
+}  // namespace aperture::corr

@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libcorr/cpu/fft_correlation.hpp"
+
+#include <cstring>
+
+#include "aperture/core/worker_tasks.hpp"
+#include "libsignal/cpu/image.hpp"
+
+namespace aperture::corr {
+namespace {
+
+using core::load;
+using core::Pack;
+using core::store;
+using signal::ComplexPack;
+using signal::swapped;
+
+constexpr index_t lanes = core::lanes<float>;
+/// Columns that are transformed as the real and the imaginary parts of a pack.
+constexpr index_t columns_at_once = 2 * lanes;
+
+index_t parts(index_t count, index_t part) { return (count + part - 1) / part; }
+
+std::size_t bytes_of(index_t packs) {
+    return static_cast<std::size_t>(packs) * sizeof(ComplexPack);
+}
+
+Pack<float> load_some(const float* from, index_t count) {
+    if (count >= lanes) return load(from);
+    Pack<float> pack{};
+    if (count > 0) std::memcpy(&pack, from, static_cast<std::size_t>(count) * sizeof(float));
+    return pack;
+}
+
+ComplexPack load_complex(const float* from) { return {load(from), load(from + lanes)}; }
+void store_complex(float* to, const ComplexPack& value) {
+    store(to, value.re);
+    store(to + lanes, value.im);
+}
+
+/// Lanes of `count` packs become packs.
+void transpose(ComplexPack (&square)[lanes]) {
+    Pack<float> re[lanes];
+    Pack<float> im[lanes];
+    for (index_t i = 0; i < lanes; ++i) {
+        re[i] = square[i].re;
+        im[i] = square[i].im;
+    }
+    signal::cpu::transpose<float>(re);
+    signal::cpu::transpose<float>(im);
+    for (index_t i = 0; i < lanes; ++i) square[i] = {re[i], im[i]};
+}
+
+}  // namespace
+
+FftCorrelation::FftCorrelation(const Problem& problem)
+    : problem_(problem),
+      columns_(signal::good_lane_fft_length(problem.image.rows + problem.lags.rows - 1)),
+      rows_(signal::good_lane_fft_length(problem.image.columns + problem.lags.columns - 1)) {
+    const index_t floats = 2 * lanes * blocks();
+    spectra_a_ = core::Array<float, 3>({problem.planes, problem.image.columns, floats});
+    products_ = core::Array<float, 3>({surfaces(), problem.lags.extent().columns, floats});
+}
+
+index_t FftCorrelation::blocks() const { return parts(columns_.length() / 2 + 1, lanes); }
+
+void FftCorrelation::transform_columns(core::Cpu& cpu, const GroundedPlanes& image,
+                                       core::Array<float, 3>& spectra) const {
+    const index_t rows = problem_.image.rows;
+    const index_t columns = problem_.image.columns;
+    const index_t groups = parts(columns, columns_at_once);
+    const index_t n = columns_.length();
+    const index_t packs = columns_.scratch_packs() + n;
+    core::for_each_task(
+        cpu, problem_.planes * groups, bytes_of(packs), [&](index_t task, std::byte* scratch) {
+            auto* const work = reinterpret_cast<ComplexPack*>(scratch);
+            ComplexPack* const both = work + columns_.scratch_packs();
+            const index_t p = task / groups;
+            const index_t first = task % groups * columns_at_once;
+            const index_t count = std::min(columns_at_once, columns - first);
+            const auto ground = static_cast<float>(image.ground[p]);
+            columns_.run(
+                work, rows,
+                [&](index_t y) -> ComplexPack {
+                    const float* from = &image.planes(p, y, first);
+                    return {load_some(from, count) - ground,
+                            count > lanes ? load_some(from + lanes, count - lanes) - ground
+                                          : Pack<float>{}};
+                },
+                [&](index_t k, const ComplexPack& value) { both[k] = value; });
+            // Z = X1 + i X2 of two real columns: X1(k) = (Z(k) + conj Z(n-k)) / 2, and X2 likewise.
+            for (index_t block = 0; block < blocks(); ++block) {
+                ComplexPack left[lanes] = {};
+                ComplexPack right[lanes] = {};
+                for (index_t i = 0; i < std::min(lanes, n / 2 + 1 - block * lanes); ++i) {
+                    const index_t k = block * lanes + i;
+                    const ComplexPack& z = both[k];
+                    const ComplexPack& mirror = both[k == 0 ? 0 : n - k];
+                    left[i] = {0.5F * (z.re + mirror.re), 0.5F * (z.im - mirror.im)};
+                    right[i] = {0.5F * (z.im + mirror.im), 0.5F * (mirror.re - z.re)};
+                }
+                transpose(left);
+                transpose(right);
+                for (index_t x = 0; x < count; ++x) {
+                    store_complex(&spectra(p, first + x, 2 * lanes * block),
+                                  x < lanes ? left[x] : right[x - lanes]);
+                }
+            }
+        });
+}
+
+void FftCorrelation::correlate_rows(core::Cpu& cpu, bool same) {
+    const index_t columns = problem_.image.columns;
+    const index_t lag_columns = problem_.lags.extent().columns;
+    const index_t first_lag = problem_.lags.first_column();
+    const index_t n = rows_.length();
+    const index_t packs = rows_.scratch_packs() + 2 * n;
+    core::for_each_task(cpu, blocks(), bytes_of(packs), [&](index_t block, std::byte* scratch) {
+        auto* const work = reinterpret_cast<ComplexPack*>(scratch);
+        ComplexPack* const of_a = work + rows_.scratch_packs();
+        ComplexPack* const product = of_a + n;
+        const index_t at = 2 * lanes * block;
+        const auto transform = [&](const core::Array<float, 3>& spectra, index_t p,
+                                   const auto& give) {
+            rows_.run(
+                work, columns, [&](index_t x) { return load_complex(&spectra(p, x, at)); }, give);
+        };
+        const auto give = [&](index_t surface) {
+            rows_.run(
+                work, n, [&](index_t k) { return swapped(product[k]); },
+                [&](index_t i, const ComplexPack& value) {
+                    const index_t lag = i - first_lag < lag_columns ? i : i - n;
+                    const index_t j = lag - first_lag;
+                    if (j >= 0 && j < lag_columns) {
+                        store_complex(&products_(surface, j, at), swapped(value));
+                    }
+                });
+        };
+        for (index_t p = 0; p < problem_.planes; ++p) {
+            if (p == 0 || problem_.each_plane) std::fill_n(product, n, ComplexPack{});
+            if (same) {
+                transform(spectra_a_, p, [&](index_t k, const ComplexPack& a) {
+                    product[k].re += a.re * a.re + a.im * a.im;
+                });
+            } else {
+                transform(spectra_a_, p, [&](index_t k, const ComplexPack& a) { of_a[k] = a; });
+                transform(spectra_b_, p, [&](index_t k, const ComplexPack& b) {
+                    const ComplexPack& a = of_a[k];
+                    product[k].re += a.re * b.re + a.im * b.im;
+                    product[k].im += a.im * b.re - a.re * b.im;
+                });
+            }
+            if (problem_.each_plane) give(p);
+        }
+        if (!problem_.each_plane) give(0);
+    });
+}
+
+void FftCorrelation::transform_back(core::Cpu& cpu, core::View<double, 3, core::Host> sums) const {
+    const index_t lag_rows = problem_.lags.extent().rows;
+    const index_t lag_columns = problem_.lags.extent().columns;
+    const index_t first_lag = problem_.lags.first_row();
+    const index_t groups = parts(lag_columns, columns_at_once);
+    const index_t n = columns_.length();
+    const index_t packs = columns_.scratch_packs() + n;
+    const double scale = 1.0 / (static_cast<double>(n) * static_cast<double>(rows_.length()));
+    core::for_each_task(
+        cpu, surfaces() * groups, bytes_of(packs), [&](index_t task, std::byte* scratch) {
+            auto* const work = reinterpret_cast<ComplexPack*>(scratch);
+            ComplexPack* const both = work + columns_.scratch_packs();
+            const index_t s = task / groups;
+            const index_t first = task % groups * columns_at_once;
+            const index_t count = std::min(columns_at_once, lag_columns - first);
+            for (index_t block = 0; block < blocks(); ++block) {
+                ComplexPack left[lanes] = {};
+                ComplexPack right[lanes] = {};
+                for (index_t x = 0; x < count; ++x) {
+                    (x < lanes ? left[x] : right[x - lanes]) =
+                        load_complex(&products_(s, first + x, 2 * lanes * block));
+                }
+                transpose(left);
+                transpose(right);
+                for (index_t i = 0; i < std::min(lanes, n / 2 + 1 - block * lanes); ++i) {
+                    const index_t k = block * lanes + i;
+                    const ComplexPack& one = left[i];
+                    const ComplexPack& two = right[i];
+                    both[k] = {one.re - two.im, one.im + two.re};
+                    if (k > 0) both[n - k] = {one.re + two.im, two.re - one.im};
+                }
+            }
+            columns_.run(
+                work, n, [&](index_t k) { return swapped(both[k]); },
+                [&](index_t i, const ComplexPack& value) {
+                    const index_t lag = i - first_lag < lag_rows ? i : i - n;
+                    const index_t row = lag - first_lag;
+                    if (row < 0 || row >= lag_rows) return;
+                    double* const to = &sums(s, row, first);
+                    for (index_t x = 0; x < count; ++x) {
+                        to[x] = scale *
+                                static_cast<double>(x < lanes ? value.im[x] : value.re[x - lanes]);
+                    }
+                });
+        });
+}
+
+void FftCorrelation::run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
+                         bool same, core::View<double, 3, core::Host> sums) {
+    transform_columns(cpu, a, spectra_a_);
+    if (!same) {
+        spectra_b_.reshape(spectra_a_.extent());
+        transform_columns(cpu, b, spectra_b_);
+    }
+    correlate_rows(cpu, same);
+    transform_back(cpu, sums);
+}
+
+}  // namespace aperture::corr

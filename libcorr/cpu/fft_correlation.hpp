@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/core/array.hpp"
+#include "aperture/corr/correlator.hpp"
+#include "libsignal/cpu/lane_fft.hpp"
+
+namespace aperture::corr {
+
+/// The planes of one image as they are to be correlated: each less its ground.
+struct GroundedPlanes {
+    PlanesView<core::Host> planes;
+    const double* ground;  ///< one a plane
+};
+
+/// Sums of products by real transforms that are long enough for no displacement to wrap around:
+/// down the columns, along the rows, and back. A transform takes a column in each lane, two columns
+/// as the parts of one complex number; between the directions squares of lanes are transposed. Rows
+/// and columns of zeros are not read, spectra of planes are added before the one inverse transform,
+/// and only rows and columns of wanted displacements are transformed back.
+class FftCorrelation {
+  public:
+    FftCorrelation() = default;
+    explicit FftCorrelation(const Problem& problem);
+
+    /// Writes `sums`, [planes or 1][dy][dx]; `same` where both images are one.
+    void run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b, bool same,
+             core::View<double, 3, core::Host> sums);
+
+  private:
+    void transform_columns(core::Cpu& cpu, const GroundedPlanes& image,
+                           core::Array<float, 3>& spectra) const;
+    void correlate_rows(core::Cpu& cpu, bool same);
+    void transform_back(core::Cpu& cpu, core::View<double, 3, core::Host> sums) const;
+    index_t surfaces() const { return problem_.each_plane ? problem_.planes : 1; }
+    /// Frequencies of a column, in packs.
+    index_t blocks() const;
+
+    Problem problem_;
+    signal::LaneFft columns_;
+    signal::LaneFft rows_;
+    // [plane][x or dx][pack of a column's frequencies: real parts, imaginary parts]
+    core::Array<float, 3> spectra_a_;
+    core::Array<float, 3> spectra_b_;
+    core::Array<float, 3> products_;
+};
+
+}  // namespace aperture::corr

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/corr/method_choice.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "aperture/core/simd.hpp"
+#include "libsignal/cpu/lane_fft.hpp"
+
+namespace aperture::corr {
+namespace {
+
+constexpr double lanes = core::lanes<float>;
+
+// Measured on two cores of a Xeon with AVX-512 (bench/corr.cpp); other machines differ more in all
+// of them than in their proportions.
+
+/// Packs of products a nanosecond and thread, and the least nanoseconds that a block of
+/// displacements takes for a column, which is what a sum waits for the one before.
+constexpr double packs_a_ns = 5;
+constexpr double least_ns = 1.6;
+/// 5 n log2 n operations of transforms a nanosecond, lane and thread.
+constexpr double transforms_a_ns = 2.1;
+/// Milliseconds to begin, and nanoseconds to read a pixel of a plane and put it in place.
+constexpr double start_ms = 0.02;
+constexpr double direct_ns_a_pixel = 2;
+constexpr double fft_ns_a_pixel = 0.8;
+
+double transform_flops(double length) { return 5 * length * std::log2(std::max(length, 2.0)); }
+
+double fft_length(index_t extent, index_t lags) {
+    return static_cast<double>(signal::good_lane_fft_length(extent + lags - 1));
+}
+
+}  // namespace
+
+MethodChoice choose_method(const Problem& problem, int threads, bool same) {
+    const auto planes = static_cast<double>(problem.planes);
+    const double images = same ? 1 : 2;
+    const auto columns = static_cast<double>(problem.image.columns);
+    const double pixels = static_cast<double>(problem.image.rows) * columns * planes * images;
+    const auto lag_rows = static_cast<double>(problem.lags.extent().rows);
+    const auto lag_columns = static_cast<double>(problem.lags.extent().columns);
+    MethodChoice choice;
+
+    // Blocks of 8 rows and 3 packs of displacements, as DirectCorrelation has them.
+    const double packs = std::ceil(lag_columns / lanes);
+    const double blocks = std::ceil(lag_rows / 8) * std::ceil(packs / 3);
+    const double block_ns = std::max(lag_rows * packs / blocks / packs_a_ns, least_ns);
+    const double products =
+        direct_flops(problem.planes, problem.image, problem.lags) / (2 * lag_rows * lag_columns);
+    const double direct_ns = products * blocks * block_ns + direct_ns_a_pixel * pixels;
+    choice.direct_ms = start_ms + 1e-6 * direct_ns / threads;
+
+    const double column = fft_length(problem.image.rows, problem.lags.rows);
+    const double row = fft_length(problem.image.columns, problem.lags.columns);
+    const double surfaces = problem.each_plane ? planes : 1;
+    const double forward = columns * transform_flops(column) + column * transform_flops(row);
+    const double backward = column * transform_flops(row) + lag_columns * transform_flops(column);
+    const double fft_flops = (images * planes * forward + surfaces * backward) / 2;
+    const double fft_ns = fft_flops / (transforms_a_ns * lanes) + fft_ns_a_pixel * pixels;
+    choice.fft_ms = start_ms + 1e-6 * fft_ns / threads;
+
+    choice.method = choice.direct_ms < choice.fft_ms ? Method::direct : Method::fft;
+    return choice;
+}
+
+}  // namespace aperture::corr

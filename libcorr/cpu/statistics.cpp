@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/corr/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "aperture/core/shape.hpp"
+
+namespace aperture::corr {
+namespace {
+
+void expects_surface(const SurfaceView& surface, const Lags& lags) {
+    core::expects_shape("surface", surface, {lags.extent().rows, lags.extent().columns});
+}
+
+/// The first place where `count` values, value(0), value(1), ..., fall below value(0) / e.
+template <class Value>
+std::optional<double> decay_length(index_t count, const Value& value) {
+    const double bound = value(0) / std::numbers::e;
+    if (!(bound > 0)) return std::nullopt;
+    for (index_t i = 1; i < count; ++i) {
+        if (!(value(i) < bound)) continue;
+        const double before = value(i - 1);
+        // What is before may be no number.
+        const double rest = before >= bound ? (bound - value(i)) / (before - value(i)) : 0;
+        return static_cast<double>(i) - rest;
+    }
+    return std::nullopt;
+}
+
+/// Whether entry `at` of an axis is one of the largest displacements.
+bool is_outermost(index_t at, index_t extent, index_t lags, bool both_signs) {
+    if (lags == 1) return false;
+    return at == extent - 1 || (both_signs && at == 0);
+}
+
+/// How far the vertex of a parabola through values at -1, 0 and 1 is from 0, and above the middle.
+struct Vertex {
+    double offset = 0;
+    double height = 0;
+};
+Vertex vertex(double before, double middle, double after) {
+    const double offset = (before - after) / (2 * (before - 2 * middle + after));
+    return {offset, (after - before) * offset / 4};
+}
+
+}  // namespace
+
+CorrelationLengths correlation_lengths(SurfaceView surface, const Lags& lags) {
+    expects_surface(surface, lags);
+    const index_t row = -lags.first_row();
+    const index_t column = -lags.first_column();
+    return {decay_length(lags.columns, [&](index_t i) { return surface(row, column + i); }),
+            decay_length(lags.rows, [&](index_t i) { return surface(row + i, column); })};
+}
+
+std::optional<Peak> strongest_peak(SurfaceView surface, const Lags& lags, Centre centre) {
+    expects_surface(surface, lags);
+    const auto [rows, columns] = surface.extent;
+    const auto is_peak = [&, height = rows, width = columns](index_t y, index_t x) {
+        const double value = surface(y, x);
+        for (index_t j = std::max<index_t>(y - 1, 0); j <= std::min(y + 1, height - 1); ++j) {
+            for (index_t i = std::max<index_t>(x - 1, 0); i <= std::min(x + 1, width - 1); ++i) {
+                if ((j != y || i != x) && !(value > surface(j, i))) return false;
+            }
+        }
+        return !std::isnan(value);
+    };
+    std::optional<Peak> strongest;
+    index_t row = 0;
+    index_t column = 0;
+    for (index_t y = 0; y < rows; ++y) {
+        if (is_outermost(y, rows, lags.rows, lags.both_signs)) continue;
+        for (index_t x = 0; x < columns; ++x) {
+            const bool at_centre = y == -lags.first_row() && x == -lags.first_column();
+            if (is_outermost(x, columns, lags.columns, lags.both_signs) ||
+                (at_centre && centre == Centre::excluded) ||
+                (strongest && !(surface(y, x) > strongest->value)) || !is_peak(y, x)) {
+                continue;
+            }
+            strongest = Peak{0, 0, surface(y, x)};
+            row = y;
+            column = x;
+        }
+    }
+    if (!strongest) return std::nullopt;
+    const double middle = strongest->value;
+    Vertex down;
+    Vertex across;
+    if (row > 0 && row + 1 < rows) {
+        down = vertex(surface(row - 1, column), middle, surface(row + 1, column));
+    }
+    if (column > 0 && column + 1 < columns) {
+        across = vertex(surface(row, column - 1), middle, surface(row, column + 1));
+    }
+    return Peak{static_cast<double>(lags.first_row() + row) + down.offset,
+                static_cast<double>(lags.first_column() + column) + across.offset,
+                middle + down.height + across.height};
+}
+
+RadialAverage radial_average(SurfaceView surface, const Lags& lags) {
+    expects_surface(surface, lags);
+    const auto radius = [&](index_t dy, index_t dx) {
+        return static_cast<std::size_t>(
+            std::lround(std::hypot(static_cast<double>(dy), static_cast<double>(dx))));
+    };
+    RadialAverage average;
+    average.mean.resize(radius(lags.rows - 1, lags.columns - 1) + 1);
+    average.counts.resize(average.mean.size());
+    for (index_t i = 0; i < surface.extent[0]; ++i) {
+        for (index_t j = 0; j < surface.extent[1]; ++j) {
+            const std::size_t r = radius(lags.first_row() + i, lags.first_column() + j);
+            average.mean[r] += surface(i, j);
+            ++average.counts[r];
+        }
+    }
+    for (std::size_t r = 0; r < average.mean.size(); ++r) {
+        average.mean[r] /= static_cast<double>(average.counts[r]);
+    }
+    return average;
+}
+
+void EnsembleStatistics::add(SurfaceView surface) {
+    if (count_ == 0) {
+        mean_ = core::Array<double, 2>(surface.extent);
+        squares_ = core::Array<double, 2>(surface.extent);
+        std::fill(mean_.begin(), mean_.end(), 0.0);
+        std::fill(squares_.begin(), squares_.end(), 0.0);
+    }
+    core::expects_shape("surface", surface, mean_.extent());
+    ++count_;
+    for (index_t i = 0; i < surface.extent[0]; ++i) {
+        for (index_t j = 0; j < surface.extent[1]; ++j) {
+            const double difference = surface(i, j) - mean_(i, j);
+            mean_(i, j) += difference / static_cast<double>(count_);
+            squares_(i, j) += difference * (surface(i, j) - mean_(i, j));
+        }
+    }
+}
+
+core::Array<double, 2> EnsembleStatistics::deviation() const {
+    core::Array<double, 2> deviation(squares_.extent());
+    const auto divisor = static_cast<double>(std::max<index_t>(count_ - 1, 1));
+    std::transform(squares_.begin(), squares_.end(), deviation.begin(),
+                   [&](double squares) { return std::sqrt(squares / divisor); });
+    return deviation;
+}
+
+}  // namespace aperture::corr

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/executor.hpp"
+#include "aperture/corr/lags.hpp"
+#include "aperture/signal/summed_area.hpp"
+
+namespace aperture::corr {
+
+/// What a surface says of the sums of products c_p over the N pixels that both images have at a
+/// displacement.
+enum class Estimator {
+    raw,       ///< sum_p c_p, as in Bordawekar, Bondhugula & Rao 2010
+    unbiased,  ///< sum_p c_p / N
+    /// Pearson's r over these pixels: covariances of the planes added up, over the root of the
+    /// product of their variances added up. In [-1, 1] but for rounding.
+    pearson,
+};
+
+/// The results, each [dy][dx] as the lags have it; zero where no pixels overlap, and r is zero
+/// where one of the images is constant.
+struct Surfaces {
+    core::Array<double, 2> surface;
+    core::Array<double, 3> planes;  ///< what each plane contributes: `surface` is their sum
+    core::Array<double, 2> counts;  ///< N
+};
+
+/// Makes surfaces from sums of products. Keeps its workspace: a second run of the same shape
+/// allocates nothing.
+class SurfaceEstimator {
+  public:
+    /// Writes sum_{y, x} A_p(y + dy, x + dx) B_p(y, x) for each plane, as Correlator does with
+    /// `each_plane`; on whatever device. It is called with as many planes as the images have.
+    using Correlate = std::function<void(PlanesView<core::Host> a, PlanesView<core::Host> b,
+                                         core::View<double, 3, core::Host> sums)>;
+
+    SurfaceEstimator(core::Cpu& cpu, Estimator estimator, const Lags& lags)
+        : cpu_(cpu), estimator_(estimator), lags_(lags) {}
+
+    /// Over all pixels.
+    void run(PlanesView<core::Host> a, PlanesView<core::Host> b, const Correlate& correlate,
+             Surfaces& results);
+    /// Over pixels whose masks, [row][column], are not zero. Counts, sums and energies are
+    /// correlations, too: with an FFT, counts beyond a million are within a few.
+    void run(PlanesView<core::Host> a, PlanesView<core::Host> b,
+             core::View<const float, 2, core::Host> mask_a,
+             core::View<const float, 2, core::Host> mask_b, const Correlate& correlate,
+             Surfaces& results);
+
+  private:
+    /// Sums over what the other image overlaps, of one plane of each image and their squares.
+    struct Moments {
+        core::Array<double, 3> a;  ///< [plane][dy][dx]
+        core::Array<double, 3> b;
+        core::Array<double, 3> squares_a;
+        core::Array<double, 3> squares_b;
+    };
+    void shape(index_t planes, Surfaces& results);
+    /// Of the planes, over the pixels of a mask or, where it is null, over all.
+    void find_means(PlanesView<core::Host> image,
+                    const core::View<const float, 2, core::Host>* mask);
+    void find_moments(PlanesView<core::Host> image, bool from_lag, core::Array<double, 3>& sums,
+                      core::Array<double, 3>& squares);
+    void finish(Surfaces& results) const;
+
+    core::Cpu& cpu_;
+    Estimator estimator_;
+    Lags lags_;
+    Moments moments_;
+    std::vector<float> means_;
+    core::Array<double, 3> row_sums_;  ///< [plane][row]: sum, count
+    signal::SummedAreas areas_;
+    core::Array<float, 3> centred_a_;
+    core::Array<float, 3> centred_b_;
+    core::Array<float, 3> masks_a_;
+    core::Array<float, 3> masks_b_;
+    core::Array<float, 3> squared_;
+    core::Array<double, 3> counts_;
+};
+
+}  // namespace aperture::corr

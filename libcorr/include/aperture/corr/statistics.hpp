@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "aperture/core/array.hpp"
+#include "aperture/corr/lags.hpp"
+
+namespace aperture::corr {
+
+// A surface is [dy][dx] with the displacements of its Lags; the functions here throw
+// core::InvalidArgument where its extents are others. Entries that are not numbers are no peaks,
+// and end no correlation length.
+
+using SurfaceView = core::View<const double, 2, core::Host>;
+
+/// How far along an axis an image remains like itself, in pixels.
+struct CorrelationLengths {
+    std::optional<double> x;
+    std::optional<double> y;
+};
+
+/// The first place along the axis, from displacement (0, 0) towards positive ones, where the
+/// surface falls below 1/e of what it is at (0, 0), linear between entries. Nothing where it never
+/// does, or is not positive at (0, 0).
+CorrelationLengths correlation_lengths(SurfaceView surface, const Lags& lags);
+
+/// A displacement that is more likely than those around it, in pixels.
+struct Peak {
+    double dy = 0;
+    double dx = 0;
+    double value = 0;
+};
+
+/// Whether displacement (0, 0) can be a peak: of an image with itself it always is one.
+enum class Centre { counts, excluded };
+
+/// The largest of the local maxima, entries above all of their up to eight neighbours; nothing
+/// where there is none. Entries of the largest displacements, next to which the surface might go on
+/// rising, are left out unless the surface has no others along that axis. The place between entries
+/// and the value there are those of a parabola along each axis through the entry and its two
+/// neighbours, where both are there.
+std::optional<Peak> strongest_peak(SurfaceView surface, const Lags& lags, Centre centre);
+
+/// Means over displacements of one length, whatever their direction.
+struct RadialAverage {
+    std::vector<double> mean;          ///< of displacements at least r - 0.5, below r + 0.5 long
+    std::vector<std::int64_t> counts;  ///< entries of the surface that were averaged
+};
+RadialAverage radial_average(SurfaceView surface, const Lags& lags);
+
+/// Mean and standard deviation over surfaces that come one after the other (Welford 1962).
+class EnsembleStatistics {
+  public:
+    /// Surfaces are of one extent: that of the first.
+    void add(SurfaceView surface);
+
+    index_t count() const { return count_; }
+    const core::Array<double, 2>& mean() const { return mean_; }
+    /// Of the population that the surfaces are a sample of (divisor count - 1); 0 for a single one.
+    core::Array<double, 2> deviation() const;
+
+  private:
+    index_t count_ = 0;
+    core::Array<double, 2> mean_;
+    core::Array<double, 2> squares_;  ///< of differences from the mean, summed
+};
+
+}  // namespace aperture::corr

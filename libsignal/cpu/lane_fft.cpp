@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libsignal/cpu/lane_fft.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "aperture/core/error.hpp"
+
+namespace aperture::signal {
+namespace {
+
+using core::index_t;
+
+struct Root {
+    float re;
+    float im;
+};
+
+/// exp(-2 pi j part / whole)
+Root root(index_t part, index_t whole) {
+    const double angle =
+        -2 * std::numbers::pi * static_cast<double>(part % whole) / static_cast<double>(whole);
+    return {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
+}
+
+index_t without_small_factors(index_t number) {
+    for (const index_t prime : {2, 3, 5}) {
+        while (number % prime == 0) number /= prime;
+    }
+    return number;
+}
+
+template <int radix>
+struct Butterfly;
+
+template <>
+struct Butterfly<2> {
+    static void run(ComplexPack (&x)[2]) {
+        const ComplexPack difference = x[0] - x[1];
+        x[0] = x[0] + x[1];
+        x[1] = difference;
+    }
+};
+template <>
+struct Butterfly<3> {
+    static void run(ComplexPack (&x)[3]) {
+        constexpr float sine = 0.86602540378443865F;
+        const ComplexPack sum = x[1] + x[2];
+        const ComplexPack middle = x[0] - 0.5F * sum;
+        const ComplexPack side = sine * turned_back(x[1] - x[2]);
+        x[0] = x[0] + sum;
+        x[1] = middle + side;
+        x[2] = middle - side;
+    }
+};
+template <>
+struct Butterfly<4> {
+    static void run(ComplexPack (&x)[4]) {
+        const ComplexPack even_sum = x[0] + x[2];
+        const ComplexPack even_difference = x[0] - x[2];
+        const ComplexPack odd_sum = x[1] + x[3];
+        const ComplexPack odd_difference = turned_back(x[1] - x[3]);
+        x[0] = even_sum + odd_sum;
+        x[1] = even_difference + odd_difference;
+        x[2] = even_sum - odd_sum;
+        x[3] = even_difference - odd_difference;
+    }
+};
+template <>
+struct Butterfly<5> {
+    static void run(ComplexPack (&x)[5]) {
+        constexpr float cosine1 = 0.30901699437494742F;
+        constexpr float cosine2 = -0.80901699437494742F;
+        constexpr float sine1 = 0.95105651629515357F;
+        constexpr float sine2 = 0.58778525229247313F;
+        const ComplexPack outer_sum = x[1] + x[4];
+        const ComplexPack inner_sum = x[2] + x[3];
+        const ComplexPack outer_side = turned_back(x[1] - x[4]);
+        const ComplexPack inner_side = turned_back(x[2] - x[3]);
+        const ComplexPack middle1 = x[0] + cosine1 * outer_sum + cosine2 * inner_sum;
+        const ComplexPack middle2 = x[0] + cosine2 * outer_sum + cosine1 * inner_sum;
+        const ComplexPack side1 = sine1 * outer_side + sine2 * inner_side;
+        const ComplexPack side2 = sine2 * outer_side - sine1 * inner_side;
+        x[0] = x[0] + outer_sum + inner_sum;
+        x[1] = middle1 + side1;
+        x[2] = middle2 + side2;
+        x[3] = middle2 - side2;
+        x[4] = middle1 - side1;
+    }
+};
+
+/// y[q + stride (radix p + k)] = w_p^k sum_j x[q + stride (p + j transforms)] exp(-2 pi i j k /
+/// radix).
+template <int radix, class Twiddle>
+void run_pass(index_t transforms, index_t stride, const Twiddle* twiddles, const ComplexPack* x,
+              ComplexPack* y) {
+    for (index_t p = 0; p < transforms; ++p) {
+        const Twiddle* w = twiddles + p * (radix - 1);
+        for (index_t q = 0; q < stride; ++q) {
+            ComplexPack values[radix];
+            for (int j = 0; j < radix; ++j) values[j] = x[q + stride * (p + j * transforms)];
+            Butterfly<radix>::run(values);
+            ComplexPack* const to = y + q + stride * radix * p;
+            to[0] = values[0];
+            for (int k = 1; k < radix; ++k) to[k * stride] = values[k] * w[k - 1];
+        }
+    }
+}
+
+}  // namespace
+
+index_t good_lane_fft_length(index_t least) {
+    index_t length = std::max<index_t>(least, 1);
+    while (without_small_factors(length) != 1) ++length;
+    return length;
+}
+
+LaneFft::Plan LaneFft::plan(index_t length) {
+    Plan plan;
+    plan.length = length;
+    index_t left = length;
+    index_t stride = 1;
+    while (left > 1) {
+        int radix = 2;
+        for (const int candidate : {4, 5, 3}) {
+            if (left % candidate == 0) {
+                radix = candidate;
+                break;
+            }
+        }
+        const index_t transforms = left / radix;
+        Pass pass{radix, transforms, stride, {}};
+        for (index_t p = 0; p < transforms; ++p) {
+            for (int k = 1; k < radix; ++k) {
+                const auto [re, im] = root(p * k, left);
+                pass.twiddles.push_back({re, im});
+            }
+        }
+        plan.passes.push_back(std::move(pass));
+        left = transforms;
+        stride *= radix;
+    }
+    return plan;
+}
+
+LaneFft::LaneFft(index_t length) : length_(length) {
+    core::expects(length >= 1 && without_small_factors(length) == 1, "FFT of length ", length,
+                  ", expected no prime factor above 5");
+    auto outer = static_cast<index_t>(std::sqrt(static_cast<double>(length)));
+    while (length % outer != 0) --outer;
+    outer_ = plan(outer);
+    inner_ = plan(length / outer);
+    for (index_t i2 = 0; i2 < inner_.length; ++i2) {
+        for (index_t k1 = 0; k1 < outer; ++k1) {
+            const auto [re, im] = root(i2 * k1, length);
+            turns_.push_back({re, im});
+        }
+    }
+}
+
+const ComplexPack* LaneFft::transform(const Plan& plan, ComplexPack* from, ComplexPack* other) {
+    for (const Pass& pass : plan.passes) {
+        const auto run = [&](auto function) {
+            function(pass.transforms, pass.stride, pass.twiddles.data(), from, other);
+        };
+        switch (pass.radix) {
+            case 2:
+                run(run_pass<2, Twiddle>);
+                break;
+            case 3:
+                run(run_pass<3, Twiddle>);
+                break;
+            case 4:
+                run(run_pass<4, Twiddle>);
+                break;
+            default:
+                run(run_pass<5, Twiddle>);
+        }
+        std::swap(from, other);
+    }
+    return from;
+}
+
+}  // namespace aperture::signal

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "aperture/core/simd.hpp"
+#include "aperture/core/view.hpp"
+
+namespace aperture::signal {
+
+/// Real and imaginary parts of as many numbers as a pack has lanes.
+struct ComplexPack {
+    core::Pack<float> re;
+    core::Pack<float> im;
+};
+
+inline ComplexPack operator+(const ComplexPack& a, const ComplexPack& b) {
+    return {a.re + b.re, a.im + b.im};
+}
+inline ComplexPack operator-(const ComplexPack& a, const ComplexPack& b) {
+    return {a.re - b.re, a.im - b.im};
+}
+inline ComplexPack operator*(float factor, const ComplexPack& a) {
+    return {factor * a.re, factor * a.im};
+}
+/// -i a
+inline ComplexPack turned_back(const ComplexPack& a) { return {a.im, -a.re}; }
+/// What is the inverse transform's, to the forward one: i conj(a).
+inline ComplexPack swapped(const ComplexPack& a) { return {a.im, a.re}; }
+
+/// Complex transforms X[k] = sum_i x[i] exp(-2 pi j i k / n) of one length, one in each lane. With
+/// n = n1 n2, transforms of length n1 on every n2-th element and of length n2 on n1 runs of them
+/// (Cooley & Tukey 1965), each by Stockham's passes of radix 2 to 5 in memory near the processor.
+class LaneFft {
+  public:
+    using index_t = core::index_t;
+
+    LaneFft() = default;
+    /// The length has no prime factor above 5.
+    explicit LaneFft(index_t length);
+
+    index_t length() const { return length_; }
+    /// Packs of scratch memory that `run` needs, aligned to a pack.
+    index_t scratch_packs() const { return length_ + 2 * std::max(outer_.length, inner_.length); }
+
+    /// load(i) for i below `count`, what follows is zero; store(k, X[k]) in no particular order,
+    /// after all is loaded.
+    template <class Load, class Store>
+    void run(ComplexPack* scratch, index_t count, const Load& load, const Store& store) const {
+        ComplexPack* const all = scratch;
+        ComplexPack* const first = scratch + length_;
+        ComplexPack* const second = first + std::max(outer_.length, inner_.length);
+        const index_t n1 = outer_.length;
+        const index_t n2 = inner_.length;
+        for (index_t i2 = 0; i2 < n2; ++i2) {
+            for (index_t i1 = 0; i1 < n1; ++i1) {
+                const index_t i = i1 * n2 + i2;
+                first[i1] = i < count ? load(i) : ComplexPack{};
+            }
+            const ComplexPack* found = transform(outer_, first, second);
+            const Twiddle* turn = turns_.data() + i2 * n1;
+            for (index_t k1 = 0; k1 < n1; ++k1) all[k1 * n2 + i2] = found[k1] * turn[k1];
+        }
+        for (index_t k1 = 0; k1 < n1; ++k1) {
+            std::copy_n(all + k1 * n2, n2, first);
+            const ComplexPack* found = transform(inner_, first, second);
+            for (index_t k2 = 0; k2 < n2; ++k2) store(k1 + n1 * k2, found[k2]);
+        }
+    }
+
+  private:
+    struct Twiddle {
+        float re;
+        float im;
+    };
+    friend ComplexPack operator*(const ComplexPack& a, const Twiddle& w) {
+        return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
+    }
+    /// One of Stockham's passes.
+    struct Pass {
+        int radix;
+        index_t transforms;  ///< of what is left of the length
+        index_t stride;
+        std::vector<Twiddle> twiddles;  ///< [transform][1 .. radix-1]
+    };
+    struct Plan {
+        index_t length = 1;
+        std::vector<Pass> passes;
+    };
+    static Plan plan(index_t length);
+    /// Where the result is: in `from` or in `other`, both of which are overwritten.
+    static const ComplexPack* transform(const Plan& plan, ComplexPack* from, ComplexPack* other);
+
+    index_t length_ = 1;
+    Plan outer_;
+    Plan inner_;
+    std::vector<Twiddle> turns_;  ///< [i2][k1]
+};
+
+/// The least length from `least` on that LaneFft takes.
+core::index_t good_lane_fft_length(core::index_t least);
+
+}  // namespace aperture::signal

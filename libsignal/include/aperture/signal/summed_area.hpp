@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/executor.hpp"
+
+namespace aperture::signal {
+
+/// Sums over any rectangle of an image from four numbers (Crow 1984), in double precision.
+class SummedAreas {
+  public:
+    using index_t = core::index_t;
+
+    /// Of one plane [1][row][column], each value less `ground`; columns are contiguous. Allocates
+    /// only where no earlier plane was as large.
+    void take(core::Cpu& cpu, core::View<const float, 3, core::Host> plane, double ground);
+    /// Of the squares of the same.
+    void take_squares(core::Cpu& cpu, core::View<const float, 3, core::Host> plane, double ground);
+
+    /// Over rows top .. bottom-1 and columns left .. right-1.
+    double sum(index_t top, index_t bottom, index_t left, index_t right) const {
+        return (above_(bottom, right) - above_(top, right)) -
+               (above_(bottom, left) - above_(top, left));
+    }
+
+  private:
+    template <class Value>
+    void take_values(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
+                     const Value& value);
+
+    core::Array<double, 2> above_;  ///< sums of all that is above and left of a corner of pixels
+};
+
+}  // namespace aperture::signal

@@ -1,0 +1,405 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// corr as a user runs it: what is read, written, printed, reported and refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "aperture/media/image_file.hpp"
+#include "tests/apps/image_pairs.hpp"
+#include "tests/apps/program_run.hpp"
+#include "tests/media/cube_files.hpp"
+
+namespace aperture::apps::tests {
+namespace {
+
+using media::tests::read_bytes;
+using media::tests::TemporaryFolder;
+using media::tests::write_bytes;
+using std::filesystem::path;
+using testing::AllOf;
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+double number_attribute(const path& file, const std::string& object, const std::string& name) {
+    const media::Handle opened{H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
+    const media::Handle owner{H5Oopen(opened, object.c_str(), H5P_DEFAULT), H5Oclose};
+    return media::number_attribute(owner, name).value_or(std::nan(""));
+}
+
+std::vector<std::string> axes_of(const path& file, const std::string& dataset) {
+    const media::Handle opened{H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
+    const media::Handle owner{H5Oopen(opened, dataset.c_str(), H5P_DEFAULT), H5Oclose};
+    return media::string_attribute(owner, "DIMENSION_LABELS").value_or(std::vector<std::string>{});
+}
+
+class Corr : public testing::Test {
+  protected:
+    Outcome run(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.end(), {"--device", "cpu"});
+        return run_program("corr", arguments);
+    }
+    Outcome run_well(std::vector<std::string> arguments) const {
+        Outcome outcome = run(std::move(arguments));
+        EXPECT_EQ(outcome.status, 0) << outcome.error;
+        return outcome;
+    }
+    /// /surface of a quiet run.
+    std::vector<double> surface(std::vector<std::string> arguments) const {
+        const path out = folder_ / "surface.h5";
+        arguments.insert(arguments.end(), {"--out", out, "--no-picture", "--quiet"});
+        EXPECT_THAT(run_well(std::move(arguments)).out, IsEmpty());
+        return read_dataset<double>(out, "/surface").values;
+    }
+    std::string image(const std::string& name, const StoredPicture& stored = {}, double x = 0,
+                      double y = 0) const {
+        write_texture(folder_ / name, stored, x, y);
+        return folder_ / name;
+    }
+    void expect_refusal(const std::vector<std::string>& arguments, const std::string& words) const {
+        const auto before = folder_.entries();
+        const Outcome outcome = run(arguments);
+        EXPECT_EQ(outcome.status, 1);
+        EXPECT_THAT(outcome.out, IsEmpty());
+        EXPECT_THAT(lines(outcome.error), SizeIs(1));
+        EXPECT_THAT(outcome.error, AllOf(StartsWith("corr: error: "), HasSubstr(words)));
+        EXPECT_EQ(folder_.entries(), before);
+    }
+    TemporaryFolder folder_;
+};
+
+TEST_F(Corr, AloneWritesBesideTheImageAndPrintsASummary) {
+    const std::string file = image("a.ppm", {.width = 61, .height = 46, .colour = true});
+    const std::string before = read_bytes(file);
+    const Outcome outcome = run_well({file});
+    EXPECT_THAT(outcome.error, IsEmpty());
+    EXPECT_THAT(folder_.entries(),
+                ElementsAre("a.corr.h5", std::string("a.corr") + picture_extension, "a.ppm"));
+    EXPECT_EQ(read_bytes(file), before);
+    EXPECT_THAT(
+        lines(outcome.out),
+        ElementsAre(
+            AllOf(StartsWith("image"), HasSubstr("a.ppm: 61x46 pixels, 8 bits colour")),
+            AllOf(StartsWith("device"), HasSubstr("thread")),
+            AllOf(StartsWith("method"), HasSubstr("raw; 4 planes from lab-orientation, normalized"),
+                  HasSubstr("23x31 offsets")),
+            AllOf(StartsWith("stages"), HasSubstr("read"), HasSubstr("planes"),
+                  HasSubstr("correlate"), HasSubstr("write")),
+            AllOf(StartsWith("compute"), HasSubstr("GFLOP of the direct method"),
+                  HasSubstr("GFLOP/s")),
+            AllOf(StartsWith("correlation length in x"), HasSubstr("pixels, in y")),
+            AllOf(StartsWith("peak"), HasSubstr("strongest off the centre at dy")),
+            AllOf(StartsWith("result"), HasSubstr("a.corr.h5"))));
+
+    const path result = folder_ / "a.corr.h5";
+    const auto surface = read_dataset<double>(result, "/surface");
+    const auto planes = read_dataset<double>(result, "/planes");
+    const auto counts = read_dataset<int>(result, "/counts");
+    EXPECT_THAT(surface.extent, ElementsAre(23, 31));
+    EXPECT_THAT(planes.extent, ElementsAre(4, 23, 31));
+    EXPECT_THAT(counts.extent, ElementsAre(23, 31));
+    EXPECT_THAT(axes_of(result, "/surface"), ElementsAre("dy", "dx"));
+    EXPECT_THAT(axes_of(result, "/planes"), ElementsAre("plane", "dy", "dx"));
+    // Four planes of unit energy.
+    EXPECT_NEAR(surface.values[0], 4, 1e-5);
+    EXPECT_EQ(counts.values[0], 46 * 61);
+    EXPECT_EQ(counts.values[31 * 2 + 5], (46 - 2) * (61 - 5));
+    for (std::size_t i = 0; i < surface.values.size(); ++i) {
+        const std::size_t n = surface.values.size();
+        const double sum = planes.values[i] + planes.values[n + i] + planes.values[2 * n + i] +
+                           planes.values[3 * n + i];
+        ASSERT_NEAR(surface.values[i], sum, 1e-12);
+    }
+    EXPECT_EQ(number_attribute(result, "/surface", "first_dy"), 0);
+    EXPECT_GT(number_attribute(result, "/surface", "correlation_length_x"), 1);
+    EXPECT_EQ(text_attribute(result, "program"), "corr");
+    EXPECT_EQ(text_attribute(result, "planes_from"), "lab-orientation");
+    EXPECT_THAT(text_attribute(result, "command_line"), HasSubstr("a.ppm"));
+    // The map has square cells: 400 / 23 is nearest to 17.
+    const auto drawn = media::read_image(folder_ / (std::string("a.corr") + picture_extension));
+    EXPECT_GT(drawn.planes.extent()[1], 17 * 23);
+    EXPECT_GT(drawn.planes.extent()[2], 17 * 31);
+}
+
+TEST_F(Corr, FindsAShiftedCopyAtItsShift) {
+    const std::string a = image("a.pgm");
+    const std::string b = image("b.pgm", {}, -7, 4);
+    for (const std::string estimator : {"raw", "unbiased", "pearson"}) {
+        for (const std::string method : {"direct", "fft"}) {
+            const Outcome outcome =
+                run_well({a, b, "--signed", "--offsets", "12x14", "--planes-from", "grey",
+                          "--estimator", estimator, "--method", method, "--no-picture"});
+            EXPECT_THAT(outcome.out, HasSubstr("strongest at dy "));
+            const path result = folder_ / "a.corr.h5";
+            EXPECT_EQ(number_attribute(result, "/surface", "first_dy"), -11);
+            EXPECT_EQ(number_attribute(result, "/surface", "first_dx"), -13);
+            EXPECT_NEAR(number_attribute(result, "/surface", "peak_dy"), 4, 0.3);
+            EXPECT_NEAR(number_attribute(result, "/surface", "peak_dx"), -7, 0.3);
+            const auto surface = read_dataset<double>(result, "/surface");
+            EXPECT_THAT(surface.extent, ElementsAre(23, 27));
+            const auto peak = std::max_element(surface.values.begin(), surface.values.end());
+            EXPECT_EQ((peak - surface.values.begin()) / 27 - 11, 4);
+            EXPECT_EQ((peak - surface.values.begin()) % 27 - 13, -7);
+            if (estimator == "pearson") {
+                EXPECT_NEAR(*peak, 1, 1e-5);
+            }
+        }
+    }
+}
+
+TEST_F(Corr, IsTheSameByBothMethodsAndOnAnyNumberOfThreads) {
+    const std::string file = image("a.ppm", {.colour = true});
+    const auto direct = surface({file, "--method", "direct"});
+    const auto fft = surface({file, "--method", "fft"});
+    for (std::size_t i = 0; i < direct.size(); ++i) {
+        ASSERT_NEAR(direct[i], fft[i], 4 * (2e-7 + 5e-7));
+    }
+    for (const std::string method : {"direct", "fft"}) {
+        EXPECT_EQ(surface({file, "--method", method, "--threads", "1"}),
+                  surface({file, "--method", method, "--threads", "2"}));
+    }
+}
+
+TEST_F(Corr, OfOneImageIsSymmetricWithBothSigns) {
+    const std::string file = image("a.pgm");
+    const auto values = surface({file, "--signed", "--offsets", "9x11"});
+    ASSERT_EQ(values.size(), 17U * 21);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        ASSERT_NEAR(values[i], values[values.size() - 1 - i], 1e-5);
+    }
+    const auto quadrant = surface({file, "--offsets", "9x11"});
+    EXPECT_NEAR(values[8 * 21 + 10 + 3 * 21 + 4], quadrant[3 * 11 + 4], 1e-5);
+}
+
+TEST_F(Corr, UnbiasedIsDividedByTheOverlap) {
+    const std::string file = image("a.pgm");
+    const auto raw = surface({file});
+    const auto counts = read_dataset<int>(folder_ / "surface.h5", "/counts").values;
+    const auto unbiased = surface({file, "--estimator", "unbiased"});
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+        ASSERT_NEAR(unbiased[i], raw[i] / counts[i], 1e-15);
+    }
+}
+
+TEST_F(Corr, CountsOnlyWhatTheMaskLeaves) {
+    write_bytes(folder_ / "a.pgm", "P2 3 2 255 1 2 3 4 5 6");
+    write_bytes(folder_ / "m.pgm", "P2 3 2 255 1 0 9 255 7 0");
+    write_bytes(folder_ / "n.ppm", "P3 3 2 255 0 0 0 0 0 1 0 0 0 0 2 0 0 0 0 0 0 0");
+    const std::vector<std::string> flags{"--planes-from", "grey", "--normalize", "none",
+                                         "--offsets",     "2x3",  "--mask",      folder_ / "m.pgm"};
+    const auto with = [&](std::vector<std::string> images, const std::vector<std::string>& more) {
+        images.insert(images.end(), flags.begin(), flags.end());
+        images.insert(images.end(), more.begin(), more.end());
+        const auto values = surface(images);
+        const auto counts = read_dataset<int>(folder_ / "surface.h5", "/counts").values;
+        return std::pair(values, counts);
+    };
+    // 1 . 3 over 4 5 .: 1 + 9 + 16 + 25; 4*5; 1*3; 1*4; 5*. and .*.; none
+    const auto [values, counts] = with({folder_ / "a.pgm"}, {});
+    const std::vector<double> expected{51, 20, 3, 4, 5, 0};
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(values[i], expected[i], 1e-4) << i;
+    EXPECT_THAT(counts, ElementsAre(4, 1, 1, 1, 1, 0));
+    // Of the second image, 2 of the first row and 4 of the second are left.
+    write_bytes(folder_ / "b.pgm", read_bytes(folder_ / "a.pgm"));
+    const auto [pair_values, pair_counts] =
+        with({folder_ / "a.pgm", folder_ / "b.pgm"}, {"--mask", folder_ / "n.ppm"});
+    // a at (y + dy, x + dx) times b at (y, x): 4*4; 2*3 + 4*5; none; 2*5; none; none
+    const std::vector<double> pair_expected{16, 26, 0, 10, 0, 0};
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(pair_values[i], pair_expected[i], 1e-4) << i;
+    EXPECT_THAT(pair_counts, ElementsAre(1, 2, 0, 1, 0, 0));
+    write_bytes(folder_ / "small.pgm", "P2 2 2 255 1 1 1 1");
+    expect_refusal({folder_ / "a.pgm", "--mask", folder_ / "small.pgm"}, "small.pgm: 2x2 pixels");
+    expect_refusal({folder_ / "a.pgm", "--mask", folder_ / "none.pgm"}, "none.pgm: no such file");
+}
+
+TEST_F(Corr, TakesTheImageAsItIsOnRequest) {
+    write_bytes(folder_ / "a.pgm", "P2 3 2 255 1 2 3 4 5 6");
+    const auto values = surface(
+        {folder_ / "a.pgm", "--planes-from", "gray", "--normalize", "none", "--offsets", "2x3"});
+    // 1 + 4 + ... + 36; 1*2 + 2*3 + 4*5 + 5*6; 1*3 + 4*6; 1*4 + 2*5 + 3*6; 1*5 + 2*6; 1*6
+    const std::vector<double> expected{91, 58, 27, 32, 17, 6};
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(values[i], expected[i], 1e-4);
+}
+
+TEST_F(Corr, TakesEverySizeAndKind) {
+    for (const std::string kind : {"lab-orientation", "grey", "rgb", "gradient"}) {
+        for (const StoredPicture& stored :
+             {StoredPicture{1, 1}, StoredPicture{40, 1}, StoredPicture{1, 40, true},
+              StoredPicture{33, 17, false, 16}, StoredPicture{20, 30, true, 16}}) {
+            const std::string file = image("a.pnm", stored);
+            run_well({file, "--planes-from", kind, "--signed"});
+            for (const auto* dataset : {"/surface", "/planes"}) {
+                const auto values = read_dataset<double>(folder_ / "a.corr.h5", dataset).values;
+                EXPECT_FALSE(values.empty());
+                EXPECT_TRUE(std::all_of(values.begin(), values.end(),
+                                        [](double value) { return std::isfinite(value); }));
+            }
+        }
+    }
+}
+
+TEST_F(Corr, OfAConstantImageFindsNothing) {
+    write_bytes(folder_ / "a.pgm", "P5 20 10 255 " + std::string(200, 'x'));
+    const Outcome outcome = run_well({folder_ / "a.pgm"});
+    EXPECT_THAT(outcome.out, HasSubstr("strongest off the centre: none"));
+    EXPECT_THAT(outcome.out, HasSubstr("in x beyond the offsets, in y beyond the offsets"));
+    EXPECT_THAT(read_dataset<double>(folder_ / "a.corr.h5", "/surface").values, Each(0.0));
+}
+
+TEST_F(Corr, WritesTableAndReport) {
+    const std::string file = image("a.pgm");
+    run_well({file, "--radial", folder_ / "r.csv", "--report", folder_ / "r.json", "--repeat", "2",
+              "--no-picture", "--offsets", "20x30"});
+    EXPECT_THAT(folder_.entries(), ElementsAre("a.corr.h5", "a.pgm", "r.csv", "r.json"));
+    const auto table = lines(read_bytes(folder_ / "r.csv"));
+    EXPECT_EQ(table[0], "radius,mean,count");
+    EXPECT_THAT(table[1], AllOf(StartsWith("0,"), HasSubstr(",1")));
+    EXPECT_THAT(table, SizeIs(1 + 1 + 35));  // the root of 19^2 + 29^2 is 34.7
+    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+    EXPECT_EQ(report["program"], "corr");
+    EXPECT_EQ(report["parameters"]["offset_rows"], 20);
+    EXPECT_EQ(report["parameters"]["width"], 96);
+    EXPECT_EQ(report["stages"].size(), 4U);
+    EXPECT_EQ(report["stages"][2]["name"], "correlate");
+    EXPECT_GT(report["compute_ms"], 0);
+    EXPECT_TRUE(report["accuracy"].contains("correlation_length_x"));
+}
+
+TEST_F(Corr, SaysWhichDeviceItTakes) {
+    const std::string file = image("a.pgm");
+    const Outcome open = run_program("corr", {file});
+    EXPECT_EQ(open.status, 0);
+    EXPECT_THAT(open.error, StartsWith("corr: device: CPU"));
+    const Outcome gpu = run_program("corr", {file, "--device", "gpu"});
+    EXPECT_EQ(gpu.status, 2);
+    EXPECT_THAT(lines(gpu.error), ElementsAre(StartsWith("corr: error: --device gpu: ")));
+}
+
+TEST_F(Corr, RefusesWhatCannotBeRight) {
+    const std::string a = image("a.pgm");
+    const std::string b = image("b.pgm", {.width = 97, .height = 70});
+    expect_refusal({folder_ / "none.pgm"}, "none.pgm: no such file");
+    expect_refusal({a, folder_ / "none.pgm"}, "none.pgm: no such file");
+    expect_refusal({a, b}, "b.pgm: 97x70 pixels, but " + a + " has 96x72");
+    expect_refusal({a, "--offsets", "73x5"}, "offsets are 73 x 5, expected 1 x 1 to 72 x 96");
+    expect_refusal({a, "--offsets", "5x97"}, "offsets are 5 x 97");
+    expect_refusal({a, "--report", a}, "a.pgm: cannot write: it is the input");
+    expect_refusal({a, "--out", folder_ / "none/a.h5"}, "a.h5: cannot write");
+    expect_refusal({a, "--radial", folder_ / "none/r.csv"}, "r.csv: cannot write");
+    expect_refusal({a, "--radial", folder_ / "x.csv", "--report", folder_ / "x.csv"},
+                   "x.csv: named for two outputs");
+    write_bytes(folder_ / "text.png", "text\n");
+    expect_refusal({folder_ / "text.png"}, "text.png: ");
+    write_bytes(folder_ / "half.pgm", read_bytes(a).substr(0, 3000));
+    expect_refusal({folder_ / "half.pgm"}, "half.pgm: ");
+}
+
+TEST_F(Corr, OnAFullDiskLeavesTheOldFile) {
+    const std::string a = image("a.pgm");
+    write_bytes(folder_ / "a.corr.h5", "old");
+    const Outcome outcome =
+        run_program("corr", {a, "--device", "cpu"}, {.file_size_limit = 10'000});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(lines(outcome.error), SizeIs(1));
+    EXPECT_THAT(outcome.error, HasSubstr("a.corr.h5: cannot write"));
+    EXPECT_THAT(folder_.entries(), ElementsAre("a.corr.h5", "a.pgm"));
+    EXPECT_EQ(read_bytes(folder_ / "a.corr.h5"), "old");
+}
+
+class CorrEnsemble : public Corr {
+  protected:
+    void SetUp() override {
+        std::filesystem::create_directory(folder_ / "photos");
+        for (int i = 0; i < 4; ++i) image("photos/p" + std::to_string(i + 8) + ".pgm", {}, 50 * i);
+    }
+    path photo(int i) const { return folder_ / ("photos/p" + std::to_string(i + 8) + ".pgm"); }
+};
+
+TEST_F(CorrEnsemble, HasMeanAndDeviationOfItsImages) {
+    std::vector<std::vector<double>> each;
+    for (int i = 0; i < 4; ++i) each.push_back(surface({photo(i)}));
+    const Outcome outcome = run_well({folder_ / "photos", "--report", folder_ / "r.json"});
+    EXPECT_THAT(outcome.error, IsEmpty());
+    EXPECT_THAT(lines(outcome.out),
+                Contains(AllOf(StartsWith("ensemble"), HasSubstr("4 images of 96x72 pixels;"),
+                               HasSubstr("images/s"))));
+    const path result = folder_ / "photos.corr.h5";
+    EXPECT_TRUE(
+        std::filesystem::exists(folder_ / (std::string("photos.corr") + picture_extension)));
+    const auto mean = read_dataset<double>(result, "/surface");
+    const auto deviation = read_dataset<double>(result, "/deviation").values;
+    EXPECT_THAT(mean.extent, ElementsAre(36, 48));
+    for (std::size_t i = 0; i < mean.values.size(); ++i) {
+        double sum = 0;
+        for (const auto& surface : each) sum += surface[i];
+        double squares = 0;
+        for (const auto& surface : each) squares += std::pow(surface[i] - sum / 4, 2);
+        ASSERT_NEAR(mean.values[i], sum / 4, 1e-12);
+        ASSERT_NEAR(deviation[i], std::sqrt(squares / 3), 1e-12);
+    }
+    EXPECT_GT(deviation[100], 1e-3);
+    EXPECT_THAT(read_dataset<int>(result, "/count").values, ElementsAre(4));
+    EXPECT_EQ(read_dataset<int>(result, "/counts").values[0], 96 * 72);
+    EXPECT_TRUE(has_dataset(result, "/images"));
+    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+    EXPECT_EQ(report["sequence"]["images"], 4);
+    EXPECT_EQ(report["sequence"]["skipped"], 0);
+}
+
+TEST_F(CorrEnsemble, IsTheSameAsFolderPatternAndListOnAnyNumberOfThreads) {
+    const auto expected = surface({folder_ / "photos"});
+    EXPECT_EQ(surface({folder_ / "photos/p*.pgm", "--threads", "1"}), expected);
+    EXPECT_EQ(surface({photo(0), photo(1), photo(2), photo(3), "--threads", "3"}), expected);
+    EXPECT_NE(surface({folder_ / "photos/p?.pgm"}), expected);
+}
+
+TEST_F(CorrEnsemble, NamesBadImagesAndLeavesThemOut) {
+    const auto expected = surface({folder_ / "photos"});
+    write_bytes(folder_ / "photos/a.png", "no image");
+    write_bytes(folder_ / "photos/p9x.pgm", read_bytes(photo(1)).substr(0, 3000));
+    image("photos/p10x.pgm", {.width = 97, .height = 70});
+    const Outcome outcome = run_well({folder_ / "photos", "--quiet"});
+    const auto first = photo(0).string();
+    EXPECT_THAT(
+        lines(outcome.error),
+        ElementsAre(AllOf(StartsWith("corr: left out: "), HasSubstr("a.png: ")),
+                    AllOf(StartsWith("corr: left out: "), HasSubstr("p9x.pgm: ")),
+                    AllOf(StartsWith("corr: left out: "),
+                          HasSubstr("p10x.pgm: 97x70 pixels, but " + first + " has 96x72"))));
+    const path result = folder_ / "photos.corr.h5";
+    EXPECT_EQ(read_dataset<double>(result, "/surface").values, expected);
+    EXPECT_THAT(read_dataset<int>(result, "/count").values, ElementsAre(4));
+    std::filesystem::remove(result);
+    std::filesystem::remove(folder_ / (std::string("photos.corr") + picture_extension));
+    expect_refusal({folder_ / "photos", "--strict"}, "a.png: ");
+    expect_refusal({photo(0), folder_ / "photos/p10x.pgm", photo(1), "--strict"},
+                   "p10x.pgm: 97x70 pixels");
+}
+
+TEST_F(CorrEnsemble, OfNoImagesIsAnError) {
+    std::filesystem::create_directory(folder_ / "empty");
+    expect_refusal({folder_ / "empty"}, "empty: no image in this folder");
+    write_bytes(folder_ / "empty/notes.txt", "no image");
+    expect_refusal({folder_ / "empty"}, "empty: no image in this folder");
+    expect_refusal({folder_ / "photos/*.jpg"}, "photos/*.jpg: no file has such a name");
+    expect_refusal({folder_ / "photos", "--offsets", "80x5"}, "offsets are 80 x 5");
+    expect_refusal({folder_ / "photos", "--out", photo(0).replace_extension(".h5"), "--radial",
+                    folder_ / "none/r.csv"},
+                   "r.csv: cannot write");
+    write_bytes(folder_ / "empty/a.png", "no image");
+    const Outcome outcome = run({folder_ / "empty"});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(lines(outcome.error),
+                ElementsAre(HasSubstr("left out: "), HasSubstr("no image could be used")));
+}
+
+}  // namespace
+}  // namespace aperture::apps::tests

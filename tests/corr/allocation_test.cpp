@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "aperture/corr/correlator.hpp"
+#include "aperture/corr/estimator.hpp"
+#include "tests/stap/counted_new.hpp"
+
+namespace aperture::corr {
+namespace {
+
+using core::Host;
+
+class SteadyState : public testing::TestWithParam<Method> {};
+INSTANTIATE_TEST_SUITE_P(All, SteadyState, testing::Values(Method::direct, Method::fft),
+                         [](const auto& instance) {
+                             return instance.param == Method::direct ? "direct" : "fft";
+                         });
+
+TEST_P(SteadyState, ASecondRunAllocatesNothing) {
+    const Shape shape{45, 67};
+    std::mt19937 generator(1);
+    std::normal_distribution<float> normal(10, 1);
+    core::Array<float, 3> a({2, shape.rows, shape.columns});
+    core::Array<float, 3> b(a.extent());
+    core::Array<float, 2> mask({shape.rows, shape.columns});
+    for (float& value : a) value = normal(generator);
+    for (float& value : b) value = normal(generator);
+    std::fill(mask.begin(), mask.end(), 1.0F);
+    mask(3, 4) = 0;
+    core::Cpu cpu(2);
+    const Lags lags{20, 30, true};
+    Correlator<core::Cpu> correlator(cpu, {2, shape, lags, GetParam(), true});
+    SurfaceEstimator estimator(cpu, Estimator::pearson, lags);
+    Surfaces surfaces;
+    const SurfaceEstimator::Correlate correlate = [&](PlanesView<Host> of_a, PlanesView<Host> of_b,
+                                                      core::View<double, 3, Host> sums) {
+        correlator.run(of_a, of_b, sums);
+    };
+    const auto run = [&] {
+        estimator.run(a, b, correlate, surfaces);
+        estimator.run(a, a, correlate, surfaces);
+        estimator.run(a, b, mask, mask, correlate, surfaces);
+    };
+    run();
+    const auto arrays = core::host_allocations();
+    const long news = calls_of_new();
+    run();
+    EXPECT_EQ(calls_of_new(), news);
+    EXPECT_EQ(core::host_allocations(), arrays);
+}
+
+}  // namespace
+}  // namespace aperture::corr

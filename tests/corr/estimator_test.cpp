@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/corr/estimator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "aperture/corr/correlator.hpp"
+#include "tests/corr/oracle.hpp"
+
+namespace aperture::corr {
+namespace {
+
+using core::Host;
+using Mask = core::Array<float, 2>;
+
+Planes random_planes(index_t planes, Shape shape, unsigned seed, float ground) {
+    std::mt19937 generator(seed);
+    std::normal_distribution<float> normal(ground, 1);
+    Planes result({planes, shape.rows, shape.columns});
+    for (float& value : result) value = normal(generator);
+    return result;
+}
+
+/// About two thirds of the pixels; none of the last rows.
+Mask random_mask(Shape shape, unsigned seed, index_t used_rows) {
+    std::mt19937 generator(seed);
+    std::uniform_real_distribution<float> uniform;
+    Mask mask({shape.rows, shape.columns});
+    for (index_t y = 0; y < shape.rows; ++y) {
+        for (index_t x = 0; x < shape.columns; ++x) {
+            mask(y, x) = y < used_rows && uniform(generator) < 0.67F ? 1.0F : 0.0F;
+        }
+    }
+    return mask;
+}
+
+/// One entry of the surface as it is defined.
+struct Entry {
+    double value = 0;
+    double count = 0;
+};
+Entry entry_of(const Planes& a, const Planes& b, const Mask* mask_a, const Mask* mask_b,
+               Estimator estimator, index_t dy, index_t dx) {
+    const auto [planes, rows, columns] = a.extent();
+    Entry entry;
+    double covariance = 0;
+    double variance_a = 0;
+    double variance_b = 0;
+    for (index_t p = 0; p < planes; ++p) {
+        std::vector<std::pair<double, double>> pairs;
+        for (index_t y = 0; y < rows; ++y) {
+            for (index_t x = 0; x < columns; ++x) {
+                const index_t at_y = y + dy;
+                const index_t at_x = x + dx;
+                if (at_y < 0 || at_y >= rows || at_x < 0 || at_x >= columns) continue;
+                if (mask_a != nullptr && (*mask_a)(at_y, at_x) == 0) continue;
+                if (mask_b != nullptr && (*mask_b)(y, x) == 0) continue;
+                pairs.emplace_back(a(p, at_y, at_x), b(p, y, x));
+            }
+        }
+        entry.count = static_cast<double>(pairs.size());
+        double mean_a = 0;
+        double mean_b = 0;
+        for (const auto& [of_a, of_b] : pairs) {
+            entry.value += of_a * of_b;
+            mean_a += of_a / entry.count;
+            mean_b += of_b / entry.count;
+        }
+        for (const auto& [of_a, of_b] : pairs) {
+            covariance += (of_a - mean_a) * (of_b - mean_b);
+            variance_a += (of_a - mean_a) * (of_a - mean_a);
+            variance_b += (of_b - mean_b) * (of_b - mean_b);
+        }
+    }
+    if (estimator == Estimator::unbiased) entry.value /= std::max(entry.count, 1.0);
+    if (estimator == Estimator::pearson) {
+        const double all = std::sqrt(variance_a * variance_b);
+        entry.value = all > 0 ? covariance / all : 0;
+    }
+    return entry;
+}
+
+Surfaces surfaces_of(const Planes& a, const Planes& b, const Mask* mask_a, const Mask* mask_b,
+                     Estimator estimator, const Lags& lags, Method method) {
+    core::Cpu cpu(2);
+    const auto [planes, rows, columns] = a.extent();
+    Correlator<core::Cpu> correlator(cpu, {planes, {rows, columns}, lags, method, true});
+    SurfaceEstimator surface(cpu, estimator, lags);
+    const auto correlate = [&](PlanesView<Host> of_a, PlanesView<Host> of_b,
+                               core::View<double, 3, Host> sums) {
+        correlator.run(of_a, of_b, sums);
+    };
+    Surfaces results;
+    if (mask_a == nullptr) {
+        surface.run(a, b, correlate, results);
+    } else {
+        surface.run(a, b, *mask_a, *mask_b, correlate, results);
+    }
+    return results;
+}
+
+struct Case {
+    Estimator estimator;
+    bool masked;
+    Method method;
+    float ground;
+};
+void PrintTo(const Case& c, std::ostream* stream) {
+    constexpr const char* names[] = {"raw", "unbiased", "pearson"};
+    *stream << names[static_cast<int>(c.estimator)] << (c.masked ? "_masked" : "")
+            << (c.method == Method::direct ? "_direct" : "_fft") << (c.ground > 0 ? "_bright" : "");
+}
+
+std::vector<Case> cases() {
+    std::vector<Case> list;
+    for (const Estimator e : {Estimator::raw, Estimator::unbiased, Estimator::pearson}) {
+        for (const bool masked : {false, true}) {
+            for (const Method method : {Method::direct, Method::fft}) {
+                for (const float ground : {0.0F, 50.0F})
+                    list.push_back({e, masked, method, ground});
+            }
+        }
+    }
+    return list;
+}
+
+class SurfacesOf : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(All, SurfacesOf, testing::ValuesIn(cases()),
+                         testing::PrintToStringParamName());
+
+TEST_P(SurfacesOf, PlanesAreTheOracles) {
+    const Case& c = GetParam();
+    const Shape shape{23, 37};
+    const Planes a = random_planes(2, shape, 1, c.ground);
+    const Planes b = random_planes(2, shape, 2, c.ground);
+    const Mask mask_a = random_mask(shape, 3, 12);
+    const Mask mask_b = random_mask(shape, 4, 23);
+    const Lags lags{15, 20, true};
+    for (const Planes* second : {&b, &a}) {
+        const Mask* used_a = c.masked ? &mask_a : nullptr;
+        const Mask* used_b = c.masked ? &mask_b : nullptr;
+        const Surfaces found = surfaces_of(a, *second, used_a, used_b, c.estimator, lags, c.method);
+        double largest = 1;
+        if (c.estimator != Estimator::pearson) {
+            largest = std::max<double>(c.ground * c.ground, 1) * 2;
+            if (c.estimator == Estimator::raw) largest *= 23 * 37;
+        }
+        for (index_t i = 0; i < lags.extent().rows; ++i) {
+            for (index_t j = 0; j < lags.extent().columns; ++j) {
+                const Entry expected = entry_of(a, *second, used_a, used_b, c.estimator,
+                                                lags.first_row() + i, lags.first_column() + j);
+                ASSERT_EQ(found.counts(i, j), expected.count) << i << ' ' << j;
+                // A displacement of few pixels has what the transforms of all have lost.
+                const double few = std::max(1.0, 23 * 37 / std::max(expected.count, 1.0));
+                const double bound = c.estimator == Estimator::raw ? 1e-6 : 1e-6 * few;
+                ASSERT_NEAR(found.surface(i, j), expected.value, bound * largest)
+                    << i << ' ' << j << ", " << expected.count << " pixels";
+                double sum = 0;
+                for (index_t p = 0; p < 2; ++p) sum += found.planes(p, i, j);
+                ASSERT_NEAR(sum, found.surface(i, j), 1e-12 * largest);
+            }
+        }
+    }
+}
+
+TEST(Pearson, OfAnImageWithItselfIsOneAtTheCentreAndNeverMore) {
+    const Planes a = random_planes(3, {40, 50}, 5, 100);
+    for (const Method method : {Method::direct, Method::fft}) {
+        const Lags lags{40, 50, true};
+        const Surfaces found =
+            surfaces_of(a, a, nullptr, nullptr, Estimator::pearson, lags, method);
+        EXPECT_NEAR(found.surface(39, 49), 1, 1e-6);
+        for (index_t i = 0; i < lags.extent().rows; ++i) {
+            for (index_t j = 0; j < lags.extent().columns; ++j) {
+                // Of one pixel nothing varies.
+                if (found.counts(i, j) == 1) {
+                    ASSERT_EQ(found.surface(i, j), 0);
+                }
+                const double few = 2000 / found.counts(i, j);
+                ASSERT_LE(std::abs(found.surface(i, j)), 1 + 1e-6 * few) << i << ' ' << j;
+            }
+        }
+    }
+}
+
+TEST(Pearson, OfConstantImagesIsZero) {
+    Planes a({2, 20, 30});
+    std::fill(a.begin(), a.end(), 0.7F);
+    for (const Method method : {Method::direct, Method::fft}) {
+        const Surfaces found =
+            surfaces_of(a, a, nullptr, nullptr, Estimator::pearson, {10, 15, true}, method);
+        for (const double r : found.surface) ASSERT_EQ(r, 0);
+    }
+}
+
+/// Masks that never meet, and images that are not numbers outside them.
+TEST(Masks, WithoutOverlapGiveZeroAndHideWhatTheyCover) {
+    const Shape shape{16, 20};
+    Planes a = random_planes(1, shape, 6, 10);
+    Mask left({16, 20});
+    Mask right({16, 20});
+    for (index_t y = 0; y < 16; ++y) {
+        for (index_t x = 0; x < 20; ++x) {
+            left(y, x) = x < 4 ? 1 : 0;
+            right(y, x) = x >= 16 ? 1 : 0;
+            if (x >= 4 && x < 16) a(0, y, x) = std::nanf("");
+        }
+    }
+    for (const Estimator e : {Estimator::raw, Estimator::unbiased, Estimator::pearson}) {
+        for (const Method method : {Method::direct, Method::fft}) {
+            const Surfaces found = surfaces_of(a, a, &left, &right, e, {4, 8, true}, method);
+            for (const double value : found.surface) ASSERT_EQ(value, 0);
+            for (const double count : found.counts) ASSERT_EQ(count, 0);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace aperture::corr

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/corr/statistics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "aperture/core/error.hpp"
+#include "tests/corr/oracle.hpp"
+
+namespace aperture::corr {
+namespace {
+
+using testing::ElementsAre;
+
+Surface surface_of(const std::vector<std::vector<double>>& rows) {
+    Surface surface({std::ssize(rows), std::ssize(rows.front())});
+    auto* to = surface.begin();
+    for (const auto& row : rows) to = std::copy(row.begin(), row.end(), to);
+    return surface;
+}
+
+template <class Value>
+Surface surface_of(const Lags& lags, const Value& value) {
+    Surface surface({lags.extent().rows, lags.extent().columns});
+    for (index_t i = 0; i < lags.extent().rows; ++i) {
+        for (index_t j = 0; j < lags.extent().columns; ++j) {
+            surface(i, j) = value(static_cast<double>(lags.first_row() + i),
+                                  static_cast<double>(lags.first_column() + j));
+        }
+    }
+    return surface;
+}
+
+TEST(CorrelationLengths, AreWhereTheSurfaceFallsToOneOverE) {
+    for (const bool both_signs : {false, true}) {
+        const Lags lags{9, 12, both_signs};
+        // Straight lines, so that interpolation is exact: 1 - 1/e after 4 and after 6.5 pixels.
+        const double fall = 1 - std::exp(-1.0);
+        const auto lengths = correlation_lengths(
+            surface_of(lags,
+                       [&](double dy, double dx) {
+                           return 7 * (1 - fall * (std::abs(dy) / 6.5 + std::abs(dx) / 4.25));
+                       }),
+            lags);
+        ASSERT_TRUE(lengths.x && lengths.y);
+        EXPECT_NEAR(*lengths.x, 4.25, 1e-12);
+        EXPECT_NEAR(*lengths.y, 6.5, 1e-12);
+    }
+}
+
+TEST(CorrelationLengths, AreNoneWhereItNeverFallsOrHasNoHeight) {
+    const Lags lags{3, 4};
+    const auto flat = correlation_lengths(surface_of(lags, [](double, double) { return 2; }), lags);
+    EXPECT_FALSE(flat.x || flat.y);
+    const auto zero = correlation_lengths(surface_of(lags, [](double, double) { return 0; }), lags);
+    EXPECT_FALSE(zero.x || zero.y);
+    const auto row = correlation_lengths(surface_of({{5, 0, 0}}), {1, 3});
+    EXPECT_TRUE(row.x);
+    EXPECT_FALSE(row.y);
+    const double nan = std::nan("");
+    EXPECT_EQ(correlation_lengths(surface_of({{nan, 0, 0}}), {1, 3}).x, std::nullopt);
+    EXPECT_EQ(correlation_lengths(surface_of({{5, nan, 0}}), {1, 3}).x, 2);
+}
+
+TEST(Peaks, AreFoundBetweenEntries) {
+    for (const bool both_signs : {false, true}) {
+        const Lags lags{12, 20, both_signs};
+        const auto surface = surface_of(lags, [&](double dy, double dx) {
+            const double off = std::max(0.0, 3 - std::pow(dy - 6.25, 2) - std::pow(dx - 9.6, 2));
+            const double at_centre = std::max(0.0, 9 - dy * dy - dx * dx);
+            return off + at_centre;
+        });
+        const auto peak = strongest_peak(surface, lags, Centre::excluded);
+        ASSERT_TRUE(peak);
+        EXPECT_NEAR(peak->dy, 6.25, 1e-12);
+        EXPECT_NEAR(peak->dx, 9.6, 1e-12);
+        EXPECT_NEAR(peak->value, 3, 1e-12);
+        const auto centre = strongest_peak(surface, lags, Centre::counts);
+        ASSERT_TRUE(centre);
+        EXPECT_NEAR(centre->dy, 0, 1e-12);
+        EXPECT_NEAR(centre->dx, 0, 1e-12);
+        EXPECT_EQ(centre->value, 9);
+    }
+}
+
+TEST(Peaks, OfBothSignsAreFoundWhereTheyAre) {
+    const Lags lags{5, 5, true};
+    Surface surface({9, 9});
+    std::fill(surface.begin(), surface.end(), 0.0);
+    surface(4 - 3, 4 + 2) = 2;
+    surface(4 + 3, 4 - 2) = 1;
+    const auto peak = strongest_peak(surface, lags, Centre::excluded);
+    ASSERT_TRUE(peak);
+    EXPECT_EQ(peak->dy, -3);
+    EXPECT_EQ(peak->dx, 2);
+}
+
+TEST(Peaks, OnTheAxesAreFoundAtWholePixelsAcross) {
+    const auto peak =
+        strongest_peak(surface_of({{9, 1, 1, 4, 2, 0}, {5, 1, 1, 1, 1, 0}, {0, 0, 0, 0, 0, 0}}),
+                       {3, 6}, Centre::excluded);
+    ASSERT_TRUE(peak);
+    EXPECT_EQ(peak->dy, 0);
+    EXPECT_NEAR(peak->dx, 3 + 0.1, 1e-12);
+    EXPECT_NEAR(peak->value, 4.025, 1e-12);
+    const auto row = strongest_peak(surface_of({{9, 1, 4, 1}}), {1, 4}, Centre::excluded);
+    ASSERT_TRUE(row);
+    EXPECT_EQ(row->dx, 2);
+}
+
+TEST(Peaks, AreNoneOnSlopesPlateausAndTheOuterEdge) {
+    const auto none = [](const Surface& surface, const Lags& lags) {
+        return !strongest_peak(surface, lags, Centre::excluded);
+    };
+    EXPECT_TRUE(none(surface_of({{9, 8, 7}, {8, 7, 6}, {7, 6, 5}}), {3, 3}));
+    EXPECT_TRUE(none(surface_of({{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}), {3, 3}));
+    EXPECT_TRUE(none(surface_of({{9, 1, 8}, {1, 1, 1}, {8, 1, 8}}), {3, 3}));
+    EXPECT_TRUE(none(
+        surface_of(
+            {{8, 1, 8, 1, 8}, {1, 1, 1, 1, 1}, {8, 1, 9, 1, 8}, {1, 1, 1, 1, 1}, {8, 1, 8, 1, 8}}),
+        {3, 3, true}));
+    EXPECT_TRUE(none(surface_of({{1}}), {1, 1}));
+    const double nan = std::nan("");
+    EXPECT_TRUE(none(surface_of({{nan, nan, nan, nan}, {nan, nan, nan, nan}}), {2, 4}));
+    EXPECT_FALSE(strongest_peak(surface_of({{nan}}), {1, 1}, Centre::counts));
+}
+
+TEST(RadialAverages, AreMeansOverRings) {
+    const auto [mean, counts] = radial_average(surface_of({{10, 1, 2}, {3, 4, 6}}), {2, 3});
+    // Distances 0; 1, 1, 1.41; 2, 2.24.
+    EXPECT_THAT(mean, ElementsAre(10, (1.0 + 3 + 4) / 3, 4));
+    EXPECT_THAT(counts, ElementsAre(1, 3, 2));
+    const auto both = radial_average(surface_of({{1, 2, 3}, {4, 5, 6}, {7, 8, 18}}), {2, 2, true});
+    EXPECT_THAT(both.mean, ElementsAre(5, (1.0 + 2 + 3 + 4 + 6 + 7 + 8 + 18) / 8));
+    EXPECT_THAT(both.counts, ElementsAre(1, 8));
+}
+
+TEST(Ensembles, HaveMeanAndDeviation) {
+    EnsembleStatistics ensemble;
+    ensemble.add(surface_of({{1e9 + 1, 5}}));
+    const auto of_one = ensemble.deviation();
+    EXPECT_THAT(std::vector(of_one.begin(), of_one.end()), ElementsAre(0, 0));
+    ensemble.add(surface_of({{1e9 + 2, 5}}));
+    ensemble.add(surface_of({{1e9 + 6, 5}}));
+    EXPECT_EQ(ensemble.count(), 3);
+    EXPECT_EQ(ensemble.mean()(0, 0), 1e9 + 3);
+    EXPECT_EQ(ensemble.mean()(0, 1), 5);
+    const auto deviation = ensemble.deviation();
+    EXPECT_NEAR(deviation(0, 0), std::sqrt(7.0), 1e-6);  // (4 + 1 + 9) / 2
+    EXPECT_EQ(deviation(0, 1), 0);
+    EXPECT_THROW(ensemble.add(surface_of({{1, 2, 3}})), core::InvalidArgument);
+}
+
+TEST(Statistics, OfOtherExtentsAreRefused) {
+    const Surface surface({3, 4});
+    EXPECT_THROW(radial_average(surface, {3, 5}), core::InvalidArgument);
+    EXPECT_THROW(correlation_lengths(surface, {3, 4, true}), core::InvalidArgument);
+    EXPECT_THROW(strongest_peak(surface, {4, 3}, Centre::counts), core::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace aperture::corr
