@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/timing.hpp"
@@ -180,6 +181,9 @@ std::string name_of(const char* kind, const Problem& problem) {
                       problem.lags.rows, 'x', problem.lags.columns);
 }
 
+/// The problems that the choice of the method is judged by.
+std::vector<Problem> grid;
+
 void register_all() {
     const auto add = [](const char* kind, Problem problem, Method method, auto* run) {
         problem.method = method;
@@ -201,8 +205,9 @@ void register_all() {
     for (const index_t extent : {64, 250, 500, 1000, 2000}) {
         for (const index_t lags : {1, 4, 8, 16, 32, 64, 128}) {
             if (lags > extent) continue;
-            add("grid-direct", problem(extent, lags), Method::direct, ours);
-            add("grid-fft", problem(extent, lags), Method::fft, ours);
+            grid.push_back(problem(extent, lags));
+            add("grid-direct", grid.back(), Method::direct, ours);
+            add("grid-fft", grid.back(), Method::fft, ours);
         }
     }
 }
@@ -210,21 +215,17 @@ void register_all() {
 /// How much slower than the better method the chosen one is.
 void judge_choices() {
     const core::Cpu cpu;
-    for (const auto& [name, ms] : best_ms) {
-        if (!name.starts_with("grid-direct/")) continue;
-        const std::string sizes = name.substr(name.find('/'));
-        const auto fft = best_ms.find("grid-fft" + sizes);
-        if (fft == best_ms.end()) continue;
-        long extent = 0;
-        long lags = 0;
-        std::sscanf(sizes.c_str(), "/%ldx%*d/%ldx", &extent, &lags);
-        const Problem problem{plane_count, {extent, extent}, {lags, lags}};
+    for (const Problem& problem : grid) {
+        const auto direct = best_ms.find(name_of("grid-direct", problem));
+        const auto fft = best_ms.find(name_of("grid-fft", problem));
+        if (direct == best_ms.end() || fft == best_ms.end()) continue;
+        const double ms = direct->second;
         const corr::MethodChoice choice = corr::choose_method(problem, cpu.threads());
         const double chosen = choice.method == Method::direct ? ms : fft->second;
         std::fprintf(
             stderr,
             "%-18s direct %9.3f ms (%9.3f), fft %9.3f ms (%9.3f): %s, %.2f times the better\n",
-            sizes.c_str(), ms, choice.direct_ms, fft->second, choice.fft_ms,
+            name_of("", problem).c_str(), ms, choice.direct_ms, fft->second, choice.fft_ms,
             choice.method == Method::direct ? "direct" : "fft", chosen / std::min(ms, fft->second));
     }
 }

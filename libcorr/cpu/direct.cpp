@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "aperture/core/simd.hpp"
-#include "aperture/core/worker_tasks.hpp"
+#include "libcorr/cpu/plane_rows.hpp"
 
 namespace aperture::corr {
 namespace {
@@ -126,6 +126,16 @@ struct RowSums {
     }
 };
 
+void take(core::Cpu& cpu, const GroundedPlanes& image, PaddedRows& to) {
+    const index_t columns = image.planes.extent[2];
+    for_plane_rows(cpu, image.planes.extent[0], image.planes.extent[1], [&](index_t p, index_t y) {
+        const auto ground = static_cast<float>(image.ground.of(p));
+        const float* from = &image.planes(p, y, 0);
+        float* const row = to.row(p, y);
+        for (index_t x = 0; x < columns; ++x) row[x] = from[x] - ground;
+    });
+}
+
 }  // namespace
 
 DirectCorrelation::DirectCorrelation(const Problem& problem) : problem_(problem) {
@@ -134,7 +144,7 @@ DirectCorrelation::DirectCorrelation(const Problem& problem) : problem_(problem)
     const index_t left = std::max<index_t>(-lags.first_column(), 0) + most_packs * lanes;
     const index_t right = lags.columns + most_packs * lanes;
     a_ = PaddedRows(problem.planes, problem.image, left, right);
-    b_ = PaddedRows(problem.planes, problem.image, 0, 0);
+    mean_products_.resize(static_cast<std::size_t>(problem.planes));
     zeros_.assign(static_cast<std::size_t>(problem.image.columns), 0.0F);
     index_t first_row = 0;
     for (const int row_count : equal_parts(rows, most_rows)) {
@@ -158,8 +168,7 @@ DirectCorrelation::DirectCorrelation(const Problem& problem) : problem_(problem)
 }
 
 template <int rows, int packs>
-void DirectCorrelation::run_block(const PaddedRows& a, const PaddedRows& b,
-                                  const double* mean_product, const Block& block,
+void DirectCorrelation::run_block(const PaddedRows& b, const Block& block,
                                   core::View<double, 3, core::Host> sums) const {
     constexpr int width = packs * lanes;
     alignas(64) float of_rows[rows * width];
@@ -180,12 +189,12 @@ void DirectCorrelation::run_block(const PaddedRows& a, const PaddedRows& b,
     clear();
     const Chains chains = image_rows < few_rows ? short_chains : long_chains;
     for (index_t p = 0; p < problem_.planes; ++p) {
-        const auto product = static_cast<float>(mean_product[p]);
+        const auto product = static_cast<float>(mean_products_[static_cast<std::size_t>(p)]);
         for (index_t first = begin; first < end; first += chains.rows) {
             std::fill_n(of_rows, rows * width, 0.0F);
             for (index_t r = first; r < std::min(first + chains.rows, end); ++r) {
                 RowSums<rows, packs> row;
-                row.a = a.row(p, r);
+                row.a = a_.row(p, r);
                 row.columns = image_columns;
                 row.first_lag = problem_.lags.first_column() + block.first_column;
                 row.chain = chains.products;
@@ -212,14 +221,21 @@ constexpr std::array<DirectCorrelation::RunBlock, sizeof...(i)> DirectCorrelatio
     return {&DirectCorrelation::run_block<i / most_packs + 1, i % most_packs + 1>...};
 }
 
-void DirectCorrelation::run(core::Cpu& cpu, const PaddedRows& a, const PaddedRows& b,
-                            const double* mean_product, core::View<double, 3, core::Host> sums) {
+void DirectCorrelation::run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
+                            bool same, core::View<double, 3, core::Host> sums) {
+    take(cpu, a, a_);
+    if (!same && b_.empty()) b_ = PaddedRows(problem_.planes, problem_.image, 0, 0);
+    if (!same) take(cpu, b, b_);
+    for (index_t p = 0; p < problem_.planes; ++p) {
+        mean_products_[static_cast<std::size_t>(p)] = a.ground.contrast(p) * b.ground.contrast(p);
+    }
+    const PaddedRows& rows_of_b = same ? a_ : b_;
     static constexpr auto blocks_of_size =
         of_every_size(std::make_integer_sequence<int, most_rows * most_packs>{});
     core::for_each_task(cpu, std::ssize(blocks_), 0, [&](index_t task, std::byte*) {
         const Block& block = blocks_[static_cast<std::size_t>(task)];
         const auto size = static_cast<std::size_t>((block.rows - 1) * most_packs + block.packs - 1);
-        (this->*blocks_of_size[size])(a, b, mean_product, block, sums);
+        (this->*blocks_of_size[size])(rows_of_b, block, sums);
     });
 }
 

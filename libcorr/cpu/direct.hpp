@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "aperture/core/executor.hpp"
 #include "aperture/corr/correlator.hpp"
+#include "libcorr/cpu/ground.hpp"
 #include "libcorr/cpu/padded_rows.hpp"
 
 namespace aperture::corr {
@@ -21,12 +21,8 @@ class DirectCorrelation {
     DirectCorrelation() = default;
     explicit DirectCorrelation(const Problem& problem);
 
-    /// Planes with zeros beside their rows, for `run`.
-    PaddedRows& a() { return a_; }
-    PaddedRows& b() { return b_; }
-    /// Writes `sums`, [planes or 1][dy][dx]. `mean_product` is about as large as the products of a
-    /// plane.
-    void run(core::Cpu& cpu, const PaddedRows& a, const PaddedRows& b, const double* mean_product,
+    /// Writes `sums`, [planes or 1][dy][dx]; `same` where both images are one.
+    void run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b, bool same,
              core::View<double, 3, core::Host> sums);
 
   private:
@@ -38,10 +34,9 @@ class DirectCorrelation {
         int packs;
     };
     template <int rows, int packs>
-    void run_block(const PaddedRows& a, const PaddedRows& b, const double* mean_product,
-                   const Block& block, core::View<double, 3, core::Host> sums) const;
-    using RunBlock = void (DirectCorrelation::*)(const PaddedRows&, const PaddedRows&,
-                                                 const double*, const Block&,
+    void run_block(const PaddedRows& b, const Block& block,
+                   core::View<double, 3, core::Host> sums) const;
+    using RunBlock = void (DirectCorrelation::*)(const PaddedRows&, const Block&,
                                                  core::View<double, 3, core::Host>) const;
     /// run_block for every size that a block has.
     template <int... i>
@@ -50,9 +45,10 @@ class DirectCorrelation {
 
     Problem problem_;
     PaddedRows a_;
-    PaddedRows b_;
-    std::vector<float> zeros_;   ///< a row outside B
-    std::vector<Block> blocks_;  ///< those with most work first
+    PaddedRows b_;                       ///< of another image than a; allocated by the first
+    std::vector<double> mean_products_;  ///< about as large as the products of a plane are
+    std::vector<float> zeros_;           ///< a row outside B
+    std::vector<Block> blocks_;          ///< those with most work first
 };
 
 }  // namespace aperture::corr

@@ -6,20 +6,14 @@
 #include <cmath>
 
 #include "aperture/core/shape.hpp"
-#include "aperture/core/worker_tasks.hpp"
+#include "libcorr/cpu/overlap_sums.hpp"
+#include "libcorr/cpu/plane_rows.hpp"
 
 namespace aperture::corr {
 namespace {
 
 using core::Host;
 using MaskView = core::View<const float, 2, Host>;
-
-/// For every row of every plane.
-template <class DoRow>
-void for_plane_rows(core::Cpu& cpu, index_t planes, index_t rows, const DoRow& do_row) {
-    core::for_each_task(cpu, planes * rows, 0,
-                        [&](index_t task, std::byte*) { do_row(task / rows, task % rows); });
-}
 
 /// (A - mean) m, zero where the mask is, whatever the image has there; and the mask as 0 and 1 for
 /// every plane.
@@ -86,30 +80,19 @@ void SurfaceEstimator::find_means(PlanesView<Host> image, const MaskView* mask) 
     }
 }
 
-void SurfaceEstimator::find_moments(PlanesView<Host> image, bool from_lag,
-                                    core::Array<double, 3>& sums, core::Array<double, 3>& squares) {
-    const index_t planes = image.extent[0];
-    const index_t rows = image.extent[1];
-    const index_t columns = image.extent[2];
-    const Shape extent = lags_.extent();
-    const auto take = [&](index_t p, core::Array<double, 3>& to) {
-        core::for_each_task(cpu_, extent.rows, 0, [&](index_t i, std::byte*) {
-            const index_t dy = lags_.first_row() + i;
-            for (index_t j = 0; j < extent.columns; ++j) {
-                const index_t dx = lags_.first_column() + j;
-                const index_t top = std::max<index_t>(from_lag ? dy : -dy, 0);
-                const index_t left = std::max<index_t>(from_lag ? dx : -dx, 0);
-                to(p, i, j) =
-                    areas_.sum(top, top + overlap(rows, dy), left, left + overlap(columns, dx));
-            }
-        });
-    };
-    for (index_t p = 0; p < planes; ++p) {
+void SurfaceEstimator::find_moments(PlanesView<Host> image, Side side, core::Array<double, 3>& sums,
+                                    core::Array<double, 3>& squares) {
+    const Shape shape{image.extent[1], image.extent[2]};
+    for (index_t p = 0; p < image.extent[0]; ++p) {
+        const auto give = [&](core::Array<double, 3>& to) {
+            for_overlap_sums(cpu_, areas_, shape, lags_, side,
+                             [&](index_t i, index_t j, double sum) { to(p, i, j) = sum; });
+        };
         const auto plane = image.slice(0, p, p + 1);
         areas_.take(cpu_, plane, 0);
-        take(p, sums);
+        give(sums);
         areas_.take_squares(cpu_, plane, 0);
-        take(p, squares);
+        give(squares);
     }
 }
 
@@ -181,8 +164,8 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correla
         const PlanesView<Host> of_a = std::as_const(centred_a_).view();
         const PlanesView<Host> of_b = same ? of_a : std::as_const(centred_b_).view();
         correlate(of_a, of_b, results.planes);
-        find_moments(of_a, true, moments_.a, moments_.squares_a);
-        find_moments(of_b, false, moments_.b, moments_.squares_b);
+        find_moments(of_a, Side::a, moments_.a, moments_.squares_a);
+        find_moments(of_b, Side::b, moments_.b, moments_.squares_b);
     } else {
         correlate(a, b, results.planes);
     }

@@ -79,7 +79,7 @@ void FftCorrelation::transform_columns(core::Cpu& cpu, const GroundedPlanes& ima
             const index_t p = task / groups;
             const index_t first = task % groups * columns_at_once;
             const index_t count = std::min(columns_at_once, columns - first);
-            const auto ground = static_cast<float>(image.ground[p]);
+            const auto ground = static_cast<float>(image.ground.of(p));
             columns_.run(
                 work, rows,
                 [&](index_t y) -> ComplexPack {

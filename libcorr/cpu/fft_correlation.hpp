@@ -4,15 +4,10 @@
 
 #include "aperture/core/array.hpp"
 #include "aperture/corr/correlator.hpp"
+#include "libcorr/cpu/ground.hpp"
 #include "libsignal/cpu/lane_fft.hpp"
 
 namespace aperture::corr {
-
-/// The planes of one image as they are to be correlated: each less its ground.
-struct GroundedPlanes {
-    PlanesView<core::Host> planes;
-    const double* ground;  ///< one a plane
-};
 
 /// Sums of products by real transforms that are long enough for no displacement to wrap around:
 /// down the columns, along the rows, and back. A transform takes a column in each lane, two columns

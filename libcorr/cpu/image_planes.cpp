@@ -31,11 +31,6 @@ PlaneView plane(const View<float, 3, Host>& planes, index_t p) {
             {planes.stride[1], planes.stride[2]}};
 }
 
-template <class Work>
-void for_rows(core::Cpu& cpu, index_t rows, std::size_t scratch_bytes, const Work& work) {
-    core::for_each_task(cpu, rows, scratch_bytes, work);
-}
-
 /// IEC 61966-2-1, 0..255 to 0..1.
 float linear(float value) {
     const double v = value / 255.0;
@@ -173,17 +168,17 @@ void ImagePlanes::derive_kind(const Image& image, const Planes& planes) {
             tensor_.reshape({1, rows, columns});
             const PlaneView grey = plane(tensor_, 0);
             derive_grey(image, grey);
-            for_rows(cpu_, rows, FilterRows::scratch_bytes(columns),
-                     [&, width = columns](index_t y, std::byte* scratch) {
-                         const FilterRows filter(grey, y, scratch);
-                         float* const by_x = &planes(0, y, 0);
-                         float* const by_y = &planes(1, y, 0);
+            core::for_each_task(cpu_, rows, FilterRows::scratch_bytes(columns),
+                                [&, width = columns](index_t y, std::byte* scratch) {
+                                    const FilterRows filter(grey, y, scratch);
+                                    float* const by_x = &planes(0, y, 0);
+                                    float* const by_y = &planes(1, y, 0);
 #pragma omp simd
-                         for (index_t x = 0; x < width; ++x) {
-                             by_x[x] = filter.by_x(x);
-                             by_y[x] = filter.by_y(x);
-                         }
-                     });
+                                    for (index_t x = 0; x < width; ++x) {
+                                        by_x[x] = filter.by_x(x);
+                                        by_y[x] = filter.by_y(x);
+                                    }
+                                });
             break;
         }
     }
@@ -192,7 +187,7 @@ void ImagePlanes::derive_kind(const Image& image, const Planes& planes) {
 void ImagePlanes::derive_grey(const Image& image, const PlaneView& grey) {
     const bool colour = image.extent[0] == 3;
     const index_t columns = image.extent[2];
-    for_rows(cpu_, image.extent[1], 0, [&](index_t y, std::byte*) {
+    core::for_each_task(cpu_, image.extent[1], 0, [&](index_t y, std::byte*) {
         float* const to = &grey(y, 0);
         const float* const red = &image(0, y, 0);
         if (!colour) {
@@ -217,7 +212,7 @@ void ImagePlanes::derive_lab_orientation(const Image& image, const Planes& plane
     const index_t width = columns;
     tensor_.reshape({2, rows, columns});
     const PlaneView lightness = plane(tensor_, 0);
-    for_rows(cpu_, rows, 0, [&](index_t y, std::byte*) {
+    core::for_each_task(cpu_, rows, 0, [&](index_t y, std::byte*) {
         // Linear red, green and blue take the places of what they become.
         float* const a = &planes(0, y, 0);
         float* const green = &lightness(y, 0);
@@ -239,20 +234,21 @@ void ImagePlanes::derive_lab_orientation(const Image& image, const Planes& plane
     const PlaneView products_xx = plane(tensor_, 1);
     const PlaneView products_xy = plane(planes, 2);
     const PlaneView products_yy = plane(planes, 3);
-    for_rows(cpu_, rows, FilterRows::scratch_bytes(columns), [&](index_t y, std::byte* scratch) {
-        const FilterRows filter(lightness, y, scratch);
-        float* const xx = &products_xx(y, 0);
-        float* const xy = &products_xy(y, 0);
-        float* const yy = &products_yy(y, 0);
+    core::for_each_task(cpu_, rows, FilterRows::scratch_bytes(columns),
+                        [&](index_t y, std::byte* scratch) {
+                            const FilterRows filter(lightness, y, scratch);
+                            float* const xx = &products_xx(y, 0);
+                            float* const xy = &products_xy(y, 0);
+                            float* const yy = &products_yy(y, 0);
 #pragma omp simd
-        for (index_t x = 0; x < width; ++x) {
-            const float by_x = filter.by_x(x);
-            const float by_y = filter.by_y(x);
-            xx[x] = by_x * by_x;
-            xy[x] = by_x * by_y;
-            yy[x] = by_y * by_y;
-        }
-    });
+                            for (index_t x = 0; x < width; ++x) {
+                                const float by_x = filter.by_x(x);
+                                const float by_y = filter.by_y(x);
+                                xx[x] = by_x * by_x;
+                                xy[x] = by_x * by_y;
+                                yy[x] = by_y * by_y;
+                            }
+                        });
     // Each goes where what was there is not needed any more.
     const PlaneView tensor_xx = lightness;
     const PlaneView tensor_xy = products_xx;
@@ -260,7 +256,7 @@ void ImagePlanes::derive_lab_orientation(const Image& image, const Planes& plane
     signal::gaussian_blur(cpu_, products_xx, tensor_sigma, tensor_xx);
     signal::gaussian_blur(cpu_, products_xy, tensor_sigma, tensor_xy);
     signal::gaussian_blur(cpu_, products_yy, tensor_sigma, tensor_yy);
-    for_rows(cpu_, rows, 0, [&](index_t y, std::byte*) {
+    core::for_each_task(cpu_, rows, 0, [&](index_t y, std::byte*) {
         const float* const xx = &tensor_xx(y, 0);
         const float* const xy = &tensor_xy(y, 0);
         const float* const yy = &tensor_yy(y, 0);
@@ -283,7 +279,7 @@ void ImagePlanes::normalize(const Mask* mask, const Planes& planes) {
         const PlaneView values = plane(planes, p);
         // Sums of differences from `from`, of their squares, and of pixels.
         const auto sums = [&, height = rows](double from) {
-            for_rows(cpu_, height, 0, [&](index_t y, std::byte*) {
+            core::for_each_task(cpu_, height, 0, [&](index_t y, std::byte*) {
                 const float* const row = &values(y, 0);
                 const float* const chosen = mask == nullptr ? nullptr : &(*mask)(y, 0);
                 double sum = 0;
@@ -314,7 +310,7 @@ void ImagePlanes::normalize(const Mask* mask, const Planes& planes) {
         const double energy = sums(mean)[1];
         const bool constant = !(energy > no_contrast * no_contrast * squares);
         const double scale = constant ? 0 : 1 / std::sqrt(energy);
-        for_rows(cpu_, rows, 0, [&](index_t y, std::byte*) {
+        core::for_each_task(cpu_, rows, 0, [&](index_t y, std::byte*) {
             float* const row = &values(y, 0);
 #pragma omp simd
             for (index_t x = 0; x < width; ++x) {

@@ -18,6 +18,7 @@ class PaddedRows {
         std::fill(values_.begin(), values_.end(), 0.0F);
     }
 
+    bool empty() const { return values_.size() == 0; }
     /// From here, `left` zeros lie before and the columns behind.
     float* row(index_t plane, index_t y) { return values_.data() + offset(plane, y); }
     const float* row(index_t plane, index_t y) const { return values_.data() + offset(plane, y); }

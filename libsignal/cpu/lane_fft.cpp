@@ -12,13 +12,8 @@ namespace {
 
 using core::index_t;
 
-struct Root {
-    float re;
-    float im;
-};
-
 /// exp(-2 pi j part / whole)
-Root root(index_t part, index_t whole) {
+Twiddle root(index_t part, index_t whole) {
     const double angle =
         -2 * std::numbers::pi * static_cast<double>(part % whole) / static_cast<double>(whole);
     return {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
@@ -92,7 +87,7 @@ struct Butterfly<5> {
 
 /// y[q + stride (radix p + k)] = w_p^k sum_j x[q + stride (p + j transforms)] exp(-2 pi i j k /
 /// radix).
-template <int radix, class Twiddle>
+template <int radix>
 void run_pass(index_t transforms, index_t stride, const Twiddle* twiddles, const ComplexPack* x,
               ComplexPack* y) {
     for (index_t p = 0; p < transforms; ++p) {
@@ -133,8 +128,7 @@ LaneFft::Plan LaneFft::plan(index_t length) {
         Pass pass{radix, transforms, stride, {}};
         for (index_t p = 0; p < transforms; ++p) {
             for (int k = 1; k < radix; ++k) {
-                const auto [re, im] = root(p * k, left);
-                pass.twiddles.push_back({re, im});
+                pass.twiddles.push_back(root(p * k, left));
             }
         }
         plan.passes.push_back(std::move(pass));
@@ -153,8 +147,7 @@ LaneFft::LaneFft(index_t length) : length_(length) {
     inner_ = plan(length / outer);
     for (index_t i2 = 0; i2 < inner_.length; ++i2) {
         for (index_t k1 = 0; k1 < outer; ++k1) {
-            const auto [re, im] = root(i2 * k1, length);
-            turns_.push_back({re, im});
+            turns_.push_back(root(i2 * k1, length));
         }
     }
 }
@@ -166,16 +159,16 @@ const ComplexPack* LaneFft::transform(const Plan& plan, ComplexPack* from, Compl
         };
         switch (pass.radix) {
             case 2:
-                run(run_pass<2, Twiddle>);
+                run(run_pass<2>);
                 break;
             case 3:
-                run(run_pass<3, Twiddle>);
+                run(run_pass<3>);
                 break;
             case 4:
-                run(run_pass<4, Twiddle>);
+                run(run_pass<4>);
                 break;
             default:
-                run(run_pass<5, Twiddle>);
+                run(run_pass<5>);
         }
         std::swap(from, other);
     }

@@ -25,6 +25,14 @@ inline ComplexPack operator-(const ComplexPack& a, const ComplexPack& b) {
 inline ComplexPack operator*(float factor, const ComplexPack& a) {
     return {factor * a.re, factor * a.im};
 }
+/// One number for all lanes.
+struct Twiddle {
+    float re;
+    float im;
+};
+inline ComplexPack operator*(const ComplexPack& a, const Twiddle& w) {
+    return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
+}
 /// -i a
 inline ComplexPack turned_back(const ComplexPack& a) { return {a.im, -a.re}; }
 /// What is the inverse transform's, to the forward one: i conj(a).
@@ -71,13 +79,6 @@ class LaneFft {
     }
 
   private:
-    struct Twiddle {
-        float re;
-        float im;
-    };
-    friend ComplexPack operator*(const ComplexPack& a, const Twiddle& w) {
-        return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
-    }
     /// One of Stockham's passes.
     struct Pass {
         int radix;

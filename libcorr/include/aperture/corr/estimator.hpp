@@ -30,6 +30,8 @@ struct Surfaces {
     core::Array<double, 2> counts;  ///< N
 };
 
+enum class Side;
+
 /// Makes surfaces from sums of products. Keeps its workspace: a second run of the same shape
 /// allocates nothing.
 class SurfaceEstimator {
@@ -64,7 +66,7 @@ class SurfaceEstimator {
     /// Of the planes, over the pixels of a mask or, where it is null, over all.
     void find_means(PlanesView<core::Host> image,
                     const core::View<const float, 2, core::Host>* mask);
-    void find_moments(PlanesView<core::Host> image, bool from_lag, core::Array<double, 3>& sums,
+    void find_moments(PlanesView<core::Host> image, Side side, core::Array<double, 3>& sums,
                       core::Array<double, 3>& squares);
     void finish(Surfaces& results) const;
 

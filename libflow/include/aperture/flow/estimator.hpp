@@ -29,7 +29,8 @@ class Estimator {
     /// holds, scaled down to the coarsest level, else with zero. Identical images have a flow of
     /// exactly zero. Pixels that are not finite are the caller's fault and spread. Stages in
     /// `timeline`, where it is not null: pyramid, warp, derivatives, solve, median; the derivatives
-    /// are a part of warp on a Gpu, unless Implementation::staged is asked for. Asynchronous on a
+    /// are a part of warp on a Gpu, unless Implementation::staged is asked for or the warped image
+    /// is needed again, by robust estimates and weighted medians. Asynchronous on a
     /// Gpu, unless the solver has a tolerance or the convergence is watched.
     void run(ImageView<Space> image0, ImageView<Space> image1, FlowView<Space> flow, bool start,
              core::Timeline* timeline);

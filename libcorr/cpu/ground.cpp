@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libcorr/cpu/ground.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "libcorr/cpu/plane_rows.hpp"
+
+namespace aperture::corr {
+namespace {
+
+/// A mean below this part of the root mean square costs no accuracy.
+constexpr double little_ground = 0.5;
+
+/// To ten bits.
+double rounded(double mean) {
+    int exponent = 0;
+    const double mantissa = std::frexp(mean, &exponent);
+    return std::ldexp(std::round(std::ldexp(mantissa, 10)), exponent - 10);
+}
+
+}  // namespace
+
+void Ground::find(core::Cpu& cpu, PlanesView<core::Host> image) {
+    const index_t planes = image.extent[0];
+    const index_t rows = image.extent[1];
+    const index_t columns = image.extent[2];
+    for_plane_rows(cpu, planes, rows, [&](index_t p, index_t y) {
+        const float* row = &image(p, y, 0);
+        // A ground need not be the mean to the last digit.
+        float sum = 0;
+        float squares = 0;
+#pragma omp simd reduction(+ : sum, squares)
+        for (index_t x = 0; x < columns; ++x) {
+            sum += row[x];
+            squares += row[x] * row[x];
+        }
+        of_rows_(p, y, 0) = static_cast<double>(sum);
+        of_rows_(p, y, 1) = static_cast<double>(squares);
+    });
+    const auto pixels = static_cast<double>(rows * columns);
+    for (index_t p = 0; p < planes; ++p) {
+        double sum = 0;
+        double squares = 0;
+        for (index_t y = 0; y < rows; ++y) {
+            sum += of_rows_(p, y, 0);
+            squares += of_rows_(p, y, 1);
+        }
+        const double mean = sum / pixels;
+        const double mean_square = squares / pixels;
+        const bool little = std::abs(mean) <= little_ground * std::sqrt(mean_square);
+        const double ground = little ? 0.0 : rounded(mean);
+        const auto plane = static_cast<std::size_t>(p);
+        of_planes_[plane] = ground;
+        contrasts_[plane] = std::sqrt(std::max(mean_square - ground * (2 * mean - ground), 0.0));
+    }
+}
+
+}  // namespace aperture::corr
