@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/corr/correlator.hpp"
 
+#include <variant>
+
 #include "aperture/core/error.hpp"
 #include "aperture/core/shape.hpp"
 #include "libcorr/cpu/direct.hpp"
@@ -18,6 +20,15 @@ void validate(const Problem& problem) {
         lags.rows >= 1 && lags.columns >= 1 && lags.rows <= rows && lags.columns <= columns,
         "offsets are ", lags.rows, " x ", lags.columns, ", expected 1 x 1 to ", rows, " x ",
         columns, ", the size of the image");
+    core::expects(problem.images >= 1, problem.images, " images");
+    const DirectOptions& direct = problem.direct;
+    const bool plain = direct.precision == Precision::fp32 &&
+                       direct.layout == PlaneLayout::separate && !direct.tile;
+    core::expects(plain || problem.method == Method::direct,
+                  "a precision other than fp32, packed planes and a tile need the direct method");
+    core::expects(direct.layout == PlaneLayout::separate ||
+                      (direct.precision == Precision::fp32 && !problem.each_plane),
+                  "packed planes need fp32 and one surface for all planes");
 }
 
 template <>
@@ -27,21 +38,41 @@ struct Correlator<core::Cpu>::State {
     Ground ground_a;
     Ground ground_b;
     signal::SummedAreas areas;
-    DirectCorrelation direct;
-    FftCorrelation fft;
+    std::variant<FftCorrelation, DirectCorrelation<float>, DirectCorrelation<double>> method;
 
     State(core::Cpu& executor, const Problem& p)
         : cpu(executor),
           problem(p),
           ground_a(p.planes, p.image.rows),
           ground_b(p.planes, p.image.rows) {
-        if (p.method == Method::direct) {
-            direct = DirectCorrelation(p);
+        core::expects(p.direct.precision != Precision::tf32x3,
+                      "precision tf32x3 is that of a GPU's tensor cores; a CPU has fp32 and fp64");
+        core::expects(p.direct.layout == PlaneLayout::separate && !p.direct.tile,
+                      "packed planes and tiles are a GPU's");
+        if (p.method == Method::fft) {
+            method = FftCorrelation(p);
+        } else if (p.direct.precision == Precision::fp64) {
+            method = DirectCorrelation<double>(p);
         } else {
-            fft = FftCorrelation(p);
+            method = DirectCorrelation<float>(p);
         }
     }
 
+    /// Of one image.
+    void run(PlanesView<core::Host> a, PlanesView<core::Host> b, bool same,
+             core::View<double, 3, core::Host> sums) {
+        ground_a.find(cpu, a);
+        if (!same) ground_b.find(cpu, b);
+        const Ground& other = same ? ground_a : ground_b;
+        const GroundedPlanes of_a{a, ground_a};
+        const GroundedPlanes of_b{b, other};
+        std::visit([&](auto& by_method) { by_method.run(cpu, of_a, of_b, same, sums); }, method);
+        add_ground(of_a, Side::a, other, sums);
+        add_ground(of_b, Side::b, ground_a, sums);
+        add_both_grounds(ground_a, other, sums);
+    }
+
+  private:
     index_t surface_of(index_t plane) const { return problem.each_plane ? plane : 0; }
 
     /// With A = A' + g and B = B' + h, sum A B is sum A' B' + g sum B' + h sum A' + N g h. Here the
@@ -94,25 +125,20 @@ void Correlator<core::Cpu>::run(PlanesView<core::Host> a, PlanesView<core::Host>
     State& s = *state_;
     const auto [rows, columns] = s.problem.image;
     const Shape extent = s.problem.lags.extent();
-    core::expects_shape("image a", a, {s.problem.planes, rows, columns}, core::Strides::unit_last);
-    core::expects_shape("image b", b, {s.problem.planes, rows, columns}, core::Strides::unit_last);
-    core::expects_shape("sums", sums,
-                        {s.problem.each_plane ? s.problem.planes : 1, extent.rows, extent.columns},
+    const index_t planes = s.problem.images * s.problem.planes;
+    const index_t surfaces = s.problem.each_plane ? s.problem.planes : 1;
+    core::expects_shape("image a", a, {planes, rows, columns}, core::Strides::unit_last);
+    core::expects_shape("image b", b, {planes, rows, columns}, core::Strides::unit_last);
+    core::expects_shape("sums", sums, {s.problem.images * surfaces, extent.rows, extent.columns},
                         core::Strides::dense);
     const bool same = a.data == b.data && a.stride == b.stride;
-    s.ground_a.find(s.cpu, a);
-    if (!same) s.ground_b.find(s.cpu, b);
-    const Ground& ground_b = same ? s.ground_a : s.ground_b;
-    const GroundedPlanes of_a{a, s.ground_a};
-    const GroundedPlanes of_b{b, ground_b};
-    if (s.problem.method == Method::direct) {
-        s.direct.run(s.cpu, of_a, of_b, same, sums);
-    } else {
-        s.fft.run(s.cpu, of_a, of_b, same, sums);
+    for (index_t image = 0; image < s.problem.images; ++image) {
+        const auto of_image = [&](const auto& view, index_t count) {
+            return view.slice(0, image * count, (image + 1) * count);
+        };
+        s.run(of_image(a, s.problem.planes), of_image(b, s.problem.planes), same,
+              of_image(sums, surfaces));
     }
-    s.add_ground(of_a, Side::a, ground_b, sums);
-    s.add_ground(of_b, Side::b, s.ground_a, sums);
-    s.add_both_grounds(s.ground_a, ground_b, sums);
 }
 
 }  // namespace aperture::corr

@@ -16,7 +16,8 @@ using core::load;
 using core::Pack;
 using core::store;
 
-constexpr int lanes = core::lanes<float>;
+template <class T>
+constexpr int lanes = core::lanes<T>;
 constexpr int most_rows = 8;
 constexpr int most_packs = 3;
 
@@ -32,10 +33,10 @@ constexpr index_t few_rows = 64;
 
 /// Where rows are alike, so are their errors, and do not average out: every row's sums begin with
 /// another offset, which their ends take out. In parts of the plane's mean product.
-float offset_of(index_t row) {
+double offset_of(index_t row) {
     constexpr double golden = 0.6180339887498949;
     const double turns = golden * static_cast<double>(row % 1024);
-    return static_cast<float>(1 + (turns - std::floor(turns)));
+    return 1 + (turns - std::floor(turns));
 }
 
 /// `count` in parts of at most `most`, none more than one larger than another.
@@ -49,14 +50,16 @@ std::vector<int> equal_parts(index_t count, int most) {
 }
 
 /// Sums of a block of displacements along one row of A: of row j's dy with row j of `b`.
-template <int rows, int packs>
+template <class T, int rows, int packs>
 struct RowSums {
-    const float* a;
-    const float* b[rows];
+    static constexpr int lanes = corr::lanes<T>;
+
+    const T* a;
+    const T* b[rows];
     index_t columns;
     index_t first_lag;
     index_t chain;
-    float offset;  ///< what each sum begins with
+    T offset;  ///< what each sum begins with
 
     /// Columns of B that some lane of pack k has a partner for.
     index_t begin(int k) const {
@@ -67,7 +70,7 @@ struct RowSums {
     }
 
     /// Adds to sums [row][pack * lanes].
-    void add_to(float* sums) const {
+    void add_to(T* sums) const {
         if (begin(0) >= end(packs - 1)) {
             // Too narrow for parts; what has no partner meets zeros.
             add<0, packs>(begin(packs - 1), end(0), sums);
@@ -81,36 +84,36 @@ struct RowSums {
   private:
     // Left of where all packs have partners, only the last ones do; right of it only the first.
     template <int... i>
-    void add_heads([[maybe_unused]] float* sums, std::integer_sequence<int, i...>) const {
+    void add_heads([[maybe_unused]] T* sums, std::integer_sequence<int, i...>) const {
         (add<packs - 1 - i, packs>(begin(packs - 1 - i), begin(packs - 2 - i), sums), ...);
     }
     template <int... i>
-    void add_tails([[maybe_unused]] float* sums, std::integer_sequence<int, i...>) const {
+    void add_tails([[maybe_unused]] T* sums, std::integer_sequence<int, i...>) const {
         (add<0, packs - 1 - i>(end(packs - 1 - i), end(packs - 2 - i), sums), ...);
     }
 
     template <int first, int last>
-    void add(index_t from, index_t to, float* sums) const {
+    void add(index_t from, index_t to, T* sums) const {
         for (index_t x = from; x < to; x += chain) {
             add_chain<first, last>(x, std::min(x + chain, to), sums);
         }
     }
     template <int first, int last>
-    void add_chain(index_t from, index_t to, float* sums) const {
-        Pack<float> sum[rows][last - first];
+    void add_chain(index_t from, index_t to, T* sums) const {
+        Pack<T> sum[rows][last - first];
 #pragma GCC unroll 8
         for (int j = 0; j < rows; ++j) {
 #pragma GCC unroll 3
             for (int k = 0; k < last - first; ++k) sum[j][k] = core::broadcast(offset);
         }
-        const float* shifted = a + first_lag + first * lanes;
+        const T* shifted = a + first_lag + first * lanes;
         for (index_t x = from; x < to; ++x) {
-            Pack<float> value[last - first];
+            Pack<T> value[last - first];
 #pragma GCC unroll 3
             for (int k = 0; k < last - first; ++k) value[k] = load(shifted + x + k * lanes);
 #pragma GCC unroll 8
             for (int j = 0; j < rows; ++j) {
-                const Pack<float> factor = core::broadcast(b[j][x]);
+                const Pack<T> factor = core::broadcast(b[j][x]);
 #pragma GCC unroll 3
                 for (int k = 0; k < last - first; ++k) sum[j][k] += factor * value[k];
             }
@@ -119,33 +122,36 @@ struct RowSums {
         for (int j = 0; j < rows; ++j) {
 #pragma GCC unroll 3
             for (int k = 0; k < last - first; ++k) {
-                float* const to_sum = sums + (j * packs + first + k) * lanes;
+                T* const to_sum = sums + (j * packs + first + k) * lanes;
                 store(to_sum, load(to_sum) + (sum[j][k] - offset));
             }
         }
     }
 };
 
-void take(core::Cpu& cpu, const GroundedPlanes& image, PaddedRows& to) {
+template <class T>
+void take(core::Cpu& cpu, const GroundedPlanes& image, PaddedRows<T>& to) {
     const index_t columns = image.planes.extent[2];
     for_plane_rows(cpu, image.planes.extent[0], image.planes.extent[1], [&](index_t p, index_t y) {
-        const auto ground = static_cast<float>(image.ground.of(p));
+        const auto ground = static_cast<T>(image.ground.of(p));
         const float* from = &image.planes(p, y, 0);
-        float* const row = to.row(p, y);
-        for (index_t x = 0; x < columns; ++x) row[x] = from[x] - ground;
+        T* const row = to.row(p, y);
+        for (index_t x = 0; x < columns; ++x) row[x] = static_cast<T>(from[x]) - ground;
     });
 }
 
 }  // namespace
 
-DirectCorrelation::DirectCorrelation(const Problem& problem) : problem_(problem) {
+template <class T>
+DirectCorrelation<T>::DirectCorrelation(const Problem& problem) : problem_(problem) {
+    constexpr int lanes = corr::lanes<T>;
     const Lags& lags = problem.lags;
     const auto [rows, columns] = lags.extent();
     const index_t left = std::max<index_t>(-lags.first_column(), 0) + most_packs * lanes;
     const index_t right = lags.columns + most_packs * lanes;
-    a_ = PaddedRows(problem.planes, problem.image, left, right);
+    a_ = PaddedRows<T>(problem.planes, problem.image, left, right);
     mean_products_.resize(static_cast<std::size_t>(problem.planes));
-    zeros_.assign(static_cast<std::size_t>(problem.image.columns), 0.0F);
+    zeros_.assign(static_cast<std::size_t>(problem.image.columns), T(0));
     index_t first_row = 0;
     for (const int row_count : equal_parts(rows, most_rows)) {
         index_t first_column = 0;
@@ -167,11 +173,12 @@ DirectCorrelation::DirectCorrelation(const Problem& problem) : problem_(problem)
     });
 }
 
+template <class T>
 template <int rows, int packs>
-void DirectCorrelation::run_block(const PaddedRows& b, const Block& block,
-                                  core::View<double, 3, core::Host> sums) const {
-    constexpr int width = packs * lanes;
-    alignas(64) float of_rows[rows * width];
+void DirectCorrelation<T>::run_block(const PaddedRows<T>& b, const Block& block,
+                                     core::View<double, 3, core::Host> sums) const {
+    constexpr int width = packs * lanes<T>;
+    alignas(64) T of_rows[rows * width];
     alignas(64) double all[rows * width];
     const auto [image_rows, image_columns] = problem_.image;
     const index_t lag = problem_.lags.first_row() + block.first_row;
@@ -189,16 +196,16 @@ void DirectCorrelation::run_block(const PaddedRows& b, const Block& block,
     clear();
     const Chains chains = image_rows < few_rows ? short_chains : long_chains;
     for (index_t p = 0; p < problem_.planes; ++p) {
-        const auto product = static_cast<float>(mean_products_[static_cast<std::size_t>(p)]);
+        const double product = mean_products_[static_cast<std::size_t>(p)];
         for (index_t first = begin; first < end; first += chains.rows) {
-            std::fill_n(of_rows, rows * width, 0.0F);
+            std::fill_n(of_rows, rows * width, T(0));
             for (index_t r = first; r < std::min(first + chains.rows, end); ++r) {
-                RowSums<rows, packs> row;
+                RowSums<T, rows, packs> row;
                 row.a = a_.row(p, r);
                 row.columns = image_columns;
                 row.first_lag = problem_.lags.first_column() + block.first_column;
                 row.chain = chains.products;
-                row.offset = product * offset_of(r);
+                row.offset = static_cast<T>(product * offset_of(r));
                 for (int j = 0; j < rows; ++j) {
                     const index_t y = r - lag - j;
                     row.b[j] = y >= 0 && y < image_rows ? b.row(p, y) : zeros_.data();
@@ -215,21 +222,23 @@ void DirectCorrelation::run_block(const PaddedRows& b, const Block& block,
     if (!problem_.each_plane) give(0);
 }
 
+template <class T>
 template <int... i>
-constexpr std::array<DirectCorrelation::RunBlock, sizeof...(i)> DirectCorrelation::of_every_size(
-    std::integer_sequence<int, i...>) {
+constexpr auto DirectCorrelation<T>::of_every_size(std::integer_sequence<int, i...>)
+    -> std::array<RunBlock, sizeof...(i)> {
     return {&DirectCorrelation::run_block<i / most_packs + 1, i % most_packs + 1>...};
 }
 
-void DirectCorrelation::run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
-                            bool same, core::View<double, 3, core::Host> sums) {
+template <class T>
+void DirectCorrelation<T>::run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
+                               bool same, core::View<double, 3, core::Host> sums) {
     take(cpu, a, a_);
-    if (!same && b_.empty()) b_ = PaddedRows(problem_.planes, problem_.image, 0, 0);
+    if (!same && b_.empty()) b_ = PaddedRows<T>(problem_.planes, problem_.image, 0, 0);
     if (!same) take(cpu, b, b_);
     for (index_t p = 0; p < problem_.planes; ++p) {
         mean_products_[static_cast<std::size_t>(p)] = a.ground.contrast(p) * b.ground.contrast(p);
     }
-    const PaddedRows& rows_of_b = same ? a_ : b_;
+    const PaddedRows<T>& rows_of_b = same ? a_ : b_;
     static constexpr auto blocks_of_size =
         of_every_size(std::make_integer_sequence<int, most_rows * most_packs>{});
     core::for_each_task(cpu, std::ssize(blocks_), 0, [&](index_t task, std::byte*) {
@@ -238,5 +247,8 @@ void DirectCorrelation::run(core::Cpu& cpu, const GroundedPlanes& a, const Groun
         (this->*blocks_of_size[size])(rows_of_b, block, sums);
     });
 }
+
+template class DirectCorrelation<float>;
+template class DirectCorrelation<double>;
 
 }  // namespace aperture::corr

@@ -12,10 +12,11 @@
 
 namespace aperture::corr {
 
-/// Sums of products as they are defined. A thread takes a block of displacements, up to 8 dy by
-/// three packs of dx, whose sums stay in registers along a row: each loaded pack of A meets eight
-/// pixels of B. Sums are of 128 products in float, 16 rows of those in float, all of those in
-/// double.
+/// Sums of products of floats or doubles as they are defined. A thread takes a block of
+/// displacements, up to 8 dy by three packs of dx, whose sums stay in registers along a row: each
+/// loaded pack of A meets eight pixels of B. Sums are of 128 products in T, 16 rows of those in T,
+/// all of those in double.
+template <class T>
 class DirectCorrelation {
   public:
     DirectCorrelation() = default;
@@ -34,20 +35,20 @@ class DirectCorrelation {
         int packs;
     };
     template <int rows, int packs>
-    void run_block(const PaddedRows& b, const Block& block,
+    void run_block(const PaddedRows<T>& b, const Block& block,
                    core::View<double, 3, core::Host> sums) const;
-    using RunBlock = void (DirectCorrelation::*)(const PaddedRows&, const Block&,
+    using RunBlock = void (DirectCorrelation::*)(const PaddedRows<T>&, const Block&,
                                                  core::View<double, 3, core::Host>) const;
     /// run_block for every size that a block has.
     template <int... i>
-    static constexpr std::array<RunBlock, sizeof...(i)> of_every_size(
-        std::integer_sequence<int, i...>);
+    static constexpr auto of_every_size(std::integer_sequence<int, i...>)
+        -> std::array<RunBlock, sizeof...(i)>;
 
     Problem problem_;
-    PaddedRows a_;
-    PaddedRows b_;                       ///< of another image than a; allocated by the first
+    PaddedRows<T> a_;
+    PaddedRows<T> b_;                    ///< of another image than a; allocated by the first
     std::vector<double> mean_products_;  ///< about as large as the products of a plane are
-    std::vector<float> zeros_;           ///< a row outside B
+    std::vector<T> zeros_;               ///< a row outside B
     std::vector<Block> blocks_;          ///< those with most work first
 };
 

@@ -1,38 +1,22 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <climits>
+#include <optional>
 
 #include "aperture/signal/fft.hpp"
-#include "libcore/gpu/cuda_check.hpp"
+#include "libsignal/gpu/cufft_plan.hpp"
 
 namespace aperture::signal {
 
 template <>
 struct ForwardFft<core::Gpu>::Plan {
-    cufftHandle handle = 0;
-    bool empty = false;
+    std::optional<CufftPlan> plan;  ///< none for an empty batch
 
-    Plan(core::Gpu& gpu, const FftBatch& batch) : empty(batch.count == 0) {
-        core::expects(batch.length >= 1 && batch.count >= 0 && batch.count <= INT_MAX &&
-                          batch.stride >= 1 && batch.stride <= INT_MAX && batch.distance >= 0 &&
-                          batch.distance <= INT_MAX,
-                      "FFT of length ", batch.length, ", count ", batch.count, ", stride ",
-                      batch.stride, ", distance ", batch.distance, " is not possible");
-        if (empty) return;
-        int length = batch.length;
-        const auto count = static_cast<int>(batch.count);
-        const auto stride = static_cast<int>(batch.stride);
-        const auto distance = static_cast<int>(batch.distance);
-        APERTURE_CUDA_TRY(cufftPlanMany(&handle, 1, &length, &length, stride, distance, &length,
-                                        stride, distance, CUFFT_C2C, count));
-        const cufftResult status = cufftSetStream(handle, gpu.stream());
-        if (status != CUFFT_SUCCESS) cufftDestroy(handle);
-        core::check_status(status, "cufftSetStream");
-    }
-    Plan(const Plan&) = delete;
-    Plan& operator=(const Plan&) = delete;
-    ~Plan() {
-        if (!empty) cufftDestroy(handle);
+    Plan(core::Gpu& gpu, const FftBatch& batch) {
+        core::expects(batch.count >= 0 && batch.stride >= 1, "FFT of count ", batch.count,
+                      ", stride ", batch.stride, " is not possible");
+        if (batch.count == 0) return;
+        plan.emplace(gpu, CUFFT_C2C, batch.length, batch.count,
+                     CufftLayout{batch.stride, batch.distance});
     }
 };
 
@@ -48,9 +32,9 @@ ForwardFft<Executor>& ForwardFft<Executor>::operator=(ForwardFft&&) noexcept = d
 
 template <class Executor>
 void ForwardFft<Executor>::run(std::complex<float>* first) const {
-    if (plan_->empty) return;
-    auto* data = reinterpret_cast<cufftComplex*>(first);
-    APERTURE_CUDA_TRY(cufftExecC2C(plan_->handle, data, data, CUFFT_FORWARD));
+    if (!plan_->plan) return;
+    auto* const data = reinterpret_cast<core::Complex<float>*>(first);
+    plan_->plan->complex_to_complex(data, data, CUFFT_FORWARD);
 }
 
 template class ForwardFft<core::Gpu>;

@@ -68,13 +68,16 @@ Planes<T> planes_of(const core::View<T, 2, Space>& view) {
             static_cast<int>(view.extent[1])};
 }
 
+/// Tiles that cover an extent.
+inline unsigned tiles_over(int extent, int tile) {
+    return static_cast<unsigned>((extent + tile - 1) / tile);
+}
+
 /// A grid of tiles that covers `planes` planes of rows x columns: tiles to the right on x, below on
 /// y, planes on z.
 inline dim3 tile_grid(int rows, int columns, int planes, int tile_rows, int tile_columns) {
-    const auto blocks = [](int extent, int tile) {
-        return static_cast<unsigned>((extent + tile - 1) / tile);
-    };
-    return {blocks(columns, tile_columns), blocks(rows, tile_rows), static_cast<unsigned>(planes)};
+    return {tiles_over(columns, tile_columns), tiles_over(rows, tile_rows),
+            static_cast<unsigned>(planes)};
 }
 
 #endif

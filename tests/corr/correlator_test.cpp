@@ -6,126 +6,24 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 
 #include "aperture/core/error.hpp"
-#include "tests/corr/oracle.hpp"
+#include "tests/corr/correlation_cases.hpp"
 
 namespace aperture::corr {
 namespace {
 
 using core::Array;
 
-/// What values a plane has.
-enum class Content { contrast, bright, constant, impulse, stripes };
-
-/// Every plane by itself.
-Planes planes_of(Content content, index_t planes, Shape shape, unsigned seed) {
-    std::mt19937 generator(seed);
-    std::normal_distribution<float> normal;
-    Planes result({planes, shape.rows, shape.columns});
-    for (index_t p = 0; p < planes; ++p) {
-        const float level = normal(generator);
-        for (index_t y = 0; y < shape.rows; ++y) {
-            for (index_t x = 0; x < shape.columns; ++x) {
-                float& value = result(p, y, x);
-                switch (content) {
-                    case Content::contrast:
-                        value = normal(generator);
-                        break;
-                    case Content::bright:
-                        value = 100 + normal(generator);
-                        break;
-                    case Content::constant:
-                        value = level;
-                        break;
-                    case Content::impulse:
-                        value = y == shape.rows / 2 && x == shape.columns / 3 ? level : 0.0F;
-                        break;
-                    case Content::stripes:
-                        value = (x / 3) % 2 == 0 ? level : 0.3F;
-                        break;
-                }
-            }
-        }
-    }
-    return result;
-}
-
-double largest_error(Method method) { return method == Method::direct ? 2e-7 : 5e-7; }
-
-/// What the sums of two images must be.
-struct Expected {
-    std::vector<Surface> planes;
-    std::vector<double> magnitudes;
-    Surface all;
-    double all_magnitude = 0;
-
-    Expected(const Planes& a, const Planes& b, const Lags& lags)
-        : all({lags.extent().rows, lags.extent().columns}) {
-        std::fill(all.begin(), all.end(), 0.0);
-        for (index_t p = 0; p < a.extent()[0]; ++p) {
-            planes.push_back(sums_of_products(a, b, p, lags));
-            magnitudes.push_back(magnitude(a, b, p));
-            for (index_t i = 0; i < all.size(); ++i) all.data()[i] += planes.back().data()[i];
-            all_magnitude += magnitudes.back();
-        }
-    }
-};
-
-/// Within the promised error at every displacement.
-void expect_sums(const Expected& expected, const Problem& problem, const Array<double, 3>& found) {
-    const auto compare = [&](const Surface& surface, double size, index_t s) {
-        for (index_t i = 0; i < surface.extent()[0]; ++i) {
-            for (index_t j = 0; j < surface.extent()[1]; ++j) {
-                const double error = std::abs(found(s, i, j) - surface(i, j));
-                ASSERT_TRUE(error <= largest_error(problem.method) * size)
-                    << "surface " << s << " at " << i << ", " << j << ": " << found(s, i, j)
-                    << " instead of " << surface(i, j) << ", off by " << error / size
-                    << " of the largest possible";
-            }
-        }
-    };
-    if (!problem.each_plane) return compare(expected.all, expected.all_magnitude, 0);
-    for (index_t p = 0; p < problem.planes; ++p) {
-        const auto plane = static_cast<std::size_t>(p);
-        compare(expected.planes[plane], expected.magnitudes[plane], p);
-    }
-}
-
 Array<double, 3> correlated(const Planes& a, const Planes& b, const Problem& problem,
                             int threads = 2) {
     core::Cpu cpu(threads);
     const Shape extent = problem.lags.extent();
-    Array<double, 3> sums({problem.each_plane ? problem.planes : 1, extent.rows, extent.columns});
+    Array<double, 3> sums(
+        {problem.images * (problem.each_plane ? problem.planes : 1), extent.rows, extent.columns});
     std::fill(sums.begin(), sums.end(), std::nan(""));
     Correlator<core::Cpu>(cpu, problem).run(a, b, sums);
     return sums;
-}
-
-struct Case {
-    Shape image;
-    Lags lags;
-};
-std::string name_of(const Case& c) {
-    const auto word = [](index_t n) { return std::to_string(n); };
-    return word(c.image.rows) + "x" + word(c.image.columns) + "_" + word(c.lags.rows) + "x" +
-           word(c.lags.columns) + (c.lags.both_signs ? "_signed" : "");
-}
-void PrintTo(const Case& c, std::ostream* stream) { *stream << name_of(c); }
-
-std::vector<Case> cases() {
-    std::vector<Case> list;
-    const std::pair<Shape, Shape> sizes[] = {
-        {{1, 1}, {1, 1}},     {{1, 40}, {1, 40}},   {{40, 1}, {40, 1}},   {{3, 3}, {2, 2}},
-        {{7, 15}, {7, 15}},   {{8, 16}, {8, 16}},   {{9, 17}, {5, 17}},   {{31, 47}, {16, 24}},
-        {{32, 48}, {32, 48}}, {{33, 49}, {17, 49}}, {{61, 67}, {31, 34}}, {{40, 150}, {9, 130}}};
-    for (const auto& [image, lags] : sizes) {
-        for (const bool both : {false, true}) {
-            list.push_back({image, {lags.rows, lags.columns, both}});
-        }
-    }
-    return list;
 }
 
 class Correlations : public testing::TestWithParam<Case> {};
@@ -134,19 +32,37 @@ INSTANTIATE_TEST_SUITE_P(Cases, Correlations, testing::ValuesIn(cases()),
 
 TEST_P(Correlations, AreTheOracles) {
     const Case& c = GetParam();
-    for (const Content content : {Content::contrast, Content::bright, Content::constant,
-                                  Content::impulse, Content::stripes}) {
-        SCOPED_TRACE(static_cast<int>(content));
-        const Planes a = planes_of(content, 3, c.image, 1);
-        const Planes b = planes_of(content, 3, c.image, 2);
-        const Expected cross(a, b, c.lags);
-        const Expected itself(a, a, c.lags);
-        for (const Method method : {Method::direct, Method::fft}) {
-            for (const bool each_plane : {false, true}) {
-                const Problem problem{3, c.image, c.lags, method, each_plane};
-                expect_sums(cross, problem, correlated(a, b, problem));
-                expect_sums(itself, problem, correlated(a, a, problem));
-            }
+    std::vector<Problem> problems;
+    for (const bool each_plane : {false, true}) {
+        problems.push_back({3, c.image, c.lags, Method::fft, each_plane});
+        problems.push_back({3, c.image, c.lags, Method::direct, each_plane});
+        problems.push_back(problems.back());
+        problems.back().direct.precision = Precision::fp64;
+    }
+    for (const Content content : contents) {
+        expect_the_oracles(content, c, problems,
+                           [](const Planes& a, const Planes& b, const Problem& problem) {
+                               return correlated(a, b, problem);
+                           });
+    }
+}
+
+TEST(Correlators, TakeSeveralImagesAtOnce) {
+    const Shape shape{20, 30};
+    const Planes a = planes_of(Content::bright, 6, shape, 7);
+    const Planes b = planes_of(Content::bright, 6, shape, 8);
+    for (const bool each_plane : {false, true}) {
+        Problem one{2, shape, {9, 7, true}, Method::fft, each_plane};
+        const Problem all{2, shape, one.lags, Method::fft, each_plane, 3};
+        const Array<double, 3> sums = correlated(a, b, all);
+        for (index_t i = 0; i < 3; ++i) {
+            const auto part = [&](const Planes& planes) {
+                Planes image({2, shape.rows, shape.columns});
+                std::copy_n(planes.data() + i * image.size(), image.size(), image.data());
+                return image;
+            };
+            const Array<double, 3> of_one = correlated(part(a), part(b), one);
+            EXPECT_TRUE(std::equal(of_one.begin(), of_one.end(), sums.data() + i * of_one.size()));
         }
     }
 }
@@ -183,7 +99,7 @@ TEST_P(Methods, OfOneImageAreSymmetric) {
     const auto sums = correlated(a, a, problem);
     const auto [surfaces, rows, columns] = sums.extent();
     for (index_t p = 0; p < surfaces; ++p) {
-        const double bound = 2 * largest_error(GetParam()) * magnitude(a, a, p);
+        const double bound = 2 * largest_error(problem) * magnitude(a, a, p);
         for (index_t i = 0; i < rows; ++i) {
             for (index_t j = 0; j < columns; ++j) {
                 ASSERT_NEAR(sums(p, i, j), sums(p, rows - 1 - i, columns - 1 - j), bound);
@@ -221,6 +137,23 @@ TEST(Problems, ThatLeaveNoOverlapAreRefused) {
     refused({1, {20, 30}, {0, 5}}, "offsets are 0 x 5");
     refused({1, {0, 30}, {1, 1}}, "0 x 30 pixels");
     refused({0, {20, 30}, {1, 1}}, "0 planes");
+    refused({1, {20, 30}, {1, 1}, Method::fft, false, 0}, "0 images");
+}
+
+TEST(Problems, WithOptionsThatACpuDoesNotHaveAreRefused) {
+    using testing::HasSubstr;
+    using testing::ThrowsMessage;
+    core::Cpu cpu(1);
+    const auto refused = [&](Method method, DirectOptions direct, const char* words) {
+        const Problem problem{1, {20, 30}, {5, 5}, method, false, 1, direct};
+        EXPECT_THAT([&] { Correlator<core::Cpu>(cpu, problem); },
+                    ThrowsMessage<core::InvalidArgument>(HasSubstr(words)));
+    };
+    refused(Method::direct, {Precision::tf32x3}, "tensor cores");
+    refused(Method::direct, {Precision::fp32, PlaneLayout::packed}, "a GPU's");
+    refused(Method::direct, {Precision::fp32, PlaneLayout::separate, Shape{8, 8}}, "a GPU's");
+    refused(Method::direct, {Precision::fp64, PlaneLayout::packed}, "packed planes need fp32");
+    refused(Method::fft, {Precision::fp64}, "need the direct method");
 }
 
 TEST(DirectFlops, OfTheReportsJobAreThose) {

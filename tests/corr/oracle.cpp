@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/corr/oracle.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace aperture::corr {
@@ -13,16 +14,22 @@ Surface sums_of_products(const Planes& a, const Planes& b, index_t plane, const 
         for (index_t j = 0; j < lags.extent().columns; ++j) {
             const index_t dy = lags.first_row() + i;
             const index_t dx = lags.first_column() + j;
-            double sum = 0;
-            for (index_t y = 0; y < rows; ++y) {
-                if (y + dy < 0 || y + dy >= rows) continue;
-                for (index_t x = 0; x < columns; ++x) {
-                    if (x + dx < 0 || x + dx >= columns) continue;
-                    sum += static_cast<double>(a(plane, y + dy, x + dx)) *
-                           static_cast<double>(b(plane, y, x));
+            const index_t begin = std::max<index_t>(0, -dx);
+            const index_t end = std::min(columns, columns - dx);
+            // Of a few products in double, and of those in more digits than what is judged has.
+            constexpr index_t few = 16;
+            long double sum = 0;
+            for (index_t y = std::max<index_t>(0, -dy); y < std::min(rows, rows - dy); ++y) {
+                for (index_t first = begin; first < end; first += few) {
+                    double sum_of_few = 0;
+                    for (index_t x = first; x < std::min(first + few, end); ++x) {
+                        sum_of_few += static_cast<double>(a(plane, y + dy, x + dx)) *
+                                      static_cast<double>(b(plane, y, x));
+                    }
+                    sum += sum_of_few;
                 }
             }
-            surface(i, j) = sum;
+            surface(i, j) = static_cast<double>(sum);
         }
     }
     return surface;

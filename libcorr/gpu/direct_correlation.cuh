@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The direct method on a device: planes are staged, partial sums found, and added. Host code, a
+// template on the executor.
+
+#include "aperture/corr/correlator.hpp"
+#include "libcorr/gpu/direct.cuh"
+#include "libcorr/gpu/direct_tensor.cuh"
+
+namespace aperture::corr::gpu {
+
+/// What an image is to a launch: its planes, and their grounds.
+struct GroundedImage {
+    Planes<const float> planes;
+    const PlaneGround* grounds;
+};
+
+/// One way to form sums of products; holds its workspace.
+template <class Executor>
+class DirectSums {
+  public:
+    virtual ~DirectSums() = default;
+    /// Of one image; `sums` as Correlator has them. `same` where both images are one. Asynchronous.
+    virtual void run(const GroundedImage& a, const GroundedImage& b, bool same, double* sums) = 0;
+};
+
+/// Products in registers: direct_kernel.
+template <class Tile_, class Form_>
+struct RegisterKernel {
+    using Tile = Tile_;
+    using Form = Form_;
+    using Walk = DirectWalk<Tile, Form>;
+
+    template <class Executor>
+    static void start(Executor& executor, const core::LaunchConfig& config,
+                      const SumTask<typename Form::Cell>& task, int planes,
+                      const PlaneGround* grounds_a, const PlaneGround* grounds_b,
+                      typename Form::Number* sums) {
+        core::launch(executor, &direct_kernel<Tile, Form>, config, task, planes, grounds_a,
+                     grounds_b, sums);
+    }
+};
+
+/// Products on the tensor cores: tensor_kernel.
+template <class Tile_>
+struct TensorKernel {
+    using Tile = Tile_;
+    using Form = SplitForm;
+    using Walk = TensorWalk<Tile>;
+
+    template <class Executor>
+    static void start(Executor& executor, const core::LaunchConfig& config,
+                      const SumTask<float>& task, int, const PlaneGround*, const PlaneGround*,
+                      float* sums) {
+        core::launch(executor, &tensor_kernel<Tile>, config, task, sums);
+    }
+};
+
+template <class Executor, class Kernel>
+class DirectSumsBy final : public DirectSums<Executor> {
+    using Form = typename Kernel::Form;
+    using Cell = typename Form::Cell;
+    using Number = typename Form::Number;
+    using Tile = typename Kernel::Tile;
+    using Walk = typename Kernel::Walk;
+    using Ring = RowRing<Walk>;
+    using Space = typename Executor::Space;
+
+  public:
+    DirectSumsBy(Executor& executor, const Problem& problem)
+        : executor_(executor), problem_(problem) {
+        const Shape tile{Tile::rows, Tile::columns};
+        const int planes = planes_of_launch();
+        const TilePartition partition =
+            partition_tiles(problem.image, problem.lags, tile,
+                            executor.multiprocessors() * blocks_a_multiprocessor / planes,
+                            most_rows, Walk::rows_of_a);
+        parts_ = upload<PartOfTile>(partition.parts);
+        tiles_ = upload<TileParts>(partition.tiles);
+        const Shape extent = problem.lags.extent();
+        surfaces_ = {tiles_.data(),
+                     partition.tiles_across,
+                     partition.skipped_columns,
+                     static_cast<int>(partition.parts.size()),
+                     problem.each_plane ? 1 : planes,
+                     static_cast<int>(extent.rows),
+                     static_cast<int>(extent.columns)};
+        sums_ = core::Array<Number, 1, Space>({parts_.size() * planes * tile.rows * tile.columns});
+        const auto columns = static_cast<int>(problem.image.columns);
+        left_ = Tile::columns + 8;
+        pitch_ = (left_ + columns + Tile::columns + Walk::most_columns + Ring::columns_beyond + 3) /
+                 4 * 4;
+        staged_a_ = core::Array<Cell, 1, Space>({staged_cells()});
+    }
+
+    void run(const GroundedImage& a, const GroundedImage& b, bool same, double* sums) override {
+        stage_image(a, staged_a_);
+        if (!same) {
+            staged_b_.reshape({staged_cells()});
+            stage_image(b, staged_b_);
+        }
+        const bool few_rows = problem_.image.rows < rows_for_long_chains;
+        const int piece = few_rows ? Walk::step : Walk::most_columns;
+        const SumTask<Cell> task{
+            staged<const Cell>(staged_a_.data()),
+            staged<const Cell>(same ? staged_a_.data() : staged_b_.data()), parts_.data(), piece,
+            few_rows ? 1 : std::max(1, products_in_chain / (Form::planes_of_cell * piece))};
+        Kernel::start(executor_,
+                      core::LaunchConfig(dim3(static_cast<unsigned>(parts_.size()),
+                                              static_cast<unsigned>(planes_of_launch())),
+                                         dim3(core::warp_size), Ring::bytes),
+                      task, static_cast<int>(problem_.planes), a.grounds, b.grounds, sums_.data());
+        constexpr int threads = 256;
+        const auto surfaces =
+            static_cast<unsigned>(problem_.each_plane ? problem_.planes : index_t{1});
+        core::launch(
+            executor_, &add_parts_kernel<Tile, Number, threads>,
+            core::LaunchConfig(
+                dim3(signal::gpu::tiles_over(surfaces_.lag_rows * surfaces_.lag_columns, threads),
+                     surfaces),
+                dim3(threads)),
+            surfaces_, static_cast<const Number*>(sums_.data()), sums);
+    }
+
+  private:
+    /// Two rounds of the eight blocks that a multiprocessor holds.
+    static constexpr int blocks_a_multiprocessor = 16;
+    /// Of a part, whose sums are in single precision.
+    static constexpr index_t most_rows = 256;
+    static constexpr int products_in_chain = 256;
+    /// Errors of rounding average out over the rows; images of fewer take short chains.
+    static constexpr index_t rows_for_long_chains = 64;
+
+    int planes_of_launch() const {
+        return (static_cast<int>(problem_.planes) + Form::planes_of_cell - 1) /
+               Form::planes_of_cell;
+    }
+    index_t staged_cells() const {
+        return Form::planes(static_cast<int>(problem_.planes)) * (problem_.image.rows + 1) * pitch_;
+    }
+    template <class T>
+    StagedPlanes<T> staged(T* data) const {
+        return {
+            data,  (problem_.image.rows + 1) * pitch_,    pitch_,
+            left_, static_cast<int>(problem_.image.rows), static_cast<int>(problem_.image.columns)};
+    }
+    void stage_image(const GroundedImage& image, core::Array<Cell, 1, Space>& to) {
+        stage<Form>(executor_, image.planes, static_cast<int>(problem_.planes), image.grounds,
+                    staged<Cell>(to.data()));
+    }
+    template <class T>
+    core::Array<T, 1, Space> upload(const std::vector<T>& values) {
+        core::Array<T, 1, Space> copied({std::ssize(values)});
+        core::copy(executor_,
+                   core::View<const T, 1, core::Host>(values.data(), {std::ssize(values)}),
+                   copied.view());
+        executor_.synchronize();
+        return copied;
+    }
+
+    Executor& executor_;
+    Problem problem_;
+    int left_ = 0;  ///< cells before the first column
+    int pitch_ = 0;
+    core::Array<Cell, 1, Space> staged_a_;
+    core::Array<Cell, 1, Space> staged_b_;  ///< of another image than a; allocated by the first
+    core::Array<PartOfTile, 1, Space> parts_;
+    core::Array<TileParts, 1, Space> tiles_;
+    PartialSurfaces surfaces_{};
+    core::Array<Number, 1, Space> sums_;
+};
+
+/// Of the tiles that there are for a form, the one that is asked for, or the first. Throws
+/// core::InvalidArgument where there is no such tile.
+template <class Executor, class... Kernels>
+std::unique_ptr<DirectSums<Executor>> make_direct_sums_of(Executor& executor,
+                                                          const Problem& problem) {
+    std::unique_ptr<DirectSums<Executor>> made;
+    std::string names;
+    const auto consider = [&]<class Kernel>() {
+        const Shape tile{Kernel::Tile::rows, Kernel::Tile::columns};
+        names += core::text(names.empty() ? "" : ", ", tile.rows, 'x', tile.columns);
+        if (!made && problem.direct.tile.value_or(tile) == tile) {
+            made = std::make_unique<DirectSumsBy<Executor, Kernel>>(executor, problem);
+        }
+    };
+    (consider.template operator()<Kernels>(), ...);
+    if (!made) {
+        const Shape asked = *problem.direct.tile;
+        throw core::InvalidArgument(core::text("a tile of ", asked.rows, 'x', asked.columns,
+                                               " displacements, expected one of ", names));
+    }
+    return made;
+}
+
+template <class Form>
+using Tile32x64 = RegisterKernel<DirectTile<8>, Form>;
+template <class Form>
+using Tile16x128 = RegisterKernel<DirectTile<16>, Form>;
+template <class Form>
+using Tile64x32 = RegisterKernel<DirectTile<4>, Form>;
+
+template <class Executor>
+std::unique_ptr<DirectSums<Executor>> make_direct_sums(Executor& executor, const Problem& problem) {
+    const auto of_form = [&]<class Form>() {
+        return make_direct_sums_of<Executor, Tile32x64<Form>, Tile16x128<Form>, Tile64x32<Form>>(
+            executor, problem);
+    };
+    switch (problem.direct.precision) {
+        case Precision::tf32x3:
+            return make_direct_sums_of<Executor, TensorKernel<TensorTile<2>>,
+                                       TensorKernel<TensorTile<1>>>(executor, problem);
+        case Precision::fp64:
+            return of_form.template operator()<SeparateForm<double>>();
+        case Precision::fp32:
+            break;
+    }
+    return problem.direct.layout == PlaneLayout::packed
+               ? of_form.template operator()<PackedForm>()
+               : of_form.template operator()<SeparateForm<float>>();
+}
+
+}  // namespace aperture::corr::gpu

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Sums of products on the tensor cores, each number the sum of two TF32 numbers.
+
+#include "libcorr/gpu/row_ring.cuh"
+
+namespace aperture::corr::gpu {
+
+/// Displacements of a warp: 16 rows of 64 * Blocks columns.
+template <int Blocks>
+struct TensorTile {
+    static constexpr int blocks = Blocks;
+    static constexpr int block_columns = 64;
+    static constexpr int row_pairs = 8;
+    static constexpr int rows = 2 * row_pairs;
+    static constexpr int columns = block_columns * Blocks;
+};
+
+/// How a warp goes along a row (RowRing): 8 columns a product of matrices, `products` of them in
+/// a chain of additions that round toward zero.
+template <class Tile_>
+struct TensorWalk {
+    using Tile = Tile_;
+    using Form = SplitForm;
+    static constexpr int products = 4;
+    static constexpr int step = 8 * products;
+    static constexpr int most_columns = 64;
+    static constexpr int planes = 2;
+    static constexpr int rows_of_a = 2;
+    static constexpr int columns_behind = 8;
+    static constexpr int columns_over = 7;
+    /// Eights of cells 12 cells apart: the lanes of a warp read in different banks.
+    APERTURE_HD static constexpr int place(int i) { return i + i / 8 * 4; }
+};
+
+/// Adds the products of columns begin to end-1, of the first `blocks` blocks of a warp's columns,
+/// to total [pair of rows][block]. `a`: of two rows, `b`: of the first pair, the next one two rows
+/// before it.
+template <int blocks, class Walk>
+__device__ __forceinline__ void add_products(
+    const float* const (&a)[2], const float* b, int begin, int end,
+    float (&total)[Walk::Tile::row_pairs][Walk::Tile::blocks][4]) {
+    using Tile = typename Walk::Tile;
+    using Ring = RowRing<Walk>;
+    // Chains of additions side by side: a product waits for the one before it in its chain.
+    constexpr int together = 8 / blocks;
+    const int group = core::lane_rank() / 4;
+    const int place = core::lane_rank() % 4;
+    APERTURE_NO_UNROLL
+    for (int x = begin; x < end; x += Walk::step) {
+        // [high, low part][product][block]
+        float left[2][Walk::products][blocks][4];
+        APERTURE_UNROLL
+        for (int k = 0; k < Walk::products; ++k) {
+            APERTURE_UNROLL
+            for (int n = 0; n < blocks; ++n) {
+                APERTURE_UNROLL
+                for (int i = 0; i < 4; ++i) {
+                    const float* const from = a[i % 2] + Walk::place(x) +
+                                              Walk::place(8 * k + Tile::block_columns * n) +
+                                              Walk::place(8) * group + place + i / 2 * 4;
+                    left[0][k][n][i] = from[0];
+                    left[1][k][n][i] = from[Ring::plane_of_a];
+                }
+            }
+        }
+        // Sums wait for the products of the next group before they are added to others.
+        float sums[2][together][blocks][4];
+        const auto add_sums = [&](int first) {
+            APERTURE_UNROLL
+            for (int i = 0; i < 4 * together * blocks; ++i) {
+                const int d = i / (4 * blocks);
+                const int n = i / 4 % blocks;
+                total[first + d][n][i % 4] += sums[first / together % 2][d][n][i % 4];
+            }
+        };
+        APERTURE_UNROLL
+        for (int first = 0; first < Tile::row_pairs; first += together) {
+            auto& now = sums[first / together % 2];
+            float right[together][2][Walk::products][2];
+            APERTURE_UNROLL
+            for (int d = 0; d < together; ++d) {
+                APERTURE_UNROLL
+                for (int k = 0; k < Walk::products; ++k) {
+                    APERTURE_UNROLL
+                    for (int i = 0; i < 2; ++i) {
+                        const float* const from = b + x + 8 * k + 4 * i + place - group -
+                                                  2 * (first + d) * Ring::pitch_of_b;
+                        right[d][0][k][i] = from[0];
+                        right[d][1][k][i] = from[Ring::plane_of_b];
+                    }
+                }
+            }
+            APERTURE_UNROLL
+            for (int i = 0; i < 4 * together * blocks; ++i) {
+                now[i / (4 * blocks)][i / 4 % blocks][i % 4] = 0;
+            }
+            // Small products first: what they cut off is small.
+            APERTURE_UNROLL
+            for (int part = 0; part < 3; ++part) {
+                APERTURE_UNROLL
+                for (int k = 0; k < Walk::products; ++k) {
+                    APERTURE_UNROLL
+                    for (int i = 0; i < together * blocks; ++i) {
+                        const int d = i / blocks;
+                        const int n = i % blocks;
+                        core::detail::multiply_add_tf32(now[d][n], left[part == 0][k][n],
+                                                        right[d][part == 1][k]);
+                    }
+                }
+            }
+            if (first > 0) add_sums(first - together);
+        }
+        add_sums(Tile::row_pairs - together);
+    }
+}
+
+/// Sums of products over a part of the rows of A, as products of matrices: with columns x .. x+7,
+/// entry (m, k) of the left one A(r, x + k + 8 m + dx0), entry (k, n) of the right one B(y, x + k -
+/// n), their product adds to displacement dx0 + 8 m + n for m, n < 8: all of its entries count.
+/// Rows 8 to 15 of the left one have row r + 1 of A, and add to the dy below. Warp, which is a
+/// block: Tile::rows x Tile::columns displacements, in the accumulators of 8 x Tile::blocks
+/// products. Grid: parts, planes of the image. Shared memory: RowRing. Three products of TF32
+/// numbers for one of floats (core::Tf32Sum), of 1024 multiply-adds each.
+/// Source: Bordawekar, Bondhugula & Rao 2010; Ootomo & Yokota 2022.
+template <class Tile>
+__global__ void __launch_bounds__(core::warp_size, 8)
+    tensor_kernel(SumTask<float> task, float* sums) {
+    using Walk = TensorWalk<Tile>;
+    const PartOfTile part = task.parts[blockIdx.x];
+    const int plane = static_cast<int>(blockIdx.y);
+    float total[Tile::row_pairs][Tile::blocks][4] = {};
+    for_rows<Walk>(task, part, 2 * plane, [&](const RowRing<Walk>& ring, int, int x0, int end) {
+        const float* const a[2] = {ring.a(0), ring.a(1)};
+        static_assert(Tile::blocks <= 2);
+        int both_end = 0;
+        if constexpr (Tile::blocks == 2) {
+            // The second block's displacements lead out of the image earlier.
+            const int columns = task.b.columns - part.lag_x - Tile::block_columns - x0;
+            both_end = max(0, (min(end - x0, columns) + Walk::step - 1) / Walk::step * Walk::step);
+            add_products<2, Walk>(a, ring.b(0), 0, both_end, total);
+        }
+        add_products<1, Walk>(a, ring.b(0), both_end, end - x0, total);
+    });
+    float* const to = sums + (index_t{plane} * static_cast<int>(gridDim.x) + blockIdx.x) *
+                                 Tile::rows * Tile::columns;
+    APERTURE_UNROLL
+    for (int d = 0; d < Tile::row_pairs; ++d) {
+        APERTURE_UNROLL
+        for (int n = 0; n < Tile::blocks; ++n) {
+            APERTURE_UNROLL
+            for (int i = 0; i < 4; ++i) {
+                const int row = 2 * d + i / 2;
+                const int column = Tile::block_columns * n + 8 * (core::lane_rank() / 4) +
+                                   core::lane_rank() % 4 * 2 + i % 2;
+                to[row * Tile::columns + column] = total[d][n][i];
+            }
+        }
+    }
+}
+
+}  // namespace aperture::corr::gpu

@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Sums of products by real transforms, of several images and planes at a time.
+
+#include "libcore/gpu/complex.cuh"
+#include "libcorr/gpu/ground.cuh"
+
+#if !defined(__CUDACC_RTC__)
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <utility>
+
+#include "aperture/corr/correlator.hpp"
+#endif
+
+namespace aperture::corr::gpu {
+
+using core::Complex;
+
+inline constexpr int spectra_threads = 256;
+
+/// Planes without their ground [row][plane][column], zeros behind the columns. A thread for every
+/// spectra_threads-th column. Grid: rows, planes. Moves 8 bytes a pixel.
+template <int Threads>
+__global__ void __launch_bounds__(Threads)
+    pad_rows_kernel(Planes<const float> from, const PlaneGround* grounds, int length, float* to) {
+    const int y = static_cast<int>(blockIdx.x);
+    const int plane = static_cast<int>(blockIdx.y);
+    const float ground = grounds[plane].ground;
+    float* const row = to + (index_t{y} * static_cast<int>(gridDim.y) + plane) * length;
+    for (int x = static_cast<int>(threadIdx.x); x < length; x += Threads) {
+        row[x] = x < from.columns ? from.at(plane, y, x) - ground : 0.0F;
+    }
+}
+
+/// A thread for a number. Grid: numbers.
+template <int Threads>
+__global__ void __launch_bounds__(Threads) clear_kernel(Complex<float>* numbers, index_t count) {
+    const index_t i = index_t{blockIdx.x} * Threads + static_cast<int>(threadIdx.x);
+    if (i < count) numbers[i] = {};
+}
+
+/// How products of spectra are added up.
+struct SpectraShape {
+    int frequencies;  ///< of a row
+    int images;
+    int planes;       ///< of an image that are there
+    bool each_plane;  ///< products of each are kept
+    bool first;       ///< planes of these images: nothing is there yet
+};
+
+/// A conj(B), planes added: spectra [row][image][plane][frequency], products [row][image][plane or
+/// 1][frequency]. A thread for a frequency. Grid: frequencies, rows, images. A row's factor in
+/// `turns` moves the surface so that it begins with its first displacement. 16 bytes moved for a
+/// frequency of a plane.
+template <int Threads>
+__global__ void __launch_bounds__(Threads)
+    multiply_spectra_kernel(const Complex<float>* a, const Complex<float>* b,
+                            const Complex<float>* turns, SpectraShape shape,
+                            Complex<float>* products) {
+    const int k = static_cast<int>(blockIdx.x) * Threads + static_cast<int>(threadIdx.x);
+    const int row = static_cast<int>(blockIdx.y);
+    const int image = static_cast<int>(blockIdx.z);
+    if (k >= shape.frequencies) return;
+    const Complex<float> turn = turns[row];
+    const index_t of_image = index_t{row} * shape.images + image;
+    Complex<float> sum{};
+    for (int p = 0; p < shape.planes; ++p) {
+        const index_t at = (of_image * shape.planes + p) * shape.frequencies + k;
+        const Complex<float> product = a[at] * core::conj(b[at]);
+        if (shape.each_plane) {
+            products[at] = product * turn;
+        } else {
+            sum += product;
+        }
+    }
+    if (shape.each_plane) return;
+    Complex<float>& to = products[of_image * shape.frequencies + k];
+    to = shape.first ? sum * turn : to + sum * turn;
+}
+
+/// Sums of one displacement each from transformed rows [dy][surface][x], scaled. A thread for an
+/// entry. Grid: dx, dy, surfaces. 12 bytes moved an entry.
+template <int Threads>
+__global__ void __launch_bounds__(Threads)
+    take_surfaces_kernel(const float* rows, int length, int first_column, int lag_columns,
+                         double scale, double* sums) {
+    const int j = static_cast<int>(blockIdx.x) * Threads + static_cast<int>(threadIdx.x);
+    if (j >= lag_columns) return;
+    const auto i = static_cast<index_t>(blockIdx.y);
+    const auto surface = static_cast<index_t>(blockIdx.z);
+    const int dx = first_column + j;
+    const float value =
+        rows[(i * static_cast<int>(gridDim.z) + surface) * length + (dx < 0 ? dx + length : dx)];
+    sums[(surface * static_cast<int>(gridDim.y) + i) * lag_columns + j] =
+        scale * static_cast<double>(value);
+}
+
+#if !defined(__CUDACC_RTC__)
+
+/// Of the transforms between these kernels.
+struct TransformSizes {
+    int rows;     ///< length of the transforms along columns
+    int columns;  ///< length of the transforms along rows
+    int image_rows;
+    int lag_rows;
+    int planes;    ///< spectra at once
+    int surfaces;  ///< products at once
+
+    int frequencies() const { return columns / 2 + 1; }
+};
+
+/// How many images are worked on at once, and planes of each: as many as `most_bytes` has room for,
+/// planes a divisor of all.
+struct PlaneGroups {
+    index_t images = 1;
+    index_t planes = 1;
+
+    PlaneGroups() = default;
+    PlaneGroups(const Problem& problem, index_t bytes_of_plane, index_t most_bytes)
+        : planes(problem.planes) {
+        const index_t fitting = std::max<index_t>(most_bytes / bytes_of_plane, 1);
+        while (planes > fitting || problem.planes % planes != 0) --planes;
+        images = std::clamp<index_t>(fitting / problem.planes, 1, problem.images);
+    }
+};
+
+/// Transforms has, besides a constructor from the executor and TransformSizes,
+///     static int good_length(int n), even, at least n
+///     void rows(const float* from, Complex<float>* to): [image_rows][planes][columns] each
+///     void columns(const Complex<float>* from, Complex<float>* to): [rows][planes][frequencies]
+///     void columns_back(Complex<float>* both): [rows][surfaces][frequencies]
+///     void rows_back(Complex<float>* from, float* to): [lag_rows][surfaces][columns]
+/// unscaled, asynchronous, the inverse ones with exp(+j ...).
+template <class Executor, class Transforms>
+class FftCorrelation {
+    using Space = typename Executor::Space;
+
+  public:
+    FftCorrelation(Executor& executor, const Problem& problem)
+        : executor_(executor), problem_(problem) {
+        const Lags& lags = problem.lags;
+        sizes_.rows = Transforms::good_length(static_cast<int>(problem.image.rows + lags.rows - 1));
+        sizes_.columns =
+            Transforms::good_length(static_cast<int>(problem.image.columns + lags.columns - 1));
+        sizes_.image_rows = static_cast<int>(problem.image.rows);
+        sizes_.lag_rows = static_cast<int>(lags.extent().rows);
+        const index_t numbers = index_t{sizes_.rows} * sizes_.frequencies();
+        groups_ = PlaneGroups(problem, 2 * numbers * index_t{sizeof(Complex<float>)}, most_bytes);
+        sizes_.planes = static_cast<int>(groups_.images * groups_.planes);
+        sizes_.surfaces = problem.each_plane ? sizes_.planes : static_cast<int>(groups_.images);
+        transforms_ = std::make_unique<Transforms>(executor, sizes_);
+        padded_ = core::Array<float, 1, Space>(
+            {index_t{sizes_.planes} * sizes_.image_rows * sizes_.columns});
+        of_rows_ = core::Array<Complex<float>, 1, Space>({numbers * sizes_.planes});
+        spectra_a_ = core::Array<Complex<float>, 1, Space>({numbers * sizes_.planes});
+        products_ = core::Array<Complex<float>, 1, Space>({numbers * sizes_.surfaces});
+        surfaces_ = core::Array<float, 1, Space>(
+            {index_t{sizes_.lag_rows} * sizes_.surfaces * sizes_.columns});
+        const auto blocks =
+            static_cast<unsigned>((of_rows_.size() + spectra_threads - 1) / spectra_threads);
+        core::launch(executor, &clear_kernel<spectra_threads>,
+                     core::LaunchConfig(dim3(blocks), dim3(spectra_threads)), of_rows_.data(),
+                     of_rows_.size());
+        find_turns();
+    }
+
+    /// Of all images; `sums` as Correlator has them. Asynchronous.
+    void run(const Planes<const float>& a, const PlaneGround* grounds_a,
+             const Planes<const float>& b, const PlaneGround* grounds_b, bool same, double* sums) {
+        const Shape extent = problem_.lags.extent();
+        const index_t entries = extent.rows * extent.columns;
+        for (index_t done = 0; done < problem_.images; done += groups_.images) {
+            // Transforms are made for so many images: the last ones come with some from before.
+            const index_t image = std::min(done, problem_.images - groups_.images);
+            double* const to = sums + image * (problem_.each_plane ? problem_.planes : 1) * entries;
+            for (index_t p = 0; p < problem_.planes; p += groups_.planes) {
+                const index_t plane = image * problem_.planes + p;
+                transform(a, grounds_a, plane, spectra_a_);
+                if (!same) {
+                    spectra_b_.reshape(spectra_a_.extent());
+                    transform(b, grounds_b, plane, spectra_b_);
+                }
+                multiply(same ? spectra_a_ : spectra_b_, p == 0);
+                if (problem_.each_plane) take_surfaces(to + p * entries);
+            }
+            if (!problem_.each_plane) take_surfaces(to);
+        }
+    }
+
+  private:
+    void transform(const Planes<const float>& image, const PlaneGround* grounds, index_t plane,
+                   core::Array<Complex<float>, 1, Space>& spectra) {
+        Planes<const float> from = image;
+        from.data += plane * image.stride;
+        core::launch(executor_, &pad_rows_kernel<spectra_threads>,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(sizes_.image_rows),
+                                             static_cast<unsigned>(sizes_.planes)),
+                                        dim3(spectra_threads)),
+                     from, grounds + plane, sizes_.columns, padded_.data());
+        transforms_->rows(padded_.data(), of_rows_.data());
+        transforms_->columns(of_rows_.data(), spectra.data());
+    }
+    void multiply(const core::Array<Complex<float>, 1, Space>& other, bool first) {
+        const SpectraShape shape{sizes_.frequencies(), static_cast<int>(groups_.images),
+                                 static_cast<int>(groups_.planes), problem_.each_plane, first};
+        core::launch(
+            executor_, &multiply_spectra_kernel<spectra_threads>,
+            core::LaunchConfig(
+                dim3(signal::gpu::tiles_over(sizes_.frequencies(), spectra_threads),
+                     static_cast<unsigned>(sizes_.rows), static_cast<unsigned>(groups_.images)),
+                dim3(spectra_threads)),
+            static_cast<const Complex<float>*>(spectra_a_.data()), other.data(),
+            static_cast<const Complex<float>*>(turns_.data()), shape, products_.data());
+    }
+    void take_surfaces(double* sums) {
+        transforms_->columns_back(products_.data());
+        transforms_->rows_back(products_.data(), surfaces_.data());
+        const auto lag_columns = static_cast<int>(problem_.lags.extent().columns);
+        core::launch(executor_, &take_surfaces_kernel<spectra_threads>,
+                     core::LaunchConfig(dim3(signal::gpu::tiles_over(lag_columns, spectra_threads),
+                                             static_cast<unsigned>(sizes_.lag_rows),
+                                             static_cast<unsigned>(sizes_.surfaces)),
+                                        dim3(spectra_threads)),
+                     static_cast<const float*>(surfaces_.data()), sizes_.columns,
+                     static_cast<int>(problem_.lags.first_column()), lag_columns,
+                     1.0 / (static_cast<double>(sizes_.rows) * static_cast<double>(sizes_.columns)),
+                     sums);
+    }
+
+    /// exp(j 2 pi k first_row / rows) for every row k of the spectra.
+    void find_turns() {
+        core::Array<Complex<float>, 1> turns({sizes_.rows});
+        for (index_t k = 0; k < sizes_.rows; ++k) {
+            const double angle = 2 * std::numbers::pi *
+                                 static_cast<double>(k * problem_.lags.first_row() % sizes_.rows) /
+                                 static_cast<double>(sizes_.rows);
+            turns(k) = {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
+        }
+        turns_ = core::Array<Complex<float>, 1, Space>({sizes_.rows});
+        core::copy(executor_, std::as_const(turns).view(), turns_.view());
+        executor_.synchronize();
+    }
+
+    /// For spectra: as much as stays in a large second-level cache, several times.
+    static constexpr index_t most_bytes = index_t{256} << 20;
+
+    Executor& executor_;
+    Problem problem_;
+    TransformSizes sizes_{};
+    PlaneGroups groups_;
+    std::unique_ptr<Transforms> transforms_;
+    core::Array<float, 1, Space> padded_;
+    core::Array<Complex<float>, 1, Space> of_rows_;  ///< zeros in the rows below the image
+    core::Array<Complex<float>, 1, Space> spectra_a_;
+    core::Array<Complex<float>, 1, Space> spectra_b_;  ///< of other images; allocated by the first
+    core::Array<Complex<float>, 1, Space> products_;
+    core::Array<float, 1, Space> surfaces_;
+    core::Array<Complex<float>, 1, Space> turns_;
+};
+
+#endif
+
+}  // namespace aperture::corr::gpu

@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The same as libcorr/cpu/ground.*: means that are a large part of a plane's values, taken from it
+// before the sums of products, and what they contribute.
+
+#include "libcore/gpu/block.cuh"
+#include "libsignal/gpu/planes.cuh"
+
+#if !defined(__CUDACC_RTC__)
+#include "aperture/corr/lags.hpp"
+#endif
+
+namespace aperture::corr::gpu {
+
+using core::index_t;
+using signal::gpu::Planes;
+
+/// Of a plane: what is taken from it, and the root mean square of what is left.
+struct PlaneGround {
+    float ground;
+    float contrast;
+};
+
+/// Sum and sum of squares of a part of a plane.
+struct PartialSums {
+    double sum;
+    double squares;
+};
+
+inline constexpr int ground_threads = 256;
+inline constexpr int ground_parts = 32;
+
+/// Sums of a part of a plane's rows. A thread for every ground_threads-th pixel of a row; values
+/// of a row in float, rows in double. Grid: ground_parts, planes. 4 bytes moved and 3 flops a
+/// pixel.
+template <int Threads>
+__global__ void __launch_bounds__(Threads)
+    plane_sums_kernel(Planes<const float> image, PartialSums* sums) {
+    const int part = static_cast<int>(blockIdx.x);
+    const int plane = static_cast<int>(blockIdx.y);
+    const int end = static_cast<int>(index_t{image.rows} * (part + 1) / ground_parts);
+    double sum = 0;
+    double squares = 0;
+    for (int y = static_cast<int>(index_t{image.rows} * part / ground_parts); y < end; ++y) {
+        float row_sum = 0;
+        float row_squares = 0;
+        for (int x = static_cast<int>(threadIdx.x); x < image.columns; x += Threads) {
+            const float value = image.at(plane, y, x);
+            row_sum += value;
+            row_squares += value * value;
+        }
+        sum += static_cast<double>(row_sum);
+        squares += static_cast<double>(row_squares);
+    }
+    auto* const of_warps = core::shared<double>();
+    sum = core::block_reduce(sum, of_warps);
+    squares = core::block_reduce(squares, of_warps);
+    if (threadIdx.x == 0) sums[plane * ground_parts + part] = {sum, squares};
+}
+
+/// Grounds of planes, a warp for each: zero where the mean costs no accuracy, otherwise the mean to
+/// ten bits, so that taking it from most values is exact.
+template <int Threads>
+__global__ void __launch_bounds__(Threads)
+    find_ground_kernel(const PartialSums* sums, double pixels, PlaneGround* grounds) {
+    static_assert(Threads == core::warp_size && ground_parts == core::warp_size);
+    const int plane = static_cast<int>(blockIdx.x);
+    const PartialSums part = sums[plane * ground_parts + static_cast<int>(threadIdx.x)];
+    const double mean = core::warp_reduce(part.sum) / pixels;
+    const double mean_square = core::warp_reduce(part.squares) / pixels;
+    if (threadIdx.x != 0) return;
+    double ground = 0;
+    if (fabs(mean) > 0.5 * sqrt(mean_square)) {
+        int exponent = 0;
+        const double mantissa = frexp(mean, &exponent);
+        ground = ldexp(rint(ldexp(mantissa, 10)), exponent - 10);
+    }
+    const double left = mean_square - ground * (2 * mean - ground);
+    grounds[plane] = {static_cast<float>(ground), static_cast<float>(sqrt(left > 0 ? left : 0.0))};
+}
+
+/// Sums of all pixels above and left of a corner, [plane][row][column] of rows + 1 x columns + 1
+/// corners, of planes less their ground.
+struct SummedAreas {
+    double* above;
+    int rows;  ///< of corners
+    int columns;
+
+    __device__ __forceinline__ double* row(int plane, int y) const {
+        return above + (index_t{plane} * rows + y) * columns;
+    }
+    __device__ __forceinline__ double sum(int plane, int top, int bottom, int left,
+                                          int right) const {
+        return (row(plane, bottom)[right] - row(plane, top)[right]) -
+               (row(plane, bottom)[left] - row(plane, top)[left]);
+    }
+};
+
+/// Sums along rows, each in the entry right and below of its pixel; nothing where `other`, the
+/// ground that they would be multiplied by, is zero. A warp for a row: 32 pixels a step by a scan.
+/// Grid: rows, planes. 12 bytes moved a pixel.
+template <int Warps>
+__global__ void __launch_bounds__(Warps* core::warp_size)
+    sum_rows_kernel(Planes<const float> image, const PlaneGround* own, const PlaneGround* other,
+                    SummedAreas areas) {
+    const int plane = static_cast<int>(blockIdx.y);
+    const int y = static_cast<int>(blockIdx.x) * Warps + core::warp_rank();
+    if (other[plane].ground == 0 || y >= image.rows) return;
+    const auto ground = static_cast<double>(own[plane].ground);
+    double* const to = areas.row(plane, y + 1);
+    double before = 0;
+    for (int first = 0; first < image.columns; first += core::warp_size) {
+        const int x = first + core::lane_rank();
+        double sum = x < image.columns ? static_cast<double>(image.at(plane, y, x)) - ground : 0.0;
+        APERTURE_UNROLL
+        for (int distance = 1; distance < core::warp_size; distance *= 2) {
+            const double left = __shfl_up_sync(core::full_warp, sum, distance);
+            if (core::lane_rank() >= distance) sum += left;
+        }
+        sum += before;
+        if (x < image.columns) to[x + 1] = sum;
+        before = core::broadcast(sum, core::warp_size - 1);
+    }
+}
+
+/// Sums down the columns of the same, and zeros in the first row and column. A thread for a column.
+/// Grid: columns, planes. 16 bytes moved a pixel.
+template <int Threads>
+__global__ void __launch_bounds__(Threads)
+    sum_columns_kernel(const PlaneGround* other, SummedAreas areas) {
+    const int plane = static_cast<int>(blockIdx.y);
+    const int x = static_cast<int>(blockIdx.x) * Threads + static_cast<int>(threadIdx.x);
+    if (other[plane].ground == 0 || x >= areas.columns) return;
+    double* const column = areas.row(plane, 0) + x;
+    double sum = 0;
+    column[0] = 0;
+    APERTURE_UNROLL_BY(8)
+    for (int y = 1; y < areas.rows; ++y) {
+        double& entry = column[index_t{y} * areas.columns];
+        if (x > 0) sum += entry;
+        entry = sum;
+    }
+}
+
+/// What one image's grounds contribute to sums of products: with A = A' + g and B = B' + h, sum A B
+/// is sum A' B' + g sum B' + h sum A' + N g h over the N pixels that overlap. Here the grounds of
+/// the other image times the sums over this one without its own are added, and where `with_both`
+/// is set the last term, too.
+struct GroundTerm {
+    SummedAreas areas;
+    bool sums_a;  ///< the image that is summed is A, which displacements lead to
+    bool with_both;
+    int planes;       ///< of an image
+    bool each_plane;  ///< a surface for each instead of one
+    int first_row;    ///< displacement of a surface's first entry
+    int first_column;
+    int lag_rows;
+    int lag_columns;
+};
+
+/// A thread for an entry of a surface. Grid: entries, images. 16 bytes moved an entry, and four
+/// numbers of a table a plane.
+template <int Threads>
+__global__ void __launch_bounds__(Threads)
+    add_ground_kernel(GroundTerm term, const PlaneGround* own, const PlaneGround* other,
+                      double* sums) {
+    const int entry = static_cast<int>(blockIdx.x) * Threads + static_cast<int>(threadIdx.x);
+    const int entries = term.lag_rows * term.lag_columns;
+    const int image = static_cast<int>(blockIdx.y);
+    if (entry >= entries) return;
+    const int dy = term.first_row + entry / term.lag_columns;
+    const int dx = term.first_column + entry % term.lag_columns;
+    const int top = max(term.sums_a ? dy : -dy, 0);
+    const int left = max(term.sums_a ? dx : -dx, 0);
+    const int rows = term.areas.rows - 1 - abs(dy);
+    const int columns = term.areas.columns - 1 - abs(dx);
+    for (int p = 0; p < term.planes; ++p) {
+        const int plane = image * term.planes + p;
+        const auto factor = static_cast<double>(other[plane].ground);
+        if (factor == 0) continue;
+        double sum = factor * term.areas.sum(plane, top, top + rows, left, left + columns);
+        if (term.with_both) {
+            sum += factor * static_cast<double>(own[plane].ground) *
+                   (static_cast<double>(rows) * static_cast<double>(columns));
+        }
+        sums[index_t{term.each_plane ? plane : image} * entries + entry] += sum;
+    }
+}
+
+#if !defined(__CUDACC_RTC__)
+
+/// Finds the grounds of `planes` planes; `sums` has ground_parts entries a plane. Asynchronous.
+template <class Executor>
+void find_grounds(Executor& executor, const Planes<const float>& image, int planes,
+                  PartialSums* sums, PlaneGround* grounds) {
+    const auto count = static_cast<unsigned>(planes);
+    core::launch(executor, &plane_sums_kernel<ground_threads>,
+                 core::LaunchConfig(dim3(ground_parts, count), dim3(ground_threads),
+                                    ground_threads / core::warp_size * sizeof(double)),
+                 image, sums);
+    core::launch(executor, &find_ground_kernel<core::warp_size>,
+                 core::LaunchConfig(dim3(count), dim3(core::warp_size)), sums,
+                 double(image.rows) * double(image.columns), grounds);
+}
+
+/// Sums the planes of `images` images that the term has room for. Asynchronous.
+template <class Executor>
+void sum_areas(Executor& executor, const Planes<const float>& image, int planes,
+               const PlaneGround* own, const PlaneGround* other, const SummedAreas& areas) {
+    constexpr int warps = 4;
+    constexpr int threads = 64;
+    const auto count = static_cast<unsigned>(planes);
+    core::launch(executor, &sum_rows_kernel<warps>,
+                 core::LaunchConfig(dim3(signal::gpu::tiles_over(image.rows, warps), count),
+                                    dim3(warps * core::warp_size)),
+                 image, own, other, areas);
+    core::launch(executor, &sum_columns_kernel<threads>,
+                 core::LaunchConfig(dim3(signal::gpu::tiles_over(areas.columns, threads), count),
+                                    dim3(threads)),
+                 other, areas);
+}
+
+/// Asynchronous.
+template <class Executor>
+void add_ground(Executor& executor, const GroundTerm& term, int images, const PlaneGround* own,
+                const PlaneGround* other, double* sums) {
+    constexpr int threads = 256;
+    core::launch(
+        executor, &add_ground_kernel<threads>,
+        core::LaunchConfig(dim3(signal::gpu::tiles_over(term.lag_rows * term.lag_columns, threads),
+                                static_cast<unsigned>(images)),
+                           dim3(threads)),
+        term, own, other, sums);
+}
+
+#endif
+
+}  // namespace aperture::corr::gpu

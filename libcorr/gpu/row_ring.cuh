@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What kernels of the direct method share: a warp has a tile of displacements and a part of the
+// rows of A, each of which meets the rows of B that the tile's displacements lead to. Warps need
+// nothing of each other, so that none waits for one with more to do.
+
+#if !defined(__CUDACC_RTC__)
+#include <algorithm>
+#include <cmath>
+#include <vector>
+#endif
+
+#include "libcorr/gpu/staged_planes.cuh"
+
+namespace aperture::corr::gpu {
+
+/// What a warp sums: the products of A's rows begin to end-1 at the displacements of one tile.
+struct PartOfTile {
+    int lag_y;  ///< the tile's first displacement; lag_x is a multiple of 4
+    int lag_x;
+    int begin;
+    int end;
+};
+
+/// What one launch sums.
+template <class Cell>
+struct SumTask {
+    StagedPlanes<const Cell> a;
+    StagedPlanes<const Cell> b;
+    const PartOfTile* parts;
+    int piece;       ///< columns of a row at a time, a multiple of all steps
+    int chain_rows;  ///< rows of products in a sum before it is added to others
+};
+
+/// In parts of a plane's mean product: different for every row, between 1 and 2.
+template <class T>
+__device__ __forceinline__ T row_offset(T product, int row) {
+    constexpr float golden = 0.618034F;
+    const float turns = golden * static_cast<float>(row % 1024);
+    return product * (1 + static_cast<T>(turns - floorf(turns)));
+}
+
+/// Rows of A and B in shared memory of a block of one warp. With each row r of A one of B is new,
+/// the one at the tile's first dy. Each row of B is there twice, Tile::rows + 1 slots apart, so
+/// that those of all displacements are in slots one after the other. `Walk` says how a kernel goes
+/// along a row:
+/// - Tile, whose `rows` x `columns` displacements a warp has; Form (staged_planes.cuh);
+/// - `step`: columns at a time; `most_columns`: of a piece of a row;
+/// - `planes`: of cells, that are read together;
+/// - `rows_of_a` that are read together: r, r + 1, ...;
+/// - `columns_behind`: columns that it reads of B before the first one of a step;
+/// - `columns_over`: columns beyond B's last one that it steps to;
+/// - `place(i)`: where cell i of a row of A is; multiples of 16 bytes stay together.
+template <class Walk>
+struct RowRing {
+    using Cell = typename Walk::Form::Cell;
+    static constexpr int slots_of_b = Walk::Tile::rows + 1;
+    static constexpr int slots_of_a = Walk::rows_of_a + 1;
+    static constexpr int cells_of_b = Walk::columns_behind + Walk::most_columns;
+    static constexpr int columns_beyond = 16;
+    static constexpr int plane_of_a =
+        Walk::place(Walk::most_columns + Walk::Tile::columns + columns_beyond);
+    /// Rows of different threads are 16 bytes apart modulo the 128 of all banks.
+    static constexpr int plane_of_b = cells_of_b + 16 / static_cast<int>(sizeof(Cell));
+    static constexpr int pitch_of_a = Walk::planes * plane_of_a;
+    static constexpr int pitch_of_b = Walk::planes * plane_of_b;
+    static constexpr int bytes =
+        static_cast<int>(sizeof(Cell)) * (2 * slots_of_b * pitch_of_b + slots_of_a * pitch_of_a);
+
+    int newest_a = 0;  ///< slot of A's row r
+    int newest_b = 0;  ///< slot of B's row at the tile's first dy
+
+    __device__ __forceinline__ static Cell* slot_of_a(int slot) {
+        return core::shared<Cell>() + 2 * slots_of_b * pitch_of_b + slot * pitch_of_a;
+    }
+    __device__ __forceinline__ static Cell* slot_of_b(int slot) {
+        return core::shared<Cell>() + slot * pitch_of_b;
+    }
+    /// The slot `i` rows after `slot`, i < slots.
+    __device__ __forceinline__ static int later(int slot, int i, int slots) {
+        return slot + i < slots ? slot + i : slot + i - slots;
+    }
+
+    /// Of A's row r + i, from the tile's first displacement on; the next plane is plane_of_a on.
+    __device__ __forceinline__ const Cell* a(int i) const {
+        return slot_of_a(later(newest_a, i, slots_of_a));
+    }
+    /// Of B's row r - dy, `dy` from the tile's first; that of dy + 1 is pitch_of_b before it.
+    __device__ __forceinline__ const Cell* b(int dy) const {
+        return slot_of_b(newest_b + slots_of_b - dy) + Walk::columns_behind;
+    }
+    __device__ __forceinline__ void next_row() {
+        newest_a = later(newest_a, 1, slots_of_a);
+        newest_b = later(newest_b, 1, slots_of_b);
+    }
+};
+
+/// copy(i) with all lanes for i = 0, 16 bytes on, ... < `cells`, which is at most `most`.
+template <class Cell, int most, class Copy>
+__device__ __forceinline__ void for_pieces(int cells, const Copy& copy) {
+    constexpr int piece = 16 / static_cast<int>(sizeof(Cell));
+    APERTURE_UNROLL
+    for (int first = 0; first < most; first += core::warp_size * piece) {
+        const int i = first + core::lane_rank() * piece;
+        if (i < cells) copy(i);
+    }
+}
+
+/// do_row(ring, r, x0, end) for every row r of A in the warp's part and columns x0 .. end-1 of B,
+/// in pieces of task.piece; up to the next multiple of Walk::step from x0 on, what is beyond is
+/// zero or meets zeros. Copies for the next row start before.
+template <class Walk, class Cell, class DoRow>
+__device__ __forceinline__ void for_rows(const SumTask<Cell>& task, const PartOfTile& part,
+                                         int plane, const DoRow& do_row) {
+    using Tile = typename Walk::Tile;
+    using Ring = RowRing<Walk>;
+    const int columns = task.b.columns;
+    // Columns of B that some displacement has a partner for.
+    const int left = max(0, -(part.lag_x + Tile::columns - 1)) / Walk::step * Walk::step;
+    const int right = min(columns + Walk::columns_over, columns - part.lag_x);
+    for (int x0 = left; x0 < right; x0 += task.piece) {
+        const int end = min(right, x0 + task.piece);
+        const int length = (end - x0 + Walk::step - 1) / Walk::step * Walk::step;
+        const auto copy_row_of_b = [&](int y, int slot) {
+            APERTURE_UNROLL
+            for (int p = 0; p < Walk::planes; ++p) {
+                const Cell* const from = task.b.row(plane + p, y) + x0 - Walk::columns_behind;
+                Cell* const to = Ring::slot_of_b(slot) + p * Ring::plane_of_b;
+                for_pieces<Cell, Ring::cells_of_b>(length + Walk::columns_behind, [&](int i) {
+                    core::copy_async<16>(to + i, from + i);
+                    core::copy_async<16>(to + i + Ring::slots_of_b * Ring::pitch_of_b, from + i);
+                });
+            }
+        };
+        constexpr int most_of_a = Walk::most_columns + Tile::columns + Ring::columns_beyond;
+        const auto copy_row_of_a = [&](int r, int slot) {
+            APERTURE_UNROLL
+            for (int p = 0; p < Walk::planes; ++p) {
+                const Cell* const from = task.a.row(plane + p, r) + x0 + part.lag_x;
+                Cell* const to = Ring::slot_of_a(slot) + p * Ring::plane_of_a;
+                for_pieces<Cell, most_of_a>(
+                    length + Tile::columns + Ring::columns_beyond,
+                    [&](int i) { core::copy_async<16>(to + Walk::place(i), from + i); });
+            }
+        };
+        __syncwarp();
+        Ring ring;
+        for (int dy = 0; dy < Tile::rows; ++dy) {
+            copy_row_of_b(
+                part.begin - part.lag_y - dy,
+                Ring::later(0, (Ring::slots_of_b - dy) % Ring::slots_of_b, Ring::slots_of_b));
+        }
+        for (int i = 0; i < Walk::rows_of_a; ++i) copy_row_of_a(part.begin + i, i);
+        core::commit_copies();
+        for (int r = part.begin; r < part.end; ++r) {
+            core::wait_for_copies();
+            __syncwarp();
+            if (r + 1 < part.end) {
+                copy_row_of_b(r + 1 - part.lag_y, Ring::later(ring.newest_b, 1, Ring::slots_of_b));
+                copy_row_of_a(r + Walk::rows_of_a,
+                              Ring::later(ring.newest_a, Walk::rows_of_a, Ring::slots_of_a));
+                core::commit_copies();
+            }
+            do_row(ring, r, x0, end);
+            ring.next_row();
+        }
+    }
+}
+
+/// Where an entry of the surface is in partial sums [plane of a launch][part][row][column of a
+/// tile]: tiles row by row, each with several parts one after the other.
+struct TileParts {
+    int first;
+    int count;
+};
+
+/// How partial sums make surfaces.
+struct PartialSurfaces {
+    const TileParts* tiles;
+    int tiles_across;
+    int skipped_columns;  ///< of the first tiles, before the first displacement
+    int parts;            ///< of all tiles
+    int planes;           ///< of cells, that a surface is the sum of
+    int lag_rows;
+    int lag_columns;
+};
+
+/// Adds parts, and planes where there is one surface, in double precision. A thread for an entry.
+/// Grid: entries, surfaces. 4 bytes and an addition a part, 8 bytes a sum.
+template <class Tile, class Number, int Threads>
+__global__ void __launch_bounds__(Threads)
+    add_parts_kernel(PartialSurfaces from, const Number* parts, double* sums) {
+    const int entry = static_cast<int>(blockIdx.x) * Threads + static_cast<int>(threadIdx.x);
+    if (entry >= from.lag_rows * from.lag_columns) return;
+    const int i = entry / from.lag_columns;
+    const int j = entry % from.lag_columns + from.skipped_columns;
+    const TileParts tile = from.tiles[i / Tile::rows * from.tiles_across + j / Tile::columns];
+    const auto surface = static_cast<index_t>(blockIdx.y);
+    constexpr index_t entries = index_t{Tile::rows} * Tile::columns;
+    double sum = 0;
+    for (int p = 0; p < from.planes; ++p) {
+        const index_t first = (surface * from.planes + p) * from.parts + tile.first;
+        const Number* const of_entry =
+            parts + first * entries + i % Tile::rows * Tile::columns + j % Tile::columns;
+        for (int part = 0; part < tile.count; ++part) {
+            sum += static_cast<double>(of_entry[part * entries]);
+        }
+    }
+    sums[surface * from.lag_rows * from.lag_columns + entry] = sum;
+}
+
+#if !defined(__CUDACC_RTC__)
+
+/// The parts of all tiles of displacements, of about equal work, and where those of each tile are.
+struct TilePartition {
+    std::vector<PartOfTile> parts;
+    std::vector<TileParts> tiles;  ///< row by row
+    int tiles_across = 0;
+    int skipped_columns = 0;  ///< of the first tiles, before the first displacement
+};
+
+/// Parts of about equal work, at most `count` if there is no tile without one, each of at most
+/// `most_rows` rows. Tiles begin at multiples of 4 columns, so that rows can be copied by 16 bytes.
+/// `rows_of_a`: that are read together.
+inline TilePartition partition_tiles(Shape image, const Lags& lags, Shape tile, index_t count,
+                                     index_t most_rows, int rows_of_a) {
+    const Shape extent = lags.extent();
+    const index_t first_column = lags.first_column();
+    const index_t begin_column = first_column - (first_column % 4 + 4) % 4;
+    TilePartition all;
+    all.skipped_columns = static_cast<int>(first_column - begin_column);
+    const index_t across = (extent.columns + all.skipped_columns + tile.columns - 1) / tile.columns;
+    const index_t down = (extent.rows + tile.rows - 1) / tile.rows;
+    all.tiles_across = static_cast<int>(across);
+    /// Rows of A that some displacement leads to from a row of B; what one of them takes.
+    struct Work {
+        index_t lag_y, lag_x, begin, rows, of_row;
+    };
+    std::vector<Work> works;
+    for (index_t t = 0; t < across * down; ++t) {
+        Work work{};
+        work.lag_y = lags.first_row() + t / across * tile.rows;
+        work.lag_x = begin_column + t % across * tile.columns;
+        work.begin = std::max<index_t>(0, work.lag_y) - (rows_of_a - 1);
+        work.rows = std::min(image.rows, image.rows + work.lag_y + tile.rows - 1) - work.begin;
+        // Half a step and what a row costs besides are those of 16 columns.
+        work.of_row = 16 + std::min({image.columns, image.columns - work.lag_x,
+                                     image.columns + work.lag_x + tile.columns - 1});
+        works.push_back(work);
+    }
+    const auto rows_of_part = [&](const Work& work, index_t most_work) {
+        return std::clamp<index_t>(most_work / work.of_row, 1, most_rows);
+    };
+    const auto parts_of = [&](const Work& work, index_t most_work) {
+        const index_t rows = rows_of_part(work, most_work);
+        return (work.rows + rows - 1) / rows;
+    };
+    // The least that the part with most work can have.
+    index_t too_little = 0;
+    index_t enough = (most_rows + 1) * (16 + image.columns);
+    while (enough - too_little > 1) {
+        const index_t most_work = (too_little + enough) / 2;
+        index_t parts = 0;
+        for (const Work& work : works) parts += parts_of(work, most_work);
+        (parts <= count ? enough : too_little) = most_work;
+    }
+    for (const Work& work : works) {
+        const index_t parts = parts_of(work, enough);
+        all.tiles.push_back({static_cast<int>(all.parts.size()), static_cast<int>(parts)});
+        for (index_t i = 0; i < parts; ++i) {
+            all.parts.push_back({static_cast<int>(work.lag_y), static_cast<int>(work.lag_x),
+                                 static_cast<int>(work.begin + work.rows * i / parts),
+                                 static_cast<int>(work.begin + work.rows * (i + 1) / parts)});
+        }
+    }
+    return all;
+}
+
+#endif
+
+}  // namespace aperture::corr::gpu

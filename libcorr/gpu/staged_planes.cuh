@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Planes as the direct method reads them: without their ground, in the layout that a kernel takes,
+// with so many zeros around that no kernel asks whether a column is inside.
+
+#include "libcore/gpu/tensor_core.cuh"
+#include "libcorr/gpu/ground.cuh"
+
+namespace aperture::corr::gpu {
+
+/// Cells [plane or group of planes][row][column]: rows [0, rows) of an image and one of zeros;
+/// columns [-left, pitch - left), of which those outside the image are zeros.
+template <class Cell>
+struct StagedPlanes {
+    Cell* data = nullptr;
+    index_t stride = 0;  ///< cells between planes
+    int pitch = 0;
+    int left = 0;
+    int rows = 0;
+    int columns = 0;
+
+    /// Column 0 of a row; of the row of zeros where the image has no such row.
+    __device__ __forceinline__ Cell* row(int plane, int y) const {
+        const int inside = y >= 0 && y < rows ? y : rows;
+        return data + plane * stride + static_cast<index_t>(inside) * pitch + left;
+    }
+};
+
+// What cells have of a pixel. `Number`: of sums of their products; `planes` of cells for so many of
+// an image; `cell`: of such a plane.
+
+/// One plane's value.
+template <class T>
+struct SeparateForm {
+    using Cell = T;
+    using Number = T;
+    static constexpr int planes_of_cell = 1;
+    APERTURE_HD static constexpr int planes(int of_image) { return of_image; }
+    __device__ __forceinline__ static T cell(const Planes<const float>& from,
+                                             const PlaneGround* grounds, int plane, int, int y,
+                                             int x) {
+        return static_cast<T>(from.at(plane, y, x)) - static_cast<T>(grounds[plane].ground);
+    }
+};
+
+/// Four planes' values, zeros for those that are not there.
+struct PackedForm {
+    using Cell = float4;
+    using Number = float;
+    static constexpr int planes_of_cell = 4;
+    APERTURE_HD static constexpr int planes(int of_image) { return (of_image + 3) / 4; }
+    __device__ __forceinline__ static float4 cell(const Planes<const float>& from,
+                                                  const PlaneGround* grounds, int group,
+                                                  int of_image, int y, int x) {
+        const auto value = [&](int i) {
+            const int plane = 4 * group + i;
+            return plane < of_image ? from.at(plane, y, x) - grounds[plane].ground : 0.0F;
+        };
+        return make_float4(value(0), value(1), value(2), value(3));
+    }
+};
+
+/// The two TF32 numbers that one plane's value is the sum of, in two planes.
+struct SplitForm {
+    using Cell = float;
+    using Number = float;
+    static constexpr int planes_of_cell = 1;
+    APERTURE_HD static constexpr int planes(int of_image) { return 2 * of_image; }
+    __device__ __forceinline__ static float cell(const Planes<const float>& from,
+                                                 const PlaneGround* grounds, int part, int, int y,
+                                                 int x) {
+        const int plane = part / 2;
+        const core::Tf32Sum both = core::split_tf32(from.at(plane, y, x) - grounds[plane].ground);
+        // What the tensor cores would cut off is rounded.
+        return part % 2 == 0 ? both.high : core::split_tf32(both.low).high;
+    }
+};
+
+inline constexpr int stage_threads = 128;
+
+/// A thread for a cell, a block for a row, the last one for the row of zeros. Grid: rows + 1,
+/// planes of cells. Moves a pixel and a cell.
+template <class Form>
+__global__ void __launch_bounds__(stage_threads)
+    stage_kernel(Planes<const float> from, int planes, const PlaneGround* grounds,
+                 StagedPlanes<typename Form::Cell> to) {
+    const int y = static_cast<int>(blockIdx.x);
+    const int plane = static_cast<int>(blockIdx.y);
+    auto* const row = to.row(plane, y);
+    for (int x = static_cast<int>(threadIdx.x) - to.left; x < to.pitch - to.left;
+         x += stage_threads) {
+        const bool inside = y < to.rows && x >= 0 && x < to.columns;
+        row[x] = inside ? Form::cell(from, grounds, plane, planes, y, x) : typename Form::Cell{};
+    }
+}
+
+#if !defined(__CUDACC_RTC__)
+
+/// Of an image of `planes` planes. Asynchronous.
+template <class Form, class Executor>
+void stage(Executor& executor, const Planes<const float>& from, int planes,
+           const PlaneGround* grounds, const StagedPlanes<typename Form::Cell>& to) {
+    core::launch(executor, &stage_kernel<Form>,
+                 core::LaunchConfig(dim3(static_cast<unsigned>(to.rows + 1),
+                                         static_cast<unsigned>(Form::planes(planes))),
+                                    dim3(stage_threads)),
+                 from, planes, grounds, to);
+}
+
+#endif
+
+}  // namespace aperture::corr::gpu

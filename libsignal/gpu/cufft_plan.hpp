@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <climits>
+
+#include "libcore/gpu/complex.cuh"
+#include "libcore/gpu/cuda_check.hpp"
+
+namespace aperture::signal {
+
+/// Elements between successive samples of a transform, and between first samples of transforms.
+struct CufftLayout {
+    core::index_t stride = 1;
+    core::index_t distance = 0;
+};
+
+/// A batch of one-dimensional transforms of one length by cuFFT, in the executor's stream. Owns its
+/// plan and cuFFT's workspace.
+class CufftPlan {
+  public:
+    CufftPlan(core::Gpu& gpu, cufftType type, int length, core::index_t count, CufftLayout from,
+              CufftLayout to) {
+        const auto fits = [](core::index_t value) { return value >= 0 && value <= INT_MAX; };
+        core::expects(length >= 1 && count >= 1 && fits(count) && fits(from.stride) &&
+                          fits(from.distance) && fits(to.stride) && fits(to.distance),
+                      "FFT of length ", length, ", count ", count, ", stride ", from.stride,
+                      ", distance ", from.distance, " is not possible");
+        int embedded = length;
+        APERTURE_CUDA_TRY(
+            cufftPlanMany(&handle_, 1, &length, &embedded, static_cast<int>(from.stride),
+                          static_cast<int>(from.distance), &embedded, static_cast<int>(to.stride),
+                          static_cast<int>(to.distance), type, static_cast<int>(count)));
+        const cufftResult status = cufftSetStream(handle_, gpu.stream());
+        if (status != CUFFT_SUCCESS) cufftDestroy(handle_);
+        core::check_status(status, "cufftSetStream");
+    }
+    CufftPlan(core::Gpu& gpu, cufftType type, int length, core::index_t count, CufftLayout both)
+        : CufftPlan(gpu, type, length, count, both, both) {}
+    CufftPlan(const CufftPlan&) = delete;
+    CufftPlan& operator=(const CufftPlan&) = delete;
+    ~CufftPlan() { cufftDestroy(handle_); }
+
+    void complex_to_complex(const core::Complex<float>* from, core::Complex<float>* to,
+                            int direction) const {
+        APERTURE_CUDA_TRY(cufftExecC2C(handle_, mutable_complex(from),
+                                       reinterpret_cast<cufftComplex*>(to), direction));
+    }
+    void real_to_complex(const float* from, core::Complex<float>* to) const {
+        APERTURE_CUDA_TRY(cufftExecR2C(handle_, const_cast<cufftReal*>(from),
+                                       reinterpret_cast<cufftComplex*>(to)));
+    }
+    void complex_to_real(const core::Complex<float>* from, float* to) const {
+        APERTURE_CUDA_TRY(cufftExecC2R(handle_, mutable_complex(from), to));
+    }
+
+  private:
+    /// cuFFT takes no pointers to constants.
+    static cufftComplex* mutable_complex(const core::Complex<float>* from) {
+        return reinterpret_cast<cufftComplex*>(const_cast<core::Complex<float>*>(from));
+    }
+
+    cufftHandle handle_ = 0;
+};
+
+/// The least n or more that has no prime factors above 7, which cuFFT has kernels for.
+inline int good_cufft_length(int n) {
+    for (;; ++n) {
+        int rest = n;
+        for (const int factor : {2, 3, 5, 7}) {
+            while (rest % factor == 0) rest /= factor;
+        }
+        if (rest == 1) return n;
+    }
+}
+
+}  // namespace aperture::signal

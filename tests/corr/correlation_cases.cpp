@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/corr/correlation_cases.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <ostream>
+#include <random>
+
+namespace aperture::corr {
+namespace {
+
+/// What the sums of two images must be.
+struct Expected {
+    std::vector<Surface> planes;
+    std::vector<double> magnitudes;
+    Surface all;
+    double all_magnitude = 0;
+
+    Expected(const Planes& a, const Planes& b, const Lags& lags)
+        : all({lags.extent().rows, lags.extent().columns}) {
+        std::fill(all.begin(), all.end(), 0.0);
+        for (index_t p = 0; p < a.extent()[0]; ++p) {
+            planes.push_back(sums_of_products(a, b, p, lags));
+            magnitudes.push_back(magnitude(a, b, p));
+            for (index_t i = 0; i < all.size(); ++i) all.data()[i] += planes.back().data()[i];
+            all_magnitude += magnitudes.back();
+        }
+    }
+};
+
+/// Within the promised error at every displacement.
+void expect_sums(const Expected& expected, const Problem& problem,
+                 const core::Array<double, 3>& found) {
+    const auto compare = [&](const Surface& surface, double size, index_t s) {
+        for (index_t i = 0; i < surface.extent()[0]; ++i) {
+            for (index_t j = 0; j < surface.extent()[1]; ++j) {
+                const double error = std::abs(found(s, i, j) - surface(i, j));
+                ASSERT_TRUE(error <= largest_error(problem) * size)
+                    << "surface " << s << " at " << i << ", " << j << ": " << found(s, i, j)
+                    << " instead of " << surface(i, j) << ", off by " << error / size
+                    << " of the largest possible";
+            }
+        }
+    };
+    if (!problem.each_plane) return compare(expected.all, expected.all_magnitude, 0);
+    for (index_t p = 0; p < problem.planes; ++p) {
+        const auto plane = static_cast<std::size_t>(p);
+        compare(expected.planes[plane], expected.magnitudes[plane], p);
+    }
+}
+
+}  // namespace
+
+Planes planes_of(Content content, index_t planes, Shape shape, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::normal_distribution<float> normal;
+    Planes result({planes, shape.rows, shape.columns});
+    for (index_t p = 0; p < planes; ++p) {
+        const float level = normal(generator);
+        for (index_t y = 0; y < shape.rows; ++y) {
+            for (index_t x = 0; x < shape.columns; ++x) {
+                float& value = result(p, y, x);
+                switch (content) {
+                    case Content::contrast:
+                        value = normal(generator);
+                        break;
+                    case Content::bright:
+                        value = 100 + normal(generator);
+                        break;
+                    case Content::constant:
+                        value = level;
+                        break;
+                    case Content::impulse:
+                        value = y == shape.rows / 2 && x == shape.columns / 3 ? level : 0.0F;
+                        break;
+                    case Content::stripes:
+                        value = (x / 3) % 2 == 0 ? level : 0.3F;
+                        break;
+                }
+            }
+        }
+    }
+    return result;
+}
+
+double largest_error(const Problem& problem) {
+    if (problem.method == Method::fft) return 5e-7;
+    switch (problem.direct.precision) {
+        case Precision::fp64:
+            return 1e-13;
+        case Precision::tf32x3:
+            return 1e-6;
+        case Precision::fp32:
+            break;
+    }
+    return 2e-7;
+}
+
+std::string name_of(const Case& c) {
+    const auto word = [](index_t n) { return std::to_string(n); };
+    return word(c.image.rows) + "x" + word(c.image.columns) + "_" + word(c.lags.rows) + "x" +
+           word(c.lags.columns) + (c.lags.both_signs ? "_signed" : "");
+}
+void PrintTo(const Case& c, std::ostream* stream) { *stream << name_of(c); }
+
+std::vector<Case> cases() {
+    std::vector<Case> list;
+    const std::pair<Shape, Shape> sizes[] = {
+        {{1, 1}, {1, 1}},     {{1, 40}, {1, 40}},   {{40, 1}, {40, 1}},   {{3, 3}, {2, 2}},
+        {{7, 15}, {7, 15}},   {{8, 16}, {8, 16}},   {{9, 17}, {5, 17}},   {{31, 47}, {16, 24}},
+        {{32, 48}, {32, 48}}, {{33, 49}, {17, 49}}, {{61, 67}, {31, 34}}, {{40, 150}, {9, 130}}};
+    for (const auto& [image, lags] : sizes) {
+        for (const bool both : {false, true}) {
+            list.push_back({image, {lags.rows, lags.columns, both}});
+        }
+    }
+    return list;
+}
+
+std::vector<Problem> device_ways(const Problem& problem, Tiles tiles) {
+    std::vector<Problem> ways;
+    Problem way = problem;
+    way.method = Method::fft;
+    ways.push_back(way);
+    way.method = Method::direct;
+    const auto add = [&](DirectOptions direct) {
+        way.direct = direct;
+        ways.push_back(way);
+    };
+    using enum Precision;
+    const PlaneLayout separate = PlaneLayout::separate;
+    for (const Shape tile : {Shape{32, 64}, Shape{64, 32}, Shape{16, 128}}) {
+        add({fp32, separate, tile});
+        if (tiles == Tiles::all) add({fp64, separate, tile});
+        if (tiles == Tiles::all && !problem.each_plane) add({fp32, PlaneLayout::packed, tile});
+    }
+    for (const Shape tile : {Shape{16, 128}, Shape{16, 64}}) add({tf32x3, separate, tile});
+    if (tiles == Tiles::some) add({fp64});
+    if (tiles == Tiles::some && !problem.each_plane) add({fp32, PlaneLayout::packed});
+    return ways;
+}
+
+std::string name_of_way(const Problem& problem) {
+    if (problem.method == Method::fft) return "fft";
+    const char* const precisions[] = {"fp32", "tf32x3", "fp64"};
+    std::string name = precisions[static_cast<int>(problem.direct.precision)];
+    if (problem.direct.layout == PlaneLayout::packed) name += "_packed";
+    if (const auto& tile = problem.direct.tile) {
+        name += "_" + std::to_string(tile->rows) + "x" + std::to_string(tile->columns);
+    }
+    return name;
+}
+
+void expect_the_oracles(Content content, const Case& c, const std::vector<Problem>& problems,
+                        const Correlate& correlate) {
+    SCOPED_TRACE(static_cast<int>(content));
+    const index_t planes = problems.front().planes;
+    const Planes a = planes_of(content, planes, c.image, 1);
+    const Planes b = planes_of(content, planes, c.image, 2);
+    const Expected cross(a, b, c.lags);
+    const Expected itself(a, a, c.lags);
+    for (const Problem& problem : problems) {
+        SCOPED_TRACE(name_of_way(problem) + (problem.each_plane ? " each plane" : ""));
+        expect_sums(cross, problem, correlate(a, b, problem));
+        expect_sums(itself, problem, correlate(a, a, problem));
+    }
+}
+
+}  // namespace aperture::corr

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "aperture/corr/correlator.hpp"
+#include "tests/corr/oracle.hpp"
+
+namespace aperture::corr {
+
+/// What values a plane has.
+enum class Content { contrast, bright, constant, impulse, stripes };
+inline constexpr Content contents[] = {Content::contrast, Content::bright, Content::constant,
+                                       Content::impulse, Content::stripes};
+
+/// Every plane by itself.
+Planes planes_of(Content content, index_t planes, Shape shape, unsigned seed);
+
+/// The error that is promised, relative to sqrt(sum A^2 sum B^2).
+double largest_error(const Problem& problem);
+
+struct Case {
+    Shape image;
+    Lags lags;
+};
+std::string name_of(const Case& c);
+void PrintTo(const Case& c, std::ostream* stream);
+
+/// Images of a row, of a column, of blocks of kernels and one more or less, with displacements of
+/// one and of both signs.
+std::vector<Case> cases();
+
+/// Every way in which a device forms sums: `problem` with methods and options; with all tiles of
+/// each, or some, so that every kernel is there with one and every tile with one kernel.
+enum class Tiles { all, some };
+std::vector<Problem> device_ways(const Problem& problem, Tiles tiles = Tiles::all);
+std::string name_of_way(const Problem& problem);
+
+/// An executor's correlator: sums [planes or 1][dy][dx] of the images of a problem.
+using Correlate =
+    std::function<core::Array<double, 3>(const Planes& a, const Planes& b, const Problem& problem)>;
+
+/// Holds an image with another and with itself to the oracle, within the promised error at every
+/// displacement.
+void expect_the_oracles(Content content, const Case& c, const std::vector<Problem>& problems,
+                        const Correlate& correlate);
+
+}  // namespace aperture::corr

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/corr/correlation_cases.hpp"
+
+namespace aperture::corr {
+namespace {
+
+using core::Array;
+using core::Device;
+
+/// Images and their sums on the device.
+class GpuRun {
+  public:
+    explicit GpuRun(const Problem& problem)
+        : correlator_(gpu_, problem),
+          a_({problem.images * problem.planes, problem.image.rows, problem.image.columns}),
+          b_(a_.extent()),
+          sums_({problem.images * (problem.each_plane ? problem.planes : 1),
+                 problem.lags.extent().rows, problem.lags.extent().columns}) {}
+
+    Array<double, 3> operator()(const Planes& a, const Planes& b) {
+        core::copy<float, 3, core::Strided>(gpu_, a.view(), a_.view());
+        const bool same = a.data() == b.data();
+        if (!same) core::copy<float, 3, core::Strided>(gpu_, b.view(), b_.view());
+        correlator_.run(std::as_const(a_).view(), std::as_const(same ? a_ : b_).view(),
+                        sums_.view());
+        Array<double, 3> sums(sums_.extent());
+        core::copy<double, 3, core::Strided>(gpu_, std::as_const(sums_).view(), sums.view());
+        gpu_.synchronize();
+        return sums;
+    }
+
+  private:
+    core::Gpu gpu_;
+    Correlator<core::Gpu> correlator_;
+    Array<float, 3, Device> a_;
+    Array<float, 3, Device> b_;
+    Array<double, 3, Device> sums_;
+};
+
+Array<double, 3> correlated(const Planes& a, const Planes& b, const Problem& problem) {
+    return GpuRun(problem)(a, b);
+}
+
+class GpuTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const auto status = core::gpu_status(); !status.usable) GTEST_SKIP() << status.reason;
+    }
+};
+class GpuCorrelations : public GpuTest, public testing::WithParamInterface<Case> {};
+INSTANTIATE_TEST_SUITE_P(Cases, GpuCorrelations, testing::ValuesIn(cases()),
+                         [](const auto& instance) { return name_of(instance.param); });
+
+TEST_P(GpuCorrelations, AreTheOracles) {
+    const Case& c = GetParam();
+    for (const Content content : contents) {
+        for (const bool each_plane : {false, true}) {
+            expect_the_oracles(
+                content, c, device_ways({3, c.image, c.lags, Method::fft, each_plane}), correlated);
+        }
+    }
+}
+
+TEST_F(GpuTest, LargeImagesGiveTheOracles) {
+    const Case c{{300, 411}, {35, 70, true}};
+    for (const Content content : {Content::contrast, Content::bright, Content::stripes}) {
+        expect_the_oracles(content, c, device_ways({1, c.image, c.lags}), correlated);
+    }
+}
+
+TEST_F(GpuTest, SeveralImagesAtOnceAreThoseOneByOne) {
+    const Shape shape{200, 230};
+    constexpr index_t images = 60;
+    const Planes a = planes_of(Content::bright, 2 * images, shape, 7);
+    const Planes b = planes_of(Content::bright, 2 * images, shape, 8);
+    for (const Method method : {Method::direct, Method::fft}) {
+        for (const bool each_plane : {false, true}) {
+            const Problem one{2, shape, {40, 30, true}, method, each_plane};
+            Problem all = one;
+            all.images = images;
+            const Array<double, 3> sums = correlated(a, b, all);
+            GpuRun run(one);
+            for (const index_t i : {index_t{0}, index_t{17}, images - 1}) {
+                const auto part = [&](const Planes& planes) {
+                    Planes image({2, shape.rows, shape.columns});
+                    std::copy_n(planes.data() + i * image.size(), image.size(), image.data());
+                    return image;
+                };
+                const Planes of_a = part(a);
+                const Array<double, 3> of_one = run(of_a, part(b));
+                const double size = magnitude(of_a, of_a, 0) + magnitude(of_a, of_a, 1);
+                for (index_t at = 0; at < of_one.size(); ++at) {
+                    ASSERT_NEAR(of_one.data()[at], sums.data()[i * of_one.size() + at],
+                                largest_error(one) * size);
+                }
+            }
+        }
+    }
+}
+
+TEST_F(GpuTest, RunsGiveTheSameBitsAndAllocateNothing) {
+    const Shape shape{75, 90};
+    const Planes a = planes_of(Content::bright, 2, shape, 5);
+    const Planes b = planes_of(Content::bright, 2, shape, 6);
+    for (const Problem& way : device_ways({2, shape, {40, 50, true}})) {
+        SCOPED_TRACE(name_of_way(way));
+        GpuRun run(way);
+        const Array<double, 3> first = run(a, b);
+        run(b, b);
+        const auto before = core::device_allocations();
+        const Array<double, 3> second = run(a, b);
+        EXPECT_EQ(core::device_allocations(), before);
+        EXPECT_TRUE(std::equal(first.begin(), first.end(), second.begin()));
+    }
+}
+
+}  // namespace
+}  // namespace aperture::corr
