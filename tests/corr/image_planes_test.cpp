@@ -23,7 +23,7 @@ Planes derived(PlaneKind kind, Normalization normalization, const Planes& image,
     core::Cpu cpu(threads);
     Planes planes({plane_count(kind), image.extent()[1], image.extent()[2]});
     std::fill(planes.begin(), planes.end(), std::nanf(""));
-    ImagePlanes(cpu, kind, normalization).derive(image, planes);
+    ImagePlanes<core::Cpu>(cpu, kind, normalization).derive(image, planes);
     return planes;
 }
 
@@ -222,7 +222,7 @@ TEST(NormalizedPlanes, AreSoWhereTheMaskIs) {
     core::Array<float, 2> mask({1, 50});
     for (index_t x = 0; x < 50; ++x) mask(0, x) = x % 3 == 0 ? 7.0F : 0.0F;
     core::Cpu cpu(2);
-    ImagePlanes planes_of(cpu, PlaneKind::grey, Normalization::plane);
+    ImagePlanes<core::Cpu> planes_of(cpu, PlaneKind::grey, Normalization::plane);
     Planes planes({1, 1, 50});
     planes_of.derive(image, mask, planes);
     double sum = 0;
@@ -259,7 +259,7 @@ TEST(ImagePlanes, HaveTheSameBitsOnAnyNumberOfThreadsAndAgainWithoutAllocation) 
     for (const PlaneKind kind : every_kind) {
         const Planes expected = derived(kind, Normalization::plane, image, 1);
         core::Cpu cpu(3);
-        ImagePlanes planes_of(cpu, kind, Normalization::plane);
+        ImagePlanes<core::Cpu> planes_of(cpu, kind, Normalization::plane);
         Planes planes(expected.extent());
         planes_of.derive(image, planes);
         EXPECT_TRUE(std::equal(planes.begin(), planes.end(), expected.begin()));
@@ -278,7 +278,9 @@ TEST(ImagePlanes, OfOtherShapesAreRefused) {
         Planes image({channels, shape.rows, shape.columns});
         Planes to({planes, shape.rows, shape.columns});
         EXPECT_THAT(
-            [&] { ImagePlanes(cpu, PlaneKind::rgb, Normalization::none).derive(image, to); },
+            [&] {
+                ImagePlanes<core::Cpu>(cpu, PlaneKind::rgb, Normalization::none).derive(image, to);
+            },
             ThrowsMessage<core::InvalidArgument>(HasSubstr(words)));
     };
     refused(2, {3, 4}, 3, "image is 2 x 3 x 4, expected 1 or 3 channels");
