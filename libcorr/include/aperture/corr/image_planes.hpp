@@ -48,8 +48,8 @@ enum class Normalization {
 
 /// Turns images into the planes that are correlated. Holds all workspace: a second image of one
 /// shape allocates nothing. Planes have the same bits every time and for every number of threads;
-/// those of a Gpu are the Cpu's up to rounding: a* and b* 2e-4, orientations 2e-4, others 1e-6 of
-/// the image's largest value.
+/// before they are normalized, a* is right to 1e-4, b* and orientations are to 5e-5, other planes
+/// to 5e-7 of 255.
 template <class Executor>
 class ImagePlanes {
   public:
