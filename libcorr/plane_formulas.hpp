@@ -22,7 +22,7 @@ inline constexpr int tensor_reach = 6;
 /// chosen for the exponent.
 APERTURE_HD float rough_power(float value, float exponent, float shift) {
     constexpr float one = 127.0F * (1 << 23);
-    const float bits = static_cast<float>(__builtin_bit_cast(int, value));
+    const auto bits = static_cast<float>(__builtin_bit_cast(int, value));
     const float power = bits * exponent + (1 - exponent) * one - shift * (1 << 23);
     return __builtin_bit_cast(float, static_cast<int>(power));
 }
@@ -58,9 +58,7 @@ APERTURE_HD float linear_light(float value) {
     return inside > linear_end ? curve : line;
 }
 
-/// CIE 15, equation 8.6: of X / X_n, Y / Y_n and Z / Z_n. Ends in sums: a product could become one
-/// operation with the difference that is taken of two roots, and those of equal numbers would
-/// differ.
+/// CIE 15, equation 8.6: of X / X_n, Y / Y_n and Z / Z_n.
 APERTURE_HD float lab_root(float ratio) {
     constexpr float linear_end = 216.0F / 24389;
     const float root = cube_root(ratio);
@@ -73,8 +71,8 @@ struct Lab {
 };
 
 /// Of sRGB values. The white is red, green and blue of 255. Rows of IEC 61966-2-1's matrix over its
-/// X_n, Y_n and Z_n sum to 1, so that all is measured from green, and equal values have no colour
-/// at all.
+/// X_n, Y_n and Z_n sum to 1, so that all is measured from green. Equal values have no colour at
+/// all, not even rounding, which compilers differ in.
 APERTURE_HD Lab lab_of(float red, float green, float blue) {
     const float light = linear_light(green);
     const float from_red = linear_light(red) - light;
@@ -83,7 +81,10 @@ APERTURE_HD Lab lab_of(float red, float green, float blue) {
     const float y = light + 0.2126F * from_red + 0.0722F * from_blue;
     const float z = light + 0.0193F / 1.0890F * from_red + 0.9505F / 1.0890F * from_blue;
     const float root = lab_root(y);
-    return {116 * root - 16, 500 * (lab_root(x) - root), 200 * (root - lab_root(z))};
+    const bool grey = red == green && blue == green;
+    const float a = 500 * (lab_root(x) - root);
+    const float b = 200 * (root - lab_root(z));
+    return {116 * root - 16, grey ? 0 : a, grey ? 0 : b};
 }
 
 /// Luma of Rec. BT.601, measured from green, so that grey pixels stay exactly what they are.
