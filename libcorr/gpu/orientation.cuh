@@ -75,10 +75,10 @@ __device__ __forceinline__ float blurred(const TensorWeights& weights, const flo
 /// Derivatives, their products, both passes of the Gaussian, orientations and their moments in one.
 /// Thread: a strip of a column, then the pixels of a column, tile_warps rows apart. Warp: of the
 /// latter, tile_columns pixels of a row. Block: a tile. Grid: columns, rows. Shared memory:
-/// lightness [48][48], tensor [3][32][44], 26 KB. 17 bytes moved a pixel, of the lightness 9 with
-/// the border that blocks share through a cache; 190 flops: 46 for products and 68 down the
-/// columns, both with what the next pass reaches, and 76 along the rows. Some 70 accesses to shared
-/// memory of a thread a pixel, which bound it: 3 us for 500 x 500 pixels on an H200. Sources:
+/// lightness [48][48], tensor [3][32][44], 26 KB. 12 bytes moved a pixel, 17 with the border that
+/// blocks share through a cache; 220 flops: 45 for products and 107 down the columns, both with
+/// what the pass along the rows reaches, and 65 there. What bounds it is shared memory, 73 values
+/// of four bytes a pixel: 2.5 us for 500 x 500 pixels on an H200. Sources:
 /// PlaneKind::lab_orientation.
 inline __global__ void __launch_bounds__(tile_threads)
     orientation_kernel(Planes<const float> lightness, TensorWeights weights, TileMoments moments,
