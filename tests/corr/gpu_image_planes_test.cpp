@@ -24,7 +24,7 @@ struct GpuRunner {
     core::Gpu& executor() { return *gpu; }
     static std::vector<Shape> shapes() {
         return {{1, 1},   {1, 9},   {9, 1},     {2, 2},      {31, 33},
-                {32, 32}, {33, 31}, {500, 500}, {509, 1021}, {2160, 3840}};
+                {32, 32}, {33, 31}, {500, 500}, {509, 1021}, {1080, 1920}};
     }
     static void change() {}
     std::uint64_t derive(ImagePlanes<core::Gpu>& planes_of,
