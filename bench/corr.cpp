@@ -17,6 +17,7 @@
 #include "aperture/core/timing.hpp"
 #include "aperture/corr/correlator.hpp"
 #include "aperture/corr/method_choice.hpp"
+#include "bench/corr_planes.hpp"
 #include "bench/program.hpp"
 
 namespace aperture::bench {
@@ -201,6 +202,7 @@ void register_all() {
     add("direct", job, Method::direct, ours);
     add("fftw", job, Method::fft, fftw);
     add("fft", job, Method::fft, ours);
+    register_planes();
     if (smoke) return;
     for (const index_t extent : {64, 250, 500, 1000, 2000}) {
         for (const index_t lags : {1, 4, 8, 16, 32, 64, 128}) {

@@ -185,20 +185,6 @@ void peer(benchmark::State& state, const std::string& name, Shape shape, const F
 #if APERTURE_CUDA
 /// What an H200 gives at best in fp32 arithmetic outside its matrix units.
 constexpr double device_gflops = 60e3;
-// Events around a single call would count the time from one launch to the next with it: the calls
-// follow one another.
-constexpr int calls_in_a_row = 8;
-
-/// Seconds of one of the calls `call(0)`, `call(1)`, ...
-template <class Call>
-double seconds_on(core::Gpu& gpu, core::Timeline& timeline, int calls, const Call& call) {
-    timeline.begin_run();
-    {
-        const auto scope = core::Timeline::stage(&timeline, gpu, "calls", 0, 0);
-        for (int i = 0; i < calls; ++i) call(static_cast<std::size_t>(i));
-    }
-    return timeline.stages().front().ms * 1e-3 / calls;
-}
 
 void gpu_solver(benchmark::State& state, const std::string& name, Shape shape,
                 const SolverParameters& parameters) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "aperture/core/executor.hpp"
+#include "aperture/core/timing.hpp"
 #include "bench/ceilings.hpp"
 
 /// What every benchmark program does beside its benchmarks.
@@ -44,6 +45,23 @@ double measure(benchmark::State& state, const std::string& name, const Body& bod
     state.counters["best_ms"] = best * 1e3;
     return best;
 }
+
+#if APERTURE_CUDA
+/// Events around a single call would count the time from one launch to the next with it: the calls
+/// follow one another.
+inline constexpr int calls_in_a_row = 8;
+
+/// Seconds of one of the calls `call(0)`, `call(1)`, ...
+template <class Call>
+double seconds_on(core::Gpu& gpu, core::Timeline& timeline, int calls, const Call& call) {
+    timeline.begin_run();
+    {
+        const auto scope = core::Timeline::stage(&timeline, gpu, "calls", 0, 0);
+        for (int i = 0; i < calls; ++i) call(static_cast<std::size_t>(i));
+    }
+    return timeline.stages().front().ms * 1e-3 / calls;
+}
+#endif
 
 /// Runs what `register_all` registers, with the machine and its ceilings in the report; the
 /// program's exit status.

@@ -39,7 +39,7 @@ class ImageCorrelation {
     core::Cpu& cpu_;
     corr::Problem problem_;
     std::optional<corr::MethodChoice> choice_;
-    corr::ImagePlanes planes_;
+    corr::ImagePlanes<core::Cpu> planes_;
     core::Array<float, 3> planes_a_;
     core::Array<float, 3> planes_b_;
     std::unique_ptr<corr::Correlator<core::Cpu>> correlator_;

@@ -47,6 +47,27 @@ __device__ __forceinline__ Complex<T> exchange_xor(Complex<T> value, int lane_ma
             exchange_xor<Width>(value.im, lane_mask, mask)};
 }
 
+/// Several sums at a time.
+template <int count>
+struct Sums {
+    double value[count];
+};
+
+template <int count>
+APERTURE_HD Sums<count> operator+(Sums<count> a, const Sums<count>& b) {
+    for (int i = 0; i < count; ++i) a.value[i] += b.value[i];
+    return a;
+}
+template <int Width = warp_size, int count>
+__device__ __forceinline__ Sums<count> exchange_xor(Sums<count> sums, int lane_mask,
+                                                    unsigned mask = full_warp) {
+    APERTURE_UNROLL
+    for (int i = 0; i < count; ++i) {
+        sums.value[i] = exchange_xor<Width>(sums.value[i], lane_mask, mask);
+    }
+    return sums;
+}
+
 struct Sum {
     template <class T>
     APERTURE_HD T operator()(T a, T b) const {

@@ -17,28 +17,7 @@
 
 namespace aperture::flow::gpu {
 
-/// Several sums at a time.
-template <int count>
-struct Sums {
-    double value[count];
-};
-
-template <int count>
-APERTURE_HD Sums<count> operator+(Sums<count> a, const Sums<count>& b) {
-    for (int i = 0; i < count; ++i) a.value[i] += b.value[i];
-    return a;
-}
-
-/// What core::warp_reduce asks of a type.
-template <int Width, int count>
-__device__ __forceinline__ Sums<count> exchange_xor(Sums<count> sums, int lane_mask,
-                                                    unsigned mask) {
-    APERTURE_UNROLL
-    for (int i = 0; i < count; ++i) {
-        sums.value[i] = core::exchange_xor<Width>(sums.value[i], lane_mask, mask);
-    }
-    return sums;
-}
+using core::Sums;
 
 /// Blocks of reduction_rows x reduction_columns threads walk over tiles of as many pixels; so many
 /// of them for each multiprocessor that loads are in flight, and few enough to add up.

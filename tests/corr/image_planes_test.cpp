@@ -1,17 +1,16 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "aperture/corr/image_planes.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
-#include <random>
 
 #include "aperture/core/error.hpp"
 #include "tests/corr/oracle.hpp"
+#include "tests/corr/plane_images.hpp"
 
 namespace aperture::corr {
 namespace {
@@ -23,25 +22,8 @@ Planes derived(PlaneKind kind, Normalization normalization, const Planes& image,
     core::Cpu cpu(threads);
     Planes planes({plane_count(kind), image.extent()[1], image.extent()[2]});
     std::fill(planes.begin(), planes.end(), std::nanf(""));
-    ImagePlanes(cpu, kind, normalization).derive(image, planes);
+    ImagePlanes<core::Cpu>(cpu, kind, normalization).derive(image, planes);
     return planes;
-}
-
-Planes constant_image(index_t channels, Shape shape, const std::vector<float>& colour) {
-    Planes image({channels, shape.rows, shape.columns});
-    for (index_t c = 0; c < channels; ++c) {
-        std::fill_n(&image(c, 0, 0), shape.rows * shape.columns,
-                    colour[static_cast<std::size_t>(c)]);
-    }
-    return image;
-}
-
-Planes noise_image(index_t channels, Shape shape) {
-    std::mt19937 generator(7);
-    Planes image({channels, shape.rows, shape.columns});
-    std::generate(image.begin(), image.end(),
-                  [&] { return static_cast<float>(generator() % 65536) / 257; });
-    return image;
 }
 
 std::vector<float> values_of(const Planes& planes, index_t p) {
@@ -65,6 +47,124 @@ TEST(LabPlanes, AreThoseOfKnownColours) {
         EXPECT_THAT(values_of(planes, 1), Each(FloatNear(b, 0.001F)));
         EXPECT_THAT(values_of(planes, 2), Each(0.0F));
         EXPECT_THAT(values_of(planes, 3), Each(0.0F));
+    }
+}
+
+/// Of one image value, 0..255.
+double light_of(float value) {
+    const double v = static_cast<double>(value) / 255;
+    return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
+}
+
+/// L*, a* and b* by their definition.
+std::array<double, 3> lab_by_definition(const Planes& image, index_t y, index_t x) {
+    double light[3];
+    for (index_t c = 0; c < 3; ++c) light[c] = light_of(image(c, y, x));
+    const auto [r, g, b] = light;
+    const auto root = [](double t) {
+        return t > 216.0 / 24389 ? std::cbrt(t) : (24389.0 / 27 * t + 16) / 116;
+    };
+    const double fx = root((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);
+    const double fy = root(0.2126 * r + 0.7152 * g + 0.0722 * b);
+    const double fz = root((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.0890);
+    return {116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)};
+}
+
+/// By its definition, the border of the image, then that of the products, replicated.
+class OrientationByDefinition {
+  public:
+    explicit OrientationByDefinition(const Planes& image)
+        : rows_(image.extent()[1]), columns_(image.extent()[2]) {
+        std::vector<double> lightness;
+        for (index_t y = 0; y < rows_; ++y) {
+            for (index_t x = 0; x < columns_; ++x) {
+                lightness.push_back(lab_by_definition(image, y, x)[0]);
+            }
+        }
+        for (index_t y = 0; y < rows_; ++y) {
+            for (index_t x = 0; x < columns_; ++x) {
+                const auto slope = [&, v = y, u = x](index_t down, index_t across) {
+                    const auto value = [&](index_t i) {
+                        return lightness[nearest(v + i * down, u + i * across)];
+                    };
+                    return (8 * (value(1) - value(-1)) - (value(2) - value(-2))) / 12;
+                };
+                const double by_x = slope(0, 1);
+                const double by_y = slope(1, 0);
+                products_.push_back({by_x * by_x, by_x * by_y, by_y * by_y});
+            }
+        }
+        double sum = 0;
+        for (int k = -6; k <= 6; ++k) sum += weights_[k + 6] = std::exp(-0.5 * k * k / 4.0);
+        for (double& weight : weights_) weight /= sum;
+    }
+    std::array<double, 2> at(index_t y, index_t x) const {
+        double xx = 0;
+        double xy = 0;
+        double yy = 0;
+        for (int dy = -6; dy <= 6; ++dy) {
+            for (int dx = -6; dx <= 6; ++dx) {
+                const double weight = weights_[dy + 6] * weights_[dx + 6];
+                const auto& product = products_[nearest(y + dy, x + dx)];
+                xx += weight * product[0];
+                xy += weight * product[1];
+                yy += weight * product[2];
+            }
+        }
+        return {(xx - yy) / (xx + yy + 0.25), 2 * xy / (xx + yy + 0.25)};
+    }
+
+  private:
+    std::size_t nearest(index_t y, index_t x) const {
+        return static_cast<std::size_t>(std::clamp<index_t>(y, 0, rows_ - 1) * columns_ +
+                                        std::clamp<index_t>(x, 0, columns_ - 1));
+    }
+
+    index_t rows_;
+    index_t columns_;
+    std::vector<std::array<double, 3>> products_;
+    double weights_[13];
+};
+
+TEST(LabPlanes, AreThoseOfTheirDefinition) {
+    // About the bands and tiles of the blur, and with slopes of all sizes.
+    for (const Shape shape : {Shape{1, 1}, Shape{1, 40}, Shape{40, 1}, Shape{3, 4}, Shape{31, 20},
+                              Shape{32, 256}, Shape{33, 257}, Shape{65, 263}}) {
+        for (const float contrast : {1.0F, 0.004F}) {
+            SCOPED_TRACE(testing::Message()
+                         << shape.rows << " x " << shape.columns << ", contrast " << contrast);
+            Planes image = noise_image(3, shape);
+            for (float& value : image) value = 40 + contrast * (value - 40);
+            const Planes planes = derived(PlaneKind::lab_orientation, Normalization::none, image);
+            const OrientationByDefinition orientation(image);
+            for (index_t y = 0; y < shape.rows; ++y) {
+                for (index_t x = 0; x < shape.columns; ++x) {
+                    const auto lab = lab_by_definition(image, y, x);
+                    ASSERT_NEAR(planes(0, y, x), lab[1], 1e-4) << y << ' ' << x;
+                    ASSERT_NEAR(planes(1, y, x), lab[2], 5e-5) << y << ' ' << x;
+                    const auto [cosine, sine] = orientation.at(y, x);
+                    ASSERT_NEAR(planes(2, y, x), cosine, 5e-5) << y << ' ' << x;
+                    ASSERT_NEAR(planes(3, y, x), sine, 5e-5) << y << ' ' << x;
+                }
+            }
+        }
+    }
+}
+
+TEST(LabPlanes, AreExactForEveryDarkAndBrightValue) {
+    // Where the sRGB curve and the cube root become lines, and all around it.
+    Planes image({3, 1, 65536});
+    for (index_t i = 0; i < 65536; ++i) {
+        const float value = static_cast<float>(i) / 257;
+        image(0, 0, i) = value;
+        image(1, 0, i) = 255 - value;
+        image(2, 0, i) = static_cast<float>(i * 7919 % 65536) / 257;
+    }
+    const Planes planes = derived(PlaneKind::lab_orientation, Normalization::none, image);
+    for (index_t i = 0; i < 65536; ++i) {
+        const auto lab = lab_by_definition(image, 0, i);
+        ASSERT_NEAR(planes(0, 0, i), lab[1], 1e-4) << i;
+        ASSERT_NEAR(planes(1, 0, i), lab[2], 5e-5) << i;
     }
 }
 
@@ -165,9 +265,6 @@ TEST(GradientPlanes, OfARampAreItsSlopes) {
     EXPECT_NEAR(planes(1, 11, 3), -(8 * 2 - 4) / 12.0, 1e-5);
 }
 
-constexpr PlaneKind every_kind[] = {PlaneKind::lab_orientation, PlaneKind::grey, PlaneKind::rgb,
-                                    PlaneKind::gradient};
-
 TEST(NormalizedPlanes, HaveNoMeanAndUnitEnergy) {
     for (const PlaneKind kind : every_kind) {
         for (const Shape shape : {Shape{31, 47}, Shape{1, 50}, Shape{50, 1}, Shape{2, 2}}) {
@@ -222,7 +319,7 @@ TEST(NormalizedPlanes, AreSoWhereTheMaskIs) {
     core::Array<float, 2> mask({1, 50});
     for (index_t x = 0; x < 50; ++x) mask(0, x) = x % 3 == 0 ? 7.0F : 0.0F;
     core::Cpu cpu(2);
-    ImagePlanes planes_of(cpu, PlaneKind::grey, Normalization::plane);
+    ImagePlanes<core::Cpu> planes_of(cpu, PlaneKind::grey, Normalization::plane);
     Planes planes({1, 1, 50});
     planes_of.derive(image, mask, planes);
     double sum = 0;
@@ -259,7 +356,7 @@ TEST(ImagePlanes, HaveTheSameBitsOnAnyNumberOfThreadsAndAgainWithoutAllocation) 
     for (const PlaneKind kind : every_kind) {
         const Planes expected = derived(kind, Normalization::plane, image, 1);
         core::Cpu cpu(3);
-        ImagePlanes planes_of(cpu, kind, Normalization::plane);
+        ImagePlanes<core::Cpu> planes_of(cpu, kind, Normalization::plane);
         Planes planes(expected.extent());
         planes_of.derive(image, planes);
         EXPECT_TRUE(std::equal(planes.begin(), planes.end(), expected.begin()));
@@ -278,7 +375,9 @@ TEST(ImagePlanes, OfOtherShapesAreRefused) {
         Planes image({channels, shape.rows, shape.columns});
         Planes to({planes, shape.rows, shape.columns});
         EXPECT_THAT(
-            [&] { ImagePlanes(cpu, PlaneKind::rgb, Normalization::none).derive(image, to); },
+            [&] {
+                ImagePlanes<core::Cpu>(cpu, PlaneKind::rgb, Normalization::none).derive(image, to);
+            },
             ThrowsMessage<core::InvalidArgument>(HasSubstr(words)));
     };
     refused(2, {3, 4}, 3, "image is 2 x 3 x 4, expected 1 or 3 channels");
