@@ -12,7 +12,7 @@ corr::Problem problem_of(const CorrOptions& options, corr::Shape shape) {
     problem.planes = corr::plane_count(options.planes);
     problem.image = shape;
     problem.lags = options.lags(shape);
-    problem.each_plane = true;
+    problem.each_plane = options.each_plane();
     corr::validate(problem);
     return problem;
 }
@@ -51,7 +51,7 @@ ImageCorrelation::ImageCorrelation(core::Cpu& cpu, const CorrOptions& options, c
       problem_(problem_of(options, shape)),
       planes_(cpu, options.planes, options.normalization),
       planes_a_({problem_.planes, shape.rows, shape.columns}),
-      estimator_(cpu, options.estimator, problem_.lags) {
+      estimator_(cpu, options.estimator, problem_.lags, problem_.each_plane) {
     if (!options.method) choice_ = corr::choose_method(problem_, cpu.threads(), !options.pair());
     problem_.method = options.method ? *options.method : choice_->method;
     if (options.pair()) planes_b_ = core::Array<float, 3>(planes_a_.extent());

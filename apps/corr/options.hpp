@@ -34,6 +34,10 @@ struct CorrOptions {
     std::optional<std::filesystem::path> radial;
 
     bool pair() const { return !ensemble && inputs.size() == 2; }
+    /// Whether a surface of each plane is made: where it is written, or the estimator needs it.
+    bool each_plane() const {
+        return !ensemble || (estimator == corr::Estimator::pearson && !masks.empty());
+    }
     corr::Lags lags(corr::Shape image) const {
         const corr::Shape size =
             offsets.value_or(corr::Shape{(image.rows + 1) / 2, (image.columns + 1) / 2});

@@ -325,8 +325,9 @@ class CorrEnsemble : public Corr {
 
 TEST_F(CorrEnsemble, HasMeanAndDeviationOfItsImages) {
     std::vector<std::vector<double>> each;
-    for (int i = 0; i < 4; ++i) each.push_back(surface({photo(i)}));
-    const Outcome outcome = run_well({folder_ / "photos", "--report", folder_ / "r.json"});
+    for (int i = 0; i < 4; ++i) each.push_back(surface({photo(i), "--method", "direct"}));
+    const Outcome outcome =
+        run_well({folder_ / "photos", "--report", folder_ / "r.json", "--method", "direct"});
     EXPECT_THAT(outcome.error, IsEmpty());
     EXPECT_THAT(lines(outcome.out),
                 Contains(AllOf(StartsWith("ensemble"), HasSubstr("4 images of 96x72 pixels;"),
@@ -346,6 +347,11 @@ TEST_F(CorrEnsemble, HasMeanAndDeviationOfItsImages) {
         ASSERT_NEAR(deviation[i], std::sqrt(squares / 3), 1e-12);
     }
     EXPECT_GT(deviation[100], 1e-3);
+    EXPECT_FALSE(has_dataset(result, "/planes"));
+    const auto by_transforms = surface({folder_ / "photos", "--method", "fft"});
+    for (std::size_t i = 0; i < mean.values.size(); ++i) {
+        ASSERT_NEAR(by_transforms[i], mean.values[i], 4 * 5e-7);
+    }
     EXPECT_THAT(read_dataset<int>(result, "/count").values, ElementsAre(4));
     EXPECT_EQ(read_dataset<int>(result, "/counts").values[0], 96 * 72);
     EXPECT_TRUE(has_dataset(result, "/images"));

@@ -35,6 +35,13 @@ TEST_P(SteadyState, ASecondRunAllocatesNothing) {
     Correlator<core::Cpu> correlator(cpu, {2, shape, lags, GetParam(), true});
     SurfaceEstimator estimator(cpu, Estimator::pearson, lags);
     Surfaces surfaces;
+    Correlator<core::Cpu> of_all(cpu, {2, shape, lags, GetParam(), false});
+    SurfaceEstimator summed(cpu, Estimator::pearson, lags, false);
+    Surfaces summed_surfaces;
+    const SurfaceEstimator::Correlate correlate_all =
+        [&](PlanesView<Host> of_a, PlanesView<Host> of_b, core::View<double, 3, Host> sums) {
+            of_all.run(of_a, of_b, sums);
+        };
     const SurfaceEstimator::Correlate correlate = [&](PlanesView<Host> of_a, PlanesView<Host> of_b,
                                                       core::View<double, 3, Host> sums) {
         correlator.run(of_a, of_b, sums);
@@ -43,6 +50,7 @@ TEST_P(SteadyState, ASecondRunAllocatesNothing) {
         estimator.run(a, b, correlate, surfaces);
         estimator.run(a, a, correlate, surfaces);
         estimator.run(a, b, mask, mask, correlate, surfaces);
+        summed.run(a, b, correlate_all, summed_surfaces);
     };
     run();
     const auto arrays = core::host_allocations();
