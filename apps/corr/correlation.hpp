@@ -21,9 +21,9 @@ void expect_cpu(DeviceChoice choice, Console& console);
 /// From images of one shape to their surface.
 class ImageCorrelation {
   public:
-    /// Reads the masks, too. Throws core::InvalidArgument for offsets larger than the image, and
-    /// for masks that cannot be read or have another size.
-    ImageCorrelation(core::Cpu& cpu, const CorrOptions& options, corr::Shape shape);
+    /// For images like `first`. Reads the masks, too. Throws core::InvalidArgument for offsets
+    /// larger than the image, and for masks that cannot be read or have another size.
+    ImageCorrelation(core::Cpu& cpu, const CorrOptions& options, const LoadedImage& first);
 
     /// `b` may be `a`.
     RunTimes run(const media::Image& a, const media::Image& b);
@@ -34,9 +34,11 @@ class ImageCorrelation {
     const corr::Surfaces& surfaces() const { return surfaces_; }
 
   private:
+    /// Into `planes`, from what `image` shows or, where files hold planes, as they are there.
     void derive(const media::Image& image, std::size_t mask, core::Array<float, 3>& planes);
 
     core::Cpu& cpu_;
+    bool stored_planes_;
     corr::Problem problem_;
     std::optional<corr::MethodChoice> choice_;
     corr::ImagePlanes planes_;

@@ -45,7 +45,7 @@ EnsembleResults run_ensemble(core::Cpu& cpu, const CorrOptions& options,
         }
         if (!correlation) {
             console.phase("correlating");
-            correlation.emplace(cpu, options, loaded->shape());
+            correlation.emplace(cpu, options, *loaded);
         }
         times.push_back(correlation->run(loaded->image, loaded->image));
         times.back().stages.insert(times.back().stages.begin(), {"read", loaded->read_ms, 0, 0});

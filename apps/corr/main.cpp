@@ -3,7 +3,9 @@
 // corr: the spatial correlation of an image, of two images, or of an ensemble.
 #include <iostream>
 
+#include "aperture/core/shape.hpp"
 #include "aperture/media/atomic_file.hpp"
+#include "aperture/media/cube_file.hpp"
 #include "apps/common/image_list.hpp"
 #include "apps/corr/output_files.hpp"
 #include "apps/corr/summary.hpp"
@@ -30,23 +32,36 @@ LoadedImage expect_image(std::optional<LoadedImage> loaded) {
     return std::move(*loaded);
 }
 
+/// Colour and grey images go together, planes must be as many.
+void expects_alike(const CorrOptions& options, const LoadedImage& a, const LoadedImage& b) {
+    if (options.planes) {
+        core::expects(b.shape() == a.shape(), b.file.string(), ": ", size_text(b.shape()),
+                      " pixels, but ", a.file.string(), " has ", size_text(a.shape()));
+        return;
+    }
+    const auto& of_a = a.image.planes.extent();
+    const auto& of_b = b.image.planes.extent();
+    core::expects(of_b == of_a, b.file.string(), ": /planes is ", core::extents_text(of_b),
+                  ", but that of ", a.file.string(), " is ", core::extents_text(of_a));
+}
+
 void run_images(core::Cpu& cpu, const CorrOptions& options, const std::string& command,
                 Console& console) {
     core::Stopwatch watch;
     console.phase("reading");
-    ImageSource source(options.inputs, cpu.threads());
+    ImageSource source(options.inputs, cpu.threads(),
+                       options.planes ? media::read_image : read_stored_planes);
     const LoadedImage a = expect_image(source.next());
     std::optional<LoadedImage> b;
     if (options.pair()) {
         b = expect_image(source.next());
-        core::expects(b->shape() == a.shape(), b->file.string(), ": ", size_text(b->shape()),
-                      " pixels, but ", a.file.string(), " has ", size_text(a.shape()));
+        expects_alike(options, a, *b);
     }
     const double read_ms = watch.ms();
     console.done();
     check_outputs(options, options.inputs);
 
-    ImageCorrelation correlation(cpu, options, a.shape());
+    ImageCorrelation correlation(cpu, options, a);
     const RunTimes times = repeat_runs(options.run.repeat, console, [&] {
         return correlation.run(a.image, b ? b->image : a.image);
     });
@@ -107,6 +122,7 @@ int run(const CorrOptions& options, const std::string& command) {
 int main(int argc, char** argv) {
     using namespace aperture::apps;
     return run_program("corr", [&] {
+        aperture::media::silence_hdf5();
         const auto options = parse_corr_options(argc, argv);
         return options ? run(*options, command_line(argc, argv)) : 0;
     });

@@ -20,7 +20,8 @@ struct CorrOptions {
     std::vector<std::filesystem::path> inputs;
     bool ensemble = false;  ///< else `inputs` are an image, or two to be correlated
 
-    corr::PlaneKind planes = corr::PlaneKind::lab_orientation;
+    /// Made of images; nothing where `inputs` are HDF5 files that hold planes.
+    std::optional<corr::PlaneKind> planes = corr::PlaneKind::lab_orientation;
     corr::Normalization normalization = corr::Normalization::plane;
     std::optional<corr::Shape> offsets;  ///< else half the image, rounded up
     bool both_signs = false;

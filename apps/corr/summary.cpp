@@ -12,6 +12,10 @@ double direct_gflop(const corr::Problem& problem) {
     return 1e-9 * corr::direct_flops(problem.planes, problem.image, problem.lags);
 }
 
+std::string planes_from(const CorrOptions& options) {
+    return options.planes ? choice_name(plane_choices, *options.planes) : "file";
+}
+
 double correlate_ms(const core::Report& report) {
     for (const core::Stage& stage : report.stages) {
         if (stage.name == "correlate") return stage.ms;
@@ -30,10 +34,9 @@ void describe_method(std::ostringstream& lines, const CorrOptions& options,
               << choice->fft_ms << " ms)";
     }
     lines << ", " << choice_name(estimator_choices, options.estimator) << "; " << problem.planes
-          << " plane" << (problem.planes == 1 ? "" : "s") << " from "
-          << choice_name(plane_choices, options.planes) << ", "
-          << (options.normalization == corr::Normalization::plane ? "" : "not ") << "normalized"
-          << (options.masks.empty() ? "" : ", masked") << "; " << extent.rows << 'x'
+          << " plane" << (problem.planes == 1 ? "" : "s") << " from " << planes_from(options)
+          << ", " << (options.normalization == corr::Normalization::plane ? "" : "not ")
+          << "normalized" << (options.masks.empty() ? "" : ", masked") << "; " << extent.rows << 'x'
           << extent.columns << " offsets\n";
 }
 
@@ -87,7 +90,7 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
         list.end(),
         {{"width", integer(problem.image.columns)},
          {"height", integer(problem.image.rows)},
-         {"planes_from", choice_name(plane_choices, options.planes)},
+         {"planes_from", planes_from(options)},
          {"planes", integer(problem.planes)},
          {"normalize", choice_name(normalization_choices, options.normalization)},
          {"offset_rows", integer(problem.lags.rows)},
@@ -125,10 +128,15 @@ std::string summary(const CorrOptions& options, const LoadedImage& first,
                     const ImageCorrelation& correlation, const SurfaceFindings& findings,
                     const core::Report& report) {
     std::ostringstream lines;
-    lines << (options.pair() ? "images      " : "image       ") << options.inputs.front().string();
+    const char* const images = options.pair() ? "images      " : "image       ";
+    lines << (options.planes ? images : "planes      ") << options.inputs.front().string();
     if (options.pair()) lines << ", " << options.inputs.back().string();
-    lines << ": " << size_text(first.shape()) << " pixels, " << first.image.bits << " bits "
-          << (first.image.planes.extent()[0] == 1 ? "grey" : "colour") << '\n';
+    lines << ": " << size_text(first.shape()) << " pixels";
+    if (options.planes) {
+        lines << ", " << first.image.bits << " bits "
+              << (first.image.planes.extent()[0] == 1 ? "grey" : "colour");
+    }
+    lines << '\n';
     lines << "device      " << report.device << '\n';
     describe_method(lines, options, correlation.problem(), correlation.choice());
     lines << stage_line(report);
