@@ -32,6 +32,8 @@ class ImageCorrelation {
     /// How the method was chosen where it was left open.
     const std::optional<corr::MethodChoice>& choice() const { return choice_; }
     const corr::Surfaces& surfaces() const { return surfaces_; }
+    /// Planes of the first image of the last run.
+    corr::PlanesView<core::Host> planes_a() const { return planes_a_; }
 
   private:
     /// Into `planes`, from what `image` shows or, where files hold planes, as they are there.

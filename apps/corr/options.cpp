@@ -137,6 +137,9 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     app.add_flag("--no-picture", no_picture, "Leave out the picture of the surface");
     app.add_flag("--strict", options.strict,
                  "Of an ensemble: an image that cannot be used is an error, and not left out");
+    app.add_flag("--all-pairs", options.all_pairs,
+                 "Of an ensemble: correlate its images with one another, too, and write how like "
+                 "one another they are");
     add_common_options(app,
                        ", HDF5 (default: the first image, the folder, or the folder of the images, "
                        "with .corr.h5); the picture has the same name with .png",
@@ -147,6 +150,10 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     settle_inputs(app, files, options);
     core::expects(app.count("--strict") == 0 || options.ensemble,
                   "--strict needs an ensemble: a folder, a pattern or three images");
+    core::expects(!options.all_pairs || options.ensemble,
+                  "--all-pairs needs an ensemble: a folder, a pattern or three images");
+    core::expects(!options.all_pairs || options.masks.empty(),
+                  "--all-pairs correlates whole images: not with --mask");
     core::expects(app.count("--repeat") == 0 || !options.ensemble,
                   "--repeat needs a single image or a pair");
     core::expects(options.masks.size() <= (options.pair() ? 2 : 1),

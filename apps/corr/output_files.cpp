@@ -159,6 +159,12 @@ void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
         const auto images = std::int64_t{ensemble.statistics.count()};
         file.write("/count", core::View<const std::int64_t, 1, core::Host>(&images, {1}));
         file.table("/images", {{"name", ensemble.images}});
+        if (ensemble.pairs) {
+            const corr::PairPeaks& found = ensemble.pairs->found;
+            file.write("/pairs", found.peaks.view(), {"image_a", "image_b"});
+            file.write("/pairs_displacement", found.displacements.view(),
+                       {"image_a", "image_b", "dy_dx"});
+        }
     });
 }
 

@@ -73,6 +73,33 @@ void describe_findings(std::ostringstream& lines, const CorrOptions& options,
     }
 }
 
+/// The most similar two of different images.
+void describe_pairs(std::ostringstream& lines, const EnsembleResults& results) {
+    const auto& [peaks, displacements, pairs] = results.pairs->found;
+    lines << "pairs       " << pairs;
+    if (pairs > 0) {
+        const auto images = static_cast<core::index_t>(results.images.size());
+        core::index_t a = 0;
+        core::index_t b = 1;
+        for (core::index_t i = 0; i < images; ++i) {
+            for (core::index_t j = 0; j < images; ++j) {
+                if (i != j && peaks(i, j) > peaks(a, b)) {
+                    a = i;
+                    b = j;
+                }
+            }
+        }
+        const auto name = [&](core::index_t i) {
+            return results.images[static_cast<std::size_t>(i)];
+        };
+        lines << std::setprecision(3) << ", " << results.pairs->pairs_per_second()
+              << " pairs/s; most similar " << name(a) << " and " << name(b) << std::setprecision(4)
+              << ": " << peaks(a, b) << " at dy " << displacements(a, b, 0) << ", dx "
+              << displacements(a, b, 1);
+    }
+    lines << '\n';
+}
+
 void describe_result(std::ostringstream& lines, const CorrOptions& options) {
     lines << "result      " << options.common.out.string();
     if (options.picture) lines << ", " << options.picture->string();
@@ -99,6 +126,7 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
          {"estimator", choice_name(estimator_choices, options.estimator)},
          {"method", choice_name(correlation_choices, std::optional<corr::Method>(problem.method))},
          {"direct_gflop", direct_gflop(problem)}});
+    if (options.all_pairs) list.emplace_back("all_pairs", true);
     for (const auto& mask : options.masks) {
         list.emplace_back(&mask == &options.masks.front() ? "mask" : "mask_b", mask.string());
     }
@@ -119,9 +147,14 @@ std::map<std::string, double> finding_values(const SurfaceFindings& findings) {
 }
 
 std::map<std::string, double> ensemble_values(const EnsembleResults& results) {
-    return {{"images", static_cast<double>(results.images.size())},
-            {"skipped", static_cast<double>(results.skipped)},
-            {"images_per_second", results.images_per_second()}};
+    std::map<std::string, double> values{{"images", static_cast<double>(results.images.size())},
+                                         {"skipped", static_cast<double>(results.skipped)},
+                                         {"images_per_second", results.images_per_second()}};
+    if (results.pairs) {
+        values["pairs"] = static_cast<double>(results.pairs->found.pairs);
+        values["pairs_per_second"] = results.pairs->pairs_per_second();
+    }
+    return values;
 }
 
 std::string summary(const CorrOptions& options, const LoadedImage& first,
@@ -160,6 +193,7 @@ std::string summary(const CorrOptions& options, const EnsembleResults& results,
     lines << stage_line(report);
     describe_compute(lines, results.problem, " an image", report);
     describe_findings(lines, options, findings);
+    if (results.pairs) describe_pairs(lines, results);
     describe_result(lines, options);
     return lines.str();
 }

@@ -6,9 +6,10 @@
 #include "aperture/core/shape.hpp"
 #include "libcorr/cpu/direct.hpp"
 #include "libcorr/cpu/fft_correlation.hpp"
-#include "libcorr/cpu/overlap_sums.hpp"
+#include "libcorr/cpu/ground_sums.hpp"
 
 namespace aperture::corr {
+
 void validate(const Problem& problem) {
     const auto& [rows, columns] = problem.image;
     core::expects(problem.planes >= 1 && rows >= 1 && columns >= 1, "correlation of ",
@@ -26,7 +27,7 @@ struct Correlator<core::Cpu>::State {
     Problem problem;
     Ground ground_a;
     Ground ground_b;
-    signal::SummedAreas areas;
+    GroundSums ground_sums;
     DirectCorrelation direct;
     FftCorrelation fft;
 
@@ -39,39 +40,6 @@ struct Correlator<core::Cpu>::State {
             direct = DirectCorrelation(p);
         } else {
             fft = FftCorrelation(p);
-        }
-    }
-
-    index_t surface_of(index_t plane) const { return problem.each_plane ? plane : 0; }
-
-    /// With A = A' + g and B = B' + h, sum A B is sum A' B' + g sum B' + h sum A' + N g h. Here the
-    /// other image's ground times the sum of this one's plane without its own is added.
-    void add_ground(const GroundedPlanes& image, Side side, const Ground& other,
-                    core::View<double, 3, core::Host> sums) {
-        for (index_t p = 0; p < problem.planes; ++p) {
-            const double factor = other.of(p);
-            if (factor == 0) continue;
-            areas.take(cpu, image.planes.slice(0, p, p + 1), image.ground.of(p));
-            for_overlap_sums(cpu, areas, problem.image, problem.lags, side,
-                             [&](index_t i, index_t j, double sum) {
-                                 sums(surface_of(p), i, j) += factor * sum;
-                             });
-        }
-    }
-
-    void add_both_grounds(const Ground& a, const Ground& b,
-                          core::View<double, 3, core::Host> sums) const {
-        const Lags& lags = problem.lags;
-        for (index_t p = 0; p < problem.planes; ++p) {
-            const double both = a.of(p) * b.of(p);
-            if (both == 0) continue;
-            for (index_t i = 0; i < lags.extent().rows; ++i) {
-                const index_t rows = overlap(problem.image.rows, lags.first_row() + i);
-                for (index_t j = 0; j < lags.extent().columns; ++j) {
-                    const index_t columns = overlap(problem.image.columns, lags.first_column() + j);
-                    sums(surface_of(p), i, j) += both * static_cast<double>(rows * columns);
-                }
-            }
         }
     }
 };
@@ -110,9 +78,7 @@ void Correlator<core::Cpu>::run(PlanesView<core::Host> a, PlanesView<core::Host>
     } else {
         s.fft.run(s.cpu, of_a, of_b, same, sums);
     }
-    s.add_ground(of_a, Side::a, ground_b, sums);
-    s.add_ground(of_b, Side::b, s.ground_a, sums);
-    s.add_both_grounds(s.ground_a, ground_b, sums);
+    s.ground_sums.add(s.cpu, s.problem, of_a, of_b, sums);
 }
 
 }  // namespace aperture::corr

@@ -113,5 +113,74 @@ TEST_F(CorrEnsemble, OfNoImagesIsAnError) {
                 ElementsAre(HasSubstr("left out: "), HasSubstr("no image could be used")));
 }
 
+TEST_F(CorrEnsemble, SaysHowLikeOneAnotherItsImagesAre) {
+    const std::vector<std::string> flags{"--planes-from", "grey", "--offsets", "40x60"};
+    const auto with = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments{folder_ / "photos", "--all-pairs", "--no-picture",
+                                           "--report", folder_ / "r.json"};
+        arguments.insert(arguments.end(), flags.begin(), flags.end());
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run_well(arguments);
+    };
+    // The others see the texture 50 pixels further on, one and two after the other.
+    const Outcome outcome = with({"--signed"});
+    EXPECT_THAT(lines(outcome.out),
+                Contains(AllOf(StartsWith("pairs       6, "), HasSubstr("pairs/s; most similar "),
+                               HasSubstr(" at dy 0, dx "))));
+    const path result = folder_ / "photos.corr.h5";
+    const auto peaks = read_dataset<double>(result, "/pairs");
+    const auto displacements = read_dataset<int>(result, "/pairs_displacement");
+    EXPECT_THAT(peaks.extent, ElementsAre(4, 4));
+    EXPECT_THAT(displacements.extent, ElementsAre(4, 4, 2));
+    // Beside what corr finds of the same two images alone, normalized and so of energy 1.
+    for (std::size_t a = 0; a < 4; ++a) {
+        EXPECT_EQ(peaks.values[5 * a], 1);
+        for (std::size_t b = 0; b < a; ++b) {
+            EXPECT_EQ(peaks.values[4 * a + b], peaks.values[4 * b + a]);
+            std::vector<std::string> arguments{photo(static_cast<int>(a)),
+                                               photo(static_cast<int>(b)), "--signed"};
+            arguments.insert(arguments.end(), flags.begin(), flags.end());
+            const auto sums = surface(arguments);
+            const auto at = std::max_element(sums.begin(), sums.end()) - sums.begin();
+            EXPECT_NEAR(peaks.values[4 * a + b], sums[static_cast<std::size_t>(at)], 1e-6);
+            const std::size_t entry = 2 * (4 * a + b);
+            const std::size_t mirror = 2 * (4 * b + a);
+            EXPECT_EQ(displacements.values[entry], at / 119 - 39);
+            EXPECT_EQ(displacements.values[entry + 1], at % 119 - 59);
+            EXPECT_EQ(displacements.values[mirror], 39 - at / 119);
+            EXPECT_EQ(displacements.values[mirror + 1], 59 - at % 119);
+        }
+    }
+    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+    EXPECT_EQ(report["sequence"]["pairs"], 6);
+    EXPECT_GT(report["sequence"]["pairs_per_second"], 0);
+    EXPECT_EQ(report["parameters"]["all_pairs"], true);
+
+    // In one direction the order of a pair matters; a bad image has no row.
+    write_bytes(folder_ / "photos/a.png", "no image");
+    const auto both = peaks.values;
+    EXPECT_THAT(with({"--threads", "1"}).out, HasSubstr("pairs       12, "));
+    const auto forward = read_dataset<double>(result, "/pairs").values;
+    for (std::size_t a = 0; a < 4; ++a) {
+        for (std::size_t b = 0; b < 4; ++b) {
+            EXPECT_LE(forward[4 * a + b], both[4 * a + b] + 1e-6);
+            const double either = std::max(forward[4 * a + b], forward[4 * b + a]);
+            // Of all directions of the displacement, two are left.
+            EXPECT_LE(either, both[4 * a + b] + 1e-6);
+        }
+    }
+}
+
+TEST_F(CorrEnsemble, CorrelatesNoPairsOfOneImageOrUnderAMask) {
+    std::filesystem::create_directory(folder_ / "one");
+    image("one/p.pgm");
+    const Outcome outcome = run_well({folder_ / "one", "--all-pairs", "--no-picture"});
+    EXPECT_THAT(lines(outcome.out), Contains("pairs       0"));
+    EXPECT_THAT(read_dataset<double>(folder_ / "one.corr.h5", "/pairs").values, ElementsAre(1.0));
+    EXPECT_FALSE(has_dataset(folder_ / "one.corr.h5", "/planes"));
+    expect_refusal({photo(0), photo(1), "--all-pairs"}, "--all-pairs needs an ensemble");
+    expect_refusal({folder_ / "photos", "--all-pairs", "--mask", photo(0)}, "not with --mask");
+}
+
 }  // namespace
 }  // namespace aperture::apps::tests
