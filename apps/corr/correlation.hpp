@@ -32,8 +32,9 @@ class ImageCorrelation {
     /// How the method was chosen where it was left open.
     const std::optional<corr::MethodChoice>& choice() const { return choice_; }
     const corr::Surfaces& surfaces() const { return surfaces_; }
-    /// Planes of the first image of the last run.
+    /// Planes of the images of the last run; of one image, only the first.
     corr::PlanesView<core::Host> planes_a() const { return planes_a_; }
+    corr::PlanesView<core::Host> planes_b() const { return planes_b_; }
 
   private:
     /// Into `planes`, from what `image` shows or, where files hold planes, as they are there.

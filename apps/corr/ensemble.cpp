@@ -13,6 +13,7 @@ EnsembleResults run_ensemble(core::Cpu& cpu, const CorrOptions& options,
     std::optional<ImageCorrelation> correlation;
     std::vector<RunTimes> times;
     std::optional<AllPairs> pairs;
+    std::optional<corr::RadialSpectrum> spectrum;
     core::index_t done = 0;
     const auto all = static_cast<core::index_t>(files.size());
     console.phase("reading " + files.front().string());
@@ -34,17 +35,20 @@ EnsembleResults run_ensemble(core::Cpu& cpu, const CorrOptions& options,
             console.phase("correlating");
             correlation.emplace(cpu, options, *loaded);
             if (options.all_pairs) pairs.emplace(cpu, correlation->problem(), all);
+            if (options.radial) spectrum.emplace(cpu, loaded->shape());
         }
         times.push_back(correlation->run(loaded->image, loaded->image));
         times.back().stages.insert(times.back().stages.begin(), {"read", loaded->read_ms, 0, 0});
         found.statistics.add(correlation->surfaces().surface.view());
         if (pairs) pairs->take(correlation->planes_a());
+        if (spectrum) spectrum->add(correlation->planes_a());
         found.images.push_back(loaded->file.string());
         console.progress(progress_text("image", done, all, watch.seconds()));
     }
     core::expects(correlation.has_value(), files.front().string(), " and ", files.size() - 1,
                   " more: no image could be used");
     found.seconds = watch.seconds();
+    if (spectrum) found.spectrum = spectrum->average();
     if (pairs) found.pairs = pairs->run(console);
     found.problem = correlation->problem();
     found.choice = correlation->choice();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "aperture/corr/radial_spectrum.hpp"
 #include "apps/corr/all_pairs.hpp"
 #include "apps/corr/correlation.hpp"
 
@@ -21,6 +22,7 @@ struct EnsembleResults {
     RunTimes times;      ///< of an image, medians; with read
     double seconds = 0;  ///< from the first image to the last surface
     std::optional<PairResults> pairs;
+    std::optional<corr::RadialPower> spectrum;  ///< mean of the images, with --radial
 
     double images_per_second() const { return static_cast<double>(images.size()) / seconds; }
 };

@@ -45,6 +45,21 @@ void expects_alike(const CorrOptions& options, const LoadedImage& a, const Loade
                   ", but that of ", a.file.string(), " is ", core::extents_text(of_a));
 }
 
+/// With --radial, of the planes of an image or two.
+std::vector<corr::RadialPower> find_spectra(core::Cpu& cpu, const CorrOptions& options,
+                                            const ImageCorrelation& correlation) {
+    std::vector<corr::RadialPower> spectra;
+    if (!options.radial) return spectra;
+    const auto append = [&](corr::PlanesView<core::Host> planes) {
+        corr::RadialSpectrum spectrum(cpu, correlation.problem().image);
+        spectrum.add(planes);
+        spectra.push_back(spectrum.average());
+    };
+    append(correlation.planes_a());
+    if (options.pair()) append(correlation.planes_b());
+    return spectra;
+}
+
 void run_images(core::Cpu& cpu, const CorrOptions& options, const std::string& command,
                 Console& console) {
     core::Stopwatch watch;
@@ -70,16 +85,21 @@ void run_images(core::Cpu& cpu, const CorrOptions& options, const std::string& c
     const SurfaceFindings findings = find_out(found.surface, problem.lags, options.pair());
 
     watch.reset();
+    const std::vector<corr::RadialPower> spectra = find_spectra(cpu, options, correlation);
+    const double spectrum_ms = watch.ms();
+    watch.reset();
     const ResultParameters parameters = describe(options, problem);
-    write_outputs(options,
-                  {found.surface, found.counts, problem.lags, findings, command, parameters},
-                  found.planes, console);
+    write_outputs(
+        options,
+        {found.surface, found.counts, problem.lags, findings, spectra, command, parameters},
+        found.planes, console);
     const double write_ms = watch.ms();
 
     core::Report report = begin_report(cpu, times, parameters, findings);
     report.stages.insert(report.stages.begin(), {"read", read_ms, 0, 0});
+    if (options.radial) report.stages.push_back({"spectrum", spectrum_ms, 0, 0});
     report.stages.push_back({"write", write_ms, 0, 0});
-    report.total_ms = read_ms + report.compute_ms + report.transfer_ms + write_ms;
+    report.total_ms = read_ms + report.compute_ms + report.transfer_ms + spectrum_ms + write_ms;
     if (options.run.report) media::write_file(*options.run.report, report.json());
     if (!options.common.quiet) std::cout << summary(options, a, correlation, findings, report);
 }
@@ -93,9 +113,11 @@ void run_images_of_ensemble(core::Cpu& cpu, const CorrOptions& options, const st
     const SurfaceFindings findings =
         find_out(results.statistics.mean(), results.problem.lags, false);
     const ResultParameters parameters = describe(options, results.problem);
+    std::vector<corr::RadialPower> spectra;
+    if (results.spectrum) spectra.push_back(*results.spectrum);
     write_outputs(options,
                   {results.statistics.mean(), results.counts, results.problem.lags, findings,
-                   command, parameters},
+                   spectra, command, parameters},
                   results, console);
     core::Report report = begin_report(cpu, results.times, parameters, findings);
     report.total_ms = watch.ms();

@@ -106,8 +106,10 @@ void settle_output_names(CorrOptions& options, bool no_picture) {
     if (!no_picture) {
         options.picture = picture_name("--out", path(out).replace_extension(".png"));
     }
-    core::expects(!options.radial || options.radial->extension() == ".csv", "--radial ",
-                  options.radial.value_or("").string(), ": expected FILE.csv");
+    if (!options.radial) return;
+    core::expects(options.radial->extension() == ".csv", "--radial ", options.radial->string(),
+                  ": expected FILE.csv");
+    options.spectrum = path(*options.radial).replace_extension(".spectrum.csv");
 }
 
 }  // namespace
@@ -132,7 +134,10 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
                    "images")
         ->type_name("FILE");
     add_correlation_options(app, files, options);
-    app.add_option("--radial", options.radial, "Write the means over all directions as a table")
+    app.add_option(
+           "--radial", options.radial,
+           "Write the surface's means over all directions as a table, and those of the power "
+           "spectrum of the planes as FILE.spectrum.csv")
         ->type_name("FILE.csv");
     app.add_flag("--no-picture", no_picture, "Leave out the picture of the surface");
     app.add_flag("--strict", options.strict,

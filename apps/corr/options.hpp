@@ -32,8 +32,9 @@ struct CorrOptions {
     bool strict = false;     ///< of an ensemble: a bad image is an error
     bool all_pairs = false;  ///< of an ensemble: correlate its images with one another, too
 
-    std::optional<std::filesystem::path> picture;  ///< its final name
-    std::optional<std::filesystem::path> radial;
+    std::optional<std::filesystem::path> picture;   ///< its final name
+    std::optional<std::filesystem::path> radial;    ///< table of the surface
+    std::optional<std::filesystem::path> spectrum;  ///< table of the power spectrum beside it
 
     bool pair() const { return !ensemble && inputs.size() == 2; }
     /// Whether a surface of each plane is made: where it is written, or the estimator needs it.

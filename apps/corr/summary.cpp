@@ -103,7 +103,9 @@ void describe_pairs(std::ostringstream& lines, const EnsembleResults& results) {
 void describe_result(std::ostringstream& lines, const CorrOptions& options) {
     lines << "result      " << options.common.out.string();
     if (options.picture) lines << ", " << options.picture->string();
-    if (options.radial) lines << ", " << options.radial->string();
+    if (options.radial) {
+        lines << ", " << options.radial->string() << ", " << options.spectrum->string();
+    }
     lines << '\n';
 }
 

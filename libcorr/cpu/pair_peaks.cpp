@@ -22,18 +22,15 @@ void put(PairPeaks& found, index_t a, index_t b, double peak, index_t dy, index_
 double energy(core::Cpu& cpu, PlanesView<core::Host> planes) {
     const index_t columns = planes.extent[2];
     const index_t rows = planes.extent[1];
-    std::vector<double> of_rows(static_cast<std::size_t>(planes.extent[0] * rows));
-    for_plane_rows(cpu, planes.extent[0], rows, [&](index_t p, index_t y) {
+    std::vector<double> of_rows;
+    return sum_of_rows(cpu, planes.extent[0] * rows, of_rows, [&](index_t row) {
         double sum = 0;
         for (index_t x = 0; x < columns; ++x) {
-            const auto value = static_cast<double>(planes(p, y, x));
+            const auto value = static_cast<double>(planes(row / rows, row % rows, x));
             sum += value * value;
         }
-        of_rows[static_cast<std::size_t>(p * rows + y)] = sum;
+        return sum;
     });
-    double sum = 0;
-    for (const double of_row : of_rows) sum += of_row;
-    return sum;
 }
 
 PairPeaks find_pair_peaks(std::span<const double> energies, const Lags& lags,

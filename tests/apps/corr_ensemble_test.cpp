@@ -171,6 +171,23 @@ TEST_F(CorrEnsemble, SaysHowLikeOneAnotherItsImagesAre) {
     }
 }
 
+TEST_F(CorrEnsemble, HasTheMeanOfItsPowerSpectra) {
+    const auto power_of = [&](const path& input) {
+        surface({input, "--radial", folder_ / "r.csv"});
+        return read_column(folder_ / "surface.h5", "/spectrum", "power");
+    };
+    std::vector<double> mean(power_of(photo(0)).size());
+    for (int i = 0; i < 4; ++i) {
+        const auto power = power_of(photo(i));
+        for (std::size_t ring = 0; ring < mean.size(); ++ring) mean[ring] += power[ring] / 4;
+    }
+    const auto found = power_of(folder_ / "photos");
+    ASSERT_EQ(found.size(), mean.size());
+    for (std::size_t ring = 0; ring < mean.size(); ++ring) {
+        EXPECT_NEAR(found[ring], mean[ring], 1e-12 * mean[ring]);
+    }
+}
+
 TEST_F(CorrEnsemble, CorrelatesNoPairsOfOneImageOrUnderAMask) {
     std::filesystem::create_directory(folder_ / "one");
     image("one/p.pgm");

@@ -204,7 +204,8 @@ TEST_F(Corr, WritesTableAndReport) {
     const std::string file = image("a.pgm");
     run_well({file, "--radial", folder_ / "r.csv", "--report", folder_ / "r.json", "--repeat", "2",
               "--no-picture", "--offsets", "20x30"});
-    EXPECT_THAT(folder_.entries(), ElementsAre("a.corr.h5", "a.pgm", "r.csv", "r.json"));
+    EXPECT_THAT(folder_.entries(),
+                ElementsAre("a.corr.h5", "a.pgm", "r.csv", "r.json", "r.spectrum.csv"));
     const auto table = lines(read_bytes(folder_ / "r.csv"));
     EXPECT_EQ(table[0], "radius,mean,count");
     EXPECT_THAT(table[1], AllOf(StartsWith("0,"), HasSubstr(",1")));
@@ -213,10 +214,51 @@ TEST_F(Corr, WritesTableAndReport) {
     EXPECT_EQ(report["program"], "corr");
     EXPECT_EQ(report["parameters"]["offset_rows"], 20);
     EXPECT_EQ(report["parameters"]["width"], 96);
-    EXPECT_EQ(report["stages"].size(), 4U);
+    EXPECT_EQ(report["stages"].size(), 5U);
+    EXPECT_EQ(report["stages"][3]["name"], "spectrum");
     EXPECT_EQ(report["stages"][2]["name"], "correlate");
     EXPECT_GT(report["compute_ms"], 0);
     EXPECT_TRUE(report["accuracy"].contains("correlation_length_x"));
+}
+
+TEST_F(Corr, WritesThePowerSpectrumBesideTheRadialAverage) {
+    // A wave of 6 cycles across 30 pixels, of amplitude 50: 50^2 / 4 * 30 * 20 at both of its
+    // frequencies, which are two of the ring's.
+    std::string wave = "P2 30 20 255";
+    for (int i = 0; i < 600; ++i) wave += i % 5 == 0 ? " 150" : i % 5 < 3 ? " 115" : " 60";
+    write_bytes(folder_ / "a.pgm", wave);
+    write_bytes(
+        folder_ / "b.pgm", "P2 30 20 255" + std::string(1200, ' ') + [] {
+            std::string values;
+            for (int i = 0; i < 600; ++i) values += " 3";
+            return values;
+        }());
+    const auto with = [&](const std::vector<std::string>& images) {
+        std::vector<std::string> arguments{"--planes-from", "grey",     "--normalize",
+                                           "none",          "--radial", folder_ / "r.csv"};
+        arguments.insert(arguments.end(), images.begin(), images.end());
+        surface(arguments);
+        return lines(read_bytes(folder_ / "r.spectrum.csv"));
+    };
+    const auto one = with({folder_ / "a.pgm"});
+    EXPECT_EQ(one[0], "frequency,power,count");
+    EXPECT_THAT(one, SizeIs(1 + 16));
+    const path result = folder_ / "surface.h5";
+    const auto frequency = read_column(result, "/spectrum", "frequency");
+    const auto power = read_column(result, "/spectrum", "power");
+    EXPECT_NEAR(frequency[6], 0.2, 1e-12);
+    EXPECT_EQ(std::max_element(power.begin() + 1, power.end()) - power.begin(), 6);
+    EXPECT_EQ(read_column(result, "/radial", "mean").size(), 15 + 3U);
+
+    const auto two = with({folder_ / "b.pgm", folder_ / "a.pgm"});
+    EXPECT_EQ(two[0], "frequency,power_a,power_b,count");
+    EXPECT_EQ(read_column(result, "/spectrum", "power_b"), power);
+    const auto constant = read_column(result, "/spectrum", "power_a");
+    EXPECT_NEAR(constant[0], 9 * 600, 1e-9);
+    for (std::size_t ring = 1; ring < constant.size(); ++ring) EXPECT_EQ(constant[ring], 0);
+    expect_refusal(
+        {folder_ / "a.pgm", "--radial", folder_ / "r.csv", "--report", folder_ / "r.spectrum.csv"},
+        "r.spectrum.csv: named for two outputs");
 }
 
 TEST_F(Corr, SaysWhichDeviceItTakes) {
