@@ -173,7 +173,7 @@ RealForm RealDataset::form_of(const std::vector<index_t>& stored, int rank) cons
 // The extents of a header are only believed where the data they speak of are there.
 template <class Form>
 void StoredDataset<Form>::check_storage(hid_t file) {
-    index_t bytes = static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
+    auto bytes = static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
     for (const index_t extent : extents_) {
         if (__builtin_mul_overflow(bytes, extent, &bytes)) {
             reject(core::text(" is too large: its extents are ",

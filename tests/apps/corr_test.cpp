@@ -222,17 +222,15 @@ TEST_F(Corr, WritesTableAndReport) {
 }
 
 TEST_F(Corr, WritesThePowerSpectrumBesideTheRadialAverage) {
-    // A wave of 6 cycles across 30 pixels, of amplitude 50: 50^2 / 4 * 30 * 20 at both of its
-    // frequencies, which are two of the ring's.
-    std::string wave = "P2 30 20 255";
-    for (int i = 0; i < 600; ++i) wave += i % 5 == 0 ? " 150" : i % 5 < 3 ? " 115" : " 60";
-    write_bytes(folder_ / "a.pgm", wave);
-    write_bytes(
-        folder_ / "b.pgm", "P2 30 20 255" + std::string(1200, ' ') + [] {
-            std::string values;
-            for (int i = 0; i < 600; ++i) values += " 3";
-            return values;
-        }());
+    // Alike down every column, repeated after 5 pixels of a row; and constant.
+    std::string waves = "P2 30 20 255";
+    std::string level = waves;
+    for (int i = 0; i < 600; ++i) {
+        waves += i % 5 == 0 ? " 150" : i % 5 < 3 ? " 115" : " 60";
+        level += " 3";
+    }
+    write_bytes(folder_ / "a.pgm", waves);
+    write_bytes(folder_ / "b.pgm", level);
     const auto with = [&](const std::vector<std::string>& images) {
         std::vector<std::string> arguments{"--planes-from", "grey",     "--normalize",
                                            "none",          "--radial", folder_ / "r.csv"};

@@ -107,7 +107,7 @@ TEST(Pairs, OfMoreImagesThanMemoryHoldsAreRefusedWithTheNeed) {
     EXPECT_GT(*core::available_memory(), std::size_t{1} << 20);
     core::Cpu cpu(1);
     try {
-        PairCorrelator<core::Cpu>(cpu, {4, {500, 500}, {250, 250}}, 100'000'000);
+        const PairCorrelator<core::Cpu> none(cpu, {4, {500, 500}, {250, 250}}, 100'000'000);
         FAIL() << "not refused";
     } catch (const core::InvalidArgument& error) {
         EXPECT_THAT(error.what(), testing::StartsWith("pairs of 100000000 images need "));
