@@ -6,19 +6,18 @@
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/timing.hpp"
-#include "aperture/media/plane_file.hpp"
 
 namespace aperture::apps {
 namespace {
 
 constexpr std::size_t bytes_ahead = std::size_t{1} << 30;
 
-LoadedImage load(const std::filesystem::path& file, ImageSource::Read read) {
+LoadedImage load(const std::filesystem::path& file) {
     LoadedImage loaded;
     loaded.file = file;
     const core::Stopwatch watch;
     try {
-        loaded.image = read(file);
+        loaded.image = media::read_image(file);
     } catch (const core::InvalidArgument& error) {
         loaded.fault = error.what();
     }
@@ -28,10 +27,8 @@ LoadedImage load(const std::filesystem::path& file, ImageSource::Read read) {
 
 }  // namespace
 
-ImageSource::ImageSource(std::vector<std::filesystem::path> files, int threads, Read read)
-    : files_(std::move(files)),
-      read_(read),
-      most_ahead_(static_cast<std::size_t>(std::max(threads, 1))) {}
+ImageSource::ImageSource(std::vector<std::filesystem::path> files, int threads)
+    : files_(std::move(files)), most_ahead_(static_cast<std::size_t>(std::max(threads, 1))) {}
 
 std::optional<LoadedImage> ImageSource::next() {
     read_ahead();
@@ -49,14 +46,8 @@ void ImageSource::read_ahead() {
     const std::size_t fitting =
         image_bytes_ == 0 ? 1 : std::max<std::size_t>(bytes_ahead / image_bytes_, 1);
     while (started_ < files_.size() && reading_.size() < std::min(most_ahead_, fitting)) {
-        reading_.push_back(std::async(std::launch::async, load, files_[started_++], read_));
+        reading_.push_back(std::async(std::launch::async, load, files_[started_++]));
     }
-}
-
-media::Image read_stored_planes(const std::filesystem::path& file) {
-    media::Image image;
-    image.planes = media::read_planes(file);
-    return image;
 }
 
 std::string size_text(corr::Shape shape) { return core::text(shape.columns, 'x', shape.rows); }

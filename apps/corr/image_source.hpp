@@ -26,12 +26,8 @@ struct LoadedImage {
 /// Reads image files in their order, several at a time and while the caller is at work.
 class ImageSource {
   public:
-    /// How a file is read; throws core::InvalidArgument where it cannot be.
-    using Read = media::Image (*)(const std::filesystem::path&);
-
     /// Up to `threads` images are read ahead, as far as they are of a gigabyte together.
-    ImageSource(std::vector<std::filesystem::path> files, int threads,
-                Read read = media::read_image);
+    ImageSource(std::vector<std::filesystem::path> files, int threads);
 
     /// The next image or fault; nothing at the end.
     std::optional<LoadedImage> next();
@@ -40,15 +36,11 @@ class ImageSource {
     void read_ahead();
 
     std::vector<std::filesystem::path> files_;
-    Read read_;
     std::size_t most_ahead_;
     std::size_t started_ = 0;
     std::size_t image_bytes_ = 0;  ///< of the largest so far
     std::deque<std::future<LoadedImage>> reading_;
 };
-
-/// Reads dataset /planes of an HDF5 file.
-media::Image read_stored_planes(const std::filesystem::path& file);
 
 /// "584x388", width first.
 std::string size_text(corr::Shape shape);

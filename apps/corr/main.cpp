@@ -6,6 +6,7 @@
 #include "aperture/core/shape.hpp"
 #include "aperture/media/atomic_file.hpp"
 #include "aperture/media/cube_file.hpp"
+#include "aperture/media/plane_file.hpp"
 #include "apps/common/image_list.hpp"
 #include "apps/corr/output_files.hpp"
 #include "apps/corr/summary.hpp"
@@ -27,9 +28,15 @@ core::Report begin_report(const core::Cpu& cpu, const RunTimes& times,
     return report;
 }
 
-LoadedImage expect_image(std::optional<LoadedImage> loaded) {
-    core::expects(loaded->fault.empty(), loaded->fault);
-    return std::move(*loaded);
+LoadedImage read_input(const core::Cpu& cpu, const CorrOptions& options, std::size_t input) {
+    LoadedImage loaded;
+    loaded.file = options.inputs[input];
+    if (options.planes) {
+        loaded.image = media::read_image(loaded.file);
+    } else {
+        loaded.image.planes = media::read_planes(loaded.file, cpu.threads());
+    }
+    return loaded;
 }
 
 /// Colour and grey images go together, planes must be as many.
@@ -64,12 +71,10 @@ void run_images(core::Cpu& cpu, const CorrOptions& options, const std::string& c
                 Console& console) {
     core::Stopwatch watch;
     console.phase("reading");
-    ImageSource source(options.inputs, cpu.threads(),
-                       options.planes ? media::read_image : read_stored_planes);
-    const LoadedImage a = expect_image(source.next());
+    const LoadedImage a = read_input(cpu, options, 0);
     std::optional<LoadedImage> b;
     if (options.pair()) {
-        b = expect_image(source.next());
+        b = read_input(cpu, options, 1);
         expects_alike(options, a, *b);
     }
     const double read_ms = watch.ms();

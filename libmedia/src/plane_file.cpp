@@ -23,9 +23,10 @@ void expects_finite(const std::string& label, const core::Array<float, 3>& plane
     const index_t at = found - planes.begin();
     const index_t columns = planes.extent()[2];
     const index_t rows = planes.extent()[1];
-    throw core::InvalidArgument(core::text(
-        label, ": dataset ", dataset, " has ", *found, " in plane ", at / columns / rows, ", row ",
-        at / columns % rows, ", column ", at % columns, "; values must be finite"));
+    throw core::InvalidArgument(
+        core::text(label, ": dataset ", dataset, " has ", std::isnan(*found) ? "NaN" : "infinity",
+                   " in plane ", at / columns / rows, ", row ", at / columns % rows, ", column ",
+                   at % columns, "; values must be finite as floats"));
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ ForwardFft<Executor>& ForwardFft<Executor>::operator=(ForwardFft&&) noexcept = d
 
 template <class Executor>
 void ForwardFft<Executor>::run(std::complex<float>* first) const {
-    if (static_cast<fftwf_plan>(plan_->plan) == nullptr) return;
+    if (!plan_->plan) return;
     auto* data = reinterpret_cast<fftwf_complex*>(first);
     fftwf_execute_dft(plan_->plan, data, data);
 }

@@ -51,11 +51,11 @@ TEST(Planes, ThatAreNotFiniteAreRefusedWithTheirPlace) {
         write_planes(path, {2, 3, 4}, values);
         return error_of_reading(path);
     };
-    const std::string place = " in plane 1, row 1, column 3; values must be finite";
-    EXPECT_EQ(error_with(nothing), path + ": dataset /planes has nan" + place);
-    EXPECT_EQ(error_with(-infinite), path + ": dataset /planes has -inf" + place);
+    const std::string place = " in plane 1, row 1, column 3; values must be finite as floats";
+    EXPECT_EQ(error_with(nothing), path + ": dataset /planes has NaN" + place);
+    EXPECT_EQ(error_with(-infinite), path + ": dataset /planes has infinity" + place);
     // Beyond the largest float.
-    EXPECT_EQ(error_with(1e39), path + ": dataset /planes has inf" + place);
+    EXPECT_EQ(error_with(1e39), path + ": dataset /planes has infinity" + place);
     EXPECT_EQ(error_with(1e38), "");
 }
 
