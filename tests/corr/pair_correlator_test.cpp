@@ -35,11 +35,20 @@ Sums sums_for(const Problem& problem) {
     return Sums({problem.each_plane ? problem.planes : 1, extent.rows, extent.columns});
 }
 
-class Pairs : public testing::TestWithParam<std::tuple<Shape, bool, bool>> {};
+using Case = std::tuple<Shape, bool, bool>;
+
+std::string name_of(const Case& c) {
+    const auto& [shape, both_signs, each_plane] = c;
+    return std::to_string(shape.rows) + "x" + std::to_string(shape.columns) +
+           (both_signs ? "_signed" : "") + (each_plane ? "_each_plane" : "");
+}
+
+class Pairs : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(All, Pairs,
                          testing::Combine(testing::Values(Shape{1, 1}, Shape{17, 23},
                                                           Shape{33, 70}),
-                                          testing::Bool(), testing::Bool()));
+                                          testing::Bool(), testing::Bool()),
+                         [](const auto& instance) { return name_of(instance.param); });
 
 TEST_P(Pairs, AreTheOracles) {
     const auto& [shape, both_signs, each_plane] = GetParam();
