@@ -7,12 +7,13 @@
 namespace aperture::apps {
 namespace {
 
-corr::Problem problem_of(const CorrOptions& options, corr::Shape shape) {
+corr::Problem problem_of(const CorrOptions& options, const LoadedImage& image) {
     corr::Problem problem;
-    problem.planes = corr::plane_count(options.planes);
-    problem.image = shape;
-    problem.lags = options.lags(shape);
-    problem.each_plane = true;
+    problem.planes =
+        options.planes ? corr::plane_count(*options.planes) : image.image.planes.extent()[0];
+    problem.image = image.shape();
+    problem.lags = options.lags(problem.image);
+    problem.each_plane = options.each_plane();
     corr::validate(problem);
     return problem;
 }
@@ -46,25 +47,36 @@ void expect_cpu(DeviceChoice choice, Console& console) {
     if (choice == DeviceChoice::automatic) console.note(core::text("device: CPU (", reason, ")"));
 }
 
-ImageCorrelation::ImageCorrelation(core::Cpu& cpu, const CorrOptions& options, corr::Shape shape)
+ImageCorrelation::ImageCorrelation(core::Cpu& cpu, const CorrOptions& options,
+                                   const LoadedImage& first)
     : cpu_(cpu),
-      problem_(problem_of(options, shape)),
-      planes_(cpu, options.planes, options.normalization),
-      planes_a_({problem_.planes, shape.rows, shape.columns}),
-      estimator_(cpu, options.estimator, problem_.lags) {
+      stored_planes_(!options.planes),
+      problem_(problem_of(options, first)),
+      // Values of a grey image are its plane.
+      planes_(cpu, options.planes.value_or(corr::PlaneKind::grey), options.normalization),
+      planes_a_({problem_.planes, problem_.image.rows, problem_.image.columns}),
+      estimator_(cpu, options.estimator, problem_.lags, problem_.each_plane) {
     if (!options.method) choice_ = corr::choose_method(problem_, cpu.threads(), !options.pair());
     problem_.method = options.method ? *options.method : choice_->method;
     if (options.pair()) planes_b_ = core::Array<float, 3>(planes_a_.extent());
-    for (const auto& file : options.masks) masks_.push_back(read_mask(file, options, shape));
+    for (const auto& file : options.masks)
+        masks_.push_back(read_mask(file, options, problem_.image));
     correlator_ = std::make_unique<corr::Correlator<core::Cpu>>(cpu, problem_);
 }
 
 void ImageCorrelation::derive(const media::Image& image, std::size_t mask,
                               core::Array<float, 3>& planes) {
-    if (masks_.empty()) {
-        planes_.derive(image.planes, planes);
-    } else {
-        planes_.derive(image.planes, masks_[std::min(mask, masks_.size() - 1)], planes);
+    const auto derive_from = [&](corr::PlanesView<core::Host> from,
+                                 core::View<float, 3, core::Host> to) {
+        if (masks_.empty()) {
+            planes_.derive(from, to);
+        } else {
+            planes_.derive(from, masks_[std::min(mask, masks_.size() - 1)], to);
+        }
+    };
+    if (!stored_planes_) return derive_from(image.planes, planes);
+    for (core::index_t p = 0; p < problem_.planes; ++p) {
+        derive_from(image.planes.view().slice(0, p, p + 1), planes.view().slice(0, p, p + 1));
     }
 }
 

@@ -21,9 +21,9 @@ void expect_cpu(DeviceChoice choice, Console& console);
 /// From images of one shape to their surface.
 class ImageCorrelation {
   public:
-    /// Reads the masks, too. Throws core::InvalidArgument for offsets larger than the image, and
-    /// for masks that cannot be read or have another size.
-    ImageCorrelation(core::Cpu& cpu, const CorrOptions& options, corr::Shape shape);
+    /// For images like `first`. Reads the masks, too. Throws core::InvalidArgument for offsets
+    /// larger than the image, and for masks that cannot be read or have another size.
+    ImageCorrelation(core::Cpu& cpu, const CorrOptions& options, const LoadedImage& first);
 
     /// `b` may be `a`.
     RunTimes run(const media::Image& a, const media::Image& b);
@@ -32,11 +32,16 @@ class ImageCorrelation {
     /// How the method was chosen where it was left open.
     const std::optional<corr::MethodChoice>& choice() const { return choice_; }
     const corr::Surfaces& surfaces() const { return surfaces_; }
+    /// Planes of the images of the last run; of one image, only the first.
+    corr::PlanesView<core::Host> planes_a() const { return planes_a_; }
+    corr::PlanesView<core::Host> planes_b() const { return planes_b_; }
 
   private:
+    /// Into `planes`, from what `image` shows or, where files hold planes, as they are there.
     void derive(const media::Image& image, std::size_t mask, core::Array<float, 3>& planes);
 
     core::Cpu& cpu_;
+    bool stored_planes_;
     corr::Problem problem_;
     std::optional<corr::MethodChoice> choice_;
     corr::ImagePlanes<core::Cpu> planes_;

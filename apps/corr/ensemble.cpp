@@ -3,23 +3,8 @@
 #include "apps/corr/ensemble.hpp"
 
 #include <algorithm>
-#include <iomanip>
-#include <sstream>
 
 namespace aperture::apps {
-namespace {
-
-std::string progress_text(std::size_t done, std::size_t all, double seconds) {
-    const double rate = static_cast<double>(done) / seconds;
-    std::ostringstream words;
-    words << "image " << done << " of " << all << std::fixed << std::setprecision(1) << ", " << rate
-          << " images/s" << std::setprecision(0) << ", " << static_cast<double>(all - done) / rate
-          << " s left";
-    return words.str();
-}
-
-}  // namespace
-
 EnsembleResults run_ensemble(core::Cpu& cpu, const CorrOptions& options,
                              const std::vector<std::filesystem::path>& files, Console& console) {
     const core::Stopwatch watch;
@@ -27,7 +12,10 @@ EnsembleResults run_ensemble(core::Cpu& cpu, const CorrOptions& options,
     EnsembleResults found;
     std::optional<ImageCorrelation> correlation;
     std::vector<RunTimes> times;
-    std::size_t done = 0;
+    std::optional<AllPairs> pairs;
+    std::optional<corr::RadialSpectrum> spectrum;
+    core::index_t done = 0;
+    const auto all = static_cast<core::index_t>(files.size());
     console.phase("reading " + files.front().string());
     while (std::optional<LoadedImage> loaded = source.next()) {
         ++done;
@@ -45,17 +33,23 @@ EnsembleResults run_ensemble(core::Cpu& cpu, const CorrOptions& options,
         }
         if (!correlation) {
             console.phase("correlating");
-            correlation.emplace(cpu, options, loaded->shape());
+            correlation.emplace(cpu, options, *loaded);
+            if (options.all_pairs) pairs.emplace(cpu, correlation->problem(), all);
+            if (options.radial) spectrum.emplace(cpu, loaded->shape());
         }
         times.push_back(correlation->run(loaded->image, loaded->image));
         times.back().stages.insert(times.back().stages.begin(), {"read", loaded->read_ms, 0, 0});
         found.statistics.add(correlation->surfaces().surface.view());
+        if (pairs) pairs->take(correlation->planes_a());
+        if (spectrum) spectrum->add(correlation->planes_a());
         found.images.push_back(loaded->file.string());
-        console.progress(progress_text(done, files.size(), watch.seconds()));
+        console.progress(progress_text("image", done, all, watch.seconds()));
     }
     core::expects(correlation.has_value(), files.front().string(), " and ", files.size() - 1,
                   " more: no image could be used");
     found.seconds = watch.seconds();
+    if (spectrum) found.spectrum = spectrum->average();
+    if (pairs) found.pairs = pairs->run(console);
     found.problem = correlation->problem();
     found.choice = correlation->choice();
     found.times = median_times(times);

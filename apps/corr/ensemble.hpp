@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "aperture/corr/radial_spectrum.hpp"
+#include "apps/corr/all_pairs.hpp"
 #include "apps/corr/correlation.hpp"
 
 namespace aperture::apps {
@@ -19,6 +21,8 @@ struct EnsembleResults {
     core::index_t skipped = 0;
     RunTimes times;      ///< of an image, medians; with read
     double seconds = 0;  ///< from the first image to the last surface
+    std::optional<PairResults> pairs;
+    std::optional<corr::RadialPower> spectrum;  ///< mean of the images, with --radial
 
     double images_per_second() const { return static_cast<double>(images.size()) / seconds; }
 };
@@ -26,6 +30,7 @@ struct EnsembleResults {
 /// Correlates each of `files` with itself. Images are read while those before are being worked on.
 /// One that cannot be read, or has another size than the first that could, is named on the console
 /// and left out, or with --strict throws core::InvalidArgument, as does an ensemble of no images.
+/// With --all-pairs, images are then correlated with one another.
 EnsembleResults run_ensemble(core::Cpu& cpu, const CorrOptions& options,
                              const std::vector<std::filesystem::path>& files, Console& console);
 

@@ -16,8 +16,8 @@ namespace aperture::apps {
 /// An image file that was read, or why it could not be.
 struct LoadedImage {
     std::filesystem::path file;
-    media::Image image;
-    std::string fault;  ///< "NAME: REASON", empty where there is an image
+    media::Image image;  ///< of a file of planes, its planes whatever they are
+    std::string fault;   ///< "NAME: REASON", empty where there is an image
     double read_ms = 0;
 
     corr::Shape shape() const { return {image.planes.extent()[1], image.planes.extent()[2]}; }

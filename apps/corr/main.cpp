@@ -3,7 +3,10 @@
 // corr: the spatial correlation of an image, of two images, or of an ensemble.
 #include <iostream>
 
+#include "aperture/core/shape.hpp"
 #include "aperture/media/atomic_file.hpp"
+#include "aperture/media/cube_file.hpp"
+#include "aperture/media/plane_file.hpp"
 #include "apps/common/image_list.hpp"
 #include "apps/corr/output_files.hpp"
 #include "apps/corr/summary.hpp"
@@ -25,28 +28,60 @@ core::Report begin_report(const core::Cpu& cpu, const RunTimes& times,
     return report;
 }
 
-LoadedImage expect_image(std::optional<LoadedImage> loaded) {
-    core::expects(loaded->fault.empty(), loaded->fault);
-    return std::move(*loaded);
+LoadedImage read_input(const core::Cpu& cpu, const CorrOptions& options, std::size_t input) {
+    LoadedImage loaded;
+    loaded.file = options.inputs[input];
+    if (options.planes) {
+        loaded.image = media::read_image(loaded.file);
+    } else {
+        loaded.image.planes = media::read_planes(loaded.file, cpu.threads());
+    }
+    return loaded;
+}
+
+/// Colour and grey images go together, planes must be as many.
+void expects_alike(const CorrOptions& options, const LoadedImage& a, const LoadedImage& b) {
+    if (options.planes) {
+        core::expects(b.shape() == a.shape(), b.file.string(), ": ", size_text(b.shape()),
+                      " pixels, but ", a.file.string(), " has ", size_text(a.shape()));
+        return;
+    }
+    const auto& of_a = a.image.planes.extent();
+    const auto& of_b = b.image.planes.extent();
+    core::expects(of_b == of_a, b.file.string(), ": /planes is ", core::extents_text(of_b),
+                  ", but that of ", a.file.string(), " is ", core::extents_text(of_a));
+}
+
+/// With --radial, of the planes of an image or two.
+std::vector<corr::RadialPower> find_spectra(core::Cpu& cpu, const CorrOptions& options,
+                                            const ImageCorrelation& correlation) {
+    std::vector<corr::RadialPower> spectra;
+    if (!options.radial) return spectra;
+    const auto append = [&](corr::PlanesView<core::Host> planes) {
+        corr::RadialSpectrum spectrum(cpu, correlation.problem().image);
+        spectrum.add(planes);
+        spectra.push_back(spectrum.average());
+    };
+    append(correlation.planes_a());
+    if (options.pair()) append(correlation.planes_b());
+    return spectra;
 }
 
 void run_images(core::Cpu& cpu, const CorrOptions& options, const std::string& command,
                 Console& console) {
     core::Stopwatch watch;
     console.phase("reading");
-    ImageSource source(options.inputs, cpu.threads());
-    const LoadedImage a = expect_image(source.next());
+    const LoadedImage a = read_input(cpu, options, 0);
     std::optional<LoadedImage> b;
     if (options.pair()) {
-        b = expect_image(source.next());
-        core::expects(b->shape() == a.shape(), b->file.string(), ": ", size_text(b->shape()),
-                      " pixels, but ", a.file.string(), " has ", size_text(a.shape()));
+        b = read_input(cpu, options, 1);
+        expects_alike(options, a, *b);
     }
     const double read_ms = watch.ms();
     console.done();
     check_outputs(options, options.inputs);
 
-    ImageCorrelation correlation(cpu, options, a.shape());
+    ImageCorrelation correlation(cpu, options, a);
     const RunTimes times = repeat_runs(options.run.repeat, console, [&] {
         return correlation.run(a.image, b ? b->image : a.image);
     });
@@ -55,16 +90,21 @@ void run_images(core::Cpu& cpu, const CorrOptions& options, const std::string& c
     const SurfaceFindings findings = find_out(found.surface, problem.lags, options.pair());
 
     watch.reset();
+    const std::vector<corr::RadialPower> spectra = find_spectra(cpu, options, correlation);
+    const double spectrum_ms = watch.ms();
+    watch.reset();
     const ResultParameters parameters = describe(options, problem);
-    write_outputs(options,
-                  {found.surface, found.counts, problem.lags, findings, command, parameters},
-                  found.planes, console);
+    write_outputs(
+        options,
+        {found.surface, found.counts, problem.lags, findings, spectra, command, parameters},
+        found.planes, console);
     const double write_ms = watch.ms();
 
     core::Report report = begin_report(cpu, times, parameters, findings);
     report.stages.insert(report.stages.begin(), {"read", read_ms, 0, 0});
+    if (options.radial) report.stages.push_back({"spectrum", spectrum_ms, 0, 0});
     report.stages.push_back({"write", write_ms, 0, 0});
-    report.total_ms = read_ms + report.compute_ms + report.transfer_ms + write_ms;
+    report.total_ms = read_ms + report.compute_ms + report.transfer_ms + spectrum_ms + write_ms;
     if (options.run.report) media::write_file(*options.run.report, report.json());
     if (!options.common.quiet) std::cout << summary(options, a, correlation, findings, report);
 }
@@ -78,9 +118,11 @@ void run_images_of_ensemble(core::Cpu& cpu, const CorrOptions& options, const st
     const SurfaceFindings findings =
         find_out(results.statistics.mean(), results.problem.lags, false);
     const ResultParameters parameters = describe(options, results.problem);
+    std::vector<corr::RadialPower> spectra;
+    if (results.spectrum) spectra.push_back(*results.spectrum);
     write_outputs(options,
                   {results.statistics.mean(), results.counts, results.problem.lags, findings,
-                   command, parameters},
+                   spectra, command, parameters},
                   results, console);
     core::Report report = begin_report(cpu, results.times, parameters, findings);
     report.total_ms = watch.ms();
@@ -107,6 +149,7 @@ int run(const CorrOptions& options, const std::string& command) {
 int main(int argc, char** argv) {
     using namespace aperture::apps;
     return run_program("corr", [&] {
+        aperture::media::silence_hdf5();
         const auto options = parse_corr_options(argc, argv);
         return options ? run(*options, command_line(argc, argv)) : 0;
     });

@@ -23,6 +23,9 @@ the strongest peak off the centre.
   corr a.png b.png --signed --planes-from grey
 finds where the content of b.png is in a.png: the peak is at (y, x) in a.png less that in b.png.
 
+  corr --planes a.h5
+correlates the planes that a.h5 has in dataset /planes, as they are, with themselves.
+
   corr 'photos/*.jpg' --out stats.h5
 correlates each image of an ensemble with itself and writes mean and standard deviation. A folder
 and three or more images are ensembles, too.)";
@@ -33,14 +36,25 @@ corr::index_t parse_extent(std::string_view digits) {
     return error == std::errc() && end == digits.data() + digits.size() ? value : 0;
 }
 
-void add_correlation_options(CLI::App& app, CorrOptions& options) {
+/// What the command line names as input.
+struct InputFiles {
+    std::vector<path> images;
+    std::vector<path> planes;
+};
+
+void add_correlation_options(CLI::App& app, InputFiles& files, CorrOptions& options) {
     add_choice(app, "--planes-from", plane_choices, options.planes,
                "What is correlated: a and b of CIE L*a*b* and the orientation as a vector; luma; "
                "red, green and blue; or the derivatives of luma")
         ->default_str("lab-orientation");
+    app.add_option("--planes", files.planes,
+                   "In place of images: an HDF5 file with dataset /planes [plane][row][column], or "
+                   "two of one shape")
+        ->expected(1, 2)
+        ->type_name("FILE.h5");
     add_choice(app, "--normalize", normalization_choices, options.normalization,
-               "Bring each plane to zero mean and unit energy, or take it as it is")
-        ->default_str("plane");
+               "Bring each plane to zero mean and unit energy, or take it as it is (default: "
+               "plane; with --planes none)");
     app.add_option_function<std::string>(
            "--offsets", [&](const std::string& text) { options.offsets = parse_offsets(text); },
            "Displacements down and across, from 0 on (default: half the image)")
@@ -61,6 +75,25 @@ void add_correlation_options(CLI::App& app, CorrOptions& options) {
         ->default_str("auto");
 }
 
+void settle_inputs(const CLI::App& app, const InputFiles& files, CorrOptions& options) {
+    if (files.planes.empty()) {
+        core::expects(!files.images.empty(), "no image and no --planes is named (see corr --help)");
+        options.inputs = files.images;
+        options.ensemble =
+            options.inputs.size() > 2 || is_folder(options.inputs) || is_pattern(options.inputs);
+        return;
+    }
+    if (!files.images.empty()) {
+        throw core::InvalidArgument(
+            core::text("--planes leaves no place for an image: ", files.images.front().string()));
+    }
+    core::expects(app.count("--planes-from") == 0, "--planes are taken as they are, --planes-from ",
+                  "makes them of images: expected one of the two");
+    options.inputs = files.planes;
+    options.planes.reset();
+    if (app.count("--normalize") == 0) options.normalization = corr::Normalization::none;
+}
+
 void settle_output_names(CorrOptions& options, bool no_picture) {
     path& out = options.common.out;
     if (out.empty()) {
@@ -73,8 +106,10 @@ void settle_output_names(CorrOptions& options, bool no_picture) {
     if (!no_picture) {
         options.picture = picture_name("--out", path(out).replace_extension(".png"));
     }
-    core::expects(!options.radial || options.radial->extension() == ".csv", "--radial ",
-                  options.radial.value_or("").string(), ": expected FILE.csv");
+    if (!options.radial) return;
+    core::expects(options.radial->extension() == ".csv", "--radial ", options.radial->string(),
+                  ": expected FILE.csv");
+    options.spectrum = path(*options.radial).replace_extension(".spectrum.csv");
 }
 
 }  // namespace
@@ -90,20 +125,26 @@ corr::Shape parse_offsets(const std::string& text) {
 
 std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     CorrOptions options;
+    InputFiles files;
     bool no_picture = false;
     CLI::App app("Spatial correlation of an image, of two, or of an ensemble", "corr");
     app.footer(example);
-    app.add_option("images", options.inputs,
+    app.add_option("images", files.images,
                    "An image, or two of one size; or an ensemble: a folder, a quoted pattern, more "
                    "images")
-        ->required()
         ->type_name("FILE");
-    add_correlation_options(app, options);
-    app.add_option("--radial", options.radial, "Write the means over all directions as a table")
+    add_correlation_options(app, files, options);
+    app.add_option(
+           "--radial", options.radial,
+           "Write the surface's means over all directions as a table, and those of the power "
+           "spectrum of the planes as FILE.spectrum.csv")
         ->type_name("FILE.csv");
     app.add_flag("--no-picture", no_picture, "Leave out the picture of the surface");
     app.add_flag("--strict", options.strict,
                  "Of an ensemble: an image that cannot be used is an error, and not left out");
+    app.add_flag("--all-pairs", options.all_pairs,
+                 "Of an ensemble: correlate its images with one another, too, and write how like "
+                 "one another they are");
     add_common_options(app,
                        ", HDF5 (default: the first image, the folder, or the folder of the images, "
                        "with .corr.h5); the picture has the same name with .png",
@@ -111,10 +152,13 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     add_run_options(app, options.run);
     if (!parse_command_line(app, argc, argv)) return std::nullopt;
 
-    options.ensemble =
-        options.inputs.size() > 2 || is_folder(options.inputs) || is_pattern(options.inputs);
+    settle_inputs(app, files, options);
     core::expects(app.count("--strict") == 0 || options.ensemble,
                   "--strict needs an ensemble: a folder, a pattern or three images");
+    core::expects(!options.all_pairs || options.ensemble,
+                  "--all-pairs needs an ensemble: a folder, a pattern or three images");
+    core::expects(!options.all_pairs || options.masks.empty(),
+                  "--all-pairs correlates whole images: not with --mask");
     core::expects(app.count("--repeat") == 0 || !options.ensemble,
                   "--repeat needs a single image or a pair");
     core::expects(options.masks.size() <= (options.pair() ? 2 : 1),

@@ -20,7 +20,8 @@ struct CorrOptions {
     std::vector<std::filesystem::path> inputs;
     bool ensemble = false;  ///< else `inputs` are an image, or two to be correlated
 
-    corr::PlaneKind planes = corr::PlaneKind::lab_orientation;
+    /// Made of images; nothing where `inputs` are HDF5 files that hold planes.
+    std::optional<corr::PlaneKind> planes = corr::PlaneKind::lab_orientation;
     corr::Normalization normalization = corr::Normalization::plane;
     std::optional<corr::Shape> offsets;  ///< else half the image, rounded up
     bool both_signs = false;
@@ -28,12 +29,18 @@ struct CorrOptions {
     std::optional<corr::Method> method;  ///< else the faster
     /// One for all images, or of a pair one for each; all pixels count where there is none.
     std::vector<std::filesystem::path> masks;
-    bool strict = false;  ///< of an ensemble: a bad image is an error
+    bool strict = false;     ///< of an ensemble: a bad image is an error
+    bool all_pairs = false;  ///< of an ensemble: correlate its images with one another, too
 
-    std::optional<std::filesystem::path> picture;  ///< its final name
-    std::optional<std::filesystem::path> radial;
+    std::optional<std::filesystem::path> picture;   ///< its final name
+    std::optional<std::filesystem::path> radial;    ///< table of the surface
+    std::optional<std::filesystem::path> spectrum;  ///< table of the power spectrum beside it
 
     bool pair() const { return !ensemble && inputs.size() == 2; }
+    /// Whether a surface of each plane is made: where it is written, or the estimator needs it.
+    bool each_plane() const {
+        return !ensemble || (estimator == corr::Estimator::pearson && !masks.empty());
+    }
     corr::Lags lags(corr::Shape image) const {
         const corr::Shape size =
             offsets.value_or(corr::Shape{(image.rows + 1) / 2, (image.columns + 1) / 2});

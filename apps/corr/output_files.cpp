@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <sstream>
 
 #include "aperture/media/atomic_file.hpp"
@@ -104,13 +105,39 @@ media::Picture draw(const CorrOptions& options, const SurfaceOutput& output) {
     return media::plot(std::span(&map, 1), scale);
 }
 
-std::string radial_table(const SurfaceOutput& output) {
-    const corr::RadialAverage average = corr::radial_average(output.surface, output.lags);
+std::vector<media::Column> radial_columns(const SurfaceOutput& output) {
+    corr::RadialAverage average = corr::radial_average(output.surface, output.lags);
+    std::vector<std::int64_t> radius(average.mean.size());
+    std::iota(radius.begin(), radius.end(), 0);
+    return {{"radius", std::move(radius)},
+            {"mean", std::move(average.mean)},
+            {"count", std::move(average.counts)}};
+}
+
+std::vector<media::Column> spectrum_columns(const SurfaceOutput& output) {
+    const auto& spectra = output.spectra;
+    const bool one = spectra.size() == 1;
+    std::vector<media::Column> columns{{"frequency", spectra.front().frequency},
+                                       {one ? "power" : "power_a", spectra.front().power}};
+    if (!one) columns.push_back({"power_b", spectra.back().power});
+    columns.push_back({"count", spectra.front().counts});
+    return columns;
+}
+
+std::string csv(const std::vector<media::Column>& columns) {
     std::ostringstream table;
     table.precision(17);
-    table << "radius,mean,count\n";
-    for (std::size_t r = 0; r < average.mean.size(); ++r) {
-        table << r << ',' << average.mean[r] << ',' << average.counts[r] << '\n';
+    const auto end_of = [&](const media::Column& column) {
+        return &column == &columns.back() ? '\n' : ',';
+    };
+    for (const auto& column : columns) table << column.name << end_of(column);
+    const auto rows =
+        std::visit([](const auto& values) { return values.size(); }, columns.front().values);
+    for (std::size_t row = 0; row < rows; ++row) {
+        for (const auto& column : columns) {
+            std::visit([&](const auto& values) { table << values[row]; }, column.values);
+            table << end_of(column);
+        }
     }
     return table.str();
 }
@@ -122,13 +149,24 @@ void write_all(const CorrOptions& options, const SurfaceOutput& output, Console&
     write_surface(file, output);
     write_counts(file, output.counts);
     write_more(file);
+    std::vector<media::Column> radial;
+    std::vector<media::Column> spectrum;
+    if (options.radial) {
+        radial = radial_columns(output);
+        spectrum = spectrum_columns(output);
+        file.table("/radial", radial);
+        file.table("/spectrum", spectrum);
+    }
     write_parameters(file, "corr", output.command_line, output.parameters);
     file.commit();
     if (options.picture) {
         console.phase("writing " + options.picture->string());
         media::write_picture(*options.picture, draw(options, output));
     }
-    if (options.radial) media::write_file(*options.radial, radial_table(output));
+    if (options.radial) {
+        media::write_file(*options.radial, csv(radial));
+        media::write_file(*options.spectrum, csv(spectrum));
+    }
     console.done();
 }
 
@@ -136,7 +174,8 @@ void write_all(const CorrOptions& options, const SurfaceOutput& output, Console&
 
 void check_outputs(const CorrOptions& options, const std::vector<path>& images) {
     std::vector<path> outputs{options.common.out};
-    for (const auto& file : {options.picture, options.radial, options.run.report}) {
+    for (const auto& file :
+         {options.picture, options.radial, options.spectrum, options.run.report}) {
         if (file) outputs.push_back(*file);
     }
     std::vector<path> inputs = images;
@@ -159,6 +198,12 @@ void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
         const auto images = std::int64_t{ensemble.statistics.count()};
         file.write("/count", core::View<const std::int64_t, 1, core::Host>(&images, {1}));
         file.table("/images", {{"name", ensemble.images}});
+        if (ensemble.pairs) {
+            const corr::PairPeaks& found = ensemble.pairs->found;
+            file.write("/pairs", found.peaks.view(), {"image_a", "image_b"});
+            file.write("/pairs_displacement", found.displacements.view(),
+                       {"image_a", "image_b", "dy_dx"});
+        }
     });
 }
 

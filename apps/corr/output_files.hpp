@@ -19,11 +19,12 @@ struct SurfaceOutput {
     const core::Array<double, 2>& counts;
     corr::Lags lags;
     SurfaceFindings findings;
+    std::vector<corr::RadialPower> spectra;  ///< with --radial, of each image or their mean
     std::string command_line;
     ResultParameters parameters;
 };
 
-/// Write the HDF5 file, the picture and the table, as far as they were asked for.
+/// Write the HDF5 file, the picture and the tables, as far as they were asked for.
 void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
                    const core::Array<double, 3>& planes, Console& console);
 void write_outputs(const CorrOptions& options, const SurfaceOutput& output,

@@ -12,6 +12,10 @@ double direct_gflop(const corr::Problem& problem) {
     return 1e-9 * corr::direct_flops(problem.planes, problem.image, problem.lags);
 }
 
+std::string planes_from(const CorrOptions& options) {
+    return options.planes ? choice_name(plane_choices, *options.planes) : "file";
+}
+
 double correlate_ms(const core::Report& report) {
     for (const core::Stage& stage : report.stages) {
         if (stage.name == "correlate") return stage.ms;
@@ -30,10 +34,9 @@ void describe_method(std::ostringstream& lines, const CorrOptions& options,
               << choice->fft_ms << " ms)";
     }
     lines << ", " << choice_name(estimator_choices, options.estimator) << "; " << problem.planes
-          << " plane" << (problem.planes == 1 ? "" : "s") << " from "
-          << choice_name(plane_choices, options.planes) << ", "
-          << (options.normalization == corr::Normalization::plane ? "" : "not ") << "normalized"
-          << (options.masks.empty() ? "" : ", masked") << "; " << extent.rows << 'x'
+          << " plane" << (problem.planes == 1 ? "" : "s") << " from " << planes_from(options)
+          << ", " << (options.normalization == corr::Normalization::plane ? "" : "not ")
+          << "normalized" << (options.masks.empty() ? "" : ", masked") << "; " << extent.rows << 'x'
           << extent.columns << " offsets\n";
 }
 
@@ -70,10 +73,39 @@ void describe_findings(std::ostringstream& lines, const CorrOptions& options,
     }
 }
 
+/// The most similar two of different images.
+void describe_pairs(std::ostringstream& lines, const EnsembleResults& results) {
+    const auto& [peaks, displacements, pairs] = results.pairs->found;
+    lines << "pairs       " << pairs;
+    if (pairs > 0) {
+        const auto images = static_cast<core::index_t>(results.images.size());
+        core::index_t a = 0;
+        core::index_t b = 1;
+        for (core::index_t i = 0; i < images; ++i) {
+            for (core::index_t j = 0; j < images; ++j) {
+                if (i != j && peaks(i, j) > peaks(a, b)) {
+                    a = i;
+                    b = j;
+                }
+            }
+        }
+        const auto name = [&](core::index_t i) {
+            return results.images[static_cast<std::size_t>(i)];
+        };
+        lines << std::setprecision(3) << ", " << results.pairs->pairs_per_second()
+              << " pairs/s; most similar " << name(a) << " and " << name(b) << std::setprecision(4)
+              << ": " << peaks(a, b) << " at dy " << displacements(a, b, 0) << ", dx "
+              << displacements(a, b, 1);
+    }
+    lines << '\n';
+}
+
 void describe_result(std::ostringstream& lines, const CorrOptions& options) {
     lines << "result      " << options.common.out.string();
     if (options.picture) lines << ", " << options.picture->string();
-    if (options.radial) lines << ", " << options.radial->string();
+    if (options.radial) {
+        lines << ", " << options.radial->string() << ", " << options.spectrum->string();
+    }
     lines << '\n';
 }
 
@@ -87,7 +119,7 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
         list.end(),
         {{"width", integer(problem.image.columns)},
          {"height", integer(problem.image.rows)},
-         {"planes_from", choice_name(plane_choices, options.planes)},
+         {"planes_from", planes_from(options)},
          {"planes", integer(problem.planes)},
          {"normalize", choice_name(normalization_choices, options.normalization)},
          {"offset_rows", integer(problem.lags.rows)},
@@ -96,6 +128,7 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
          {"estimator", choice_name(estimator_choices, options.estimator)},
          {"method", choice_name(correlation_choices, std::optional<corr::Method>(problem.method))},
          {"direct_gflop", direct_gflop(problem)}});
+    if (options.all_pairs) list.emplace_back("all_pairs", true);
     for (const auto& mask : options.masks) {
         list.emplace_back(&mask == &options.masks.front() ? "mask" : "mask_b", mask.string());
     }
@@ -116,19 +149,29 @@ std::map<std::string, double> finding_values(const SurfaceFindings& findings) {
 }
 
 std::map<std::string, double> ensemble_values(const EnsembleResults& results) {
-    return {{"images", static_cast<double>(results.images.size())},
-            {"skipped", static_cast<double>(results.skipped)},
-            {"images_per_second", results.images_per_second()}};
+    std::map<std::string, double> values{{"images", static_cast<double>(results.images.size())},
+                                         {"skipped", static_cast<double>(results.skipped)},
+                                         {"images_per_second", results.images_per_second()}};
+    if (results.pairs) {
+        values["pairs"] = static_cast<double>(results.pairs->found.pairs);
+        values["pairs_per_second"] = results.pairs->pairs_per_second();
+    }
+    return values;
 }
 
 std::string summary(const CorrOptions& options, const LoadedImage& first,
                     const ImageCorrelation& correlation, const SurfaceFindings& findings,
                     const core::Report& report) {
     std::ostringstream lines;
-    lines << (options.pair() ? "images      " : "image       ") << options.inputs.front().string();
+    const char* const images = options.pair() ? "images      " : "image       ";
+    lines << (options.planes ? images : "planes      ") << options.inputs.front().string();
     if (options.pair()) lines << ", " << options.inputs.back().string();
-    lines << ": " << size_text(first.shape()) << " pixels, " << first.image.bits << " bits "
-          << (first.image.planes.extent()[0] == 1 ? "grey" : "colour") << '\n';
+    lines << ": " << size_text(first.shape()) << " pixels";
+    if (options.planes) {
+        lines << ", " << first.image.bits << " bits "
+              << (first.image.planes.extent()[0] == 1 ? "grey" : "colour");
+    }
+    lines << '\n';
     lines << "device      " << report.device << '\n';
     describe_method(lines, options, correlation.problem(), correlation.choice());
     lines << stage_line(report);
@@ -152,6 +195,7 @@ std::string summary(const CorrOptions& options, const EnsembleResults& results,
     lines << stage_line(report);
     describe_compute(lines, results.problem, " an image", report);
     describe_findings(lines, options, findings);
+    if (results.pairs) describe_pairs(lines, results);
     describe_result(lines, options);
     return lines.str();
 }

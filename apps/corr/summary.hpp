@@ -18,7 +18,7 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
 std::map<std::string, double> finding_values(const SurfaceFindings& findings);
 
 /// Of an ensemble `images`, `skipped` and `images_per_second` from the first image to the last
-/// surface.
+/// surface; with --all-pairs `pairs` and `pairs_per_second`.
 std::map<std::string, double> ensemble_values(const EnsembleResults& results);
 
 /// The lines that `corr` prints.

@@ -8,9 +8,10 @@
 #include "aperture/core/shape.hpp"
 #include "libcorr/cpu/direct.hpp"
 #include "libcorr/cpu/fft_correlation.hpp"
-#include "libcorr/cpu/overlap_sums.hpp"
+#include "libcorr/cpu/ground_sums.hpp"
 
 namespace aperture::corr {
+
 void validate(const Problem& problem) {
     const auto& [rows, columns] = problem.image;
     core::expects(problem.planes >= 1 && rows >= 1 && columns >= 1, "correlation of ",
@@ -37,7 +38,7 @@ struct Correlator<core::Cpu>::State {
     Problem problem;
     Ground ground_a;
     Ground ground_b;
-    signal::SummedAreas areas;
+    GroundSums ground_sums;
     std::variant<FftCorrelation, DirectCorrelation<float>, DirectCorrelation<double>> method;
 
     State(core::Cpu& executor, const Problem& p)
@@ -63,47 +64,10 @@ struct Correlator<core::Cpu>::State {
              core::View<double, 3, core::Host> sums) {
         ground_a.find(cpu, a);
         if (!same) ground_b.find(cpu, b);
-        const Ground& other = same ? ground_a : ground_b;
         const GroundedPlanes of_a{a, ground_a};
-        const GroundedPlanes of_b{b, other};
+        const GroundedPlanes of_b{b, same ? ground_a : ground_b};
         std::visit([&](auto& by_method) { by_method.run(cpu, of_a, of_b, same, sums); }, method);
-        add_ground(of_a, Side::a, other, sums);
-        add_ground(of_b, Side::b, ground_a, sums);
-        add_both_grounds(ground_a, other, sums);
-    }
-
-  private:
-    index_t surface_of(index_t plane) const { return problem.each_plane ? plane : 0; }
-
-    /// With A = A' + g and B = B' + h, sum A B is sum A' B' + g sum B' + h sum A' + N g h. Here the
-    /// other image's ground times the sum of this one's plane without its own is added.
-    void add_ground(const GroundedPlanes& image, Side side, const Ground& other,
-                    core::View<double, 3, core::Host> sums) {
-        for (index_t p = 0; p < problem.planes; ++p) {
-            const double factor = other.of(p);
-            if (factor == 0) continue;
-            areas.take(cpu, image.planes.slice(0, p, p + 1), image.ground.of(p));
-            for_overlap_sums(cpu, areas, problem.image, problem.lags, side,
-                             [&](index_t i, index_t j, double sum) {
-                                 sums(surface_of(p), i, j) += factor * sum;
-                             });
-        }
-    }
-
-    void add_both_grounds(const Ground& a, const Ground& b,
-                          core::View<double, 3, core::Host> sums) const {
-        const Lags& lags = problem.lags;
-        for (index_t p = 0; p < problem.planes; ++p) {
-            const double both = a.of(p) * b.of(p);
-            if (both == 0) continue;
-            for (index_t i = 0; i < lags.extent().rows; ++i) {
-                const index_t rows = overlap(problem.image.rows, lags.first_row() + i);
-                for (index_t j = 0; j < lags.extent().columns; ++j) {
-                    const index_t columns = overlap(problem.image.columns, lags.first_column() + j);
-                    sums(surface_of(p), i, j) += both * static_cast<double>(rows * columns);
-                }
-            }
-        }
+        ground_sums.add(cpu, problem, of_a, of_b, sums);
     }
 };
 

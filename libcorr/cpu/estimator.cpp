@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "aperture/core/error.hpp"
 #include "aperture/core/shape.hpp"
 #include "libcorr/cpu/overlap_sums.hpp"
 #include "libcorr/cpu/plane_rows.hpp"
@@ -47,11 +48,17 @@ void SurfaceEstimator::shape(index_t planes, Surfaces& results) {
     const auto [rows, columns] = lags_.extent();
     results.surface.reshape({rows, columns});
     results.counts.reshape({rows, columns});
-    results.planes.reshape({planes, rows, columns});
+    results.planes.reshape({each_plane_ ? planes : 0, rows, columns});
     if (estimator_ != Estimator::pearson) return;
     for (auto* sums : {&moments_.a, &moments_.b, &moments_.squares_a, &moments_.squares_b}) {
         sums->reshape({planes, rows, columns});
     }
+}
+
+core::View<double, 3, Host> SurfaceEstimator::sums_of(Surfaces& results) const {
+    if (each_plane_) return results.planes;
+    const auto [rows, columns] = results.surface.extent();
+    return {results.surface.data(), {1, rows, columns}};
 }
 
 void SurfaceEstimator::find_means(PlanesView<Host> image, const MaskView* mask) {
@@ -96,10 +103,11 @@ void SurfaceEstimator::find_moments(PlanesView<Host> image, Side side, core::Arr
     }
 }
 
-void SurfaceEstimator::finish(Surfaces& results) const {
-    const auto [planes, rows, columns] = results.planes.extent();
+void SurfaceEstimator::finish(index_t planes, Surfaces& results) const {
+    const core::View<double, 3, Host> sums = sums_of(results);
+    const auto [surfaces, rows, columns] = sums.extent;
     core::for_each_task(
-        cpu_, rows, 0, [&, planes = planes, columns = columns](index_t i, std::byte*) {
+        cpu_, rows, 0, [&, surfaces = surfaces, columns = columns](index_t i, std::byte*) {
             for (index_t j = 0; j < columns; ++j) {
                 const double count = results.counts(i, j);
                 double scale = 1;
@@ -112,7 +120,7 @@ void SurfaceEstimator::finish(Surfaces& results) const {
                     for (index_t p = 0; p < planes; ++p) {
                         const double a = moments_.a(p, i, j);
                         const double b = moments_.b(p, i, j);
-                        results.planes(p, i, j) -= scale * a * b;
+                        sums(each_plane_ ? p : 0, i, j) -= scale * a * b;
                         variance_a += moments_.squares_a(p, i, j) - scale * a * a;
                         variance_b += moments_.squares_b(p, i, j) - scale * b * b;
                         energy_a += moments_.squares_a(p, i, j);
@@ -125,9 +133,9 @@ void SurfaceEstimator::finish(Surfaces& results) const {
                     scale = varies ? 1 / std::sqrt(variance_a * variance_b) : 0;
                 }
                 double sum = 0;
-                for (index_t p = 0; p < planes; ++p) {
-                    results.planes(p, i, j) *= scale;
-                    sum += results.planes(p, i, j);
+                for (index_t s = 0; s < surfaces; ++s) {
+                    sums(s, i, j) *= scale;
+                    sum += sums(s, i, j);
                 }
                 results.surface(i, j) = sum;
             }
@@ -163,13 +171,13 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correla
         if (!same) take(b, centred_b_);
         const PlanesView<Host> of_a = std::as_const(centred_a_).view();
         const PlanesView<Host> of_b = same ? of_a : std::as_const(centred_b_).view();
-        correlate(of_a, of_b, results.planes);
+        correlate(of_a, of_b, sums_of(results));
         find_moments(of_a, Side::a, moments_.a, moments_.squares_a);
         find_moments(of_b, Side::b, moments_.b, moments_.squares_b);
     } else {
-        correlate(a, b, results.planes);
+        correlate(a, b, sums_of(results));
     }
-    finish(results);
+    finish(planes, results);
 }
 
 void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask_a, MaskView mask_b,
@@ -178,8 +186,10 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
     core::expects_shape("image b", b, a.extent);
     core::expects_shape("mask a", mask_a, {rows, columns});
     core::expects_shape("mask b", mask_b, {rows, columns});
-    shape(planes, results);
     const bool centred = estimator_ == Estimator::pearson;
+    core::expects(each_plane_ || !centred, "Pearson's r with masks needs sums of each plane");
+    shape(planes, results);
+    const core::View<double, 3, Host> sums = sums_of(results);
     const auto take = [&](PlanesView<Host> image, const MaskView& mask,
                           core::Array<float, 3>& values, core::Array<float, 3>& masks) {
         means_.assign(static_cast<std::size_t>(image.extent[0]), 0.0F);
@@ -189,14 +199,16 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
     take(a, mask_a, centred_a_, masks_a_);
     take(b, mask_b, centred_b_, masks_b_);
     const auto views = [](const core::Array<float, 3>& planes_of) { return planes_of.view(); };
-    counts_.reshape(results.planes.extent());
+    counts_.reshape(sums.extent);
     correlate(views(masks_a_), views(masks_b_), counts_);
+    // Every plane has the mask, and their sum counts it as often.
+    const auto masks_in_sum = static_cast<double>(each_plane_ ? 1 : planes);
     const auto [lag_rows, lag_columns] = lags_.extent();
     for (index_t i = 0; i < lag_rows; ++i) {
         for (index_t j = 0; j < lag_columns; ++j)
-            results.counts(i, j) = std::round(counts_(0, i, j));
+            results.counts(i, j) = std::round(counts_(0, i, j) / masks_in_sum);
     }
-    correlate(views(centred_a_), views(centred_b_), results.planes);
+    correlate(views(centred_a_), views(centred_b_), sums);
     if (centred) {
         correlate(views(centred_a_), views(masks_b_), moments_.a);
         correlate(views(masks_a_), views(centred_b_), moments_.b);
@@ -210,15 +222,14 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
             if (results.counts(i, j) > 0) continue;
             // Nothing overlaps: what is there is rounding.
             results.counts(i, j) = 0;
-            for (index_t p = 0; p < planes; ++p) {
-                results.planes(p, i, j) = 0;
-                if (!centred) continue;
+            for (index_t s = 0; s < sums.extent[0]; ++s) sums(s, i, j) = 0;
+            for (index_t p = 0; centred && p < planes; ++p) {
                 moments_.a(p, i, j) = moments_.b(p, i, j) = 0;
                 moments_.squares_a(p, i, j) = moments_.squares_b(p, i, j) = 0;
             }
         }
     }
-    finish(results);
+    finish(planes, results);
 }
 
 }  // namespace aperture::corr

@@ -39,6 +39,12 @@ void store_complex(float* to, const ComplexPack& value) {
     store(to + lanes, value.im);
 }
 
+/// sum += a conj(b)
+void add_product(const ComplexPack& a, const ComplexPack& b, ComplexPack& sum) {
+    sum.re += a.re * b.re + a.im * b.im;
+    sum.im += a.im * b.re - a.re * b.im;
+}
+
 /// Lanes of `count` packs become packs.
 void transpose(ComplexPack (&square)[lanes]) {
     Pack<float> re[lanes];
@@ -110,8 +116,17 @@ void FftCorrelation::transform_columns(core::Cpu& cpu, const GroundedPlanes& ima
         });
 }
 
-void FftCorrelation::correlate_rows(core::Cpu& cpu, bool same) {
-    const index_t columns = problem_.image.columns;
+template <class Store>
+void FftCorrelation::transform_row(const core::Array<float, 3>& spectra, index_t plane,
+                                   index_t block, const RowMemory& memory,
+                                   const Store& store) const {
+    rows_.run(
+        memory.work, problem_.image.columns,
+        [&](index_t x) { return load_complex(&spectra(plane, x, 2 * lanes * block)); }, store);
+}
+
+template <class AddProduct>
+void FftCorrelation::correlate_rows(core::Cpu& cpu, const AddProduct& add_product) {
     const index_t lag_columns = problem_.lags.extent().columns;
     const index_t first_lag = problem_.lags.first_column();
     const index_t n = rows_.length();
@@ -119,38 +134,21 @@ void FftCorrelation::correlate_rows(core::Cpu& cpu, bool same) {
     core::for_each_task(cpu, blocks(), bytes_of(packs), [&](index_t block, std::byte* scratch) {
         auto* const work = reinterpret_cast<ComplexPack*>(scratch);
         ComplexPack* const of_a = work + rows_.scratch_packs();
-        ComplexPack* const product = of_a + n;
-        const index_t at = 2 * lanes * block;
-        const auto transform = [&](const core::Array<float, 3>& spectra, index_t p,
-                                   const auto& give) {
-            rows_.run(
-                work, columns, [&](index_t x) { return load_complex(&spectra(p, x, at)); }, give);
-        };
+        const RowMemory memory{work, of_a, of_a + n};
         const auto give = [&](index_t surface) {
             rows_.run(
-                work, n, [&](index_t k) { return swapped(product[k]); },
+                work, n, [&](index_t k) { return swapped(memory.product[k]); },
                 [&](index_t i, const ComplexPack& value) {
                     const index_t lag = i - first_lag < lag_columns ? i : i - n;
                     const index_t j = lag - first_lag;
                     if (j >= 0 && j < lag_columns) {
-                        store_complex(&products_(surface, j, at), swapped(value));
+                        store_complex(&products_(surface, j, 2 * lanes * block), swapped(value));
                     }
                 });
         };
         for (index_t p = 0; p < problem_.planes; ++p) {
-            if (p == 0 || problem_.each_plane) std::fill_n(product, n, ComplexPack{});
-            if (same) {
-                transform(spectra_a_, p, [&](index_t k, const ComplexPack& a) {
-                    product[k].re += a.re * a.re + a.im * a.im;
-                });
-            } else {
-                transform(spectra_a_, p, [&](index_t k, const ComplexPack& a) { of_a[k] = a; });
-                transform(spectra_b_, p, [&](index_t k, const ComplexPack& b) {
-                    const ComplexPack& a = of_a[k];
-                    product[k].re += a.re * b.re + a.im * b.im;
-                    product[k].im += a.im * b.re - a.re * b.im;
-                });
-            }
+            if (p == 0 || problem_.each_plane) std::fill_n(memory.product, n, ComplexPack{});
+            add_product(p, block, memory);
             if (problem_.each_plane) give(p);
         }
         if (!problem_.each_plane) give(0);
@@ -207,11 +205,54 @@ void FftCorrelation::transform_back(core::Cpu& cpu, core::View<double, 3, core::
 void FftCorrelation::run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
                          bool same, core::View<double, 3, core::Host> sums) {
     transform_columns(cpu, a, spectra_a_);
-    if (!same) {
+    if (same) {
+        correlate_rows(cpu, [&](index_t p, index_t block, const RowMemory& memory) {
+            transform_row(spectra_a_, p, block, memory, [&](index_t k, const ComplexPack& of_a) {
+                memory.product[k].re += of_a.re * of_a.re + of_a.im * of_a.im;
+            });
+        });
+    } else {
         spectra_b_.reshape(spectra_a_.extent());
         transform_columns(cpu, b, spectra_b_);
+        correlate_rows(cpu, [&](index_t p, index_t block, const RowMemory& memory) {
+            transform_row(spectra_a_, p, block, memory,
+                          [&](index_t k, const ComplexPack& of_a) { memory.of_a[k] = of_a; });
+            transform_row(spectra_b_, p, block, memory, [&](index_t k, const ComplexPack& of_b) {
+                add_product(memory.of_a[k], of_b, memory.product[k]);
+            });
+        });
     }
-    correlate_rows(cpu, same);
+    transform_back(cpu, sums);
+}
+
+std::array<index_t, 3> FftCorrelation::spectra_extent() const {
+    return {problem_.planes, blocks(), 2 * lanes * rows_.length()};
+}
+
+void FftCorrelation::transform(core::Cpu& cpu, const GroundedPlanes& image,
+                               core::View<float, 3, core::Host> spectra) {
+    transform_columns(cpu, image, spectra_a_);
+    const index_t tasks = problem_.planes * blocks();
+    core::for_each_task(
+        cpu, tasks, bytes_of(rows_.scratch_packs()), [&](index_t task, std::byte* scratch) {
+            const index_t p = task / blocks();
+            const index_t block = task % blocks();
+            const RowMemory memory{reinterpret_cast<ComplexPack*>(scratch), nullptr, nullptr};
+            transform_row(spectra_a_, p, block, memory, [&](index_t k, const ComplexPack& value) {
+                store_complex(&spectra(p, block, 2 * lanes * k), value);
+            });
+        });
+}
+
+void FftCorrelation::correlate(core::Cpu& cpu, core::View<const float, 3, core::Host> a,
+                               core::View<const float, 3, core::Host> b,
+                               core::View<double, 3, core::Host> sums) {
+    correlate_rows(cpu, [&](index_t p, index_t block, const RowMemory& memory) {
+        for (index_t k = 0; k < rows_.length(); ++k) {
+            add_product(load_complex(&a(p, block, 2 * lanes * k)),
+                        load_complex(&b(p, block, 2 * lanes * k)), memory.product[k]);
+        }
+    });
     transform_back(cpu, sums);
 }
 

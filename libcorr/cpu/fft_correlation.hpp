@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+
 #include "aperture/core/array.hpp"
 #include "aperture/corr/correlator.hpp"
 #include "libcorr/cpu/ground.hpp"
@@ -23,10 +25,36 @@ class FftCorrelation {
     void run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b, bool same,
              core::View<double, 3, core::Host> sums);
 
+    // The same in two steps, for an image that meets several others.
+
+    /// Extents of the spectra of an image: [plane][pack of a column's frequencies][frequency of a
+    /// row: real parts, imaginary parts].
+    std::array<index_t, 3> spectra_extent() const;
+    /// Writes the spectra of `image`.
+    void transform(core::Cpu& cpu, const GroundedPlanes& image,
+                   core::View<float, 3, core::Host> spectra);
+    /// Writes `sums` of the images that have these spectra.
+    void correlate(core::Cpu& cpu, core::View<const float, 3, core::Host> a,
+                   core::View<const float, 3, core::Host> b,
+                   core::View<double, 3, core::Host> sums);
+
   private:
     void transform_columns(core::Cpu& cpu, const GroundedPlanes& image,
                            core::Array<float, 3>& spectra) const;
-    void correlate_rows(core::Cpu& cpu, bool same);
+    /// A thread's memory for the rows of one pack of a column's frequencies.
+    struct RowMemory {
+        signal::ComplexPack* work;     ///< of the transform
+        signal::ComplexPack* of_a;     ///< frequencies of a row of A
+        signal::ComplexPack* product;  ///< sums over planes
+    };
+    /// store(k, frequency) of a row's transform from spectra of columns.
+    template <class Store>
+    void transform_row(const core::Array<float, 3>& spectra, index_t plane, index_t block,
+                       const RowMemory& memory, const Store& store) const;
+    /// add_product(plane, block, memory) for every plane and pack of a column's frequencies, and
+    /// the sums back along the rows.
+    template <class AddProduct>
+    void correlate_rows(core::Cpu& cpu, const AddProduct& add_product);
     void transform_back(core::Cpu& cpu, core::View<double, 3, core::Host> sums) const;
     index_t surfaces() const { return problem_.each_plane ? problem_.planes : 1; }
     /// Frequencies of a column, in packs.

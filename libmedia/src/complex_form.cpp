@@ -65,16 +65,23 @@ float load(const std::byte* from) {
     return value_of(std::bit_cast<T>(bits));
 }
 
-using Convert = void (*)(const ComplexForm&, const std::byte*, index_t, std::complex<float>*);
+template <class T, bool Swap>
+void convert_numbers(const std::byte* raw, index_t count, float* __restrict out) {
+    for (index_t i = 0; i < count; ++i) {
+        out[i] = load<T, Swap>(raw + i * static_cast<index_t>(sizeof(T)));
+    }
+}
+
+template <class T, bool Swap>
+void convert_samples(const RealForm&, const std::byte* raw, index_t count, float* out) {
+    convert_numbers<T, Swap>(raw, count, out);
+}
 
 template <class T, bool Swap>
 void convert_samples(const ComplexForm& form, const std::byte* raw, index_t count,
                      std::complex<float>* out) {
     if (form.real_at == 0 && form.imag_at == sizeof(T) && form.sample_bytes == 2 * sizeof(T)) {
-        auto* __restrict scalars = reinterpret_cast<float*>(out);
-        for (index_t i = 0; i < 2 * count; ++i) {
-            scalars[i] = load<T, Swap>(raw + i * static_cast<index_t>(sizeof(T)));
-        }
+        convert_numbers<T, Swap>(raw, 2 * count, reinterpret_cast<float*>(out));
         return;
     }
     for (index_t i = 0; i < count; ++i) {
@@ -83,38 +90,53 @@ void convert_samples(const ComplexForm& form, const std::byte* raw, index_t coun
     }
 }
 
-template <class T>
-Convert conversion_from(bool swap) {
-    return swap ? convert_samples<T, true> : convert_samples<T, false>;
+template <class Form>
+using Convert = void (*)(const Form&, const std::byte*, index_t, typename Form::Sample*);
+
+template <class T, class Form>
+Convert<Form> conversion_from(bool swap) {
+    if (swap) return convert_samples<T, true>;
+    return convert_samples<T, false>;
 }
 
-Convert conversion_for(const Number& number) {
-    const bool swap = number.big_endian != (std::endian::native == std::endian::big);
+bool is_swapped(const Number& number) {
+    return number.big_endian != (std::endian::native == std::endian::big);
+}
+
+template <class Form>
+Convert<Form> conversion_for(const Number& number) {
+    const bool swap = is_swapped(number);
     const bool is_signed = number.kind == Number::Kind::signed_integer;
     if (number.kind == Number::Kind::floating) {
         switch (number.bytes) {
             case 2:
-                return conversion_from<Half>(swap);
+                return conversion_from<Half, Form>(swap);
             case 4:
-                return conversion_from<float>(swap);
+                return conversion_from<float, Form>(swap);
             default:
-                return conversion_from<double>(swap);
+                return conversion_from<double, Form>(swap);
         }
     }
     switch (number.bytes) {
         case 1:
-            return is_signed ? conversion_from<std::int8_t>(swap)
-                             : conversion_from<std::uint8_t>(swap);
+            return is_signed ? conversion_from<std::int8_t, Form>(swap)
+                             : conversion_from<std::uint8_t, Form>(swap);
         case 2:
-            return is_signed ? conversion_from<std::int16_t>(swap)
-                             : conversion_from<std::uint16_t>(swap);
+            return is_signed ? conversion_from<std::int16_t, Form>(swap)
+                             : conversion_from<std::uint16_t, Form>(swap);
         case 4:
-            return is_signed ? conversion_from<std::int32_t>(swap)
-                             : conversion_from<std::uint32_t>(swap);
+            return is_signed ? conversion_from<std::int32_t, Form>(swap)
+                             : conversion_from<std::uint32_t, Form>(swap);
         default:
-            return is_signed ? conversion_from<std::int64_t>(swap)
-                             : conversion_from<std::uint64_t>(swap);
+            return is_signed ? conversion_from<std::int64_t, Form>(swap)
+                             : conversion_from<std::uint64_t, Form>(swap);
     }
+}
+
+/// Whether numbers are stored as the machine's floats.
+bool is_float(const Number& number) {
+    return number.kind == Number::Kind::floating && number.bytes == sizeof(float) &&
+           !is_swapped(number);
 }
 
 bool is_half(hid_t type) {
@@ -174,14 +196,21 @@ std::optional<Number> number_of(hid_t type) {
 }
 
 bool ComplexForm::native() const {
-    return number.kind == Number::Kind::floating && number.bytes == sizeof(float) &&
-           number.big_endian == (std::endian::native == std::endian::big) && real_at == 0 &&
-           imag_at == sizeof(float) && sample_bytes == sizeof(std::complex<float>);
+    return is_float(number) && real_at == 0 && imag_at == sizeof(float) &&
+           sample_bytes == sizeof(std::complex<float>);
 }
 
 void ComplexForm::convert(const std::byte* raw, index_t count, std::complex<float>* out) const {
-    conversion_for(number)(*this, raw, count, out);
+    conversion_for<ComplexForm>(number)(*this, raw, count, out);
 }
+
+bool RealForm::native() const { return is_float(number); }
+
+void RealForm::convert(const std::byte* raw, index_t count, float* out) const {
+    conversion_for<RealForm>(number)(*this, raw, count, out);
+}
+
+RealForm real_form(const Number& number) { return {number, number.bytes}; }
 
 std::optional<ComplexForm> compound_form(hid_t type) {
     if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) return std::nullopt;

@@ -27,18 +27,32 @@ std::optional<Number> number_of(hid_t type);
 
 /// How one complex sample lies in a file: two equal numbers at two byte offsets.
 struct ComplexForm {
+    using Sample = std::complex<float>;
+
     Number number;
     std::size_t sample_bytes;
     std::size_t real_at;
     std::size_t imag_at;
     std::string text;  ///< "complex64 {r,i}"
 
-    /// Whether stored bytes already are std::complex<float>.
+    /// Whether stored bytes already are samples.
     bool native() const;
     /// `count` consecutive samples at `raw` (any alignment) into `out`. Integers keep their value;
     /// float64 rounds to nearest.
     void convert(const std::byte* raw, core::index_t count, std::complex<float>* out) const;
 };
+
+/// How one real sample lies in a file.
+struct RealForm {
+    using Sample = float;
+
+    Number number;
+    std::size_t sample_bytes;
+
+    bool native() const;
+    void convert(const std::byte* raw, core::index_t count, float* out) const;
+};
+RealForm real_form(const Number& number);
 
 /// The form of a two-member compound {r,i}, {real,imag}, {re,im} or {I,Q}, members in either order.
 std::optional<ComplexForm> compound_form(hid_t type);

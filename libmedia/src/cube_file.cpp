@@ -9,8 +9,8 @@
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/axis_order.hpp"
-#include "libmedia/src/complex_dataset.hpp"
 #include "libmedia/src/hdf5.hpp"
+#include "libmedia/src/stored_dataset.hpp"
 
 namespace aperture::media {
 namespace {

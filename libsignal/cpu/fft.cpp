@@ -41,24 +41,45 @@ fftwf_plan make_plan(const FftBatch& batch) {
     return plan;
 }
 
+fftwf_plan make_real_plan(core::index_t length) {
+    core::expects(length >= 1 && length <= INT_MAX, "FFT of length ", length, " is not possible");
+    alignas(64) float samples[16];
+    alignas(64) fftwf_complex frequencies[8];
+    const std::lock_guard lock(planner());
+    auto* const plan =
+        fftwf_plan_dft_r2c_1d(static_cast<int>(length), samples, frequencies, FFTW_ESTIMATE);
+    if (plan == nullptr) throw core::DeviceError("FFTW could not plan a transform");
+    return plan;
+}
+
+class OwnedPlan {
+  public:
+    explicit OwnedPlan(fftwf_plan plan) : plan_(plan) {}
+    OwnedPlan(const OwnedPlan&) = delete;
+    OwnedPlan& operator=(const OwnedPlan&) = delete;
+    ~OwnedPlan() {
+        const std::lock_guard lock(planner());
+        fftwf_destroy_plan(plan_);
+    }
+    operator fftwf_plan() const { return plan_; }
+
+  private:
+    fftwf_plan plan_;
+};
+
 }  // namespace
 
 template <>
 struct ForwardFft<core::Cpu>::Plan {
-    fftwf_plan plan;
-
-    explicit Plan(const FftBatch& batch) : plan(make_plan(batch)) {}
-    Plan(const Plan&) = delete;
-    Plan& operator=(const Plan&) = delete;
-    ~Plan() {
-        const std::lock_guard lock(planner());
-        fftwf_destroy_plan(plan);
-    }
+    OwnedPlan plan;
+};
+struct RealFft::Plan {
+    OwnedPlan plan;
 };
 
 template <class Executor>
 ForwardFft<Executor>::ForwardFft(Executor&, const FftBatch& batch)
-    : plan_(std::make_unique<Plan>(batch)) {}
+    : plan_(new Plan{OwnedPlan(make_plan(batch))}) {}
 template <class Executor>
 ForwardFft<Executor>::~ForwardFft() = default;
 template <class Executor>
@@ -68,11 +89,22 @@ ForwardFft<Executor>& ForwardFft<Executor>::operator=(ForwardFft&&) noexcept = d
 
 template <class Executor>
 void ForwardFft<Executor>::run(std::complex<float>* first) const {
-    if (plan_->plan == nullptr) return;
+    if (!plan_->plan) return;
     auto* data = reinterpret_cast<fftwf_complex*>(first);
     fftwf_execute_dft(plan_->plan, data, data);
 }
 
 template class ForwardFft<core::Cpu>;
+
+RealFft::RealFft(core::index_t length) : plan_(new Plan{OwnedPlan(make_real_plan(length))}) {}
+RealFft::~RealFft() = default;
+RealFft::RealFft(RealFft&&) noexcept = default;
+RealFft& RealFft::operator=(RealFft&&) noexcept = default;
+
+void RealFft::run(const float* samples, std::complex<float>* frequencies) const {
+    // FFTW asks for samples that it may change, but does so only where a plan says.
+    fftwf_execute_dft_r2c(plan_->plan, const_cast<float*>(samples),
+                          reinterpret_cast<fftwf_complex*>(frequencies));
+}
 
 }  // namespace aperture::signal

@@ -9,72 +9,18 @@
 #include <nlohmann/json.hpp>
 
 #include "aperture/media/image_file.hpp"
-#include "tests/apps/image_pairs.hpp"
-#include "tests/apps/program_run.hpp"
-#include "tests/media/cube_files.hpp"
+#include "tests/apps/corr_program.hpp"
 
 namespace aperture::apps::tests {
 namespace {
 
-using media::tests::read_bytes;
-using media::tests::TemporaryFolder;
-using media::tests::write_bytes;
-using std::filesystem::path;
 using testing::AllOf;
-using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
-
-double number_attribute(const path& file, const std::string& object, const std::string& name) {
-    const media::Handle opened{H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
-    const media::Handle owner{H5Oopen(opened, object.c_str(), H5P_DEFAULT), H5Oclose};
-    return media::number_attribute(owner, name).value_or(std::nan(""));
-}
-
-std::vector<std::string> axes_of(const path& file, const std::string& dataset) {
-    const media::Handle opened{H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
-    const media::Handle owner{H5Oopen(opened, dataset.c_str(), H5P_DEFAULT), H5Oclose};
-    return media::string_attribute(owner, "DIMENSION_LABELS").value_or(std::vector<std::string>{});
-}
-
-class Corr : public testing::Test {
-  protected:
-    Outcome run(std::vector<std::string> arguments) const {
-        arguments.insert(arguments.end(), {"--device", "cpu"});
-        return run_program("corr", arguments);
-    }
-    Outcome run_well(std::vector<std::string> arguments) const {
-        Outcome outcome = run(std::move(arguments));
-        EXPECT_EQ(outcome.status, 0) << outcome.error;
-        return outcome;
-    }
-    /// /surface of a quiet run.
-    std::vector<double> surface(std::vector<std::string> arguments) const {
-        const path out = folder_ / "surface.h5";
-        arguments.insert(arguments.end(), {"--out", out, "--no-picture", "--quiet"});
-        EXPECT_THAT(run_well(std::move(arguments)).out, IsEmpty());
-        return read_dataset<double>(out, "/surface").values;
-    }
-    std::string image(const std::string& name, const StoredPicture& stored = {}, double x = 0,
-                      double y = 0) const {
-        write_texture(folder_ / name, stored, x, y);
-        return folder_ / name;
-    }
-    void expect_refusal(const std::vector<std::string>& arguments, const std::string& words) const {
-        const auto before = folder_.entries();
-        const Outcome outcome = run(arguments);
-        EXPECT_EQ(outcome.status, 1);
-        EXPECT_THAT(outcome.out, IsEmpty());
-        EXPECT_THAT(lines(outcome.error), SizeIs(1));
-        EXPECT_THAT(outcome.error, AllOf(StartsWith("corr: error: "), HasSubstr(words)));
-        EXPECT_EQ(folder_.entries(), before);
-    }
-    TemporaryFolder folder_;
-};
 
 TEST_F(Corr, AloneWritesBesideTheImageAndPrintsASummary) {
     const std::string file = image("a.ppm", {.width = 61, .height = 46, .colour = true});
@@ -258,7 +204,8 @@ TEST_F(Corr, WritesTableAndReport) {
     const std::string file = image("a.pgm");
     run_well({file, "--radial", folder_ / "r.csv", "--report", folder_ / "r.json", "--repeat", "2",
               "--no-picture", "--offsets", "20x30"});
-    EXPECT_THAT(folder_.entries(), ElementsAre("a.corr.h5", "a.pgm", "r.csv", "r.json"));
+    EXPECT_THAT(folder_.entries(),
+                ElementsAre("a.corr.h5", "a.pgm", "r.csv", "r.json", "r.spectrum.csv"));
     const auto table = lines(read_bytes(folder_ / "r.csv"));
     EXPECT_EQ(table[0], "radius,mean,count");
     EXPECT_THAT(table[1], AllOf(StartsWith("0,"), HasSubstr(",1")));
@@ -267,10 +214,49 @@ TEST_F(Corr, WritesTableAndReport) {
     EXPECT_EQ(report["program"], "corr");
     EXPECT_EQ(report["parameters"]["offset_rows"], 20);
     EXPECT_EQ(report["parameters"]["width"], 96);
-    EXPECT_EQ(report["stages"].size(), 4U);
+    EXPECT_EQ(report["stages"].size(), 5U);
+    EXPECT_EQ(report["stages"][3]["name"], "spectrum");
     EXPECT_EQ(report["stages"][2]["name"], "correlate");
     EXPECT_GT(report["compute_ms"], 0);
     EXPECT_TRUE(report["accuracy"].contains("correlation_length_x"));
+}
+
+TEST_F(Corr, WritesThePowerSpectrumBesideTheRadialAverage) {
+    // Alike down every column, repeated after 5 pixels of a row; and constant.
+    std::string waves = "P2 30 20 255";
+    std::string level = waves;
+    for (int i = 0; i < 600; ++i) {
+        waves += i % 5 == 0 ? " 150" : i % 5 < 3 ? " 115" : " 60";
+        level += " 3";
+    }
+    write_bytes(folder_ / "a.pgm", waves);
+    write_bytes(folder_ / "b.pgm", level);
+    const auto with = [&](const std::vector<std::string>& images) {
+        std::vector<std::string> arguments{"--planes-from", "grey",     "--normalize",
+                                           "none",          "--radial", folder_ / "r.csv"};
+        arguments.insert(arguments.end(), images.begin(), images.end());
+        surface(arguments);
+        return lines(read_bytes(folder_ / "r.spectrum.csv"));
+    };
+    const auto one = with({folder_ / "a.pgm"});
+    EXPECT_EQ(one[0], "frequency,power,count");
+    EXPECT_THAT(one, SizeIs(1 + 16));
+    const path result = folder_ / "surface.h5";
+    const auto frequency = read_column(result, "/spectrum", "frequency");
+    const auto power = read_column(result, "/spectrum", "power");
+    EXPECT_NEAR(frequency[6], 0.2, 1e-12);
+    EXPECT_EQ(std::max_element(power.begin() + 1, power.end()) - power.begin(), 6);
+    EXPECT_EQ(read_column(result, "/radial", "mean").size(), 15 + 3U);
+
+    const auto two = with({folder_ / "b.pgm", folder_ / "a.pgm"});
+    EXPECT_EQ(two[0], "frequency,power_a,power_b,count");
+    EXPECT_EQ(read_column(result, "/spectrum", "power_b"), power);
+    const auto constant = read_column(result, "/spectrum", "power_a");
+    EXPECT_NEAR(constant[0], 9 * 600, 1e-9);
+    for (std::size_t ring = 1; ring < constant.size(); ++ring) EXPECT_EQ(constant[ring], 0);
+    expect_refusal(
+        {folder_ / "a.pgm", "--radial", folder_ / "r.csv", "--report", folder_ / "r.spectrum.csv"},
+        "r.spectrum.csv: named for two outputs");
 }
 
 TEST_F(Corr, SaysWhichDeviceItTakes) {
@@ -312,93 +298,6 @@ TEST_F(Corr, OnAFullDiskLeavesTheOldFile) {
     EXPECT_THAT(outcome.error, HasSubstr("a.corr.h5: cannot write"));
     EXPECT_THAT(folder_.entries(), ElementsAre("a.corr.h5", "a.pgm"));
     EXPECT_EQ(read_bytes(folder_ / "a.corr.h5"), "old");
-}
-
-class CorrEnsemble : public Corr {
-  protected:
-    void SetUp() override {
-        std::filesystem::create_directory(folder_ / "photos");
-        for (int i = 0; i < 4; ++i) image("photos/p" + std::to_string(i + 8) + ".pgm", {}, 50 * i);
-    }
-    path photo(int i) const { return folder_ / ("photos/p" + std::to_string(i + 8) + ".pgm"); }
-};
-
-TEST_F(CorrEnsemble, HasMeanAndDeviationOfItsImages) {
-    std::vector<std::vector<double>> each;
-    for (int i = 0; i < 4; ++i) each.push_back(surface({photo(i)}));
-    const Outcome outcome = run_well({folder_ / "photos", "--report", folder_ / "r.json"});
-    EXPECT_THAT(outcome.error, IsEmpty());
-    EXPECT_THAT(lines(outcome.out),
-                Contains(AllOf(StartsWith("ensemble"), HasSubstr("4 images of 96x72 pixels;"),
-                               HasSubstr("images/s"))));
-    const path result = folder_ / "photos.corr.h5";
-    EXPECT_TRUE(
-        std::filesystem::exists(folder_ / (std::string("photos.corr") + picture_extension)));
-    const auto mean = read_dataset<double>(result, "/surface");
-    const auto deviation = read_dataset<double>(result, "/deviation").values;
-    EXPECT_THAT(mean.extent, ElementsAre(36, 48));
-    for (std::size_t i = 0; i < mean.values.size(); ++i) {
-        double sum = 0;
-        for (const auto& surface : each) sum += surface[i];
-        double squares = 0;
-        for (const auto& surface : each) squares += std::pow(surface[i] - sum / 4, 2);
-        ASSERT_NEAR(mean.values[i], sum / 4, 1e-12);
-        ASSERT_NEAR(deviation[i], std::sqrt(squares / 3), 1e-12);
-    }
-    EXPECT_GT(deviation[100], 1e-3);
-    EXPECT_THAT(read_dataset<int>(result, "/count").values, ElementsAre(4));
-    EXPECT_EQ(read_dataset<int>(result, "/counts").values[0], 96 * 72);
-    EXPECT_TRUE(has_dataset(result, "/images"));
-    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
-    EXPECT_EQ(report["sequence"]["images"], 4);
-    EXPECT_EQ(report["sequence"]["skipped"], 0);
-}
-
-TEST_F(CorrEnsemble, IsTheSameAsFolderPatternAndListOnAnyNumberOfThreads) {
-    const auto expected = surface({folder_ / "photos"});
-    EXPECT_EQ(surface({folder_ / "photos/p*.pgm", "--threads", "1"}), expected);
-    EXPECT_EQ(surface({photo(0), photo(1), photo(2), photo(3), "--threads", "3"}), expected);
-    EXPECT_NE(surface({folder_ / "photos/p?.pgm"}), expected);
-}
-
-TEST_F(CorrEnsemble, NamesBadImagesAndLeavesThemOut) {
-    const auto expected = surface({folder_ / "photos"});
-    write_bytes(folder_ / "photos/a.png", "no image");
-    write_bytes(folder_ / "photos/p9x.pgm", read_bytes(photo(1)).substr(0, 3000));
-    image("photos/p10x.pgm", {.width = 97, .height = 70});
-    const Outcome outcome = run_well({folder_ / "photos", "--quiet"});
-    const auto first = photo(0).string();
-    EXPECT_THAT(
-        lines(outcome.error),
-        ElementsAre(AllOf(StartsWith("corr: left out: "), HasSubstr("a.png: ")),
-                    AllOf(StartsWith("corr: left out: "), HasSubstr("p9x.pgm: ")),
-                    AllOf(StartsWith("corr: left out: "),
-                          HasSubstr("p10x.pgm: 97x70 pixels, but " + first + " has 96x72"))));
-    const path result = folder_ / "photos.corr.h5";
-    EXPECT_EQ(read_dataset<double>(result, "/surface").values, expected);
-    EXPECT_THAT(read_dataset<int>(result, "/count").values, ElementsAre(4));
-    std::filesystem::remove(result);
-    std::filesystem::remove(folder_ / (std::string("photos.corr") + picture_extension));
-    expect_refusal({folder_ / "photos", "--strict"}, "a.png: ");
-    expect_refusal({photo(0), folder_ / "photos/p10x.pgm", photo(1), "--strict"},
-                   "p10x.pgm: 97x70 pixels");
-}
-
-TEST_F(CorrEnsemble, OfNoImagesIsAnError) {
-    std::filesystem::create_directory(folder_ / "empty");
-    expect_refusal({folder_ / "empty"}, "empty: no image in this folder");
-    write_bytes(folder_ / "empty/notes.txt", "no image");
-    expect_refusal({folder_ / "empty"}, "empty: no image in this folder");
-    expect_refusal({folder_ / "photos/*.jpg"}, "photos/*.jpg: no file has such a name");
-    expect_refusal({folder_ / "photos", "--offsets", "80x5"}, "offsets are 80 x 5");
-    expect_refusal({folder_ / "photos", "--out", photo(0).replace_extension(".h5"), "--radial",
-                    folder_ / "none/r.csv"},
-                   "r.csv: cannot write");
-    write_bytes(folder_ / "empty/a.png", "no image");
-    const Outcome outcome = run({folder_ / "empty"});
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_THAT(lines(outcome.error),
-                ElementsAre(HasSubstr("left out: "), HasSubstr("no image could be used")));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "aperture/corr/correlator.hpp"
 #include "aperture/corr/estimator.hpp"
+#include "aperture/corr/pair_correlator.hpp"
 #include "tests/stap/counted_new.hpp"
 
 namespace aperture::corr {
@@ -13,13 +14,13 @@ namespace {
 
 using core::Host;
 
-class SteadyState : public testing::TestWithParam<Method> {};
-INSTANTIATE_TEST_SUITE_P(All, SteadyState, testing::Values(Method::direct, Method::fft),
+class Correlating : public testing::TestWithParam<Method> {};
+INSTANTIATE_TEST_SUITE_P(All, Correlating, testing::Values(Method::direct, Method::fft),
                          [](const auto& instance) {
                              return instance.param == Method::direct ? "direct" : "fft";
                          });
 
-TEST_P(SteadyState, ASecondRunAllocatesNothing) {
+TEST_P(Correlating, ASecondRunAllocatesNothing) {
     const Shape shape{45, 67};
     std::mt19937 generator(1);
     std::normal_distribution<float> normal(10, 1);
@@ -35,6 +36,13 @@ TEST_P(SteadyState, ASecondRunAllocatesNothing) {
     Correlator<core::Cpu> correlator(cpu, {2, shape, lags, GetParam(), true});
     SurfaceEstimator estimator(cpu, Estimator::pearson, lags);
     Surfaces surfaces;
+    Correlator<core::Cpu> of_all(cpu, {2, shape, lags, GetParam(), false});
+    SurfaceEstimator summed(cpu, Estimator::pearson, lags, false);
+    Surfaces summed_surfaces;
+    const SurfaceEstimator::Correlate correlate_all =
+        [&](PlanesView<Host> of_a, PlanesView<Host> of_b, core::View<double, 3, Host> sums) {
+            of_all.run(of_a, of_b, sums);
+        };
     const SurfaceEstimator::Correlate correlate = [&](PlanesView<Host> of_a, PlanesView<Host> of_b,
                                                       core::View<double, 3, Host> sums) {
         correlator.run(of_a, of_b, sums);
@@ -43,6 +51,28 @@ TEST_P(SteadyState, ASecondRunAllocatesNothing) {
         estimator.run(a, b, correlate, surfaces);
         estimator.run(a, a, correlate, surfaces);
         estimator.run(a, b, mask, mask, correlate, surfaces);
+        summed.run(a, b, correlate_all, summed_surfaces);
+    };
+    run();
+    const auto arrays = core::host_allocations();
+    const long news = calls_of_new();
+    run();
+    EXPECT_EQ(calls_of_new(), news);
+    EXPECT_EQ(core::host_allocations(), arrays);
+}
+
+TEST(SteadyState, OfPairsAllocatesNothing) {
+    const Problem problem{2, {45, 67}, {20, 30, true}};
+    core::Array<float, 3> image({2, 45, 67});
+    // With a ground, and what comes of it.
+    for (index_t i = 0; i < image.size(); ++i) image.data()[i] = static_cast<float>(10 + i % 3);
+    core::Array<double, 3> sums({1, 39, 59});
+    core::Cpu cpu(2);
+    PairCorrelator<core::Cpu> correlator(cpu, problem, 2);
+    const auto run = [&] {
+        correlator.take(0, image);
+        correlator.take(1, image);
+        correlator.run(0, 1, sums);
     };
     run();
     const auto arrays = core::host_allocations();

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "aperture/core/error.hpp"
 #include "aperture/corr/correlator.hpp"
 #include "tests/corr/oracle.hpp"
 
@@ -84,11 +85,11 @@ Entry entry_of(const Planes& a, const Planes& b, const Mask* mask_a, const Mask*
 }
 
 Surfaces surfaces_of(const Planes& a, const Planes& b, const Mask* mask_a, const Mask* mask_b,
-                     Estimator estimator, const Lags& lags, Method method) {
+                     Estimator estimator, const Lags& lags, Method method, bool each_plane = true) {
     core::Cpu cpu(2);
     const auto [planes, rows, columns] = a.extent();
-    Correlator<core::Cpu> correlator(cpu, {planes, {rows, columns}, lags, method, true});
-    SurfaceEstimator surface(cpu, estimator, lags);
+    Correlator<core::Cpu> correlator(cpu, {planes, {rows, columns}, lags, method, each_plane});
+    SurfaceEstimator surface(cpu, estimator, lags, each_plane);
     const auto correlate = [&](PlanesView<Host> of_a, PlanesView<Host> of_b,
                                core::View<double, 3, Host> sums) {
         correlator.run(of_a, of_b, sums);
@@ -162,6 +163,39 @@ TEST_P(SurfacesOf, PlanesAreTheOracles) {
                 for (index_t p = 0; p < 2; ++p) sum += found.planes(p, i, j);
                 ASSERT_NEAR(sum, found.surface(i, j), 1e-12 * largest);
             }
+        }
+    }
+}
+
+TEST_P(SurfacesOf, PlanesCanBeLeftOut) {
+    const Case& c = GetParam();
+    const Shape shape{19, 26};
+    const Planes a = random_planes(3, shape, 11, c.ground);
+    const Planes b = random_planes(3, shape, 12, c.ground);
+    const Mask mask = random_mask(shape, 13, 19);
+    const Mask* used = c.masked ? &mask : nullptr;
+    const Lags lags{19, 20, true};
+    const auto found = [&](bool each_plane) {
+        return surfaces_of(a, b, used, used, c.estimator, lags, c.method, each_plane);
+    };
+    if (c.masked && c.estimator == Estimator::pearson) {
+        EXPECT_THROW(found(false), core::InvalidArgument);
+        return;
+    }
+    const Surfaces all = found(true);
+    const Surfaces summed = found(false);
+    EXPECT_EQ(summed.planes.size(), 0);
+    double largest = 1;
+    if (c.estimator != Estimator::pearson) {
+        largest = std::max<double>(c.ground * c.ground, 1) * 3;
+        if (c.estimator == Estimator::raw) largest *= 19 * 26;
+    }
+    for (index_t i = 0; i < lags.extent().rows; ++i) {
+        for (index_t j = 0; j < lags.extent().columns; ++j) {
+            ASSERT_EQ(summed.counts(i, j), all.counts(i, j));
+            const double few =
+                c.estimator == Estimator::raw ? 1 : 19 * 26 / std::max(all.counts(i, j), 1.0);
+            ASSERT_NEAR(summed.surface(i, j), all.surface(i, j), 1e-6 * few * largest);
         }
     }
 }

@@ -202,6 +202,15 @@ void add_dataset(hid_t file, const std::string& path, hid_t type,
     }
 }
 
+void write_planes(const std::filesystem::path& path, const std::vector<hsize_t>& extents,
+                  const std::vector<double>& values, const std::string& number, bool big_endian) {
+    const Handle file = new_file(path);
+    add_dataset(file, "/planes", number_type(number, big_endian), extents);
+    const Handle dataset{H5Dopen2(file, "/planes", H5P_DEFAULT), H5Dclose};
+    ASSERT_GE(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+              0);
+}
+
 std::string read_bytes(const std::filesystem::path& path) {
     std::ifstream stream(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};

@@ -66,6 +66,11 @@ void add_strings(hid_t object, const std::string& name, const std::vector<std::s
 void add_dataset(hid_t file, const std::string& path, hid_t type,
                  const std::vector<hsize_t>& extents, const void* data = nullptr);
 
+/// A file with dataset /planes, converted from double by HDF5.
+void write_planes(const std::filesystem::path& path, const std::vector<hsize_t>& extents,
+                  const std::vector<double>& values, const std::string& number = "float64",
+                  bool big_endian = false);
+
 std::string read_bytes(const std::filesystem::path& path);
 void write_bytes(const std::filesystem::path& path, const std::string& bytes);
 

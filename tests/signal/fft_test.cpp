@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aperture/core/array.hpp"
+#include "aperture/core/error.hpp"
 #include "tests/same_bytes.hpp"
 
 namespace aperture::signal {
@@ -66,6 +67,25 @@ INSTANTIATE_TEST_SUITE_P(Fft, FftLayouts,
                                          FftBatch{8, 5, 1, 8}, FftBatch{8, 16, 16, 1},
                                          FftBatch{15, 4, 2, 30}, FftBatch{97, 3, 1, 100},
                                          FftBatch{256, 16, 16, 1}, FftBatch{1024, 2, 1, 1024}));
+
+TEST(RealFft, AgreesWithTheComplexOneOnAnyLength) {
+    Cpu cpu;
+    for (const int length : {1, 2, 3, 8, 15, 97, 256, 1009}) {
+        const Samples random = random_samples(length);
+        core::Array<float, 1> samples({length});
+        Samples expected({length});
+        for (index_t i = 0; i < length; ++i) expected(i) = samples(i) = random(i).real();
+        ForwardFft<Cpu>(cpu, {length, 1, 1, length}).run(expected.data());
+        Samples found({length / 2 + 1});
+        RealFft(length).run(samples.data(), found.data());
+        const float bound = 0x1p-20F * std::sqrt(static_cast<float>(length));
+        for (index_t k = 0; k <= length / 2; ++k) {
+            EXPECT_LT(std::abs(found(k) - expected(k)), bound) << length << ", " << k;
+            EXPECT_EQ(samples(k), random(k).real());
+        }
+    }
+    EXPECT_THROW(RealFft(0), core::InvalidArgument);
+}
 
 TEST(Fft, EmptyBatchTouchesNothing) {
     Cpu cpu;

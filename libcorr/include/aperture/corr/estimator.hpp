@@ -26,7 +26,8 @@ enum class Estimator {
 /// where one of the images is constant.
 struct Surfaces {
     core::Array<double, 2> surface;
-    core::Array<double, 3> planes;  ///< what each plane contributes: `surface` is their sum
+    /// What each plane contributes: `surface` is their sum. No planes where only that is made.
+    core::Array<double, 3> planes;
     core::Array<double, 2> counts;  ///< N
 };
 
@@ -36,19 +37,24 @@ enum class Side;
 /// allocates nothing.
 class SurfaceEstimator {
   public:
-    /// Writes sum_{y, x} A_p(y + dy, x + dx) B_p(y, x) for each plane, as Correlator does with
-    /// `each_plane`; on whatever device. It is called with as many planes as the images have.
+    /// Writes sum_{y, x} A_p(y + dy, x + dx) B_p(y, x) for each plane or, without `each_plane`,
+    /// their sum, as Correlator does; on whatever device. It is called with as many planes as the
+    /// images have.
     using Correlate = std::function<void(PlanesView<core::Host> a, PlanesView<core::Host> b,
                                          core::View<double, 3, core::Host> sums)>;
 
-    SurfaceEstimator(core::Cpu& cpu, Estimator estimator, const Lags& lags)
-        : cpu_(cpu), estimator_(estimator), lags_(lags) {}
+    /// Without `each_plane` what planes contribute is not made, which takes one inverse transform
+    /// instead of one a plane.
+    SurfaceEstimator(core::Cpu& cpu, Estimator estimator, const Lags& lags, bool each_plane = true)
+        : cpu_(cpu), estimator_(estimator), lags_(lags), each_plane_(each_plane) {}
 
     /// Over all pixels.
     void run(PlanesView<core::Host> a, PlanesView<core::Host> b, const Correlate& correlate,
              Surfaces& results);
     /// Over pixels whose masks, [row][column], are not zero. Counts, sums and energies are
-    /// correlations, too: with an FFT, counts beyond a million are within a few.
+    /// correlations, too: with an FFT, counts beyond a million are within a few. Means differ from
+    /// displacement to displacement, so that Pearson's r needs sums of each plane: throws
+    /// core::InvalidArgument where they are not made.
     void run(PlanesView<core::Host> a, PlanesView<core::Host> b,
              core::View<const float, 2, core::Host> mask_a,
              core::View<const float, 2, core::Host> mask_b, const Correlate& correlate,
@@ -68,11 +74,14 @@ class SurfaceEstimator {
                     const core::View<const float, 2, core::Host>* mask);
     void find_moments(PlanesView<core::Host> image, Side side, core::Array<double, 3>& sums,
                       core::Array<double, 3>& squares);
-    void finish(Surfaces& results) const;
+    /// Where sums of products go: [planes or 1][dy][dx].
+    core::View<double, 3, core::Host> sums_of(Surfaces& results) const;
+    void finish(index_t planes, Surfaces& results) const;
 
     core::Cpu& cpu_;
     Estimator estimator_;
     Lags lags_;
+    bool each_plane_;
     Moments moments_;
     std::vector<float> means_;
     core::Array<double, 3> row_sums_;  ///< [plane][row]: sum, count

@@ -39,4 +39,22 @@ class ForwardFft {
     std::unique_ptr<Plan> plan_;
 };
 
+/// Forward transforms of real sequences, X[k] = sum_p x[p] exp(-j 2 pi k p / length) for k = 0 ..
+/// length/2; the others are conjugates of these. On CPUs (FFTW), any length, with an estimated plan
+/// as ForwardFft has. Several threads may use one plan at once.
+class RealFft {
+  public:
+    explicit RealFft(core::index_t length);
+    ~RealFft();
+    RealFft(RealFft&&) noexcept;
+    RealFft& operator=(RealFft&&) noexcept;
+
+    /// `length` samples to length/2 + 1 frequencies, both aligned to 64 bytes. Leaves the samples.
+    void run(const float* samples, std::complex<float>* frequencies) const;
+
+  private:
+    struct Plan;
+    std::unique_ptr<Plan> plan_;
+};
+
 }  // namespace aperture::signal

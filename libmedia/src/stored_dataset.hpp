@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <complex>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -20,24 +19,30 @@ struct Box {
     std::array<index_t, 3> count{};
 };
 
-/// A complex dataset of a file open for reading, of rank 2 or 3 once a trailing extent of 2 is
-/// taken as (real, imaginary). Rank 2 reads as rank 3 with a leading extent of 1.
-class ComplexDataset {
+/// A dataset of a file open for reading, its elements of `Form`: ComplexForm or RealForm. Of rank 2
+/// or 3 once a trailing extent of 2 is taken as (real, imaginary). Rank 2 reads as rank 3 with a
+/// leading extent of 1.
+template <class Form>
+class StoredDataset {
   public:
+    using Sample = typename Form::Sample;
+
     /// Checks type, rank, extents, storage and filters; throws InvalidArgument with `label` (the
     /// path of the file) in front. No data are read.
-    ComplexDataset(hid_t file, const std::string& label, const std::string& path, int rank);
+    StoredDataset(hid_t file, const std::string& label, const std::string& path, int rank);
 
-    const ComplexForm& form() const { return form_; }
+    const Form& form() const { return form_; }
     const std::array<index_t, 3>& extents() const { return extents_; }
     hid_t id() const { return dataset_; }
 
     /// Reads `box` into `out`, whose dimensions are the file's, permuted freely through its
     /// strides.
-    void read(const Box& box, core::View<std::complex<float>, 3, core::Host> out, int threads);
+    void read(const Box& box, core::View<Sample, 3, core::Host> out, int threads);
 
   private:
     void find_form(hid_t space, int rank);
+    /// Of a dataset with these extents, of which `rank` are wanted.
+    Form form_of(const std::vector<index_t>& stored, int rank) const;
     void check_storage(hid_t file);
     void check_chunks(hid_t creation);
     void read_raw(const Box& box, void* raw);
@@ -47,12 +52,21 @@ class ComplexDataset {
     std::string subject_;  ///< "cube.h5: dataset /cube"
     Handle dataset_;
     Handle type_;
-    ComplexForm form_{};
+    Form form_{};
     std::array<index_t, 3> extents_{1, 1, 1};
     std::array<index_t, 3> chunk_{1, 1, 1};  ///< ones where the dataset is not chunked
     int stored_rank_ = 0;                    ///< with the trailing extent, where there is one
     bool trailing_ = false;
     std::vector<std::byte> raw_;  ///< samples as stored, kept between calls
 };
+
+using ComplexDataset = StoredDataset<ComplexForm>;
+using RealDataset = StoredDataset<RealForm>;
+template <>
+ComplexForm ComplexDataset::form_of(const std::vector<index_t>& stored, int rank) const;
+template <>
+RealForm RealDataset::form_of(const std::vector<index_t>& stored, int rank) const;
+extern template class StoredDataset<ComplexForm>;
+extern template class StoredDataset<RealForm>;
 
 }  // namespace aperture::media

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libmedia/src/complex_dataset.hpp"
+#include "libmedia/src/stored_dataset.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -12,7 +12,6 @@ namespace {
 
 using core::Host;
 using core::View;
-using Sample = std::complex<float>;
 
 // Stored bytes read at once: large against the cost of a call, small enough to stay in a shared
 // cache.
@@ -27,8 +26,9 @@ constexpr index_t run_samples = 4096;
 
 index_t blocks(index_t extent, index_t block) { return (extent + block - 1) / block; }
 
+template <class Form>
 struct Block {
-    const ComplexForm& form;
+    const Form& form;
     const std::byte* raw;  ///< dense, in the file's order
     std::array<index_t, 3> count;
 
@@ -38,7 +38,8 @@ struct Block {
     }
 };
 
-void convert_rows(const Block& block, View<Sample, 3, Host> out, int threads) {
+template <class Form>
+void convert_rows(const Block<Form>& block, View<typename Form::Sample, 3, Host> out, int threads) {
     const index_t rows = block.count[0] * block.count[1];
     const index_t runs = blocks(block.count[2], run_samples);
 #pragma omp parallel for num_threads(threads) \
@@ -53,7 +54,10 @@ void convert_rows(const Block& block, View<Sample, 3, Host> out, int threads) {
 }
 
 // The file's last axis is not contiguous in `out`: axis `row` (0 or 1) is, or none.
-void convert_transposed(const Block& block, View<Sample, 3, Host> out, int row, int threads) {
+template <class Form>
+void convert_transposed(const Block<Form>& block, View<typename Form::Sample, 3, Host> out, int row,
+                        int threads) {
+    using Sample = typename Form::Sample;
     const int plane = 1 - row;
     const index_t row_tiles = blocks(block.count[row], tile_rows);
     const index_t column_tiles = blocks(block.count[2], tile_columns);
@@ -86,12 +90,14 @@ void convert_transposed(const Block& block, View<Sample, 3, Host> out, int row, 
 
 }  // namespace
 
-void ComplexDataset::reject(const std::string& what) const {
+template <class Form>
+void StoredDataset<Form>::reject(const std::string& what) const {
     throw core::InvalidArgument(core::text(subject_, what));
 }
 
-ComplexDataset::ComplexDataset(hid_t file, const std::string& label, const std::string& path,
-                               int rank)
+template <class Form>
+StoredDataset<Form>::StoredDataset(hid_t file, const std::string& label, const std::string& path,
+                                   int rank)
     : subject_(core::text(label, ": dataset ", path)) {
     H5O_info_t object;
     if (H5Oget_info_by_name2(file, path.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
@@ -117,33 +123,12 @@ ComplexDataset::ComplexDataset(hid_t file, const std::string& label, const std::
     check_storage(file);
 }
 
-void ComplexDataset::find_form(hid_t space, int rank) {
-    std::vector<index_t> stored = extents_of(space);
-    const auto stored_rank = static_cast<int>(stored.size());
-    const H5T_class_t kind = H5Tget_class(type_);
-    const bool real = kind == H5T_INTEGER || kind == H5T_FLOAT;
-    if (stored_rank != rank && !(real && stored_rank == rank + 1 && stored.back() == 2)) {
-        reject(core::text(" has rank ", stored_rank, ", expected ", rank));
-    }
-    const std::string described = core::text(type_text(type_), ' ', extents_text(stored));
-    std::optional<ComplexForm> form;
-    if (real) {
-        if (stored_rank == rank) {
-            reject(core::text(" is real (", described,
-                              "); complex numbers are a compound {r,i} or a last extent of 2"));
-        }
-        form = trailing_form(type_);
-    } else {
-        form = compound_form(type_);
-    }
-    if (!form) {
-        reject(
-            core::text(" has elements of type ", type_text(type_),
-                       "; expected two equal numbers named {r,i}, {real,imag}, {re,im} or {I,Q}"));
-    }
-    form_ = *form;
-    trailing_ = real;
-    stored_rank_ = stored_rank;
+template <class Form>
+void StoredDataset<Form>::find_form(hid_t space, int rank) {
+    const std::vector<index_t> stored = extents_of(space);
+    form_ = form_of(stored, rank);
+    stored_rank_ = static_cast<int>(stored.size());
+    trailing_ = stored_rank_ > rank;
     std::copy_n(stored.begin(), rank, extents_.begin() + (3 - rank));
     for (const index_t extent : stored) {
         if (extent == 0) reject(core::text(" is empty: its extents are ", extents_text(stored)));
@@ -151,9 +136,44 @@ void ComplexDataset::find_form(hid_t space, int rank) {
     }
 }
 
+template <>
+ComplexForm ComplexDataset::form_of(const std::vector<index_t>& stored, int rank) const {
+    const auto stored_rank = static_cast<int>(stored.size());
+    const H5T_class_t kind = H5Tget_class(type_);
+    const bool real = kind == H5T_INTEGER || kind == H5T_FLOAT;
+    if (stored_rank != rank && !(real && stored_rank == rank + 1 && stored.back() == 2)) {
+        reject(core::text(" has rank ", stored_rank, ", expected ", rank));
+    }
+    if (real && stored_rank == rank) {
+        reject(core::text(" is real (", type_text(type_), ' ', extents_text(stored),
+                          "); complex numbers are a compound {r,i} or a last extent of 2"));
+    }
+    const std::optional<ComplexForm> form = real ? trailing_form(type_) : compound_form(type_);
+    if (!form) {
+        reject(
+            core::text(" has elements of type ", type_text(type_),
+                       "; expected two equal numbers named {r,i}, {real,imag}, {re,im} or {I,Q}"));
+    }
+    return *form;
+}
+
+template <>
+RealForm RealDataset::form_of(const std::vector<index_t>& stored, int rank) const {
+    if (static_cast<int>(stored.size()) != rank) {
+        reject(core::text(" has rank ", stored.size(), ", expected ", rank));
+    }
+    const std::optional<Number> number = number_of(type_);
+    if (!number) {
+        reject(core::text(" has elements of type ", type_text(type_),
+                          "; expected integers or floating-point numbers"));
+    }
+    return real_form(*number);
+}
+
 // The extents of a header are only believed where the data they speak of are there.
-void ComplexDataset::check_storage(hid_t file) {
-    index_t bytes = static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
+template <class Form>
+void StoredDataset<Form>::check_storage(hid_t file) {
+    auto bytes = static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
     for (const index_t extent : extents_) {
         if (__builtin_mul_overflow(bytes, extent, &bytes)) {
             reject(core::text(" is too large: its extents are ",
@@ -195,7 +215,8 @@ void ComplexDataset::check_storage(hid_t file) {
     }
 }
 
-void ComplexDataset::check_chunks(hid_t creation) {
+template <class Form>
+void StoredDataset<Form>::check_chunks(hid_t creation) {
     std::vector<hsize_t> chunk(static_cast<std::size_t>(stored_rank_));
     if (H5Pget_chunk(creation, stored_rank_, chunk.data()) < 0) reject(" has a damaged header");
     const int rank = stored_rank_ - (trailing_ ? 1 : 0);
@@ -218,7 +239,8 @@ void ComplexDataset::check_chunks(hid_t creation) {
 
 // A block grows from one HDF5 chunk (or one sample), last axis first, until it holds block_bytes:
 // each chunk is then fetched once, and a contiguous dataset is read in long runs.
-std::array<index_t, 3> ComplexDataset::block_shape(const Box& box) const {
+template <class Form>
+std::array<index_t, 3> StoredDataset<Form>::block_shape(const Box& box) const {
     std::array<index_t, 3> shape;
     for (int d = 0; d < 3; ++d) shape[d] = std::min(chunk_[d], box.count[d]);
     for (int d = 2; d >= 0; --d) {
@@ -234,7 +256,8 @@ std::array<index_t, 3> ComplexDataset::block_shape(const Box& box) const {
     return shape;
 }
 
-void ComplexDataset::read_raw(const Box& box, void* raw) {
+template <class Form>
+void StoredDataset<Form>::read_raw(const Box& box, void* raw) {
     std::vector<hsize_t> first(box.first.begin(), box.first.end());
     std::vector<hsize_t> count(box.count.begin(), box.count.end());
     if (trailing_) {
@@ -252,7 +275,8 @@ void ComplexDataset::read_raw(const Box& box, void* raw) {
     }
 }
 
-void ComplexDataset::read(const Box& box, View<Sample, 3, Host> out, int threads) {
+template <class Form>
+void StoredDataset<Form>::read(const Box& box, View<Sample, 3, Host> out, int threads) {
     if (form_.native() && out.dense()) {
         read_raw(box, out.data);
         return;
@@ -273,7 +297,7 @@ void ComplexDataset::read(const Box& box, View<Sample, 3, Host> out, int threads
                 raw_.resize(
                     std::max(raw_.size(), static_cast<std::size_t>(samples) * form_.sample_bytes));
                 read_raw(part, raw_.data());
-                const Block block{form_, raw_.data(), part.count};
+                const Block<Form> block{form_, raw_.data(), part.count};
                 if (target.stride[2] == 1) {
                     convert_rows(block, target, threads);
                 } else {
@@ -283,5 +307,8 @@ void ComplexDataset::read(const Box& box, View<Sample, 3, Host> out, int threads
         }
     }
 }
+
+template class StoredDataset<ComplexForm>;
+template class StoredDataset<RealForm>;
 
 }  // namespace aperture::media

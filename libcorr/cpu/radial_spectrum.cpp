@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/corr/radial_spectrum.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+
+#include "aperture/core/error.hpp"
+#include "aperture/core/shape.hpp"
+#include "libcorr/cpu/plane_rows.hpp"
+
+namespace aperture::corr {
+namespace {
+
+using core::Host;
+
+/// Columns that are transformed together: 64 bytes of a row.
+constexpr index_t columns_at_once = 8;
+/// Rows of the spectrum whose powers are added by one thread are this many parts of all.
+constexpr index_t most_bands = 64;
+
+Shape checked(Shape image) {
+    core::expects(image.rows >= 1 && image.columns >= 1 && image.rows <= INT_MAX,
+                  "spectrum of an image of ", image.rows, " x ", image.columns, " pixels");
+    return image;
+}
+
+/// Columns up to the highest frequency, in whole groups.
+index_t pitch_of(index_t columns) { return (columns / 2 / columns_at_once + 1) * columns_at_once; }
+
+}  // namespace
+
+RadialSpectrum::RadialSpectrum(core::Cpu& cpu, Shape image)
+    : cpu_(cpu),
+      image_(checked(image)),
+      rows_(image.columns),
+      columns_(cpu, {static_cast<int>(image.rows), columns_at_once, pitch_of(image.columns), 1}),
+      spectrum_({image.rows, pitch_of(image.columns)}) {
+    std::fill(spectrum_.begin(), spectrum_.end(), 0.0F);
+    counts_.resize(static_cast<std::size_t>(std::max(image.rows, image.columns) + 1) / 2 + 1);
+    for (index_t k = 0; k < image.rows; ++k) {
+        for_rings(k, [&](index_t, std::size_t ring, int weight) { counts_[ring] += weight; });
+    }
+    // Of odd extents the last ring is usually beyond all frequencies.
+    while (counts_.back() == 0) counts_.pop_back();
+    powers_.resize(counts_.size());
+    band_powers_ = core::Array<double, 2>(
+        {std::min(image.rows, most_bands), static_cast<index_t>(counts_.size())});
+}
+
+template <class Take>
+void RadialSpectrum::for_rings(index_t row, const Take& take) const {
+    const auto [rows, columns] = image_;
+    // Frequencies as whole numbers would be exact; those at 1/2 are not to be lost to rounding.
+    constexpr double most = 0.25 * (1 + 1e-12);
+    const auto extent = static_cast<double>(std::max(rows, columns));
+    const double fy = static_cast<double>(std::min(row, rows - row)) / static_cast<double>(rows);
+    for (index_t l = 0; l <= columns / 2; ++l) {
+        const double fx = static_cast<double>(l) / static_cast<double>(columns);
+        const double square = fy * fy + fx * fx;
+        if (square > most) break;
+        const auto ring = static_cast<std::size_t>(std::lround(extent * std::sqrt(square)));
+        // Those of negative fx have the same power.
+        take(l, ring, l == 0 || 2 * l == columns ? 1 : 2);
+    }
+}
+
+void RadialSpectrum::transform(PlanesView<Host> planes, index_t plane, double mean) {
+    const index_t columns = image_.columns;
+    const auto level = static_cast<float>(mean);
+    core::for_each_task(cpu_, image_.rows, static_cast<std::size_t>(columns) * sizeof(float),
+                        [&](index_t y, std::byte* scratch) {
+                            auto* const contrast = reinterpret_cast<float*>(scratch);
+                            for (index_t x = 0; x < columns; ++x) {
+                                contrast[x] = planes(plane, y, x) - level;
+                            }
+                            rows_.run(contrast, &spectrum_(y, 0));
+                        });
+    core::for_each_task(
+        cpu_, spectrum_.extent()[1] / columns_at_once, 0,
+        [&](index_t group, std::byte*) { columns_.run(&spectrum_(0, group * columns_at_once)); });
+}
+
+void RadialSpectrum::add_powers(double at_zero) {
+    const index_t bands = band_powers_.extent()[0];
+    const double scale =
+        1 / (static_cast<double>(image_.rows) * static_cast<double>(image_.columns));
+    core::for_each_task(cpu_, bands, 0, [&](index_t band, std::byte*) {
+        double* const powers = &band_powers_(band, 0);
+        std::fill_n(powers, powers_.size(), 0.0);
+        for (index_t k = band * image_.rows / bands; k < (band + 1) * image_.rows / bands; ++k) {
+            for_rings(k, [&](index_t l, std::size_t ring, int weight) {
+                const std::complex<double> value(spectrum_(k, l));
+                const double power = k == 0 && l == 0 ? at_zero : std::norm(value);
+                powers[ring] += weight * scale * power;
+            });
+        }
+    });
+    for (std::size_t ring = 0; ring < powers_.size(); ++ring) {
+        for (index_t band = 0; band < bands; ++band) {
+            powers_[ring] += band_powers_(band, static_cast<index_t>(ring));
+        }
+    }
+}
+
+void RadialSpectrum::add(PlanesView<Host> planes) {
+    const auto [rows, columns] = image_;
+    core::expects_shape("image", planes, {planes.extent[0], rows, columns});
+    const index_t width = columns;
+    for (index_t p = 0; p < planes.extent[0]; ++p) {
+        const double sum = sum_of_rows(cpu_, rows, row_sums_, [&](index_t y) {
+            double of_row = 0;
+            for (index_t x = 0; x < width; ++x) of_row += static_cast<double>(planes(p, y, x));
+            return of_row;
+        });
+        // Without their mean, values of single precision lose none of their contrast.
+        transform(planes, p, sum / (static_cast<double>(rows) * static_cast<double>(columns)));
+        add_powers(sum * sum);
+    }
+    ++images_;
+}
+
+RadialPower RadialSpectrum::average() const {
+    core::expects(images_ > 0, "spectrum of no image");
+    RadialPower average;
+    const auto extent = static_cast<double>(std::max(image_.rows, image_.columns));
+    for (std::size_t ring = 0; ring < counts_.size(); ++ring) {
+        average.frequency.push_back(static_cast<double>(ring) / extent);
+        average.power.push_back(powers_[ring] / static_cast<double>(counts_[ring]) /
+                                static_cast<double>(images_));
+    }
+    average.counts = counts_;
+    return average;
+}
+
+}  // namespace aperture::corr

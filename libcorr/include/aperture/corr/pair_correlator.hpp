@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/corr/correlator.hpp"
+
+namespace aperture::corr {
+
+/// Sums of products of pairs of images, each of which is transformed once: what Correlator finds by
+/// the method of transforms, whatever the problem's method is, and as exactly. Keeps spectra and
+/// planes of all images; taking an image and correlating a pair allocate nothing. The results have
+/// the same bits for every number of threads.
+template <class Executor>
+class PairCorrelator {
+  public:
+    using Space = typename Executor::Space;
+
+    /// Throws core::InvalidArgument as `validate` does, and where `images` images take more memory
+    /// than there is.
+    PairCorrelator(Executor& executor, const Problem& problem, index_t images);
+    ~PairCorrelator();
+    PairCorrelator(PairCorrelator&&) noexcept;
+    PairCorrelator& operator=(PairCorrelator&&) noexcept;
+
+    /// `planes`, [plane][row][column], are those of `image`, 0 .. images-1, from now on; columns
+    /// are contiguous.
+    void take(index_t image, PlanesView<Space> planes);
+
+    /// Of images `a` and `b`, which may be the same, to `sums`, [planes, or 1: their sum][dy][dx],
+    /// dense. Throws core::InvalidArgument for images that were not taken.
+    void run(index_t a, index_t b, core::View<double, 3, Space> sums);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+template <>
+PairCorrelator<core::Cpu>::PairCorrelator(core::Cpu& cpu, const Problem& problem, index_t images);
+template <>
+PairCorrelator<core::Cpu>::~PairCorrelator();
+template <>
+PairCorrelator<core::Cpu>::PairCorrelator(PairCorrelator&&) noexcept;
+template <>
+PairCorrelator<core::Cpu>& PairCorrelator<core::Cpu>::operator=(PairCorrelator&&) noexcept;
+template <>
+void PairCorrelator<core::Cpu>::take(index_t image, PlanesView<core::Host> planes);
+template <>
+void PairCorrelator<core::Cpu>::run(index_t a, index_t b, core::View<double, 3, core::Host> sums);
+
+}  // namespace aperture::corr

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/apps/image_pairs.hpp"
+#include "tests/apps/program_run.hpp"
+#include "tests/media/cube_files.hpp"
+
+namespace aperture::apps::tests {
+
+using media::tests::read_bytes;
+using media::tests::TemporaryFolder;
+using media::tests::write_bytes;
+using std::filesystem::path;
+
+inline double number_attribute(const path& file, const std::string& object,
+                               const std::string& name) {
+    const media::Handle opened{H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
+    const media::Handle owner{H5Oopen(opened, object.c_str(), H5P_DEFAULT), H5Oclose};
+    return media::number_attribute(owner, name).value_or(std::nan(""));
+}
+
+inline std::vector<std::string> axes_of(const path& file, const std::string& dataset) {
+    const media::Handle opened{H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
+    const media::Handle owner{H5Oopen(opened, dataset.c_str(), H5P_DEFAULT), H5Oclose};
+    return media::string_attribute(owner, "DIMENSION_LABELS").value_or(std::vector<std::string>{});
+}
+
+/// Runs corr on the CPU in a folder of its own.
+class Corr : public testing::Test {
+  protected:
+    Outcome run(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.end(), {"--device", "cpu"});
+        return run_program("corr", arguments);
+    }
+    Outcome run_well(std::vector<std::string> arguments) const {
+        Outcome outcome = run(std::move(arguments));
+        EXPECT_EQ(outcome.status, 0) << outcome.error;
+        return outcome;
+    }
+    /// /surface of a quiet run.
+    std::vector<double> surface(std::vector<std::string> arguments) const {
+        const path out = folder_ / "surface.h5";
+        arguments.insert(arguments.end(), {"--out", out, "--no-picture", "--quiet"});
+        EXPECT_THAT(run_well(std::move(arguments)).out, testing::IsEmpty());
+        return read_dataset<double>(out, "/surface").values;
+    }
+    std::string image(const std::string& name, const StoredPicture& stored = {}, double x = 0,
+                      double y = 0) const {
+        write_texture(folder_ / name, stored, x, y);
+        return folder_ / name;
+    }
+    void expect_refusal(const std::vector<std::string>& arguments, const std::string& words) const {
+        const auto before = folder_.entries();
+        const Outcome outcome = run(arguments);
+        EXPECT_EQ(outcome.status, 1);
+        EXPECT_THAT(outcome.out, testing::IsEmpty());
+        EXPECT_THAT(lines(outcome.error), testing::SizeIs(1));
+        EXPECT_THAT(outcome.error, testing::AllOf(testing::StartsWith("corr: error: "),
+                                                  testing::HasSubstr(words)));
+        EXPECT_EQ(folder_.entries(), before);
+    }
+    TemporaryFolder folder_;
+};
+
+}  // namespace aperture::apps::tests
