@@ -60,7 +60,7 @@ void RadialSpectrum::for_rings(index_t row, const Take& take) const {
         const double fx = static_cast<double>(l) / static_cast<double>(columns);
         const double square = fy * fy + fx * fx;
         if (square > most) break;
-        const auto ring = static_cast<std::size_t>(std::lround(extent * std::sqrt(square)));
+        const auto ring = static_cast<std::size_t>(std::floor(extent * std::sqrt(square) + 0.5));
         // Those of negative fx have the same power.
         take(l, ring, l == 0 || 2 * l == columns ? 1 : 2);
     }
