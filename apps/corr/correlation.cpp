@@ -14,7 +14,11 @@ corr::Problem problem_of(const CorrOptions& options, const LoadedImage& image) {
     problem.image = image.shape();
     problem.lags = options.lags(problem.image);
     problem.each_plane = options.each_plane();
-    corr::validate(problem);
+    problem.direct = options.direct;
+    if (options.method || options.needs_direct()) {
+        problem.method = options.method.value_or(corr::Method::direct);
+        corr::validate(problem);
+    }
     return problem;
 }
 
@@ -39,73 +43,79 @@ core::Array<float, 2> read_mask(const std::filesystem::path& file, const CorrOpt
 
 }  // namespace
 
-void expect_cpu(DeviceChoice choice, Console& console) {
-    constexpr auto reason = "there is no GPU version yet";
-    if (choice == DeviceChoice::gpu) {
-        throw core::DeviceError(core::text("--device gpu: ", reason));
-    }
-    if (choice == DeviceChoice::automatic) console.note(core::text("device: CPU (", reason, ")"));
-}
-
-ImageCorrelation::ImageCorrelation(core::Cpu& cpu, const CorrOptions& options,
+ImageCorrelation::ImageCorrelation(CorrelationDevice& device, const CorrOptions& options,
                                    const LoadedImage& first)
-    : cpu_(cpu),
+    : cpu_(device.cpu()),
       stored_planes_(!options.planes),
+      planes_on_host_(options.estimator == corr::Estimator::pearson || !options.masks.empty()),
       problem_(problem_of(options, first)),
-      // Values of a grey image are its plane.
-      planes_(cpu, options.planes.value_or(corr::PlaneKind::grey), options.normalization),
-      planes_a_({problem_.planes, problem_.image.rows, problem_.image.columns}),
-      estimator_(cpu, options.estimator, problem_.lags, problem_.each_plane) {
-    if (!options.method) choice_ = corr::choose_method(problem_, cpu.threads(), !options.pair());
-    problem_.method = options.method ? *options.method : choice_->method;
-    if (options.pair()) planes_b_ = core::Array<float, 3>(planes_a_.extent());
-    for (const auto& file : options.masks)
+      estimator_(cpu_, options.estimator, problem_.lags, problem_.each_plane) {
+    if (!options.method && !options.needs_direct()) {
+        corr::validate(problem_);
+        choice_ = device.is_gpu() ? corr::choose_gpu_method(problem_, !options.pair())
+                                  : corr::choose_method(problem_, cpu_.threads(), !options.pair());
+        problem_.method = choice_->method;
+    }
+    for (const auto& file : options.masks) {
         masks_.push_back(read_mask(file, options, problem_.image));
-    correlator_ = std::make_unique<corr::Correlator<core::Cpu>>(cpu, problem_);
+    }
+    // Values of a grey image are its plane.
+    correlation_ = device.correlation(problem_, options.planes.value_or(corr::PlaneKind::grey),
+                                      options.normalization);
 }
 
-void ImageCorrelation::derive(const media::Image& image, std::size_t mask,
-                              core::Array<float, 3>& planes) {
-    const auto derive_from = [&](corr::PlanesView<core::Host> from,
-                                 core::View<float, 3, core::Host> to) {
-        if (masks_.empty()) {
-            planes_.derive(from, to);
-        } else {
-            planes_.derive(from, masks_[std::min(mask, masks_.size() - 1)], to);
-        }
-    };
-    if (!stored_planes_) return derive_from(image.planes, planes);
+corr::PlanesView<core::Host> ImageCorrelation::planes(Operand operand) const {
+    correlation_->fetch(operand);
+    return correlation_->planes(operand);
+}
+
+void ImageCorrelation::derive(Operand operand, const media::Image& image) {
+    std::optional<MaskView> mask;
+    if (!masks_.empty()) {
+        mask = operand == Operand::a ? masks_.front().view() : masks_.back().view();
+    }
+    const MaskView* const used = mask ? &*mask : nullptr;
+    const ImageView shown = image.planes;
+    if (!stored_planes_) return correlation_->derive(operand, 0, problem_.planes, shown, used);
     for (core::index_t p = 0; p < problem_.planes; ++p) {
-        derive_from(image.planes.view().slice(0, p, p + 1), planes.view().slice(0, p, p + 1));
+        correlation_->derive(operand, p, p + 1, shown.slice(0, p, p + 1), used);
     }
 }
 
 RunTimes ImageCorrelation::run(const media::Image& a, const media::Image& b) {
     const bool pair = &a != &b;
+    const Operand other = pair ? Operand::b : Operand::a;
     timeline_.begin_run();
     const core::Stopwatch watch;
     {
         const auto stage = core::Timeline::stage(&timeline_, cpu_, "planes", 0, 0);
-        derive(a, 0, planes_a_);
-        if (pair) derive(b, 1, planes_b_);
+        derive(Operand::a, a);
+        if (pair) derive(Operand::b, b);
     }
     {
         const double flops = problem_.method == corr::Method::direct
                                  ? direct_flops(problem_.planes, problem_.image, problem_.lags)
                                  : 0;
         const auto stage = core::Timeline::stage(&timeline_, cpu_, "correlate", flops * 1e-9, 0);
-        const corr::PlanesView<core::Host> of_a = planes_a_;
-        const corr::PlanesView<core::Host> of_b = pair ? planes_b_ : planes_a_;
+        if (planes_on_host_) {
+            correlation_->fetch(Operand::a);
+            correlation_->fetch(other);
+        }
+        const corr::PlanesView<core::Host> of_a = correlation_->planes(Operand::a);
+        const corr::PlanesView<core::Host> of_b = correlation_->planes(other);
         const auto correlate =
             [&](corr::PlanesView<core::Host> first, corr::PlanesView<core::Host> second,
-                core::View<double, 3, core::Host> sums) { correlator_->run(first, second, sums); };
+                core::View<double, 3, core::Host> sums) {
+                correlation_->correlate(first, second, sums);
+            };
         if (masks_.empty()) {
             estimator_.run(of_a, of_b, correlate, surfaces_);
         } else {
             estimator_.run(of_a, of_b, masks_.front(), masks_.back(), correlate, surfaces_);
         }
     }
-    return {timeline_.stages(), watch.ms(), 0};
+    const double transfer_ms = correlation_->take_transfer_ms();
+    return {timeline_.stages(), watch.ms() - transfer_ms, transfer_ms};
 }
 
 SurfaceFindings find_out(corr::SurfaceView surface, const corr::Lags& lags, bool pair) {

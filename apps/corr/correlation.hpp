@@ -11,19 +11,17 @@
 #include "apps/common/timed_runs.hpp"
 #include "apps/corr/image_source.hpp"
 #include "apps/corr/options.hpp"
+#include "apps/corr/plane_correlation.hpp"
 
 namespace aperture::apps {
-
-/// Takes the CPU, and says so where the device was left open. Throws core::DeviceError where the
-/// GPU was asked for.
-void expect_cpu(DeviceChoice choice, Console& console);
 
 /// From images of one shape to their surface.
 class ImageCorrelation {
   public:
     /// For images like `first`. Reads the masks, too. Throws core::InvalidArgument for offsets
     /// larger than the image, and for masks that cannot be read or have another size.
-    ImageCorrelation(core::Cpu& cpu, const CorrOptions& options, const LoadedImage& first);
+    ImageCorrelation(CorrelationDevice& device, const CorrOptions& options,
+                     const LoadedImage& first);
 
     /// `b` may be `a`.
     RunTimes run(const media::Image& a, const media::Image& b);
@@ -33,21 +31,18 @@ class ImageCorrelation {
     const std::optional<corr::MethodChoice>& choice() const { return choice_; }
     const corr::Surfaces& surfaces() const { return surfaces_; }
     /// Planes of the images of the last run; of one image, only the first.
-    corr::PlanesView<core::Host> planes_a() const { return planes_a_; }
-    corr::PlanesView<core::Host> planes_b() const { return planes_b_; }
+    corr::PlanesView<core::Host> planes(Operand operand) const;
 
   private:
-    /// Into `planes`, from what `image` shows or, where files hold planes, as they are there.
-    void derive(const media::Image& image, std::size_t mask, core::Array<float, 3>& planes);
+    /// From what `image` shows or, where files hold planes, as they are there.
+    void derive(Operand operand, const media::Image& image);
 
     core::Cpu& cpu_;
     bool stored_planes_;
+    bool planes_on_host_;  ///< the estimator reads them
     corr::Problem problem_;
     std::optional<corr::MethodChoice> choice_;
-    corr::ImagePlanes<core::Cpu> planes_;
-    core::Array<float, 3> planes_a_;
-    core::Array<float, 3> planes_b_;
-    std::unique_ptr<corr::Correlator<core::Cpu>> correlator_;
+    std::unique_ptr<PlaneCorrelation> correlation_;
     corr::SurfaceEstimator estimator_;
     std::vector<core::Array<float, 2>> masks_;  ///< none, or one for each image
     corr::Surfaces surfaces_;

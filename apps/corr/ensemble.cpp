@@ -5,9 +5,10 @@
 #include <algorithm>
 
 namespace aperture::apps {
-EnsembleResults run_ensemble(core::Cpu& cpu, const CorrOptions& options,
+EnsembleResults run_ensemble(CorrelationDevice& device, const CorrOptions& options,
                              const std::vector<std::filesystem::path>& files, Console& console) {
     const core::Stopwatch watch;
+    core::Cpu& cpu = device.cpu();
     ImageSource source(files, cpu.threads());
     EnsembleResults found;
     std::optional<ImageCorrelation> correlation;
@@ -33,15 +34,15 @@ EnsembleResults run_ensemble(core::Cpu& cpu, const CorrOptions& options,
         }
         if (!correlation) {
             console.phase("correlating");
-            correlation.emplace(cpu, options, *loaded);
+            correlation.emplace(device, options, *loaded);
             if (options.all_pairs) pairs.emplace(cpu, correlation->problem(), all);
             if (options.radial) spectrum.emplace(cpu, loaded->shape());
         }
         times.push_back(correlation->run(loaded->image, loaded->image));
         times.back().stages.insert(times.back().stages.begin(), {"read", loaded->read_ms, 0, 0});
         found.statistics.add(correlation->surfaces().surface.view());
-        if (pairs) pairs->take(correlation->planes_a());
-        if (spectrum) spectrum->add(correlation->planes_a());
+        if (pairs) pairs->take(correlation->planes(Operand::a));
+        if (spectrum) spectrum->add(correlation->planes(Operand::a));
         found.images.push_back(loaded->file.string());
         console.progress(progress_text("image", done, all, watch.seconds()));
     }

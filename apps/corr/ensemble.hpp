@@ -31,7 +31,7 @@ struct EnsembleResults {
 /// One that cannot be read, or has another size than the first that could, is named on the console
 /// and left out, or with --strict throws core::InvalidArgument, as does an ensemble of no images.
 /// With --all-pairs, images are then correlated with one another.
-EnsembleResults run_ensemble(core::Cpu& cpu, const CorrOptions& options,
+EnsembleResults run_ensemble(CorrelationDevice& device, const CorrOptions& options,
                              const std::vector<std::filesystem::path>& files, Console& console);
 
 }  // namespace aperture::apps

@@ -14,13 +14,13 @@
 namespace aperture::apps {
 namespace {
 
-core::Report begin_report(const core::Cpu& cpu, const RunTimes& times,
+core::Report begin_report(const CorrelationDevice& device, const RunTimes& times,
                           const ResultParameters& parameters, const SurfaceFindings& findings) {
     core::Report report;
     report.program = "corr";
     report.parameters = parameters;
-    report.device = cpu.name();
-    report.threads = cpu.threads();
+    report.device = device.name();
+    report.threads = device.threads();
     report.stages = times.stages;
     report.compute_ms = times.compute_ms;
     report.transfer_ms = times.transfer_ms;
@@ -62,26 +62,26 @@ std::vector<corr::RadialPower> find_spectra(core::Cpu& cpu, const CorrOptions& o
         spectrum.add(planes);
         spectra.push_back(spectrum.average());
     };
-    append(correlation.planes_a());
-    if (options.pair()) append(correlation.planes_b());
+    append(correlation.planes(Operand::a));
+    if (options.pair()) append(correlation.planes(Operand::b));
     return spectra;
 }
 
-void run_images(core::Cpu& cpu, const CorrOptions& options, const std::string& command,
+void run_images(CorrelationDevice& device, const CorrOptions& options, const std::string& command,
                 Console& console) {
     core::Stopwatch watch;
     console.phase("reading");
-    const LoadedImage a = read_input(cpu, options, 0);
+    const LoadedImage a = read_input(device.cpu(), options, 0);
     std::optional<LoadedImage> b;
     if (options.pair()) {
-        b = read_input(cpu, options, 1);
+        b = read_input(device.cpu(), options, 1);
         expects_alike(options, a, *b);
     }
     const double read_ms = watch.ms();
     console.done();
     check_outputs(options, options.inputs);
 
-    ImageCorrelation correlation(cpu, options, a);
+    ImageCorrelation correlation(device, options, a);
     const RunTimes times = repeat_runs(options.run.repeat, console, [&] {
         return correlation.run(a.image, b ? b->image : a.image);
     });
@@ -90,7 +90,7 @@ void run_images(core::Cpu& cpu, const CorrOptions& options, const std::string& c
     const SurfaceFindings findings = find_out(found.surface, problem.lags, options.pair());
 
     watch.reset();
-    const std::vector<corr::RadialPower> spectra = find_spectra(cpu, options, correlation);
+    const std::vector<corr::RadialPower> spectra = find_spectra(device.cpu(), options, correlation);
     const double spectrum_ms = watch.ms();
     watch.reset();
     const ResultParameters parameters = describe(options, problem);
@@ -100,7 +100,7 @@ void run_images(core::Cpu& cpu, const CorrOptions& options, const std::string& c
         found.planes, console);
     const double write_ms = watch.ms();
 
-    core::Report report = begin_report(cpu, times, parameters, findings);
+    core::Report report = begin_report(device, times, parameters, findings);
     report.stages.insert(report.stages.begin(), {"read", read_ms, 0, 0});
     if (options.radial) report.stages.push_back({"spectrum", spectrum_ms, 0, 0});
     report.stages.push_back({"write", write_ms, 0, 0});
@@ -109,12 +109,12 @@ void run_images(core::Cpu& cpu, const CorrOptions& options, const std::string& c
     if (!options.common.quiet) std::cout << summary(options, a, correlation, findings, report);
 }
 
-void run_images_of_ensemble(core::Cpu& cpu, const CorrOptions& options, const std::string& command,
+void run_images_of_ensemble(CorrelationDevice& device, const CorrOptions& options, const std::string& command,
                             Console& console) {
     const auto files = list_images(options.inputs);
     check_outputs(options, files);
     core::Stopwatch watch;
-    const EnsembleResults results = run_ensemble(cpu, options, files, console);
+    const EnsembleResults results = run_ensemble(device, options, files, console);
     const SurfaceFindings findings =
         find_out(results.statistics.mean(), results.problem.lags, false);
     const ResultParameters parameters = describe(options, results.problem);
@@ -124,7 +124,7 @@ void run_images_of_ensemble(core::Cpu& cpu, const CorrOptions& options, const st
                   {results.statistics.mean(), results.counts, results.problem.lags, findings,
                    spectra, command, parameters},
                   results, console);
-    core::Report report = begin_report(cpu, results.times, parameters, findings);
+    core::Report report = begin_report(device, results.times, parameters, findings);
     report.total_ms = watch.ms();
     report.sequence = ensemble_values(results);
     if (options.run.report) media::write_file(*options.run.report, report.json());
@@ -133,12 +133,12 @@ void run_images_of_ensemble(core::Cpu& cpu, const CorrOptions& options, const st
 
 int run(const CorrOptions& options, const std::string& command) {
     Console console("corr", options.common.quiet);
-    expect_cpu(options.run.device, console);
     core::Cpu cpu(options.common.threads);
+    CorrelationDevice device(options.run.device, cpu, console);
     if (options.ensemble) {
-        run_images_of_ensemble(cpu, options, command, console);
+        run_images_of_ensemble(device, options, command, console);
     } else {
-        run_images(cpu, options, command, console);
+        run_images(device, options, command, console);
     }
     return 0;
 }

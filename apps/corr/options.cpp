@@ -56,7 +56,8 @@ void add_correlation_options(CLI::App& app, InputFiles& files, CorrOptions& opti
                "Bring each plane to zero mean and unit energy, or take it as it is (default: "
                "plane; with --planes none)");
     app.add_option_function<std::string>(
-           "--offsets", [&](const std::string& text) { options.offsets = parse_offsets(text); },
+           "--offsets", 
+           [&](const std::string& text) { options.offsets = parse_size("--offsets", text); },
            "Displacements down and across, from 0 on (default: half the image)")
         ->type_name("HxW");
     app.add_flag("--signed", options.both_signs, "Negative displacements, too");
@@ -73,6 +74,20 @@ void add_correlation_options(CLI::App& app, InputFiles& files, CorrOptions& opti
     add_choice(app, "--method", correlation_choices, options.method,
                "Sums as they are defined, by Fourier transforms, or what takes less time")
         ->default_str("auto");
+    add_choice(app, "--precision", precision_choices, options.direct.precision,
+               "Of the direct method: fp32; on a GPU's tensor cores, numbers as sums of two of "
+               "TF32; or fp64")
+        ->default_str("fp32");
+    add_choice(app, "--impl", layout_choices, options.direct.layout,
+               "Of the direct method on a GPU: planes one after the other, or four together, "
+               "pixel by pixel; these make no surface of each plane")
+        ->default_str("separate");
+    app.add_option_function<std::string>(
+           "--tile",
+           [&](const std::string& text) { options.direct.tile = parse_size("--tile", text); },
+           "Of the direct method on a GPU: displacements that a warp takes at once, 32x64, 64x32 "
+           "or 16x128, of tf32x3 16x128 or 16x64 (default: the fastest)")
+        ->type_name("HxW");
 }
 
 void settle_inputs(const CLI::App& app, const InputFiles& files, CorrOptions& options) {
@@ -114,11 +129,11 @@ void settle_output_names(CorrOptions& options, bool no_picture) {
 
 }  // namespace
 
-corr::Shape parse_offsets(const std::string& text) {
+corr::Shape parse_size(const std::string& option, const std::string& text) {
     const auto fields = split(text, 'x');
     corr::Shape size;
     if (fields.size() == 2) size = {parse_extent(fields[0]), parse_extent(fields[1])};
-    core::expects(size.rows >= 1 && size.columns >= 1, "--offsets ", text,
+    core::expects(size.rows >= 1 && size.columns >= 1, option, ' ', text,
                   ": expected HxW, rows and columns from 1 on");
     return size;
 }

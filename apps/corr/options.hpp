@@ -27,6 +27,7 @@ struct CorrOptions {
     bool both_signs = false;
     corr::Estimator estimator = corr::Estimator::raw;
     std::optional<corr::Method> method;  ///< else the faster
+    corr::DirectOptions direct;
     /// One for all images, or of a pair one for each; all pixels count where there is none.
     std::vector<std::filesystem::path> masks;
     bool strict = false;     ///< of an ensemble: a bad image is an error
@@ -39,7 +40,13 @@ struct CorrOptions {
     bool pair() const { return !ensemble && inputs.size() == 2; }
     /// Whether a surface of each plane is made: where it is written, or the estimator needs it.
     bool each_plane() const {
-        return !ensemble || (estimator == corr::Estimator::pearson && !masks.empty());
+        const bool written = !ensemble && direct.layout == corr::PlaneLayout::separate;
+        return written || (estimator == corr::Estimator::pearson && !masks.empty());
+    }
+    /// Whether the direct method is meant, although only an option of it was named.
+    bool needs_direct() const {
+        return direct.precision != corr::Precision::fp32 ||
+               direct.layout != corr::PlaneLayout::separate || direct.tile;
     }
     corr::Lags lags(corr::Shape image) const {
         const corr::Shape size =
@@ -63,8 +70,16 @@ inline constexpr Choices<corr::Estimator, 3> estimator_choices{
 inline constexpr Choices<std::optional<corr::Method>, 3> correlation_choices{
     {{"auto", std::nullopt}, {"direct", corr::Method::direct}, {"fft", corr::Method::fft}}};
 
-/// "250x300", rows first, each 1 at least; throws core::InvalidArgument otherwise.
-corr::Shape parse_offsets(const std::string& text);
+inline constexpr Choices<corr::Precision, 3> precision_choices{
+    {{"fp32", corr::Precision::fp32},
+     {"tf32x3", corr::Precision::tf32x3},
+     {"fp64", corr::Precision::fp64}}};
+inline constexpr Choices<corr::PlaneLayout, 2> layout_choices{
+    {{"separate", corr::PlaneLayout::separate}, {"packed", corr::PlaneLayout::packed}}};
+
+/// "250x300", rows first, each 1 at least; throws core::InvalidArgument that names the option
+/// otherwise.
+corr::Shape parse_size(const std::string& option, const std::string& text);
 
 /// Reads the command line; nothing where --help or --version was asked for and printed.
 std::optional<CorrOptions> parse_corr_options(int argc, char** argv);

@@ -27,6 +27,17 @@ constexpr double start_ms = 0.02;
 constexpr double direct_ns_a_pixel = 2;
 constexpr double fft_ns_a_pixel = 0.8;
 
+// Measured on an NVIDIA H200 (bench/corr_gpu.cpp).
+
+/// Displacements of a warp, and multiplications and additions a picosecond.
+constexpr double tile_rows = 32;
+constexpr double tile_columns = 64;
+constexpr double products_a_ps = 25;
+constexpr double direct_start_ms = 0.04;
+/// Pixels of planes with zeros behind them, or of surfaces, a nanosecond.
+constexpr double pixels_a_ns = 100;
+constexpr double fft_start_ms = 0.05;
+
 double transform_flops(double length) { return 5 * length * std::log2(std::max(length, 2.0)); }
 
 double fft_length(index_t extent, index_t lags) {
@@ -62,6 +73,27 @@ MethodChoice choose_method(const Problem& problem, int threads, bool same) {
     const double fft_ns = fft_flops / (transforms_a_ns * lanes) + fft_ns_a_pixel * pixels;
     choice.fft_ms = start_ms + 1e-6 * fft_ns / threads;
 
+    choice.method = choice.direct_ms < choice.fft_ms ? Method::direct : Method::fft;
+    return choice;
+}
+
+MethodChoice choose_gpu_method(const Problem& problem, bool same) {
+    const double images = same ? 1 : 2;
+    const auto planes = static_cast<double>(problem.planes);
+    const auto& [image_rows, image_columns] = problem.image;
+    const Shape extent = problem.lags.extent();
+    MethodChoice choice;
+    const auto tiles = std::ceil(static_cast<double>(extent.rows) / tile_rows) *
+                       std::ceil(static_cast<double>(extent.columns) / tile_columns);
+    const double products = direct_flops(problem.planes, problem.image, problem.lags) /
+                            static_cast<double>(2 * extent.rows * extent.columns);
+    choice.direct_ms =
+        direct_start_ms + 1e-9 * products * tiles * tile_rows * tile_columns / products_a_ps;
+
+    const auto pixels = static_cast<double>(image_rows + problem.lags.rows) *
+                        static_cast<double>(image_columns + problem.lags.columns);
+    const double surfaces = problem.each_plane ? planes : 1;
+    choice.fft_ms = fft_start_ms + 1e-6 * pixels * (images * planes + surfaces) / pixels_a_ns;
     choice.method = choice.direct_ms < choice.fft_ms ? Method::direct : Method::fft;
     return choice;
 }

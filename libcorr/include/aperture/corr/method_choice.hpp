@@ -6,7 +6,7 @@
 
 namespace aperture::corr {
 
-/// The method that should take less time on a Cpu, and the times that it was chosen by.
+/// The method that should take less time, and the times that it was chosen by.
 struct MethodChoice {
     Method method = Method::fft;
     double direct_ms = 0;
@@ -15,5 +15,8 @@ struct MethodChoice {
 
 /// For `problem`, whatever its method, with `threads` threads; both images are one where `same`.
 MethodChoice choose_method(const Problem& problem, int threads, bool same = true);
+
+/// The same on a Gpu, from planes to sums in its memory.
+MethodChoice choose_gpu_method(const Problem& problem, bool same = true);
 
 }  // namespace aperture::corr

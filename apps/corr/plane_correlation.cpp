@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/corr/plane_correlation.hpp"
+
+#include <array>
+#include <utility>
+
+#include "aperture/core/timing.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using core::Host;
+using core::index_t;
+
+/// The planes of both images, those of B from its first use on.
+template <class Space>
+class PlanesOfOperands {
+  public:
+    explicit PlanesOfOperands(const corr::Problem& problem)
+        : extent_({problem.planes, problem.image.rows, problem.image.columns}) {}
+
+    core::Array<float, 3, Space>& of(Operand operand) {
+        auto& planes = planes_[static_cast<std::size_t>(operand)];
+        planes.reshape(extent_);
+        return planes;
+    }
+    const core::Array<float, 3, Space>& of(Operand operand) const {
+        return planes_[static_cast<std::size_t>(operand)];
+    }
+
+  private:
+    std::array<index_t, 3> extent_;
+    std::array<core::Array<float, 3, Space>, 2> planes_;
+};
+
+class CpuCorrelation final : public PlaneCorrelation {
+  public:
+    CpuCorrelation(core::Cpu& cpu, const corr::Problem& problem, corr::PlaneKind kind,
+                   corr::Normalization normalization)
+        : image_planes_(cpu, kind, normalization), correlator_(cpu, problem), planes_(problem) {}
+
+    void derive(Operand operand, index_t first, index_t end, ImageView image,
+                const MaskView* mask) override {
+        const auto to = planes_.of(operand).view().slice(0, first, end);
+        if (mask == nullptr) {
+            image_planes_.derive(image, to);
+        } else {
+            image_planes_.derive(image, *mask, to);
+        }
+    }
+    corr::PlanesView<Host> planes(Operand operand) const override { return planes_.of(operand); }
+    void fetch(Operand) override {}
+    void correlate(corr::PlanesView<Host> a, corr::PlanesView<Host> b,
+                   core::View<double, 3, Host> sums) override {
+        correlator_.run(a, b, sums);
+    }
+    double take_transfer_ms() override { return 0; }
+
+  private:
+    corr::ImagePlanes<core::Cpu> image_planes_;
+    corr::Correlator<core::Cpu> correlator_;
+    PlanesOfOperands<Host> planes_;
+};
+
+#if APERTURE_CUDA
+class GpuCorrelation final : public PlaneCorrelation {
+  public:
+    GpuCorrelation(core::Gpu& gpu, const corr::Problem& problem, corr::PlaneKind kind,
+                   corr::Normalization normalization)
+        : gpu_(gpu),
+          image_planes_(gpu, kind, normalization),
+          correlator_(gpu, problem),
+          planes_(problem),
+          on_host_(problem),
+          others_(problem),
+          sums_({problem.each_plane ? problem.planes : 1, problem.lags.extent().rows,
+                 problem.lags.extent().columns}) {}
+
+    void derive(Operand operand, index_t first, index_t end, ImageView image,
+                const MaskView* mask) override {
+        image_.reshape(image.extent);
+        copy_timed(image, image_.view());
+        const auto to = planes_.of(operand).view().slice(0, first, end);
+        const auto from = std::as_const(image_).view();
+        if (mask == nullptr) {
+            image_planes_.derive(from, to);
+        } else {
+            mask_.reshape(mask->extent);
+            copy_timed(*mask, mask_.view());
+            image_planes_.derive(from, std::as_const(mask_).view(), to);
+        }
+        gpu_.synchronize();
+        on_host_.of(operand);
+        fetched_[static_cast<std::size_t>(operand)] = false;
+    }
+    corr::PlanesView<Host> planes(Operand operand) const override { return on_host_.of(operand); }
+    void fetch(Operand operand) override {
+        bool& fetched = fetched_[static_cast<std::size_t>(operand)];
+        if (!fetched) {
+            copy_timed(std::as_const(planes_).of(operand).view(), on_host_.of(operand).view());
+        }
+        fetched = true;
+    }
+    void correlate(corr::PlanesView<Host> a, corr::PlanesView<Host> b,
+                   core::View<double, 3, Host> sums) override {
+        const corr::PlanesView<Device> of_a = on_device(a, Operand::a);
+        const bool same = a.data == b.data;
+        correlator_.run(of_a, same ? of_a : on_device(b, Operand::b), sums_);
+        gpu_.synchronize();
+        copy_timed(std::as_const(sums_).view(), sums);
+    }
+    double take_transfer_ms() override { return std::exchange(transfer_ms_, 0); }
+
+  private:
+    using Device = core::Device;
+
+    template <class From, class To>
+    void copy_timed(const From& from, const To& to) {
+        const core::Stopwatch watch;
+        core::copy(gpu_, from, to);
+        gpu_.synchronize();
+        transfer_ms_ += watch.ms();
+    }
+    /// The planes that a view of the host stands for; those of another view as `operand`.
+    corr::PlanesView<Device> on_device(corr::PlanesView<Host> view, Operand operand) {
+        for (const Operand derived : {Operand::a, Operand::b}) {
+            if (view.data == std::as_const(on_host_).of(derived).data()) {
+                return std::as_const(planes_).of(derived).view();
+            }
+        }
+        core::Array<float, 3, Device>& other = others_.of(operand);
+        copy_timed(view, other.view());
+        return std::as_const(other).view();
+    }
+
+    core::Gpu& gpu_;
+    corr::ImagePlanes<core::Gpu> image_planes_;
+    corr::Correlator<core::Gpu> correlator_;
+    PlanesOfOperands<Device> planes_;
+    PlanesOfOperands<Host> on_host_;
+    std::array<bool, 2> fetched_{};
+    PlanesOfOperands<Device> others_;  ///< what estimators make of planes
+    core::Array<double, 3, Device> sums_;
+    core::Array<float, 3, Device> image_;
+    core::Array<float, 2, Device> mask_;
+    double transfer_ms_ = 0;
+};
+#endif
+
+}  // namespace
+
+struct CorrelationDevice::StartedGpu {
+#if APERTURE_CUDA
+    core::Gpu gpu;
+#endif
+};
+
+CorrelationDevice::CorrelationDevice(DeviceChoice choice, core::Cpu& cpu, Console& console)
+    : cpu_(cpu) {
+    if (use_gpu(choice, console)) gpu_ = std::make_unique<StartedGpu>();
+}
+CorrelationDevice::~CorrelationDevice() = default;
+
+std::string CorrelationDevice::name() const {
+#if APERTURE_CUDA
+    if (is_gpu()) return gpu_->gpu.name();
+#endif
+    return cpu_.name();
+}
+
+std::unique_ptr<PlaneCorrelation> CorrelationDevice::correlation(
+    const corr::Problem& problem, corr::PlaneKind kind, corr::Normalization normalization) {
+#if APERTURE_CUDA
+    if (is_gpu()) {
+        return std::make_unique<GpuCorrelation>(gpu_->gpu, problem, kind, normalization);
+    }
+#endif
+    return std::make_unique<CpuCorrelation>(cpu_, problem, kind, normalization);
+}
+
+}  // namespace aperture::apps

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "aperture/corr/correlator.hpp"
+#include "aperture/corr/image_planes.hpp"
+#include "apps/common/console.hpp"
+#include "apps/common/program.hpp"
+
+namespace aperture::apps {
+
+using ImageView = core::View<const float, 3, core::Host>;
+using MaskView = core::View<const float, 2, core::Host>;
+
+/// The two images of a run: A, which displacements lead to, and B.
+enum class Operand { a, b };
+
+/// corr::ImagePlanes and corr::Correlator on some device, from and to the host's memory.
+class PlaneCorrelation {
+  public:
+    virtual ~PlaneCorrelation() = default;
+
+    /// Makes planes `first` to `end` - 1 of an image from what `image` shows, over the pixels of
+    /// `mask` where there is one.
+    virtual void derive(Operand operand, core::index_t first, core::index_t end, ImageView image,
+                        const MaskView* mask) = 0;
+    /// Where the planes of an image are on the host; what is there is `fetch`'s.
+    virtual corr::PlanesView<core::Host> planes(Operand operand) const = 0;
+    /// Brings the planes to the host, unless they are there.
+    virtual void fetch(Operand operand) = 0;
+    /// What corr::SurfaceEstimator asks for. Views that `planes` gave stand for planes that are on
+    /// the device.
+    virtual void correlate(corr::PlanesView<core::Host> a, corr::PlanesView<core::Host> b,
+                           core::View<double, 3, core::Host> sums) = 0;
+    /// Milliseconds that copies to and from the device took since the last call.
+    virtual double take_transfer_ms() = 0;
+};
+
+/// The device that images are correlated on.
+class CorrelationDevice {
+  public:
+    /// Takes the GPU, or `cpu`, and says which where that was left open. Throws core::DeviceError
+    /// where the GPU that was asked for cannot be used.
+    CorrelationDevice(DeviceChoice choice, core::Cpu& cpu, Console& console);
+    ~CorrelationDevice();
+    CorrelationDevice(const CorrelationDevice&) = delete;
+    CorrelationDevice& operator=(const CorrelationDevice&) = delete;
+
+    /// What the host does, whatever the device.
+    core::Cpu& cpu() const { return cpu_; }
+    bool is_gpu() const { return gpu_ != nullptr; }
+    std::string name() const;
+    /// 0 where it is a GPU.
+    int threads() const { return is_gpu() ? 0 : cpu_.threads(); }
+    /// Planes of `kind`, of `problem`'s images; the device must outlive it.
+    std::unique_ptr<PlaneCorrelation> correlation(const corr::Problem& problem,
+                                                  corr::PlaneKind kind,
+                                                  corr::Normalization normalization);
+
+  private:
+    core::Cpu& cpu_;
+    struct StartedGpu;
+    std::unique_ptr<StartedGpu> gpu_;
+};
+
+}  // namespace aperture::apps
