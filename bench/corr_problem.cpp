@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "bench/program.hpp"
 
@@ -69,7 +70,7 @@ bool verifies(const Planes& planes, const Problem& problem, const Sums& sums, do
                                          {last_row, last_column},
                                          {sign * (last_row / 3), last_column / 2},
                                          {last_row / 2, sign * (last_column / 5)}};
-    for (const index_t image : {index_t{0}, problem.images - 1}) {
+    for (const index_t image : std::set<index_t>{0, problem.images - 1}) {
         const auto own =
             planes.view().slice(0, image * problem.planes, (image + 1) * problem.planes);
         const double energy = defined_sum(own, 0, 0);
