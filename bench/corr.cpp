@@ -9,15 +9,15 @@
 #include <cmath>
 #include <complex>
 #include <cstdio>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "aperture/core/array.hpp"
 #include "aperture/core/timing.hpp"
 #include "aperture/corr/correlator.hpp"
 #include "aperture/corr/method_choice.hpp"
+#include "bench/corr_gpu.hpp"
 #include "bench/corr_planes.hpp"
+#include "bench/corr_problem.hpp"
 #include "bench/program.hpp"
 
 namespace aperture::bench {
@@ -26,57 +26,11 @@ namespace {
 using corr::index_t;
 using corr::Method;
 using corr::Problem;
-using corr::Shape;
-using Planes = core::Array<float, 3>;
-using Sums = core::Array<double, 3>;
-
-constexpr index_t plane_count = 4;
-
-Planes random_planes(Shape shape) {
-    std::mt19937 generator(1);
-    std::normal_distribution<float> normal;
-    Planes planes({plane_count, shape.rows, shape.columns});
-    for (float& value : planes) value = normal(generator);
-    return planes;
-}
-
-Sums sums_of(const Problem& problem) {
-    const Shape extent = problem.lags.extent();
-    return Sums({1, extent.rows, extent.columns});
-}
-
-/// Some entries against the definition in double precision.
-bool verifies(const Planes& a, const Problem& problem, const Sums& sums, double tolerance) {
-    const index_t rows = problem.image.rows;
-    const index_t columns = problem.image.columns;
-    const auto entry = [&](index_t dy, index_t dx) {
-        double sum = 0;
-        for (index_t p = 0; p < plane_count; ++p) {
-            for (index_t y = 0; y + dy < rows; ++y) {
-                for (index_t x = 0; x + dx < columns; ++x) {
-                    sum +=
-                        static_cast<double>(a(p, y + dy, x + dx)) * static_cast<double>(a(p, y, x));
-                }
-            }
-        }
-        return sum;
-    };
-    const index_t last_row = problem.lags.rows - 1;
-    const index_t last_column = problem.lags.columns - 1;
-    const double size = entry(0, 0);
-    for (const auto& [dy, dx] : {std::pair<index_t, index_t>{0, 0},
-                                 {last_row, last_column},
-                                 {last_row / 3, last_column / 2},
-                                 {last_row / 2, last_column / 5}}) {
-        if (!(std::abs(sums(0, dy, dx) - entry(dy, dx)) <= tolerance * size)) return false;
-    }
-    return true;
-}
 
 template <class Run>
 void report(benchmark::State& state, const std::string& name, const Problem& problem,
             double tolerance, const Run& run) {
-    const Planes planes = random_planes(problem.image);
+    const Planes planes = random_planes(problem);
     Sums sums = sums_of(problem);
     const double seconds = measure(state, name, [&] {
         const core::Stopwatch watch;
@@ -84,7 +38,7 @@ void report(benchmark::State& state, const std::string& name, const Problem& pro
         return watch.seconds();
     });
     const double gflops =
-        1e-9 * corr::direct_flops(plane_count, problem.image, problem.lags) / seconds;
+        1e-9 * corr::direct_flops(problem.planes, problem.image, problem.lags) / seconds;
     state.counters["GFLOP/s"] = gflops;
     state.counters["%peak"] = 100 * gflops / fma_peak_gflops<float>(omp_get_max_threads());
     if (!verifies(planes, problem, sums, tolerance)) fail(state, "wrong sums");
@@ -106,7 +60,7 @@ void plain(benchmark::State& state, const std::string& name, const Problem& prob
         for (index_t dy = 0; dy < problem.lags.rows; ++dy) {
             for (index_t dx = 0; dx < problem.lags.columns; ++dx) {
                 double all = 0;
-                for (index_t p = 0; p < plane_count; ++p) {
+                for (index_t p = 0; p < problem.planes; ++p) {
                     for (index_t y = 0; y + dy < rows; ++y) {
                         const float* a = &planes(p, y + dy, dx);
                         const float* b = &planes(p, y, 0);
@@ -137,8 +91,8 @@ void fftw(benchmark::State& state, const std::string& name, const Problem& probl
     const int rows = good(problem.image.rows + problem.lags.rows - 1);
     const int columns = good(problem.image.columns + problem.lags.columns - 1);
     const index_t frequencies = columns / 2 + 1;
-    core::Array<float, 3> padded({plane_count, rows, columns});
-    core::Array<std::complex<float>, 3> spectra({plane_count, rows, frequencies});
+    core::Array<float, 3> padded({problem.planes, rows, columns});
+    core::Array<std::complex<float>, 3> spectra({problem.planes, rows, frequencies});
     std::fill(padded.begin(), padded.end(), 0.0F);
     const auto as_fftw = [&](index_t p) {
         return reinterpret_cast<fftwf_complex*>(&spectra(p, 0, 0));
@@ -151,7 +105,7 @@ void fftw(benchmark::State& state, const std::string& name, const Problem& probl
     report(state, name, problem, 5e-7, [&](const Planes& planes, Sums& sums) {
         std::fill_n(&padded(0, 0, 0), index_t{rows} * columns, 0.0F);
 #pragma omp parallel for schedule(dynamic)
-        for (index_t p = 0; p < plane_count; ++p) {
+        for (index_t p = 0; p < problem.planes; ++p) {
             for (index_t y = 0; y < problem.image.rows; ++y) {
                 std::copy_n(&planes(p, y, 0), problem.image.columns, &padded(p, y, 0));
             }
@@ -160,7 +114,7 @@ void fftw(benchmark::State& state, const std::string& name, const Problem& probl
 #pragma omp parallel for
         for (index_t i = 0; i < rows * frequencies; ++i) {
             float power = 0;
-            for (index_t p = 0; p < plane_count; ++p) {
+            for (index_t p = 0; p < problem.planes; ++p) {
                 power += std::norm((&spectra(p, 0, 0))[i]);
             }
             spectra.data()[i] = power;
@@ -194,20 +148,18 @@ void register_all() {
             ->UseManualTime()
             ->Unit(benchmark::kMillisecond);
     };
-    const auto problem = [](index_t extent, index_t lags) {
-        return Problem{plane_count, {extent, extent}, {lags, lags}};
-    };
-    const Problem job = smoke ? problem(40, 20) : problem(500, 250);
+    const Problem job = main_problem();
     add("plain", job, Method::direct, plain);
     add("direct", job, Method::direct, ours);
     add("fftw", job, Method::fft, fftw);
     add("fft", job, Method::fft, ours);
     register_planes();
+    register_gpu();
     if (smoke) return;
     for (const index_t extent : {64, 250, 500, 1000, 2000}) {
         for (const index_t lags : {1, 4, 8, 16, 32, 64, 128}) {
             if (lags > extent) continue;
-            grid.push_back(problem(extent, lags));
+            grid.push_back(square_problem(extent, lags));
             add("grid-direct", grid.back(), Method::direct, ours);
             add("grid-fft", grid.back(), Method::fft, ours);
         }
@@ -239,5 +191,6 @@ int main(int argc, char** argv) {
     using namespace aperture::bench;
     const int status = run_program(argc, argv, register_all);
     judge_choices();
+    compare_gpu_methods();
     return status;
 }

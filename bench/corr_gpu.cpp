@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/corr_gpu.hpp"
+
+#if APERTURE_CUDA
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "bench/corr_problem.hpp"
+#include "bench/gpu_ceilings.hpp"
+#include "bench/program.hpp"
+
+namespace aperture::bench {
+namespace {
+
+using corr::index_t;
+using corr::Method;
+using corr::PlaneLayout;
+using corr::Precision;
+using corr::Problem;
+using corr::Shape;
+
+double flops_of(const Problem& problem) {
+    return static_cast<double>(problem.images) *
+           corr::direct_flops(problem.planes, problem.image, problem.lags);
+}
+
+double tolerance(const Problem& problem) {
+    if (problem.method == Method::fft) return 5e-7;
+    switch (problem.direct.precision) {
+        case Precision::fp32:
+            return 2e-7;
+        case Precision::tf32x3:
+            return 1e-6;
+        case Precision::fp64:
+            break;
+    }
+    return 1e-13;
+}
+
+/// What the direct method takes of the GPU's ceiling: with tf32x3, three products for one.
+double percent_of_peak(core::Gpu& gpu, Precision precision, double gflops) {
+    switch (precision) {
+        case Precision::fp32:
+            return 100 * gflops / gpu_peak_gflops(gpu, GpuUnit::fp32);
+        case Precision::tf32x3:
+            return 300 * gflops / gpu_peak_gflops(gpu, GpuUnit::tf32);
+        case Precision::fp64:
+            break;
+    }
+    return 100 * gflops / gpu_peak_gflops(gpu, GpuUnit::fp64);
+}
+
+void correlate(benchmark::State& state, const std::string& name, const Problem& problem) {
+    core::Gpu gpu;
+    const Planes planes = random_planes(problem);
+    Sums sums = sums_of(problem);
+    core::Array<float, 3, core::Device> device_planes(planes.extent());
+    core::Array<double, 3, core::Device> device_sums(sums.extent());
+    core::copy(gpu, planes.view(), device_planes.view());
+    corr::Correlator<core::Gpu> correlator(gpu, problem);
+    const auto input = std::as_const(device_planes).view();
+    // What surrounds a call is lost in one that takes so long.
+    const bool is_long = problem.method == Method::direct && flops_of(problem) > 1e12;
+    const int calls = smoke || is_long ? 1 : calls_in_a_row;
+    core::Timeline timeline;
+    const double seconds = measure(state, name, [&] {
+        return seconds_on(gpu, timeline, calls,
+                          [&](std::size_t) { correlator.run(input, input, device_sums.view()); });
+    });
+    const double gflops = 1e-9 * flops_of(problem) / seconds;
+    state.counters["GFLOP/s"] = gflops;
+    state.counters["us/image"] = 1e6 * seconds / static_cast<double>(problem.images);
+    if (problem.method == Method::direct) {
+        state.counters["%peak"] = percent_of_peak(gpu, problem.direct.precision, gflops);
+    }
+    core::copy(gpu, std::as_const(device_sums).view(), sums.view());
+    gpu.synchronize();
+    if (!verifies(planes, problem, sums, tolerance(problem))) fail(state, "wrong sums");
+}
+
+void ceiling(benchmark::State& state, const std::string& name, GpuUnit unit) {
+    core::Gpu gpu;
+    GpuCeiling work(gpu, unit);
+    core::Timeline timeline;
+    const double seconds = measure(state, name, [&] {
+        return seconds_on(gpu, timeline, smoke ? 1 : calls_in_a_row,
+                          [&](std::size_t) { work.run(); });
+    });
+    state.counters["GFLOP/s"] = 1e-9 * work.flops() / seconds;
+}
+
+/// A time is the mean of several calls; `iterations` times are taken, or as many as a short while
+/// allows.
+template <class Function, class Argument>
+void add(const std::string& name, Function function, const Argument& argument, int iterations = 0) {
+    auto* registered = benchmark::RegisterBenchmark(
+        name.c_str(), [=](benchmark::State& state) { function(state, name, argument); });
+    registered->UseManualTime()->Unit(benchmark::kMillisecond);
+    if (smoke || iterations > 0) {
+        registered->Iterations(smoke ? 1 : iterations);
+    } else {
+        registered->MinTime(0.02);
+    }
+}
+
+void register_direct() {
+    Problem problem = main_problem();
+    problem.method = Method::direct;
+    const auto with = [&](Precision precision, PlaneLayout layout = PlaneLayout::separate) {
+        Problem chosen = problem;
+        chosen.direct.precision = precision;
+        chosen.direct.layout = layout;
+        return chosen;
+    };
+    const Problem fp32 = with(Precision::fp32);
+    const Problem packed = with(Precision::fp32, PlaneLayout::packed);
+    const Problem tf32x3 = with(Precision::tf32x3);
+    add("gpu/direct/fp32/500", correlate, fp32);
+    add("gpu/direct/fp32/packed", correlate, packed);
+    add("gpu/direct/tf32x3/500", correlate, tf32x3);
+    add("gpu/direct/fp64/500", correlate, with(Precision::fp64));
+
+    const auto add_tiles = [](const std::string& kind, Problem tiled,
+                              std::initializer_list<Shape> tiles) {
+        for (const Shape& tile : tiles) {
+            tiled.direct.tile = tile;
+            add(core::text("gpu/tile/", kind, '/', tile.rows, 'x', tile.columns), correlate, tiled);
+        }
+    };
+    add_tiles("separate", fp32, {{32, 64}, {64, 32}, {16, 128}});
+    add_tiles("packed", packed, {{32, 64}, {64, 32}, {16, 128}});
+    add_tiles("tf32x3", tf32x3, {{16, 128}, {16, 64}});
+}
+
+void register_fft() {
+    Problem problem = main_problem();
+    problem.method = Method::fft;
+    add("gpu/fft/one/500", correlate, problem);
+    Problem both_signs = problem;
+    both_signs.lags.both_signs = true;
+    add("gpu/fft/both-signs/500", correlate, both_signs);
+    // So many images are slow to make and to check: they are made once.
+    problem.images = smoke ? 3 : 100;
+    add("gpu/fft/batch100/500", correlate, problem, 10);
+}
+
+std::string grid_name(const char* method, index_t extent, index_t lags) {
+    return core::text("gpu/grid/", method, '/', extent, '/', lags);
+}
+
+/// Calls body(extent, lags) for the problems that a choice of the method can be fitted to.
+template <class Body>
+void for_grid(const Body& body) {
+    for (const index_t extent : {64, 128, 256, 500, 1000, 2000}) {
+        for (const index_t lags : std::set<index_t>{1, 8, 32, 128, extent / 2}) {
+            if (lags <= extent) body(extent, lags);
+        }
+    }
+}
+
+void register_grid() {
+    for_grid([](index_t extent, index_t lags) {
+        Problem problem = square_problem(extent, lags);
+        problem.method = Method::fft;
+        add(grid_name("fft", extent, lags), correlate, problem);
+        problem.method = Method::direct;
+        // Would take a second and more a call.
+        if (flops_of(problem) > 3e13) return;
+        add(grid_name("direct", extent, lags), correlate, problem);
+    });
+}
+
+}  // namespace
+
+void register_gpu() {
+    if (!core::gpu_status().usable) return;
+    benchmark::AddCustomContext("gpu", core::Gpu().name());
+    add("gpu/ceiling/fma", ceiling, GpuUnit::fp32);
+    add("gpu/ceiling/fma-fp64", ceiling, GpuUnit::fp64);
+    add("gpu/ceiling/tf32", ceiling, GpuUnit::tf32);
+    register_direct();
+    register_fft();
+    if (!smoke) register_grid();
+}
+
+void compare_gpu_methods() {
+    for_grid([](index_t extent, index_t lags) {
+        const auto direct = best_ms.find(grid_name("direct", extent, lags));
+        const auto fft = best_ms.find(grid_name("fft", extent, lags));
+        if (direct == best_ms.end() || fft == best_ms.end()) return;
+        const double ratio = direct->second / fft->second;
+        std::fprintf(stderr, "gpu %4ld /%4ld  direct %9.4f ms, fft %9.4f ms: %s, %.2f times\n",
+                     static_cast<long>(extent), static_cast<long>(lags), direct->second,
+                     fft->second, ratio < 1 ? "direct" : "fft", std::max(ratio, 1 / ratio));
+    });
+}
+
+}  // namespace aperture::bench
+
+#else
+
+namespace aperture::bench {
+
+void register_gpu() {}
+void compare_gpu_methods() {}
+
+}  // namespace aperture::bench
+
+#endif

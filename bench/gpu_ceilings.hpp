@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/executor.hpp"
+
+/// What a GPU can do at most, measured in the same run as the benchmarks that quote it.
+namespace aperture::bench {
+
+/// What multiplies and adds.
+enum class GpuUnit {
+    fp32,  ///< fused multiply-adds
+    fp64,
+    tf32,  ///< tensor cores, as warps use them: mma.sync m16n8k8
+};
+
+/// Arithmetic in registers alone that keeps one kind of unit of a whole GPU busy.
+class GpuCeiling {
+  public:
+    GpuCeiling(core::Gpu& gpu, GpuUnit unit);
+
+    /// Asynchronous.
+    void run();
+    /// Multiplications and additions of a run.
+    double flops() const;
+
+  private:
+    int blocks() const;
+
+    core::Gpu& gpu_;
+    GpuUnit unit_;
+    core::Array<double, 1, core::Device> results_;
+};
+
+/// GFLOP/s, the best of several runs; kept, so that asking again costs nothing.
+double gpu_peak_gflops(core::Gpu& gpu, GpuUnit unit);
+
+}  // namespace aperture::bench
