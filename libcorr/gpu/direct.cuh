@@ -8,13 +8,13 @@
 
 namespace aperture::corr::gpu {
 
-/// Displacements of a warp: a thread has 8 x 8 of them, in registers. LanesAcross threads are side
-/// by side, in 32 / LanesAcross rows, which take rows of displacements by turns: those that read
-/// together are in different banks then.
-template <int LanesAcross>
+/// Displacements of a warp: a thread has ThreadRows x ThreadColumns of them, in registers.
+/// LanesAcross threads are side by side, in 32 / LanesAcross rows, which take rows of displacements
+/// by turns: those that read together are in different banks then.
+template <int LanesAcross, int ThreadRows = 8, int ThreadColumns = 8>
 struct DirectTile {
-    static constexpr int thread_rows = 8;
-    static constexpr int thread_columns = 8;
+    static constexpr int thread_rows = ThreadRows;
+    static constexpr int thread_columns = ThreadColumns;
     static constexpr int lanes_down = core::warp_size / LanesAcross;
     static constexpr int rows = lanes_down * thread_rows;
     static constexpr int columns = LanesAcross * thread_columns;
@@ -32,14 +32,22 @@ template <class Tile_, class Form_>
 struct DirectWalk {
     using Tile = Tile_;
     using Form = Form_;
-    static constexpr int step = Form::planes_of_cell == 1 ? 16 : 8;
+    /// Columns that the thread holds of A, so that they need not be moved.
+    static constexpr int step = Form::planes_of_cell == 1
+                                    ? (Tile::thread_columns == 8 ? 16 : Tile::thread_columns + 4)
+                                    : Tile::thread_columns;
     static constexpr int most_columns =
-        8192 / static_cast<int>(sizeof(typename Form::Cell)) / Tile::rows;
+        8192 / static_cast<int>(sizeof(typename Form::Cell)) / Tile::rows / step * step;
     static constexpr int planes = 1;
     static constexpr int rows_of_a = 1;
     static constexpr int columns_behind = 0;
     static constexpr int columns_over = 0;
     APERTURE_HD static constexpr int place(int i) { return i; }
+    /// Rows of different threads are 16 bytes apart modulo the 128 of all banks.
+    APERTURE_HD static constexpr int pitch(int cells) {
+        constexpr int size = static_cast<int>(sizeof(typename Form::Cell));
+        return ((cells * size + 127) / 128 * 128 + 16) / size;
+    }
 };
 
 __device__ __forceinline__ void load_four(const float* from, float* to) {
@@ -66,20 +74,20 @@ __device__ __forceinline__ void add_columns(
     T (&sum)[Walk::Tile::thread_rows][Walk::Tile::thread_columns]) {
     using Tile = typename Walk::Tile;
     constexpr int width = Tile::thread_columns;
-    constexpr int size = 16;
+    constexpr int size = Walk::step;
     constexpr int row_stride = Tile::lanes_down * RowRing<Walk>::pitch_of_b;
-    static_assert(Walk::step == size && width == 8);
-    // Column x + i is in entry i % 16.
+    static_assert(size >= width + 4 && size % 4 == 0);
+    // Column x + i is in entry i % size.
     T window[size];
     T factor[2][4];
     APERTURE_UNROLL
-    for (int k = 0; k < width + 4; k += 4) load_four(a + k, window + k);
+    for (int k = 0; k < size - 4; k += 4) load_four(a + k, window + k);
     load_four(b, factor[0]);
     APERTURE_NO_UNROLL
     for (int x = 0; x < columns; x += size) {
         APERTURE_UNROLL
         for (int i = 0; i < size; i += 4) {
-            load_four(a + x + i + width + 4, window + (i + width + 4) % size);
+            load_four(a + x + i + size - 4, window + (i + size - 4) % size);
             APERTURE_UNROLL
             for (int j = 0; j < Tile::thread_rows; ++j) {
                 const int next = (j + 1) % Tile::thread_rows;

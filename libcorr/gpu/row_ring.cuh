@@ -52,7 +52,8 @@ __device__ __forceinline__ T row_offset(T product, int row) {
 /// - `rows_of_a` that are read together: r, r + 1, ...;
 /// - `columns_behind`: columns that it reads of B before the first one of a step;
 /// - `columns_over`: columns beyond B's last one that it steps to;
-/// - `place(i)`: where cell i of a row of A is; multiples of 16 bytes stay together.
+/// - `place(i)`: where cell i of a row of A is; multiples of 16 bytes stay together;
+/// - `pitch(n)`: cells from a row of B to the next, n or more, a multiple of 16 bytes.
 template <class Walk>
 struct RowRing {
     using Cell = typename Walk::Form::Cell;
@@ -62,8 +63,7 @@ struct RowRing {
     static constexpr int columns_beyond = 16;
     static constexpr int plane_of_a =
         Walk::place(Walk::most_columns + Walk::Tile::columns + columns_beyond);
-    /// Rows of different threads are 16 bytes apart modulo the 128 of all banks.
-    static constexpr int plane_of_b = cells_of_b + 16 / static_cast<int>(sizeof(Cell));
+    static constexpr int plane_of_b = Walk::pitch(cells_of_b);
     static constexpr int pitch_of_a = Walk::planes * plane_of_a;
     static constexpr int pitch_of_b = Walk::planes * plane_of_b;
     static constexpr int bytes =

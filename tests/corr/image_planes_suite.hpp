@@ -96,7 +96,7 @@ class ImagePlanesSuite : public testing::Test {
                    const Mask* mask = nullptr) {
         const auto [channels, rows, columns] = image.extent();
         const index_t count = plane_count(kind);
-        constexpr float untouched = -77;
+        constexpr float untouched = -7777.25F;
         Values frame({count, rows + 1, columns + 3});
         std::fill(frame.begin(), frame.end(), untouched);
         Values rows_apart({channels, rows + 2, columns + 1});
