@@ -63,11 +63,12 @@ TEST_F(GpuPairs, AreTheOracles) {
     }
 }
 
-/// So large that their spectra do not fit where those of several planes are worked on.
+/// So many that neither their spectra nor their summed areas fit where planes are worked on at
+/// once.
 TEST_F(GpuPairs, OfPlanesInGroupsAreThoseOfPlanes) {
-    const Shape shape{2000, 2300};
-    const Lags lags{9, 20, true};
-    constexpr index_t count = 6;
+    const Shape shape{1000, 1200};
+    const Lags lags{600, 700};
+    constexpr index_t count = 28;
     const Planes a = planes_of(Content::bright, count, shape, 1);
     const Planes b = planes_of(Content::contrast, count, shape, 2);
     const Problem problem{count, shape, lags};
