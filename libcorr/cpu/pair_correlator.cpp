@@ -11,6 +11,7 @@
 #include "libcorr/cpu/fft_correlation.hpp"
 #include "libcorr/cpu/ground_sums.hpp"
 #include "libcorr/cpu/plane_rows.hpp"
+#include "libcorr/pair_checks.hpp"
 
 namespace aperture::corr {
 namespace {
@@ -34,16 +35,6 @@ double elements(const std::array<index_t, Rank>& extents) {
     return product;
 }
 
-void expects_memory(index_t images, double bytes_an_image) {
-    const double needed = static_cast<double>(images) * bytes_an_image;
-    const auto available = core::available_memory();
-    if (!available || needed <= static_cast<double>(*available)) return;
-    constexpr double gib = 1 << 30;
-    throw core::InvalidArgument(
-        core::text("pairs of ", images, " images need ", needed / gib, " GiB of memory, but ",
-                   static_cast<double>(*available) / gib, " GiB are available"));
-}
-
 }  // namespace
 
 template <>
@@ -58,7 +49,8 @@ struct PairCorrelator<core::Cpu>::State {
         : cpu(executor), problem(p), fft(p) {
         const std::array<index_t, 3> planes{p.planes, p.image.rows, p.image.columns};
         const std::array<index_t, 3> spectra = fft.spectra_extent();
-        expects_memory(count, (elements(planes) + elements(spectra)) * sizeof(float));
+        expects_memory(count, (elements(planes) + elements(spectra)) * sizeof(float),
+                       core::available_memory());
         for (index_t i = 0; i < count; ++i) {
             images.push_back({false, core::Array<float, 3>(spectra), core::Array<float, 3>(planes),
                               Ground(p.planes, p.image.rows)});
@@ -66,8 +58,7 @@ struct PairCorrelator<core::Cpu>::State {
     }
 
     TakenImage& image(index_t i) {
-        core::expects(i >= 0 && i < static_cast<index_t>(images.size()), "image ", i, " of ",
-                      images.size());
+        expects_image(i, std::ssize(images));
         return images[static_cast<std::size_t>(i)];
     }
 };
@@ -111,8 +102,7 @@ void PairCorrelator<core::Cpu>::run(index_t a, index_t b, core::View<double, 3, 
                         core::Strides::dense);
     const TakenImage& of_a = s.image(a);
     const TakenImage& of_b = s.image(b);
-    core::expects(of_a.taken && of_b.taken, "images ", a, " and ", b,
-                  ": one of them was not taken");
+    expects_taken(a, of_a.taken, b, of_b.taken);
     s.fft.correlate(s.cpu, of_a.spectra, of_b.spectra, sums);
     s.ground_sums.add(s.cpu, s.problem, of_a.grounded(), of_b.grounded(), sums);
 }

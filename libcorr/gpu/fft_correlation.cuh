@@ -8,13 +8,12 @@
 #include "libcorr/gpu/ground.cuh"
 
 #if !defined(__CUDACC_RTC__)
-#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numbers>
 #include <utility>
 
-#include "aperture/corr/correlator.hpp"
+#include "libcorr/gpu/plane_groups.hpp"
 #endif
 
 namespace aperture::corr::gpu {
@@ -114,21 +113,6 @@ struct TransformSizes {
     int frequencies() const { return columns / 2 + 1; }
 };
 
-/// How many images are worked on at once, and planes of each: as many as `most_bytes` has room for,
-/// planes a divisor of all.
-struct PlaneGroups {
-    index_t images = 1;
-    index_t planes = 1;
-
-    PlaneGroups() = default;
-    PlaneGroups(const Problem& problem, index_t bytes_of_plane, index_t most_bytes)
-        : planes(problem.planes) {
-        const index_t fitting = std::max<index_t>(most_bytes / bytes_of_plane, 1);
-        while (planes > fitting || problem.planes % planes != 0) --planes;
-        images = std::clamp<index_t>(fitting / problem.planes, 1, problem.images);
-    }
-};
-
 /// Transforms has, besides a constructor from the executor and TransformSizes,
 ///     static int good_length(int n), even, at least n
 ///     void rows(const float* from, Complex<float>* to): [image_rows][planes][columns] each
@@ -141,7 +125,11 @@ class FftCorrelation {
     using Space = typename Executor::Space;
 
   public:
-    FftCorrelation(Executor& executor, const Problem& problem)
+    /// For spectra of both images: as much as stays in a large second-level cache, several times.
+    static constexpr index_t most_bytes = index_t{256} << 20;
+
+    FftCorrelation(Executor& executor, const Problem& problem,
+                   index_t most_bytes_of_spectra = most_bytes)
         : executor_(executor), problem_(problem) {
         const Lags& lags = problem.lags;
         sizes_.rows = Transforms::good_length(static_cast<int>(problem.image.rows + lags.rows - 1));
@@ -150,14 +138,14 @@ class FftCorrelation {
         sizes_.image_rows = static_cast<int>(problem.image.rows);
         sizes_.lag_rows = static_cast<int>(lags.extent().rows);
         const index_t numbers = index_t{sizes_.rows} * sizes_.frequencies();
-        groups_ = PlaneGroups(problem, 2 * numbers * index_t{sizeof(Complex<float>)}, most_bytes);
+        groups_ = PlaneGroups(problem, 2 * numbers * index_t{sizeof(Complex<float>)},
+                              most_bytes_of_spectra);
         sizes_.planes = static_cast<int>(groups_.images * groups_.planes);
         sizes_.surfaces = problem.each_plane ? sizes_.planes : static_cast<int>(groups_.images);
         transforms_ = std::make_unique<Transforms>(executor, sizes_);
         padded_ = core::Array<float, 1, Space>(
             {index_t{sizes_.planes} * sizes_.image_rows * sizes_.columns});
         of_rows_ = core::Array<Complex<float>, 1, Space>({numbers * sizes_.planes});
-        spectra_a_ = core::Array<Complex<float>, 1, Space>({numbers * sizes_.planes});
         products_ = core::Array<Complex<float>, 1, Space>({numbers * sizes_.surfaces});
         surfaces_ = core::Array<float, 1, Space>(
             {index_t{sizes_.lag_rows} * sizes_.surfaces * sizes_.columns});
@@ -172,40 +160,56 @@ class FftCorrelation {
     /// Of all images; `sums` as Correlator has them. Asynchronous.
     void run(const Planes<const float>& a, const PlaneGround* grounds_a,
              const Planes<const float>& b, const PlaneGround* grounds_b, bool same, double* sums) {
-        const Shape extent = problem_.lags.extent();
-        const index_t entries = extent.rows * extent.columns;
         for (index_t done = 0; done < problem_.images; done += groups_.images) {
             // Transforms are made for so many images: the last ones come with some from before.
             const index_t image = std::min(done, problem_.images - groups_.images);
-            double* const to = sums + image * (problem_.each_plane ? problem_.planes : 1) * entries;
+            double* const to =
+                sums + image * (problem_.each_plane ? problem_.planes : 1) * entries();
             for (index_t p = 0; p < problem_.planes; p += groups_.planes) {
                 const index_t plane = image * problem_.planes + p;
-                transform(a, grounds_a, plane, spectra_a_);
+                spectra_a_.reshape({spectra_size()});
+                transform(from_plane(a, plane), grounds_a + plane, spectra_a_.data());
                 if (!same) {
-                    spectra_b_.reshape(spectra_a_.extent());
-                    transform(b, grounds_b, plane, spectra_b_);
+                    spectra_b_.reshape({spectra_size()});
+                    transform(from_plane(b, plane), grounds_b + plane, spectra_b_.data());
                 }
-                multiply(same ? spectra_a_ : spectra_b_, p == 0);
-                if (problem_.each_plane) take_surfaces(to + p * entries);
+                correlate(spectra_a_.data(), same ? spectra_a_.data() : spectra_b_.data(), p, to);
             }
-            if (!problem_.each_plane) take_surfaces(to);
         }
     }
 
-  private:
-    void transform(const Planes<const float>& image, const PlaneGround* grounds, index_t plane,
-                   core::Array<Complex<float>, 1, Space>& spectra) {
-        Planes<const float> from = image;
-        from.data += plane * image.stride;
+    /// Planes of an image that are worked on at once, a divisor of all.
+    index_t planes_at_once() const { return groups_.planes; }
+    /// Numbers of the spectra of the planes that are worked on at once.
+    index_t spectra_size() const { return of_rows_.size(); }
+
+    /// Spectra of the planes that are worked on at once. Asynchronous.
+    void transform(const Planes<const float>& image, const PlaneGround* grounds,
+                   Complex<float>* spectra) {
         core::launch(executor_, &pad_rows_kernel<spectra_threads>,
                      core::LaunchConfig(dim3(static_cast<unsigned>(sizes_.image_rows),
                                              static_cast<unsigned>(sizes_.planes)),
                                         dim3(spectra_threads)),
-                     from, grounds + plane, sizes_.columns, padded_.data());
+                     image, grounds, sizes_.columns, padded_.data());
         transforms_->rows(padded_.data(), of_rows_.data());
-        transforms_->columns(of_rows_.data(), spectra.data());
+        transforms_->columns(of_rows_.data(), spectra);
     }
-    void multiply(const core::Array<Complex<float>, 1, Space>& other, bool first) {
+
+    /// Of spectra of the planes from `plane` of an image on, to all surfaces of the images. Where
+    /// planes are added, `sums` are there after the last planes, which come in order.
+    /// Asynchronous.
+    void correlate(const Complex<float>* a, const Complex<float>* b, index_t plane, double* sums) {
+        multiply(a, b, plane == 0);
+        if (problem_.each_plane) {
+            take_surfaces(sums + plane * entries());
+        } else if (plane + groups_.planes == problem_.planes) {
+            take_surfaces(sums);
+        }
+    }
+
+  private:
+    index_t entries() const { return problem_.lags.extent().rows * problem_.lags.extent().columns; }
+    void multiply(const Complex<float>* a, const Complex<float>* b, bool first) {
         const SpectraShape shape{sizes_.frequencies(), static_cast<int>(groups_.images),
                                  static_cast<int>(groups_.planes), problem_.each_plane, first};
         core::launch(
@@ -214,8 +218,7 @@ class FftCorrelation {
                 dim3(signal::gpu::tiles_over(sizes_.frequencies(), spectra_threads),
                      static_cast<unsigned>(sizes_.rows), static_cast<unsigned>(groups_.images)),
                 dim3(spectra_threads)),
-            static_cast<const Complex<float>*>(spectra_a_.data()), other.data(),
-            static_cast<const Complex<float>*>(turns_.data()), shape, products_.data());
+            a, b, static_cast<const Complex<float>*>(turns_.data()), shape, products_.data());
     }
     void take_surfaces(double* sums) {
         transforms_->columns_back(products_.data());
@@ -246,17 +249,14 @@ class FftCorrelation {
         executor_.synchronize();
     }
 
-    /// For spectra: as much as stays in a large second-level cache, several times.
-    static constexpr index_t most_bytes = index_t{256} << 20;
-
     Executor& executor_;
     Problem problem_;
     TransformSizes sizes_{};
     PlaneGroups groups_;
     std::unique_ptr<Transforms> transforms_;
     core::Array<float, 1, Space> padded_;
-    core::Array<Complex<float>, 1, Space> of_rows_;  ///< zeros in the rows below the image
-    core::Array<Complex<float>, 1, Space> spectra_a_;
+    core::Array<Complex<float>, 1, Space> of_rows_;    ///< zeros in the rows below the image
+    core::Array<Complex<float>, 1, Space> spectra_a_;  ///< allocated by the first run
     core::Array<Complex<float>, 1, Space> spectra_b_;  ///< of other images; allocated by the first
     core::Array<Complex<float>, 1, Space> products_;
     core::Array<float, 1, Space> surfaces_;

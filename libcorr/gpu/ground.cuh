@@ -191,6 +191,11 @@ __global__ void __launch_bounds__(Threads)
 
 #if !defined(__CUDACC_RTC__)
 
+inline Planes<const float> from_plane(Planes<const float> planes, index_t first) {
+    planes.data += first * planes.stride;
+    return planes;
+}
+
 /// Finds the grounds of `planes` planes; `sums` has ground_parts entries a plane. Asynchronous.
 template <class Executor>
 void find_grounds(Executor& executor, const Planes<const float>& image, int planes,

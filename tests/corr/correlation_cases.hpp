@@ -48,4 +48,10 @@ using Correlate =
 void expect_the_oracles(Content content, const Case& c, const std::vector<Problem>& problems,
                         const Correlate& correlate);
 
+/// Holds every pair of three images, bright ones and others, to the oracle: take(image, planes) in
+/// any order, and again; then run(a, b) gives sums [planes or 1][dy][dx].
+void expect_every_pair(const Problem& problem,
+                       const std::function<void(index_t image, const Planes& planes)>& take,
+                       const std::function<core::Array<double, 3>(index_t a, index_t b)>& run);
+
 }  // namespace aperture::corr

@@ -9,7 +9,7 @@ namespace aperture::corr {
 /// Sums of products of pairs of images, each of which is transformed once: what Correlator finds by
 /// the method of transforms, whatever the problem's method is, and as exactly. Keeps spectra and
 /// planes of all images; taking an image and correlating a pair allocate nothing. The results have
-/// the same bits for every number of threads.
+/// the same bits for every number of threads. On a Gpu `take` and `run` are asynchronous.
 template <class Executor>
 class PairCorrelator {
   public:

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+
+#include "aperture/core/error.hpp"
+#include "aperture/corr/correlator.hpp"
+
+namespace aperture::corr::gpu {
+
+/// The problem. Throws core::InvalidArgument as `validate` does, and for more planes than a grid
+/// has blocks for.
+inline const Problem& validated(const Problem& problem) {
+    validate(problem);
+    constexpr index_t most_planes = 65535;
+    const index_t planes = problem.images * problem.planes;
+    core::expects(planes <= most_planes, planes, " planes at once, expected up to ", most_planes,
+                  " on a GPU");
+    return problem;
+}
+
+/// How many images are worked on at once, and planes of each: as many as `most_bytes` has room for,
+/// planes a divisor of all.
+struct PlaneGroups {
+    index_t images = 1;
+    index_t planes = 1;
+
+    PlaneGroups() = default;
+    PlaneGroups(const Problem& problem, index_t bytes_of_plane, index_t most_bytes)
+        : planes(problem.planes) {
+        const index_t fitting = std::max<index_t>(most_bytes / bytes_of_plane, 1);
+        while (planes > fitting || problem.planes % planes != 0) --planes;
+        images = std::clamp<index_t>(fitting / problem.planes, 1, problem.images);
+    }
+};
+
+}  // namespace aperture::corr::gpu
