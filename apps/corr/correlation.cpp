@@ -103,11 +103,11 @@ RunTimes ImageCorrelation::run(const media::Image& a, const media::Image& b) {
         }
         const corr::PlanesView<core::Host> of_a = correlation_->planes(Operand::a);
         const corr::PlanesView<core::Host> of_b = correlation_->planes(other);
-        const auto correlate =
-            [&](corr::PlanesView<core::Host> first, corr::PlanesView<core::Host> second,
-                core::View<double, 3, core::Host> sums) {
-                correlation_->correlate(first, second, sums);
-            };
+        const auto correlate = [&](corr::PlanesView<core::Host> first,
+                                   corr::PlanesView<core::Host> second,
+                                   core::View<double, 3, core::Host> sums) {
+            correlation_->correlate(first, second, sums);
+        };
         if (masks_.empty()) {
             estimator_.run(of_a, of_b, correlate, surfaces_);
         } else {

@@ -109,8 +109,8 @@ void run_images(CorrelationDevice& device, const CorrOptions& options, const std
     if (!options.common.quiet) std::cout << summary(options, a, correlation, findings, report);
 }
 
-void run_images_of_ensemble(CorrelationDevice& device, const CorrOptions& options, const std::string& command,
-                            Console& console) {
+void run_images_of_ensemble(CorrelationDevice& device, const CorrOptions& options,
+                            const std::string& command, Console& console) {
     const auto files = list_images(options.inputs);
     check_outputs(options, files);
     core::Stopwatch watch;

@@ -56,7 +56,7 @@ void add_correlation_options(CLI::App& app, InputFiles& files, CorrOptions& opti
                "Bring each plane to zero mean and unit energy, or take it as it is (default: "
                "plane; with --planes none)");
     app.add_option_function<std::string>(
-           "--offsets", 
+           "--offsets",
            [&](const std::string& text) { options.offsets = parse_size("--offsets", text); },
            "Displacements down and across, from 0 on (default: half the image)")
         ->type_name("HxW");

@@ -70,10 +70,9 @@ inline constexpr Choices<corr::Estimator, 3> estimator_choices{
 inline constexpr Choices<std::optional<corr::Method>, 3> correlation_choices{
     {{"auto", std::nullopt}, {"direct", corr::Method::direct}, {"fft", corr::Method::fft}}};
 
-inline constexpr Choices<corr::Precision, 3> precision_choices{
-    {{"fp32", corr::Precision::fp32},
-     {"tf32x3", corr::Precision::tf32x3},
-     {"fp64", corr::Precision::fp64}}};
+inline constexpr Choices<corr::Precision, 3> precision_choices{{{"fp32", corr::Precision::fp32},
+                                                                {"tf32x3", corr::Precision::tf32x3},
+                                                                {"fp64", corr::Precision::fp64}}};
 inline constexpr Choices<corr::PlaneLayout, 2> layout_choices{
     {{"separate", corr::PlaneLayout::separate}, {"packed", corr::PlaneLayout::packed}}};
 

@@ -29,24 +29,25 @@ struct PartialSums {
     double squares;
 };
 
-inline constexpr int ground_threads = 256;
+inline constexpr int ground_warps = 8;
 inline constexpr int ground_parts = 32;
 
-/// Sums of a part of a plane's rows. A thread for every ground_threads-th pixel of a row; values
-/// of a row in float, rows in double. Grid: ground_parts, planes. 4 bytes moved and 3 flops a
-/// pixel.
-template <int Threads>
-__global__ void __launch_bounds__(Threads)
+/// Sums of a part of a plane's rows. A warp for every Warps-th row; values of a lane in a row in
+/// float, rows in double. Grid: ground_parts, planes. 4 bytes moved and 3 flops a pixel.
+template <int Warps>
+__global__ void __launch_bounds__(Warps* core::warp_size)
     plane_sums_kernel(Planes<const float> image, PartialSums* sums) {
     const int part = static_cast<int>(blockIdx.x);
     const int plane = static_cast<int>(blockIdx.y);
+    const int begin = static_cast<int>(index_t{image.rows} * part / ground_parts);
     const int end = static_cast<int>(index_t{image.rows} * (part + 1) / ground_parts);
     double sum = 0;
     double squares = 0;
-    for (int y = static_cast<int>(index_t{image.rows} * part / ground_parts); y < end; ++y) {
+    for (int y = begin + core::warp_rank(); y < end; y += Warps) {
         float row_sum = 0;
         float row_squares = 0;
-        for (int x = static_cast<int>(threadIdx.x); x < image.columns; x += Threads) {
+        APERTURE_UNROLL_BY(8)
+        for (int x = core::lane_rank(); x < image.columns; x += core::warp_size) {
             const float value = image.at(plane, y, x);
             row_sum += value;
             row_squares += value * value;
@@ -98,30 +99,35 @@ struct SummedAreas {
     }
 };
 
+inline constexpr int rows_of_warp = 8;
+
 /// Sums along rows, each in the entry right and below of its pixel; nothing where `other`, the
-/// ground that they would be multiplied by, is zero. A warp for a row: 32 pixels a step by a scan.
-/// Grid: rows, planes. 12 bytes moved a pixel.
+/// ground that they would be multiplied by, is zero. A warp for a row at a time: 32 pixels a step
+/// by a scan. Grid: rows_of_warp rows for each warp, planes. 12 bytes moved a pixel.
 template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
     sum_rows_kernel(Planes<const float> image, const PlaneGround* own, const PlaneGround* other,
                     SummedAreas areas) {
     const int plane = static_cast<int>(blockIdx.y);
-    const int y = static_cast<int>(blockIdx.x) * Warps + core::warp_rank();
-    if (other[plane].ground == 0 || y >= image.rows) return;
+    if (other[plane].ground == 0) return;
     const auto ground = static_cast<double>(own[plane].ground);
-    double* const to = areas.row(plane, y + 1);
-    double before = 0;
-    for (int first = 0; first < image.columns; first += core::warp_size) {
-        const int x = first + core::lane_rank();
-        double sum = x < image.columns ? static_cast<double>(image.at(plane, y, x)) - ground : 0.0;
-        APERTURE_UNROLL
-        for (int distance = 1; distance < core::warp_size; distance *= 2) {
-            const double left = __shfl_up_sync(core::full_warp, sum, distance);
-            if (core::lane_rank() >= distance) sum += left;
+    const int begin = static_cast<int>(blockIdx.x) * Warps * rows_of_warp + core::warp_rank();
+    for (int y = begin; y < min(begin + Warps * rows_of_warp, image.rows); y += Warps) {
+        double* const to = areas.row(plane, y + 1);
+        double before = 0;
+        for (int first = 0; first < image.columns; first += core::warp_size) {
+            const int x = first + core::lane_rank();
+            double sum =
+                x < image.columns ? static_cast<double>(image.at(plane, y, x)) - ground : 0.0;
+            APERTURE_UNROLL
+            for (int distance = 1; distance < core::warp_size; distance *= 2) {
+                const double left = __shfl_up_sync(core::full_warp, sum, distance);
+                if (core::lane_rank() >= distance) sum += left;
+            }
+            sum += before;
+            if (x < image.columns) to[x + 1] = sum;
+            before = core::broadcast(sum, core::warp_size - 1);
         }
-        sum += before;
-        if (x < image.columns) to[x + 1] = sum;
-        before = core::broadcast(sum, core::warp_size - 1);
     }
 }
 
@@ -144,14 +150,14 @@ __global__ void __launch_bounds__(Threads)
     }
 }
 
-/// What one image's grounds contribute to sums of products: with A = A' + g and B = B' + h, sum A B
-/// is sum A' B' + g sum B' + h sum A' + N g h over the N pixels that overlap. Here the grounds of
-/// the other image times the sums over this one without its own are added, and where `with_both`
-/// is set the last term, too.
+/// What grounds contribute to sums of products: with A = A' + g and B = B' + h, sum A B is sum A'
+/// B' + g sum B' + h sum A' + N g h over the N pixels that overlap. The grounds of the other image
+/// times the sums over one without its own are added, for A, which displacements lead to, for B, or
+/// for an image with itself for both; the last term is added with A's.
 struct GroundTerm {
     SummedAreas areas;
-    bool sums_a;  ///< the image that is summed is A, which displacements lead to
-    bool with_both;
+    bool of_a;
+    bool of_b;
     int planes;       ///< of an image
     bool each_plane;  ///< a surface for each instead of one
     int first_row;    ///< displacement of a surface's first entry
@@ -161,7 +167,7 @@ struct GroundTerm {
 };
 
 /// A thread for an entry of a surface. Grid: entries, images. 16 bytes moved an entry, and four
-/// numbers of a table a plane.
+/// numbers of a table a plane and image.
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
     add_ground_kernel(GroundTerm term, const PlaneGround* own, const PlaneGround* other,
@@ -170,22 +176,25 @@ __global__ void __launch_bounds__(Threads)
     const int entries = term.lag_rows * term.lag_columns;
     const int image = static_cast<int>(blockIdx.y);
     if (entry >= entries) return;
-    const int dy = term.first_row + entry / term.lag_columns;
-    const int dx = term.first_column + entry % term.lag_columns;
-    const int top = max(term.sums_a ? dy : -dy, 0);
-    const int left = max(term.sums_a ? dx : -dx, 0);
-    const int rows = term.areas.rows - 1 - abs(dy);
-    const int columns = term.areas.columns - 1 - abs(dx);
     for (int p = 0; p < term.planes; ++p) {
         const int plane = image * term.planes + p;
         const auto factor = static_cast<double>(other[plane].ground);
         if (factor == 0) continue;
-        double sum = factor * term.areas.sum(plane, top, top + rows, left, left + columns);
-        if (term.with_both) {
-            sum += factor * static_cast<double>(own[plane].ground) *
-                   (static_cast<double>(rows) * static_cast<double>(columns));
+        const int dy = term.first_row + entry / term.lag_columns;
+        const int dx = term.first_column + entry % term.lag_columns;
+        const int rows = term.areas.rows - 1 - abs(dy);
+        const int columns = term.areas.columns - 1 - abs(dx);
+        const auto sum_from = [&](int top, int left) {
+            return term.areas.sum(plane, max(top, 0), max(top, 0) + rows, max(left, 0),
+                                  max(left, 0) + columns);
+        };
+        double sum = 0;
+        if (term.of_a) {
+            sum = sum_from(dy, dx) + static_cast<double>(own[plane].ground) *
+                                         (static_cast<double>(rows) * static_cast<double>(columns));
         }
-        sums[index_t{term.each_plane ? plane : image} * entries + entry] += sum;
+        if (term.of_b) sum += sum_from(-dy, -dx);
+        sums[index_t{term.each_plane ? plane : image} * entries + entry] += factor * sum;
     }
 }
 
@@ -201,9 +210,9 @@ template <class Executor>
 void find_grounds(Executor& executor, const Planes<const float>& image, int planes,
                   PartialSums* sums, PlaneGround* grounds) {
     const auto count = static_cast<unsigned>(planes);
-    core::launch(executor, &plane_sums_kernel<ground_threads>,
-                 core::LaunchConfig(dim3(ground_parts, count), dim3(ground_threads),
-                                    ground_threads / core::warp_size * sizeof(double)),
+    core::launch(executor, &plane_sums_kernel<ground_warps>,
+                 core::LaunchConfig(dim3(ground_parts, count), dim3(ground_warps * core::warp_size),
+                                    ground_warps * sizeof(double)),
                  image, sums);
     core::launch(executor, &find_ground_kernel<core::warp_size>,
                  core::LaunchConfig(dim3(count), dim3(core::warp_size)), sums,
@@ -217,10 +226,11 @@ void sum_areas(Executor& executor, const Planes<const float>& image, int planes,
     constexpr int warps = 4;
     constexpr int threads = 64;
     const auto count = static_cast<unsigned>(planes);
-    core::launch(executor, &sum_rows_kernel<warps>,
-                 core::LaunchConfig(dim3(signal::gpu::tiles_over(image.rows, warps), count),
-                                    dim3(warps * core::warp_size)),
-                 image, own, other, areas);
+    core::launch(
+        executor, &sum_rows_kernel<warps>,
+        core::LaunchConfig(dim3(signal::gpu::tiles_over(image.rows, warps * rows_of_warp), count),
+                           dim3(warps * core::warp_size)),
+        image, own, other, areas);
     core::launch(executor, &sum_columns_kernel<threads>,
                  core::LaunchConfig(dim3(signal::gpu::tiles_over(areas.columns, threads), count),
                                     dim3(threads)),

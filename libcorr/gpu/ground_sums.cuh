@@ -50,17 +50,16 @@ class GroundSums {
                 double* const to = sums + surface * extent.rows * extent.columns;
                 const PlaneGround* const own = grounds_a + plane;
                 const PlaneGround* const other = grounds_b + plane;
-                term.sums_a = true;
-                term.with_both = true;
+                term.of_a = true;
+                term.of_b = same;
                 sum_areas(executor_, from_plane(a, plane), images * term.planes, own, other,
                           term.areas);
                 add_ground(executor_, term, images, own, other, to);
-                if (!same) {
-                    sum_areas(executor_, from_plane(b, plane), images * term.planes, other, own,
-                              term.areas);
-                }
-                term.sums_a = false;
-                term.with_both = false;
+                if (same) continue;
+                term.of_a = false;
+                term.of_b = true;
+                sum_areas(executor_, from_plane(b, plane), images * term.planes, other, own,
+                          term.areas);
                 add_ground(executor_, term, images, other, own, to);
             }
         }
