@@ -12,6 +12,8 @@ namespace {
 
 corr::Problem summed(corr::Problem problem) {
     problem.each_plane = false;
+    problem.method = corr::Method::fft;
+    problem.direct = {};
     return problem;
 }
 
@@ -27,11 +29,13 @@ std::string progress_text(const std::string& what, core::index_t done, core::ind
     return words.str();
 }
 
-AllPairs::AllPairs(core::Cpu& cpu, const corr::Problem& problem, core::index_t images)
-    : cpu_(cpu), lags_(problem.lags), correlator_(cpu, summed(problem), images) {}
+AllPairs::AllPairs(CorrelationDevice& device, const corr::Problem& problem, core::index_t images)
+    : cpu_(device.cpu()),
+      lags_(problem.lags),
+      correlation_(device.pairs(summed(problem), images)) {}
 
 void AllPairs::take(corr::PlanesView<core::Host> planes) {
-    correlator_.take(static_cast<core::index_t>(energies_.size()), planes);
+    correlation_->take(static_cast<core::index_t>(energies_.size()), planes);
     energies_.push_back(corr::energy(cpu_, planes));
 }
 
@@ -42,7 +46,7 @@ PairResults AllPairs::run(Console& console) {
     results.found = corr::find_pair_peaks(
         energies_, lags_,
         [&](core::index_t a, core::index_t b, core::View<double, 3, core::Host> sums) {
-            correlator_.run(a, b, sums);
+            correlation_->run(a, b, sums);
         },
         [&](core::index_t done, core::index_t all) {
             console.progress(progress_text("pair", done, all, watch.seconds()));

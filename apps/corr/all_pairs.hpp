@@ -4,9 +4,8 @@
 
 #include <vector>
 
-#include "aperture/corr/pair_correlator.hpp"
 #include "aperture/corr/pair_peaks.hpp"
-#include "apps/common/console.hpp"
+#include "apps/corr/plane_correlation.hpp"
 
 namespace aperture::apps {
 
@@ -27,7 +26,7 @@ class AllPairs {
   public:
     /// For up to `images` images whose own correlation is `problem`. Throws core::InvalidArgument
     /// where they take more memory than there is.
-    AllPairs(core::Cpu& cpu, const corr::Problem& problem, core::index_t images);
+    AllPairs(CorrelationDevice& device, const corr::Problem& problem, core::index_t images);
 
     /// The next image.
     void take(corr::PlanesView<core::Host> planes);
@@ -36,7 +35,7 @@ class AllPairs {
   private:
     core::Cpu& cpu_;
     corr::Lags lags_;
-    corr::PairCorrelator<core::Cpu> correlator_;
+    std::unique_ptr<PairCorrelation> correlation_;
     std::vector<double> energies_;  ///< of the images taken
 };
 

@@ -35,7 +35,7 @@ EnsembleResults run_ensemble(CorrelationDevice& device, const CorrOptions& optio
         if (!correlation) {
             console.phase("correlating");
             correlation.emplace(device, options, *loaded);
-            if (options.all_pairs) pairs.emplace(cpu, correlation->problem(), all);
+            if (options.all_pairs) pairs.emplace(device, correlation->problem(), all);
             if (options.radial) spectrum.emplace(cpu, loaded->shape());
         }
         times.push_back(correlation->run(loaded->image, loaded->image));

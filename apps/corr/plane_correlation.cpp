@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "aperture/core/timing.hpp"
+#include "aperture/corr/pair_correlator.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -63,7 +64,50 @@ class CpuCorrelation final : public PlaneCorrelation {
     PlanesOfOperands<Host> planes_;
 };
 
+class CpuPairs final : public PairCorrelation {
+  public:
+    CpuPairs(core::Cpu& cpu, const corr::Problem& problem, index_t images)
+        : correlator_(cpu, problem, images) {}
+
+    void take(index_t image, corr::PlanesView<Host> planes) override {
+        correlator_.take(image, planes);
+    }
+    void run(index_t a, index_t b, core::View<double, 3, Host> sums) override {
+        correlator_.run(a, b, sums);
+    }
+
+  private:
+    corr::PairCorrelator<core::Cpu> correlator_;
+};
+
 #if APERTURE_CUDA
+class GpuPairs final : public PairCorrelation {
+  public:
+    GpuPairs(core::Gpu& gpu, const corr::Problem& problem, index_t images)
+        : gpu_(gpu),
+          correlator_(gpu, problem, images),
+          planes_({problem.planes, problem.image.rows, problem.image.columns}),
+          sums_({problem.each_plane ? problem.planes : 1, problem.lags.extent().rows,
+                 problem.lags.extent().columns}) {}
+
+    void take(index_t image, corr::PlanesView<Host> planes) override {
+        core::copy(gpu_, planes, planes_.view());
+        correlator_.take(image, planes_);
+        gpu_.synchronize();
+    }
+    void run(index_t a, index_t b, core::View<double, 3, Host> sums) override {
+        correlator_.run(a, b, sums_);
+        core::copy(gpu_, std::as_const(sums_).view(), sums);
+        gpu_.synchronize();
+    }
+
+  private:
+    core::Gpu& gpu_;
+    corr::PairCorrelator<core::Gpu> correlator_;
+    core::Array<float, 3, core::Device> planes_;
+    core::Array<double, 3, core::Device> sums_;
+};
+
 class GpuCorrelation final : public PlaneCorrelation {
   public:
     GpuCorrelation(core::Gpu& gpu, const corr::Problem& problem, corr::PlaneKind kind,
@@ -177,6 +221,14 @@ std::unique_ptr<PlaneCorrelation> CorrelationDevice::correlation(
     }
 #endif
     return std::make_unique<CpuCorrelation>(cpu_, problem, kind, normalization);
+}
+
+std::unique_ptr<PairCorrelation> CorrelationDevice::pairs(const corr::Problem& problem,
+                                                          index_t images) {
+#if APERTURE_CUDA
+    if (is_gpu()) return std::make_unique<GpuPairs>(gpu_->gpu, problem, images);
+#endif
+    return std::make_unique<CpuPairs>(cpu_, problem, images);
 }
 
 }  // namespace aperture::apps

@@ -39,6 +39,14 @@ class PlaneCorrelation {
     virtual double take_transfer_ms() = 0;
 };
 
+/// corr::PairCorrelator on some device, from and to the host's memory.
+class PairCorrelation {
+  public:
+    virtual ~PairCorrelation() = default;
+    virtual void take(core::index_t image, corr::PlanesView<core::Host> planes) = 0;
+    virtual void run(core::index_t a, core::index_t b, core::View<double, 3, core::Host> sums) = 0;
+};
+
 /// The device that images are correlated on.
 class CorrelationDevice {
   public:
@@ -59,6 +67,9 @@ class CorrelationDevice {
     std::unique_ptr<PlaneCorrelation> correlation(const corr::Problem& problem,
                                                   corr::PlaneKind kind,
                                                   corr::Normalization normalization);
+    /// For up to `images` images. Throws core::InvalidArgument where they take more memory than
+    /// there is.
+    std::unique_ptr<PairCorrelation> pairs(const corr::Problem& problem, core::index_t images);
 
   private:
     core::Cpu& cpu_;

@@ -32,11 +32,11 @@ constexpr double fft_ns_a_pixel = 0.8;
 /// Displacements of a warp, and multiplications and additions a picosecond.
 constexpr double tile_rows = 32;
 constexpr double tile_columns = 64;
-constexpr double products_a_ps = 25;
-constexpr double direct_start_ms = 0.04;
+constexpr double products_a_ps = 22;
+constexpr double direct_start_ms = 0.035;
 /// Pixels of planes with zeros behind them, or of surfaces, a nanosecond.
-constexpr double pixels_a_ns = 100;
-constexpr double fft_start_ms = 0.05;
+constexpr double pixels_a_ns = 55;
+constexpr double fft_start_ms = 0.04;
 
 double transform_flops(double length) { return 5 * length * std::log2(std::max(length, 2.0)); }
 

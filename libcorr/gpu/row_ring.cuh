@@ -204,6 +204,7 @@ __global__ void __launch_bounds__(Threads)
         const index_t first = (surface * from.planes + p) * from.parts + tile.first;
         const Number* const of_entry =
             parts + first * entries + i % Tile::rows * Tile::columns + j % Tile::columns;
+        APERTURE_UNROLL_BY(8)
         for (int part = 0; part < tile.count; ++part) {
             sum += static_cast<double>(of_entry[part * entries]);
         }
@@ -250,8 +251,10 @@ inline TilePartition partition_tiles(Shape image, const Lags& lags, Shape tile, 
                                      image.columns + work.lag_x + tile.columns - 1});
         works.push_back(work);
     }
+    // Before its first row, a part reads a tile's rows of B.
+    constexpr index_t least_rows = 8;
     const auto rows_of_part = [&](const Work& work, index_t most_work) {
-        return std::clamp<index_t>(most_work / work.of_row, 1, most_rows);
+        return std::clamp<index_t>(most_work / work.of_row, least_rows, most_rows);
     };
     const auto parts_of = [&](const Work& work, index_t most_work) {
         const index_t rows = rows_of_part(work, most_work);
