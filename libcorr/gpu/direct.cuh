@@ -27,27 +27,46 @@ struct DirectTile {
     __device__ __forceinline__ static int row() { return core::lane_rank() / LanesAcross; }
 };
 
-/// How a warp goes along a row (RowRing). Rows of B take about as much shared memory for all tiles.
+/// How a warp goes along a row (RowRing).
 template <class Tile_, class Form_>
-struct DirectWalk {
+struct DirectSteps {
     using Tile = Tile_;
     using Form = Form_;
+    static constexpr int cell_bytes = static_cast<int>(sizeof(typename Form::Cell));
     /// Columns that the thread holds of A, so that they need not be moved.
     static constexpr int step = Form::planes_of_cell == 1
                                     ? (Tile::thread_columns == 8 ? 16 : Tile::thread_columns + 4)
                                     : Tile::thread_columns;
-    static constexpr int most_columns =
-        8192 / static_cast<int>(sizeof(typename Form::Cell)) / Tile::rows / step * step;
     static constexpr int planes = 1;
     static constexpr int rows_of_a = 1;
     static constexpr int columns_behind = 0;
     static constexpr int columns_over = 0;
     APERTURE_HD static constexpr int place(int i) { return i; }
-    /// Rows of different threads are 16 bytes apart modulo the 128 of all banks.
-    APERTURE_HD static constexpr int pitch(int cells) {
-        constexpr int size = static_cast<int>(sizeof(typename Form::Cell));
-        return ((cells * size + 127) / 128 * 128 + 16) / size;
+    APERTURE_HD static constexpr int cells_of_a(int columns) {
+        return columns + Tile::columns + columns_beyond;
     }
+    /// Rows are an odd multiple of 16 bytes apart, so that those of a warp's threads are in
+    /// different banks.
+    APERTURE_HD static constexpr int cells_of_b(int columns) {
+        return (columns * cell_bytes / 16 | 1) * 16 / cell_bytes;
+    }
+    APERTURE_HD static constexpr int ring_bytes(int columns) {
+        return cell_bytes * 2 * ((Tile::rows + 1) * cells_of_b(columns) + cells_of_a(columns));
+    }
+};
+
+/// The most columns whose rings eight warps have room for on a multiprocessor of 228 KB.
+template <class Steps>
+APERTURE_HD constexpr int fitting_columns() {
+    constexpr int most_bytes = 228 * 1024 / 8 - 1024;
+    int columns = Steps::step;
+    while (Steps::ring_bytes(columns + Steps::step) <= most_bytes) columns += Steps::step;
+    return columns;
+}
+
+template <class Tile, class Form>
+struct DirectWalk : DirectSteps<Tile, Form> {
+    static constexpr int most_columns = fitting_columns<DirectSteps<Tile, Form>>();
 };
 
 __device__ __forceinline__ void load_four(const float* from, float* to) {
@@ -154,7 +173,7 @@ __global__ void __launch_bounds__(core::warp_size, 8)
     const PartOfTile part = task.parts[blockIdx.x];
     const int plane = static_cast<int>(blockIdx.y);
     // Where rows are alike, so are their errors, and do not average out: every chain begins with
-    // another offset, which its end takes out.
+    // another offset, which the end takes out.
     Number product = 0;
     if constexpr (in_chains) {
         constexpr int together = Form::planes_of_cell;
@@ -164,13 +183,13 @@ __global__ void __launch_bounds__(core::warp_size, 8)
     }
     Number total[Tile::thread_rows][Tile::thread_columns] = {};
     Number chain[Tile::thread_rows][Tile::thread_columns];
-    Number offset = 0;
+    double offsets = 0;
     int rows_left = 0;
     const auto end_chain = [&] {
         APERTURE_UNROLL
         for (int j = 0; j < Tile::thread_rows; ++j) {
             APERTURE_UNROLL
-            for (int k = 0; k < Tile::thread_columns; ++k) total[j][k] += chain[j][k] - offset;
+            for (int k = 0; k < Tile::thread_columns; ++k) total[j][k] += chain[j][k];
         }
         rows_left = 0;
     };
@@ -182,7 +201,8 @@ __global__ void __launch_bounds__(core::warp_size, 8)
         }
         if (rows_left == 0) {
             rows_left = task.chain_rows;
-            offset = row_offset(product, r);
+            const Number offset = row_offset(product, r);
+            offsets += static_cast<double>(offset);
             APERTURE_UNROLL
             for (int j = 0; j < Tile::thread_rows; ++j) {
                 APERTURE_UNROLL
@@ -200,7 +220,7 @@ __global__ void __launch_bounds__(core::warp_size, 8)
         APERTURE_UNROLL
         for (int k = 0; k < Tile::thread_columns; ++k) {
             to[(Tile::row() + j * Tile::lanes_down) * Tile::columns + Tile::column() + k] =
-                total[j][k];
+                static_cast<Number>(static_cast<double>(total[j][k]) - offsets);
         }
     }
 }

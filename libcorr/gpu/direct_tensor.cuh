@@ -33,7 +33,10 @@ struct TensorWalk {
     static constexpr int columns_over = 7;
     /// Eights of cells 12 cells apart: the lanes of a warp read in different banks.
     APERTURE_HD static constexpr int place(int i) { return i + i / 8 * 4; }
-    APERTURE_HD static constexpr int pitch(int cells) { return cells; }
+    APERTURE_HD static constexpr int cells_of_a(int columns) {
+        return place(columns + Tile::columns + columns_beyond);
+    }
+    APERTURE_HD static constexpr int cells_of_b(int columns) { return columns_behind + columns; }
 };
 
 /// Adds the products of columns begin to end-1, of the first `blocks` blocks of a warp's columns,

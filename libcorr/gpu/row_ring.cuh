@@ -42,6 +42,9 @@ __device__ __forceinline__ T row_offset(T product, int row) {
     return product * (1 + static_cast<T>(turns - floorf(turns)));
 }
 
+/// Columns that are copied behind the last displacement's of a row of A.
+inline constexpr int columns_beyond = 24;
+
 /// Rows of A and B in shared memory of a block of one warp. With each row r of A one of B is new,
 /// the one at the tile's first dy. Each row of B is there twice, Tile::rows + 1 slots apart, so
 /// that those of all displacements are in slots one after the other. `Walk` says how a kernel goes
@@ -53,17 +56,15 @@ __device__ __forceinline__ T row_offset(T product, int row) {
 /// - `columns_behind`: columns that it reads of B before the first one of a step;
 /// - `columns_over`: columns beyond B's last one that it steps to;
 /// - `place(i)`: where cell i of a row of A is; multiples of 16 bytes stay together;
-/// - `pitch(n)`: cells from a row of B to the next, n or more, a multiple of 16 bytes.
+/// - `cells_of_a(n)`, `cells_of_b(n)`: that rows of A and B take for a piece of n columns, of
+///   multiples of 16 bytes.
 template <class Walk>
 struct RowRing {
     using Cell = typename Walk::Form::Cell;
     static constexpr int slots_of_b = Walk::Tile::rows + 1;
     static constexpr int slots_of_a = Walk::rows_of_a + 1;
-    static constexpr int cells_of_b = Walk::columns_behind + Walk::most_columns;
-    static constexpr int columns_beyond = 16;
-    static constexpr int plane_of_a =
-        Walk::place(Walk::most_columns + Walk::Tile::columns + columns_beyond);
-    static constexpr int plane_of_b = Walk::pitch(cells_of_b);
+    static constexpr int plane_of_a = Walk::cells_of_a(Walk::most_columns);
+    static constexpr int plane_of_b = Walk::cells_of_b(Walk::most_columns);
     static constexpr int pitch_of_a = Walk::planes * plane_of_a;
     static constexpr int pitch_of_b = Walk::planes * plane_of_b;
     static constexpr int bytes =
@@ -128,21 +129,23 @@ __device__ __forceinline__ void for_rows(const SumTask<Cell>& task, const PartOf
             for (int p = 0; p < Walk::planes; ++p) {
                 const Cell* const from = task.b.row(plane + p, y) + x0 - Walk::columns_behind;
                 Cell* const to = Ring::slot_of_b(slot) + p * Ring::plane_of_b;
-                for_pieces<Cell, Ring::cells_of_b>(length + Walk::columns_behind, [&](int i) {
-                    core::copy_async<16>(to + i, from + i);
-                    core::copy_async<16>(to + i + Ring::slots_of_b * Ring::pitch_of_b, from + i);
-                });
+                for_pieces<Cell, Walk::columns_behind + Walk::most_columns>(
+                    length + Walk::columns_behind, [&](int i) {
+                        core::copy_async<16>(to + i, from + i);
+                        core::copy_async<16>(to + i + Ring::slots_of_b * Ring::pitch_of_b,
+                                             from + i);
+                    });
             }
         };
-        constexpr int most_of_a = Walk::most_columns + Tile::columns + Ring::columns_beyond;
+        constexpr int most_of_a = Walk::most_columns + Tile::columns + columns_beyond;
         const auto copy_row_of_a = [&](int r, int slot) {
             APERTURE_UNROLL
             for (int p = 0; p < Walk::planes; ++p) {
                 const Cell* const from = task.a.row(plane + p, r) + x0 + part.lag_x;
                 Cell* const to = Ring::slot_of_a(slot) + p * Ring::plane_of_a;
-                for_pieces<Cell, most_of_a>(
-                    length + Tile::columns + Ring::columns_beyond,
-                    [&](int i) { core::copy_async<16>(to + Walk::place(i), from + i); });
+                for_pieces<Cell, most_of_a>(length + Tile::columns + columns_beyond, [&](int i) {
+                    core::copy_async<16>(to + Walk::place(i), from + i);
+                });
             }
         };
         __syncwarp();
