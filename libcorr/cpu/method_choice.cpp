@@ -33,10 +33,10 @@ constexpr double fft_ns_a_pixel = 0.8;
 constexpr double tile_rows = 32;
 constexpr double tile_columns = 64;
 constexpr double products_a_ps = 22;
-constexpr double direct_start_ms = 0.035;
+constexpr double direct_start_ms = 0.05;
 /// Pixels of planes with zeros behind them, or of surfaces, a nanosecond.
-constexpr double pixels_a_ns = 55;
-constexpr double fft_start_ms = 0.04;
+constexpr double pixels_a_ns = 61;
+constexpr double fft_start_ms = 0.034;
 
 double transform_flops(double length) { return 5 * length * std::log2(std::max(length, 2.0)); }
 

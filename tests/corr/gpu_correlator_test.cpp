@@ -103,6 +103,41 @@ TEST_F(GpuTest, SeveralImagesAtOnceAreThoseOneByOne) {
     }
 }
 
+TEST_F(GpuTest, SixtyFourMegapixelsTakeFourGigabytes) {
+    constexpr index_t size = 8000;
+    const Problem problem{4, {size, size}, {256, 256}};
+    Planes a({4, size, size});
+    std::uint32_t state = 1;
+    for (float& value : a) {
+        state = state * 1664525U + 1013904223U;
+        value = static_cast<float>(state >> 8) * 0x1p-24F;
+    }
+    core::Gpu gpu;
+    const std::size_t before = gpu.free_memory();
+    Array<float, 3, Device> planes(a.extent());
+    Array<double, 3, Device> surface({1, 256, 256});
+    Correlator<core::Gpu> correlator(gpu, problem);
+    core::copy<float, 3, core::Strided>(gpu, a.view(), planes.view());
+    correlator.run(std::as_const(planes).view(), std::as_const(planes).view(), surface.view());
+    gpu.synchronize();
+    EXPECT_LE(before - gpu.free_memory(), std::size_t{4} << 30);
+    Array<double, 3> sums(surface.extent());
+    core::copy<double, 3, core::Strided>(gpu, std::as_const(surface).view(), sums.view());
+    gpu.synchronize();
+    double expected = 0;
+    double size_of_all = 0;
+    for (index_t p = 0; p < 4; ++p) {
+        size_of_all += magnitude(a, a, p);
+        for (index_t y = 0; y + 100 < size; ++y) {
+            for (index_t x = 0; x + 255 < size; ++x) {
+                expected +=
+                    static_cast<double>(a(p, y + 100, x + 255)) * static_cast<double>(a(p, y, x));
+            }
+        }
+    }
+    EXPECT_NEAR(sums(0, 100, 255), expected, largest_error(problem) * size_of_all);
+}
+
 TEST_F(GpuTest, RunsGiveTheSameBitsAndAllocateNothing) {
     const Shape shape{75, 90};
     const Planes a = planes_of(Content::bright, 2, shape, 5);

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// What `corr` makes of images on a GPU, held to what it makes of them on the CPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <random>
+
+#include "apps/corr/all_pairs.hpp"
+#include "apps/corr/correlation.hpp"
+#include "tests/media/cube_files.hpp"
+
+namespace aperture::apps {
+namespace {
+
+LoadedImage image_of(unsigned seed, core::index_t rows, core::index_t columns) {
+    LoadedImage loaded;
+    loaded.file = "image";
+    loaded.image.planes = core::Array<float, 3>({3, rows, columns});
+    std::mt19937 generator(seed);
+    std::uniform_int_distribution<int> value(0, 255);
+    for (float& sample : loaded.image.planes) sample = static_cast<float>(value(generator));
+    return loaded;
+}
+
+/// Black in a corner.
+std::filesystem::path mask_file(const media::tests::TemporaryFolder& folder, core::index_t rows,
+                                core::index_t columns) {
+    const auto file = folder / "mask.pgm";
+    std::ofstream stream(file);
+    stream << "P2\n" << columns << ' ' << rows << "\n255\n";
+    for (core::index_t y = 0; y < rows; ++y) {
+        for (core::index_t x = 0; x < columns; ++x) stream << (y < 9 && x < 20 ? 0 : 255) << '\n';
+    }
+    return file;
+}
+
+void expect_close(const double* found, const double* expected, core::index_t count, double bound) {
+    for (core::index_t i = 0; i < count; ++i) {
+        ASSERT_NEAR(found[i], expected[i], bound) << "entry " << i;
+    }
+}
+
+double largest_of(const core::Array<double, 2>& surface) {
+    double largest = 0;
+    for (const double value : surface) largest = std::max(largest, std::abs(value));
+    return largest;
+}
+
+class GpuCorr : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const auto status = core::gpu_status(); !status.usable) GTEST_SKIP() << status.reason;
+    }
+
+    Console console_{"corr", true};
+    core::Cpu cpu_{2};
+    media::tests::TemporaryFolder folder_;
+};
+class GpuCorrEstimators : public GpuCorr, public testing::WithParamInterface<corr::Estimator> {};
+INSTANTIATE_TEST_SUITE_P(All, GpuCorrEstimators,
+                         testing::Values(corr::Estimator::raw, corr::Estimator::unbiased,
+                                         corr::Estimator::pearson));
+
+TEST_P(GpuCorrEstimators, SurfacesAreTheCpus) {
+    const LoadedImage a = image_of(1, 60, 70);
+    const LoadedImage b = image_of(2, 60, 70);
+    CorrelationDevice on_cpu(DeviceChoice::cpu, cpu_, console_);
+    CorrelationDevice on_gpu(DeviceChoice::gpu, cpu_, console_);
+    for (const bool pair : {false, true}) {
+        for (const bool masked : {false, true}) {
+            for (const bool stored : {false, true}) {
+                SCOPED_TRACE(testing::Message() << pair << masked << stored);
+                CorrOptions options;
+                options.inputs = {"a", "b"};
+                options.inputs.resize(pair ? 2 : 1);
+                options.estimator = GetParam();
+                options.both_signs = true;
+                if (stored) options.planes.reset();
+                if (masked) options.masks = {mask_file(folder_, 60, 70)};
+                ImageCorrelation expected(on_cpu, options, a);
+                ImageCorrelation found(on_gpu, options, a);
+                for (int run = 0; run < 2; ++run) {
+                    const media::Image& first = run == 0 ? b.image : a.image;
+                    const media::Image& second = pair ? b.image : first;
+                    expected.run(first, second);
+                    found.run(first, second);
+                    const corr::Surfaces& e = expected.surfaces();
+                    const corr::Surfaces& f = found.surfaces();
+                    const double bound = 1e-4 * largest_of(e.surface);
+                    expect_close(f.surface.data(), e.surface.data(), e.surface.size(), bound);
+                    ASSERT_EQ(f.planes.extent(), e.planes.extent());
+                    expect_close(f.planes.data(), e.planes.data(), e.planes.size(), bound);
+                    expect_close(f.counts.data(), e.counts.data(), e.counts.size(), 0);
+                    EXPECT_NEAR(corr::energy(cpu_, found.planes(Operand::a)),
+                                corr::energy(cpu_, expected.planes(Operand::a)),
+                                1e-4 * corr::energy(cpu_, expected.planes(Operand::a)));
+                }
+            }
+        }
+    }
+}
+
+TEST_F(GpuCorr, PairsAreTheCpus) {
+    CorrelationDevice on_cpu(DeviceChoice::cpu, cpu_, console_);
+    CorrelationDevice on_gpu(DeviceChoice::gpu, cpu_, console_);
+    const corr::Problem problem{3, {40, 50}, {20, 25, true}};
+    AllPairs expected(on_cpu, problem, 4);
+    AllPairs found(on_gpu, problem, 4);
+    for (unsigned seed = 0; seed < 4; ++seed) {
+        const LoadedImage image = image_of(seed / 2, 40, 50);
+        expected.take(image.image.planes);
+        found.take(image.image.planes);
+    }
+    const PairResults e = expected.run(console_);
+    const PairResults f = found.run(console_);
+    ASSERT_EQ(f.found.peaks.extent(), e.found.peaks.extent());
+    expect_close(f.found.peaks.data(), e.found.peaks.data(), e.found.peaks.size(), 1e-5);
+}
+
+}  // namespace
+}  // namespace aperture::apps
