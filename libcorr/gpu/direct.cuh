@@ -157,11 +157,11 @@ __device__ __forceinline__ void add_columns(
     }
 }
 
-/// Sums of products over a part of the rows of A. Thread: 8 x 8 displacements in registers, twice:
-/// of a chain, and of all chains; of 9 loads of 16 bytes come 256 multiply-adds. Warp, which is a
-/// block: Tile::rows x Tile::columns displacements. Grid: parts, planes of cells. Shared memory:
-/// RowRing. 2 flops a product; 6 % of the instructions are not multiply-adds, and of those 17 %
-/// meet zeros for 250 x 250 displacements of 500 x 500 pixels.
+/// Sums of products over a part of the rows of A. Thread: 64 displacements in registers, twice: of
+/// a chain, and of all chains; of 5 loads of 16 bytes (4 x 16) or 9 (8 x 8) come 256 multiply-adds.
+/// Warp, which is a block: Tile::rows x Tile::columns displacements. Grid: parts, planes of cells.
+/// Shared memory: RowRing, 28 KB. 2 flops a product; some 5 % of the instructions are not
+/// multiply-adds, and of those a sixth meet zeros for 250 x 250 displacements of 500 x 500 pixels.
 /// Source: Bordawekar, Bondhugula & Rao 2010, section 3.
 template <class Tile, class Form>
 __global__ void __launch_bounds__(core::warp_size, 8)

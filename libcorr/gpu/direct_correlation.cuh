@@ -89,7 +89,8 @@ class DirectSumsBy final : public DirectSums<Executor> {
                      static_cast<int>(extent.columns)};
         sums_ = core::Array<Number, 1, Space>({parts_.size() * planes * tile.rows * tile.columns});
         const auto columns = static_cast<int>(problem.image.columns);
-        left_ = Tile::columns + 8;
+        // A piece begins up to a step before the first column that has a partner.
+        left_ = (Tile::columns + Walk::step + Walk::columns_behind + 3) / 4 * 4;
         pitch_ =
             (left_ + columns + Tile::columns + Walk::most_columns + columns_beyond + 3) / 4 * 4;
         staged_a_ = core::Array<Cell, 1, Space>({staged_cells()});

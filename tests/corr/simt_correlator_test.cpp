@@ -34,7 +34,8 @@ class SimtCorrelations : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Cases, SimtCorrelations,
                          testing::Values(Case{{1, 1}, {1, 1}}, Case{{1, 40}, {1, 40, true}},
                                          Case{{40, 1}, {40, 1, true}}, Case{{9, 17}, {5, 17}},
-                                         Case{{33, 49}, {17, 20, true}}, Case{{6, 150}, {3, 131}}),
+                                         Case{{33, 49}, {17, 20, true}}, Case{{6, 150}, {3, 131}},
+                                         Case{{4, 100}, {2, 81, true}}),
                          [](const auto& instance) { return name_of(instance.param); });
 
 TEST_P(SimtCorrelations, AreTheOracles) {
