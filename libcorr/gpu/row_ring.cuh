@@ -255,7 +255,7 @@ inline TilePartition partition_tiles(Shape image, const Lags& lags, Shape tile, 
         works.push_back(work);
     }
     // Before its first row, a part reads a tile's rows of B.
-    constexpr index_t least_rows = 4;
+    constexpr index_t least_rows = 8;
     const auto rows_of_part = [&](const Work& work, index_t most_work) {
         return std::clamp<index_t>(most_work / work.of_row, least_rows, most_rows);
     };
