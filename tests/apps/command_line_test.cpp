@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "--out a.txt: expected FILE.flo"},
         BadCommand{"flow_picture", "oflow", with(pair, {"--warped", "a.txt"}), "--warped a.txt: "},
         BadCommand{"flow_device", "oflow", with(pair, {"--device", "tpu"}), "auto|cpu|gpu"},
-        BadCommand{"corr_no_images", "corr", {}, "images is required"},
+        BadCommand{"corr_no_images", "corr", {}, "no image and no --planes is named"},
         BadCommand{"corr_unknown_flag", "corr", with(pair, {"--frobnicate"}), "--frobnicate"},
         BadCommand{"corr_planes", "corr", with(pair, {"--planes-from", "x"}),
                    "--planes-from x: expected lab-orientation|grey|gray|rgb|gradient"},
