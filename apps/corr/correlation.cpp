@@ -15,10 +15,9 @@ corr::Problem problem_of(const CorrOptions& options, const LoadedImage& image) {
     problem.lags = options.lags(problem.image);
     problem.each_plane = options.each_plane();
     problem.direct = options.direct;
-    if (options.method || options.needs_direct()) {
-        problem.method = options.method.value_or(corr::Method::direct);
-        corr::validate(problem);
-    }
+    problem.method =
+        options.method.value_or(options.needs_direct() ? corr::Method::direct : corr::Method::fft);
+    corr::validate(problem);
     return problem;
 }
 
@@ -51,7 +50,6 @@ ImageCorrelation::ImageCorrelation(CorrelationDevice& device, const CorrOptions&
       problem_(problem_of(options, first)),
       estimator_(cpu_, options.estimator, problem_.lags, problem_.each_plane) {
     if (!options.method && !options.needs_direct()) {
-        corr::validate(problem_);
         choice_ = device.is_gpu() ? corr::choose_gpu_method(problem_, !options.pair())
                                   : corr::choose_method(problem_, cpu_.threads(), !options.pair());
         problem_.method = choice_->method;
