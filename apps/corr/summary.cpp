@@ -132,6 +132,7 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
          {"estimator", choice_name(estimator_choices, options.estimator)},
          {"method", choice_name(correlation_choices, std::optional<corr::Method>(problem.method))},
          {"precision", choice_name(precision_choices, problem.direct.precision)},
+         {"impl", choice_name(layout_choices, problem.direct.layout)},
          {"direct_gflop", direct_gflop(problem)}});
     if (options.all_pairs) list.emplace_back("all_pairs", true);
     for (const auto& mask : options.masks) {

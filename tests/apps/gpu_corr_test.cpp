@@ -10,6 +10,7 @@
 #include "apps/corr/all_pairs.hpp"
 #include "apps/corr/correlation.hpp"
 #include "tests/media/cube_files.hpp"
+#include "tests/usable_gpu.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -48,12 +49,8 @@ double largest_of(const core::Array<double, 2>& surface) {
     return largest;
 }
 
-class GpuCorr : public testing::Test {
+class GpuCorr : public tests::GpuTest {
   protected:
-    void SetUp() override {
-        if (const auto status = core::gpu_status(); !status.usable) GTEST_SKIP() << status.reason;
-    }
-
     Console console_{"corr", true};
     core::Cpu cpu_{2};
     media::tests::TemporaryFolder folder_;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/corr/correlation_cases.hpp"
+#include "tests/usable_gpu.hpp"
 
 namespace aperture::corr {
 namespace {
@@ -46,12 +47,7 @@ Array<double, 3> correlated(const Planes& a, const Planes& b, const Problem& pro
     return GpuRun(problem)(a, b);
 }
 
-class GpuTest : public testing::Test {
-  protected:
-    void SetUp() override {
-        if (const auto status = core::gpu_status(); !status.usable) GTEST_SKIP() << status.reason;
-    }
-};
+using tests::GpuTest;
 class GpuCorrelations : public GpuTest, public testing::WithParamInterface<Case> {};
 INSTANTIATE_TEST_SUITE_P(Cases, GpuCorrelations, testing::ValuesIn(cases()),
                          [](const auto& instance) { return name_of(instance.param); });

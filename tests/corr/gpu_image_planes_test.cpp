@@ -4,23 +4,15 @@
 
 #include "tests/corr/image_planes_suite.hpp"
 #include "tests/device_mirror.hpp"
+#include "tests/usable_gpu.hpp"
 
 namespace aperture::corr {
 namespace {
 
 using tests::DeviceMirror;
 
-struct GpuRunner {
+struct GpuRunner : tests::UsableGpu {
     using Executor = core::Gpu;
-    std::optional<core::Gpu> gpu;
-
-    GpuRunner() {
-        if (core::gpu_status().usable) gpu.emplace();
-    }
-    static std::string why_not() {
-        const core::GpuStatus status = core::gpu_status();
-        return status.usable ? "" : "no usable GPU: " + status.reason;
-    }
     core::Gpu& executor() { return *gpu; }
     static std::vector<Shape> shapes() {
         return {{1, 1},   {1, 9},   {9, 1},     {2, 2},      {31, 33},

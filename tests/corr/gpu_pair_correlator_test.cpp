@@ -7,6 +7,7 @@
 
 #include "aperture/corr/pair_correlator.hpp"
 #include "tests/corr/correlation_cases.hpp"
+#include "tests/usable_gpu.hpp"
 
 namespace aperture::corr {
 namespace {
@@ -15,12 +16,7 @@ using core::Array;
 using core::Device;
 using Sums = Array<double, 3>;
 
-class GpuPairs : public testing::Test {
-  protected:
-    void SetUp() override {
-        if (const auto status = core::gpu_status(); !status.usable) GTEST_SKIP() << status.reason;
-    }
-};
+class GpuPairs : public tests::GpuTest {};
 
 /// Images that are taken from the host, and sums that are brought there.
 class GpuPairRun {

@@ -1,27 +1,16 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <optional>
-#include <string>
-
 #include "tests/dense/batch_suite.hpp"
 #include "tests/device_mirror.hpp"
+#include "tests/usable_gpu.hpp"
 
 namespace aperture::dense::oracle {
 namespace {
 
 using tests::DeviceMirror;
 
-struct GpuRunner {
+struct GpuRunner : tests::UsableGpu {
     static constexpr bool emulated = false;
-    std::optional<core::Gpu> gpu;
-
-    GpuRunner() {
-        if (core::gpu_status().usable) gpu.emplace();
-    }
-    static std::string why_not() {
-        const core::GpuStatus status = core::gpu_status();
-        return status.usable ? "" : "no usable GPU: " + status.reason;
-    }
 
     template <class T, class Layout>
     void solve(Factorisation factorisation, MatrixBatch<const T, core::Host, Layout> a,

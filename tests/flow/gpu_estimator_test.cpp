@@ -1,26 +1,16 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <optional>
-
 #include "tests/device_mirror.hpp"
 #include "tests/flow/estimator_suite.hpp"
+#include "tests/usable_gpu.hpp"
 
 namespace aperture::flow {
 namespace {
 
 using tests::DeviceMirror;
 
-struct GpuRunner {
+struct GpuRunner : tests::UsableGpu {
     using Executor = core::Gpu;
-    std::optional<core::Gpu> gpu;
-
-    GpuRunner() {
-        if (core::gpu_status().usable) gpu.emplace();
-    }
-    static std::string why_not() {
-        const core::GpuStatus status = core::gpu_status();
-        return status.usable ? "" : "no usable GPU: " + status.reason;
-    }
     core::Gpu& executor() { return *gpu; }
     static std::vector<Shape> warp_shapes() {
         return {{1, 1}, {1, 9}, {9, 1}, {15, 31}, {16, 32}, {17, 33}, {61, 67}, {1080, 1920}};

@@ -1,25 +1,15 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <optional>
-
 #include "tests/device_mirror.hpp"
 #include "tests/signal/image_suite.hpp"
+#include "tests/usable_gpu.hpp"
 
 namespace aperture::signal {
 namespace {
 
 using tests::DeviceMirror;
 
-struct GpuRunner {
-    std::optional<core::Gpu> gpu;
-
-    GpuRunner() {
-        if (core::gpu_status().usable) gpu.emplace();
-    }
-    static std::string why_not() {
-        const core::GpuStatus status = core::gpu_status();
-        return status.usable ? "" : "no usable GPU: " + status.reason;
-    }
+struct GpuRunner : tests::UsableGpu {
     static std::vector<Size> sizes() {
         std::vector<Size> all = signal::sizes();
         all.insert(all.end(), {{15, 31}, {16, 32}, {33, 65}, {1080, 1920}});

@@ -33,7 +33,7 @@ enum class PlaneLayout {
 /// How the direct method works.
 struct DirectOptions {
     Precision precision = Precision::fp32;
-    PlaneLayout layout = PlaneLayout::separate;  ///< of a GPU with fp32 or a surface for all planes
+    PlaneLayout layout = PlaneLayout::separate;  ///< packed: fp32 and one surface for all planes
     /// Displacements that a warp of a GPU takes at once: 32 x 64, 64 x 32 or 16 x 128, of tf32x3 16
     /// x 128 or 16 x 64. The fastest where nothing is said.
     std::optional<Shape> tile = {};
