@@ -59,31 +59,31 @@ __global__ void __launch_bounds__(Threads, Blocks)
     const index_t pitch = images * task.planes * task.frequencies;
     Sum sums[fused_samples] = {};
 
-    const auto transform = [&](const Complex<float>* spectra, int plane, const auto& store) {
-        const Complex<float>* const from =
-            spectra + (image * task.planes + plane) * task.frequencies + first;
-        Fft::run(
-            task.forward, task.twiddles, buffer,
-            [&](int, int row, int column) {
-                return row < task.image_rows && column < columns ? from[row * pitch + column]
-                                                                 : Complex<float>(0.0F, 0.0F);
-            },
-            store);
+    const auto rows_of = [&](const Complex<float>* spectra, int plane) {
+        return [=, &task](int, int row, int column) {
+            const Complex<float>* const from =
+                spectra + (image * task.planes + plane) * task.frequencies + first;
+            return row < task.image_rows && column < columns ? from[row * pitch + column]
+                                                             : Complex<float>(0.0F, 0.0F);
+        };
     };
     APERTURE_NO_UNROLL
     for (int p = 0; p < task.planes; ++p) {
         if constexpr (Same) {
-            transform(a, p, [&](int i, int, int, Complex<float> value) {
-                sums[i] = core::add_norm(sums[i], value);
-            });
+            Fft::run(task.forward, task.twiddles, buffer, rows_of(a, p),
+                     [&](int i, int, int, Complex<float> value) {
+                         sums[i] = core::add_norm(sums[i], value);
+                     });
         } else {
-            transform(a, p, [&](int, int row, int column, Complex<float> value) {
-                of_a[row * fused_columns + column] = value;
-            });
-            transform(b, p, [&](int i, int row, int column, Complex<float> value) {
-                sums[i] =
-                    core::multiply_add_conj(sums[i], of_a[row * fused_columns + column], value);
-            });
+            Fft::run(task.forward, task.twiddles, buffer, rows_of(a, p),
+                     [&](int, int row, int column, Complex<float> value) {
+                         of_a[row * fused_columns + column] = value;
+                     });
+            Fft::run(task.forward, task.twiddles, buffer, rows_of(b, p),
+                     [&](int i, int row, int column, Complex<float> value) {
+                         sums[i] = core::multiply_add_conj(
+                             sums[i], of_a[row * fused_columns + column], value);
+                     });
         }
     }
     // Real and imaginary parts change places: the transform the other way.
@@ -135,7 +135,7 @@ class ColumnCorrelation {
         task_.turns = turns;
         const bool same = a == b;
         if (threads_ <= few_threads) {
-            launch(same ? &fused_columns_kernel<few_threads, 3, true>
+            launch(same ? &fused_columns_kernel<few_threads, 2, true>
                         : &fused_columns_kernel<few_threads, 2, false>,
                    same, a, b, products);
         } else {

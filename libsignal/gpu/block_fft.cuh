@@ -32,10 +32,13 @@ APERTURE_HD constexpr float cosine(int i) {
 }
 template <int R>
 APERTURE_HD constexpr float sine(int i) {
-    if (i > R / 2) return -sine<R>(R - i);
-    if constexpr (R == 3) return 0.86602540378443865F;
-    if constexpr (R == 5) return i == 1 ? 0.95105651629515357F : 0.58778525229247313F;
-    return i == 1 ? 0.78183148246802981F : i == 2 ? 0.97492791218182361F : 0.43388373911755812F;
+    const int k = i > R / 2 ? R - i : i;
+    const float sign = i > R / 2 ? -1.0F : 1.0F;
+    if constexpr (R == 3) return sign * 0.86602540378443865F;
+    if constexpr (R == 5) return sign * (k == 1 ? 0.95105651629515357F : 0.58778525229247313F);
+    return sign * (k == 1   ? 0.78183148246802981F
+                   : k == 2 ? 0.97492791218182361F
+                            : 0.43388373911755812F);
 }
 
 /// The i < b with a i mod b = 1.
@@ -173,8 +176,10 @@ struct BlockFft {
     /// number of a sample among the thread's; loads are of samples in the order of the first
     /// radix, stores in that of the last.
     template <class Load, class Store>
-    __device__ static void run(const BlockFftPlan& plan, const Complex<float>* twiddles,
-                               Complex<float>* buffer, const Load& load, const Store& store) {
+    __device__ __forceinline__ static void run(const BlockFftPlan& plan,
+                                               const Complex<float>* twiddles,
+                                               Complex<float>* buffer, const Load& load,
+                                               const Store& store) {
         const auto from_buffer = [&](int, int sample, int column) {
             return buffer[sample * Columns + column];
         };
@@ -228,17 +233,15 @@ struct BlockFft {
     __device__ __forceinline__ static void twiddle(Complex<float> (&v)[R],
                                                    const Complex<float>* twiddles, int step) {
         if constexpr (R > 1) {
-            const Complex<float> root = twiddles[step];
-            const Complex<float> square = root * root;
-            const Complex<float> low[3] = {root, square, square * root};
+            Complex<float> low[4];
+            low[1] = twiddles[step];
+            low[2] = low[1] * low[1];
+            low[3] = low[2] * low[1];
+            Complex<float> high{1.0F, 0.0F};
             APERTURE_UNROLL
-            for (int r = 1; r < min(4, R); ++r) v[r] = v[r] * low[r - 1];
-            APERTURE_UNROLL
-            for (int q = 4; q < R; q += 4) {
-                const Complex<float> high = twiddles[q * step];
-                v[q] = v[q] * high;
-                APERTURE_UNROLL
-                for (int r = 1; r < min(4, R - q); ++r) v[q + r] = v[q + r] * (high * low[r - 1]);
+            for (int r = 1; r < R; ++r) {
+                if (r % 4 == 0) high = twiddles[r * step];
+                v[r] = v[r] * (r < 4 ? low[r] : r % 4 == 0 ? high : high * low[r % 4]);
             }
         }
     }
@@ -250,16 +253,22 @@ struct BlockFft {
                                                 Complex<float>* buffer, const Load& load,
                                                 const Store& store) {
         constexpr int count = butterflies(R);
-        const int stride = length / R;
-        const float turn = 1.0F / static_cast<float>(span);
+        int stride = length / R;
+        const float turn = __fdividef(1.0F, static_cast<float>(span));
         const auto of_span = [&](int j) {
             return First ? j : static_cast<int>((static_cast<float>(j) + 0.5F) * turn);
         };
         const int threads = core::block_threads();
-        Complex<float> v[count][R];
+        int rank = core::thread_rank();
+#if defined(__CUDA_ARCH__)
+        // Otherwise addresses for all radices are found before the caller's loops, and spilled.
+        asm volatile("" : "+r"(rank), "+r"(stride));
+#endif
+        // Without a beginning it would live through all of the caller's loops.
+        Complex<float> v[count][R] = {};
         APERTURE_UNROLL
         for (int b = 0; b < count; ++b) {
-            const int i = core::thread_rank() + b * threads;
+            const int i = rank + b * threads;
             if (i < stride * Columns) {
                 const int j = i / Columns;
                 APERTURE_UNROLL
@@ -283,7 +292,7 @@ struct BlockFft {
             __syncthreads();
             APERTURE_UNROLL
             for (int b = 0; b < count; ++b) {
-                const int i = core::thread_rank() + b * threads;
+                const int i = rank + b * threads;
                 if (i < stride * Columns) {
                     const int j = i / Columns;
                     Complex<float>* const to =
