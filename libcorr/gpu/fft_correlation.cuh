@@ -5,12 +5,11 @@
 // Sums of products by real transforms, of several images and planes at a time.
 
 #include "libcore/gpu/complex.cuh"
+#include "libcorr/gpu/fused_columns.cuh"
 #include "libcorr/gpu/ground.cuh"
 
 #if !defined(__CUDACC_RTC__)
-#include <cmath>
 #include <memory>
-#include <numbers>
 #include <utility>
 
 #include "libcorr/gpu/plane_groups.hpp"
@@ -155,6 +154,11 @@ class FftCorrelation {
                      core::LaunchConfig(dim3(blocks), dim3(spectra_threads)), of_rows_.data(),
                      of_rows_.size());
         find_turns();
+        if (!problem.each_plane && groups_.planes == problem.planes) {
+            fused_ = std::make_unique<ColumnCorrelation<Executor>>(
+                executor, sizes_.rows, sizes_.image_rows, sizes_.lag_rows, groups_.images,
+                groups_.planes, sizes_.frequencies());
+        }
     }
 
     /// Of all images; `sums` as Correlator has them. Asynchronous.
@@ -167,6 +171,11 @@ class FftCorrelation {
                 sums + image * (problem_.each_plane ? problem_.planes : 1) * entries();
             for (index_t p = 0; p < problem_.planes; p += groups_.planes) {
                 const index_t plane = image * problem_.planes + p;
+                if (fused_ && fused_->possible()) {
+                    correlate_columns(from_plane(a, plane), grounds_a + plane, from_plane(b, plane),
+                                      grounds_b + plane, same, to);
+                    continue;
+                }
                 spectra_a_.reshape({spectra_size()});
                 transform(from_plane(a, plane), grounds_a + plane, spectra_a_.data());
                 if (!same) {
@@ -186,12 +195,7 @@ class FftCorrelation {
     /// Spectra of the planes that are worked on at once. Asynchronous.
     void transform(const Planes<const float>& image, const PlaneGround* grounds,
                    Complex<float>* spectra) {
-        core::launch(executor_, &pad_rows_kernel<spectra_threads>,
-                     core::LaunchConfig(dim3(static_cast<unsigned>(sizes_.image_rows),
-                                             static_cast<unsigned>(sizes_.planes)),
-                                        dim3(spectra_threads)),
-                     image, grounds, sizes_.columns, padded_.data());
-        transforms_->rows(padded_.data(), of_rows_.data());
+        transform_rows(image, grounds, of_rows_.data());
         transforms_->columns(of_rows_.data(), spectra);
     }
 
@@ -200,11 +204,10 @@ class FftCorrelation {
     /// Asynchronous.
     void correlate(const Complex<float>* a, const Complex<float>* b, index_t plane, double* sums) {
         multiply(a, b, plane == 0);
-        if (problem_.each_plane) {
-            take_surfaces(sums + plane * entries());
-        } else if (plane + groups_.planes == problem_.planes) {
-            take_surfaces(sums);
-        }
+        const bool last = plane + groups_.planes == problem_.planes;
+        if (!problem_.each_plane && !last) return;
+        transforms_->columns_back(products_.data());
+        take_surfaces(problem_.each_plane ? sums + plane * entries() : sums);
     }
 
   private:
@@ -220,8 +223,28 @@ class FftCorrelation {
                 dim3(spectra_threads)),
             a, b, static_cast<const Complex<float>*>(turns_.data()), shape, products_.data());
     }
+    void transform_rows(const Planes<const float>& image, const PlaneGround* grounds,
+                        Complex<float>* to) {
+        core::launch(executor_, &pad_rows_kernel<spectra_threads>,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(sizes_.image_rows),
+                                             static_cast<unsigned>(sizes_.planes)),
+                                        dim3(spectra_threads)),
+                     image, grounds, sizes_.columns, padded_.data());
+        transforms_->rows(padded_.data(), to);
+    }
+    void correlate_columns(const Planes<const float>& a, const PlaneGround* grounds_a,
+                           const Planes<const float>& b, const PlaneGround* grounds_b, bool same,
+                           double* sums) {
+        transform_rows(a, grounds_a, of_rows_.data());
+        if (!same) {
+            spectra_b_.reshape({spectra_size()});
+            transform_rows(b, grounds_b, spectra_b_.data());
+        }
+        fused_->run(of_rows_.data(), same ? of_rows_.data() : spectra_b_.data(), turns_.data(),
+                    products_.data());
+        take_surfaces(sums);
+    }
     void take_surfaces(double* sums) {
-        transforms_->columns_back(products_.data());
         transforms_->rows_back(products_.data(), surfaces_.data());
         const auto lag_columns = static_cast<int>(problem_.lags.extent().columns);
         core::launch(executor_, &take_surfaces_kernel<spectra_threads>,
@@ -237,15 +260,10 @@ class FftCorrelation {
 
     /// exp(j 2 pi k first_row / rows) for every row k of the spectra.
     void find_turns() {
-        core::Array<Complex<float>, 1> turns({sizes_.rows});
-        for (index_t k = 0; k < sizes_.rows; ++k) {
-            const double angle = 2 * std::numbers::pi *
-                                 static_cast<double>(k * problem_.lags.first_row() % sizes_.rows) /
-                                 static_cast<double>(sizes_.rows);
-            turns(k) = {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
-        }
+        const core::Array<Complex<float>, 1> turns = signal::gpu::roots_of_unity(
+            sizes_.rows, (problem_.lags.first_row() % sizes_.rows + sizes_.rows) % sizes_.rows);
         turns_ = core::Array<Complex<float>, 1, Space>({sizes_.rows});
-        core::copy(executor_, std::as_const(turns).view(), turns_.view());
+        core::copy(executor_, turns.view(), turns_.view());
         executor_.synchronize();
     }
 
@@ -254,10 +272,11 @@ class FftCorrelation {
     TransformSizes sizes_{};
     PlaneGroups groups_;
     std::unique_ptr<Transforms> transforms_;
+    std::unique_ptr<ColumnCorrelation<Executor>> fused_;
     core::Array<float, 1, Space> padded_;
     core::Array<Complex<float>, 1, Space> of_rows_;    ///< zeros in the rows below the image
     core::Array<Complex<float>, 1, Space> spectra_a_;  ///< allocated by the first run
-    core::Array<Complex<float>, 1, Space> spectra_b_;  ///< of other images; allocated by the first
+    core::Array<Complex<float>, 1, Space> spectra_b_;  ///< of other images, or of their rows
     core::Array<Complex<float>, 1, Space> products_;
     core::Array<float, 1, Space> surfaces_;
     core::Array<Complex<float>, 1, Space> turns_;
