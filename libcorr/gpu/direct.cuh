@@ -33,14 +33,21 @@ struct DirectSteps {
     using Tile = Tile_;
     using Form = Form_;
     static constexpr int cell_bytes = static_cast<int>(sizeof(typename Form::Cell));
-    /// Columns that the thread holds of A, so that they need not be moved.
-    static constexpr int step = Form::planes_of_cell == 1
-                                    ? (Tile::thread_columns == 8 ? 16 : Tile::thread_columns + 4)
-                                    : Tile::thread_columns;
+    static constexpr int step = Form::planes_of_cell == 1 ? 8 : 2;
     static constexpr int planes = 1;
     static constexpr int rows_of_a = 1;
     static constexpr int columns_behind = 0;
     static constexpr int columns_over = 0;
+    /// Threads of four rows leave out those that A's first rows do not reach: code for each
+    /// number of rows.
+    static constexpr bool skips_rows = Tile::thread_rows == 4;
+    static constexpr int saved_rows = skips_rows ? 4 * Tile::lanes_down / 3 : 0;
+    /// In columns of a row, as what a row and a piece cost besides are, too. As measured.
+    APERTURE_HD static constexpr index_t work_of_row(int columns, int) {
+        return 10 + (columns + step - 1) / step * step;
+    }
+    static constexpr index_t work_of_start = 105;
+    static constexpr double share_of_older = 1;
     APERTURE_HD static constexpr int place(int i) { return i; }
     APERTURE_HD static constexpr int cells_of_a(int columns) {
         return columns + Tile::columns + columns_beyond;
@@ -85,81 +92,124 @@ __device__ __forceinline__ void load_four(const double* from, double* to) {
     }
 }
 
-/// Adds the products of `columns` columns, rounded up to steps: row j of the thread has the row of
-/// B that lies j * row_stride before `b`. What is multiplied next is loaded before.
-template <class Walk, class T>
+/// Adds the products of `columns` columns, rounded up to steps, for the first Rows rows of the
+/// thread: row j has the row of B that lies j * row_stride before `b`. A factor is loaded while the
+/// one before is multiplied. Code for more columns at a time would need fewer loads of A, but not
+/// stay where a multiprocessor fetches instructions as fast as it issues them.
+template <class Walk, int Rows, class T>
 __device__ __forceinline__ void add_columns(
     const T* a, const T* b, int columns,
     T (&sum)[Walk::Tile::thread_rows][Walk::Tile::thread_columns]) {
     using Tile = typename Walk::Tile;
     constexpr int width = Tile::thread_columns;
-    constexpr int size = Walk::step;
     constexpr int row_stride = Tile::lanes_down * RowRing<Walk>::pitch_of_b;
-    static_assert(size >= width + 4 && size % 4 == 0);
-    // Column x + i is in entry i % size.
-    T window[size];
+    static_assert(Walk::step * Rows / 4 % 2 == 0);
+    T window[width + Walk::step];
     T factor[2][4];
-    APERTURE_UNROLL
-    for (int k = 0; k < size - 4; k += 4) load_four(a + k, window + k);
     load_four(b, factor[0]);
     APERTURE_NO_UNROLL
-    for (int x = 0; x < columns; x += size) {
+    for (int x = 0; x < columns; x += Walk::step) {
         APERTURE_UNROLL
-        for (int i = 0; i < size; i += 4) {
-            load_four(a + x + i + size - 4, window + (i + size - 4) % size);
+        for (int k = 0; k < width; k += 4) load_four(a + x + k, window + k);
+        APERTURE_UNROLL
+        for (int i = 0; i < Walk::step; i += 4) {
+            load_four(a + x + i + width, window + i + width);
             APERTURE_UNROLL
-            for (int j = 0; j < Tile::thread_rows; ++j) {
-                const int next = (j + 1) % Tile::thread_rows;
-                load_four(b + x + i + (next == 0 ? 4 : 0) - next * row_stride, factor[(j + 1) % 2]);
+            for (int j = 0; j < Rows; ++j) {
+                const int next = (j + 1) % Rows;
+                const int now = (i / 4 * Rows + j) % 2;
+                load_four(b + x + i + (next == 0 ? 4 : 0) - next * row_stride, factor[1 - now]);
                 APERTURE_UNROLL
                 for (int column = 0; column < 4; ++column) {
                     APERTURE_UNROLL
                     for (int k = 0; k < width; ++k) {
-                        sum[j][k] += factor[j % 2][column] * window[(i + column + k) % size];
+                        sum[j][k] += factor[now][column] * window[i + column + k];
                     }
                 }
             }
         }
     }
 }
-template <class Walk>
+template <class Walk, int Rows>
 __device__ __forceinline__ void add_columns(
     const float4* a, const float4* b, int columns,
     float (&sum)[Walk::Tile::thread_rows][Walk::Tile::thread_columns]) {
     using Tile = typename Walk::Tile;
     constexpr int width = Tile::thread_columns;
     constexpr int row_stride = Tile::lanes_down * RowRing<Walk>::pitch_of_b;
-    static_assert(Walk::step == width);
-    // Column x + i is in entry i % 8.
-    float4 window[width];
+    static_assert(Walk::step * Rows % 2 == 0);
+    float4 window[width + Walk::step];
     float4 factor[2];
-    APERTURE_UNROLL
-    for (int k = 0; k < width; ++k) window[k] = a[k];
     factor[0] = b[0];
     APERTURE_NO_UNROLL
-    for (int x = 0; x < columns; x += width) {
+    for (int x = 0; x < columns; x += Walk::step) {
         APERTURE_UNROLL
-        for (int i = 0; i < width; ++i) {
+        for (int k = 0; k < width; ++k) window[k] = a[x + k];
+        APERTURE_UNROLL
+        for (int i = 0; i < Walk::step; ++i) {
+            window[i + width] = a[x + i + width];
             APERTURE_UNROLL
-            for (int j = 0; j < Tile::thread_rows; ++j) {
-                const int next = (j + 1) % Tile::thread_rows;
-                factor[(j + 1) % 2] = b[x + i + (next == 0 ? 1 : 0) - next * row_stride];
-                const float4& now = factor[j % 2];
+            for (int j = 0; j < Rows; ++j) {
+                const int next = (j + 1) % Rows;
+                const int number = (i * Rows + j) % 2;
+                factor[1 - number] = b[x + i + (next == 0 ? 1 : 0) - next * row_stride];
+                const float4& now = factor[number];
                 APERTURE_UNROLL
                 for (int k = 0; k < width; ++k) {
-                    const float4& other = window[(i + k) % width];
+                    const float4& other = window[i + k];
                     sum[j][k] += now.x * other.x + now.y * other.y;
                     sum[j][k] += now.z * other.z + now.w * other.w;
                 }
             }
-            window[i] = a[x + i + width];
         }
     }
 }
 
+/// The same, for the thread's rows whose row of B is there for some thread: as many are `reached`.
+template <class Walk, class Cell, class T>
+__device__ __forceinline__ void add_reached_columns(
+    int reached, const Cell* a, const Cell* b, int columns,
+    T (&sum)[Walk::Tile::thread_rows][Walk::Tile::thread_columns]) {
+    if constexpr (Walk::skips_rows) {
+        if (reached == 1) return add_columns<Walk, 1>(a, b, columns, sum);
+        if (reached == 2) return add_columns<Walk, 2>(a, b, columns, sum);
+        if (reached == 3) return add_columns<Walk, 3>(a, b, columns, sum);
+    }
+    add_columns<Walk, Walk::Tile::thread_rows>(a, b, columns, sum);
+}
+
+/// A sum of numbers as a multiple of a unit: adding to it does not round, and what is added is
+/// rounded by up to half a unit, whatever the sum. What the numbers begin with beside what is
+/// summed is taken out in the end, so that integers may wrap until then.
+class SumInUnits {
+  public:
+    /// For sums that reach `largest` at most, which are less than 2^30 units.
+    __device__ __forceinline__ explicit SumInUnits(float largest) {
+        int exponent = 0;
+        frexpf(largest, &exponent);
+        units_ = ldexpf(1.0F, min(max(30 - exponent, -126), 126));
+    }
+    __device__ __forceinline__ unsigned units_of(float number) const {
+        return static_cast<unsigned>(__float2int_rn(number * units_));
+    }
+    /// The sum less `offsets`, which is how far the numbers begin from zero together.
+    __device__ __forceinline__ float value(unsigned units, double offsets) const {
+        const double unit = 1 / static_cast<double>(units_);
+        const double of_offsets = offsets * static_cast<double>(units_);
+        const double whole = rint(of_offsets);
+        const auto left = static_cast<int>(
+            units -
+            static_cast<unsigned>(static_cast<unsigned long long>(static_cast<long long>(whole))));
+        return static_cast<float>((static_cast<double>(left) - (of_offsets - whole)) * unit);
+    }
+
+  private:
+    float units_;  ///< in one, a power of two
+};
+
 /// Sums of products over a part of the rows of A. Thread: 64 displacements in registers, twice: of
 /// a chain, and of all chains; of 5 loads of 16 bytes (4 x 16) or 9 (8 x 8) come 256 multiply-adds.
-/// Warp, which is a block: Tile::rows x Tile::columns displacements. Grid: parts, planes of cells.
+/// Warp, which is a block: Tile::rows x Tile::columns displacements. Grid: planes of cells, warps.
 /// Shared memory: RowRing, 28 KB. 2 flops a product; some 5 % of the instructions are not
 /// multiply-adds, and of those a sixth meet zeros for 250 x 250 displacements of 500 x 500 pixels.
 /// Source: Bordawekar, Bondhugula & Rao 2010, section 3.
@@ -170,8 +220,7 @@ __global__ void __launch_bounds__(core::warp_size, 8)
     using Walk = DirectWalk<Tile, Form>;
     using Number = typename Form::Number;
     constexpr bool in_chains = sizeof(Number) == sizeof(float);
-    const PartOfTile part = task.parts[blockIdx.x];
-    const int plane = static_cast<int>(blockIdx.y);
+    const int plane = static_cast<int>(blockIdx.x);
     // Where rows are alike, so are their errors, and do not average out: every chain begins with
     // another offset, which the end takes out.
     Number product = 0;
@@ -181,46 +230,62 @@ __global__ void __launch_bounds__(core::warp_size, 8)
             product += grounds_a[p].contrast * grounds_b[p].contrast;
         }
     }
-    Number total[Tile::thread_rows][Tile::thread_columns] = {};
-    Number chain[Tile::thread_rows][Tile::thread_columns];
-    double offsets = 0;
-    int rows_left = 0;
-    const auto end_chain = [&] {
-        APERTURE_UNROLL
-        for (int j = 0; j < Tile::thread_rows; ++j) {
-            APERTURE_UNROLL
-            for (int k = 0; k < Tile::thread_columns; ++k) total[j][k] += chain[j][k];
-        }
-        rows_left = 0;
-    };
-    for_rows<Walk>(task, part, plane, [&](const RowRing<Walk>& ring, int r, int x0, int end) {
-        const auto* const a = ring.a(0) + Tile::column();
-        if constexpr (!in_chains) {
-            add_columns<Walk>(a, ring.b(Tile::row()), end - x0, total);
-            return;
-        }
-        if (rows_left == 0) {
-            rows_left = task.chain_rows;
-            const Number offset = row_offset(product, r);
-            offsets += static_cast<double>(offset);
+    // Neither is one of Cauchy and Schwarz's sums exceeded, nor twice that by an offset.
+    const auto pixels = static_cast<float>(index_t{task.a.rows} * task.a.columns);
+    const SumInUnits in_units(static_cast<float>(product) * pixels);
+    product *= pixels / (pixels + 8);
+    // Integers know no NaN.
+    const Number not_finite = product - product;
+    const int parts = task.first_parts[gridDim.y];
+    const int end_part = task.first_parts[blockIdx.y + 1];
+    APERTURE_NO_UNROLL
+    for (int p = task.first_parts[blockIdx.y]; p < end_part; ++p) {
+        const PartOfTile part = task.parts[p];
+        typename core::Conditional<in_chains, unsigned, Number>::Type
+            total[Tile::thread_rows][Tile::thread_columns] = {};
+        Number chain[Tile::thread_rows][Tile::thread_columns];
+        double offsets = 0;
+        int rows_left = 0;
+        const auto end_chain = [&] {
             APERTURE_UNROLL
             for (int j = 0; j < Tile::thread_rows; ++j) {
                 APERTURE_UNROLL
-                for (int k = 0; k < Tile::thread_columns; ++k) chain[j][k] = offset;
+                for (int k = 0; k < Tile::thread_columns; ++k) {
+                    if constexpr (in_chains) total[j][k] += in_units.units_of(chain[j][k]);
+                }
             }
-        }
-        add_columns<Walk>(a, ring.b(Tile::row()), end - x0, chain);
-        if (--rows_left == 0) end_chain();
-    });
-    if (rows_left > 0) end_chain();
-    Number* const to = sums + (index_t{plane} * static_cast<int>(gridDim.x) + blockIdx.x) *
-                                  Tile::rows * Tile::columns;
-    APERTURE_UNROLL
-    for (int j = 0; j < Tile::thread_rows; ++j) {
+            rows_left = 0;
+        };
+        for_rows<Walk>(task, part, plane, [&](const RowRing<Walk>& ring, int r, int x0, int end) {
+            const auto* const a = ring.a(0) + Tile::column();
+            const int reached = (r - part.lag_y) / Tile::lanes_down + 1;
+            if constexpr (!in_chains) {
+                add_reached_columns<Walk>(reached, a, ring.b(Tile::row()), end - x0, total);
+                return;
+            }
+            if (rows_left == 0) {
+                rows_left = task.chain_rows;
+                const Number offset = chain_offset(product, r + 89 * (x0 / Walk::step));
+                offsets += static_cast<double>(offset);
+                APERTURE_UNROLL
+                for (int j = 0; j < Tile::thread_rows; ++j) {
+                    APERTURE_UNROLL
+                    for (int k = 0; k < Tile::thread_columns; ++k) chain[j][k] = offset;
+                }
+            }
+            add_reached_columns<Walk>(reached, a, ring.b(Tile::row()), end - x0, chain);
+            if (--rows_left == 0) end_chain();
+        });
+        if (rows_left > 0) end_chain();
+        Number* const to = sums + (index_t{plane} * parts + p) * Tile::rows * Tile::columns;
         APERTURE_UNROLL
-        for (int k = 0; k < Tile::thread_columns; ++k) {
-            to[(Tile::row() + j * Tile::lanes_down) * Tile::columns + Tile::column() + k] =
-                static_cast<Number>(static_cast<double>(total[j][k]) - offsets);
+        for (int j = 0; j < Tile::thread_rows; ++j) {
+            APERTURE_UNROLL
+            for (int k = 0; k < Tile::thread_columns; ++k) {
+                Number sum = static_cast<Number>(total[j][k]);
+                if constexpr (in_chains) sum = in_units.value(total[j][k], offsets) + not_finite;
+                to[(Tile::row() + j * Tile::lanes_down) * Tile::columns + Tile::column() + k] = sum;
+            }
         }
     }
 }

@@ -73,11 +73,16 @@ class DirectSumsBy final : public DirectSums<Executor> {
         : executor_(executor), problem_(problem) {
         const Shape tile{Tile::rows, Tile::columns};
         const int planes = planes_of_launch();
-        const TilePartition partition =
-            partition_tiles(problem.image, problem.lags, tile,
-                            executor.multiprocessors() * blocks_a_multiprocessor / planes,
-                            most_rows, Walk::rows_of_a);
+        const index_t most_chain_rows = problem.image.rows / rows_of_chains;
+        const int columns = most_chain_rows == 0 ? Walk::step : Walk::most_columns;
+        const index_t chain_rows = products_in_chain / (Form::planes_of_cell * columns);
+        chain_rows_ = static_cast<int>(std::max<index_t>(1, std::min(chain_rows, most_chain_rows)));
+        const TilePartition partition = partition_tiles<Walk>(
+            problem.image, problem.lags,
+            std::max(1, executor.multiprocessors() * warps_a_multiprocessor / planes), columns);
+        warps_ = static_cast<unsigned>(partition.warps());
         parts_ = upload<PartOfTile>(partition.parts);
+        first_parts_ = upload<int>(partition.first_parts);
         tiles_ = upload<TileParts>(partition.tiles);
         const Shape extent = problem.lags.extent();
         surfaces_ = {tiles_.data(),
@@ -88,11 +93,11 @@ class DirectSumsBy final : public DirectSums<Executor> {
                      static_cast<int>(extent.rows),
                      static_cast<int>(extent.columns)};
         sums_ = core::Array<Number, 1, Space>({parts_.size() * planes * tile.rows * tile.columns});
-        const auto columns = static_cast<int>(problem.image.columns);
+        const auto image_columns = static_cast<int>(problem.image.columns);
         // A piece begins up to a step before the first column that has a partner.
         left_ = (Tile::columns + Walk::step + Walk::columns_behind + 3) / 4 * 4;
-        pitch_ =
-            (left_ + columns + Tile::columns + Walk::most_columns + columns_beyond + 3) / 4 * 4;
+        pitch_ = (left_ + image_columns + Tile::columns + Walk::most_columns + columns_beyond + 3) /
+                 4 * 4;
         staged_a_ = core::Array<Cell, 1, Space>({staged_cells()});
     }
 
@@ -102,37 +107,31 @@ class DirectSumsBy final : public DirectSums<Executor> {
             staged_b_.reshape({staged_cells()});
             stage_image(b, staged_b_);
         }
-        const bool few_rows = problem_.image.rows < rows_for_long_chains;
-        const int piece = few_rows ? Walk::step : Walk::most_columns;
-        const SumTask<Cell> task{
-            staged<const Cell>(staged_a_.data()),
-            staged<const Cell>(same ? staged_a_.data() : staged_b_.data()), parts_.data(), piece,
-            few_rows ? 1 : std::max(1, products_in_chain / (Form::planes_of_cell * piece))};
+        const SumTask<Cell> task{staged<const Cell>(staged_a_.data()),
+                                 staged<const Cell>(same ? staged_a_.data() : staged_b_.data()),
+                                 parts_.data(), first_parts_.data(), chain_rows_};
         Kernel::start(executor_,
-                      core::LaunchConfig(dim3(static_cast<unsigned>(parts_.size()),
-                                              static_cast<unsigned>(planes_of_launch())),
+                      core::LaunchConfig(dim3(static_cast<unsigned>(planes_of_launch()), warps_),
                                          dim3(core::warp_size), Ring::bytes),
                       task, static_cast<int>(problem_.planes), a.grounds, b.grounds, sums_.data());
-        constexpr int threads = 256;
         const auto surfaces =
             static_cast<unsigned>(problem_.each_plane ? problem_.planes : index_t{1});
-        core::launch(
-            executor_, &add_parts_kernel<Tile, Number, threads>,
-            core::LaunchConfig(
-                dim3(signal::gpu::tiles_over(surfaces_.lag_rows * surfaces_.lag_columns, threads),
-                     surfaces),
-                dim3(threads)),
-            surfaces_, static_cast<const Number*>(sums_.data()), sums);
+        constexpr unsigned threads = entries_of_block * adders_of_entry;
+        core::launch(executor_, &add_parts_kernel<Tile, Number, entries_of_block, adders_of_entry>,
+                     core::LaunchConfig(
+                         dim3(signal::gpu::tiles_over(surfaces_.lag_rows * surfaces_.lag_columns,
+                                                      entries_of_block),
+                              surfaces),
+                         dim3(threads), threads * sizeof(double)),
+                     surfaces_, static_cast<const Number*>(sums_.data()), sums);
     }
 
   private:
-    /// Two rounds of the eight blocks that a multiprocessor holds.
-    static constexpr int blocks_a_multiprocessor = 16;
-    /// Of a part, whose sums are in single precision.
-    static constexpr index_t most_rows = 256;
-    static constexpr int products_in_chain = 256;
-    /// Errors of rounding average out over the rows; images of fewer take short chains.
-    static constexpr index_t rows_for_long_chains = 64;
+    /// As many as its registers are for.
+    static constexpr int warps_a_multiprocessor = 8;
+    static constexpr int products_in_chain = 512;
+    /// Errors of rounding average out over the chains, one of at most a 64th of the rows.
+    static constexpr index_t rows_of_chains = 64;
 
     int planes_of_launch() const {
         return (static_cast<int>(problem_.planes) + Form::planes_of_cell - 1) /
@@ -167,7 +166,10 @@ class DirectSumsBy final : public DirectSums<Executor> {
     int pitch_ = 0;
     core::Array<Cell, 1, Space> staged_a_;
     core::Array<Cell, 1, Space> staged_b_;  ///< of another image than a; allocated by the first
+    int chain_rows_ = 0;
+    unsigned warps_ = 0;
     core::Array<PartOfTile, 1, Space> parts_;
+    core::Array<int, 1, Space> first_parts_;
     core::Array<TileParts, 1, Space> tiles_;
     PartialSurfaces surfaces_{};
     core::Array<Number, 1, Space> sums_;

@@ -31,6 +31,17 @@ struct TensorWalk {
     static constexpr int rows_of_a = 2;
     static constexpr int columns_behind = 8;
     static constexpr int columns_over = 7;
+    static constexpr int saved_rows = Tile::rows / 4;
+    /// In fourths of a step, as what a piece costs besides is, too. As measured: a step of one
+    /// block takes three fourths of what one of two does.
+    APERTURE_HD static constexpr index_t work_of_row(int columns, int left) {
+        const int of_second = max(0, min(columns, left - Tile::block_columns));
+        const int both = Tile::blocks == 2 ? (of_second + step - 1) / step : 0;
+        return 3 * ((columns + step - 1) / step) + both;
+    }
+    static constexpr index_t work_of_start = 40;
+    /// Of two warps that share a scheduler and its tensor core, the older one is served first.
+    static constexpr double share_of_older = 1.17;
     /// Eights of cells 12 cells apart: the lanes of a warp read in different banks.
     APERTURE_HD static constexpr int place(int i) { return i + i / 8 * 4; }
     APERTURE_HD static constexpr int cells_of_a(int columns) {
@@ -39,17 +50,17 @@ struct TensorWalk {
     APERTURE_HD static constexpr int cells_of_b(int columns) { return columns_behind + columns; }
 };
 
-/// Adds the products of columns begin to end-1, of the first `blocks` blocks of a warp's columns,
-/// to total [pair of rows][block]. `a`: of two rows, `b`: of the first pair, the next one two rows
-/// before it.
-template <int blocks, class Walk>
+/// Adds the products of columns begin to end-1, of the first `blocks` blocks of a warp's columns
+/// and the first `pairs` pairs of rows, to total [pair of rows][block]. `a`: of two rows, `b`: of
+/// the first pair, the next one two rows before it.
+template <int blocks, int pairs, class Walk>
 __device__ __forceinline__ void add_products(
     const float* const (&a)[2], const float* b, int begin, int end,
     float (&total)[Walk::Tile::row_pairs][Walk::Tile::blocks][4]) {
     using Tile = typename Walk::Tile;
     using Ring = RowRing<Walk>;
     // Chains of additions side by side: a product waits for the one before it in its chain.
-    constexpr int together = 8 / blocks;
+    constexpr int together = 8 / blocks < pairs ? 8 / blocks : pairs;
     const int group = core::lane_rank() / 4;
     const int place = core::lane_rank() % 4;
     APERTURE_NO_UNROLL
@@ -81,7 +92,7 @@ __device__ __forceinline__ void add_products(
             }
         };
         APERTURE_UNROLL
-        for (int first = 0; first < Tile::row_pairs; first += together) {
+        for (int first = 0; first < pairs; first += together) {
             auto& now = sums[first / together % 2];
             float right[together][2][Walk::products][2];
             APERTURE_UNROLL
@@ -117,8 +128,25 @@ __device__ __forceinline__ void add_products(
             }
             if (first > 0) add_sums(first - together);
         }
-        add_sums(Tile::row_pairs - together);
+        add_sums(pairs - together);
     }
+}
+
+/// The same for a piece of a row, columns x0 to end-1 of B.
+template <int pairs, class Walk>
+__device__ __forceinline__ void add_piece(
+    const float* const (&a)[2], const float* b, int x0, int end, int columns,
+    float (&total)[Walk::Tile::row_pairs][Walk::Tile::blocks][4]) {
+    using Tile = typename Walk::Tile;
+    static_assert(Tile::blocks <= 2);
+    int both_end = 0;
+    if constexpr (Tile::blocks == 2) {
+        // The second block's displacements lead out of the image earlier.
+        const int left = columns - Tile::block_columns - x0;
+        both_end = max(0, (min(end - x0, left) + Walk::step - 1) / Walk::step * Walk::step);
+        add_products<2, pairs, Walk>(a, b, 0, both_end, total);
+    }
+    add_products<1, pairs, Walk>(a, b, both_end, end - x0, total);
 }
 
 /// Sums of products over a part of the rows of A, as products of matrices: with columns x .. x+7,
@@ -126,40 +154,43 @@ __device__ __forceinline__ void add_products(
 /// n), their product adds to displacement dx0 + 8 m + n for m, n < 8: all of its entries count.
 /// Rows 8 to 15 of the left one have row r + 1 of A, and add to the dy below. Warp, which is a
 /// block: Tile::rows x Tile::columns displacements, in the accumulators of 8 x Tile::blocks
-/// products. Grid: parts, planes of the image. Shared memory: RowRing. Three products of TF32
+/// products. Grid: planes of the image, warps. Shared memory: RowRing. Three products of TF32
 /// numbers for one of floats (core::Tf32Sum), of 1024 multiply-adds each.
 /// Source: Bordawekar, Bondhugula & Rao 2010; Ootomo & Yokota 2022.
 template <class Tile>
 __global__ void __launch_bounds__(core::warp_size, 8)
     tensor_kernel(SumTask<float> task, float* sums) {
     using Walk = TensorWalk<Tile>;
-    const PartOfTile part = task.parts[blockIdx.x];
-    const int plane = static_cast<int>(blockIdx.y);
-    float total[Tile::row_pairs][Tile::blocks][4] = {};
-    for_rows<Walk>(task, part, 2 * plane, [&](const RowRing<Walk>& ring, int, int x0, int end) {
-        const float* const a[2] = {ring.a(0), ring.a(1)};
-        static_assert(Tile::blocks <= 2);
-        int both_end = 0;
-        if constexpr (Tile::blocks == 2) {
-            // The second block's displacements lead out of the image earlier.
-            const int columns = task.b.columns - part.lag_x - Tile::block_columns - x0;
-            both_end = max(0, (min(end - x0, columns) + Walk::step - 1) / Walk::step * Walk::step);
-            add_products<2, Walk>(a, ring.b(0), 0, both_end, total);
-        }
-        add_products<1, Walk>(a, ring.b(0), both_end, end - x0, total);
-    });
-    float* const to = sums + (index_t{plane} * static_cast<int>(gridDim.x) + blockIdx.x) *
-                                 Tile::rows * Tile::columns;
-    APERTURE_UNROLL
-    for (int d = 0; d < Tile::row_pairs; ++d) {
+    const int plane = static_cast<int>(blockIdx.x);
+    const int parts = task.first_parts[gridDim.y];
+    const int end_part = task.first_parts[blockIdx.y + 1];
+    APERTURE_NO_UNROLL
+    for (int p = task.first_parts[blockIdx.y]; p < end_part; ++p) {
+        const PartOfTile part = task.parts[p];
+        const int columns = task.b.columns - part.lag_x;
+        float total[Tile::row_pairs][Tile::blocks][4] = {};
+        for_rows<Walk>(
+            task, part, 2 * plane, [&](const RowRing<Walk>& ring, int r, int x0, int end) {
+                const float* const a[2] = {ring.a(0), ring.a(1)};
+                // Of the tile's lower half, rows of B are there from later rows of A on.
+                if (r - part.lag_y < Tile::row_pairs) {
+                    add_piece<Tile::row_pairs / 2, Walk>(a, ring.b(0), x0, end, columns, total);
+                } else {
+                    add_piece<Tile::row_pairs, Walk>(a, ring.b(0), x0, end, columns, total);
+                }
+            });
+        float* const to = sums + (index_t{plane} * parts + p) * Tile::rows * Tile::columns;
         APERTURE_UNROLL
-        for (int n = 0; n < Tile::blocks; ++n) {
+        for (int d = 0; d < Tile::row_pairs; ++d) {
             APERTURE_UNROLL
-            for (int i = 0; i < 4; ++i) {
-                const int row = 2 * d + i / 2;
-                const int column = Tile::block_columns * n + 8 * (core::lane_rank() / 4) +
-                                   core::lane_rank() % 4 * 2 + i % 2;
-                to[row * Tile::columns + column] = total[d][n][i];
+            for (int n = 0; n < Tile::blocks; ++n) {
+                APERTURE_UNROLL
+                for (int i = 0; i < 4; ++i) {
+                    const int row = 2 * d + i / 2;
+                    const int column = Tile::block_columns * n + 8 * (core::lane_rank() / 4) +
+                                       core::lane_rank() % 4 * 2 + i % 2;
+                    to[row * Tile::columns + column] = total[d][n][i];
+                }
             }
         }
     }

@@ -17,7 +17,8 @@ namespace aperture::corr::gpu {
 using core::index_t;
 using signal::gpu::Planes;
 
-/// Of a plane: what is taken from it, and the root mean square of what is left.
+/// Of a plane: what is taken from it, and the root mean square of what is left or, where that is a
+/// difference of nearly the same numbers, somewhat more.
 struct PlaneGround {
     float ground;
     float contrast;
@@ -44,13 +45,22 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     double sum = 0;
     double squares = 0;
     for (int y = begin + core::warp_rank(); y < end; y += Warps) {
+        const float* const row = image.row(plane, y);
         float row_sum = 0;
         float row_squares = 0;
-        APERTURE_UNROLL_BY(8)
-        for (int x = core::lane_rank(); x < image.columns; x += core::warp_size) {
-            const float value = image.at(plane, y, x);
-            row_sum += value;
-            row_squares += value * value;
+        constexpr int together = 8;
+        for (int first = 0; first < image.columns; first += together * core::warp_size) {
+            float values[together];
+            APERTURE_UNROLL
+            for (int i = 0; i < together; ++i) {
+                const int x = first + i * core::warp_size + core::lane_rank();
+                values[i] = x < image.columns ? row[x] : 0.0F;
+            }
+            APERTURE_UNROLL
+            for (int i = 0; i < together; ++i) {
+                row_sum += values[i];
+                row_squares += values[i] * values[i];
+            }
         }
         sum += static_cast<double>(row_sum);
         squares += static_cast<double>(row_squares);
@@ -73,13 +83,16 @@ __global__ void __launch_bounds__(Threads)
     const double mean_square = core::warp_reduce(part.squares) / pixels;
     if (threadIdx.x != 0) return;
     double ground = 0;
+    double unsure = 0;
     if (fabs(mean) > 0.5 * sqrt(mean_square)) {
         int exponent = 0;
         const double mantissa = frexp(mean, &exponent);
         ground = ldexp(rint(ldexp(mantissa, 10)), exponent - 10);
+        unsure = 0x1p-12 * mean_square;
     }
     const double left = mean_square - ground * (2 * mean - ground);
-    grounds[plane] = {static_cast<float>(ground), static_cast<float>(sqrt(left > 0 ? left : 0.0))};
+    grounds[plane] = {static_cast<float>(ground),
+                      static_cast<float>(sqrt((left < 0 ? 0.0 : left) + unsure))};
 }
 
 /// Sums of all pixels above and left of a corner, [plane][row][column] of rows + 1 x columns + 1

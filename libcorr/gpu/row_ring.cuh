@@ -3,8 +3,9 @@
 #pragma once
 
 // What kernels of the direct method share: a warp has a tile of displacements and a part of the
-// rows of A, each of which meets the rows of B that the tile's displacements lead to. Warps need
-// nothing of each other, so that none waits for one with more to do.
+// rows of A, each of which meets the rows of B that the tile's displacements lead to, in some
+// columns. Warps need nothing of each other. They are as many as a device holds at once, and one
+// has as much to do as another: some have the end of a tile and the beginning of the next.
 
 #if !defined(__CUDACC_RTC__)
 #include <algorithm>
@@ -16,12 +17,16 @@
 
 namespace aperture::corr::gpu {
 
-/// What a warp sums: the products of A's rows begin to end-1 at the displacements of one tile.
+/// Products that are summed together: of A's rows begin to end-1 and B's columns left to right-1 at
+/// the displacements of one tile.
 struct PartOfTile {
     int lag_y;  ///< the tile's first displacement; lag_x is a multiple of 4
     int lag_x;
     int begin;
     int end;
+    int left;  ///< a multiple of Walk::step
+    int right;
+    int piece;  ///< columns of a row at a time, a multiple of Walk::step
 };
 
 /// What one launch sums.
@@ -30,15 +35,15 @@ struct SumTask {
     StagedPlanes<const Cell> a;
     StagedPlanes<const Cell> b;
     const PartOfTile* parts;
-    int piece;       ///< columns of a row at a time, a multiple of all steps
-    int chain_rows;  ///< rows of products in a sum before it is added to others
+    const int* first_parts;  ///< of every warp, and of the one that there is not
+    int chain_rows;          ///< rows of products in a sum before it is added to others
 };
 
-/// In parts of a plane's mean product: different for every row, between 1 and 2.
+/// In parts of a plane's mean product: different for every chain, between 1 and 2.
 template <class T>
-__device__ __forceinline__ T row_offset(T product, int row) {
+__device__ __forceinline__ T chain_offset(T product, int chain) {
     constexpr float golden = 0.618034F;
-    const float turns = golden * static_cast<float>(row % 1024);
+    const float turns = golden * static_cast<float>(chain % 1024);
     return product * (1 + static_cast<T>(turns - floorf(turns)));
 }
 
@@ -55,7 +60,10 @@ inline constexpr int columns_beyond = 24;
 /// - `rows_of_a` that are read together: r, r + 1, ...;
 /// - `columns_behind`: columns that it reads of B before the first one of a step;
 /// - `columns_over`: columns beyond B's last one that it steps to;
+/// - `saved_rows`: rows of A whose work is saved where the first ones do not meet all of a tile's
+///   rows of B; work_of_row(n): of another one, whose part with partners is of n columns;
 /// - `place(i)`: where cell i of a row of A is; multiples of 16 bytes stay together;
+/// - `share_of_older`: work of a warp of the first half, 1 on average;
 /// - `cells_of_a(n)`, `cells_of_b(n)`: that rows of A and B take for a piece of n columns, of
 ///   multiples of 16 bytes.
 template <class Walk>
@@ -109,20 +117,16 @@ __device__ __forceinline__ void for_pieces(int cells, const Copy& copy) {
     }
 }
 
-/// do_row(ring, r, x0, end) for every row r of A in the warp's part and columns x0 .. end-1 of B,
-/// in pieces of task.piece; up to the next multiple of Walk::step from x0 on, what is beyond is
+/// do_row(ring, r, x0, end) for every row r of A in a part and columns x0 .. end-1 of B, in pieces
+/// of part.piece; up to the next multiple of Walk::step from x0 on, what is beyond is
 /// zero or meets zeros. Copies for the next row start before.
 template <class Walk, class Cell, class DoRow>
 __device__ __forceinline__ void for_rows(const SumTask<Cell>& task, const PartOfTile& part,
                                          int plane, const DoRow& do_row) {
     using Tile = typename Walk::Tile;
     using Ring = RowRing<Walk>;
-    const int columns = task.b.columns;
-    // Columns of B that some displacement has a partner for.
-    const int left = max(0, -(part.lag_x + Tile::columns - 1)) / Walk::step * Walk::step;
-    const int right = min(columns + Walk::columns_over, columns - part.lag_x);
-    for (int x0 = left; x0 < right; x0 += task.piece) {
-        const int end = min(right, x0 + task.piece);
+    for (int x0 = part.left; x0 < part.right; x0 += part.piece) {
+        const int end = min(part.right, x0 + part.piece);
         const int length = (end - x0 + Walk::step - 1) / Walk::step * Walk::step;
         const auto copy_row_of_b = [&](int y, int slot) {
             APERTURE_UNROLL
@@ -190,15 +194,21 @@ struct PartialSurfaces {
     int lag_columns;
 };
 
-/// Adds parts, and planes where there is one surface, in double precision. A thread for an entry.
-/// Grid: entries, surfaces. 4 bytes and an addition a part, 8 bytes a sum.
-template <class Tile, class Number, int Threads>
-__global__ void __launch_bounds__(Threads)
+inline constexpr int entries_of_block = 64;
+inline constexpr int adders_of_entry = 4;
+
+/// Adds parts, and planes where there is one surface, in double precision. Adders threads for an
+/// entry, each of which takes every Adders-th part, Entries entries a block. Grid: entries,
+/// surfaces. 4 bytes and an addition a part, 8 bytes a sum.
+template <class Tile, class Number, int Entries, int Adders>
+__global__ void __launch_bounds__(Entries* Adders)
     add_parts_kernel(PartialSurfaces from, const Number* parts, double* sums) {
-    const int entry = static_cast<int>(blockIdx.x) * Threads + static_cast<int>(threadIdx.x);
-    if (entry >= from.lag_rows * from.lag_columns) return;
-    const int i = entry / from.lag_columns;
-    const int j = entry % from.lag_columns + from.skipped_columns;
+    const int rank = static_cast<int>(threadIdx.x);
+    const int adder = rank / Entries;
+    const int entry = static_cast<int>(blockIdx.x) * Entries + rank % Entries;
+    const bool is_there = entry < from.lag_rows * from.lag_columns;
+    const int i = is_there ? entry / from.lag_columns : 0;
+    const int j = (is_there ? entry % from.lag_columns : 0) + from.skipped_columns;
     const TileParts tile = from.tiles[i / Tile::rows * from.tiles_across + j / Tile::columns];
     const auto surface = static_cast<index_t>(blockIdx.y);
     constexpr index_t entries = index_t{Tile::rows} * Tile::columns;
@@ -207,80 +217,149 @@ __global__ void __launch_bounds__(Threads)
         const index_t first = (surface * from.planes + p) * from.parts + tile.first;
         const Number* const of_entry =
             parts + first * entries + i % Tile::rows * Tile::columns + j % Tile::columns;
-        APERTURE_UNROLL_BY(8)
-        for (int part = 0; part < tile.count; ++part) {
+        APERTURE_UNROLL_BY(4)
+        for (int part = adder; part < tile.count; part += Adders) {
             sum += static_cast<double>(of_entry[part * entries]);
         }
     }
+    auto* const of_adders = core::shared<double>();
+    of_adders[rank] = sum;
+    __syncthreads();
+    if (adder > 0 || !is_there) return;
+    APERTURE_UNROLL
+    for (int other = 1; other < Adders; ++other) sum += of_adders[rank + other * Entries];
     sums[surface * from.lag_rows * from.lag_columns + entry] = sum;
 }
 
 #if !defined(__CUDACC_RTC__)
 
-/// The parts of all tiles of displacements, of about equal work, and where those of each tile are.
+/// The parts of all tiles of displacements, shared out to warps.
 struct TilePartition {
     std::vector<PartOfTile> parts;
+    std::vector<int> first_parts;  ///< of every warp, and the number of all
     std::vector<TileParts> tiles;  ///< row by row
     int tiles_across = 0;
     int skipped_columns = 0;  ///< of the first tiles, before the first displacement
+
+    int warps() const { return static_cast<int>(first_parts.size()) - 1; }
 };
 
-/// Parts of about equal work, at most `count` if there is no tile without one, each of at most
-/// `most_rows` rows. Tiles begin at multiples of 4 columns, so that rows can be copied by 16 bytes.
-/// `rows_of_a`: that are read together.
-inline TilePartition partition_tiles(Shape image, const Lags& lags, Shape tile, index_t count,
-                                     index_t most_rows, int rows_of_a) {
+/// Columns of a tile for all rows that have partners.
+struct Strip {
+    PartOfTile part;
+    index_t saved;  ///< rows whose work is saved, the first ones
+    index_t of_row;
+    index_t of_start;
+};
+
+/// The strips of a tile: pieces of about equal columns, at most `most_columns`, some together where
+/// there are more than `most`.
+template <class Walk>
+std::vector<Strip> strips_of_tile(Shape image, index_t lag_y, index_t lag_x, int most_columns,
+                                  index_t most) {
+    using Tile = typename Walk::Tile;
+    const index_t begin = std::max<index_t>(0, lag_y) - (Walk::rows_of_a - 1);
+    const index_t end = std::min(image.rows, image.rows + lag_y + Tile::rows - 1);
+    const index_t saved = lag_y < 0 ? 0 : std::min<index_t>(Walk::saved_rows, end - begin - 1);
+    // Columns of B that some displacement has a partner for.
+    const index_t left =
+        std::max<index_t>(0, -(lag_x + Tile::columns - 1)) / Walk::step * Walk::step;
+    const index_t right = std::min(image.columns + Walk::columns_over, image.columns - lag_x);
+    const index_t steps = (right - left + Walk::step - 1) / Walk::step;
+    const index_t fewest = (right - left + most_columns - 1) / most_columns;
+    const auto piece = static_cast<int>((steps + fewest - 1) / fewest * Walk::step);
+    const index_t pieces = (right - left + piece - 1) / piece;
+    const index_t count = std::clamp<index_t>(most, 1, pieces);
+    std::vector<Strip> strips;
+    for (index_t i = 0; i < count; ++i) {
+        Strip strip{
+            {static_cast<int>(lag_y), static_cast<int>(lag_x), static_cast<int>(begin),
+             static_cast<int>(end), static_cast<int>(left + pieces * i / count * piece),
+             static_cast<int>(std::min(right, left + pieces * (i + 1) / count * piece)), piece},
+            saved,
+            0,
+            0};
+        for (int x = strip.part.left; x < strip.part.right; x += piece) {
+            strip.of_row += Walk::work_of_row(std::min(piece, strip.part.right - x),
+                                              static_cast<int>(image.columns - lag_x) - x);
+            strip.of_start += Walk::work_of_start;
+        }
+        strips.push_back(strip);
+    }
+    return strips;
+}
+
+/// For `warps` warps, or fewer where there is little to do. Tiles begin at multiples of 4 columns,
+/// so that rows can be copied by 16 bytes; they go along rows by up to `most_columns` at a time.
+template <class Walk>
+TilePartition partition_tiles(Shape image, const Lags& lags, index_t warps, int most_columns) {
+    using Tile = typename Walk::Tile;
+    // Before its first row, a part reads a tile's rows of B.
+    constexpr index_t least_rows = 2;
+    // Of a part, whose sums are in single precision.
+    constexpr index_t most_products = index_t{1} << 21;
     const Shape extent = lags.extent();
     const index_t first_column = lags.first_column();
     const index_t begin_column = first_column - (first_column % 4 + 4) % 4;
     TilePartition all;
     all.skipped_columns = static_cast<int>(first_column - begin_column);
-    const index_t across = (extent.columns + all.skipped_columns + tile.columns - 1) / tile.columns;
-    const index_t down = (extent.rows + tile.rows - 1) / tile.rows;
+    const index_t across =
+        (extent.columns + all.skipped_columns + Tile::columns - 1) / Tile::columns;
+    const index_t down = (extent.rows + Tile::rows - 1) / Tile::rows;
     all.tiles_across = static_cast<int>(across);
-    /// Rows of A that some displacement leads to from a row of B; what one of them takes.
-    struct Work {
-        index_t lag_y, lag_x, begin, rows, of_row;
-    };
-    std::vector<Work> works;
+    std::vector<std::vector<Strip>> tiles;
+    index_t work = 0;
+    index_t rows_of_all = 0;
     for (index_t t = 0; t < across * down; ++t) {
-        Work work{};
-        work.lag_y = lags.first_row() + t / across * tile.rows;
-        work.lag_x = begin_column + t % across * tile.columns;
-        work.begin = std::max<index_t>(0, work.lag_y) - (rows_of_a - 1);
-        work.rows = std::min(image.rows, image.rows + work.lag_y + tile.rows - 1) - work.begin;
-        // Half a step and what a row costs besides are those of 16 columns.
-        work.of_row = 16 + std::min({image.columns, image.columns - work.lag_x,
-                                     image.columns + work.lag_x + tile.columns - 1});
-        works.push_back(work);
-    }
-    // Before its first row, a part reads a tile's rows of B.
-    constexpr index_t least_rows = 8;
-    const auto rows_of_part = [&](const Work& work, index_t most_work) {
-        return std::clamp<index_t>(most_work / work.of_row, least_rows, most_rows);
-    };
-    const auto parts_of = [&](const Work& work, index_t most_work) {
-        const index_t rows = rows_of_part(work, most_work);
-        return (work.rows + rows - 1) / rows;
-    };
-    // The least that the part with most work can have.
-    index_t too_little = 0;
-    index_t enough = (most_rows + 1) * (16 + image.columns);
-    while (enough - too_little > 1) {
-        const index_t most_work = (too_little + enough) / 2;
-        index_t parts = 0;
-        for (const Work& work : works) parts += parts_of(work, most_work);
-        (parts <= count ? enough : too_little) = most_work;
-    }
-    for (const Work& work : works) {
-        const index_t parts = parts_of(work, enough);
-        all.tiles.push_back({static_cast<int>(all.parts.size()), static_cast<int>(parts)});
-        for (index_t i = 0; i < parts; ++i) {
-            all.parts.push_back({static_cast<int>(work.lag_y), static_cast<int>(work.lag_x),
-                                 static_cast<int>(work.begin + work.rows * i / parts),
-                                 static_cast<int>(work.begin + work.rows * (i + 1) / parts)});
+        tiles.push_back(strips_of_tile<Walk>(image, lags.first_row() + t / across * Tile::rows,
+                                             begin_column + t % across * Tile::columns,
+                                             most_columns, 2 * warps / (across * down)));
+        for (const Strip& strip : tiles.back()) {
+            const index_t rows = strip.part.end - strip.part.begin;
+            work += strip.of_start + (rows - strip.saved) * strip.of_row;
+            rows_of_all += rows;
         }
     }
+    const index_t used = std::clamp<index_t>(rows_of_all / (4 * least_rows), 1, warps);
+    // What is started more than once is not known before.
+    const double share =
+        static_cast<double>(work) / static_cast<double>(used) + Walk::work_of_start;
+    const auto share_of = [&](index_t warp) {
+        const double part = 2 * warp < used ? Walk::share_of_older : 2 - Walk::share_of_older;
+        return static_cast<index_t>(part * share);
+    };
+    index_t left = share_of(0);
+    all.first_parts.push_back(0);
+    for (const std::vector<Strip>& strips : tiles) {
+        const auto first = static_cast<int>(all.parts.size());
+        for (const Strip& strip : strips) {
+            const auto columns = static_cast<index_t>(strip.part.right - strip.part.left);
+            const index_t most_rows = std::max(least_rows, most_products / columns);
+            PartOfTile part = strip.part;
+            while (part.begin < strip.part.end) {
+                const index_t there = strip.part.end - part.begin;
+                const index_t saved = part.begin == strip.part.begin ? strip.saved : 0;
+                index_t rows = std::min(
+                    most_rows, saved + (left - strip.of_start + strip.of_row / 2) / strip.of_row);
+                const bool last_warp = all.warps() + 1 == used;
+                if (last_warp) rows = most_rows;
+                const bool begun = static_cast<int>(all.parts.size()) > all.first_parts.back();
+                if (rows < least_rows && begun) {
+                    all.first_parts.push_back(static_cast<int>(all.parts.size()));
+                    left += share_of(all.warps());
+                    continue;
+                }
+                rows = std::max(rows, least_rows);
+                if (there - rows < least_rows) rows = there;
+                part.end = static_cast<int>(part.begin + rows);
+                all.parts.push_back(part);
+                left -= strip.of_start + (rows - saved) * strip.of_row;
+                part.begin = part.end;
+            }
+        }
+        all.tiles.push_back({first, static_cast<int>(all.parts.size()) - first});
+    }
+    all.first_parts.push_back(static_cast<int>(all.parts.size()));
     return all;
 }
 

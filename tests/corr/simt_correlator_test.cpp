@@ -56,6 +56,24 @@ TEST(SimtPlanes, InAnyOrderOfThreadsAreTheOracles) {
     expect(Content::bright, true, core::LaneOrder::reverse);
 }
 
+TEST(SimtPlanes, WithOnePixelThatIsNotZeroAreTheOracles) {
+    const Case c{{61, 40}, {5, 8}};
+    expect_the_oracles(Content::impulse, c,
+                       device_ways({1, c.image, c.lags, Method::fft, false}, Tiles::some),
+                       in_order(core::LaneOrder::forward));
+}
+
+TEST(SimtPlanes, WithNanHaveNanSums) {
+    core::Simt simt;
+    Planes planes = planes_of(Content::contrast, 1, {9, 12}, 1);
+    planes(0, 4, 5) = std::nanf("");
+    for (const Problem& problem :
+         device_ways({1, {9, 12}, {2, 3}, Method::fft, false}, Tiles::some)) {
+        SCOPED_TRACE(static_cast<int>(problem.direct.precision));
+        EXPECT_TRUE(std::isnan(correlated(simt, planes, planes, problem)(0, 0, 0)));
+    }
+}
+
 TEST(SimtCorrelators, TakeSeveralImagesAtOnce) {
     core::Simt simt;
     const Shape shape{20, 30};
@@ -91,30 +109,65 @@ TEST(SimtCorrelators, RefuseTilesThatThereAreNot) {
                     "a tile of 8x8 displacements, expected one of 32x64, 16x128, 64x32")));
 }
 
-TEST(TilePartitions, CoverEveryRowOfEveryTileOnce) {
+TEST(TilePartitions, CoverEveryPixelOfEveryTileOnce) {
+    using Walk = gpu::TensorWalk<gpu::TensorTile<1>>;
+    using Tile = Walk::Tile;
+    constexpr int piece = 2 * Walk::step;
     for (const Case& c : cases()) {
-        for (const index_t count : {1, 7, 500}) {
-            const Shape tile{16, 64};
-            const auto all = gpu::partition_tiles(c.image, c.lags, tile, count, 8, 2);
+        for (const index_t warps : {1, 7, 500}) {
+            const auto all = gpu::partition_tiles<Walk>(c.image, c.lags, warps, piece);
+            EXPECT_LE(all.warps(), warps);
+            EXPECT_EQ(all.first_parts.front(), 0);
+            EXPECT_EQ(all.first_parts.back(), std::ssize(all.parts));
+            EXPECT_TRUE(std::is_sorted(all.first_parts.begin(), all.first_parts.end()));
             for (const gpu::TileParts& parts : all.tiles) {
-                const auto* part = &all.parts[static_cast<std::size_t>(parts.first)];
-                const index_t lag = part->lag_y;
-                EXPECT_EQ(part->lag_x % 4, 0);
-                EXPECT_EQ(part->begin, std::max<index_t>(lag, 0) - 1);
+                const auto& first = all.parts[static_cast<std::size_t>(parts.first)];
+                EXPECT_EQ(first.lag_x % 4, 0);
+                const int begin = std::max(first.lag_y, 0) - 1;
+                const index_t end =
+                    std::min(c.image.rows, c.image.rows + first.lag_y + Tile::rows - 1);
+                std::map<std::pair<int, int>, int> times;
                 for (int i = 0; i < parts.count; ++i) {
-                    EXPECT_GT(part[i].end, part[i].begin);
-                    EXPECT_LE(part[i].end, part[i].begin + 8);
-                    if (i > 0) {
-                        EXPECT_EQ(part[i].begin, part[i - 1].end);
-                        EXPECT_EQ(part[i].lag_x, part->lag_x);
-                        EXPECT_EQ(part[i].lag_y, part->lag_y);
+                    const auto& part = all.parts[static_cast<std::size_t>(parts.first + i)];
+                    EXPECT_EQ(part.lag_x, first.lag_x);
+                    EXPECT_EQ(part.lag_y, first.lag_y);
+                    EXPECT_EQ(part.left % Walk::step, 0);
+                    for (int r = part.begin; r < part.end; ++r) {
+                        for (int x = part.left; x < part.right; ++x) ++times[{r, x}];
                     }
                 }
-                EXPECT_EQ(part[parts.count - 1].end,
-                          std::min(c.image.rows, c.image.rows + lag + tile.rows - 1));
+                const index_t left = std::max(0, -(first.lag_x + Tile::columns - 1));
+                const index_t right = std::min(c.image.columns, c.image.columns - first.lag_x);
+                for (int r = begin; r < end; ++r) {
+                    for (index_t x = left; x < right; ++x) {
+                        EXPECT_EQ((times[{r, static_cast<int>(x)}]), 1);
+                    }
+                }
             }
         }
     }
+}
+
+TEST(TilePartitions, GiveWarpsEqualWork) {
+    using Walk = gpu::DirectWalk<gpu::DirectTile<4, 4, 16>, gpu::SeparateForm<float>>;
+    const int columns = 500;
+    const auto all = gpu::partition_tiles<Walk>({500, columns}, {250, 250}, 264, 96);
+    EXPECT_EQ(all.warps(), 264);
+    std::vector<index_t> works;
+    for (int warp = 0; warp < all.warps(); ++warp) {
+        const auto i = static_cast<std::size_t>(warp);
+        index_t work = 0;
+        for (int p = all.first_parts[i]; p < all.first_parts[i + 1]; ++p) {
+            const auto& part = all.parts[static_cast<std::size_t>(p)];
+            const index_t saved = part.begin == part.lag_y ? Walk::saved_rows : 0;
+            work += Walk::work_of_start +
+                    (part.end - part.begin - saved) *
+                        Walk::work_of_row(part.right - part.left, columns - part.lag_x - part.left);
+        }
+        works.push_back(work);
+    }
+    const auto [least, most] = std::minmax_element(works.begin(), works.end());
+    EXPECT_LT(static_cast<double>(*most), 1.03 * static_cast<double>(*least));
 }
 
 }  // namespace

@@ -263,6 +263,11 @@ inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 inline float __frcp_rn(float x) { return 1.0f / x; }
 inline double __drcp_rn(double x) { return 1.0 / x; }
 inline float __fdividef(float x, float y) { return x / y; }
+/// Of what is no integer's, the nearest one; of NaN, zero.
+inline int __float2int_rn(float x) {
+    if (!(std::abs(x) < 0x1p31F)) return x != x ? 0 : x < 0 ? INT_MIN : INT_MAX;
+    return static_cast<int>(std::nearbyint(x));
+}
 inline float __fdiv_rn(float x, float y) { return x / y; }
 inline float __fmaf_rn(float x, float y, float z) { return std::fma(x, y, z); }
 inline float __fsqrt_rn(float x) { return std::sqrt(x); }
