@@ -9,8 +9,7 @@
 #include "libsignal/gpu/block_fft.cuh"
 
 #if !defined(__CUDACC_RTC__)
-#include <optional>
-#include <utility>
+#include <limits>
 
 #include "libcore/gpu/launch.cuh"
 #include "libcorr/gpu/plane_groups.hpp"
@@ -50,54 +49,56 @@ __global__ void __launch_bounds__(Threads, Blocks)
                          Complex<float>* products) {
     using Fft = signal::gpu::BlockFft<fused_columns, fused_samples>;
     using Sum = typename core::Conditional<Same, float, Complex<float>>::Type;
-    auto* const buffer = core::shared<Complex<float>>();
+    const int column = core::thread_rank() % fused_columns;
+    const int lane = core::thread_rank() / fused_columns;
+    auto* const buffer = core::shared<Complex<float>>() + column;
     Complex<float>* const of_a = buffer + task.forward.length * fused_columns;
-    const int first = static_cast<int>(blockIdx.x) * fused_columns;
-    const int columns = min(fused_columns, task.frequencies - first);
-    const auto image = static_cast<index_t>(blockIdx.y);
-    const auto images = static_cast<index_t>(gridDim.y);
-    const index_t pitch = images * task.planes * task.frequencies;
+    const int frequency = static_cast<int>(blockIdx.x) * fused_columns + column;
+    const bool there = frequency < task.frequencies;
+    const int image_rows = there ? task.image_rows : 0;
+    const int lag_rows = there ? task.lag_rows : 0;
+    const auto image = static_cast<int>(blockIdx.y);
+    const auto images = static_cast<unsigned>(gridDim.y);
+    const auto of_row = images * static_cast<unsigned>(task.frequencies);
+    const auto pitch = of_row * static_cast<unsigned>(task.planes);
     Sum sums[fused_samples] = {};
 
     const auto rows_of = [&](const Complex<float>* spectra, int plane) {
-        return [=, &task](int, int row, int column) {
-            const Complex<float>* const from =
-                spectra + (image * task.planes + plane) * task.frequencies + first;
-            return row < task.image_rows && column < columns ? from[row * pitch + column]
-                                                             : Complex<float>(0.0F, 0.0F);
+        const Complex<float>* const from =
+            spectra + (image * task.planes + plane) * task.frequencies + frequency;
+        return [=](int, int row) {
+            return row < image_rows ? from[static_cast<unsigned>(row) * pitch]
+                                    : Complex<float>(0.0F, 0.0F);
         };
     };
     APERTURE_NO_UNROLL
     for (int p = 0; p < task.planes; ++p) {
         if constexpr (Same) {
-            Fft::run(task.forward, task.twiddles, buffer, rows_of(a, p),
-                     [&](int i, int, int, Complex<float> value) {
+            Fft::run(task.forward, lane, task.twiddles, buffer, rows_of(a, p),
+                     [&](int i, int, Complex<float> value) {
                          sums[i] = core::add_norm(sums[i], value);
                      });
         } else {
-            Fft::run(task.forward, task.twiddles, buffer, rows_of(a, p),
-                     [&](int, int row, int column, Complex<float> value) {
-                         of_a[row * fused_columns + column] = value;
-                     });
-            Fft::run(task.forward, task.twiddles, buffer, rows_of(b, p),
-                     [&](int i, int row, int column, Complex<float> value) {
-                         sums[i] = core::multiply_add_conj(
-                             sums[i], of_a[row * fused_columns + column], value);
+            Fft::run(
+                task.forward, lane, task.twiddles, buffer, rows_of(a, p),
+                [&](int, int row, Complex<float> value) { of_a[row * fused_columns] = value; });
+            Fft::run(task.forward, lane, task.twiddles, buffer, rows_of(b, p),
+                     [&](int i, int row, Complex<float> value) {
+                         sums[i] =
+                             core::multiply_add_conj(sums[i], of_a[row * fused_columns], value);
                      });
         }
     }
     // Real and imaginary parts change places: the transform the other way.
-    Complex<float>* const to = products + image * task.frequencies + first;
+    Complex<float>* const to = products + image * task.frequencies + frequency;
     Fft::run(
-        task.back, task.twiddles, buffer,
-        [&](int i, int row, int) {
+        task.back, lane, task.twiddles, buffer,
+        [&](int i, int row) {
             const Complex<float> turned = task.turns[row] * sums[i];
             return Complex<float>(turned.im, turned.re);
         },
-        [&](int, int row, int column, Complex<float> value) {
-            if (row < task.lag_rows && column < columns) {
-                to[row * (images * task.frequencies) + column] = {value.im, value.re};
-            }
+        [&](int, int row, Complex<float> value) {
+            if (row < lag_rows) to[static_cast<unsigned>(row) * of_row] = {value.im, value.re};
         });
 }
 
@@ -113,18 +114,23 @@ class ColumnCorrelation {
     ColumnCorrelation(Executor& executor, int rows, int image_rows, int lag_rows, index_t images,
                       index_t planes, int frequencies)
         : executor_(executor), images_(images) {
-        const auto plan = signal::gpu::block_fft_plan(rows);
+        const auto plan = signal::gpu::block_fft_plan<fused_samples>(rows);
         if (!plan) return;
-        threads_ = signal::gpu::block_fft_threads<fused_columns, fused_samples>(*plan);
-        possible_ =
-            threads_ <= most_threads && shared_bytes(rows, 2) <= executor.shared_memory_per_block();
+        threads_ = plan->lanes * fused_columns;
+        // Numbers of a row's sample and of a column's are 32 bits wide.
+        const bool narrow =
+            index_t{rows} * images * planes * frequencies <= std::numeric_limits<int>::max();
+        possible_ = narrow && threads_ <= most_threads &&
+                    shared_bytes(rows, 2) <= executor.shared_memory_per_block();
         if (!possible_) return;
-        const auto twiddles = signal::gpu::roots_of_unity(rows, rows - 1);
-        twiddles_ = core::Array<Complex<float>, 1, Space>({rows});
-        core::copy(executor, twiddles.view(), twiddles_.view());
-        executor.synchronize();
-        task_ = {*plan,      reversed(*plan), twiddles_.data(), nullptr,
-                 image_rows, lag_rows,        int(planes),      frequencies};
+        twiddles_ = signal::gpu::roots_of_unity(executor, rows, rows - 1);
+        task_.forward = *plan;
+        task_.back = signal::gpu::reversed<fused_samples>(*plan);
+        task_.twiddles = twiddles_.data();
+        task_.image_rows = image_rows;
+        task_.lag_rows = lag_rows;
+        task_.planes = static_cast<int>(planes);
+        task_.frequencies = frequencies;
     }
 
     bool possible() const { return possible_; }
