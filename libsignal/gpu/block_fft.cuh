@@ -181,8 +181,11 @@ struct BlockFftPlan {
 /// neighbouring sequences.
 template <int Step, int Held>
 struct BlockFft {
-    /// Butterflies of a thread.
-    APERTURE_HD static constexpr int butterflies(int radix) { return Held / radix; }
+    /// Butterflies of a thread. Those of one sample, for the shortest lengths only, would need more
+    /// registers for addresses than all others.
+    APERTURE_HD static constexpr int butterflies(int radix) {
+        return Held / (radix == 1 ? 2 : radix);
+    }
 
     /// `twiddles`: exp(-j 2 pi k / length); `buffer`: shared, the sequence's first sample. Calls
     /// load(i, sample) and store(i, sample, value) with i < Held, known when compiled, the number
@@ -235,6 +238,10 @@ struct BlockFft {
                                                     const Complex<float>* twiddles,
                                                     Complex<float>* buffer, const Load& load,
                                                     const Store& store) {
+#if defined(__CUDA_ARCH__)
+        // Otherwise what passes are is found before the caller's loops, and spilled.
+        if constexpr (!First) asm volatile("" : "+r"(number));
+#endif
         const BlockFftPass& it = plan.pass[number];
         const int lanes = plan.lanes;
         switch (it.radix) {
@@ -287,7 +294,7 @@ struct BlockFft {
                                                 Complex<float>* buffer, const Load& load,
                                                 const Store& store) {
         constexpr int count = butterflies(R);
-        const int stride = it.stride;
+        int stride = it.stride;
         const int span = First ? 1 : it.span;
         // The last butterfly j' <= j with a twiddle of one.
         const auto begin_of_span = [&](int j) {
@@ -298,7 +305,7 @@ struct BlockFft {
         };
 #if defined(__CUDA_ARCH__)
         // Otherwise addresses for all radices are found before the caller's loops, and spilled.
-        asm volatile("" : "+r"(lane));
+        asm volatile("" : "+r"(lane), "+r"(stride));
 #endif
         // Without a beginning it would live through all of the caller's loops.
         Complex<float> v[count][R] = {};
