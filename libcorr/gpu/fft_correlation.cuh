@@ -6,6 +6,7 @@
 
 #include "libcore/gpu/complex.cuh"
 #include "libcorr/gpu/fused_columns.cuh"
+#include "libcorr/gpu/fused_rows.cuh"
 #include "libcorr/gpu/ground.cuh"
 
 #if !defined(__CUDACC_RTC__)
@@ -142,18 +143,24 @@ class FftCorrelation {
         sizes_.planes = static_cast<int>(groups_.images * groups_.planes);
         sizes_.surfaces = problem.each_plane ? sizes_.planes : static_cast<int>(groups_.images);
         transforms_ = std::make_unique<Transforms>(executor, sizes_);
-        padded_ = core::Array<float, 1, Space>(
-            {index_t{sizes_.planes} * sizes_.image_rows * sizes_.columns});
+        fused_rows_ = std::make_unique<RowTransforms<Executor>>(executor, sizes_.columns);
+        if (!fused_rows_->possible()) {
+            padded_ = core::Array<float, 1, Space>(
+                {index_t{sizes_.planes} * sizes_.image_rows * sizes_.columns});
+            surfaces_ = core::Array<float, 1, Space>(
+                {index_t{sizes_.lag_rows} * sizes_.surfaces * sizes_.columns});
+        }
         of_rows_ = core::Array<Complex<float>, 1, Space>({numbers * sizes_.planes});
         products_ = core::Array<Complex<float>, 1, Space>({numbers * sizes_.surfaces});
-        surfaces_ = core::Array<float, 1, Space>(
-            {index_t{sizes_.lag_rows} * sizes_.surfaces * sizes_.columns});
         const auto blocks =
             static_cast<unsigned>((of_rows_.size() + spectra_threads - 1) / spectra_threads);
         core::launch(executor, &clear_kernel<spectra_threads>,
                      core::LaunchConfig(dim3(blocks), dim3(spectra_threads)), of_rows_.data(),
                      of_rows_.size());
-        find_turns();
+        // exp(j 2 pi k first_row / rows)
+        turns_ = signal::gpu::roots_of_unity(
+            executor, sizes_.rows,
+            (problem.lags.first_row() % sizes_.rows + sizes_.rows) % sizes_.rows);
         if (!problem.each_plane && groups_.planes == problem.planes) {
             fused_ = std::make_unique<ColumnCorrelation<Executor>>(
                 executor, sizes_.rows, sizes_.image_rows, sizes_.lag_rows, groups_.images,
@@ -225,6 +232,10 @@ class FftCorrelation {
     }
     void transform_rows(const Planes<const float>& image, const PlaneGround* grounds,
                         Complex<float>* to) {
+        if (fused_rows_->possible()) {
+            fused_rows_->forward(image, sizes_.planes, grounds, to);
+            return;
+        }
         core::launch(executor_, &pad_rows_kernel<spectra_threads>,
                      core::LaunchConfig(dim3(static_cast<unsigned>(sizes_.image_rows),
                                              static_cast<unsigned>(sizes_.planes)),
@@ -245,26 +256,23 @@ class FftCorrelation {
         take_surfaces(sums);
     }
     void take_surfaces(double* sums) {
-        transforms_->rows_back(products_.data(), surfaces_.data());
+        const auto first_column = static_cast<int>(problem_.lags.first_column());
         const auto lag_columns = static_cast<int>(problem_.lags.extent().columns);
+        const double scale =
+            1.0 / (static_cast<double>(sizes_.rows) * static_cast<double>(sizes_.columns));
+        if (fused_rows_->possible()) {
+            fused_rows_->back(products_.data(), sizes_.surfaces,
+                              {sizes_.lag_rows, first_column, lag_columns, scale}, sums);
+            return;
+        }
+        transforms_->rows_back(products_.data(), surfaces_.data());
         core::launch(executor_, &take_surfaces_kernel<spectra_threads>,
                      core::LaunchConfig(dim3(signal::gpu::tiles_over(lag_columns, spectra_threads),
                                              static_cast<unsigned>(sizes_.lag_rows),
                                              static_cast<unsigned>(sizes_.surfaces)),
                                         dim3(spectra_threads)),
-                     static_cast<const float*>(surfaces_.data()), sizes_.columns,
-                     static_cast<int>(problem_.lags.first_column()), lag_columns,
-                     1.0 / (static_cast<double>(sizes_.rows) * static_cast<double>(sizes_.columns)),
-                     sums);
-    }
-
-    /// exp(j 2 pi k first_row / rows) for every row k of the spectra.
-    void find_turns() {
-        const core::Array<Complex<float>, 1> turns = signal::gpu::roots_of_unity(
-            sizes_.rows, (problem_.lags.first_row() % sizes_.rows + sizes_.rows) % sizes_.rows);
-        turns_ = core::Array<Complex<float>, 1, Space>({sizes_.rows});
-        core::copy(executor_, turns.view(), turns_.view());
-        executor_.synchronize();
+                     static_cast<const float*>(surfaces_.data()), sizes_.columns, first_column,
+                     lag_columns, scale, sums);
     }
 
     Executor& executor_;
@@ -272,13 +280,14 @@ class FftCorrelation {
     TransformSizes sizes_{};
     PlaneGroups groups_;
     std::unique_ptr<Transforms> transforms_;
+    std::unique_ptr<RowTransforms<Executor>> fused_rows_;
     std::unique_ptr<ColumnCorrelation<Executor>> fused_;
-    core::Array<float, 1, Space> padded_;
+    core::Array<float, 1, Space> padded_;              ///< where rows are not transformed by us
     core::Array<Complex<float>, 1, Space> of_rows_;    ///< zeros in the rows below the image
     core::Array<Complex<float>, 1, Space> spectra_a_;  ///< allocated by the first run
     core::Array<Complex<float>, 1, Space> spectra_b_;  ///< of other images, or of their rows
     core::Array<Complex<float>, 1, Space> products_;
-    core::Array<float, 1, Space> surfaces_;
+    core::Array<float, 1, Space> surfaces_;  ///< as padded_
     core::Array<Complex<float>, 1, Space> turns_;
 };
 

@@ -9,8 +9,7 @@
 #include "libsignal/gpu/block_fft.cuh"
 
 #if !defined(__CUDACC_RTC__)
-#include <optional>
-#include <utility>
+#include <limits>
 
 #include "libcore/gpu/launch.cuh"
 #include "libcorr/gpu/plane_groups.hpp"
@@ -35,68 +34,76 @@ struct FusedColumns {
     int lag_rows;
     int planes;
     int frequencies;
+    unsigned pitch;           ///< numbers of a row of the spectra, of all images
+    unsigned products_pitch;  ///< of a row of the products
+    int sums;                 ///< of a thread
 };
 
 /// sum A conj(B) over the planes of an image: `a` and `b` transformed along rows,
 /// [row][image][plane][frequency], image_rows of them and zeros behind; to [dy][image][frequency],
 /// lag_rows of them, transformed along rows still. Same: b is a. Block: fused_columns frequencies
 /// of an image, fused_samples samples a thread at a time, at most Threads. Grid: frequencies,
-/// images. Sums stay in the registers of the thread that begins with them on the way back. Shared
-/// memory: length x fused_columns numbers [row][frequency], twice where there is a B. Moves 8 bytes
-/// a frequency of a row that is there, of each plane and of the result; BlockFft has the flops.
+/// images. Shared memory: length x fused_columns numbers [row][frequency], twice where there is a
+/// B; sums [sum][thread], each for the thread that begins with it on the way back: in registers
+/// they would leave room for a third fewer threads. Moves 8 bytes a frequency of a row that is
+/// there, of each plane and of the result; BlockFft has the flops.
 template <int Threads, int Blocks, bool Same>
 __global__ void __launch_bounds__(Threads, Blocks)
     fused_columns_kernel(const FusedColumns task, const Complex<float>* a, const Complex<float>* b,
                          Complex<float>* products) {
     using Fft = signal::gpu::BlockFft<fused_columns, fused_samples>;
     using Sum = typename core::Conditional<Same, float, Complex<float>>::Type;
-    auto* const buffer = core::shared<Complex<float>>();
+    const int column = static_cast<int>(threadIdx.x);
+    const int lane = static_cast<int>(threadIdx.y);
+    auto* const buffer = core::shared<Complex<float>>() + column;
     Complex<float>* const of_a = buffer + task.forward.length * fused_columns;
-    const int first = static_cast<int>(blockIdx.x) * fused_columns;
-    const int columns = min(fused_columns, task.frequencies - first);
-    const auto image = static_cast<index_t>(blockIdx.y);
-    const auto images = static_cast<index_t>(gridDim.y);
-    const index_t pitch = images * task.planes * task.frequencies;
-    Sum sums[fused_samples] = {};
+    const int frequency = static_cast<int>(blockIdx.x) * fused_columns + column;
+    const auto image = static_cast<int>(blockIdx.y);
+    auto* const sums =
+        reinterpret_cast<Sum*>(core::shared<Complex<float>>() +
+                               (Same ? 1 : 2) * task.forward.length * fused_columns) +
+        lane * fused_columns + column;
+    for (int i = 0; i < task.sums; ++i) sums[i * Threads] = {};
 
     const auto rows_of = [&](const Complex<float>* spectra, int plane) {
-        return [=, &task](int, int row, int column) {
-            const Complex<float>* const from =
-                spectra + (image * task.planes + plane) * task.frequencies + first;
-            return row < task.image_rows && column < columns ? from[row * pitch + column]
-                                                             : Complex<float>(0.0F, 0.0F);
+        const Complex<float>* const from =
+            spectra + (image * task.planes + plane) * task.frequencies + frequency;
+        const int rows = frequency < task.frequencies ? task.image_rows : 0;
+        return [=, &task](int, int row) {
+            return row < rows ? from[static_cast<unsigned>(row) * task.pitch]
+                              : Complex<float>(0.0F, 0.0F);
         };
     };
     APERTURE_NO_UNROLL
     for (int p = 0; p < task.planes; ++p) {
         if constexpr (Same) {
-            Fft::run(task.forward, task.twiddles, buffer, rows_of(a, p),
-                     [&](int i, int, int, Complex<float> value) {
-                         sums[i] = core::add_norm(sums[i], value);
+            Fft::run(task.forward, lane, task.twiddles, buffer, rows_of(a, p),
+                     [&](int i, int, Complex<float> value) {
+                         sums[i * Threads] = core::add_norm(sums[i * Threads], value);
                      });
         } else {
-            Fft::run(task.forward, task.twiddles, buffer, rows_of(a, p),
-                     [&](int, int row, int column, Complex<float> value) {
-                         of_a[row * fused_columns + column] = value;
-                     });
-            Fft::run(task.forward, task.twiddles, buffer, rows_of(b, p),
-                     [&](int i, int row, int column, Complex<float> value) {
-                         sums[i] = core::multiply_add_conj(
-                             sums[i], of_a[row * fused_columns + column], value);
+            Fft::run(
+                task.forward, lane, task.twiddles, buffer, rows_of(a, p),
+                [&](int, int row, Complex<float> value) { of_a[row * fused_columns] = value; });
+            Fft::run(task.forward, lane, task.twiddles, buffer, rows_of(b, p),
+                     [&](int i, int row, Complex<float> value) {
+                         sums[i * Threads] = core::multiply_add_conj(
+                             sums[i * Threads], of_a[row * fused_columns], value);
                      });
         }
     }
     // Real and imaginary parts change places: the transform the other way.
-    Complex<float>* const to = products + image * task.frequencies + first;
+    const int lag_rows = frequency < task.frequencies ? task.lag_rows : 0;
+    Complex<float>* const to = products + image * task.frequencies + frequency;
     Fft::run(
-        task.back, task.twiddles, buffer,
-        [&](int i, int row, int) {
-            const Complex<float> turned = task.turns[row] * sums[i];
+        task.back, lane, task.twiddles, buffer,
+        [&](int i, int row) {
+            const Complex<float> turned = task.turns[row] * sums[i * Threads];
             return Complex<float>(turned.im, turned.re);
         },
-        [&](int, int row, int column, Complex<float> value) {
-            if (row < task.lag_rows && column < columns) {
-                to[row * (images * task.frequencies) + column] = {value.im, value.re};
+        [&](int, int row, Complex<float> value) {
+            if (row < lag_rows) {
+                to[static_cast<unsigned>(row) * task.products_pitch] = {value.im, value.re};
             }
         });
 }
@@ -113,18 +120,30 @@ class ColumnCorrelation {
     ColumnCorrelation(Executor& executor, int rows, int image_rows, int lag_rows, index_t images,
                       index_t planes, int frequencies)
         : executor_(executor), images_(images) {
-        const auto plan = signal::gpu::block_fft_plan(rows);
+        const auto plan = signal::gpu::block_fft_plan<fused_samples>(rows);
         if (!plan) return;
-        threads_ = signal::gpu::block_fft_threads<fused_columns, fused_samples>(*plan);
-        possible_ =
-            threads_ <= most_threads && shared_bytes(rows, 2) <= executor.shared_memory_per_block();
+        threads_ = plan->lanes * fused_columns;
+        const int last_radix = plan->pass[plan->passes - 1].radix;
+        const int sums =
+            signal::gpu::BlockFft<fused_columns, fused_samples>::butterflies(last_radix) *
+            last_radix;
+        // Numbers of a row's sample and of a column's are 32 bits wide.
+        const bool narrow =
+            index_t{rows} * images * planes * frequencies <= std::numeric_limits<int>::max();
+        possible_ = narrow && threads_ <= most_threads &&
+                    shared_bytes(rows, sums, false) <= executor.shared_memory_per_block();
         if (!possible_) return;
-        const auto twiddles = signal::gpu::roots_of_unity(rows, rows - 1);
-        twiddles_ = core::Array<Complex<float>, 1, Space>({rows});
-        core::copy(executor, twiddles.view(), twiddles_.view());
-        executor.synchronize();
-        task_ = {*plan,      reversed(*plan), twiddles_.data(), nullptr,
-                 image_rows, lag_rows,        int(planes),      frequencies};
+        twiddles_ = signal::gpu::roots_of_unity(executor, rows, rows - 1);
+        task_.forward = *plan;
+        task_.back = signal::gpu::reversed<fused_samples>(*plan);
+        task_.twiddles = twiddles_.data();
+        task_.image_rows = image_rows;
+        task_.lag_rows = lag_rows;
+        task_.planes = static_cast<int>(planes);
+        task_.frequencies = frequencies;
+        task_.products_pitch = static_cast<unsigned>(images * frequencies);
+        task_.pitch = static_cast<unsigned>(images * planes * frequencies);
+        task_.sums = sums;
     }
 
     bool possible() const { return possible_; }
@@ -135,7 +154,7 @@ class ColumnCorrelation {
         task_.turns = turns;
         const bool same = a == b;
         if (threads_ <= few_threads) {
-            launch(same ? &fused_columns_kernel<few_threads, 2, true>
+            launch(same ? &fused_columns_kernel<few_threads, 3, true>
                         : &fused_columns_kernel<few_threads, 2, false>,
                    same, a, b, products);
         } else {
@@ -149,8 +168,11 @@ class ColumnCorrelation {
     static constexpr int few_threads = 320;
     static constexpr int most_threads = 640;
 
-    static int shared_bytes(int rows, int buffers) {
-        return buffers * rows * fused_columns * int{sizeof(Complex<float>)};
+    int block_size() const { return threads_ <= few_threads ? few_threads : most_threads; }
+    int shared_bytes(int rows, int sums, bool same) const {
+        const int numbers = rows * fused_columns * int{sizeof(Complex<float>)};
+        const int of_thread = sums * int{sizeof(float)};
+        return (same ? 1 : 2) * (numbers + of_thread * block_size());
     }
     template <class Kernel>
     void launch(Kernel kernel, bool same, const Complex<float>* a, const Complex<float>* b,
@@ -160,8 +182,8 @@ class ColumnCorrelation {
             core::LaunchConfig(
                 dim3(signal::gpu::tiles_over(task_.frequencies, fused_columns),
                      static_cast<unsigned>(images_)),
-                dim3(static_cast<unsigned>(threads_)),
-                static_cast<std::size_t>(shared_bytes(task_.forward.length, same ? 1 : 2))),
+                dim3(fused_columns, static_cast<unsigned>(task_.forward.lanes)),
+                static_cast<std::size_t>(shared_bytes(task_.forward.length, task_.sums, same))),
             task_, a, b, products);
     }
 

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <numbers>
 #include <optional>
+#include <vector>
 
 #include "aperture/core/array.hpp"
 #endif
@@ -148,81 +149,122 @@ __device__ __forceinline__ void butterfly(Complex<float> (&v)[R]) {
 
 }  // namespace detail
 
+/// A pass of a transform: `stride` butterflies of `radix` samples that lie `stride` apart.
+struct BlockFftPass {
+    int radix;
+    int stride;           ///< length / radix
+    int span;             ///< product of the radices before
+    int step;             ///< stride / span: twiddles of neighbouring butterflies are so far apart
+    unsigned reciprocal;  ///< 2^32 / span, rounded up; where span is 1, nothing is divided by it
+};
+
 /// The order in which a length is taken apart: radices whose product it is, two at least.
 struct BlockFftPlan {
     static constexpr int most_passes = 20;
     int length = 1;
+    int lanes = 1;  ///< threads of a sequence
     int passes = 0;
-    int radix[most_passes] = {};
+    BlockFftPass pass[most_passes] = {};
 };
 
-/// Transforms of Columns sequences side by side, exp(-j ...), unscaled, by all threads of a block:
-/// Stockham's, whose passes leave samples in order. A thread holds up to Held samples at a time
-/// between two barriers, so that one buffer is enough: butterflies i, i + threads, ... of
-/// length / radix for each column, neighbouring threads in neighbouring columns. The first pass
-/// takes what load gives, and the last one hands its outputs over: both have sample j + r length /
-/// radix as the r-th of butterfly j, so that outputs that a thread keeps can be what it loads
-/// where the plan of the next transform is the reverse. Of one column: 16 bytes of shared memory
-/// moved a sample for each pass but one, about 5 n log2 n flops.
-/// Source: Van Loan, Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7;
-/// Govindaraju et al. 2008.
-template <int Columns, int Held>
+/// A transform of a sequence, exp(-j ...), unscaled, by plan.lanes threads: Stockham's, whose
+/// passes leave samples in order. All threads of a block make as many at once as they have room
+/// for. A thread holds up to Held samples at a time between two barriers, so that one buffer is
+/// enough: butterflies lane, lane + lanes, ... of length / radix. The first pass takes what load
+/// gives, and the last one hands its outputs over: both have sample j + r length / radix as the
+/// r-th of butterfly j, so that outputs that a thread keeps can be what it loads where the plan of
+/// the next transform is the reverse. 16 bytes of shared memory moved a sample for each pass but
+/// one, about 5 n log2 n flops. Source: Van Loan, Computational Frameworks for the Fast Fourier
+/// Transform, 1992, section 1.7; Govindaraju et al. 2008.
+/// Step: of the samples of a sequence in the buffer. Where it is one, neighbouring threads are
+/// neighbouring lanes and take neighbouring samples; otherwise they take the same sample of Step
+/// neighbouring sequences.
+template <int Step, int Held>
 struct BlockFft {
-    /// Butterflies of a thread.
-    APERTURE_HD static constexpr int butterflies(int radix) { return Held / radix; }
+    /// Butterflies of a thread. Those of one sample, for the shortest lengths only, would need more
+    /// registers for addresses than all others.
+    APERTURE_HD static constexpr int butterflies(int radix) {
+        return Held / (radix == 1 ? 2 : radix);
+    }
 
-    /// `twiddles`: exp(-j 2 pi k / length); `buffer`: shared, [sample][column]. Calls load(i,
-    /// sample, column) and store(i, sample, column, value) with i < Held, known when compiled, the
-    /// number of a sample among the thread's; loads are of samples in the order of the first
-    /// radix, stores in that of the last.
+    /// `twiddles`: exp(-j 2 pi k / length); `buffer`: shared, the sequence's first sample. Calls
+    /// load(i, sample) and store(i, sample, value) with i < Held, known when compiled, the number
+    /// of a sample among the thread's; loads are of samples in the order of the first radix, stores
+    /// in that of the last.
     template <class Load, class Store>
-    __device__ __forceinline__ static void run(const BlockFftPlan& plan,
+    __device__ __forceinline__ static void run(const BlockFftPlan& plan, int lane,
                                                const Complex<float>* twiddles,
                                                Complex<float>* buffer, const Load& load,
                                                const Store& store) {
-        const auto from_buffer = [&](int, int sample, int column) {
-            return buffer[sample * Columns + column];
-        };
-        const auto no_store = [](int, int, int, Complex<float>) {};
-        any_pass<true, false>(plan.radix[0], plan.length, 1, twiddles, buffer, load, no_store);
-        int span = plan.radix[0];
-        APERTURE_NO_UNROLL
-        for (int p = 1; p + 1 < plan.passes; ++p) {
-            any_pass<false, false>(plan.radix[p], plan.length, span, twiddles, buffer, from_buffer,
-                                   no_store);
-            span *= plan.radix[p];
-        }
-        any_pass<false, true>(plan.radix[plan.passes - 1], plan.length, span, twiddles, buffer,
-                              from_buffer, store);
+        first_pass(plan, lane, twiddles, buffer, load);
+        middle_passes(plan, plan.passes - 1, lane, twiddles, buffer);
+        any_pass<false, true>(plan, plan.passes - 1, lane, twiddles, buffer, from(buffer), store);
+    }
+
+    /// The same; the result is in the buffer, for all threads of the block.
+    template <class Load>
+    __device__ __forceinline__ static void run_to_buffer(const BlockFftPlan& plan, int lane,
+                                                         const Complex<float>* twiddles,
+                                                         Complex<float>* buffer, const Load& load) {
+        first_pass(plan, lane, twiddles, buffer, load);
+        middle_passes(plan, plan.passes, lane, twiddles, buffer);
     }
 
   private:
+    struct NoStore {
+        __device__ void operator()(int, int, Complex<float>) const {}
+    };
+    __device__ __forceinline__ static auto from(const Complex<float>* buffer) {
+        return [=](int, int sample) { return buffer[sample * Step]; };
+    }
+
+    template <class Load>
+    __device__ __forceinline__ static void first_pass(const BlockFftPlan& plan, int lane,
+                                                      const Complex<float>* twiddles,
+                                                      Complex<float>* buffer, const Load& load) {
+        any_pass<true, false>(plan, 0, lane, twiddles, buffer, load, NoStore());
+    }
+    __device__ __forceinline__ static void middle_passes(const BlockFftPlan& plan, int end,
+                                                         int lane, const Complex<float>* twiddles,
+                                                         Complex<float>* buffer) {
+        APERTURE_NO_UNROLL
+        for (int p = 1; p < end; ++p) {
+            any_pass<false, false>(plan, p, lane, twiddles, buffer, from(buffer), NoStore());
+        }
+    }
+
     template <bool First, bool Last, class Load, class Store>
-    __device__ __forceinline__ static void any_pass(int radix, int length, int span,
+    __device__ __forceinline__ static void any_pass(const BlockFftPlan& plan, int number, int lane,
                                                     const Complex<float>* twiddles,
                                                     Complex<float>* buffer, const Load& load,
                                                     const Store& store) {
-        switch (radix) {
+#if defined(__CUDA_ARCH__)
+        // Otherwise what passes are is found before the caller's loops, and spilled.
+        if constexpr (!First) asm volatile("" : "+r"(number));
+#endif
+        const BlockFftPass& it = plan.pass[number];
+        const int lanes = plan.lanes;
+        switch (it.radix) {
             case 1:
-                return pass<1, First, Last>(length, span, twiddles, buffer, load, store);
+                return pass<1, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
             case 2:
-                return pass<2, First, Last>(length, span, twiddles, buffer, load, store);
+                return pass<2, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
             case 3:
-                return pass<3, First, Last>(length, span, twiddles, buffer, load, store);
+                return pass<3, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
             case 4:
-                return pass<4, First, Last>(length, span, twiddles, buffer, load, store);
+                return pass<4, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
             case 5:
-                return pass<5, First, Last>(length, span, twiddles, buffer, load, store);
+                return pass<5, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
             case 6:
-                return pass<6, First, Last>(length, span, twiddles, buffer, load, store);
+                return pass<6, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
             case 7:
-                return pass<7, First, Last>(length, span, twiddles, buffer, load, store);
+                return pass<7, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
             case 8:
-                return pass<8, First, Last>(length, span, twiddles, buffer, load, store);
+                return pass<8, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
             case 10:
-                return pass<10, First, Last>(length, span, twiddles, buffer, load, store);
+                return pass<10, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
             case 15:
-                return pass<15, First, Last>(length, span, twiddles, buffer, load, store);
+                return pass<15, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
             default:
                 break;
         }
@@ -231,7 +273,7 @@ struct BlockFft {
     /// v[r] times root^r. Powers by at most three products: as exact as a table, for fewer loads.
     template <int R>
     __device__ __forceinline__ static void twiddle(Complex<float> (&v)[R],
-                                                   const Complex<float>* twiddles, int step) {
+                                                   const Complex<float>* twiddles, unsigned step) {
         if constexpr (R > 1) {
             Complex<float> low[4];
             low[1] = twiddles[step];
@@ -240,50 +282,47 @@ struct BlockFft {
             Complex<float> high{1.0F, 0.0F};
             APERTURE_UNROLL
             for (int r = 1; r < R; ++r) {
-                if (r % 4 == 0) high = twiddles[r * step];
+                if (r % 4 == 0) high = twiddles[static_cast<unsigned>(r) * step];
                 v[r] = v[r] * (r < 4 ? low[r] : r % 4 == 0 ? high : high * low[r % 4]);
             }
         }
     }
 
-    /// `span`: the product of the radices before.
     template <int R, bool First, bool Last, class Load, class Store>
-    __device__ __forceinline__ static void pass(int length, int span,
+    __device__ __forceinline__ static void pass(const BlockFftPass& it, int lane, int lanes,
                                                 const Complex<float>* twiddles,
                                                 Complex<float>* buffer, const Load& load,
                                                 const Store& store) {
         constexpr int count = butterflies(R);
-        int stride = length / R;
-        const float turn = __fdividef(1.0F, static_cast<float>(span));
-        const auto of_span = [&](int j) {
-            return First ? j : static_cast<int>((static_cast<float>(j) + 0.5F) * turn);
+        int stride = it.stride;
+        const int span = First ? 1 : it.span;
+        // The last butterfly j' <= j with a twiddle of one.
+        const auto begin_of_span = [&](int j) {
+            return First ? j
+                         : static_cast<int>(
+                               (std::uint64_t{it.reciprocal} * static_cast<unsigned>(j)) >> 32) *
+                               span;
         };
-        const int threads = core::block_threads();
-        int rank = core::thread_rank();
 #if defined(__CUDA_ARCH__)
         // Otherwise addresses for all radices are found before the caller's loops, and spilled.
-        asm volatile("" : "+r"(rank), "+r"(stride));
+        asm volatile("" : "+r"(lane), "+r"(stride));
 #endif
         // Without a beginning it would live through all of the caller's loops.
         Complex<float> v[count][R] = {};
         APERTURE_UNROLL
         for (int b = 0; b < count; ++b) {
-            const int i = rank + b * threads;
-            if (i < stride * Columns) {
-                const int j = i / Columns;
+            const int j = lane + b * lanes;
+            if (j < stride) {
                 APERTURE_UNROLL
-                for (int r = 0; r < R; ++r) {
-                    v[b][r] = load(b * R + r, j + r * stride, i % Columns);
-                }
+                for (int r = 0; r < R; ++r) v[b][r] = load(b * R + r, j + r * stride);
                 if constexpr (!First) {
-                    twiddle<R>(v[b], twiddles, (j - of_span(j) * span) * (stride / span));
+                    twiddle<R>(v[b], twiddles,
+                               static_cast<unsigned>((j - begin_of_span(j)) * it.step));
                 }
                 detail::butterfly(v[b]);
                 if constexpr (Last) {
                     APERTURE_UNROLL
-                    for (int r = 0; r < R; ++r) {
-                        store(b * R + r, j + r * stride, i % Columns, v[b][r]);
-                    }
+                    for (int r = 0; r < R; ++r) store(b * R + r, j + r * stride, v[b][r]);
                 }
             }
         }
@@ -292,13 +331,11 @@ struct BlockFft {
             __syncthreads();
             APERTURE_UNROLL
             for (int b = 0; b < count; ++b) {
-                const int i = rank + b * threads;
-                if (i < stride * Columns) {
-                    const int j = i / Columns;
-                    Complex<float>* const to =
-                        buffer + (j + of_span(j) * span * (R - 1)) * Columns + i % Columns;
+                const int j = lane + b * lanes;
+                if (j < stride) {
+                    Complex<float>* const to = buffer + (j + begin_of_span(j) * (R - 1)) * Step;
                     APERTURE_UNROLL
-                    for (int r = 0; r < R; ++r) to[r * span * Columns] = v[b][r];
+                    for (int r = 0; r < R; ++r) to[r * span * Step] = v[b][r];
                 }
             }
             __syncthreads();
@@ -308,35 +345,47 @@ struct BlockFft {
 
 #if !defined(__CUDACC_RTC__)
 
-/// Largest radices first; nothing for lengths with other prime factors than 2, 3, 5 and 7.
-inline std::optional<BlockFftPlan> block_fft_plan(int length) {
+/// Passes of these radices, for threads that hold Held samples.
+template <int Held>
+BlockFftPlan block_fft_plan(int length, const std::vector<int>& radices) {
     BlockFftPlan plan;
     plan.length = length;
+    int span = 1;
+    for (const int radix : radices) {
+        const int stride = length / radix;
+        plan.pass[plan.passes++] = {
+            radix, stride, span, stride / span,
+            static_cast<unsigned>(((std::uint64_t{1} << 32) + static_cast<unsigned>(span) - 1) /
+                                  static_cast<unsigned>(span))};
+        span *= radix;
+        const int held = BlockFft<1, Held>::butterflies(radix);
+        plan.lanes = std::max(plan.lanes, (stride + held - 1) / held);
+    }
+    return plan;
+}
+
+/// Few passes, those of odd radices first, then by the power of two that they have: of these the
+/// stores lie in different banks. Nothing for lengths with other prime factors than 2, 3, 5 and 7.
+template <int Held>
+std::optional<BlockFftPlan> block_fft_plan(int length) {
+    std::vector<int> radices;
     int rest = length;
     for (const int radix : {15, 10, 8, 7, 6, 5, 4, 3, 2}) {
-        for (; rest % radix == 0; rest /= radix) plan.radix[plan.passes++] = radix;
+        for (; rest % radix == 0; rest /= radix) radices.push_back(radix);
     }
     if (rest != 1) return std::nullopt;
-    while (plan.passes < 2) plan.radix[plan.passes++] = 1;
-    return plan;
+    while (radices.size() < 2) radices.push_back(1);
+    std::stable_sort(radices.begin(), radices.end(),
+                     [](int a, int b) { return (a & -a) < (b & -b); });
+    return block_fft_plan<Held>(length, radices);
 }
 
 /// The same passes from last to first.
-inline BlockFftPlan reversed(BlockFftPlan plan) {
-    std::reverse(plan.radix, plan.radix + plan.passes);
-    return plan;
-}
-
-/// Threads that hold all samples of Columns columns in every pass, whole warps.
-template <int Columns, int Held>
-int block_fft_threads(const BlockFftPlan& plan) {
-    int threads = 1;
-    for (int p = 0; p < plan.passes; ++p) {
-        const int radix = plan.radix[p];
-        const int held = BlockFft<Columns, Held>::butterflies(radix);
-        threads = std::max(threads, (plan.length / radix * Columns + held - 1) / held);
-    }
-    return (threads + core::warp_size - 1) / core::warp_size * core::warp_size;
+template <int Held>
+BlockFftPlan reversed(const BlockFftPlan& plan) {
+    std::vector<int> radices;
+    for (int p = plan.passes; p-- > 0;) radices.push_back(plan.pass[p].radix);
+    return block_fft_plan<Held>(plan.length, radices);
 }
 
 /// exp(j 2 pi k step / length) for 0 <= k < length.
@@ -348,6 +397,18 @@ inline core::Array<Complex<float>, 1> roots_of_unity(index_t length, index_t ste
         roots(k) = {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
     }
     return roots;
+}
+
+/// The same in the executor's memory.
+template <class Executor>
+core::Array<Complex<float>, 1, typename Executor::Space> roots_of_unity(Executor& executor,
+                                                                        index_t length,
+                                                                        index_t step) {
+    const core::Array<Complex<float>, 1> roots = roots_of_unity(length, step);
+    core::Array<Complex<float>, 1, typename Executor::Space> there({length});
+    core::copy(executor, roots.view(), there.view());
+    executor.synchronize();
+    return there;
 }
 
 #endif

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Transforms along rows, two real rows as the parts of a complex one, with what is done to pixels
+// before and to displacements behind.
+
+#include "libcore/gpu/complex.cuh"
+#include "libcorr/gpu/ground.cuh"
+#include "libsignal/gpu/block_fft.cuh"
+
+#if !defined(__CUDACC_RTC__)
+#include "libcore/gpu/launch.cuh"
+#endif
+
+namespace aperture::corr::gpu {
+
+using core::Complex;
+
+/// Samples of a thread.
+inline constexpr int fused_row_samples = 16;
+
+struct FusedRows {
+    signal::gpu::BlockFftPlan plan;
+    const Complex<float>* twiddles;  ///< exp(-j 2 pi k / length)
+};
+
+/// Spectra [row][plane][frequency] of planes without their ground, zeros behind the columns. Block:
+/// lanes of a pair of neighbouring rows, pairs. Grid: pairs, planes. Shared memory: length numbers
+/// [sample] a pair. Moves 4 bytes a pixel and 8 a frequency; BlockFft has the flops.
+template <int Threads, int Blocks>
+__global__ void __launch_bounds__(Threads, Blocks)
+    transform_rows_kernel(const FusedRows task, const Planes<const float> image,
+                          const PlaneGround* grounds, Complex<float>* spectra) {
+    using Fft = signal::gpu::BlockFft<1, fused_row_samples>;
+    const int length = task.plan.length;
+    const int lane = static_cast<int>(threadIdx.x);
+    const int pair = static_cast<int>(threadIdx.y);
+    const int plane = static_cast<int>(blockIdx.y);
+    const int y = 2 * (static_cast<int>(blockIdx.x * blockDim.y) + pair);
+    Complex<float>* const buffer = core::shared<Complex<float>>() + pair * length;
+    {
+        const float ground = grounds[plane].ground;
+        const float* const row = image.row(plane, y);
+        const float* const below = row + image.pitch;
+        const int columns = y < image.rows ? image.columns : 0;
+        const int columns_below = y + 1 < image.rows ? image.columns : 0;
+        Fft::run_to_buffer(task.plan, lane, task.twiddles, buffer, [=](int, int x) {
+            return Complex<float>(x < columns ? row[x] - ground : 0.0F,
+                                  x < columns_below ? below[x] - ground : 0.0F);
+        });
+    }
+    // The spectra of real rows are the even and the odd part.
+    const int frequencies = length / 2 + 1;
+    const index_t pitch = index_t{gridDim.y} * frequencies;
+    Complex<float>* const to = spectra + y * pitch + plane * frequencies;
+    const int end = y < image.rows ? frequencies : 0;
+    const int end_below = y + 1 < image.rows ? frequencies : 0;
+    for (int k = lane; k < end; k += task.plan.lanes) {
+        const Complex<float> value = buffer[k];
+        const Complex<float> mirrored = core::conj(buffer[k == 0 ? 0 : length - k]);
+        to[k] = 0.5F * (value + mirrored);
+        if (k < end_below) {
+            to[pitch + k] = 0.5F * signal::gpu::detail::times_minus_j(value - mirrored);
+        }
+    }
+}
+
+/// Which displacements along rows are wanted, how many rows of them there are, and their factor.
+struct RowLags {
+    int rows;
+    int first_column;
+    int columns;
+    double scale;
+};
+
+/// Rows of displacements [surface][dy][dx] from their spectra [dy][surface][frequency]. Block:
+/// lanes of a pair of neighbouring rows, pairs. Grid: pairs, surfaces. Shared memory: length
+/// numbers [sample] a pair. Moves 8 bytes a frequency and a displacement.
+template <int Threads, int Blocks>
+__global__ void __launch_bounds__(Threads, Blocks)
+    transform_rows_back_kernel(const FusedRows task, const Complex<float>* spectra,
+                               const RowLags lags, double* sums) {
+    using Fft = signal::gpu::BlockFft<1, fused_row_samples>;
+    const int length = task.plan.length;
+    const int lane = static_cast<int>(threadIdx.x);
+    const int pair = static_cast<int>(threadIdx.y);
+    const int surface = static_cast<int>(blockIdx.y);
+    const int y = 2 * (static_cast<int>(blockIdx.x * blockDim.y) + pair);
+    const bool there = y < lags.rows;
+    const bool there_below = y + 1 < lags.rows;
+    const int frequencies = length / 2 + 1;
+    const index_t pitch = index_t{gridDim.y} * frequencies;
+    const Complex<float>* const row = spectra + y * pitch + surface * frequencies;
+    const Complex<float>* const below = row + pitch;
+    double* const to = sums + (index_t{surface} * lags.rows + y) * lags.columns;
+    // Real and imaginary parts change places: the transform the other way.
+    Fft::run(
+        task.plan, lane, task.twiddles, core::shared<Complex<float>>() + pair * length,
+        [=](int, int k) {
+            // What is real by definition loses its rounding errors, of which the other row is free.
+            const float sign = k == 0 || 2 * k == length ? 0.0F : 2 * k < length ? 1.0F : -1.0F;
+            const int at = min(k, length - k);
+            const Complex<float> a = there ? row[at] : Complex<float>(0.0F, 0.0F);
+            const Complex<float> b = there_below ? below[at] : Complex<float>(0.0F, 0.0F);
+            return Complex<float>(sign * a.im + b.re, a.re - sign * b.im);
+        },
+        [=](int, int x, Complex<float> value) {
+            const int dx = x - lags.first_column;
+            const int column = dx < length ? dx : dx - length;
+            if (column >= lags.columns) return;
+            if (there) to[column] = lags.scale * static_cast<double>(value.im);
+            if (there_below) to[lags.columns + column] = lags.scale * static_cast<double>(value.re);
+        });
+}
+
+#if !defined(__CUDACC_RTC__)
+
+/// What transforms rows, where their length allows it.
+template <class Executor>
+class RowTransforms {
+    using Space = typename Executor::Space;
+
+  public:
+    RowTransforms(Executor& executor, int length) : executor_(executor) {
+        const auto plan = signal::gpu::block_fft_plan<fused_row_samples>(length);
+        if (!plan) return;
+        possible_ =
+            plan->lanes <= threads && shared_bytes(length) <= executor.shared_memory_per_block();
+        if (!possible_) return;
+        twiddles_ = signal::gpu::roots_of_unity(executor, length, length - 1);
+        task_ = {*plan, twiddles_.data()};
+    }
+
+    bool possible() const { return possible_; }
+
+    /// Planes to spectra [row][plane][frequency]. Asynchronous.
+    void forward(const Planes<const float>& image, int planes, const PlaneGround* grounds,
+                 Complex<float>* spectra) {
+        core::launch(executor_, &transform_rows_kernel<threads, 3>, config(image.rows, planes),
+                     task_, image, grounds, spectra);
+    }
+    /// Spectra [dy][surface][frequency] to sums [surface][dy][dx]. Asynchronous.
+    void back(const Complex<float>* spectra, int surfaces, const RowLags& lags, double* sums) {
+        core::launch(executor_, &transform_rows_back_kernel<threads, 2>,
+                     config(lags.rows, surfaces), task_, spectra, lags, sums);
+    }
+
+  private:
+    static constexpr int threads = 320;
+
+    static int shared_bytes(int samples) { return samples * int{sizeof(Complex<float>)}; }
+    core::LaunchConfig config(int rows, int planes) const {
+        const int of_all = (rows + 1) / 2;
+        const int room = executor_.shared_memory_per_block() / shared_bytes(task_.plan.length);
+        const int pairs = std::min({threads / task_.plan.lanes, of_all, room});
+        return {dim3(signal::gpu::tiles_over(of_all, pairs), static_cast<unsigned>(planes)),
+                dim3(static_cast<unsigned>(task_.plan.lanes), static_cast<unsigned>(pairs)),
+                static_cast<std::size_t>(shared_bytes(pairs * task_.plan.length))};
+    }
+
+    Executor& executor_;
+    bool possible_ = false;
+    core::Array<Complex<float>, 1, Space> twiddles_;
+    FusedRows task_{};
+};
+
+#endif
+
+}  // namespace aperture::corr::gpu
