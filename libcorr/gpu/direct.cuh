@@ -47,7 +47,6 @@ struct DirectSteps {
         return 10 + (columns + step - 1) / step * step;
     }
     static constexpr index_t work_of_start = 105;
-    static constexpr double share_of_older = 1;
     APERTURE_HD static constexpr int place(int i) { return i; }
     APERTURE_HD static constexpr int cells_of_a(int columns) {
         return columns + Tile::columns + columns_beyond;

@@ -225,9 +225,11 @@ std::unique_ptr<DirectSums<Executor>> make_direct_sums(Executor& executor, const
         case Precision::fp32:
             break;
     }
-    return problem.direct.layout == PlaneLayout::packed
-               ? of_form.template operator()<PackedForm>()
-               : of_form.template operator()<SeparateForm<float>>();
+    if (problem.direct.layout == PlaneLayout::separate) {
+        return of_form.template operator()<SeparateForm<float>>();
+    }
+    return make_direct_sums_of<Executor, Tile64x32<PackedForm>, Tile32x64<PackedForm>,
+                               Tile16x128<PackedForm>>(executor, problem);
 }
 
 }  // namespace aperture::corr::gpu

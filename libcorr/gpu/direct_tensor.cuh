@@ -40,8 +40,6 @@ struct TensorWalk {
         return 3 * ((columns + step - 1) / step) + both;
     }
     static constexpr index_t work_of_start = 40;
-    /// Of two warps that share a scheduler and its tensor core, the older one is served first.
-    static constexpr double share_of_older = 1.17;
     /// Eights of cells 12 cells apart: the lanes of a warp read in different banks.
     APERTURE_HD static constexpr int place(int i) { return i + i / 8 * 4; }
     APERTURE_HD static constexpr int cells_of_a(int columns) {

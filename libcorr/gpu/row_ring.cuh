@@ -63,7 +63,6 @@ inline constexpr int columns_beyond = 24;
 /// - `saved_rows`: rows of A whose work is saved where the first ones do not meet all of a tile's
 ///   rows of B; work_of_row(n): of another one, whose part with partners is of n columns;
 /// - `place(i)`: where cell i of a row of A is; multiples of 16 bytes stay together;
-/// - `share_of_older`: work of a warp of the first half, 1 on average;
 /// - `cells_of_a(n)`, `cells_of_b(n)`: that rows of A and B take for a piece of n columns, of
 ///   multiples of 16 bytes.
 template <class Walk>
@@ -194,8 +193,8 @@ struct PartialSurfaces {
     int lag_columns;
 };
 
-inline constexpr int entries_of_block = 64;
-inline constexpr int adders_of_entry = 4;
+inline constexpr int entries_of_block = 32;
+inline constexpr int adders_of_entry = 8;
 
 /// Adds parts, and planes where there is one surface, in double precision. Adders threads for an
 /// entry, each of which takes every Adders-th part, Entries entries a block. Grid: entries,
@@ -212,15 +211,14 @@ __global__ void __launch_bounds__(Entries* Adders)
     const TileParts tile = from.tiles[i / Tile::rows * from.tiles_across + j / Tile::columns];
     const auto surface = static_cast<index_t>(blockIdx.y);
     constexpr index_t entries = index_t{Tile::rows} * Tile::columns;
+    const Number* const of_entry = parts +
+                                   (surface * from.planes * from.parts + tile.first) * entries +
+                                   i % Tile::rows * Tile::columns + j % Tile::columns;
     double sum = 0;
-    for (int p = 0; p < from.planes; ++p) {
-        const index_t first = (surface * from.planes + p) * from.parts + tile.first;
-        const Number* const of_entry =
-            parts + first * entries + i % Tile::rows * Tile::columns + j % Tile::columns;
-        APERTURE_UNROLL_BY(4)
-        for (int part = adder; part < tile.count; part += Adders) {
-            sum += static_cast<double>(of_entry[part * entries]);
-        }
+    APERTURE_UNROLL_BY(4)
+    for (int k = adder; k < from.planes * tile.count; k += Adders) {
+        const index_t part = index_t{k / tile.count} * from.parts + k % tile.count;
+        sum += static_cast<double>(of_entry[part * entries]);
     }
     auto* const of_adders = core::shared<double>();
     of_adders[rank] = sum;
@@ -322,13 +320,8 @@ TilePartition partition_tiles(Shape image, const Lags& lags, index_t warps, int 
     }
     const index_t used = std::clamp<index_t>(rows_of_all / (4 * least_rows), 1, warps);
     // What is started more than once is not known before.
-    const double share =
-        static_cast<double>(work) / static_cast<double>(used) + Walk::work_of_start;
-    const auto share_of = [&](index_t warp) {
-        const double part = 2 * warp < used ? Walk::share_of_older : 2 - Walk::share_of_older;
-        return static_cast<index_t>(part * share);
-    };
-    index_t left = share_of(0);
+    const index_t share = work / used + Walk::work_of_start;
+    index_t left = share;
     all.first_parts.push_back(0);
     for (const std::vector<Strip>& strips : tiles) {
         const auto first = static_cast<int>(all.parts.size());
@@ -346,7 +339,7 @@ TilePartition partition_tiles(Shape image, const Lags& lags, index_t warps, int 
                 const bool begun = static_cast<int>(all.parts.size()) > all.first_parts.back();
                 if (rows < least_rows && begun) {
                     all.first_parts.push_back(static_cast<int>(all.parts.size()));
-                    left += share_of(all.warps());
+                    left += share;
                     continue;
                 }
                 rows = std::max(rows, least_rows);
