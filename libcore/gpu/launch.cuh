@@ -36,6 +36,13 @@ struct LaunchConfig {
     LaunchConfig(dim3 grid_blocks, dim3 block_dim, std::size_t shared_bytes = 0,
                  std::source_location call = std::source_location::current())
         : grid(grid_blocks), block(block_dim), shared(shared_bytes), where(call) {}
+
+    /// The same with start_early.
+    LaunchConfig early() const {
+        LaunchConfig config = *this;
+        config.start_early = true;
+        return config;
+    }
 };
 
 #if defined(__CUDACC__)

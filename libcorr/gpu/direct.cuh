@@ -216,6 +216,7 @@ template <class Tile, class Form>
 __global__ void __launch_bounds__(core::warp_size, 8)
     direct_kernel(SumTask<typename Form::Cell> task, int planes, const PlaneGround* grounds_a,
                   const PlaneGround* grounds_b, typename Form::Number* sums) {
+    core::wait_for_previous_kernel();
     using Walk = DirectWalk<Tile, Form>;
     using Number = typename Form::Number;
     constexpr bool in_chains = sizeof(Number) == sizeof(float);

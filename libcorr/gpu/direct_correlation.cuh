@@ -112,7 +112,8 @@ class DirectSumsBy final : public DirectSums<Executor> {
                                  parts_.data(), first_parts_.data(), chain_rows_};
         Kernel::start(executor_,
                       core::LaunchConfig(dim3(static_cast<unsigned>(planes_of_launch()), warps_),
-                                         dim3(core::warp_size), Ring::bytes),
+                                         dim3(core::warp_size), Ring::bytes)
+                          .early(),
                       task, static_cast<int>(problem_.planes), a.grounds, b.grounds, sums_.data());
         const auto surfaces =
             static_cast<unsigned>(problem_.each_plane ? problem_.planes : index_t{1});
@@ -122,7 +123,8 @@ class DirectSumsBy final : public DirectSums<Executor> {
                          dim3(signal::gpu::tiles_over(surfaces_.lag_rows * surfaces_.lag_columns,
                                                       entries_of_block),
                               surfaces),
-                         dim3(threads), threads * sizeof(double)),
+                         dim3(threads), threads * sizeof(double))
+                         .early(),
                      surfaces_, static_cast<const Number*>(sums_.data()), sums);
     }
 

@@ -158,6 +158,7 @@ __device__ __forceinline__ void add_piece(
 template <class Tile>
 __global__ void __launch_bounds__(core::warp_size, 8)
     tensor_kernel(SumTask<float> task, float* sums) {
+    core::wait_for_previous_kernel();
     using Walk = TensorWalk<Tile>;
     const int plane = static_cast<int>(blockIdx.x);
     const int parts = task.first_parts[gridDim.y];

@@ -5,6 +5,7 @@
 // Transforms along columns, sums of products over the planes of an image and transforms back, in
 // one kernel.
 
+#include "libcore/gpu/block.cuh"
 #include "libcore/gpu/complex.cuh"
 #include "libsignal/gpu/block_fft.cuh"
 
@@ -51,6 +52,7 @@ template <int Threads, int Blocks, bool Same>
 __global__ void __launch_bounds__(Threads, Blocks)
     fused_columns_kernel(const FusedColumns task, const Complex<float>* a, const Complex<float>* b,
                          Complex<float>* products) {
+    core::wait_for_previous_kernel();
     using Fft = signal::gpu::BlockFft<fused_columns, fused_samples>;
     using Sum = typename core::Conditional<Same, float, Complex<float>>::Type;
     const int column = static_cast<int>(threadIdx.x);
@@ -183,7 +185,8 @@ class ColumnCorrelation {
                 dim3(signal::gpu::tiles_over(task_.frequencies, fused_columns),
                      static_cast<unsigned>(images_)),
                 dim3(fused_columns, static_cast<unsigned>(task_.forward.lanes)),
-                static_cast<std::size_t>(shared_bytes(task_.forward.length, task_.sums, same))),
+                static_cast<std::size_t>(shared_bytes(task_.forward.length, task_.sums, same)))
+                .early(),
             task_, a, b, products);
     }
 

@@ -5,6 +5,7 @@
 // Transforms along rows, two real rows as the parts of a complex one, with what is done to pixels
 // before and to displacements behind.
 
+#include "libcore/gpu/block.cuh"
 #include "libcore/gpu/complex.cuh"
 #include "libcorr/gpu/ground.cuh"
 #include "libsignal/gpu/block_fft.cuh"
@@ -32,6 +33,7 @@ template <int Threads, int Blocks>
 __global__ void __launch_bounds__(Threads, Blocks)
     transform_rows_kernel(const FusedRows task, const Planes<const float> image,
                           const PlaneGround* grounds, Complex<float>* spectra) {
+    core::wait_for_previous_kernel();
     using Fft = signal::gpu::BlockFft<1, fused_row_samples>;
     const int length = task.plan.length;
     const int lane = static_cast<int>(threadIdx.x);
@@ -81,6 +83,7 @@ template <int Threads, int Blocks>
 __global__ void __launch_bounds__(Threads, Blocks)
     transform_rows_back_kernel(const FusedRows task, const Complex<float>* spectra,
                                const RowLags lags, double* sums) {
+    core::wait_for_previous_kernel();
     using Fft = signal::gpu::BlockFft<1, fused_row_samples>;
     const int length = task.plan.length;
     const int lane = static_cast<int>(threadIdx.x);
@@ -154,9 +157,11 @@ class RowTransforms {
         const int of_all = (rows + 1) / 2;
         const int room = executor_.shared_memory_per_block() / shared_bytes(task_.plan.length);
         const int pairs = std::min({threads / task_.plan.lanes, of_all, room});
-        return {dim3(signal::gpu::tiles_over(of_all, pairs), static_cast<unsigned>(planes)),
-                dim3(static_cast<unsigned>(task_.plan.lanes), static_cast<unsigned>(pairs)),
-                static_cast<std::size_t>(shared_bytes(pairs * task_.plan.length))};
+        return core::LaunchConfig(
+                   dim3(signal::gpu::tiles_over(of_all, pairs), static_cast<unsigned>(planes)),
+                   dim3(static_cast<unsigned>(task_.plan.lanes), static_cast<unsigned>(pairs)),
+                   static_cast<std::size_t>(shared_bytes(pairs * task_.plan.length)))
+            .early();
     }
 
     Executor& executor_;

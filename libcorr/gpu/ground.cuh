@@ -38,6 +38,7 @@ inline constexpr int ground_parts = 32;
 template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
     plane_sums_kernel(Planes<const float> image, PartialSums* sums) {
+    core::wait_for_previous_kernel();
     const int part = static_cast<int>(blockIdx.x);
     const int plane = static_cast<int>(blockIdx.y);
     const int begin = static_cast<int>(index_t{image.rows} * part / ground_parts);
@@ -76,6 +77,7 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
     find_ground_kernel(const PartialSums* sums, double pixels, PlaneGround* grounds) {
+    core::wait_for_previous_kernel();
     static_assert(Threads == core::warp_size && ground_parts == core::warp_size);
     const int plane = static_cast<int>(blockIdx.x);
     const PartialSums part = sums[plane * ground_parts + static_cast<int>(threadIdx.x)];
@@ -121,6 +123,7 @@ template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
     sum_rows_kernel(Planes<const float> image, const PlaneGround* own, const PlaneGround* other,
                     SummedAreas areas) {
+    core::wait_for_previous_kernel();
     const int plane = static_cast<int>(blockIdx.y);
     if (other[plane].ground == 0) return;
     const auto ground = static_cast<double>(own[plane].ground);
@@ -149,6 +152,7 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
     sum_columns_kernel(const PlaneGround* other, SummedAreas areas) {
+    core::wait_for_previous_kernel();
     const int plane = static_cast<int>(blockIdx.y);
     const int x = static_cast<int>(blockIdx.x) * Threads + static_cast<int>(threadIdx.x);
     if (other[plane].ground == 0 || x >= areas.columns) return;
@@ -185,6 +189,7 @@ template <int Threads>
 __global__ void __launch_bounds__(Threads)
     add_ground_kernel(GroundTerm term, const PlaneGround* own, const PlaneGround* other,
                       double* sums) {
+    core::wait_for_previous_kernel();
     const int entry = static_cast<int>(blockIdx.x) * Threads + static_cast<int>(threadIdx.x);
     const int entries = term.lag_rows * term.lag_columns;
     const int image = static_cast<int>(blockIdx.y);
@@ -225,10 +230,11 @@ void find_grounds(Executor& executor, const Planes<const float>& image, int plan
     const auto count = static_cast<unsigned>(planes);
     core::launch(executor, &plane_sums_kernel<ground_warps>,
                  core::LaunchConfig(dim3(ground_parts, count), dim3(ground_warps * core::warp_size),
-                                    ground_warps * sizeof(double)),
+                                    ground_warps * sizeof(double))
+                     .early(),
                  image, sums);
     core::launch(executor, &find_ground_kernel<core::warp_size>,
-                 core::LaunchConfig(dim3(count), dim3(core::warp_size)), sums,
+                 core::LaunchConfig(dim3(count), dim3(core::warp_size)).early(), sums,
                  double(image.rows) * double(image.columns), grounds);
 }
 
@@ -242,11 +248,13 @@ void sum_areas(Executor& executor, const Planes<const float>& image, int planes,
     core::launch(
         executor, &sum_rows_kernel<warps>,
         core::LaunchConfig(dim3(signal::gpu::tiles_over(image.rows, warps * rows_of_warp), count),
-                           dim3(warps * core::warp_size)),
+                           dim3(warps * core::warp_size))
+            .early(),
         image, own, other, areas);
     core::launch(executor, &sum_columns_kernel<threads>,
                  core::LaunchConfig(dim3(signal::gpu::tiles_over(areas.columns, threads), count),
-                                    dim3(threads)),
+                                    dim3(threads))
+                     .early(),
                  other, areas);
 }
 
@@ -259,7 +267,8 @@ void add_ground(Executor& executor, const GroundTerm& term, int images, const Pl
         executor, &add_ground_kernel<threads>,
         core::LaunchConfig(dim3(signal::gpu::tiles_over(term.lag_rows * term.lag_columns, threads),
                                 static_cast<unsigned>(images)),
-                           dim3(threads)),
+                           dim3(threads))
+            .early(),
         term, own, other, sums);
 }
 

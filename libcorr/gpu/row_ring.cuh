@@ -202,6 +202,7 @@ inline constexpr int adders_of_entry = 8;
 template <class Tile, class Number, int Entries, int Adders>
 __global__ void __launch_bounds__(Entries* Adders)
     add_parts_kernel(PartialSurfaces from, const Number* parts, double* sums) {
+    core::wait_for_previous_kernel();
     const int rank = static_cast<int>(threadIdx.x);
     const int adder = rank / Entries;
     const int entry = static_cast<int>(blockIdx.x) * Entries + rank % Entries;

@@ -86,6 +86,7 @@ template <class Form>
 __global__ void __launch_bounds__(stage_threads)
     stage_kernel(Planes<const float> from, int planes, const PlaneGround* grounds,
                  StagedPlanes<typename Form::Cell> to) {
+    core::wait_for_previous_kernel();
     const int y = static_cast<int>(blockIdx.x);
     const int plane = static_cast<int>(blockIdx.y);
     auto* const row = to.row(plane, y);
@@ -105,7 +106,8 @@ void stage(Executor& executor, const Planes<const float>& from, int planes,
     core::launch(executor, &stage_kernel<Form>,
                  core::LaunchConfig(dim3(static_cast<unsigned>(to.rows + 1),
                                          static_cast<unsigned>(Form::planes(planes))),
-                                    dim3(stage_threads)),
+                                    dim3(stage_threads))
+                     .early(),
                  from, planes, grounds, to);
 }
 
