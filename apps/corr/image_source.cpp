@@ -60,7 +60,8 @@ std::optional<LoadedImage> ImageSource::next() {
 
 void ImageSource::give_back(media::Image image) {
     const std::lock_guard lock(mutex_);
-    if (free_.size() < most_ahead()) free_.push_back(std::move(image));
+    // Memory is new only where none is free: there is no more of it than was needed at once.
+    free_.push_back(std::move(image));
 }
 
 void ImageSource::read_images() {

@@ -37,7 +37,7 @@ struct NoiseImages {
     std::vector<std::filesystem::path> good;
 
     NoiseImages() {
-        for (unsigned i = 0; i < 23; ++i) {
+        for (unsigned i = 0; i < 12; ++i) {
             const auto file = folder / (std::to_string(i) + ".pnm");
             if (i % 7 == 1) {
                 write_noise(file, i, {shape.rows + i, shape.columns}, true);
