@@ -3,6 +3,7 @@
 #include "apps/corr/correlation.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace aperture::apps {
 namespace {
@@ -48,7 +49,12 @@ ImageCorrelation::ImageCorrelation(CorrelationDevice& device, const CorrOptions&
       stored_planes_(!options.planes),
       planes_on_host_(options.estimator == corr::Estimator::pearson || !options.masks.empty()),
       problem_(problem_of(options, first)),
-      estimator_(cpu_, options.estimator, problem_.lags, problem_.each_plane) {
+      estimator_(device.is_gpu() && options.ensemble && !planes_on_host_ ? consumer_ : cpu_,
+                 options.estimator, problem_.lags, problem_.each_plane) {
+    for (Begun& begun : begun_) {
+        begun.surfaces.surface = core::Array<double, 2>({0, 0}, device.pages());
+        begun.surfaces.planes = core::Array<double, 3>({0, 0, 0}, device.pages());
+    }
     if (!options.method && !options.needs_direct()) {
         choice_ = device.is_gpu() ? corr::choose_gpu_method(problem_, !options.pair())
                                   : corr::choose_method(problem_, cpu_.threads(), !options.pair());
@@ -83,6 +89,7 @@ void ImageCorrelation::derive(Operand operand, const media::Image& image) {
 RunTimes ImageCorrelation::run(const media::Image& a, const media::Image& b) {
     const bool pair = &a != &b;
     const Operand other = pair ? Operand::b : Operand::a;
+    corr::Surfaces& surfaces = begun_[current_].surfaces;
     timeline_.begin_run();
     const core::Stopwatch watch;
     {
@@ -91,10 +98,7 @@ RunTimes ImageCorrelation::run(const media::Image& a, const media::Image& b) {
         if (pair) derive(Operand::b, b);
     }
     {
-        const double flops = problem_.method == corr::Method::direct
-                                 ? direct_flops(problem_.planes, problem_.image, problem_.lags)
-                                 : 0;
-        const auto stage = core::Timeline::stage(&timeline_, cpu_, "correlate", flops * 1e-9, 0);
+        const auto stage = core::Timeline::stage(&timeline_, cpu_, "correlate", gflop(), 0);
         if (planes_on_host_) {
             correlation_->fetch(Operand::a);
             correlation_->fetch(other);
@@ -107,13 +111,43 @@ RunTimes ImageCorrelation::run(const media::Image& a, const media::Image& b) {
             correlation_->correlate(first, second, sums);
         };
         if (masks_.empty()) {
-            estimator_.run(of_a, of_b, correlate, surfaces_);
+            estimator_.run(of_a, of_b, correlate, surfaces);
         } else {
-            estimator_.run(of_a, of_b, masks_.front(), masks_.back(), correlate, surfaces_);
+            estimator_.run(of_a, of_b, masks_.front(), masks_.back(), correlate, surfaces);
         }
     }
     const double transfer_ms = correlation_->take_transfer_ms();
     return {timeline_.stages(), watch.ms() - transfer_ms, transfer_ms};
+}
+
+void ImageCorrelation::begin(const media::Image& image) {
+    Begun& begun = begun_[next_];
+    begun.image = &image;
+    if (!planes_on_host_) {
+        const auto sums = estimator_.prepare(problem_.planes, problem_.image, begun.surfaces);
+        correlation_->begin(next_, image.planes, sums);
+    }
+    next_ = (next_ + 1) % most_begun;
+}
+
+RunTimes ImageCorrelation::finish() {
+    current_ = std::exchange(first_, (first_ + 1) % most_begun);
+    Begun& begun = begun_[current_];
+    if (planes_on_host_) return run(*begun.image, *begun.image);
+    RunTimes times = correlation_->finish(current_);
+    const core::Stopwatch watch;
+    estimator_.finish(problem_.planes, begun.surfaces);
+    core::Stage& correlate = times.stages.back();
+    correlate.gflop = gflop();
+    const double ms = watch.ms();
+    correlate.ms += ms;
+    times.compute_ms += ms;
+    return times;
+}
+
+double ImageCorrelation::gflop() const {
+    if (problem_.method != corr::Method::direct) return 0;
+    return 1e-9 * corr::direct_flops(problem_.planes, problem_.image, problem_.lags);
 }
 
 SurfaceFindings find_out(corr::SurfaceView surface, const corr::Lags& lags, bool pair) {

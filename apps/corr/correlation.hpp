@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,31 +23,52 @@ class ImageCorrelation {
     /// larger than the image, and for masks that cannot be read or have another size.
     ImageCorrelation(CorrelationDevice& device, const CorrOptions& options,
                      const LoadedImage& first);
+    ImageCorrelation(const ImageCorrelation&) = delete;
+    ImageCorrelation& operator=(const ImageCorrelation&) = delete;
 
     /// `b` may be `a`.
     RunTimes run(const media::Image& a, const media::Image& b);
 
+    /// Images that may have begun before the first of them is finished.
+    static constexpr std::size_t most_begun = PlaneCorrelation::places;
+    /// Begins to correlate an image with itself; it must stay until `finish`. A GPU works on it
+    /// beside the host, except where estimators read planes.
+    void begin(const media::Image& image);
+    /// Waits for the first of the images that have begun: `surfaces` are then its. Its `planes` are
+    /// there if no other has begun.
+    RunTimes finish();
+
     const corr::Problem& problem() const { return problem_; }
     /// How the method was chosen where it was left open.
     const std::optional<corr::MethodChoice>& choice() const { return choice_; }
-    const corr::Surfaces& surfaces() const { return surfaces_; }
+    const corr::Surfaces& surfaces() const { return begun_[current_].surfaces; }
     /// Planes of the images of the last run; of one image, only the first.
     corr::PlanesView<core::Host> planes(Operand operand) const;
 
   private:
+    struct Begun {
+        const media::Image* image = nullptr;
+        corr::Surfaces surfaces;
+    };
+    double gflop() const;
     /// From what `image` shows or, where files hold planes, as they are there.
     void derive(Operand operand, const media::Image& image);
 
     core::Cpu& cpu_;
+    core::Cpu consumer_{1};  ///< of ensembles on a GPU: other threads have the cores to read with
     bool stored_planes_;
     bool planes_on_host_;  ///< the estimator reads them
     corr::Problem problem_;
     std::optional<corr::MethodChoice> choice_;
-    std::unique_ptr<PlaneCorrelation> correlation_;
     corr::SurfaceEstimator estimator_;
     std::vector<core::Array<float, 2>> masks_;  ///< none, or one for each image
-    corr::Surfaces surfaces_;
+    std::array<Begun, most_begun> begun_;
+    std::size_t next_ = 0;     ///< place of the image that begins next
+    std::size_t first_ = 0;    ///< place of the image that finishes next
+    std::size_t current_ = 0;  ///< place of the surfaces
     core::Timeline timeline_;
+    // Destroyed first: it may still write to surfaces.
+    std::unique_ptr<PlaneCorrelation> correlation_;
 };
 
 /// What is said of a surface.

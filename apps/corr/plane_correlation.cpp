@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/corr/plane_correlation.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -35,11 +36,29 @@ class PlanesOfOperands {
     std::array<core::Array<float, 3, Space>, 2> planes_;
 };
 
+/// Planes of A from an image, and their sums of products with themselves, as stages.
+template <class Executor, class Space = typename Executor::Space>
+void correlate_with_itself(Executor& executor, corr::ImagePlanes<Executor>& image_planes,
+                           corr::Correlator<Executor>& correlator, core::Timeline& timeline,
+                           core::View<const float, 3, Space> image,
+                           core::Array<float, 3, Space>& planes,
+                           core::View<double, 3, Space> sums) {
+    {
+        const auto stage = core::Timeline::stage(&timeline, executor, "planes", 0, 0);
+        image_planes.derive(image, planes);
+    }
+    const auto stage = core::Timeline::stage(&timeline, executor, "correlate", 0, 0);
+    correlator.run(planes, planes, sums);
+}
+
 class CpuCorrelation final : public PlaneCorrelation {
   public:
     CpuCorrelation(core::Cpu& cpu, const corr::Problem& problem, corr::PlaneKind kind,
                    corr::Normalization normalization)
-        : image_planes_(cpu, kind, normalization), correlator_(cpu, problem), planes_(problem) {}
+        : cpu_(cpu),
+          image_planes_(cpu, kind, normalization),
+          correlator_(cpu, problem),
+          planes_(problem) {}
 
     void derive(Operand operand, index_t first, index_t end, ImageView image,
                 const MaskView* mask) override {
@@ -58,10 +77,24 @@ class CpuCorrelation final : public PlaneCorrelation {
     }
     double take_transfer_ms() override { return 0; }
 
+    void begin(std::size_t place, ImageView image, core::View<double, 3, Host> sums) override {
+        core::Timeline& timeline = timelines_.at(place);
+        timeline.begin_run();
+        correlate_with_itself(cpu_, image_planes_, correlator_, timeline, image,
+                              planes_.of(Operand::a), sums);
+    }
+    RunTimes finish(std::size_t place) override {
+        RunTimes times{timelines_.at(place).stages()};
+        for (const core::Stage& stage : times.stages) times.compute_ms += stage.ms;
+        return times;
+    }
+
   private:
+    core::Cpu& cpu_;
     corr::ImagePlanes<core::Cpu> image_planes_;
     corr::Correlator<core::Cpu> correlator_;
     PlanesOfOperands<Host> planes_;
+    std::array<core::Timeline, places> timelines_;
 };
 
 class CpuPairs final : public PairCorrelation {
@@ -120,6 +153,16 @@ class GpuCorrelation final : public PlaneCorrelation {
           others_(problem),
           sums_({problem.each_plane ? problem.planes : 1, problem.lags.extent().rows,
                  problem.lags.extent().columns}) {}
+    /// Whatever is under way reads and writes memory of the caller's.
+    ~GpuCorrelation() override {
+        try {
+            gpu_.synchronize();
+        } catch (const core::DeviceError&) {
+            // Whoever waited for the work was told.
+        }
+    }
+    GpuCorrelation(const GpuCorrelation&) = delete;
+    GpuCorrelation& operator=(const GpuCorrelation&) = delete;
 
     void derive(Operand operand, index_t first, index_t end, ImageView image,
                 const MaskView* mask) override {
@@ -156,6 +199,38 @@ class GpuCorrelation final : public PlaneCorrelation {
     }
     double take_transfer_ms() override { return std::exchange(transfer_ms_, 0); }
 
+    // All of it in one stream: an image's copies and kernels come after those of the image before,
+    // so that all share the memory on the device, and the last stage's end is the end of all.
+    void begin(std::size_t place, ImageView image, core::View<double, 3, Host> sums) override {
+        core::Timeline& timeline = timelines_.at(place);
+        timeline.begin_run();
+        // Once for grey images and for those in colour: what is under way may still read it.
+        image_.reshape({std::max<index_t>(image.extent[0], 3), image.extent[1], image.extent[2]});
+        image_.reshape(image.extent);
+        {
+            const auto stage = core::Timeline::stage(&timeline, gpu_, "upload", 0, 0);
+            core::copy(gpu_, image, image_.view());
+        }
+        correlate_with_itself(gpu_, image_planes_, correlator_, timeline,
+                              std::as_const(image_).view(), planes_.of(Operand::a), sums_.view());
+        const auto stage = core::Timeline::stage(&timeline, gpu_, "download", 0, 0);
+        core::copy(gpu_, std::as_const(sums_).view(), sums);
+        on_host_.of(Operand::a);
+        fetched_[static_cast<std::size_t>(Operand::a)] = false;
+    }
+    RunTimes finish(std::size_t place) override {
+        RunTimes times;
+        for (core::Stage& stage : timelines_.at(place).stages()) {
+            if (stage.name == "upload" || stage.name == "download") {
+                times.transfer_ms += stage.ms;
+            } else {
+                times.compute_ms += stage.ms;
+                times.stages.push_back(std::move(stage));
+            }
+        }
+        return times;
+    }
+
   private:
     using Device = core::Device;
 
@@ -189,6 +264,7 @@ class GpuCorrelation final : public PlaneCorrelation {
     core::Array<float, 3, Device> image_;
     core::Array<float, 2, Device> mask_;
     double transfer_ms_ = 0;
+    std::array<core::Timeline, places> timelines_;
 };
 #endif
 

@@ -9,6 +9,7 @@
 #include "aperture/corr/image_planes.hpp"
 #include "apps/common/console.hpp"
 #include "apps/common/program.hpp"
+#include "apps/common/timed_runs.hpp"
 
 namespace aperture::apps {
 
@@ -37,6 +38,16 @@ class PlaneCorrelation {
                            core::View<double, 3, core::Host> sums) = 0;
     /// Milliseconds that copies to and from the device took since the last call.
     virtual double take_transfer_ms() = 0;
+
+    /// Images that can be under way at once, each at a place of its own.
+    static constexpr std::size_t places = 2;
+    /// Begins to make all planes of A from what `image` shows, and their sums of products with
+    /// themselves. Both views must stay until `finish`; a GPU works beside the host where they are
+    /// of locked pages.
+    virtual void begin(std::size_t place, ImageView image,
+                       core::View<double, 3, core::Host> sums) = 0;
+    /// Waits for the sums. Stages are planes and correlate.
+    virtual RunTimes finish(std::size_t place) = 0;
 };
 
 /// corr::PairCorrelator on some device, from and to the host's memory.
@@ -60,6 +71,8 @@ class CorrelationDevice {
     /// What the host does, whatever the device.
     core::Cpu& cpu() const { return cpu_; }
     bool is_gpu() const { return gpu_ != nullptr; }
+    /// Of host memory that is copied to and from it.
+    core::Pages pages() const { return is_gpu() ? core::Pages::locked : core::Pages::pageable; }
     std::string name() const;
     /// 0 where it is a GPU.
     int threads() const { return is_gpu() ? 0 : cpu_.threads(); }

@@ -27,7 +27,9 @@ std::uint64_t host_allocations() { return host_allocation_count.load(); }
 
 namespace detail {
 
-void* allocate(Host, std::size_t bytes) {
+void* allocate(Host, std::size_t bytes, Pages pages) {
+    ++host_allocation_count;
+    if (pages == Pages::locked) return allocate_locked(bytes);
     // Cubes are streamed through once per stage: without huge pages the first touch and the TLB
     // cost more than the arithmetic.
     const bool large = bytes >= 4 * huge_page;
@@ -36,11 +38,16 @@ void* allocate(Host, std::size_t bytes) {
     void* block = std::aligned_alloc(alignment, rounded);
     if (block == nullptr) throw DeviceError(text("out of memory: ", bytes, " bytes wanted"));
     if (large) madvise(block, rounded, MADV_HUGEPAGE);
-    ++host_allocation_count;
     return block;
 }
 
-void release(Host, void* block) noexcept { std::free(block); }
+void release(Host, void* block, Pages pages) noexcept {
+    if (pages == Pages::locked) {
+        release_locked(block);
+    } else {
+        std::free(block);
+    }
+}
 
 }  // namespace detail
 

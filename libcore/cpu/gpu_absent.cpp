@@ -11,9 +11,15 @@ GpuStatus gpu_status(int) { return {false, "built without CUDA"}; }
 
 namespace detail {
 
-void* allocate(Device, std::size_t) { throw DeviceError("built without CUDA: no device memory"); }
+void* allocate(Device, std::size_t, Pages) {
+    throw DeviceError("built without CUDA: no device memory");
+}
 
-void release(Device, void*) noexcept {}
+void release(Device, void*, Pages) noexcept {}
+
+void* allocate_locked(std::size_t) { throw DeviceError("built without CUDA: no locked memory"); }
+
+void release_locked(void*) noexcept {}
 
 }  // namespace detail
 

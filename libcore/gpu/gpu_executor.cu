@@ -36,14 +36,22 @@ GpuStatus gpu_status(int device) {
 
 namespace detail {
 
-void* allocate(Device, std::size_t bytes) {
+void* allocate(Device, std::size_t bytes, Pages) {
     void* block = nullptr;
     APERTURE_CUDA_TRY(cudaMalloc(&block, bytes));
     ++device_allocation_count;
     return block;
 }
 
-void release(Device, void* block) noexcept { cudaFree(block); }
+void release(Device, void* block, Pages) noexcept { cudaFree(block); }
+
+void* allocate_locked(std::size_t bytes) {
+    void* block = nullptr;
+    APERTURE_CUDA_TRY(cudaHostAlloc(&block, bytes, cudaHostAllocPortable));
+    return block;
+}
+
+void release_locked(void* block) noexcept { cudaFreeHost(block); }
 
 void copy_bytes(Gpu& gpu, const void* from, void* to, std::size_t bytes, Direction direction) {
     if (bytes == 0) return;

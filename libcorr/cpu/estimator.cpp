@@ -103,43 +103,86 @@ void SurfaceEstimator::find_moments(PlanesView<Host> image, Side side, core::Arr
     }
 }
 
-void SurfaceEstimator::finish(index_t planes, Surfaces& results) const {
+void SurfaceEstimator::scale_row(index_t i, Surfaces& results) const {
+    const core::View<double, 3, Host> sums = sums_of(results);
+    const index_t columns = sums.extent[2];
+    const double* const counts = results.counts.data() + i * columns;
+    double* const surface = results.surface.data() + i * columns;
+    for (index_t s = 0; s < sums.extent[0]; ++s) {
+        double* const of_plane = sums.data + s * sums.stride[0] + i * columns;
+        if (estimator_ == Estimator::unbiased) {
+#pragma omp simd
+            for (index_t j = 0; j < columns; ++j) {
+                const double inverse = 1 / std::max(counts[j], 1.0);
+                of_plane[j] *= counts[j] > 0 ? inverse : 0.0;
+            }
+        }
+        // Without `each_plane` both are the same memory.
+#pragma omp simd
+        for (index_t j = 0; j < columns; ++j) {
+            surface[j] = (s == 0 ? 0.0 : surface[j]) + of_plane[j];
+        }
+    }
+}
+
+void SurfaceEstimator::finish_pearson_row(index_t i, index_t planes, Surfaces& results) const {
     const core::View<double, 3, Host> sums = sums_of(results);
     const auto [surfaces, rows, columns] = sums.extent;
-    core::for_each_task(
-        cpu_, rows, 0, [&, surfaces = surfaces, columns = columns](index_t i, std::byte*) {
-            for (index_t j = 0; j < columns; ++j) {
-                const double count = results.counts(i, j);
-                double scale = 1;
-                if (estimator_ != Estimator::raw) scale = count > 0 ? 1 / count : 0;
-                if (estimator_ == Estimator::pearson) {
-                    double variance_a = 0;
-                    double variance_b = 0;
-                    double energy_a = 0;
-                    double energy_b = 0;
-                    for (index_t p = 0; p < planes; ++p) {
-                        const double a = moments_.a(p, i, j);
-                        const double b = moments_.b(p, i, j);
-                        sums(each_plane_ ? p : 0, i, j) -= scale * a * b;
-                        variance_a += moments_.squares_a(p, i, j) - scale * a * a;
-                        variance_b += moments_.squares_b(p, i, j) - scale * b * b;
-                        energy_a += moments_.squares_a(p, i, j);
-                        energy_b += moments_.squares_b(p, i, j);
-                    }
-                    // What rounding leaves of no variance is none.
-                    constexpr double rounding = 1e-6;
-                    const bool varies =
-                        variance_a > rounding * energy_a && variance_b > rounding * energy_b;
-                    scale = varies ? 1 / std::sqrt(variance_a * variance_b) : 0;
-                }
-                double sum = 0;
-                for (index_t s = 0; s < surfaces; ++s) {
-                    sums(s, i, j) *= scale;
-                    sum += sums(s, i, j);
-                }
-                results.surface(i, j) = sum;
-            }
-        });
+    for (index_t j = 0; j < columns; ++j) {
+        const double count = results.counts(i, j);
+        const double inverse = count > 0 ? 1 / count : 0;
+        double variance_a = 0;
+        double variance_b = 0;
+        double energy_a = 0;
+        double energy_b = 0;
+        for (index_t p = 0; p < planes; ++p) {
+            const double a = moments_.a(p, i, j);
+            const double b = moments_.b(p, i, j);
+            sums(each_plane_ ? p : 0, i, j) -= inverse * a * b;
+            variance_a += moments_.squares_a(p, i, j) - inverse * a * a;
+            variance_b += moments_.squares_b(p, i, j) - inverse * b * b;
+            energy_a += moments_.squares_a(p, i, j);
+            energy_b += moments_.squares_b(p, i, j);
+        }
+        // What rounding leaves of no variance is none.
+        constexpr double rounding = 1e-6;
+        const bool varies = variance_a > rounding * energy_a && variance_b > rounding * energy_b;
+        const double scale = varies ? 1 / std::sqrt(variance_a * variance_b) : 0;
+        double sum = 0;
+        for (index_t s = 0; s < surfaces; ++s) {
+            sums(s, i, j) *= scale;
+            sum += sums(s, i, j);
+        }
+        results.surface(i, j) = sum;
+    }
+}
+
+core::View<double, 3, Host> SurfaceEstimator::prepare(index_t planes, Shape image,
+                                                      Surfaces& results) {
+    shape(planes, results);
+    const Shape extent = lags_.extent();
+    column_overlaps_.resize(static_cast<std::size_t>(extent.columns));
+    for (index_t j = 0; j < extent.columns; ++j) {
+        column_overlaps_[static_cast<std::size_t>(j)] =
+            static_cast<double>(overlap(image.columns, lags_.first_column() + j));
+    }
+    for (index_t i = 0; i < extent.rows; ++i) {
+        const auto rows = static_cast<double>(overlap(image.rows, lags_.first_row() + i));
+        std::transform(column_overlaps_.begin(), column_overlaps_.end(),
+                       results.counts.data() + i * extent.columns,
+                       [&](double columns) { return rows * columns; });
+    }
+    return sums_of(results);
+}
+
+void SurfaceEstimator::finish(index_t planes, Surfaces& results) const {
+    core::for_each_task(cpu_, lags_.extent().rows, 0, [&](index_t i, std::byte*) {
+        if (estimator_ == Estimator::pearson) {
+            finish_pearson_row(i, planes, results);
+        } else {
+            scale_row(i, results);
+        }
+    });
 }
 
 void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correlate& correlate,
@@ -148,14 +191,7 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correla
     const index_t planes = a.extent[0];
     const index_t rows = a.extent[1];
     const index_t columns = a.extent[2];
-    shape(planes, results);
-    const Shape extent = lags_.extent();
-    for (index_t i = 0; i < extent.rows; ++i) {
-        for (index_t j = 0; j < extent.columns; ++j) {
-            results.counts(i, j) = static_cast<double>(overlap(rows, lags_.first_row() + i) *
-                                                       overlap(columns, lags_.first_column() + j));
-        }
-    }
+    const core::View<double, 3, Host> sums = prepare(planes, {rows, columns}, results);
     if (estimator_ == Estimator::pearson) {
         // Of contrast alone, the same sums lose nothing to the means.
         const auto take = [&](PlanesView<Host> image, core::Array<float, 3>& to) {
@@ -171,11 +207,11 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correla
         if (!same) take(b, centred_b_);
         const PlanesView<Host> of_a = std::as_const(centred_a_).view();
         const PlanesView<Host> of_b = same ? of_a : std::as_const(centred_b_).view();
-        correlate(of_a, of_b, sums_of(results));
+        correlate(of_a, of_b, sums);
         find_moments(of_a, Side::a, moments_.a, moments_.squares_a);
         find_moments(of_b, Side::b, moments_.b, moments_.squares_b);
     } else {
-        correlate(a, b, sums_of(results));
+        correlate(a, b, sums);
     }
     finish(planes, results);
 }

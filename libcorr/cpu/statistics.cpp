@@ -129,13 +129,19 @@ void EnsembleStatistics::add(SurfaceView surface) {
         std::fill(mean_.begin(), mean_.end(), 0.0);
         std::fill(squares_.begin(), squares_.end(), 0.0);
     }
-    core::expects_shape("surface", surface, mean_.extent());
+    core::expects_shape("surface", surface, mean_.extent(), core::Strides::unit_last);
     ++count_;
+    const auto count = static_cast<double>(count_);
+    const index_t columns = surface.extent[1];
     for (index_t i = 0; i < surface.extent[0]; ++i) {
-        for (index_t j = 0; j < surface.extent[1]; ++j) {
-            const double difference = surface(i, j) - mean_(i, j);
-            mean_(i, j) += difference / static_cast<double>(count_);
-            squares_(i, j) += difference * (surface(i, j) - mean_(i, j));
+        const double* const values = surface.data + i * surface.stride[0];
+        double* const mean = mean_.data() + i * columns;
+        double* const squares = squares_.data() + i * columns;
+#pragma omp simd
+        for (index_t j = 0; j < columns; ++j) {
+            const double difference = values[j] - mean[j];
+            mean[j] += difference / count;
+            squares[j] += difference * (values[j] - mean[j]);
         }
     }
 }

@@ -15,8 +15,15 @@ namespace aperture::media {
 using core::index_t;
 
 Image read_image(const std::filesystem::path& path) {
+    Image image;
+    read_image(path, image);
+    return image;
+}
+
+void read_image(const std::filesystem::path& path, Image& image) {
     const StoredImage stored = decode_image(path.string(), read_whole(path));
-    Image image{core::Array<float, 3>({stored.channels, stored.height, stored.width}), stored.bits};
+    image.planes.reshape({stored.channels, stored.height, stored.width});
+    image.bits = stored.bits;
     const double white = stored.largest;
     const std::uint16_t* in = stored.samples.data();
     for (index_t row = 0; row < stored.height; ++row) {
@@ -26,7 +33,6 @@ Image read_image(const std::filesystem::path& path) {
             }
         }
     }
-    return image;
 }
 
 core::Array<float, 2> to_grey(const Image& image) {

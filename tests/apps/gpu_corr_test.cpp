@@ -9,6 +9,7 @@
 
 #include "apps/corr/all_pairs.hpp"
 #include "apps/corr/correlation.hpp"
+#include "tests/apps/ensemble_suite.hpp"
 #include "tests/media/cube_files.hpp"
 #include "tests/usable_gpu.hpp"
 
@@ -49,7 +50,7 @@ double largest_of(const core::Array<double, 2>& surface) {
     return largest;
 }
 
-class GpuCorr : public tests::GpuTest {
+class GpuCorr : public aperture::tests::GpuTest {
   protected:
     Console console_{"corr", true};
     core::Cpu cpu_{2};
@@ -114,6 +115,38 @@ TEST_F(GpuCorr, PairsAreTheCpus) {
     const PairResults f = found.run(console_);
     ASSERT_EQ(f.found.peaks.extent(), e.found.peaks.extent());
     expect_close(f.found.peaks.data(), e.found.peaks.data(), e.found.peaks.size(), 1e-5);
+}
+
+TEST_F(GpuCorr, EnsemblesAreOfTheirImages) {
+    CorrelationDevice device(DeviceChoice::gpu, cpu_, console_);
+    tests::expect_ensembles_of_their_images(device);
+}
+
+/// Larger, so that copies and kernels of an image are under way while the one before is finished.
+TEST_F(GpuCorr, LargeImagesOfAnEnsembleDoNotMix) {
+    std::vector<std::filesystem::path> files;
+    for (unsigned i = 0; i < 12; ++i) {
+        const std::string name = std::to_string(i) + ".pnm";
+        files.push_back(tests::write_noise(folder_ / name, i % 5, {400, 500}, i % 2 == 0));
+    }
+    CorrelationDevice device(DeviceChoice::gpu, cpu_, console_);
+    CorrOptions options;
+    options.ensemble = true;
+    options.inputs = {folder_ / ""};
+    corr::EnsembleStatistics expected;
+    std::optional<ImageCorrelation> correlation;
+    for (const auto& file : files) {
+        const LoadedImage loaded{file, media::read_image(file), {}, 0};
+        if (!correlation) correlation.emplace(device, options, loaded);
+        correlation->run(loaded.image, loaded.image);
+        expected.add(correlation->surfaces().surface);
+    }
+    for (int repetition = 0; repetition < 5; ++repetition) {
+        const EnsembleResults found = run_ensemble(device, options, files, console_);
+        EXPECT_TRUE(aperture::tests::same_bytes(found.statistics.mean(), expected.mean()));
+        EXPECT_TRUE(
+            aperture::tests::same_bytes(found.statistics.deviation(), expected.deviation()));
+    }
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "aperture/core/executor.hpp"
+
 namespace aperture::core {
 namespace {
 
@@ -41,6 +43,15 @@ TEST(Array, CountsAllocationsAndReshapeReuses) {
     EXPECT_EQ(host_allocations(), before + 1) << "the first block still holds 8 x 8";
     array.reshape({9, 9});
     EXPECT_EQ(host_allocations(), before + 2);
+}
+
+TEST(Array, ReshapesToPagesOfItsKind) {
+    if (gpu_status().usable) GTEST_SKIP() << "pages can be locked here";
+    Array<float, 1> array({0}, Pages::locked);
+    EXPECT_THROW(array.reshape({1}), DeviceError);
+    Array<float, 1> pageable({0});
+    pageable.reshape({1});
+    EXPECT_EQ(pageable.size(), 1);
 }
 
 TEST(Array, RefusesImpossibleExtents) {

@@ -18,12 +18,22 @@ namespace aperture::core {
 std::uint64_t host_allocations();
 std::uint64_t device_allocations();
 
+/// What the system may do with the pages of host memory.
+enum class Pages {
+    pageable,
+    /// They stay in main memory ("pinned"), so that a GPU copies from and to them while the host
+    /// goes on. They take longer to allocate. A build without CUDA has none: DeviceError.
+    locked,
+};
+
 namespace detail {
-void* allocate(Host, std::size_t bytes);
-void release(Host, void* block) noexcept;
-/// In a build without CUDA `allocate(Device)` throws DeviceError.
-void* allocate(Device, std::size_t bytes);
-void release(Device, void* block) noexcept;
+void* allocate(Host, std::size_t bytes, Pages pages);
+void release(Host, void* block, Pages pages) noexcept;
+/// In a build without CUDA those that allocate for it throw DeviceError.
+void* allocate(Device, std::size_t bytes, Pages pages);
+void release(Device, void* block, Pages pages) noexcept;
+void* allocate_locked(std::size_t bytes);
+void release_locked(void* block) noexcept;
 }  // namespace detail
 
 /// Owns dense memory for a view; move-only, because a copy of this size must be written out.
@@ -34,7 +44,10 @@ class Array {
 
   public:
     Array() = default;
-    explicit Array(std::array<index_t, Rank> extents) : extents_(extents) {
+    explicit Array(std::array<index_t, Rank> extents) : Array(extents, Pages::pageable) {}
+    /// `reshape` keeps to the same kind of pages. On a device there is one kind only.
+    Array(std::array<index_t, Rank> extents, Pages pages)
+        : block_(nullptr, Release{pages}), extents_(extents) {
         index_t elements = 1;
         for (index_t e : extents) {
             expects(e >= 0, "array extent ", e, " is negative");
@@ -43,7 +56,8 @@ class Array {
         }
         capacity_ = elements;
         if (elements > 0) {
-            block_.reset(detail::allocate(Space{}, static_cast<std::size_t>(elements) * sizeof(T)));
+            const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
+            block_.reset(detail::allocate(Space{}, bytes, pages));
         }
     }
 
@@ -52,7 +66,7 @@ class Array {
         index_t wanted = 1;
         for (index_t e : extents) wanted *= e;
         if (wanted > capacity_) {
-            *this = Array(extents);
+            *this = Array(extents, block_.get_deleter().pages);
         } else {
             extents_ = extents;
         }
@@ -92,7 +106,8 @@ class Array {
     static constexpr index_t max_elements =
         static_cast<index_t>(PTRDIFF_MAX / static_cast<std::ptrdiff_t>(sizeof(T)));
     struct Release {
-        void operator()(void* block) const noexcept { detail::release(Space{}, block); }
+        Pages pages = Pages::pageable;
+        void operator()(void* block) const noexcept { detail::release(Space{}, block, pages); }
     };
     std::unique_ptr<void, Release> block_;
     std::array<index_t, Rank> extents_{};

@@ -83,7 +83,7 @@ struct GpuStatus {
 GpuStatus gpu_status(int device = 0);
 
 /// Copies between host and device, dense views of equal extents. Asynchronous with respect to the
-/// host only for pinned host memory.
+/// host only for locked host memory (Pages).
 template <class T, int Rank, class Layout>
 void copy(Gpu& gpu, View<const T, Rank, Host, Layout> from, View<T, Rank, Device, Layout> to);
 template <class T, int Rank, class Layout>

@@ -60,6 +60,12 @@ class SurfaceEstimator {
              core::View<const float, 2, core::Host> mask_b, const Correlate& correlate,
              Surfaces& results);
 
+    /// The halves of `run` over all pixels, of estimators that read no planes (raw, unbiased):
+    /// where sums of products of `planes` planes go, dense,
+    core::View<double, 3, core::Host> prepare(index_t planes, Shape image, Surfaces& results);
+    /// and what becomes of them once they are there.
+    void finish(index_t planes, Surfaces& results) const;
+
   private:
     /// Sums over what the other image overlaps, of one plane of each image and their squares.
     struct Moments {
@@ -76,7 +82,9 @@ class SurfaceEstimator {
                       core::Array<double, 3>& squares);
     /// Where sums of products go: [planes or 1][dy][dx].
     core::View<double, 3, core::Host> sums_of(Surfaces& results) const;
-    void finish(index_t planes, Surfaces& results) const;
+    /// Row `i` of the surface and of what planes contribute, from sums.
+    void scale_row(index_t i, Surfaces& results) const;
+    void finish_pearson_row(index_t i, index_t planes, Surfaces& results) const;
 
     core::Cpu& cpu_;
     Estimator estimator_;
@@ -92,6 +100,7 @@ class SurfaceEstimator {
     core::Array<float, 3> masks_b_;
     core::Array<float, 3> squared_;
     core::Array<double, 3> counts_;
+    std::vector<double> column_overlaps_;
 };
 
 }  // namespace aperture::corr

@@ -55,7 +55,7 @@ RadialAverage radial_average(SurfaceView surface, const Lags& lags);
 /// Mean and standard deviation over surfaces that come one after the other (Welford 1962).
 class EnsembleStatistics {
   public:
-    /// Surfaces are of one extent: that of the first.
+    /// Surfaces are of one extent, that of the first; their columns are contiguous.
     void add(SurfaceView surface);
 
     index_t count() const { return count_; }

@@ -28,6 +28,9 @@ struct Image {
 /// no image, truncated, of floating point, too large, or larger by its header than its bytes can
 /// hold; the last before anything of that size is allocated.
 Image read_image(const std::filesystem::path& path);
+/// The same into `image`, whose memory is used again where it is large enough. What is in it after
+/// an error is open.
+void read_image(const std::filesystem::path& path, Image& image);
 
 /// The luma of ITU-R Rec. BT.601, 0.299 R + 0.587 G + 0.114 B, [row][column]; of a grey image, its
 /// values.

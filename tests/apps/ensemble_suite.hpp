@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "apps/corr/ensemble.hpp"
+#include "tests/media/cube_files.hpp"
+#include "tests/same_bytes.hpp"
+
+namespace aperture::apps::tests {
+
+/// A text PNM of random values, grey (P2) or in colour (P3).
+inline std::filesystem::path write_noise(const std::filesystem::path& file, unsigned seed,
+                                         corr::Shape shape, bool colour) {
+    std::ofstream stream(file);
+    stream << (colour ? "P3" : "P2") << '\n' << shape.columns << ' ' << shape.rows << "\n255\n";
+    std::mt19937 generator(seed);
+    std::uniform_int_distribution<int> value(0, 255);
+    for (core::index_t i = 0; i < (colour ? 3 : 1) * shape.rows * shape.columns; ++i) {
+        stream << value(generator) << '\n';
+    }
+    return file;
+}
+
+/// More images than are under way at once, grey and in colour, and bad ones among them.
+struct NoiseImages {
+    static constexpr corr::Shape shape{33, 47};
+    media::tests::TemporaryFolder folder;
+    std::vector<std::filesystem::path> all;
+    std::vector<std::filesystem::path> good;
+
+    NoiseImages() {
+        for (unsigned i = 0; i < 12; ++i) {
+            const auto file = folder / (std::to_string(i) + ".pnm");
+            if (i % 7 == 1) {
+                write_noise(file, i, {shape.rows + i, shape.columns}, true);
+            } else if (i % 7 == 3) {
+                std::ofstream(file) << "P2 no image";
+            } else {
+                good.push_back(write_noise(file, i, shape, i % 3 != 0));
+            }
+            all.push_back(file);
+        }
+    }
+};
+
+/// What is found of an ensemble is what its images one by one say, bit for bit.
+inline void expect_ensemble_of_its_images(CorrelationDevice& device, CorrOptions options,
+                                          const NoiseImages& images) {
+    Console console("corr", true);
+    options.ensemble = true;
+    options.inputs = {images.folder / ""};
+    testing::internal::CaptureStderr();
+    const EnsembleResults found = run_ensemble(device, options, images.all, console);
+    const std::string warnings = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(std::count(warnings.begin(), warnings.end(), '\n'), found.skipped);
+
+    corr::EnsembleStatistics expected;
+    std::vector<std::string> names;
+    std::optional<ImageCorrelation> correlation;
+    std::optional<corr::RadialSpectrum> spectrum;
+    for (const auto& file : images.good) {
+        LoadedImage loaded{file, media::read_image(file), {}, 0};
+        if (!correlation) correlation.emplace(device, options, loaded);
+        if (!spectrum) spectrum.emplace(device.cpu(), loaded.shape());
+        correlation->run(loaded.image, loaded.image);
+        expected.add(correlation->surfaces().surface);
+        spectrum->add(correlation->planes(Operand::a));
+        names.push_back(file);
+    }
+    EXPECT_EQ(found.images, names);
+    EXPECT_EQ(found.skipped, static_cast<core::index_t>(images.all.size() - names.size()));
+    EXPECT_TRUE(aperture::tests::same_bytes(found.statistics.mean(), expected.mean()));
+    EXPECT_TRUE(aperture::tests::same_bytes(found.statistics.deviation(), expected.deviation()));
+    EXPECT_TRUE(aperture::tests::same_bytes(found.counts, correlation->surfaces().counts));
+    ASSERT_EQ(found.spectrum.has_value(), options.radial.has_value());
+    if (found.spectrum) {
+        EXPECT_EQ(found.spectrum->power, spectrum->average().power);
+    }
+    std::vector<std::string> stages;
+    for (const core::Stage& stage : found.times.stages) stages.push_back(stage.name);
+    EXPECT_EQ(stages, (std::vector<std::string>{"read", "planes", "correlate"}));
+}
+
+/// All that `--estimator` takes, and what needs the planes of an image on the host.
+inline void expect_ensembles_of_their_images(CorrelationDevice& device) {
+    const NoiseImages images;
+    for (const auto estimator :
+         {corr::Estimator::raw, corr::Estimator::unbiased, corr::Estimator::pearson}) {
+        for (const auto method : {corr::Method::fft, corr::Method::direct}) {
+            for (const bool with_spectrum : {false, true}) {
+                for (const bool masked : {false, true}) {
+                    SCOPED_TRACE(testing::Message()
+                                 << "estimator " << static_cast<int>(estimator) << ", method "
+                                 << static_cast<int>(method) << ", spectrum " << with_spectrum
+                                 << ", masked " << masked);
+                    CorrOptions options;
+                    options.estimator = estimator;
+                    options.method = method;
+                    options.both_signs = true;
+                    if (with_spectrum) options.radial = images.folder / "r.csv";
+                    if (masked) {
+                        options.masks = {
+                            write_noise(images.folder / "mask.pnm", 99, NoiseImages::shape, false)};
+                    }
+                    expect_ensemble_of_its_images(device, options, images);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace aperture::apps::tests
