@@ -14,7 +14,7 @@ ReadAhead read_ahead(const CorrelationDevice& device) {
     // Beside a GPU the caller's thread has a core of its own; on a CPU all of them correlate.
     ahead.threads = device.is_gpu() ? std::max(threads - 1, 1) : threads;
     // What is read while a GPU prepares for the first image.
-    const std::size_t of_each = device.is_gpu() ? 8 : 2;
+    const std::size_t of_each = device.is_gpu() ? 4 : 2;
     ahead.most_images = of_each * static_cast<std::size_t>(ahead.threads);
     ahead.pages = device.pages();
     return ahead;

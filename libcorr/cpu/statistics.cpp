@@ -131,7 +131,7 @@ void EnsembleStatistics::add(SurfaceView surface) {
     }
     core::expects_shape("surface", surface, mean_.extent(), core::Strides::unit_last);
     ++count_;
-    const auto count = static_cast<double>(count_);
+    const double share = 1 / static_cast<double>(count_);
     const index_t columns = surface.extent[1];
     for (index_t i = 0; i < surface.extent[0]; ++i) {
         const double* const values = surface.data + i * surface.stride[0];
@@ -140,7 +140,7 @@ void EnsembleStatistics::add(SurfaceView surface) {
 #pragma omp simd
         for (index_t j = 0; j < columns; ++j) {
             const double difference = values[j] - mean[j];
-            mean[j] += difference / count;
+            mean[j] += difference * share;
             squares[j] += difference * (values[j] - mean[j]);
         }
     }

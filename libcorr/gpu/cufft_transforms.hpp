@@ -2,25 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "libcorr/gpu/fft_correlation.cuh"
 #include "libsignal/gpu/cufft_plan.hpp"
 
 namespace aperture::corr::gpu {
 
+using signal::CufftLayout;
 using signal::CufftPlan;
 
-/// The transforms of FftCorrelation by cuFFT.
+/// The transforms of FftCorrelation by cuFFT. Each is planned when it is first needed: plans take
+/// longer than what many programs have to correlate.
 class CufftTransforms {
   public:
-    CufftTransforms(core::Gpu& gpu, const TransformSizes& sizes)
-        : rows_(gpu, CUFFT_R2C, sizes.columns, index_t{sizes.image_rows} * sizes.planes,
-                {1, sizes.columns}, {1, sizes.frequencies()}),
-          columns_(gpu, CUFFT_C2C, sizes.rows, index_t{sizes.planes} * sizes.frequencies(),
-                   {index_t{sizes.planes} * sizes.frequencies(), 1}),
-          columns_back_(gpu, CUFFT_C2C, sizes.rows, index_t{sizes.surfaces} * sizes.frequencies(),
-                        {index_t{sizes.surfaces} * sizes.frequencies(), 1}),
-          rows_back_(gpu, CUFFT_C2R, sizes.columns, index_t{sizes.lag_rows} * sizes.surfaces,
-                     {1, sizes.frequencies()}, {1, sizes.columns}) {}
+    CufftTransforms(core::Gpu& gpu, const TransformSizes& sizes) : gpu_(gpu), sizes_(sizes) {}
 
     static int good_length(int n) {
         int length = signal::good_cufft_length(n);
@@ -28,20 +24,42 @@ class CufftTransforms {
         return length;
     }
 
-    void rows(const float* from, Complex<float>* to) { rows_.real_to_complex(from, to); }
+    void rows(const float* from, Complex<float>* to) {
+        if (!rows_) {
+            rows_.emplace(gpu_, CUFFT_R2C, sizes_.columns,
+                          index_t{sizes_.image_rows} * sizes_.planes,
+                          CufftLayout{1, sizes_.columns}, CufftLayout{1, sizes_.frequencies()});
+        }
+        rows_->real_to_complex(from, to);
+    }
     void columns(const Complex<float>* from, Complex<float>* to) {
-        columns_.complex_to_complex(from, to, CUFFT_FORWARD);
+        plan_columns(columns_, sizes_.planes).complex_to_complex(from, to, CUFFT_FORWARD);
     }
     void columns_back(Complex<float>* both) {
-        columns_back_.complex_to_complex(both, both, CUFFT_INVERSE);
+        plan_columns(columns_back_, sizes_.surfaces).complex_to_complex(both, both, CUFFT_INVERSE);
     }
-    void rows_back(Complex<float>* from, float* to) { rows_back_.complex_to_real(from, to); }
+    void rows_back(Complex<float>* from, float* to) {
+        if (!rows_back_) {
+            rows_back_.emplace(
+                gpu_, CUFFT_C2R, sizes_.columns, index_t{sizes_.lag_rows} * sizes_.surfaces,
+                CufftLayout{1, sizes_.frequencies()}, CufftLayout{1, sizes_.columns});
+        }
+        rows_back_->complex_to_real(from, to);
+    }
 
   private:
-    CufftPlan rows_;
-    CufftPlan columns_;
-    CufftPlan columns_back_;
-    CufftPlan rows_back_;
+    const CufftPlan& plan_columns(std::optional<CufftPlan>& plan, int count) {
+        const index_t all = index_t{count} * sizes_.frequencies();
+        if (!plan) plan.emplace(gpu_, CUFFT_C2C, sizes_.rows, all, CufftLayout{all, 1});
+        return *plan;
+    }
+
+    core::Gpu& gpu_;
+    TransformSizes sizes_;
+    std::optional<CufftPlan> rows_;
+    std::optional<CufftPlan> columns_;
+    std::optional<CufftPlan> columns_back_;
+    std::optional<CufftPlan> rows_back_;
 };
 
 }  // namespace aperture::corr::gpu
