@@ -182,7 +182,7 @@ __device__ __forceinline__ void add_reached_columns(
 /// summed is taken out in the end, so that integers may wrap until then.
 class SumInUnits {
   public:
-    /// For sums that reach `largest` at most, which are less than 2^30 units.
+    /// For sums of up to `largest`, which is less than 2^30 units.
     __device__ __forceinline__ explicit SumInUnits(float largest) {
         int exponent = 0;
         frexpf(largest, &exponent);
@@ -196,9 +196,8 @@ class SumInUnits {
         const double unit = 1 / static_cast<double>(units_);
         const double of_offsets = offsets * static_cast<double>(units_);
         const double whole = rint(of_offsets);
-        const auto left = static_cast<int>(
-            units -
-            static_cast<unsigned>(static_cast<unsigned long long>(static_cast<long long>(whole))));
+        const auto left =
+            static_cast<int>(units - static_cast<unsigned>(static_cast<long long>(whole)));
         return static_cast<float>((static_cast<double>(left) - (of_offsets - whole)) * unit);
     }
 
@@ -207,10 +206,11 @@ class SumInUnits {
 };
 
 /// Sums of products over a part of the rows of A. Thread: 64 displacements in registers, twice: of
-/// a chain, and of all chains; of 5 loads of 16 bytes (4 x 16) or 9 (8 x 8) come 256 multiply-adds.
-/// Warp, which is a block: Tile::rows x Tile::columns displacements. Grid: planes of cells, warps.
-/// Shared memory: RowRing, 28 KB. 2 flops a product; some 5 % of the instructions are not
-/// multiply-adds, and of those a sixth meet zeros for 250 x 250 displacements of 500 x 500 pixels.
+/// a chain, and of all chains; of 7 loads of 16 bytes (4 x 16) or 10 (8 x 8) come 256
+/// multiply-adds. Warp, which is a block: Tile::rows x Tile::columns displacements. Grid: planes of
+/// cells, warps. Shared memory: RowRing, 28 KB. 2 flops a product; some 5 % of the instructions are
+/// not multiply-adds, and of those a seventh meet zeros for 250 x 250 displacements of 500 x 500
+/// pixels.
 /// Source: Bordawekar, Bondhugula & Rao 2010, section 3.
 template <class Tile, class Form>
 __global__ void __launch_bounds__(core::warp_size, 8)
@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(core::warp_size, 8)
             product += grounds_a[p].contrast * grounds_b[p].contrast;
         }
     }
-    // Neither is one of Cauchy and Schwarz's sums exceeded, nor twice that by an offset.
+    // Cauchy and Schwarz's bound; an offset is less than a fourth of it.
     const auto pixels = static_cast<float>(index_t{task.a.rows} * task.a.columns);
     const SumInUnits in_units(static_cast<float>(product) * pixels);
     product *= pixels / (pixels + 8);

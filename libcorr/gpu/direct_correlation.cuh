@@ -8,6 +8,7 @@
 #include "aperture/corr/correlator.hpp"
 #include "libcorr/gpu/direct.cuh"
 #include "libcorr/gpu/direct_tensor.cuh"
+#include "libcorr/gpu/tile_partition.hpp"
 
 namespace aperture::corr::gpu {
 

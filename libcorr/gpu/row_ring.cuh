@@ -4,14 +4,7 @@
 
 // What kernels of the direct method share: a warp has a tile of displacements and a part of the
 // rows of A, each of which meets the rows of B that the tile's displacements lead to, in some
-// columns. Warps need nothing of each other. They are as many as a device holds at once, and one
-// has as much to do as another: some have the end of a tile and the beginning of the next.
-
-#if !defined(__CUDACC_RTC__)
-#include <algorithm>
-#include <cmath>
-#include <vector>
-#endif
+// columns, and then perhaps some of the next tile. Warps need nothing of each other.
 
 #include "libcorr/gpu/staged_planes.cuh"
 
@@ -61,7 +54,8 @@ inline constexpr int columns_beyond = 24;
 /// - `columns_behind`: columns that it reads of B before the first one of a step;
 /// - `columns_over`: columns beyond B's last one that it steps to;
 /// - `saved_rows`: rows of A whose work is saved where the first ones do not meet all of a tile's
-///   rows of B; work_of_row(n): of another one, whose part with partners is of n columns;
+///   rows of B; work_of_row(n, left): of another one along n columns, `left` to the end of those
+///   that have partners; work_of_start: of a piece before its first row;
 /// - `place(i)`: where cell i of a row of A is; multiples of 16 bytes stay together;
 /// - `cells_of_a(n)`, `cells_of_b(n)`: that rows of A and B take for a piece of n columns, of
 ///   multiples of 16 bytes.
@@ -229,134 +223,5 @@ __global__ void __launch_bounds__(Entries* Adders)
     for (int other = 1; other < Adders; ++other) sum += of_adders[rank + other * Entries];
     sums[surface * from.lag_rows * from.lag_columns + entry] = sum;
 }
-
-#if !defined(__CUDACC_RTC__)
-
-/// The parts of all tiles of displacements, shared out to warps.
-struct TilePartition {
-    std::vector<PartOfTile> parts;
-    std::vector<int> first_parts;  ///< of every warp, and the number of all
-    std::vector<TileParts> tiles;  ///< row by row
-    int tiles_across = 0;
-    int skipped_columns = 0;  ///< of the first tiles, before the first displacement
-
-    int warps() const { return static_cast<int>(first_parts.size()) - 1; }
-};
-
-/// Columns of a tile for all rows that have partners.
-struct Strip {
-    PartOfTile part;
-    index_t saved;  ///< rows whose work is saved, the first ones
-    index_t of_row;
-    index_t of_start;
-};
-
-/// The strips of a tile: pieces of about equal columns, at most `most_columns`, some together where
-/// there are more than `most`.
-template <class Walk>
-std::vector<Strip> strips_of_tile(Shape image, index_t lag_y, index_t lag_x, int most_columns,
-                                  index_t most) {
-    using Tile = typename Walk::Tile;
-    const index_t begin = std::max<index_t>(0, lag_y) - (Walk::rows_of_a - 1);
-    const index_t end = std::min(image.rows, image.rows + lag_y + Tile::rows - 1);
-    const index_t saved = lag_y < 0 ? 0 : std::min<index_t>(Walk::saved_rows, end - begin - 1);
-    // Columns of B that some displacement has a partner for.
-    const index_t left =
-        std::max<index_t>(0, -(lag_x + Tile::columns - 1)) / Walk::step * Walk::step;
-    const index_t right = std::min(image.columns + Walk::columns_over, image.columns - lag_x);
-    const index_t steps = (right - left + Walk::step - 1) / Walk::step;
-    const index_t fewest = (right - left + most_columns - 1) / most_columns;
-    const auto piece = static_cast<int>((steps + fewest - 1) / fewest * Walk::step);
-    const index_t pieces = (right - left + piece - 1) / piece;
-    const index_t count = std::clamp<index_t>(most, 1, pieces);
-    std::vector<Strip> strips;
-    for (index_t i = 0; i < count; ++i) {
-        Strip strip{
-            {static_cast<int>(lag_y), static_cast<int>(lag_x), static_cast<int>(begin),
-             static_cast<int>(end), static_cast<int>(left + pieces * i / count * piece),
-             static_cast<int>(std::min(right, left + pieces * (i + 1) / count * piece)), piece},
-            saved,
-            0,
-            0};
-        for (int x = strip.part.left; x < strip.part.right; x += piece) {
-            strip.of_row += Walk::work_of_row(std::min(piece, strip.part.right - x),
-                                              static_cast<int>(image.columns - lag_x) - x);
-            strip.of_start += Walk::work_of_start;
-        }
-        strips.push_back(strip);
-    }
-    return strips;
-}
-
-/// For `warps` warps, or fewer where there is little to do. Tiles begin at multiples of 4 columns,
-/// so that rows can be copied by 16 bytes; they go along rows by up to `most_columns` at a time.
-template <class Walk>
-TilePartition partition_tiles(Shape image, const Lags& lags, index_t warps, int most_columns) {
-    using Tile = typename Walk::Tile;
-    // Before its first row, a part reads a tile's rows of B.
-    constexpr index_t least_rows = 2;
-    // Of a part, whose sums are in single precision.
-    constexpr index_t most_products = index_t{1} << 21;
-    const Shape extent = lags.extent();
-    const index_t first_column = lags.first_column();
-    const index_t begin_column = first_column - (first_column % 4 + 4) % 4;
-    TilePartition all;
-    all.skipped_columns = static_cast<int>(first_column - begin_column);
-    const index_t across =
-        (extent.columns + all.skipped_columns + Tile::columns - 1) / Tile::columns;
-    const index_t down = (extent.rows + Tile::rows - 1) / Tile::rows;
-    all.tiles_across = static_cast<int>(across);
-    std::vector<std::vector<Strip>> tiles;
-    index_t work = 0;
-    index_t rows_of_all = 0;
-    for (index_t t = 0; t < across * down; ++t) {
-        tiles.push_back(strips_of_tile<Walk>(image, lags.first_row() + t / across * Tile::rows,
-                                             begin_column + t % across * Tile::columns,
-                                             most_columns, 2 * warps / (across * down)));
-        for (const Strip& strip : tiles.back()) {
-            const index_t rows = strip.part.end - strip.part.begin;
-            work += strip.of_start + (rows - strip.saved) * strip.of_row;
-            rows_of_all += rows;
-        }
-    }
-    const index_t used = std::clamp<index_t>(rows_of_all / (4 * least_rows), 1, warps);
-    // What is started more than once is not known before.
-    const index_t share = work / used + Walk::work_of_start;
-    index_t left = share;
-    all.first_parts.push_back(0);
-    for (const std::vector<Strip>& strips : tiles) {
-        const auto first = static_cast<int>(all.parts.size());
-        for (const Strip& strip : strips) {
-            const auto columns = static_cast<index_t>(strip.part.right - strip.part.left);
-            const index_t most_rows = std::max(least_rows, most_products / columns);
-            PartOfTile part = strip.part;
-            while (part.begin < strip.part.end) {
-                const index_t there = strip.part.end - part.begin;
-                const index_t saved = part.begin == strip.part.begin ? strip.saved : 0;
-                index_t rows = std::min(
-                    most_rows, saved + (left - strip.of_start + strip.of_row / 2) / strip.of_row);
-                const bool last_warp = all.warps() + 1 == used;
-                if (last_warp) rows = most_rows;
-                const bool begun = static_cast<int>(all.parts.size()) > all.first_parts.back();
-                if (rows < least_rows && begun) {
-                    all.first_parts.push_back(static_cast<int>(all.parts.size()));
-                    left += share;
-                    continue;
-                }
-                rows = std::max(rows, least_rows);
-                if (there - rows < least_rows) rows = there;
-                part.end = static_cast<int>(part.begin + rows);
-                all.parts.push_back(part);
-                left -= strip.of_start + (rows - saved) * strip.of_row;
-                part.begin = part.end;
-            }
-        }
-        all.tiles.push_back({first, static_cast<int>(all.parts.size()) - first});
-    }
-    all.first_parts.push_back(static_cast<int>(all.parts.size()));
-    return all;
-}
-
-#endif
 
 }  // namespace aperture::corr::gpu

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// How the work of the direct method is shared out: as many warps as a device holds at once, each
+// with as much to do as another, so that all end together.
+
+#include <algorithm>
+#include <vector>
+
+#include "libcorr/gpu/row_ring.cuh"
+
+namespace aperture::corr::gpu {
+
+/// The parts of all tiles of displacements, in the order of the tiles, shared out to warps.
+struct TilePartition {
+    std::vector<PartOfTile> parts;
+    std::vector<int> first_parts;  ///< of every warp, and the number of all
+    std::vector<TileParts> tiles;  ///< row by row
+    int tiles_across = 0;
+    int skipped_columns = 0;  ///< of the first tiles, before the first displacement
+
+    int warps() const { return static_cast<int>(first_parts.size()) - 1; }
+};
+
+/// Some columns of a tile for all rows that have partners, and its work.
+struct Strip {
+    PartOfTile part;
+    index_t saved;     ///< rows whose work is saved, the first ones
+    index_t of_row;    ///< of one of the others
+    index_t of_start;  ///< of a part before its first row
+};
+
+/// The strips of a tile: pieces of about equal columns, at most `most_columns`, some together where
+/// there are more than `most`.
+template <class Walk>
+std::vector<Strip> strips_of_tile(Shape image, index_t lag_y, index_t lag_x, int most_columns,
+                                  index_t most) {
+    using Tile = typename Walk::Tile;
+    const index_t begin = std::max<index_t>(0, lag_y) - (Walk::rows_of_a - 1);
+    const index_t end = std::min(image.rows, image.rows + lag_y + Tile::rows - 1);
+    const index_t saved = lag_y < 0 ? 0 : std::min<index_t>(Walk::saved_rows, end - begin - 1);
+    // Columns of B that some displacement has a partner for.
+    const index_t left =
+        std::max<index_t>(0, -(lag_x + Tile::columns - 1)) / Walk::step * Walk::step;
+    const index_t right = std::min(image.columns + Walk::columns_over, image.columns - lag_x);
+    const index_t steps = (right - left + Walk::step - 1) / Walk::step;
+    const index_t fewest = (right - left + most_columns - 1) / most_columns;
+    const auto piece = static_cast<int>((steps + fewest - 1) / fewest * Walk::step);
+    const index_t pieces = (right - left + piece - 1) / piece;
+    const index_t count = std::clamp<index_t>(most, 1, pieces);
+    std::vector<Strip> strips;
+    for (index_t i = 0; i < count; ++i) {
+        PartOfTile part{};
+        part.lag_y = static_cast<int>(lag_y);
+        part.lag_x = static_cast<int>(lag_x);
+        part.begin = static_cast<int>(begin);
+        part.end = static_cast<int>(end);
+        part.left = static_cast<int>(left + pieces * i / count * piece);
+        part.right = static_cast<int>(std::min(right, left + pieces * (i + 1) / count * piece));
+        part.piece = piece;
+        Strip strip{part, saved, 0, 0};
+        for (int x = part.left; x < part.right; x += piece) {
+            strip.of_row += Walk::work_of_row(std::min(piece, part.right - x),
+                                              static_cast<int>(image.columns - lag_x) - x);
+            strip.of_start += Walk::work_of_start;
+        }
+        strips.push_back(strip);
+    }
+    return strips;
+}
+
+/// Cuts strips, which come in order, into parts of warps that have `share` of the work each; the
+/// last of `warps` warps takes what is left.
+class PartCutter {
+  public:
+    PartCutter(TilePartition& all, index_t share, index_t warps)
+        : all_(all), share_(share), warps_(warps), left_(share) {
+        all_.first_parts.push_back(0);
+    }
+
+    void cut(const Strip& strip) {
+        const index_t most_rows =
+            std::max(least_rows, most_products / (strip.part.right - strip.part.left));
+        PartOfTile part = strip.part;
+        while (part.begin < strip.part.end) {
+            const index_t saved = part.begin == strip.part.begin ? strip.saved : 0;
+            const index_t fitting =
+                saved + (left_ - strip.of_start + strip.of_row / 2) / strip.of_row;
+            const bool last_warp = std::ssize(all_.first_parts) == warps_;
+            const bool begun = std::ssize(all_.parts) > all_.first_parts.back();
+            if (fitting < least_rows && begun && !last_warp) {
+                end_warp();
+                continue;
+            }
+            const index_t there = strip.part.end - part.begin;
+            index_t rows = last_warp ? most_rows : std::clamp(fitting, least_rows, most_rows);
+            if (there - rows < least_rows) rows = there;
+            part.end = static_cast<int>(part.begin + rows);
+            all_.parts.push_back(part);
+            left_ -= strip.of_start + (rows - saved) * strip.of_row;
+            part.begin = part.end;
+        }
+    }
+    /// What one warp had too much of, the next has less of.
+    void end_warp() {
+        all_.first_parts.push_back(static_cast<int>(all_.parts.size()));
+        left_ += share_;
+    }
+
+  private:
+    /// Before its first row, a part reads a tile's rows of B.
+    static constexpr index_t least_rows = 2;
+    /// Of a part, whose sums may be in single precision.
+    static constexpr index_t most_products = index_t{1} << 21;
+
+    TilePartition& all_;
+    index_t share_;
+    index_t warps_;
+    index_t left_;
+};
+
+/// For `warps` warps, or fewer where there is little to do. Tiles begin at multiples of 4 columns,
+/// so that rows can be copied by 16 bytes; warps go along rows by up to `most_columns` at a time.
+template <class Walk>
+TilePartition partition_tiles(Shape image, const Lags& lags, index_t warps, int most_columns) {
+    using Tile = typename Walk::Tile;
+    constexpr index_t least_rows = 8;
+    const Shape extent = lags.extent();
+    const index_t first_column = lags.first_column();
+    const index_t begin_column = first_column - (first_column % 4 + 4) % 4;
+    TilePartition all;
+    all.skipped_columns = static_cast<int>(first_column - begin_column);
+    const index_t across =
+        (extent.columns + all.skipped_columns + Tile::columns - 1) / Tile::columns;
+    const index_t down = (extent.rows + Tile::rows - 1) / Tile::rows;
+    all.tiles_across = static_cast<int>(across);
+    std::vector<std::vector<Strip>> tiles;
+    index_t work = 0;
+    index_t rows = 0;
+    for (index_t t = 0; t < across * down; ++t) {
+        tiles.push_back(strips_of_tile<Walk>(image, lags.first_row() + t / across * Tile::rows,
+                                             begin_column + t % across * Tile::columns,
+                                             most_columns, 2 * warps / (across * down)));
+        for (const Strip& strip : tiles.back()) {
+            const index_t of_strip = strip.part.end - strip.part.begin;
+            work += strip.of_start + (of_strip - strip.saved) * strip.of_row;
+            rows += of_strip;
+        }
+    }
+    const index_t used = std::clamp<index_t>(rows / least_rows, 1, warps);
+    // Where strips are cut, a piece is started once more.
+    PartCutter cutter(all, work / used + Walk::work_of_start, used);
+    for (const std::vector<Strip>& strips : tiles) {
+        const auto first = static_cast<int>(all.parts.size());
+        for (const Strip& strip : strips) cutter.cut(strip);
+        all.tiles.push_back({first, static_cast<int>(all.parts.size()) - first});
+    }
+    cutter.end_warp();
+    return all;
+}
+
+}  // namespace aperture::corr::gpu
