@@ -191,7 +191,8 @@ class SumInUnits {
     __device__ __forceinline__ unsigned units_of(float number) const {
         return static_cast<unsigned>(__float2int_rn(number * units_));
     }
-    /// The sum less `offsets`, which is how far the numbers begin from zero together.
+    /// The sum less `offsets`, which is how far the numbers begin from zero together; NaN where
+    /// these are.
     __device__ __forceinline__ float value(unsigned units, double offsets) const {
         const double unit = 1 / static_cast<double>(units_);
         const double of_offsets = offsets * static_cast<double>(units_);
@@ -234,8 +235,6 @@ __global__ void __launch_bounds__(core::warp_size, 8)
     const auto pixels = static_cast<float>(index_t{task.a.rows} * task.a.columns);
     const SumInUnits in_units(static_cast<float>(product) * pixels);
     product *= pixels / (pixels + 8);
-    // Integers know no NaN.
-    const Number not_finite = product - product;
     const int parts = task.first_parts[gridDim.y];
     const int end_part = task.first_parts[blockIdx.y + 1];
     APERTURE_NO_UNROLL
@@ -283,7 +282,7 @@ __global__ void __launch_bounds__(core::warp_size, 8)
             APERTURE_UNROLL
             for (int k = 0; k < Tile::thread_columns; ++k) {
                 Number sum = static_cast<Number>(total[j][k]);
-                if constexpr (in_chains) sum = in_units.value(total[j][k], offsets) + not_finite;
+                if constexpr (in_chains) sum = in_units.value(total[j][k], offsets);
                 to[(Tile::row() + j * Tile::lanes_down) * Tile::columns + Tile::column() + k] = sum;
             }
         }

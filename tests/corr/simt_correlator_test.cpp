@@ -56,10 +56,11 @@ TEST(SimtPlanes, InAnyOrderOfThreadsAreTheOracles) {
     expect(Content::bright, true, core::LaneOrder::reverse);
 }
 
-TEST(SimtPlanes, WithOnePixelThatIsNotZeroAreTheOracles) {
-    const Case c{{61, 40}, {5, 8}};
+TEST(SimtScale, PlanesWithOnePixelThatIsNotZeroAreTheOracles) {
+    // So many chains that what adding each one rounded would show.
+    const Case c{{61, 67}, {31, 34, true}};
     expect_the_oracles(Content::impulse, c,
-                       device_ways({1, c.image, c.lags, Method::fft, false}, Tiles::some),
+                       device_ways({5, c.image, c.lags, Method::fft, true}, Tiles::some),
                        in_order(core::LaneOrder::forward));
 }
 
