@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <memory>
+
+#include "aperture/core/executor.hpp"
+#include "aperture/core/view.hpp"
+
+namespace aperture::rpca {
+
+using core::index_t;
+
+/// [frame][value]: the columns of the matrix M, of `values` rows and `frames` columns, one after
+/// the other. The last stride is 1.
+template <class T, class Space>
+using FramesView = core::View<T, 2, Space>;
+
+/// How M = L + S is solved for L of low rank and S sparse.
+enum class Solver {
+    /// Principal component pursuit by inexact augmented Lagrange multipliers, mu growing (Lin, Chen
+    /// & Ma 2010).
+    ialm,
+    /// The same by alternating directions with fixed mu (Candes et al. 2011, algorithm 1; Anderson
+    /// 2014, section 3.6).
+    admm,
+    /// Accelerated alternating projections onto matrices of a given rank and onto sparse ones (Cai,
+    /// Cai & Wei 2019); not convex.
+    accaltproj,
+};
+
+/// Where singular values and right singular vectors of a tall matrix come from.
+enum class Svd {
+    gram,  ///< eigenvectors of its Gram matrix, summed in fp64
+    tsqr,  ///< SVD of R, of each method of dense::QrMethod
+    caqr,
+    cholesky2,
+    blas2,
+};
+
+struct Parameters {
+    Solver solver = Solver::ialm;
+    Svd svd = Svd::gram;
+    double lambda = 0;        ///< weight of ||S||_1; 0 stands for 1 / sqrt(max(values, frames))
+    double tolerance = 1e-5;  ///< of ||M - L - S||_F / ||M||_F; fp32 reaches some 1e-6
+    int max_iterations = 500;
+    /// Solver::accaltproj: the rank of L.
+    int rank = 1;
+    /// Where positive, a run also ends as soon as no more than one value in 10,000 changes from
+    /// |M - L| <= mask_threshold to beyond or back in an iteration, for three iterations together.
+    double mask_threshold = 0;
+};
+
+/// Throws core::InvalidArgument for what no run could keep to.
+void validate(const Parameters& parameters);
+
+/// How far a run is.
+struct Progress {
+    int iteration = 0;    ///< complete ones
+    double residual = 0;  ///< relative, as Parameters::tolerance
+    int rank = 0;         ///< of L
+};
+
+/// How a run ended.
+struct Outcome {
+    int iterations = 0;
+    double residual = 0;
+    int rank = 0;
+    double sparsity = 0;  ///< share of values with S = 0
+    bool converged = false;
+    /// Iterations and seconds until the mask was final; 0 where it was not watched, or never was.
+    int iterations_to_mask = 0;
+    double seconds_to_mask = 0;
+};
+
+/// Splits matrices of one shape into L + S. Holds all workspace: a second run of the same shape
+/// allocates nothing. The result has the same bits for every number of threads.
+template <std::floating_point T, class Executor>
+class RobustPca {
+  public:
+    using Space = typename Executor::Space;
+
+    /// Throws core::InvalidArgument for an empty matrix and as `validate` does.
+    RobustPca(Executor& executor, index_t frames, index_t values, const Parameters& parameters);
+    ~RobustPca();
+    RobustPca(RobustPca&&) noexcept;
+    RobustPca& operator=(RobustPca&&) noexcept;
+
+    /// `observe`, where there is one, is told of every iteration and ends the run by returning
+    /// false. Throws core::InvalidArgument where `m` holds a NaN or an infinity. Any of `low_rank`
+    /// and `sparse` may be empty: then it is not written. Synchronises.
+    Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
+                FramesView<T, Space> sparse,
+                const std::function<bool(const Progress&)>& observe = {});
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace aperture::rpca

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "aperture/core/view.hpp"
+
+namespace aperture::rpca {
+
+using core::index_t;
+
+/// How masks compare with true ones by the rules of changedetection.net (Goyette et al. 2012):
+/// pixels are counted over all frames, and ratios are of these counts. A ratio of nothing is NaN.
+struct Score {
+    index_t true_positives = 0;
+    index_t false_positives = 0;
+    index_t true_negatives = 0;
+    index_t false_negatives = 0;
+    index_t shadow_positives = 0;  ///< of the false positives, those in shadow
+
+    double precision() const;
+    double recall() const;
+    double f_measure() const;
+    double false_positive_rate() const;
+    double false_negative_rate() const;
+    /// 100 (FN + FP) / all.
+    double percentage_of_wrong() const;
+
+    Score& operator+=(const Score& other);
+};
+
+/// [row][column]
+using MaskView = core::View<const std::uint8_t, 2, core::Host>;
+
+/// Scores one frame. Of `truth`, 255 moves, 0 and 50 (shadow) do not, and any other value, as 85
+/// (outside the region of interest) and 170 (unknown), is not counted; neither are pixels where
+/// `region` is 0, unless it is empty. Throws core::InvalidArgument where the extents differ.
+Score score(MaskView mask, MaskView truth, MaskView region);
+
+}  // namespace aperture::rpca
