@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "aperture/core/transpose.hpp"
 #include "aperture/core/worker_tasks.hpp"
 #include "libsignal/cpu/image.hpp"
 
@@ -53,8 +54,8 @@ void transpose(ComplexPack (&square)[lanes]) {
         re[i] = square[i].re;
         im[i] = square[i].im;
     }
-    signal::cpu::transpose<float>(re);
-    signal::cpu::transpose<float>(im);
+    core::transpose<float>(re);
+    core::transpose<float>(im);
     for (index_t i = 0; i < lanes; ++i) square[i] = {re[i], im[i]};
 }
 

@@ -12,77 +12,11 @@
 #include "aperture/core/executor.hpp"
 #include "aperture/core/simd.hpp"
 #include "libdense/cpu/lane_kernels.hpp"
+#include "libdense/cpu/lane_runs.hpp"
 
 /// From batches in memory to problems in lanes and back. A complex row is a run of reals
 /// re, im, re, im, ...; transposing a square of `lanes` runs gives lane elements as they must lie.
 namespace aperture::dense::lanes {
-
-/// a and b with the off-diagonal blocks of size `step` exchanged.
-template <class R, int step, int... lane>
-[[gnu::always_inline]] inline void exchange_blocks(core::Pack<R>& a, core::Pack<R>& b,
-                                                   std::integer_sequence<int, lane...>) {
-    constexpr int count = core::lanes<R>;
-    const core::Pack<R> first =
-        __builtin_shufflevector(a, b, ((lane & step) == 0 ? lane : lane - step + count)...);
-    b = __builtin_shufflevector(a, b, ((lane & step) == 0 ? lane + step : lane + count)...);
-    a = first;
-}
-
-template <class R, int step = core::lanes<R> / 2>
-[[gnu::always_inline]] inline void transpose_square(core::Pack<R> (&x)[core::lanes<R>]) {
-#pragma GCC unroll 16
-    for (int i = 0; i < core::lanes<R>; ++i) {
-        if ((i & step) == 0) {
-            exchange_blocks<R, step>(x[i], x[i + step],
-                                     std::make_integer_sequence<int, core::lanes<R>>{});
-        }
-    }
-    if constexpr (step > 1) transpose_square<R, step / 2>(x);
-}
-
-/// Run l, of `length` reals, becomes lane l of `length` packs.
-template <class R>
-inline void gather_runs(const std::array<const R*, core::lanes<R>>& runs, std::ptrdiff_t length,
-                        R* to) {
-    constexpr int count = core::lanes<R>;
-    if (length < count) {
-        for (std::ptrdiff_t e = 0; e < length; ++e) {
-            for (int l = 0; l < count; ++l) to[e * count + l] = runs[l][e];
-        }
-        return;
-    }
-    for (std::ptrdiff_t e = 0; e < length; e += count) {
-        // The last square ends with the run: some reals are moved twice, none one by one.
-        const std::ptrdiff_t begin = std::min(e, length - count);
-        core::Pack<R> square[count];
-#pragma GCC unroll 16
-        for (int l = 0; l < count; ++l) square[l] = core::load(runs[l] + begin);
-        transpose_square<R>(square);
-#pragma GCC unroll 16
-        for (int i = 0; i < count; ++i) core::store(to + (begin + i) * count, square[i]);
-    }
-}
-
-/// Lane l < problems of `length` packs becomes run l.
-template <class R>
-inline void scatter_runs(const R* from, std::ptrdiff_t length, int problems,
-                         const std::array<R*, core::lanes<R>>& runs) {
-    constexpr int count = core::lanes<R>;
-    if (length < count) {
-        for (std::ptrdiff_t e = 0; e < length; ++e) {
-            for (int l = 0; l < problems; ++l) runs[l][e] = from[e * count + l];
-        }
-        return;
-    }
-    for (std::ptrdiff_t e = 0; e < length; e += count) {
-        const std::ptrdiff_t begin = std::min(e, length - count);
-        core::Pack<R> square[count];
-#pragma GCC unroll 16
-        for (int i = 0; i < count; ++i) square[i] = core::load(from + (begin + i) * count);
-        transpose_square<R>(square);
-        for (int l = 0; l < problems; ++l) core::store(runs[l] + begin, square[l]);
-    }
-}
 
 /// re, im, re, im, ... of two packs to all re, all im, and back.
 template <class R, int... lane>

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "aperture/core/transpose.hpp"
 #include "libsignal/cpu/image.hpp"
 #include "libsignal/image_checks.hpp"
 
@@ -112,7 +113,7 @@ void sum_rows(core::View<const float, 2, core::Host> from, int size, index_t row
         for (int part = 0; part < band_rows; part += lanes) {
             Pack<double> square[lanes];
             std::copy_n(sums + part, lanes, square);
-            cpu::transpose<double>(square);
+            core::transpose<double>(square);
             for (index_t c = 0; c < count; ++c)
                 core::store(transposed + part * columns + (x + c) * lanes, square[c]);
         }
@@ -134,7 +135,7 @@ void sum_columns(const double* transposed, int size, index_t part,
         [&](index_t i, Pack<double> sum) __attribute__((always_inline)) {
             square[i % lanes] = sum;
             if (i % lanes != lanes - 1 && i != columns - 1) return;
-            cpu::transpose<double>(square);
+            core::transpose<double>(square);
             const index_t begin = i - i % lanes;
             for (index_t r = 0; r < rows; ++r)
                 store_floats(to.data + (part + r) * to.stride[0] + begin, square[r],

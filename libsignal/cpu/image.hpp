@@ -40,29 +40,4 @@ inline void store_part(T* to, core::Pack<T> value, index_t count) {
     std::memcpy(to, &value, static_cast<std::size_t>(count) * sizeof(T));
 }
 
-/// Transposes the matrix whose rows are the packs x[0], x[1], ...: blocks of half the size are
-/// exchanged across the diagonal, then blocks of a quarter, down to single elements.
-template <class T>
-[[gnu::always_inline]] inline void transpose(core::Pack<T> (&x)[core::lanes<T>]) {
-    constexpr int n = core::lanes<T>;
-    const auto exchange = [&]<int d, int... lane>(std::integral_constant<int, d>,
-                                                  std::integer_sequence<int, lane...>)
-        __attribute__((always_inline)) {
-        unrolled<n>([&](auto i) __attribute__((always_inline)) {
-            if constexpr ((i & d) == 0) {
-                const core::Pack<T> a = x[i];
-                const core::Pack<T> b = x[i + d];
-                x[i] = __builtin_shufflevector(a, b, ((lane & d) == 0 ? lane : n + lane - d)...);
-                x[i + d] =
-                    __builtin_shufflevector(a, b, ((lane & d) == 0 ? lane + d : n + lane)...);
-            }
-        });
-    };
-    constexpr std::make_integer_sequence<int, n> lane{};
-    if constexpr (n > 8) exchange(std::integral_constant<int, 8>{}, lane);
-    if constexpr (n > 4) exchange(std::integral_constant<int, 4>{}, lane);
-    if constexpr (n > 2) exchange(std::integral_constant<int, 2>{}, lane);
-    exchange(std::integral_constant<int, 1>{}, lane);
-}
-
 }  // namespace aperture::signal::cpu

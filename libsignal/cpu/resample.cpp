@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "aperture/core/transpose.hpp"
 #include "libsignal/axis_filter.hpp"
 #include "libsignal/cpu/image.hpp"
 #include "libsignal/image_checks.hpp"
@@ -88,7 +89,7 @@ void filter_rows(const Input& from, const AxisWeights& rows, index_t row, index_
                 sum += weights[t] * cpu::load_part(pixels + t * from.stride[0], count);
             square[r] = sum;
         }
-        cpu::transpose<float>(square);
+        core::transpose<float>(square);
         for (int c = 0; c < std::min<index_t>(lanes, count); ++c)
             core::store(transposed + (begin + c) * lanes, square[c]);
     }
@@ -110,7 +111,7 @@ void filter_columns(const float* transposed, const AxisWeights& columns, index_t
                 sum += weights[t] * core::load(pixels + t * lanes);
             square[c] = sum;
         }
-        cpu::transpose<float>(square);
+        core::transpose<float>(square);
         for (int r = 0; r < std::min<index_t>(lanes, count); ++r)
             cpu::store_part(to.data + r * to.stride[0] + begin, square[r], extent - begin);
     }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "aperture/core/simd.hpp"
+#include "aperture/core/transpose.hpp"
 #include "aperture/stap/stages.hpp"
 #include "libdense/cpu/lane_batch.hpp"
 
@@ -87,7 +88,7 @@ void transpose_cells(const float* rows, index_t row_stride, index_t cells, index
                 *reinterpret_cast<const typename FloatsOf<Real>::unaligned*>(row),
                 core::Pack<Real>);
         }
-        dense::lanes::transpose_square<Real>(square);
+        core::transpose<Real>(square);
 #pragma GCC unroll 16
         for (int j = 0; j < width; ++j) {
             if (j / 2 == cells - cell) break;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "aperture/core/transpose.hpp"
 #include "libstap/cpu/fused_detection.hpp"
 #include "libstap/cpu/fused_workspace.hpp"
 
@@ -262,7 +263,7 @@ class UnitRun {
                     phase = phase + 1 == period ? 0 : phase + 1;
                 }
             }
-            dense::lanes::transpose_square<Real>(square);
+            core::transpose<Real>(square);
             for (index_t l = 0; l < width; ++l) {
                 *reinterpret_cast<typename FloatsOf<Real>::unaligned*>(to + l * pitch + e) =
                     __builtin_convertvector(square[l], typename FloatsOf<Real>::type);

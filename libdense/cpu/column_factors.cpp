@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "aperture/core/worker_tasks.hpp"
+#include "libdense/cpu/tall_factors.hpp"
+
+namespace aperture::dense::tall {
+namespace {
+
+/// Rows that a task takes of all columns; sums over them are added in their order.
+constexpr index_t slice_rows = 8192;
+
+/// Reflectors I - tau v v^T, one after the other over whole columns (Golub & Van Loan 2013,
+/// algorithm 5.2.1), two passes over what is left of the matrix for each.
+template <class T>
+class ColumnFactors final : public TallFactors<T> {
+  public:
+    ColumnFactors(index_t rows, index_t columns)
+        : rows_(rows),
+          padded_(rounded_up(rows, core::lanes<T>)),
+          v_({columns, padded_}),
+          turned_({columns, padded_}),
+          tau_(static_cast<std::size_t>(columns)),
+          diagonal_(static_cast<std::size_t>(columns)),
+          slices_((rows + slice_rows - 1) / slice_rows),
+          sums_({slices_, columns}),
+          products_(static_cast<std::size_t>(columns)) {}
+
+    void factor(core::Cpu& cpu, MatrixView<const T> a, MatrixView<T> r, bool /*keep*/) override {
+        copy_in(cpu, a, v_);
+        const index_t n = a.extent[1];
+        for (index_t j = 0; j < n; ++j) {
+            make_reflector(j);
+            reflect(cpu, j, column(v_, j + 1), n - j - 1);
+        }
+        for (index_t i = 0; i < n; ++i) {
+            for (index_t j = 0; j < n; ++j) r(i, j) = j < i ? T(0) : r_of(i, j);
+        }
+    }
+
+    void apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x) override {
+        const index_t n = v_.extent()[0];
+        for (index_t first = 0; first < c.extent[1]; first += n) {
+            const index_t end = std::min(first + n, c.extent[1]);
+            copy_in(cpu, c.slice(1, first, end), turned_);
+            for (index_t j = 0; j < n; ++j) reflect(cpu, j, turned_.data(), end - first);
+            store_columns<T>(turned_.data(), padded_, 0, n, x.slice(1, first, end));
+        }
+    }
+
+    void apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<T> c) override {
+        const index_t n = v_.extent()[0];
+        for (index_t first = 0; first < c.extent[1]; first += n) {
+            const index_t end = std::min(first + n, c.extent[1]);
+            std::fill(turned_.begin(), turned_.end(), T(0));
+            for (index_t j = first; j < end; ++j) {
+                for (index_t i = 0; i < n; ++i) turned_(j - first, i) = x(i, j);
+            }
+            for (index_t j = n; j-- > 0;) reflect(cpu, j, turned_.data(), end - first);
+            const auto copy_out = [&](index_t slice, std::byte* /*scratch*/) {
+                const index_t row = slice * slice_rows;
+                store_columns<T>(turned_.data() + row, padded_, row,
+                                 std::min(slice_rows, rows_ - row), c.slice(1, first, end));
+            };
+            core::for_each_task(cpu, slices_, 0, copy_out);
+        }
+    }
+
+  private:
+    T* column(core::Array<T, 2>& columns, index_t j) { return columns.data() + j * padded_; }
+    T r_of(index_t i, index_t j) const { return i == j ? diagonal_[std::size_t(i)] : v_(j, i); }
+
+    void copy_in(core::Cpu& cpu, MatrixView<const T> from, core::Array<T, 2>& to) {
+        const auto copy_slice = [&](index_t slice, std::byte* /*scratch*/) {
+            const index_t row = slice * slice_rows;
+            load_columns(from, row, std::min(slice_rows, rows_ - row), padded_, to.data() + row);
+        };
+        core::for_each_task(cpu, slices_, 0, copy_slice);
+    }
+
+    /// Column j of v_ from its diagonal on becomes v, which begins with one.
+    void make_reflector(index_t j) {
+        T* const x = column(v_, j);
+        T largest = 0;
+        for (index_t i = j; i < rows_; ++i) largest = std::max(largest, std::abs(x[i]));
+        // Squares of what is divided by the largest neither overflow nor vanish.
+        const T unit = largest > 0 && std::isfinite(largest)
+                           ? std::ldexp(T(1), std::max(std::ilogb(largest), smallest_exponent))
+                           : T(1);
+        for (index_t i = j; i < rows_; ++i) x[i] /= unit;
+        const T alpha = x[j];
+        const auto length = static_cast<T>(std::sqrt(product(x, x, j, rows_)));
+        const T beta = alpha >= 0 ? -length : length;
+        const bool there = length != 0;
+        tau_[std::size_t(j)] = there ? (beta - alpha) / beta : T(0);
+        diagonal_[std::size_t(j)] = beta * unit;
+        const T divisor = there ? alpha - beta : T(1);
+        for (index_t i = j + 1; i < rows_; ++i) x[i] /= divisor;
+        x[j] = 1;
+    }
+
+    static double product(const T* a, const T* b, index_t begin, index_t end) {
+        // Errors of longer sums would be those of the reflectors.
+        constexpr index_t together = 512;
+        double total = 0;
+        for (index_t first = begin; first < end; first += together) {
+            const index_t last = std::min(first + together, end);
+            T sum = 0;
+#pragma omp simd reduction(+ : sum)
+            for (index_t i = first; i < last; ++i) sum += a[i] * b[i];
+            total += sum;
+        }
+        return total;
+    }
+
+    /// Applies reflector j to columns, rows from j on.
+    void reflect(core::Cpu& cpu, index_t j, T* columns, index_t count) {
+        const T* const v = column(v_, j);
+        const auto rows_of = [&](index_t slice) {
+            return std::pair{std::max(slice * slice_rows, j),
+                             std::min((slice + 1) * slice_rows, rows_)};
+        };
+        const auto sum_slice = [&](index_t slice, std::byte* /*scratch*/) {
+            const auto rows = rows_of(slice);
+            for (index_t c = 0; c < count; ++c) {
+                sums_(slice, c) = product(v, columns + c * padded_, rows.first, rows.second);
+            }
+        };
+        const auto update_slice = [&](index_t slice, std::byte* /*scratch*/) {
+            const auto rows = rows_of(slice);
+            for (index_t c = 0; c < count; ++c) {
+                T* const x = columns + c * padded_;
+                const T product = products_[std::size_t(c)];
+#pragma omp simd
+                for (index_t i = rows.first; i < rows.second; ++i) x[i] -= product * v[i];
+            }
+        };
+        core::for_each_task(cpu, slices_, 0, sum_slice);
+        for (index_t c = 0; c < count; ++c) {
+            double sum = 0;
+            for (index_t slice = 0; slice < slices_; ++slice) sum += sums_(slice, c);
+            products_[std::size_t(c)] = static_cast<T>(tau_[std::size_t(j)] * sum);
+        }
+        core::for_each_task(cpu, slices_, 0, update_slice);
+    }
+
+    static constexpr int smallest_exponent = std::numeric_limits<T>::min_exponent;
+
+    index_t rows_;
+    index_t padded_;            ///< rows, to whole packs
+    core::Array<T, 2> v_;       ///< [column][row]: R above the diagonal, v from it on
+    core::Array<T, 2> turned_;  ///< [column][row]: what Q is applied to
+    std::vector<T> tau_;
+    std::vector<T> diagonal_;  ///< of R
+    index_t slices_;
+    core::Array<double, 2> sums_;  ///< [slice][column]
+    std::vector<T> products_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<TallFactors<T>> make_column_factors(index_t rows, index_t columns) {
+    return std::make_unique<ColumnFactors<T>>(rows, columns);
+}
+
+template std::unique_ptr<TallFactors<float>> make_column_factors(index_t, index_t);
+template std::unique_ptr<TallFactors<double>> make_column_factors(index_t, index_t);
+
+}  // namespace aperture::dense::tall

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "aperture/core/simd.hpp"
+#include "aperture/core/transpose.hpp"
+
+namespace aperture::dense::lanes {
+
+/// Run l, of `length` reals, becomes lane l of `length` packs, `stride` reals from one to the
+/// next.
+template <class R>
+inline void gather_runs(const std::array<const R*, core::lanes<R>>& runs, std::ptrdiff_t length,
+                        R* to, std::ptrdiff_t stride = core::lanes<R>) {
+    constexpr int count = core::lanes<R>;
+    if (length < count) {
+        for (std::ptrdiff_t e = 0; e < length; ++e) {
+            for (int l = 0; l < count; ++l) to[e * stride + l] = runs[l][e];
+        }
+        return;
+    }
+    for (std::ptrdiff_t e = 0; e < length; e += count) {
+        // The last square ends with the run: some reals are moved twice, none one by one.
+        const std::ptrdiff_t begin = std::min(e, length - count);
+        core::Pack<R> square[count];
+#pragma GCC unroll 16
+        for (int l = 0; l < count; ++l) square[l] = core::load(runs[l] + begin);
+        core::transpose<R>(square);
+#pragma GCC unroll 16
+        for (int i = 0; i < count; ++i) core::store(to + (begin + i) * stride, square[i]);
+    }
+}
+
+/// Lane l < count of `length` packs, `stride` reals from one to the next, becomes run l.
+template <class R>
+inline void scatter_runs(const R* from, std::ptrdiff_t length, int count,
+                         const std::array<R*, core::lanes<R>>& runs,
+                         std::ptrdiff_t stride = core::lanes<R>) {
+    constexpr int lanes = core::lanes<R>;
+    if (length < lanes) {
+        for (std::ptrdiff_t e = 0; e < length; ++e) {
+            for (int l = 0; l < count; ++l) runs[l][e] = from[e * stride + l];
+        }
+        return;
+    }
+    for (std::ptrdiff_t e = 0; e < length; e += lanes) {
+        const std::ptrdiff_t begin = std::min(e, length - lanes);
+        core::Pack<R> square[lanes];
+#pragma GCC unroll 16
+        for (int i = 0; i < lanes; ++i) square[i] = core::load(from + (begin + i) * stride);
+        core::transpose<R>(square);
+        for (int l = 0; l < count; ++l) core::store(runs[l] + begin, square[l]);
+    }
+}
+
+}  // namespace aperture::dense::lanes

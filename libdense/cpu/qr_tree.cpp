@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "libdense/cpu/qr_tree.hpp"
+
+#include <algorithm>
+
+#include "aperture/core/worker_tasks.hpp"
+#include "libdense/cpu/block_copy.hpp"
+
+namespace aperture::dense::tall {
+namespace {
+
+/// Rows of a block: a panel of it lies in the first-level cache beside three columns.
+template <class T>
+constexpr index_t block_rows = 2048 / static_cast<index_t>(sizeof(T));
+/// Rows of a chunk: so many times its columns that the merges' work does not count, and enough for
+/// the matrix's first blocks not to.
+constexpr index_t least_chunk_rows = 2048;
+constexpr index_t chunk_rows_per_column = 4;
+
+}  // namespace
+
+template <class T>
+QrTree<T>::QrTree(index_t rows, index_t columns)
+    : rows_(rows),
+      columns_(columns),
+      stride_(triangle_stride<T>(columns)),
+      top_size_(stride_ * (rounded_up(columns, panel_columns<T>) + 1)) {
+    const index_t chunks =
+        std::max<index_t>(rows / std::max(least_chunk_rows, chunk_rows_per_column * columns), 1);
+    cut_into_blocks(chunks);
+    plan_merges(chunks);
+    r_ = core::Array<T, 1>({chunks * top_size_});
+    tops_ = core::Array<T, 1>({chunks * top_size_});
+}
+
+template <class T>
+typename QrTree<T>::Block QrTree<T>::next_block(BlockKind kind, index_t first_row, index_t rows) {
+    const BlockShape shape{kind, rounded_up(rows, core::lanes<T>), columns_};
+    const Block block{shape, first_row, rows, reflector_reals_, panels_};
+    const index_t reals = shape.rows * rounded_up(columns_, panel_columns<T>);
+    reflector_reals_ += reals;
+    panels_ += panels_of<T>(columns_);
+    block_reals_ = std::max(block_reals_, reals);
+    return block;
+}
+
+template <class T>
+void QrTree<T>::cut_into_blocks(index_t chunks) {
+    for (index_t c = 0; c < chunks; ++c) {
+        const index_t end = rows_ * (c + 1) / chunks;
+        Chunk chunk{rows_ * c / chunks, static_cast<index_t>(blocks_.size()), 0};
+        for (index_t row = chunk.first_row; row < end;) {
+            const bool first = row == chunk.first_row;
+            const index_t most = std::max(block_rows<T>, first ? columns_ : 0);
+            const index_t rows = std::min(most, end - row);
+            blocks_.push_back(
+                next_block(first ? BlockKind::own_top : BlockKind::stacked, row, rows));
+            row += rows;
+        }
+        chunk.end_block = static_cast<index_t>(blocks_.size());
+        chunks_.push_back(chunk);
+    }
+}
+
+template <class T>
+void QrTree<T>::plan_merges(index_t chunks) {
+    for (index_t distance = 1; distance < chunks; distance *= 2) {
+        std::vector<Merge> level;
+        for (index_t upper = 0; upper + distance < chunks; upper += 2 * distance) {
+            level.push_back(
+                {next_block(BlockKind::triangle, 0, columns_), upper, upper + distance});
+        }
+        merges_.push_back(std::move(level));
+    }
+}
+
+template <class T>
+void QrTree<T>::factor(core::Cpu& cpu, MatrixView<const T> a, bool keep) {
+    if (factors_.empty()) factors_.resize(static_cast<std::size_t>(panels_));
+    if (keep && v_.size() == 0) v_ = core::Array<T, 1>({reflector_reals_});
+    const std::size_t scratch = keep ? 0 : static_cast<std::size_t>(block_reals_) * sizeof(T);
+    const auto chunks = static_cast<index_t>(chunks_.size());
+    core::for_each_task(cpu, chunks, scratch, [&](index_t c, std::byte* of_thread) {
+        factor_chunk(chunks_[static_cast<std::size_t>(c)], a, keep, of_thread);
+    });
+    for (const std::vector<Merge>& level : merges_) {
+        core::for_each_task(cpu, static_cast<index_t>(level.size()), scratch,
+                            [&](index_t m, std::byte* of_thread) {
+                                factor_merge(level[static_cast<std::size_t>(m)], keep, of_thread);
+                            });
+    }
+}
+
+template <class T>
+void QrTree<T>::factor_chunk(const Chunk& chunk, MatrixView<const T> a, bool keep,
+                             std::byte* scratch) {
+    T* const r = r_.data() + (&chunk - chunks_.data()) * top_size_;
+    std::fill_n(r, top_size_, T(0));
+    for (index_t i = chunk.first_block; i < chunk.end_block; ++i) {
+        const Block& block = blocks_[static_cast<std::size_t>(i)];
+        T* const v = keep ? v_.data() + block.v : reinterpret_cast<T*>(scratch);
+        load_padded(a, block.first_row, block.rows, block.shape.rows, v);
+        const index_t padded = rounded_up(columns_, panel_columns<T>);
+        std::fill(v + columns_ * block.shape.rows, v + padded * block.shape.rows, T(0));
+        factor_block(block.shape, v, r, factors_.data() + block.panel);
+    }
+}
+
+template <class T>
+void QrTree<T>::factor_merge(const Merge& merge, bool keep, std::byte* scratch) {
+    const Block& block = merge.block;
+    const index_t rows = block.shape.rows;
+    const T* const lower = r_.data() + merge.lower * top_size_;
+    T* const v = keep ? v_.data() + block.v : reinterpret_cast<T*>(scratch);
+    std::fill_n(v, rows * rounded_up(columns_, panel_columns<T>), T(0));
+    for (index_t j = 0; j < columns_; ++j) {
+        std::copy_n(lower + j * stride_, j + 1, v + j * rows);
+    }
+    factor_block(block.shape, v, r_.data() + merge.upper * top_size_,
+                 factors_.data() + block.panel);
+}
+
+template <class T>
+void QrTree<T>::copy_r(MatrixView<T> r) const {
+    for (index_t i = 0; i < columns_; ++i) {
+        for (index_t j = 0; j < columns_; ++j) r(i, j) = j < i ? T(0) : r_(j * stride_ + i);
+    }
+}
+
+template <class T>
+void QrTree<T>::apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x,
+                                 MatrixView<T> rest) {
+    for (index_t j = 0; j < c.extent[1]; j += columns_) {
+        const index_t end = std::min(j + columns_, c.extent[1]);
+        const MatrixView<const T> from = c.slice(1, j, end);
+        const MatrixView<T> to = rest.empty() ? rest : rest.slice(1, j, end);
+        for_each_chunk(cpu, [&](index_t chunk, std::byte* scratch) {
+            T* const head = top(chunk);
+            std::fill_n(head, top_size_, T(0));
+            transpose_in_chunk(chunks_[static_cast<std::size_t>(chunk)], from, to, head, scratch);
+        });
+        for (const std::vector<Merge>& level : merges_) {
+            apply_merges<true>(cpu, level, end - j);
+        }
+        store_columns<T>(top(0), stride_, 0, columns_, x.slice(1, j, end));
+        if (to.empty()) continue;
+        for (std::size_t i = 1; i < chunks_.size(); ++i) {
+            store_columns<T>(top(static_cast<index_t>(i)), stride_, chunks_[i].first_row, columns_,
+                             to);
+        }
+    }
+}
+
+template <class T>
+void QrTree<T>::apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<const T> rest,
+                      MatrixView<T> to) {
+    for (index_t j = 0; j < x.extent[1]; j += columns_) {
+        const index_t end = std::min(j + columns_, x.extent[1]);
+        const MatrixView<const T> from = rest.empty() ? rest : rest.slice(1, j, end);
+        for (std::size_t i = 0; i < chunks_.size(); ++i) {
+            T* const head = top(static_cast<index_t>(i));
+            std::fill_n(head, top_size_, T(0));
+            if (i == 0) {
+                load_padded<T>(x.slice(1, j, end), 0, columns_, stride_, head);
+            } else if (!from.empty()) {
+                load_padded<T>(from, chunks_[i].first_row, columns_, stride_, head);
+            }
+        }
+        for (auto level = merges_.rbegin(); level != merges_.rend(); ++level) {
+            apply_merges<false>(cpu, *level, end - j);
+        }
+        for_each_chunk(cpu, [&](index_t chunk, std::byte* scratch) {
+            apply_in_chunk(chunks_[static_cast<std::size_t>(chunk)], from, to.slice(1, j, end),
+                           top(chunk), scratch);
+        });
+    }
+}
+
+template <class T>
+template <class Work>
+void QrTree<T>::for_each_chunk(core::Cpu& cpu, const Work& work) {
+    core::for_each_task(cpu, static_cast<index_t>(chunks_.size()),
+                        static_cast<std::size_t>(block_reals_) * sizeof(T), work);
+}
+
+template <class T>
+void QrTree<T>::transpose_in_chunk(const Chunk& chunk, MatrixView<const T> from, MatrixView<T> to,
+                                   T* top, std::byte* scratch) const {
+    T* const c = reinterpret_cast<T*>(scratch);
+    for (index_t i = chunk.first_block; i < chunk.end_block; ++i) {
+        const Block& block = blocks_[static_cast<std::size_t>(i)];
+        const index_t rows = block.shape.rows;
+        load_padded(from, block.first_row, block.rows, rows, c);
+        apply_block<T, true>(block.shape, v_.data() + block.v, factors_.data() + block.panel, c,
+                             top, from.extent[1]);
+        if (!to.empty()) store_columns<T>(c, rows, block.first_row, block.rows, to);
+    }
+}
+
+template <class T>
+void QrTree<T>::apply_in_chunk(const Chunk& chunk, MatrixView<const T> from, MatrixView<T> to,
+                               T* top, std::byte* scratch) const {
+    T* const c = reinterpret_cast<T*>(scratch);
+    for (index_t i = chunk.end_block; i-- > chunk.first_block;) {
+        const Block& block = blocks_[static_cast<std::size_t>(i)];
+        const index_t rows = block.shape.rows;
+        const index_t columns = to.extent[1];
+        if (from.empty()) {
+            std::fill_n(c, rows * columns, T(0));
+        } else {
+            load_padded(from, block.first_row, block.rows, rows, c);
+        }
+        if (block.shape.kind == BlockKind::own_top) {
+            for (index_t j = 0; j < columns; ++j) std::fill_n(c + j * rows, columns_, T(0));
+        }
+        apply_block<T, false>(block.shape, v_.data() + block.v, factors_.data() + block.panel, c,
+                              top, columns);
+        store_columns<T>(c, rows, block.first_row, block.rows, to);
+    }
+}
+
+template <class T>
+template <bool transposed>
+void QrTree<T>::apply_merges(core::Cpu& cpu, const std::vector<Merge>& level, index_t columns) {
+    const auto apply = [&](index_t m, std::byte* scratch) {
+        const Merge& merge = level[static_cast<std::size_t>(m)];
+        const Block& block = merge.block;
+        const index_t rows = block.shape.rows;
+        T* const c = reinterpret_cast<T*>(scratch);
+        for (index_t j = 0; j < columns; ++j) {
+            std::copy_n(top(merge.lower) + j * stride_, columns_, c + j * rows);
+            std::fill(c + j * rows + columns_, c + (j + 1) * rows, T(0));
+        }
+        apply_block<T, transposed>(block.shape, v_.data() + block.v, factors_.data() + block.panel,
+                                   c, top(merge.upper), columns);
+        for (index_t j = 0; j < columns; ++j) {
+            std::copy_n(c + j * rows, columns_, top(merge.lower) + j * stride_);
+        }
+    };
+    core::for_each_task(cpu, static_cast<index_t>(level.size()),
+                        static_cast<std::size_t>(block_reals_) * sizeof(T), apply);
+}
+
+template class QrTree<float>;
+template class QrTree<double>;
+
+}  // namespace aperture::dense::tall

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "aperture/core/executor.hpp"
+#include "libdense/cpu/reflector_block.hpp"
+
+namespace aperture::dense::tall {
+
+/// QR of a tall matrix by a fixed tree (TSQR; Demmel et al. 2012; Anderson 2014, section 3.3): the
+/// rows are cut into chunks; in a chunk, block after block is absorbed into the triangle of the
+/// blocks before; the chunks' triangles are then merged in pairs. How rows are cut depends on the
+/// matrix's shape alone.
+///
+/// Q is kept as the reflectors of blocks and merges. It has as many columns as rows: its first ones
+/// are those of the thin Q. A chunk's triangle lives in place of its first rows, so that Q^T A has
+/// R in the first rows of the first chunk and zeros elsewhere.
+template <class T>
+class QrTree {
+  public:
+    /// Needs at least as many rows as columns.
+    QrTree(index_t rows, index_t columns);
+
+    /// With `keep`, what Q is applied from is kept.
+    void factor(core::Cpu& cpu, MatrixView<const T> a, bool keep);
+    /// The upper triangle of `r`, of as many rows as columns; the rest becomes zero.
+    void copy_r(MatrixView<T> r) const;
+
+    /// x = the first rows of Q^T c, as many as the matrix has columns. Where `rest` is not empty it
+    /// receives all of Q^T c but these, in its rows; it may be c itself.
+    void apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x,
+                          MatrixView<T> rest);
+    /// to = Q [x; rest], whose first rows are x and whose others are those of `rest`; zeros where
+    /// that is empty. `to` may be `rest`.
+    void apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<const T> rest, MatrixView<T> to);
+
+    index_t columns() const { return columns_; }
+
+  private:
+    struct Block {
+        BlockShape shape;
+        index_t first_row = 0;
+        index_t rows = 0;  ///< without padding
+        index_t v = 0;     ///< where its reflectors begin
+        index_t panel = 0;
+    };
+    struct Chunk {
+        index_t first_row = 0;
+        index_t first_block = 0;
+        index_t end_block = 0;
+    };
+    struct Merge {
+        Block block;
+        index_t upper = 0;  ///< chunks
+        index_t lower = 0;
+    };
+
+    void cut_into_blocks(index_t chunks);
+    void plan_merges(index_t chunks);
+    Block next_block(BlockKind kind, index_t first_row, index_t rows);
+    void factor_chunk(const Chunk& chunk, MatrixView<const T> a, bool keep, std::byte* scratch);
+    void factor_merge(const Merge& merge, bool keep, std::byte* scratch);
+    template <class Work>
+    void for_each_chunk(core::Cpu& cpu, const Work& work);
+    void transpose_in_chunk(const Chunk& chunk, MatrixView<const T> from, MatrixView<T> to, T* top,
+                            std::byte* scratch) const;
+    void apply_in_chunk(const Chunk& chunk, MatrixView<const T> from, MatrixView<T> to, T* top,
+                        std::byte* scratch) const;
+    template <bool transposed>
+    void apply_merges(core::Cpu& cpu, const std::vector<Merge>& level, index_t columns);
+    T* top(index_t chunk) { return tops_.data() + chunk * top_size_; }
+
+    index_t rows_;
+    index_t columns_;
+    index_t stride_;    ///< between a triangle's columns
+    index_t top_size_;  ///< reals of a triangle
+    std::vector<Chunk> chunks_;
+    std::vector<Block> blocks_;
+    std::vector<std::vector<Merge>> merges_;  ///< by level
+    index_t reflector_reals_ = 0;
+    index_t panels_ = 0;
+    index_t block_reals_ = 0;  ///< of the largest block
+    core::Array<T, 1> r_;      ///< triangles of all chunks, that of the first is R in the end
+    core::Array<T, 1> tops_;   ///< what lies in the triangles' places while Q is applied
+    core::Array<T, 1> v_;
+    std::vector<PanelFactors<T>> factors_;
+};
+
+}  // namespace aperture::dense::tall

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "libdense/cpu/block_copy.hpp"
+#include "libdense/cpu/reflector_panel.hpp"
+
+/// QR of a triangle on top of a block of rows, [R; B], panel by panel. A block's columns lie one
+/// after the other at a distance of its padded rows; as many zero columns follow as make the last
+/// panel full.
+namespace aperture::dense::tall {
+
+/// What lies in a block.
+enum class BlockKind {
+    own_top,   ///< it has no triangle above it: its own first rows become one
+    stacked,   ///< any rows
+    triangle,  ///< another triangle
+};
+
+struct BlockShape {
+    BlockKind kind = BlockKind::stacked;
+    index_t rows = 0;  ///< a multiple of a pack's lanes
+    index_t columns = 0;
+
+    /// Those of the panel at column k that are not zero.
+    template <class T>
+    Rows rows_of_panel(index_t k) const {
+        constexpr int w = panel_columns<T>;
+        constexpr int lanes = core::lanes<T>;
+        if (kind == BlockKind::own_top) {
+            return {std::min(std::min(k + w, columns) / lanes * lanes, rows), rows};
+        }
+        if (kind == BlockKind::triangle) return {0, std::min(rounded_up(k + w, lanes), rows)};
+        return {0, rows};
+    }
+};
+
+/// Between the columns of a triangle of order n: a pack from any of its rows stays inside.
+template <class T>
+index_t triangle_stride(index_t n) {
+    return rounded_up(n, panel_columns<T>) + core::lanes<T>;
+}
+template <class T>
+index_t panels_of(index_t columns) {
+    return rounded_up(columns, panel_columns<T>) / panel_columns<T>;
+}
+
+/// The first rows of a block of its own, turned to a triangle within a panel's columns.
+template <class T>
+class OwnTop {
+    static constexpr int w = panel_columns<T>;
+    static constexpr int lanes = core::lanes<T>;
+
+  public:
+    /// Finds the turn of the rows and columns [k, k + count) of a block, and keeps it in `factors`.
+    static void find(const T* block, index_t stride, index_t k, index_t count,
+                     PanelFactors<T>& factors) {
+        std::array<T, w * w> a{};
+        for (int row = 0; row < count; ++row) {
+            for (int column = 0; column < count; ++column) {
+                a[row * w + column] = block[(k + column) * stride + k + row];
+            }
+        }
+        auto& q = factors.top;
+        q.fill(0);
+        for (int i = 0; i < w; ++i) q[i * w + i] = 1;
+        for (int j = 0; j + 1 < count; ++j) turn_column(a, q, j, static_cast<int>(count));
+    }
+
+    OwnTop(const PanelFactors<T>& factors, index_t k, index_t count, bool transposed)
+        : k_(k), count_(count) {
+        for (int i = 0; i < w; ++i) {
+            for (int j = 0; j < lanes; ++j) {
+                turn_[i][j] = j >= w ? T(0) : factors.top[transposed ? i * w + j : j * w + i];
+            }
+        }
+    }
+    /// Takes the rows out of a column of the block, turned; zeros stay.
+    void lift(T* column, T* top) const {
+        turn(column + k_, top);
+        std::fill_n(column + k_, count_, T(0));
+    }
+    /// Puts them back, turned.
+    void lower(T* column, const T* top) const { turn(top, column + k_); }
+
+  private:
+    void turn(const T* from, T* to) const {
+        core::Pack<T> sum{};
+        for (int i = 0; i < count_; ++i) sum += turn_[i] * core::broadcast(from[i]);
+        for (int i = 0; i < count_; ++i) to[i] = sum[i];
+    }
+
+    /// A reflector of rows [j, count) that clears column j of `a`; `q` gathers them, transposed.
+    static void turn_column(std::array<T, w * w>& a, std::array<T, w * w>& q, int j, int count) {
+        T largest = 0;
+        for (int i = j; i < count; ++i) largest = std::max(largest, std::abs(a[i * w + j]));
+        if (!(largest > 0)) return;
+        std::array<T, w> v{};
+        T square = 0;
+        for (int i = j; i < count; ++i) {
+            v[i] = a[i * w + j] / largest;
+            square += v[i] * v[i];
+        }
+        const T length = std::sqrt(square);
+        const T beta = v[j] >= 0 ? -length : length;
+        const T tau = (beta - v[j]) / beta;
+        const T scale = 1 / (v[j] - beta);
+        for (int i = j + 1; i < count; ++i) v[i] *= scale;
+        v[j] = 1;
+        for (int column = 0; column < count; ++column) {
+            T with_a = 0;
+            T with_q = 0;
+            for (int i = j; i < count; ++i) {
+                with_a += v[i] * a[i * w + column];
+                with_q += v[i] * q[column * w + i];
+            }
+            for (int i = j; i < count; ++i) {
+                a[i * w + column] -= tau * with_a * v[i];
+                q[column * w + i] -= tau * with_q * v[i];
+            }
+        }
+    }
+
+    index_t k_;
+    index_t count_;
+    core::Pack<T> turn_[w];
+};
+
+/// QR of [R; B], or of B alone where it has its own top: R (`r`, with triangle_stride) becomes the
+/// triangle, V takes the place of B. `factors` are those of the panels.
+template <class T>
+void factor_block(const BlockShape& shape, T* b, T* r, PanelFactors<T>* factors) {
+    constexpr int w = panel_columns<T>;
+    const index_t n = shape.columns;
+    const index_t r_stride = triangle_stride<T>(n);
+    for (index_t k = 0; k < n; k += w) {
+        PanelFactors<T>& panel = factors[k / w];
+        const Rows rows = shape.template rows_of_panel<T>(k);
+        T* const top = r + k * r_stride + k;
+        if (shape.kind == BlockKind::own_top) {
+            const index_t count = std::min<index_t>(w, n - k);
+            OwnTop<T>::find(b, shape.rows, k, count, panel);
+            const OwnTop<T> own(panel, k, count, true);
+            for (index_t j = k; j < n; ++j) own.lift(b + j * shape.rows, r + j * r_stride + k);
+        }
+        PanelFactorisation<T>(b + k * shape.rows, shape.rows, rows, top, r_stride, panel).run();
+        const index_t next = std::min(k + w, n);
+        PanelApplication<T, true>(b + k * shape.rows, shape.rows, rows, panel)
+            .run(b + next * shape.rows, shape.rows, r + next * r_stride + k, r_stride, n - next);
+    }
+}
+
+/// Applies a block's Q^T, or Q, to `columns` columns of [top; c]: `c` lies as the block does, and
+/// `top` as the triangle. Where the block has its own top, Q^T takes the rows out of c, which keeps
+/// zeros in their place, and Q puts them back.
+template <class T, bool transposed>
+void apply_block(const BlockShape& shape, const T* v, const PanelFactors<T>* factors, T* c, T* top,
+                 index_t columns) {
+    constexpr int w = panel_columns<T>;
+    const index_t n = shape.columns;
+    const index_t stride = triangle_stride<T>(n);
+    const index_t panels = panels_of<T>(n);
+    for (index_t p = 0; p < panels; ++p) {
+        const index_t k = (transposed ? p : panels - 1 - p) * w;
+        const PanelFactors<T>& panel = factors[k / w];
+        const OwnTop<T> own(panel, k, std::min<index_t>(w, n - k), transposed);
+        if (transposed && shape.kind == BlockKind::own_top) {
+            for (index_t j = 0; j < columns; ++j)
+                own.lift(c + j * shape.rows, top + j * stride + k);
+        }
+        PanelApplication<T, transposed>(v + k * shape.rows, shape.rows,
+                                        shape.template rows_of_panel<T>(k), panel)
+            .run(c, shape.rows, top + k, stride, columns);
+        if (!transposed && shape.kind == BlockKind::own_top) {
+            for (index_t j = 0; j < columns; ++j) {
+                own.lower(c + j * shape.rows, top + j * stride + k);
+            }
+        }
+    }
+}
+
+}  // namespace aperture::dense::tall

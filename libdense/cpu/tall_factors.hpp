@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "aperture/dense/tall_qr.hpp"
+#include "libdense/cpu/block_copy.hpp"
+
+namespace aperture::dense::tall {
+
+/// A way of finding QR of matrices of one shape. Arguments have been checked.
+template <class T>
+class TallFactors {
+  public:
+    virtual ~TallFactors() = default;
+    /// With `keep`, what Q is applied from is kept.
+    virtual void factor(core::Cpu& cpu, MatrixView<const T> a, MatrixView<T> r, bool keep) = 0;
+    virtual void apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x) = 0;
+    virtual void apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<T> c) = 0;
+};
+
+template <class T>
+std::unique_ptr<TallFactors<T>> make_tree_factors(index_t rows, index_t columns);
+template <class T>
+std::unique_ptr<TallFactors<T>> make_panel_factors(index_t rows, index_t columns);
+template <class T>
+std::unique_ptr<TallFactors<T>> make_column_factors(index_t rows, index_t columns);
+
+}  // namespace aperture::dense::tall

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "aperture/core/array.hpp"
+
+/// Tall matrices for QR, and what is asked of it.
+namespace aperture::dense::oracle {
+
+using core::index_t;
+
+enum class Content {
+    random,
+    graded,     ///< columns of sizes down to the unit roundoff, and rows as well
+    hilbert,    ///< 1 / (i + j + 1): condition beyond 1/eps from some ten columns on
+    dependent,  ///< half as many independent columns
+    zero_columns,
+    zero,
+    huge,  ///< squares overflow
+    tiny,  ///< squares vanish
+};
+
+struct TallCase {
+    index_t rows;
+    index_t columns;
+    Content content;
+};
+std::string name_of(const TallCase& c);
+inline void PrintTo(const TallCase& c, std::ostream* out) { *out << name_of(c); }
+
+/// [row][column]
+template <class T>
+core::Array<T, 2> matrix_of(const TallCase& c);
+
+template <class T>
+using HostMatrix = core::View<const T, 2, core::Host>;
+
+/// ||A - QR||_F / (eps ||A||_F), eps the unit roundoff, in a finer type; of A = 0, ||QR||_F / eps.
+template <class T>
+double residual_ratio(HostMatrix<T> a, HostMatrix<T> q, HostMatrix<T> r);
+/// ||I - Q^T Q||_F / (eps sqrt(n)), in a finer type.
+template <class T>
+double orthogonality_ratio(HostMatrix<T> q);
+
+}  // namespace aperture::dense::oracle
