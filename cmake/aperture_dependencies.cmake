@@ -22,4 +22,6 @@ endif()
 if(APERTURE_BENCH)
     find_package(benchmark REQUIRED)
     find_package(Eigen3 REQUIRED)
+    # What factorisations are held against, where it is there.
+    find_package(LAPACK QUIET)
 endif()

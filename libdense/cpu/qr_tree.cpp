@@ -13,10 +13,15 @@ namespace {
 /// Rows of a block: a panel of it lies in the first-level cache beside three columns.
 template <class T>
 constexpr index_t block_rows = 2048 / static_cast<index_t>(sizeof(T));
-/// Rows of a chunk: so many times its columns that the merges' work does not count, and enough for
-/// the matrix's first blocks not to.
-constexpr index_t least_chunk_rows = 2048;
-constexpr index_t chunk_rows_per_column = 4;
+/// As many as keep some cores busy, of rows enough for the merges' work and for the matrix's own
+/// first blocks not to count.
+index_t chunks_of(index_t rows, index_t columns) {
+    constexpr index_t chunk_rows = 2048;
+    constexpr index_t least_rows_per_column = 2;
+    constexpr index_t least_chunks = 4;
+    const index_t most = std::max<index_t>(rows / (least_rows_per_column * columns), 1);
+    return std::min(std::max(rows / chunk_rows, least_chunks), most);
+}
 
 }  // namespace
 
@@ -26,8 +31,7 @@ QrTree<T>::QrTree(index_t rows, index_t columns)
       columns_(columns),
       stride_(triangle_stride<T>(columns)),
       top_size_(stride_ * (rounded_up(columns, panel_columns<T>) + 1)) {
-    const index_t chunks =
-        std::max<index_t>(rows / std::max(least_chunk_rows, chunk_rows_per_column * columns), 1);
+    const index_t chunks = chunks_of(rows, columns);
     cut_into_blocks(chunks);
     plan_merges(chunks);
     r_ = core::Array<T, 1>({chunks * top_size_});
