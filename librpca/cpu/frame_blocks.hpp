@@ -18,8 +18,8 @@ inline constexpr int gram_tile = core::simd_bytes == 64 ? 5 : 3;
 inline constexpr int product_packs = 2;
 
 /// How a matrix lies in blocks [block][frame][value], so that a block of all frames stays in the
-/// second-level cache. Frames behind the last one, up to whole Gram tiles, and values behind the
-/// last one are zero.
+/// second-level cache. One more frame, the ground, follows the last one; frames behind it, up to
+/// whole Gram tiles, and values behind the last one are zero.
 template <class T>
 struct BlockLayout {
     static constexpr int lanes = core::lanes<T>;
@@ -30,7 +30,9 @@ struct BlockLayout {
     index_t frames = 0;
     index_t values = 0;
 
-    index_t padded_frames() const { return ceil_div(frames, gram_tile) * gram_tile; }
+    index_t padded_frames() const {
+        return std::max(ceil_div(frames, gram_tile) * gram_tile, frames + 1);
+    }
     index_t blocks() const { return ceil_div(values, block_values); }
     index_t block_reals() const { return padded_frames() * frame_stride; }
     /// Values of a block, to whole rows of a product.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/timing.hpp"
@@ -59,6 +61,8 @@ struct RobustPca<T, Executor>::State {
     cpu::Spectrum spectrum;
     cpu::Factor<T> first = {};
     cpu::Factor<T> second = {};
+    std::vector<double> ground_factor = {};
+    cpu::Step<T> step = {};
     int rank = 0;
 
     double lambda() const {
@@ -70,10 +74,14 @@ struct RobustPca<T, Executor>::State {
             return admm_penalty(static_cast<double>(values) * static_cast<double>(frames),
                                 sizes.sum);
         }
-        spectrum.decompose(matrix.gram());
         return ialm_penalty(spectrum.singular_value(0), sizes.largest, lambda());
     }
-    void threshold_singular_values(double threshold, cpu::Step<T>& step);
+    /// The step's factors make L of W, as the spectrum is that of W.
+    void threshold_singular_values(double threshold);
+    template <class Kept>
+    void set_two_factors(index_t r, const Kept& kept);
+    template <class Kept>
+    void set_one_factor(index_t r, const Kept& kept);
     bool watch_mask(const cpu::StepSums& sums, Outcome& outcome, const core::Stopwatch& watch);
 
     /// Iterations in a row whose changes of the mask count, and how many of 10,000 values may.
@@ -84,22 +92,47 @@ struct RobustPca<T, Executor>::State {
 
 /// P = V diag(max(s - t, 0) / s) V^T, in two factors where that is less work.
 template <std::floating_point T, class Executor>
-void RobustPca<T, Executor>::State::threshold_singular_values(double threshold,
-                                                              cpu::Step<T>& step) {
-    spectrum.decompose(matrix.gram());
+void RobustPca<T, Executor>::State::threshold_singular_values(double threshold) {
     const index_t r = spectrum.count_above(threshold);
     rank = static_cast<int>(r);
     const auto kept = [&](index_t i) { return 1 - threshold / spectrum.singular_value(i); };
-    step.first = &first;
-    step.second = nullptr;
-    if (2 * r < frames) {
-        first.set(frames, r, [&](index_t i, index_t k) { return spectrum.vector(i, k); });
-        second.set(r, frames,
-                   [&](index_t k, index_t j) { return kept(k) * spectrum.vector(j, k); });
-        step.second = &second;
-        return;
+    // 1^T P - 1^T, by which the ground is multiplied.
+    for (index_t j = 0; j < frames; ++j) ground_factor[static_cast<std::size_t>(j)] = -1;
+    for (index_t k = 0; k < r; ++k) {
+        double sum = 0;
+        for (index_t i = 0; i < frames; ++i) sum += spectrum.vector(i, k);
+        for (index_t j = 0; j < frames; ++j) {
+            ground_factor[static_cast<std::size_t>(j)] += sum * kept(k) * spectrum.vector(j, k);
+        }
     }
-    first.set(frames, frames, [&](index_t i, index_t j) {
+    if (2 * r < frames) {
+        set_two_factors(r, kept);
+    } else {
+        set_one_factor(r, kept);
+    }
+}
+
+template <std::floating_point T, class Executor>
+template <class Kept>
+void RobustPca<T, Executor>::State::set_two_factors(index_t r, const Kept& kept) {
+    step.second = &second;
+    // The ground goes through beside the products with the vectors.
+    first.set(frames + 1, r + 1, [&](index_t i, index_t k) {
+        if (i == frames || k == r) return i == frames && k == r ? 1.0 : 0.0;
+        return spectrum.vector(i, k);
+    });
+    second.set(r + 1, frames, [&](index_t k, index_t j) {
+        return k == r ? ground_factor[static_cast<std::size_t>(j)]
+                      : kept(k) * spectrum.vector(j, k);
+    });
+}
+
+template <std::floating_point T, class Executor>
+template <class Kept>
+void RobustPca<T, Executor>::State::set_one_factor(index_t r, const Kept& kept) {
+    step.second = nullptr;
+    first.set(frames + 1, frames, [&](index_t i, index_t j) {
+        if (i == frames) return ground_factor[static_cast<std::size_t>(j)];
         double sum = 0;
         for (index_t k = 0; k < r; ++k) {
             sum += spectrum.vector(i, k) * kept(k) * spectrum.vector(j, k);
@@ -133,8 +166,10 @@ RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t va
     state_ = std::make_unique<State>(State{
         executor, frames, values, parameters,
         cpu::SweptMatrix<T>(frames, values, parameters.mask_threshold > 0), cpu::Spectrum(frames)});
-    state_->first.reserve(frames);
-    state_->second.reserve(frames);
+    state_->first.reserve(frames + 1);
+    state_->second.reserve(frames + 1);
+    state_->ground_factor.resize(static_cast<std::size_t>(frames));
+    state_->step.first = &state_->first;
 }
 template <std::floating_point T, class Executor>
 RobustPca<T, Executor>::~RobustPca() = default;
@@ -159,7 +194,8 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
     s.steady = 0;
     s.rank = 0;
     const cpu::Sizes sizes = s.matrix.load(s.cpu, m);
-    cpu::Step<T> step;
+    s.spectrum.decompose(s.matrix.gram());
+    cpu::Step<T>& step = s.step;
     const double norm = std::sqrt(sizes.square);
     const bool black = sizes.largest == 0;
     const Penalty penalty = black ? Penalty{1, 1, 0, 0} : s.penalty(sizes);
@@ -167,9 +203,12 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
     step.y_scale = static_cast<T>(penalty.y_over_m / mu);
     step.threshold = static_cast<T>(s.lambda() / mu);
     step.mask_threshold = static_cast<T>(s.parameters.mask_threshold);
+    // L = 0 at first.
+    s.threshold_singular_values(std::numeric_limits<double>::infinity());
     s.matrix.step(s.cpu, step);
     for (bool last = false;; last = last || outcome.converged) {
-        s.threshold_singular_values(1 / mu, step);
+        s.spectrum.decompose(s.matrix.gram());
+        s.threshold_singular_values(1 / mu);
         const double next = penalty.next(mu);
         step.y_scale = static_cast<T>(mu / next);
         step.threshold = static_cast<T>(s.lambda() / next);

@@ -45,6 +45,8 @@ SweptMatrix<T>::SweptMatrix(index_t frames, index_t values, bool watches_mask)
       w_(m_.extent()),
       mask_({watches_mask ? w_.size() : 0}),
       gram_tiles_({parts(), tiles_of_triangle(frames) * gram_tile * gram_tile}),
+      ground_products_({parts(), frames + 1}),
+      c_(static_cast<std::size_t>(frames + 1)),
       gram_({frames, frames}),
       part_sums_(static_cast<std::size_t>(parts())),
       part_sizes_(static_cast<std::size_t>(parts())) {}
@@ -56,12 +58,15 @@ Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
         double* const sums = &gram_tiles_(part, 0);
         sizes = {};
         std::fill_n(sums, gram_tiles_.extent()[1], 0.0);
+        std::fill_n(&ground_products_(part, 0), layout_.frames + 1, 0.0);
         for (index_t b = first_block(part); b < first_block(part + 1); ++b) {
+            load_ground(m, b);
             const Sizes of_block = load_block(m, b);
             sizes.largest = std::max(sizes.largest, of_block.largest);
             sizes.sum += of_block.sum;
             sizes.square += of_block.square;
             add_gram(b, sums);
+            add_ground_products(b, &ground_products_(part, 0));
         }
     });
     std::fill(mask_.begin(), mask_.end(), std::int8_t{0});
@@ -83,26 +88,44 @@ Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
     return total;
 }
 
+/// The ground, and zeros behind it.
+template <class T>
+void SweptMatrix<T>::load_ground(FramesView<const T, core::Host> m, index_t block) {
+    const index_t first = block * layout_.block_values;
+    const index_t count = std::min(layout_.block_values, layout_.values - first);
+    T* const begin = w_.data() + block * layout_.block_reals();
+    T* const ground = begin + layout_.frames * layout_.frame_stride;
+    std::fill(ground, begin + layout_.block_reals(), T(0));
+    for (index_t f = 0; f < layout_.frames; ++f) {
+        const T* const frame = &m(f, first);
+        for (index_t v = 0; v < count; ++v) ground[v] += frame[v];
+    }
+    for (index_t v = 0; v < count; ++v) ground[v] /= static_cast<T>(layout_.frames);
+}
+
 template <class T>
 Sizes SweptMatrix<T>::load_block(FramesView<const T, core::Host> m, index_t block) {
     Sizes sizes;
     const index_t first = block * layout_.block_values;
     const index_t count = std::min(layout_.block_values, layout_.values - first);
-    const index_t begin = block * layout_.block_reals();
-    for (index_t f = 0; f < layout_.padded_frames(); ++f) {
-        T* const to = m_.data() + begin + f * layout_.frame_stride;
-        std::fill_n(to, layout_.frame_stride, T(0));
-        if (f < layout_.frames) std::copy_n(&m(f, first), count, to);
-        std::copy_n(to, layout_.frame_stride, w_.data() + begin + f * layout_.frame_stride);
+    T* const m_of_block = m_.data() + block * layout_.block_reals();
+    T* const w_of_block = w_.data() + block * layout_.block_reals();
+    const T* const ground = w_of_block + layout_.frames * layout_.frame_stride;
+    for (index_t f = 0; f < layout_.frames; ++f) {
+        const T* const from = &m(f, first);
+        T* const to = m_of_block + f * layout_.frame_stride;
         T largest = 0;
         T sum = 0;
         T square = 0;
 #pragma omp simd reduction(max : largest) reduction(+ : sum, square)
         for (index_t v = 0; v < count; ++v) {
-            largest = std::max(largest, std::abs(to[v]));
-            sum += std::abs(to[v]);
-            square += to[v] * to[v];
+            to[v] = from[v] - ground[v];
+            largest = std::max(largest, std::abs(from[v]));
+            sum += std::abs(from[v]);
+            square += from[v] * from[v];
         }
+        std::fill(to + count, to + layout_.frame_stride, T(0));
+        std::copy_n(to, layout_.frame_stride, w_of_block + f * layout_.frame_stride);
         sizes.largest = std::max(sizes.largest, static_cast<double>(largest));
         sizes.sum += sum;
         sizes.square += square;
@@ -128,31 +151,27 @@ template <class T>
 StepSums SweptMatrix<T>::sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w,
                                const Outputs& outputs) {
     const std::size_t frames = static_cast<std::size_t>(layout_.frames);
-    const std::size_t scratch_bytes = 3 * frames * row * sizeof(T);
+    const std::size_t scratch_bytes = (3 * frames + 1) * row * sizeof(T);
     core::for_each_task(cpu, parts(), scratch_bytes, [&](index_t part, std::byte* scratch) {
         T* const low_rank = reinterpret_cast<T*>(scratch);
         T* const between = low_rank + layout_.frames * row;
-        T* const sparse = between + layout_.frames * row;
+        T* const sparse = between + (layout_.frames + 1) * row;
         StepSums& sums = part_sums_[static_cast<std::size_t>(part)];
         double* const gram_sums = &gram_tiles_(part, 0);
         sums = {};
-        if (!keeps_w) std::fill_n(gram_sums, gram_tiles_.extent()[1], 0.0);
+        if (!keeps_w) {
+            std::fill_n(gram_sums, gram_tiles_.extent()[1], 0.0);
+            std::fill_n(&ground_products_(part, 0), layout_.frames + 1, 0.0);
+        }
         for (index_t b = first_block(part); b < first_block(part + 1); ++b) {
             for (index_t v = 0; v < layout_.used_values(b); v += row) {
                 multiply_row(step, w_.data() + b * layout_.block_reals() + v, between, low_rank);
                 update_row(step, b, v, low_rank, sparse, keeps_w, sums);
-                const index_t first = b * layout_.block_values + v;
-                const index_t count = std::min<index_t>(row, layout_.values - first);
-                for (index_t f = 0; f < layout_.frames && keeps_w; ++f) {
-                    if (!outputs.low_rank.empty()) {
-                        std::copy_n(low_rank + f * row, count, &outputs.low_rank(f, first));
-                    }
-                    if (!outputs.sparse.empty()) {
-                        std::copy_n(sparse + f * row, count, &outputs.sparse(f, first));
-                    }
-                }
+                if (keeps_w) write_row(outputs, b, v, low_rank, sparse);
             }
-            if (!keeps_w) add_gram(b, gram_sums);
+            if (keeps_w) continue;
+            add_gram(b, gram_sums);
+            add_ground_products(b, &ground_products_(part, 0));
         }
     });
     StepSums total;
@@ -170,9 +189,7 @@ StepSums SweptMatrix<T>::sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w
 
 template <class T>
 void SweptMatrix<T>::multiply_row(const Step<T>& step, const T* w, T* between, T* low_rank) const {
-    if (step.first == nullptr || step.first->columns == 0) {
-        std::fill_n(low_rank, layout_.frames * row, T(0));
-    } else if (step.second == nullptr) {
+    if (step.second == nullptr) {
         multiply(w, layout_.frame_stride, *step.first, low_rank);
     } else {
         multiply(w, layout_.frame_stride, *step.first, between);
@@ -238,8 +255,52 @@ void SweptMatrix<T>::add_gram(index_t block, double* sums) const {
     }
 }
 
+/// In fp64, of fp32 values exact: what these products are wrong by is as large as what a fp32 Gram
+/// matrix is wrong by without a ground.
+template <class T>
+void SweptMatrix<T>::add_ground_products(index_t block, double* sums) const {
+    const T* const w = w_.data() + block * layout_.block_reals();
+    const T* const ground = w + layout_.frames * layout_.frame_stride;
+    const index_t count = layout_.used_values(block);
+    for (index_t f = 0; f <= layout_.frames; ++f) {
+        const T* const frame = w + f * layout_.frame_stride;
+        double sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (index_t v = 0; v < count; ++v) {
+            sum += static_cast<double>(frame[v]) * static_cast<double>(ground[v]);
+        }
+        sums[f] += sum;
+    }
+}
+
+template <class T>
+void SweptMatrix<T>::write_row(const Outputs& outputs, index_t block, index_t first, T* low_rank,
+                               const T* sparse) const {
+    const T* const ground =
+        w_.data() + block * layout_.block_reals() + layout_.frames * layout_.frame_stride + first;
+    const index_t value = block * layout_.block_values + first;
+    const index_t count = std::min<index_t>(row, layout_.values - value);
+    for (index_t f = 0; f < layout_.frames; ++f) {
+        if (!outputs.low_rank.empty()) {
+            T* const to = &outputs.low_rank(f, value);
+            for (index_t v = 0; v < count; ++v) to[v] = low_rank[f * row + v] + ground[v];
+        }
+        if (!outputs.sparse.empty())
+            std::copy_n(sparse + f * row, count, &outputs.sparse(f, value));
+    }
+}
+
+/// W^T W = W'^T W' + 1 c^T + c 1^T + b^T b, c = W'^T b.
 template <class T>
 void SweptMatrix<T>::gather_gram() {
+    const auto ground_product = [&](index_t frame) {
+        double sum = 0;
+        for (index_t part = 0; part < parts(); ++part) sum += ground_products_(part, frame);
+        return sum;
+    };
+    for (index_t f = 0; f <= layout_.frames; ++f) {
+        c_[static_cast<std::size_t>(f)] = ground_product(f);
+    }
     index_t at = 0;
     for (index_t i = 0; i < layout_.frames; i += gram_tile) {
         for (index_t j = i; j < layout_.frames; j += gram_tile) {
@@ -249,6 +310,8 @@ void SweptMatrix<T>::gather_gram() {
                 if (a >= layout_.frames || b >= layout_.frames) continue;
                 double sum = 0;
                 for (index_t part = 0; part < parts(); ++part) sum += gram_tiles_(part, at);
+                sum +=
+                    c_[static_cast<std::size_t>(a)] + c_[static_cast<std::size_t>(b)] + c_.back();
                 gram_(a, b) = sum;
                 gram_(b, a) = sum;
             }

@@ -15,11 +15,14 @@ namespace aperture::rpca::cpu {
 ///     L = W P,  Y / mu' = (W - L) y_scale,  S' = shrink(M - L + Y / mu', threshold),
 ///     W' = M - S' + Y / mu'
 ///
-/// P is `first`, or first * second where that is less work; without columns L = 0.
+/// All but S and Y less the ground b, each value's mean over M's frames, which holds most of a
+/// video: so their rounding is that of what changes. With W' = W - b 1^T, L' = W' P + b (1^T P -
+/// 1^T): `first` has the ground as its last row. Where that is less work it has few columns, which
+/// `second` makes the frames.
 template <class T>
 struct Step {
     const Factor<T>* first = nullptr;
-    const Factor<T>* second = nullptr;
+    const Factor<T>* second = nullptr;  ///< or none
     T y_scale = 0;
     T threshold = 0;
     T mask_threshold = 0;  ///< where positive, changes of the mask are counted
@@ -71,7 +74,11 @@ class SweptMatrix {
     void update_row(const Step<T>& step, index_t block, index_t first, const T* low_rank, T* sparse,
                     bool keeps_w, StepSums& sums);
     void add_gram(index_t block, double* sums) const;
+    void add_ground_products(index_t block, double* sums) const;
     void gather_gram();
+    void write_row(const Outputs& outputs, index_t block, index_t first, T* low_rank,
+                   const T* sparse) const;
+    void load_ground(FramesView<const T, core::Host> m, index_t block);
     Sizes load_block(FramesView<const T, core::Host> m, index_t block);
 
     /// Parts of the sums over blocks; as many tasks.
@@ -81,8 +88,10 @@ class SweptMatrix {
     BlockLayout<T> layout_;
     core::Array<T, 1> m_;
     core::Array<T, 1> w_;
-    core::Array<std::int8_t, 1> mask_;   ///< as w_ lies; of the pass before
-    core::Array<double, 2> gram_tiles_;  ///< [part][tile of the upper triangle]
+    core::Array<std::int8_t, 1> mask_;        ///< as w_ lies; of the pass before
+    core::Array<double, 2> gram_tiles_;       ///< [part][tile of the upper triangle], of W'
+    core::Array<double, 2> ground_products_;  ///< [part][frame]: b^T W', and b^T b last
+    std::vector<double> c_;                   ///< sums of ground_products_
     core::Array<double, 2> gram_;
     std::vector<StepSums> part_sums_;
     std::vector<Sizes> part_sizes_;
