@@ -41,7 +41,8 @@ double Spectrum::vector(index_t row, index_t i) const {
 index_t Spectrum::count_above(double threshold) const {
     const index_t order = state_->matrix.cols();
     index_t count = 0;
-    while (count < order && singular_value(count) > threshold) ++count;
+    // Of one at the threshold, rounding alone would decide.
+    while (count < order && singular_value(count) > threshold * (1 + 1e-10)) ++count;
     return count;
 }
 
