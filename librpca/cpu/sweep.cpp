@@ -39,11 +39,12 @@ double sum_of(core::Pack<T> pack) {
 }  // namespace
 
 template <class T>
-SweptMatrix<T>::SweptMatrix(index_t frames, index_t values, bool watches_mask)
+SweptMatrix<T>::SweptMatrix(index_t frames, index_t values, const Options& options)
     : layout_{frames, values},
+      sums_gram_(options.sums_gram),
       m_({layout_.blocks() * layout_.block_reals()}),
       w_(m_.extent()),
-      mask_({watches_mask ? w_.size() : 0}),
+      mask_({options.watches_mask ? w_.size() : 0}),
       gram_tiles_({parts(), tiles_of_triangle(frames) * gram_tile * gram_tile}),
       ground_products_({parts(), frames + 1}),
       c_(static_cast<std::size_t>(frames + 1)),
@@ -55,18 +56,15 @@ template <class T>
 Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
     core::for_each_task(cpu, parts(), 0, [&](index_t part, std::byte* /*scratch*/) {
         Sizes& sizes = part_sizes_[static_cast<std::size_t>(part)];
-        double* const sums = &gram_tiles_(part, 0);
         sizes = {};
-        std::fill_n(sums, gram_tiles_.extent()[1], 0.0);
-        std::fill_n(&ground_products_(part, 0), layout_.frames + 1, 0.0);
+        clear_gram(part);
         for (index_t b = first_block(part); b < first_block(part + 1); ++b) {
             load_ground(m, b);
             const Sizes of_block = load_block(m, b);
             sizes.largest = std::max(sizes.largest, of_block.largest);
             sizes.sum += of_block.sum;
             sizes.square += of_block.square;
-            add_gram(b, sums);
-            add_ground_products(b, &ground_products_(part, 0));
+            add_gram(part, b);
         }
     });
     std::fill(mask_.begin(), mask_.end(), std::int8_t{0});
@@ -157,21 +155,15 @@ StepSums SweptMatrix<T>::sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w
         T* const between = low_rank + layout_.frames * row;
         T* const sparse = between + (layout_.frames + 1) * row;
         StepSums& sums = part_sums_[static_cast<std::size_t>(part)];
-        double* const gram_sums = &gram_tiles_(part, 0);
         sums = {};
-        if (!keeps_w) {
-            std::fill_n(gram_sums, gram_tiles_.extent()[1], 0.0);
-            std::fill_n(&ground_products_(part, 0), layout_.frames + 1, 0.0);
-        }
+        if (!keeps_w) clear_gram(part);
         for (index_t b = first_block(part); b < first_block(part + 1); ++b) {
             for (index_t v = 0; v < layout_.used_values(b); v += row) {
                 multiply_row(step, w_.data() + b * layout_.block_reals() + v, between, low_rank);
                 update_row(step, b, v, low_rank, sparse, keeps_w, sums);
                 if (keeps_w) write_row(outputs, b, v, low_rank, sparse);
             }
-            if (keeps_w) continue;
-            add_gram(b, gram_sums);
-            add_ground_products(b, &ground_products_(part, 0));
+            if (!keeps_w) add_gram(part, b);
         }
     });
     StepSums total;
@@ -244,15 +236,39 @@ void SweptMatrix<T>::update_row(const Step<T>& step, index_t block, index_t firs
 }
 
 template <class T>
-void SweptMatrix<T>::add_gram(index_t block, double* sums) const {
+void SweptMatrix<T>::clear_gram(index_t part) {
+    std::fill_n(&gram_tiles_(part, 0), gram_tiles_.extent()[1], 0.0);
+    std::fill_n(&ground_products_(part, 0), layout_.frames + 1, 0.0);
+}
+
+template <class T>
+void SweptMatrix<T>::add_gram(index_t part, index_t block) {
+    if (!sums_gram_) return;
     const T* const w = w_.data() + block * layout_.block_reals();
     const index_t stride = layout_.frame_stride;
+    double* sums = &gram_tiles_(part, 0);
     for (index_t i = 0; i < layout_.frames; i += gram_tile) {
         for (index_t j = i; j < layout_.frames; j += gram_tile) {
             add_gram_tile(w + i * stride, w + j * stride, stride, layout_.used_values(block), sums);
             sums += gram_tile * gram_tile;
         }
     }
+    add_ground_products(block, &ground_products_(part, 0));
+}
+
+template <class T>
+void SweptMatrix<T>::copy_w(core::Cpu& cpu, FramesView<T, core::Host> w) const {
+    core::for_each_task(cpu, layout_.blocks(), 0, [&](index_t b, std::byte* /*scratch*/) {
+        const T* const block = w_.data() + b * layout_.block_reals();
+        const T* const ground = block + layout_.frames * layout_.frame_stride;
+        const index_t first = b * layout_.block_values;
+        const index_t count = std::min(layout_.block_values, layout_.values - first);
+        for (index_t f = 0; f < layout_.frames; ++f) {
+            const T* const from = block + f * layout_.frame_stride;
+            T* const to = &w(f, first);
+            for (index_t v = 0; v < count; ++v) to[v] = from[v] + ground[v];
+        }
+    });
 }
 
 /// In fp64, of fp32 values exact: what these products are wrong by is as large as what a fp32 Gram
