@@ -93,8 +93,8 @@ struct RobustPca<T, Executor>::State {
     cpu::SweptMatrix<T> matrix;
     std::optional<TriangleOfW<T>> triangle;  ///< where not the Gram matrix is taken
     cpu::Spectrum spectrum;
-    cpu::Factor<T> first = {};
-    cpu::Factor<T> second = {};
+    dense::tall::Factor<T> first = {};
+    dense::tall::Factor<T> second = {};
     std::vector<double> ground_factor = {};
     cpu::Step<T> step = {};
     int rank = 0;

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "aperture/core/executor.hpp"
-#include "librpca/cpu/tile_products.hpp"
+#include "aperture/rpca/robust_pca.hpp"
+#include "libdense/cpu/tile_products.hpp"
 
 namespace aperture::rpca::cpu {
 
@@ -21,8 +22,8 @@ namespace aperture::rpca::cpu {
 /// `second` makes the frames.
 template <class T>
 struct Step {
-    const Factor<T>* first = nullptr;
-    const Factor<T>* second = nullptr;  ///< or none
+    const dense::tall::Factor<T>* first = nullptr;
+    const dense::tall::Factor<T>* second = nullptr;  ///< or none
     T y_scale = 0;
     T threshold = 0;
     T mask_threshold = 0;  ///< where positive, changes of the mask are counted
@@ -73,7 +74,7 @@ class SweptMatrix {
         FramesView<T, core::Host> sparse;
     };
     static constexpr int lanes = core::lanes<T>;
-    static constexpr int row = product_packs * lanes;
+    static constexpr int row = static_cast<int>(dense::tall::ColumnBlocks<T>::row_unit);
 
     StepSums sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w, const Outputs& outputs);
     void multiply_row(const Step<T>& step, const T* w, T* between, T* low_rank) const;
@@ -92,7 +93,7 @@ class SweptMatrix {
     index_t parts() const { return std::min<index_t>(layout_.blocks(), 32); }
     index_t first_block(index_t part) const { return layout_.blocks() * part / parts(); }
 
-    BlockLayout<T> layout_;
+    dense::tall::ColumnBlocks<T> layout_;
     bool sums_gram_;
     core::Array<T, 1> m_;
     core::Array<T, 1> w_;
