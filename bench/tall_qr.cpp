@@ -156,6 +156,9 @@ void register_all() {
         add("blas2/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_ours(state, dense::QrMethod::blas2, size, name, false);
         });
+        add("cholesky2/" + of_size, [size](benchmark::State& state, const std::string& name) {
+            run_ours(state, dense::QrMethod::cholesky2, size, name, false);
+        });
 #if APERTURE_LAPACK
         add("lapack/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_lapack(state, size, name);

@@ -16,6 +16,8 @@ class TallFactors {
     virtual ~TallFactors() = default;
     /// With `keep`, what Q is applied from is kept.
     virtual void factor(core::Cpu& cpu, MatrixView<const T> a, MatrixView<T> r, bool keep) = 0;
+    /// Whether the last matrix had to be factored by a tree instead.
+    virtual bool fell_back() const { return false; }
     virtual void apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x) = 0;
     virtual void apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<T> c) = 0;
 };
@@ -26,5 +28,7 @@ template <class T>
 std::unique_ptr<TallFactors<T>> make_panel_factors(index_t rows, index_t columns);
 template <class T>
 std::unique_ptr<TallFactors<T>> make_column_factors(index_t rows, index_t columns);
+template <class T>
+std::unique_ptr<TallFactors<T>> make_cholesky_factors(index_t rows, index_t columns, bool shifted);
 
 }  // namespace aperture::dense::tall

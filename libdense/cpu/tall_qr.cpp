@@ -19,6 +19,9 @@ std::unique_ptr<tall::TallFactors<T>> factors_of(QrMethod method, index_t rows, 
                   "QR needs a column and at least as many rows, has ", rows, " x ", columns);
     if (method == QrMethod::caqr) return tall::make_panel_factors<T>(rows, columns);
     if (method == QrMethod::blas2) return tall::make_column_factors<T>(rows, columns);
+    if (method == QrMethod::cholesky2 || method == QrMethod::shifted_cholesky3) {
+        return tall::make_cholesky_factors<T>(rows, columns, method == QrMethod::shifted_cholesky3);
+    }
     return tall::make_tree_factors<T>(rows, columns);
 }
 
@@ -68,6 +71,11 @@ void TallQr<T, Executor>::factor(Matrix<const T> a, Matrix<T> r) {
 template <std::floating_point T, class Executor>
 void TallQr<T, Executor>::find_r(Matrix<const T> a, Matrix<T> r) {
     state_->factor(a, r, false);
+}
+
+template <std::floating_point T, class Executor>
+bool TallQr<T, Executor>::fell_back() const {
+    return state_->factors->fell_back();
 }
 
 template <std::floating_point T, class Executor>

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
+#include <cstring>
 #include <utility>
 
 #include "aperture/core/array.hpp"
@@ -24,6 +26,19 @@ struct Factor {
     /// Tiles are of nearly equal width.
     index_t first_column(index_t tile) const {
         return columns * tile / std::max<index_t>(tiles(), 1);
+    }
+
+    /// Calls work(std::integral_constant<int, width of the tile>).
+    template <class Work>
+    void with_width(index_t tile, const Work& work) const {
+        const auto width = static_cast<int>(first_column(tile + 1) - first_column(tile));
+        const auto work_if = [&]<int columns>(std::integral_constant<int, columns> known) {
+            if (width == columns) work(known);
+        };
+        [&]<int... i>(std::integer_sequence<int, i...>) {
+            (work_if(std::integral_constant<int, i + 1>{}), ...);
+        }
+        (std::make_integer_sequence<int, static_cast<int>(most_columns)>{});
     }
 
     /// Holds up to `most` x `most` elements without allocating.
@@ -75,34 +90,40 @@ template <class T>
 inline void multiply(const T* in, index_t stride, const Factor<T>& factor, T* out) {
     const T* elements = factor.elements.data();
     for (index_t tile = 0; tile < factor.tiles(); ++tile) {
-        const index_t first = factor.first_column(tile);
-        const auto width = static_cast<int>(factor.first_column(tile + 1) - first);
-        T* const to = out + first * product_packs * core::lanes<T>;
-        const auto multiply_if = [&]<int columns>(std::integral_constant<int, columns>) {
-            if (width == columns) multiply_tile<T, columns>(in, stride, factor.rows, elements, to);
-        };
-        [&]<int... i>(std::integer_sequence<int, i...>) {
-            (multiply_if(std::integral_constant<int, i + 1>{}), ...);
-        }
-        (std::make_integer_sequence<int, static_cast<int>(Factor<T>::most_columns)>{});
-        elements += width * factor.rows;
+        T* const to = out + factor.first_column(tile) * product_packs * core::lanes<T>;
+        factor.with_width(tile, [&]<int columns>(std::integral_constant<int, columns>) {
+            multiply_tile<T, columns>(in, stride, factor.rows, elements, to);
+            elements += columns * factor.rows;
+        });
+    }
+}
+
+/// As many elements of type T as a pack of Sum has lanes, in Sum.
+template <class T, class Sum>
+[[gnu::always_inline]] inline core::Pack<Sum> load_as(const T* from) {
+    if constexpr (std::same_as<T, Sum>) {
+        return core::load(from);
+    } else {
+        typename core::PackLike<T, Sum>::type part;
+        std::memcpy(&part, from, sizeof(part));
+        return __builtin_convertvector(part, core::Pack<Sum>);
     }
 }
 
 /// Adds the products of gram_tile columns at `a` with as many at `b` over `rows` rows to `sums`:
-/// summed in T over a block, in fp64 over blocks.
-template <class T>
+/// summed in Sum over a block, in fp64 over blocks.
+template <class T, class Sum>
 inline void add_gram_tile(const T* a, const T* b, index_t stride, index_t rows, double* sums) {
     constexpr int t = gram_tile;
-    constexpr int lanes = core::lanes<T>;
-    core::Pack<T> sum[t * t] = {};
-    for (index_t v = 0; v < rows; v += lanes) {
-        core::Pack<T> of_a[t];
+    constexpr int lanes = core::lanes<Sum>;
+    core::Pack<Sum> sum[t * t] = {};
+    for (index_t r = 0; r < rows; r += lanes) {
+        core::Pack<Sum> of_a[t];
 #pragma GCC unroll 8
-        for (int i = 0; i < t; ++i) of_a[i] = core::load(a + i * stride + v);
+        for (int i = 0; i < t; ++i) of_a[i] = load_as<T, Sum>(a + i * stride + r);
 #pragma GCC unroll 8
         for (int j = 0; j < t; ++j) {
-            const core::Pack<T> of_b = core::load(b + j * stride + v);
+            const core::Pack<Sum> of_b = load_as<T, Sum>(b + j * stride + r);
 #pragma GCC unroll 8
             for (int i = 0; i < t; ++i) sum[i * t + j] += of_a[i] * of_b;
         }
@@ -111,16 +132,16 @@ inline void add_gram_tile(const T* a, const T* b, index_t stride, index_t rows, 
     int done = 0;
 #pragma GCC unroll 8
     for (; done + together <= t * t; done += together) {
-        core::Pack<T> some[together];
+        core::Pack<Sum> some[together];
 #pragma GCC unroll 8
         for (int i = 0; i < together; ++i) some[i] = sum[done + i];
-        const core::Pack<T> totals = core::sums_of_lanes<T, together>(some);
+        const core::Pack<Sum> totals = core::sums_of_lanes<Sum, together>(some);
 #pragma GCC unroll 8
         for (int i = 0; i < together; ++i) sums[done + i] += static_cast<double>(totals[i]);
     }
     for (; done < t * t; ++done) {
-        core::Pack<T> one[1] = {sum[done]};
-        sums[done] += static_cast<double>(core::sums_of_lanes<T, 1>(one)[0]);
+        core::Pack<Sum> one[1] = {sum[done]};
+        sums[done] += static_cast<double>(core::sums_of_lanes<Sum, 1>(one)[0]);
     }
 }
 

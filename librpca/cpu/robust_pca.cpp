@@ -72,8 +72,16 @@ class TriangleOfW {
 
   private:
     static dense::QrMethod method_of(Svd svd) {
-        if (svd == Svd::caqr) return dense::QrMethod::caqr;
-        return svd == Svd::blas2 ? dense::QrMethod::blas2 : dense::QrMethod::tsqr;
+        switch (svd) {
+            case Svd::caqr:
+                return dense::QrMethod::caqr;
+            case Svd::cholqr2:
+                return dense::QrMethod::cholesky2;
+            case Svd::blas2:
+                return dense::QrMethod::blas2;
+            default:
+                return dense::QrMethod::tsqr;
+        }
     }
 
     dense::TallQr<T, core::Cpu> qr_;

@@ -10,20 +10,9 @@
 
 namespace aperture::rpca::cpu {
 
-using dense::tall::gram_tile;
 using dense::tall::product_packs;
 
 namespace {
-
-template <int lanes>
-struct BytesOf {
-    using type __attribute__((vector_size(lanes))) = std::int8_t;
-};
-
-index_t tiles_of_triangle(index_t frames) {
-    const index_t across = dense::tall::ceil_div(frames, gram_tile);
-    return across * (across + 1) / 2;
-}
 
 template <class T>
 core::Pack<T> shrunk(core::Pack<T> value, core::Pack<T> threshold) {
@@ -49,20 +38,20 @@ SweptMatrix<T>::SweptMatrix(index_t frames, index_t values, const Options& optio
       m_({layout_.size()}),
       w_(m_.extent()),
       mask_({options.watches_mask ? w_.size() : 0}),
-      gram_tiles_({parts(), tiles_of_triangle(frames) * gram_tile * gram_tile}),
-      ground_products_({parts(), frames + 1}),
+      gram_sums_(layout_),
+      ground_products_({gram_sums_.parts(), frames + 1}),
       c_(static_cast<std::size_t>(frames + 1)),
       gram_({frames, frames}),
-      part_sums_(static_cast<std::size_t>(parts())),
-      part_sizes_(static_cast<std::size_t>(parts())) {}
+      part_sums_(static_cast<std::size_t>(gram_sums_.parts())),
+      part_sizes_(static_cast<std::size_t>(gram_sums_.parts())) {}
 
 template <class T>
 Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
-    core::for_each_task(cpu, parts(), 0, [&](index_t part, std::byte* /*scratch*/) {
+    core::for_each_task(cpu, gram_sums_.parts(), 0, [&](index_t part, std::byte* /*scratch*/) {
         Sizes& sizes = part_sizes_[static_cast<std::size_t>(part)];
         sizes = {};
         clear_gram(part);
-        for (index_t b = first_block(part); b < first_block(part + 1); ++b) {
+        for (index_t b = gram_sums_.first_block(part); b < gram_sums_.first_block(part + 1); ++b) {
             load_ground(m, b);
             const Sizes of_block = load_block(m, b);
             sizes.largest = std::max(sizes.largest, of_block.largest);
@@ -154,22 +143,25 @@ StepSums SweptMatrix<T>::sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w
                                const Outputs& outputs) {
     const std::size_t frames = static_cast<std::size_t>(layout_.columns);
     const std::size_t scratch_bytes = (3 * frames + 1) * row * sizeof(T);
-    core::for_each_task(cpu, parts(), scratch_bytes, [&](index_t part, std::byte* scratch) {
-        T* const low_rank = reinterpret_cast<T*>(scratch);
-        T* const between = low_rank + layout_.columns * row;
-        T* const sparse = between + (layout_.columns + 1) * row;
-        StepSums& sums = part_sums_[static_cast<std::size_t>(part)];
-        sums = {};
-        if (!keeps_w) clear_gram(part);
-        for (index_t b = first_block(part); b < first_block(part + 1); ++b) {
-            for (index_t v = 0; v < layout_.used_rows(b); v += row) {
-                multiply_row(step, w_.data() + b * layout_.block_reals() + v, between, low_rank);
-                update_row(step, b, v, low_rank, sparse, keeps_w, sums);
-                if (keeps_w) write_row(outputs, b, v, low_rank, sparse);
-            }
-            if (!keeps_w) add_gram(part, b);
-        }
-    });
+    core::for_each_task(cpu, gram_sums_.parts(), scratch_bytes,
+                        [&](index_t part, std::byte* scratch) {
+                            T* const low_rank = reinterpret_cast<T*>(scratch);
+                            T* const between = low_rank + layout_.columns * row;
+                            T* const sparse = between + (layout_.columns + 1) * row;
+                            StepSums& sums = part_sums_[static_cast<std::size_t>(part)];
+                            sums = {};
+                            if (!keeps_w) clear_gram(part);
+                            for (index_t b = gram_sums_.first_block(part);
+                                 b < gram_sums_.first_block(part + 1); ++b) {
+                                for (index_t v = 0; v < layout_.used_rows(b); v += row) {
+                                    multiply_row(step, w_.data() + b * layout_.block_reals() + v,
+                                                 between, low_rank);
+                                    update_row(step, b, v, low_rank, sparse, keeps_w, sums);
+                                    if (keeps_w) write_row(outputs, b, v, low_rank, sparse);
+                                }
+                                if (!keeps_w) add_gram(part, b);
+                            }
+                        });
     StepSums total;
     for (const StepSums& sums : part_sums_) {
         total.residual_square += sums.residual_square;
@@ -223,7 +215,7 @@ void SweptMatrix<T>::update_row(const Step<T>& step, index_t block, index_t firs
                 core::store(w_.data() + at + p * lanes, m + y - s);
             }
             if (step.mask_threshold > 0) {
-                using Bytes = typename BytesOf<lanes>::type;
+                using Bytes = typename core::PackLike<std::int8_t, T>::type;
                 const auto beyond = (difference > mask_threshold) | (difference < -mask_threshold);
                 const Bytes now = __builtin_convertvector(beyond, Bytes);
                 Bytes before;
@@ -241,23 +233,15 @@ void SweptMatrix<T>::update_row(const Step<T>& step, index_t block, index_t firs
 
 template <class T>
 void SweptMatrix<T>::clear_gram(index_t part) {
-    std::fill_n(&gram_tiles_(part, 0), gram_tiles_.extent()[1], 0.0);
+    gram_sums_.clear(part);
     std::fill_n(&ground_products_(part, 0), layout_.columns + 1, 0.0);
 }
 
 template <class T>
 void SweptMatrix<T>::add_gram(index_t part, index_t block) {
     if (!sums_gram_) return;
-    const T* const w = w_.data() + block * layout_.block_reals();
-    const index_t stride = layout_.stride;
-    double* sums = &gram_tiles_(part, 0);
-    for (index_t i = 0; i < layout_.columns; i += gram_tile) {
-        for (index_t j = i; j < layout_.columns; j += gram_tile) {
-            dense::tall::add_gram_tile(w + i * stride, w + j * stride, stride,
-                                       layout_.used_rows(block), sums);
-            sums += gram_tile * gram_tile;
-        }
-    }
+    gram_sums_.add(part, block, w_.data() + block * layout_.block_reals(),
+                   dense::tall::GramSum::of_type);
     add_ground_products(block, &ground_products_(part, 0));
 }
 
@@ -316,26 +300,19 @@ template <class T>
 void SweptMatrix<T>::gather_gram() {
     const auto ground_product = [&](index_t frame) {
         double sum = 0;
-        for (index_t part = 0; part < parts(); ++part) sum += ground_products_(part, frame);
+        for (index_t part = 0; part < gram_sums_.parts(); ++part) {
+            sum += ground_products_(part, frame);
+        }
         return sum;
     };
     for (index_t f = 0; f <= layout_.columns; ++f) {
         c_[static_cast<std::size_t>(f)] = ground_product(f);
     }
-    index_t at = 0;
-    for (index_t i = 0; i < layout_.columns; i += gram_tile) {
-        for (index_t j = i; j < layout_.columns; j += gram_tile) {
-            for (index_t k = 0; k < gram_tile * gram_tile; ++k, ++at) {
-                const index_t a = i + k / gram_tile;
-                const index_t b = j + k % gram_tile;
-                if (a >= layout_.columns || b >= layout_.columns) continue;
-                double sum = 0;
-                for (index_t part = 0; part < parts(); ++part) sum += gram_tiles_(part, at);
-                sum +=
-                    c_[static_cast<std::size_t>(a)] + c_[static_cast<std::size_t>(b)] + c_.back();
-                gram_(a, b) = sum;
-                gram_(b, a) = sum;
-            }
+    gram_sums_.gather(gram_);
+    for (index_t i = 0; i < layout_.columns; ++i) {
+        for (index_t j = 0; j < layout_.columns; ++j) {
+            gram_(i, j) +=
+                c_[static_cast<std::size_t>(i)] + c_[static_cast<std::size_t>(j)] + c_.back();
         }
     }
 }

@@ -7,7 +7,7 @@
 
 #include "aperture/core/executor.hpp"
 #include "aperture/rpca/robust_pca.hpp"
-#include "libdense/cpu/tile_products.hpp"
+#include "libdense/cpu/gram_sums.hpp"
 
 namespace aperture::rpca::cpu {
 
@@ -89,16 +89,12 @@ class SweptMatrix {
     void load_ground(FramesView<const T, core::Host> m, index_t block);
     Sizes load_block(FramesView<const T, core::Host> m, index_t block);
 
-    /// Parts of the sums over blocks; as many tasks.
-    index_t parts() const { return std::min<index_t>(layout_.blocks(), 32); }
-    index_t first_block(index_t part) const { return layout_.blocks() * part / parts(); }
-
     dense::tall::ColumnBlocks<T> layout_;
     bool sums_gram_;
     core::Array<T, 1> m_;
     core::Array<T, 1> w_;
     core::Array<std::int8_t, 1> mask_;        ///< as w_ lies; of the pass before
-    core::Array<double, 2> gram_tiles_;       ///< [part][tile of the upper triangle], of W'
+    dense::tall::GramSums<T> gram_sums_;      ///< of W'
     core::Array<double, 2> ground_products_;  ///< [part][frame]: b^T W', and b^T b last
     std::vector<double> c_;                   ///< sums of ground_products_
     core::Array<double, 2> gram_;

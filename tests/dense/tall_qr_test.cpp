@@ -22,7 +22,8 @@ using core::View;
 template <class T>
 using Qr = TallQr<T, core::Cpu>;
 
-constexpr QrMethod methods[] = {QrMethod::tsqr, QrMethod::caqr, QrMethod::blas2};
+constexpr QrMethod methods[] = {QrMethod::tsqr, QrMethod::caqr, QrMethod::blas2,
+                                QrMethod::cholesky2, QrMethod::shifted_cholesky3};
 
 template <class T>
 void judge(HostMatrix<T> a, QrMethod method, int threads = 2) {
@@ -255,6 +256,23 @@ TEST(TallQr, SteadyStateAllocatesNothing) {
         run();
         EXPECT_EQ(core::host_allocations(), before);
     }
+}
+
+TEST(TallQr, CholeskyMethodsSayWhereTheyFallBack) {
+    core::Cpu cpu(2);
+    const auto falls_back = [&](Content content, QrMethod method) {
+        const Array<float, 2> a = matrix_of<float>({1030, 31, content});
+        Qr<float> qr(cpu, method, 1030, 31);
+        Array<float, 2> r({31, 31});
+        qr.find_r(a.view(), r);
+        return qr.fell_back();
+    };
+    EXPECT_FALSE(falls_back(Content::random, QrMethod::cholesky2));
+    EXPECT_FALSE(falls_back(Content::graded, QrMethod::cholesky2));
+    EXPECT_TRUE(falls_back(Content::hilbert, QrMethod::cholesky2));
+    EXPECT_FALSE(falls_back(Content::hilbert, QrMethod::shifted_cholesky3));
+    EXPECT_TRUE(falls_back(Content::zero, QrMethod::shifted_cholesky3));
+    EXPECT_FALSE(falls_back(Content::zero, QrMethod::tsqr));
 }
 
 TEST(TallQr, RefusesWhatItCannotTake) {

@@ -21,6 +21,11 @@ struct PackOf {
     using type __attribute__((vector_size(simd_bytes))) = T;
     using unaligned __attribute__((vector_size(simd_bytes), aligned(sizeof(T)), may_alias)) = T;
 };
+/// As many T as a pack of U holds.
+template <class T, class U>
+struct PackLike {
+    using type __attribute__((vector_size(simd_bytes / sizeof(U) * sizeof(T)))) = T;
+};
 template <class T>
 using Pack = typename PackOf<T>::type;
 

@@ -21,6 +21,14 @@ enum class QrMethod {
     /// One reflector after the other over whole columns, as bound by memory as matrix times vector:
     /// what the others are compared with.
     blas2,
+    /// R of the Gram matrix A^T A by Cholesky, Q = A R^-1, and the same of that Q (Yamamoto et al.
+    /// 2015). For matrices of condition up to some 10^7; where it would lose orthogonality the
+    /// matrix is factored by `tsqr` instead (`fell_back`).
+    cholesky2,
+    /// The same after a first step with a shifted Gram matrix, for any condition as long as rows
+    /// are
+    /// not too alike (Fukaya et al. 2020).
+    shifted_cholesky3,
 };
 
 /// QR of matrices of one shape: A = Q R with A of `rows` x `columns`, at least as many rows as
@@ -49,6 +57,10 @@ class TallQr {
     void factor(Matrix<const T> a, Matrix<T> r);
     /// Finds R alone; what Q was kept is lost.
     void find_r(Matrix<const T> a, Matrix<T> r);
+
+    /// Whether the last matrix was too near to one of dependent columns for its method, and was
+    /// factored by QrMethod::tsqr.
+    bool fell_back() const;
 
     /// The functions that follow use Q of the last `factor`, and throw core::InvalidArgument where
     /// there is none or the extents do not fit.

@@ -31,8 +31,10 @@ enum class Solver {
 /// Where singular values and right singular vectors of W come from.
 enum class Svd {
     gram,  ///< eigenvectors of its Gram matrix
-    tsqr,  ///< SVD of R of its QR, by dense::QrMethod of the same name
+    /// SVD of R of its QR, by dense::QrMethod.
+    tsqr,
     caqr,
+    cholqr2,
     blas2,
 };
 

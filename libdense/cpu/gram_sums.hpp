@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/core/array.hpp"
+#include "libdense/cpu/tile_products.hpp"
+
+namespace aperture::dense::tall {
+
+/// How the products of a Gram matrix are summed within a block.
+enum class GramSum {
+    of_type,  ///< in the type of the elements
+    fp64,     ///< so that fp32 products are exact
+};
+
+/// The Gram matrix of a matrix in blocks: sums of a fixed number of parts, which tasks take, added
+/// in fp64 and in one order.
+template <class T>
+class GramSums {
+  public:
+    explicit GramSums(const ColumnBlocks<T>& layout)
+        : layout_(layout), sums_({parts(), tiles() * gram_tile * gram_tile}) {}
+
+    index_t parts() const { return std::min<index_t>(layout_.blocks(), 32); }
+    index_t first_block(index_t part) const { return layout_.blocks() * part / parts(); }
+
+    void clear(index_t part) { std::fill_n(&sums_(part, 0), sums_.extent()[1], 0.0); }
+
+    void add(index_t part, index_t block, const T* columns, GramSum how) {
+        const index_t rows = layout_.used_rows(block);
+        const index_t stride = layout_.stride;
+        double* to = &sums_(part, 0);
+        for (index_t i = 0; i < layout_.columns; i += gram_tile) {
+            for (index_t j = i; j < layout_.columns; j += gram_tile) {
+                const T* const a = columns + i * stride;
+                const T* const b = columns + j * stride;
+                if (how == GramSum::fp64) {
+                    add_gram_tile<T, double>(a, b, stride, rows, to);
+                } else {
+                    add_gram_tile<T, T>(a, b, stride, rows, to);
+                }
+                to += gram_tile * gram_tile;
+            }
+        }
+    }
+
+    /// Both triangles.
+    void gather(core::View<double, 2, core::Host> gram) const {
+        const index_t n = layout_.columns;
+        index_t at = 0;
+        for (index_t i = 0; i < n; i += gram_tile) {
+            for (index_t j = i; j < n; j += gram_tile) {
+                for (index_t k = 0; k < gram_tile * gram_tile; ++k, ++at) {
+                    const index_t a = i + k / gram_tile;
+                    const index_t b = j + k % gram_tile;
+                    if (a >= n || b >= n) continue;
+                    double sum = 0;
+                    for (index_t part = 0; part < parts(); ++part) sum += sums_(part, at);
+                    gram(a, b) = sum;
+                    gram(b, a) = sum;
+                }
+            }
+        }
+    }
+
+  private:
+    index_t tiles() const {
+        const index_t across = ceil_div(layout_.columns, gram_tile);
+        return across * (across + 1) / 2;
+    }
+
+    ColumnBlocks<T> layout_;
+    core::Array<double, 2> sums_;  ///< [part][tile of the upper triangle]
+};
+
+}  // namespace aperture::dense::tall
