@@ -11,7 +11,7 @@
 #include "aperture/media/flow_picture.hpp"
 #include "aperture/media/image_file.hpp"
 #include "apps/common/image_list.hpp"
-#include "apps/oflow/frames.hpp"
+#include "apps/common/frames.hpp"
 #include "tests/apps/image_pairs.hpp"
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"
