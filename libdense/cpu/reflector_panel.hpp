@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "aperture/core/lane_sums.hpp"
 #include "aperture/core/simd.hpp"
 
 /// Householder reflectors that couple a few rows on top with a block of rows below, whose columns
@@ -36,45 +37,6 @@ struct Rows {
     std::ptrdiff_t begin = 0;
     std::ptrdiff_t end = 0;
 };
-
-namespace detail {
-
-/// Of every two neighbouring groups of `half` lanes, the sums of a's in the first and of b's in the
-/// second.
-template <class T, int half, int... lane>
-[[gnu::always_inline]] inline core::Pack<T> add_halves(core::Pack<T> a, core::Pack<T> b,
-                                                       std::integer_sequence<int, lane...>) {
-    constexpr int n = core::lanes<T>;
-    return __builtin_shufflevector(a, b, ((lane & half) == 0 ? lane : n + lane - half)...) +
-           __builtin_shufflevector(a, b, ((lane & half) == 0 ? lane + half : n + lane)...);
-}
-template <class T, int group, int... lane>
-[[gnu::always_inline]] inline core::Pack<T> first_of_groups(core::Pack<T> a,
-                                                            std::integer_sequence<int, lane...>) {
-    return __builtin_shufflevector(a, a, (lane * group % core::lanes<T>)...);
-}
-template <class T, int half, int count>
-[[gnu::always_inline]] inline core::Pack<T> sums_in_groups(core::Pack<T> (&x)[count]) {
-    constexpr std::make_integer_sequence<int, core::lanes<T>> all{};
-    constexpr int left = count > 1 ? count / 2 : 1;
-    core::Pack<T> next[left];
-#pragma GCC unroll 8
-    for (int i = 0; i < left; ++i) {
-        next[i] = add_halves<T, half>(x[i], x[i + count / 2], all);
-    }
-    if constexpr (half > 1) return sums_in_groups<T, half / 2>(next);
-    return next[0];
-}
-
-}  // namespace detail
-
-/// Lane i < count holds the sum of the lanes of x[i], the others more of the same.
-template <class T, int count>
-[[gnu::always_inline]] inline core::Pack<T> sums_of_lanes(core::Pack<T> (&x)[count]) {
-    return detail::first_of_groups<T, core::lanes<T> / count>(
-        detail::sums_in_groups<T, core::lanes<T> / 2>(x),
-        std::make_integer_sequence<int, core::lanes<T>>{});
-}
 
 /// Applies a panel's Q^T, or Q, to [top; c] for columns of c at distance `stride`, of which rows
 /// `rows` are used, and of the w rows in `top`, whose columns lie at distance `top_stride` with a
@@ -130,7 +92,7 @@ class PanelApplication {
         alignas(core::simd_bytes) T y[n][lanes];
 #pragma GCC unroll 8
         for (int j = 0; j < n; ++j) {
-            core::store(y[j], sums_of_lanes<T, w>(sum[j]) + core::load(top + j * top_stride));
+            core::store(y[j], core::sums_of_lanes<T, w>(sum[j]) + core::load(top + j * top_stride));
         }
 #pragma GCC unroll 8
         for (int k = 0; k < w; ++k) {
@@ -204,7 +166,7 @@ class PanelFactorisation {
 #pragma GCC unroll 8
             for (int k = 0; k < w; ++k) sum[k] += column * core::load(b_ + k * stride_ + row);
         }
-        core::store(products_, sums_of_lanes<T, w>(sum));
+        core::store(products_, core::sums_of_lanes<T, w>(sum));
     }
 
     /// Brings column j to a size whose square is far from the ends of T's range; the power of two
@@ -281,7 +243,7 @@ class PanelFactorisation {
                 for (int k = 0; k < w; ++k) sum[k] += column[j + 1] * column[k];
             }
         }
-        if constexpr (j + 1 < w) core::store(products_, sums_of_lanes<T, w>(sum));
+        if constexpr (j + 1 < w) core::store(products_, core::sums_of_lanes<T, w>(sum));
     }
 
     T* b_;

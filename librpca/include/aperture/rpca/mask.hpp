@@ -34,7 +34,7 @@ void validate(const MaskParameters& parameters);
 
 /// The standard deviation of normal noise that has the median of the differences' sizes, which
 /// sparse outliers hardly move: median / 0.6745, over all values but at most some 10^6 of them.
-double noise_deviation(core::Cpu& cpu, DifferencesView<core::Host> differences);
+double noise_deviation(DifferencesView<core::Host> differences);
 
 /// Thresholds, cleans and leaves out small regions, frame by frame. The window is cut at the
 /// picture's edge. Returns the threshold that was used.

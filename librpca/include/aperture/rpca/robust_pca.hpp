@@ -26,28 +26,13 @@ enum class Solver {
     /// The same by alternating directions with fixed mu (Candes et al. 2011, algorithm 1; Anderson
     /// 2014, section 3.6).
     admm,
-    /// Accelerated alternating projections onto matrices of a given rank and onto sparse ones (Cai,
-    /// Cai & Wei 2019); not convex.
-    accaltproj,
-};
-
-/// Where singular values and right singular vectors of a tall matrix come from.
-enum class Svd {
-    gram,  ///< eigenvectors of its Gram matrix, summed in fp64
-    tsqr,  ///< SVD of R, of each method of dense::QrMethod
-    caqr,
-    cholesky2,
-    blas2,
 };
 
 struct Parameters {
     Solver solver = Solver::ialm;
-    Svd svd = Svd::gram;
     double lambda = 0;        ///< weight of ||S||_1; 0 stands for 1 / sqrt(max(values, frames))
     double tolerance = 1e-5;  ///< of ||M - L - S||_F / ||M||_F; fp32 reaches some 1e-6
     int max_iterations = 500;
-    /// Solver::accaltproj: the rank of L.
-    int rank = 1;
     /// Where positive, a run also ends as soon as no more than one value in 10,000 changes from
     /// |M - L| <= mask_threshold to beyond or back in an iteration, for three iterations together.
     double mask_threshold = 0;

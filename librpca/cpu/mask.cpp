@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/rpca/mask.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "aperture/core/error.hpp"
+#include "aperture/core/worker_tasks.hpp"
+
+namespace aperture::rpca {
+namespace {
+
+using Frame = core::View<std::uint8_t, 2, core::Host>;
+using Channels = core::View<const float, 3, core::Host>;
+constexpr std::uint8_t moving = 255;
+
+void threshold_frame(Channels difference, float threshold, Frame mask) {
+    for (index_t row = 0; row < mask.extent[0]; ++row) {
+        for (index_t column = 0; column < mask.extent[1]; ++column) {
+            bool beyond = false;
+            for (index_t c = 0; c < difference.extent[0]; ++c) {
+                beyond = beyond || std::abs(difference(c, row, column)) > threshold;
+            }
+            mask(row, column) = beyond ? moving : 0;
+        }
+    }
+}
+
+/// A window's pixels in memory of a worker.
+struct Counts {
+    int* of_columns;     ///< moving pixels of the window's rows, column by column
+    std::uint8_t* copy;  ///< the frame before
+
+    static std::size_t bytes(index_t rows, index_t columns) {
+        return static_cast<std::size_t>(columns) * sizeof(int) +
+               static_cast<std::size_t>(rows * columns);
+    }
+    Counts(std::byte* scratch, index_t columns)
+        : of_columns(reinterpret_cast<int*>(scratch)),
+          copy(reinterpret_cast<std::uint8_t*>(of_columns + columns)) {}
+};
+
+/// The median of a mask: what more than half of the window's pixels are. Windows slide: a step adds
+/// and takes off one row of pixels, and one column of counts.
+void clean_frame(Frame mask, index_t side, const Counts& counts) {
+    const index_t rows = mask.extent[0];
+    const index_t columns = mask.extent[1];
+    const index_t reach = side / 2;
+    const Frame before(counts.copy, {rows, columns});
+    for (index_t r = 0; r < rows; ++r) std::copy_n(&mask(r, 0), columns, &before(r, 0));
+    std::fill_n(counts.of_columns, columns, 0);
+    const auto add_row = [&](index_t row, int sign) {
+        for (index_t c = 0; c < columns; ++c) {
+            counts.of_columns[c] += before(row, c) != 0 ? sign : 0;
+        }
+    };
+    for (index_t r = 0; r < std::min(reach, rows); ++r) add_row(r, 1);
+    for (index_t r = 0; r < rows; ++r) {
+        if (r + reach < rows) add_row(r + reach, 1);
+        if (r - reach - 1 >= 0) add_row(r - reach - 1, -1);
+        const index_t height = std::min(r + reach + 1, rows) - std::max<index_t>(r - reach, 0);
+        int count = 0;
+        for (index_t c = 0; c < std::min(reach, columns); ++c) count += counts.of_columns[c];
+        for (index_t c = 0; c < columns; ++c) {
+            if (c + reach < columns) count += counts.of_columns[c + reach];
+            if (c - reach - 1 >= 0) count -= counts.of_columns[c - reach - 1];
+            const index_t width =
+                std::min(c + reach + 1, columns) - std::max<index_t>(c - reach, 0);
+            mask(r, c) = 2 * count > height * width ? moving : 0;
+        }
+    }
+}
+
+/// Takes out regions of fewer than `least` pixels that touch at sides or corners.
+void leave_out_small_regions(Frame mask, index_t least, std::vector<index_t>& region) {
+    constexpr std::uint8_t seen = 1;
+    const index_t rows = mask.extent[0];
+    const index_t columns = mask.extent[1];
+    const auto visit = [&](index_t row, index_t column) {
+        mask(row, column) = seen;
+        region.push_back(row * columns + column);
+    };
+    for (index_t row = 0; row < rows; ++row) {
+        for (index_t column = 0; column < columns; ++column) {
+            if (mask(row, column) != moving) continue;
+            region.clear();
+            visit(row, column);
+            for (std::size_t next = 0; next < region.size(); ++next) {
+                const index_t r = region[next] / columns;
+                const index_t c = region[next] % columns;
+                for (index_t y = std::max<index_t>(r - 1, 0); y <= std::min(r + 1, rows - 1); ++y) {
+                    for (index_t x = std::max<index_t>(c - 1, 0); x <= std::min(c + 1, columns - 1);
+                         ++x) {
+                        if (mask(y, x) == moving) visit(y, x);
+                    }
+                }
+            }
+            if (static_cast<index_t>(region.size()) >= least) continue;
+            for (const index_t pixel : region) mask(pixel / columns, pixel % columns) = 0;
+        }
+    }
+    for (index_t row = 0; row < rows; ++row) {
+        for (index_t column = 0; column < columns; ++column) {
+            if (mask(row, column) == seen) mask(row, column) = moving;
+        }
+    }
+}
+
+}  // namespace
+
+void validate(const MaskParameters& parameters) {
+    core::expects(parameters.threshold >= 0 && parameters.noise_multiple >= 0,
+                  "thresholds of a mask must not be negative, are ", parameters.threshold, " and ",
+                  parameters.noise_multiple);
+    core::expects(parameters.clean == 0 || (parameters.clean > 0 && parameters.clean % 2 == 1),
+                  "the window that cleans a mask must be odd, or 0 for none, is ",
+                  parameters.clean);
+    core::expects(parameters.min_area >= 0, "the least area must not be negative, is ",
+                  parameters.min_area);
+}
+
+double noise_deviation(DifferencesView<core::Host> differences) {
+    constexpr index_t most = 1000000;
+    // Of a normal distribution of deviation 1, the median of sizes.
+    constexpr double median_size = 0.6744897501960817;
+    const index_t size = differences.size();
+    if (size == 0) return 0;
+    // An odd step meets all columns of a picture of even width.
+    const index_t step = (size / most) | 1;
+    std::vector<float> sizes;
+    sizes.reserve(static_cast<std::size_t>(size / step + 1));
+    const auto& extent = differences.extent;
+    for (index_t i = 0; i < size; i += step) {
+        const index_t column = i % extent[3];
+        const index_t row = i / extent[3] % extent[2];
+        const index_t channel = i / extent[3] / extent[2] % extent[1];
+        const index_t frame = i / extent[3] / extent[2] / extent[1];
+        sizes.push_back(std::abs(differences(frame, channel, row, column)));
+    }
+    const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+    std::nth_element(sizes.begin(), middle, sizes.end());
+    return *middle / median_size;
+}
+
+double find_masks(core::Cpu& cpu, DifferencesView<core::Host> differences,
+                  const MaskParameters& parameters, MasksView<core::Host> masks) {
+    validate(parameters);
+    const auto& extent = differences.extent;
+    core::expects(masks.extent[0] == extent[0] && masks.extent[1] == extent[2] &&
+                      masks.extent[2] == extent[3],
+                  "masks of ", masks.extent[0], " frames of ", masks.extent[1], " x ",
+                  masks.extent[2], " do not fit differences of ", extent[0], " frames of ",
+                  extent[2], " x ", extent[3]);
+    const double threshold = parameters.noise_multiple > 0
+                                 ? parameters.noise_multiple * noise_deviation(differences)
+                                 : parameters.threshold;
+    const auto of_frame = [&](index_t frame, std::byte* scratch) {
+        const Channels difference(
+            differences.data + frame * differences.stride[0], {extent[1], extent[2], extent[3]},
+            {differences.stride[1], differences.stride[2], differences.stride[3]});
+        const Frame mask(masks.data + frame * masks.stride[0], {extent[2], extent[3]},
+                         {masks.stride[1], masks.stride[2]});
+        threshold_frame(difference, static_cast<float>(threshold), mask);
+        if (parameters.clean > 1) clean_frame(mask, parameters.clean, Counts(scratch, extent[3]));
+        if (parameters.min_area > 1) {
+            std::vector<index_t> region;
+            leave_out_small_regions(mask, parameters.min_area, region);
+        }
+    };
+    core::for_each_task(cpu, extent[0], Counts::bytes(extent[2], extent[3]), of_frame);
+    return threshold;
+}
+
+}  // namespace aperture::rpca

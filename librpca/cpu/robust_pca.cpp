@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/rpca/robust_pca.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "aperture/core/error.hpp"
+#include "aperture/core/timing.hpp"
+#include "librpca/cpu/spectrum.hpp"
+#include "librpca/cpu/sweep.hpp"
+
+namespace aperture::rpca {
+
+void validate(const Parameters& parameters) {
+    core::expects(parameters.lambda >= 0 && std::isfinite(parameters.lambda),
+                  "lambda must not be negative, is ", parameters.lambda);
+    core::expects(parameters.tolerance > 0 && parameters.tolerance < 1,
+                  "tolerance must lie between 0 and 1, is ", parameters.tolerance);
+    core::expects(parameters.max_iterations > 0, "iterations must be positive, are ",
+                  parameters.max_iterations);
+    core::expects(parameters.mask_threshold >= 0, "mask threshold must not be negative, is ",
+                  parameters.mask_threshold);
+}
+
+namespace {
+
+/// mu, which weighs ||M - L - S||^2, and what it grows by.
+struct Penalty {
+    double mu = 0;
+    double growth = 1;
+    double largest = 0;
+    double y_over_m = 0;  ///< the first multipliers: Y = y_over_m M
+
+    double next(double now) const { return std::min(now * growth, std::max(largest, now)); }
+};
+
+/// Lin, Chen & Ma 2010, section 4.
+Penalty ialm_penalty(double norm2, double largest, double lambda) {
+    constexpr double start = 1.25;
+    constexpr double growth = 1.5;
+    constexpr double range = 1e7;
+    const double mu = start / norm2;
+    return {mu, growth, range * mu, 1 / std::max(norm2, largest / lambda)};
+}
+
+/// Candes et al. 2011, section 5.
+Penalty admm_penalty(double values, double sum) { return {values / (4 * sum), 1, 0, 0}; }
+
+}  // namespace
+
+template <std::floating_point T, class Executor>
+struct RobustPca<T, Executor>::State {
+    core::Cpu& cpu;
+    index_t frames;
+    index_t values;
+    Parameters parameters;
+    cpu::SweptMatrix<T> matrix;
+    cpu::Spectrum spectrum;
+    cpu::Factor<T> first = {};
+    cpu::Factor<T> second = {};
+    std::vector<double> ground_factor = {};
+    cpu::Step<T> step = {};
+    int rank = 0;
+
+    double lambda() const {
+        if (parameters.lambda > 0) return parameters.lambda;
+        return 1 / std::sqrt(static_cast<double>(std::max(values, frames)));
+    }
+    Penalty penalty(const cpu::Sizes& sizes) {
+        if (parameters.solver == Solver::admm) {
+            return admm_penalty(static_cast<double>(values) * static_cast<double>(frames),
+                                sizes.sum);
+        }
+        return ialm_penalty(spectrum.singular_value(0), sizes.largest, lambda());
+    }
+    /// The step's factors make L of W, as the spectrum is that of W.
+    void threshold_singular_values(double threshold);
+    template <class Kept>
+    void set_two_factors(index_t r, const Kept& kept);
+    template <class Kept>
+    void set_one_factor(index_t r, const Kept& kept);
+    bool watch_mask(const cpu::StepSums& sums, Outcome& outcome, const core::Stopwatch& watch);
+
+    /// Iterations in a row whose changes of the mask count, and how many of 10,000 values may.
+    static constexpr int steady_iterations = 3;
+    static constexpr double steady_share = 1e-4;
+    int steady = 0;
+};
+
+/// P = V diag(max(s - t, 0) / s) V^T, in two factors where that is less work.
+template <std::floating_point T, class Executor>
+void RobustPca<T, Executor>::State::threshold_singular_values(double threshold) {
+    const index_t r = spectrum.count_above(threshold);
+    rank = static_cast<int>(r);
+    const auto kept = [&](index_t i) { return 1 - threshold / spectrum.singular_value(i); };
+    // 1^T P - 1^T, by which the ground is multiplied.
+    for (index_t j = 0; j < frames; ++j) ground_factor[static_cast<std::size_t>(j)] = -1;
+    for (index_t k = 0; k < r; ++k) {
+        double sum = 0;
+        for (index_t i = 0; i < frames; ++i) sum += spectrum.vector(i, k);
+        for (index_t j = 0; j < frames; ++j) {
+            ground_factor[static_cast<std::size_t>(j)] += sum * kept(k) * spectrum.vector(j, k);
+        }
+    }
+    if (2 * r < frames) {
+        set_two_factors(r, kept);
+    } else {
+        set_one_factor(r, kept);
+    }
+}
+
+template <std::floating_point T, class Executor>
+template <class Kept>
+void RobustPca<T, Executor>::State::set_two_factors(index_t r, const Kept& kept) {
+    step.second = &second;
+    // The ground goes through beside the products with the vectors.
+    first.set(frames + 1, r + 1, [&](index_t i, index_t k) {
+        if (i == frames || k == r) return i == frames && k == r ? 1.0 : 0.0;
+        return spectrum.vector(i, k);
+    });
+    second.set(r + 1, frames, [&](index_t k, index_t j) {
+        return k == r ? ground_factor[static_cast<std::size_t>(j)]
+                      : kept(k) * spectrum.vector(j, k);
+    });
+}
+
+template <std::floating_point T, class Executor>
+template <class Kept>
+void RobustPca<T, Executor>::State::set_one_factor(index_t r, const Kept& kept) {
+    step.second = nullptr;
+    first.set(frames + 1, frames, [&](index_t i, index_t j) {
+        if (i == frames) return ground_factor[static_cast<std::size_t>(j)];
+        double sum = 0;
+        for (index_t k = 0; k < r; ++k) {
+            sum += spectrum.vector(i, k) * kept(k) * spectrum.vector(j, k);
+        }
+        return sum;
+    });
+}
+
+template <std::floating_point T, class Executor>
+bool RobustPca<T, Executor>::State::watch_mask(const cpu::StepSums& sums, Outcome& outcome,
+                                               const core::Stopwatch& watch) {
+    if (parameters.mask_threshold <= 0) return false;
+    const double share =
+        sums.mask_changes / (static_cast<double>(values) * static_cast<double>(frames));
+    if (share > steady_share) {
+        steady = 0;
+        return false;
+    }
+    if (++steady < steady_iterations) return false;
+    outcome.iterations_to_mask = outcome.iterations;
+    outcome.seconds_to_mask = watch.seconds();
+    return true;
+}
+
+template <std::floating_point T, class Executor>
+RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t values,
+                                  const Parameters& parameters) {
+    validate(parameters);
+    core::expects(frames > 0 && values > 0, "a matrix of ", values, " values of ", frames,
+                  " frames is empty");
+    state_ = std::make_unique<State>(State{
+        executor, frames, values, parameters,
+        cpu::SweptMatrix<T>(frames, values, parameters.mask_threshold > 0), cpu::Spectrum(frames)});
+    state_->first.reserve(frames + 1);
+    state_->second.reserve(frames + 1);
+    state_->ground_factor.resize(static_cast<std::size_t>(frames));
+    state_->step.first = &state_->first;
+}
+template <std::floating_point T, class Executor>
+RobustPca<T, Executor>::~RobustPca() = default;
+template <std::floating_point T, class Executor>
+RobustPca<T, Executor>::RobustPca(RobustPca&&) noexcept = default;
+template <std::floating_point T, class Executor>
+RobustPca<T, Executor>& RobustPca<T, Executor>::operator=(RobustPca&&) noexcept = default;
+
+template <std::floating_point T, class Executor>
+Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
+                                    FramesView<T, Space> sparse,
+                                    const std::function<bool(const Progress&)>& observe) {
+    State& s = *state_;
+    const auto fits = [&](const auto& view) {
+        return view.extent[0] == s.frames && view.extent[1] == s.values && view.stride[1] == 1;
+    };
+    core::expects(
+        fits(m) && (low_rank.empty() || fits(low_rank)) && (sparse.empty() || fits(sparse)),
+        "frames must be ", s.frames, " x ", s.values, " with values side by side");
+    const core::Stopwatch watch;
+    Outcome outcome;
+    s.steady = 0;
+    s.rank = 0;
+    const cpu::Sizes sizes = s.matrix.load(s.cpu, m);
+    s.spectrum.decompose(s.matrix.gram());
+    cpu::Step<T>& step = s.step;
+    const double norm = std::sqrt(sizes.square);
+    const bool black = sizes.largest == 0;
+    const Penalty penalty = black ? Penalty{1, 1, 0, 0} : s.penalty(sizes);
+    double mu = penalty.mu;
+    step.y_scale = static_cast<T>(penalty.y_over_m / mu);
+    step.threshold = static_cast<T>(s.lambda() / mu);
+    step.mask_threshold = static_cast<T>(s.parameters.mask_threshold);
+    // L = 0 at first.
+    s.threshold_singular_values(std::numeric_limits<double>::infinity());
+    s.matrix.step(s.cpu, step);
+    for (bool last = false;; last = last || outcome.converged) {
+        s.spectrum.decompose(s.matrix.gram());
+        s.threshold_singular_values(1 / mu);
+        const double next = penalty.next(mu);
+        step.y_scale = static_cast<T>(mu / next);
+        step.threshold = static_cast<T>(s.lambda() / next);
+        ++outcome.iterations;
+        last = last || outcome.iterations == s.parameters.max_iterations;
+        const cpu::StepSums sums =
+            last ? s.matrix.finish(s.cpu, step, low_rank, sparse) : s.matrix.step(s.cpu, step);
+        mu = next;
+        outcome.residual = black ? 0 : std::sqrt(sums.residual_square) / norm;
+        outcome.rank = s.rank;
+        outcome.sparsity =
+            sums.zeros / (static_cast<double>(s.frames) * static_cast<double>(s.values));
+        outcome.converged = outcome.converged || outcome.residual <= s.parameters.tolerance;
+        if (last) return outcome;
+        last = s.watch_mask(sums, outcome, watch);
+        if (observe && !observe({outcome.iterations, outcome.residual, outcome.rank})) last = true;
+    }
+}
+
+template class RobustPca<float, core::Cpu>;
+template class RobustPca<double, core::Cpu>;
+
+}  // namespace aperture::rpca

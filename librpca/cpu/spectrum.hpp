@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "aperture/core/view.hpp"
+
+namespace aperture::rpca::cpu {
+
+using core::index_t;
+
+/// Singular values and right singular vectors of a tall matrix, of its Gram matrix.
+class Spectrum {
+  public:
+    explicit Spectrum(index_t order);
+    ~Spectrum();
+    Spectrum(Spectrum&&) noexcept;
+    Spectrum& operator=(Spectrum&&) noexcept;
+
+    /// Takes a symmetric positive semidefinite matrix.
+    void decompose(core::View<const double, 2, core::Host> gram);
+
+    /// The i-th largest.
+    double singular_value(index_t i) const;
+    /// Element `row` of the vector of the i-th largest.
+    double vector(index_t row, index_t i) const;
+    /// How many singular values are larger.
+    index_t count_above(double threshold) const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace aperture::rpca::cpu

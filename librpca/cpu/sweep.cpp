@@ -1,0 +1,325 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "librpca/cpu/sweep.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "aperture/core/error.hpp"
+#include "aperture/core/worker_tasks.hpp"
+
+namespace aperture::rpca::cpu {
+namespace {
+
+template <int lanes>
+struct BytesOf {
+    using type __attribute__((vector_size(lanes))) = std::int8_t;
+};
+
+index_t tiles_of_triangle(index_t frames) {
+    const index_t across = ceil_div(frames, gram_tile);
+    return across * (across + 1) / 2;
+}
+
+template <class T>
+core::Pack<T> shrunk(core::Pack<T> value, core::Pack<T> threshold) {
+    const core::Pack<T> above = value - threshold;
+    const core::Pack<T> below = value + threshold;
+    const core::Pack<T> zero{};
+    return (above > zero ? above : zero) + (below < zero ? below : zero);
+}
+
+template <class T>
+double sum_of(core::Pack<T> pack) {
+    double sum = 0;
+    for (int l = 0; l < core::lanes<T>; ++l) sum += static_cast<double>(pack[l]);
+    return sum;
+}
+
+}  // namespace
+
+template <class T>
+SweptMatrix<T>::SweptMatrix(index_t frames, index_t values, bool watches_mask)
+    : layout_{frames, values},
+      m_({layout_.blocks() * layout_.block_reals()}),
+      w_(m_.extent()),
+      mask_({watches_mask ? w_.size() : 0}),
+      gram_tiles_({parts(), tiles_of_triangle(frames) * gram_tile * gram_tile}),
+      ground_products_({parts(), frames + 1}),
+      c_(static_cast<std::size_t>(frames + 1)),
+      gram_({frames, frames}),
+      part_sums_(static_cast<std::size_t>(parts())),
+      part_sizes_(static_cast<std::size_t>(parts())) {}
+
+template <class T>
+Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
+    core::for_each_task(cpu, parts(), 0, [&](index_t part, std::byte* /*scratch*/) {
+        Sizes& sizes = part_sizes_[static_cast<std::size_t>(part)];
+        double* const sums = &gram_tiles_(part, 0);
+        sizes = {};
+        std::fill_n(sums, gram_tiles_.extent()[1], 0.0);
+        std::fill_n(&ground_products_(part, 0), layout_.frames + 1, 0.0);
+        for (index_t b = first_block(part); b < first_block(part + 1); ++b) {
+            load_ground(m, b);
+            const Sizes of_block = load_block(m, b);
+            sizes.largest = std::max(sizes.largest, of_block.largest);
+            sizes.sum += of_block.sum;
+            sizes.square += of_block.square;
+            add_gram(b, sums);
+            add_ground_products(b, &ground_products_(part, 0));
+        }
+    });
+    std::fill(mask_.begin(), mask_.end(), std::int8_t{0});
+    Sizes total;
+    for (const Sizes& sizes : part_sizes_) {
+        total.largest = std::max(total.largest, sizes.largest);
+        total.sum += sizes.sum;
+        total.square += sizes.square;
+    }
+    if (!std::isfinite(total.sum)) {
+        for (index_t f = 0; f < layout_.frames; ++f) {
+            for (index_t v = 0; v < layout_.values; ++v) {
+                core::expects(std::isfinite(m(f, v)), "value ", v, " of frame ", f, " is ",
+                              static_cast<double>(m(f, v)));
+            }
+        }
+    }
+    gather_gram();
+    return total;
+}
+
+/// The ground, and zeros behind it.
+template <class T>
+void SweptMatrix<T>::load_ground(FramesView<const T, core::Host> m, index_t block) {
+    const index_t first = block * layout_.block_values;
+    const index_t count = std::min(layout_.block_values, layout_.values - first);
+    T* const begin = w_.data() + block * layout_.block_reals();
+    T* const ground = begin + layout_.frames * layout_.frame_stride;
+    std::fill(ground, begin + layout_.block_reals(), T(0));
+    for (index_t f = 0; f < layout_.frames; ++f) {
+        const T* const frame = &m(f, first);
+        for (index_t v = 0; v < count; ++v) ground[v] += frame[v];
+    }
+    for (index_t v = 0; v < count; ++v) ground[v] /= static_cast<T>(layout_.frames);
+}
+
+template <class T>
+Sizes SweptMatrix<T>::load_block(FramesView<const T, core::Host> m, index_t block) {
+    Sizes sizes;
+    const index_t first = block * layout_.block_values;
+    const index_t count = std::min(layout_.block_values, layout_.values - first);
+    T* const m_of_block = m_.data() + block * layout_.block_reals();
+    T* const w_of_block = w_.data() + block * layout_.block_reals();
+    const T* const ground = w_of_block + layout_.frames * layout_.frame_stride;
+    for (index_t f = 0; f < layout_.frames; ++f) {
+        const T* const from = &m(f, first);
+        T* const to = m_of_block + f * layout_.frame_stride;
+        T largest = 0;
+        T sum = 0;
+        T square = 0;
+#pragma omp simd reduction(max : largest) reduction(+ : sum, square)
+        for (index_t v = 0; v < count; ++v) {
+            to[v] = from[v] - ground[v];
+            largest = std::max(largest, std::abs(from[v]));
+            sum += std::abs(from[v]);
+            square += from[v] * from[v];
+        }
+        std::fill(to + count, to + layout_.frame_stride, T(0));
+        std::copy_n(to, layout_.frame_stride, w_of_block + f * layout_.frame_stride);
+        sizes.largest = std::max(sizes.largest, static_cast<double>(largest));
+        sizes.sum += sum;
+        sizes.square += square;
+    }
+    return sizes;
+}
+
+template <class T>
+StepSums SweptMatrix<T>::step(core::Cpu& cpu, const Step<T>& step) {
+    const StepSums sums = sweep(cpu, step, false, {});
+    gather_gram();
+    return sums;
+}
+
+template <class T>
+StepSums SweptMatrix<T>::finish(core::Cpu& cpu, const Step<T>& step,
+                                FramesView<T, core::Host> low_rank,
+                                FramesView<T, core::Host> sparse) {
+    return sweep(cpu, step, true, {low_rank, sparse});
+}
+
+template <class T>
+StepSums SweptMatrix<T>::sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w,
+                               const Outputs& outputs) {
+    const std::size_t frames = static_cast<std::size_t>(layout_.frames);
+    const std::size_t scratch_bytes = (3 * frames + 1) * row * sizeof(T);
+    core::for_each_task(cpu, parts(), scratch_bytes, [&](index_t part, std::byte* scratch) {
+        T* const low_rank = reinterpret_cast<T*>(scratch);
+        T* const between = low_rank + layout_.frames * row;
+        T* const sparse = between + (layout_.frames + 1) * row;
+        StepSums& sums = part_sums_[static_cast<std::size_t>(part)];
+        double* const gram_sums = &gram_tiles_(part, 0);
+        sums = {};
+        if (!keeps_w) {
+            std::fill_n(gram_sums, gram_tiles_.extent()[1], 0.0);
+            std::fill_n(&ground_products_(part, 0), layout_.frames + 1, 0.0);
+        }
+        for (index_t b = first_block(part); b < first_block(part + 1); ++b) {
+            for (index_t v = 0; v < layout_.used_values(b); v += row) {
+                multiply_row(step, w_.data() + b * layout_.block_reals() + v, between, low_rank);
+                update_row(step, b, v, low_rank, sparse, keeps_w, sums);
+                if (keeps_w) write_row(outputs, b, v, low_rank, sparse);
+            }
+            if (keeps_w) continue;
+            add_gram(b, gram_sums);
+            add_ground_products(b, &ground_products_(part, 0));
+        }
+    });
+    StepSums total;
+    for (const StepSums& sums : part_sums_) {
+        total.residual_square += sums.residual_square;
+        total.zeros += sums.zeros;
+        total.mask_changes += sums.mask_changes;
+    }
+    // What lies behind the last value is zero.
+    const index_t last = layout_.blocks() - 1;
+    const index_t end = last * layout_.block_values + layout_.used_values(last);
+    total.zeros -= static_cast<double>((end - layout_.values) * layout_.frames);
+    return total;
+}
+
+template <class T>
+void SweptMatrix<T>::multiply_row(const Step<T>& step, const T* w, T* between, T* low_rank) const {
+    if (step.second == nullptr) {
+        multiply(w, layout_.frame_stride, *step.first, low_rank);
+    } else {
+        multiply(w, layout_.frame_stride, *step.first, between);
+        multiply(between, row, *step.second, low_rank);
+    }
+}
+
+template <class T>
+void SweptMatrix<T>::update_row(const Step<T>& step, index_t block, index_t first,
+                                const T* low_rank, T* sparse, bool keeps_w, StepSums& sums) {
+    using Pack = core::Pack<T>;
+    const index_t begin = block * layout_.block_reals() + first;
+    const Pack y_scale = core::broadcast(step.y_scale);
+    const Pack threshold = core::broadcast(step.threshold);
+    const Pack mask_threshold = core::broadcast(step.mask_threshold);
+    Pack square{};
+    Pack zeros{};
+    Pack changes{};
+    for (index_t f = 0; f < layout_.frames; ++f) {
+        const index_t at = begin + f * layout_.frame_stride;
+#pragma GCC unroll 4
+        for (int p = 0; p < product_packs; ++p) {
+            const Pack l = core::load(low_rank + f * row + p * lanes);
+            const Pack m = core::load(m_.data() + at + p * lanes);
+            const Pack w = core::load(w_.data() + at + p * lanes);
+            const Pack y = (w - l) * y_scale;
+            const Pack difference = m - l;
+            const Pack s = shrunk<T>(difference + y, threshold);
+            const Pack left = difference - s;
+            square += left * left;
+            zeros += s == Pack{} ? core::broadcast(T(1)) : Pack{};
+            if (keeps_w) {
+                core::store(sparse + f * row + p * lanes, s);
+            } else {
+                core::store(w_.data() + at + p * lanes, m + y - s);
+            }
+            if (step.mask_threshold > 0) {
+                using Bytes = typename BytesOf<lanes>::type;
+                const auto beyond = (difference > mask_threshold) | (difference < -mask_threshold);
+                const Bytes now = __builtin_convertvector(beyond, Bytes);
+                Bytes before;
+                std::memcpy(&before, mask_.data() + at + p * lanes, lanes);
+                std::memcpy(mask_.data() + at + p * lanes, &now, lanes);
+                // A comparison that holds is -1.
+                changes -= __builtin_convertvector(now != before, Pack);
+            }
+        }
+    }
+    sums.residual_square += sum_of<T>(square);
+    sums.zeros += sum_of<T>(zeros);
+    sums.mask_changes += sum_of<T>(changes);
+}
+
+template <class T>
+void SweptMatrix<T>::add_gram(index_t block, double* sums) const {
+    const T* const w = w_.data() + block * layout_.block_reals();
+    const index_t stride = layout_.frame_stride;
+    for (index_t i = 0; i < layout_.frames; i += gram_tile) {
+        for (index_t j = i; j < layout_.frames; j += gram_tile) {
+            add_gram_tile(w + i * stride, w + j * stride, stride, layout_.used_values(block), sums);
+            sums += gram_tile * gram_tile;
+        }
+    }
+}
+
+/// In fp64, of fp32 values exact: what these products are wrong by is as large as what a fp32 Gram
+/// matrix is wrong by without a ground.
+template <class T>
+void SweptMatrix<T>::add_ground_products(index_t block, double* sums) const {
+    const T* const w = w_.data() + block * layout_.block_reals();
+    const T* const ground = w + layout_.frames * layout_.frame_stride;
+    const index_t count = layout_.used_values(block);
+    for (index_t f = 0; f <= layout_.frames; ++f) {
+        const T* const frame = w + f * layout_.frame_stride;
+        double sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (index_t v = 0; v < count; ++v) {
+            sum += static_cast<double>(frame[v]) * static_cast<double>(ground[v]);
+        }
+        sums[f] += sum;
+    }
+}
+
+template <class T>
+void SweptMatrix<T>::write_row(const Outputs& outputs, index_t block, index_t first, T* low_rank,
+                               const T* sparse) const {
+    const T* const ground =
+        w_.data() + block * layout_.block_reals() + layout_.frames * layout_.frame_stride + first;
+    const index_t value = block * layout_.block_values + first;
+    const index_t count = std::min<index_t>(row, layout_.values - value);
+    for (index_t f = 0; f < layout_.frames; ++f) {
+        if (!outputs.low_rank.empty()) {
+            T* const to = &outputs.low_rank(f, value);
+            for (index_t v = 0; v < count; ++v) to[v] = low_rank[f * row + v] + ground[v];
+        }
+        if (!outputs.sparse.empty())
+            std::copy_n(sparse + f * row, count, &outputs.sparse(f, value));
+    }
+}
+
+/// W^T W = W'^T W' + 1 c^T + c 1^T + b^T b, c = W'^T b.
+template <class T>
+void SweptMatrix<T>::gather_gram() {
+    const auto ground_product = [&](index_t frame) {
+        double sum = 0;
+        for (index_t part = 0; part < parts(); ++part) sum += ground_products_(part, frame);
+        return sum;
+    };
+    for (index_t f = 0; f <= layout_.frames; ++f) {
+        c_[static_cast<std::size_t>(f)] = ground_product(f);
+    }
+    index_t at = 0;
+    for (index_t i = 0; i < layout_.frames; i += gram_tile) {
+        for (index_t j = i; j < layout_.frames; j += gram_tile) {
+            for (index_t k = 0; k < gram_tile * gram_tile; ++k, ++at) {
+                const index_t a = i + k / gram_tile;
+                const index_t b = j + k % gram_tile;
+                if (a >= layout_.frames || b >= layout_.frames) continue;
+                double sum = 0;
+                for (index_t part = 0; part < parts(); ++part) sum += gram_tiles_(part, at);
+                sum +=
+                    c_[static_cast<std::size_t>(a)] + c_[static_cast<std::size_t>(b)] + c_.back();
+                gram_(a, b) = sum;
+                gram_(b, a) = sum;
+            }
+        }
+    }
+}
+
+template class SweptMatrix<float>;
+template class SweptMatrix<double>;
+
+}  // namespace aperture::rpca::cpu

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "aperture/core/executor.hpp"
+#include "librpca/cpu/tile_products.hpp"
+
+namespace aperture::rpca::cpu {
+
+/// One pass of augmented Lagrange multipliers over M and W = M - S + Y / mu:
+///
+///     L = W P,  Y / mu' = (W - L) y_scale,  S' = shrink(M - L + Y / mu', threshold),
+///     W' = M - S' + Y / mu'
+///
+/// All but S and Y less the ground b, each value's mean over M's frames, which holds most of a
+/// video: so their rounding is that of what changes. With W' = W - b 1^T, L' = W' P + b (1^T P -
+/// 1^T): `first` has the ground as its last row. Where that is less work it has few columns, which
+/// `second` makes the frames.
+template <class T>
+struct Step {
+    const Factor<T>* first = nullptr;
+    const Factor<T>* second = nullptr;  ///< or none
+    T y_scale = 0;
+    T threshold = 0;
+    T mask_threshold = 0;  ///< where positive, changes of the mask are counted
+};
+
+/// What a pass sums.
+struct StepSums {
+    double residual_square = 0;  ///< of M - L - S'
+    double zeros = 0;            ///< values with S' = 0
+    double mask_changes = 0;
+};
+
+/// What is known of M.
+struct Sizes {
+    double largest = 0;
+    double sum = 0;     ///< of |M|
+    double square = 0;  ///< ||M||_F^2
+};
+
+/// M and W in blocks, and what is summed over them. All sums are taken in an order that does not
+/// depend on the number of threads.
+template <class T>
+class SweptMatrix {
+  public:
+    SweptMatrix(index_t frames, index_t values, bool watches_mask);
+
+    /// Takes M, also for W, and finds its Gram matrix. Throws core::InvalidArgument for what is no
+    /// number.
+    Sizes load(core::Cpu& cpu, FramesView<const T, core::Host> m);
+    /// A pass, which leaves W' and its Gram matrix.
+    StepSums step(core::Cpu& cpu, const Step<T>& step);
+    /// A pass that leaves W and writes L and S', where these are not empty.
+    StepSums finish(core::Cpu& cpu, const Step<T>& step, FramesView<T, core::Host> low_rank,
+                    FramesView<T, core::Host> sparse);
+
+    /// W^T W, [frame][frame], both triangles.
+    core::View<const double, 2, core::Host> gram() const { return gram_.view(); }
+
+  private:
+    struct Outputs {
+        FramesView<T, core::Host> low_rank;
+        FramesView<T, core::Host> sparse;
+    };
+    static constexpr int lanes = core::lanes<T>;
+    static constexpr int row = product_packs * lanes;
+
+    StepSums sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w, const Outputs& outputs);
+    void multiply_row(const Step<T>& step, const T* w, T* between, T* low_rank) const;
+    void update_row(const Step<T>& step, index_t block, index_t first, const T* low_rank, T* sparse,
+                    bool keeps_w, StepSums& sums);
+    void add_gram(index_t block, double* sums) const;
+    void add_ground_products(index_t block, double* sums) const;
+    void gather_gram();
+    void write_row(const Outputs& outputs, index_t block, index_t first, T* low_rank,
+                   const T* sparse) const;
+    void load_ground(FramesView<const T, core::Host> m, index_t block);
+    Sizes load_block(FramesView<const T, core::Host> m, index_t block);
+
+    /// Parts of the sums over blocks; as many tasks.
+    index_t parts() const { return std::min<index_t>(layout_.blocks(), 32); }
+    index_t first_block(index_t part) const { return layout_.blocks() * part / parts(); }
+
+    BlockLayout<T> layout_;
+    core::Array<T, 1> m_;
+    core::Array<T, 1> w_;
+    core::Array<std::int8_t, 1> mask_;        ///< as w_ lies; of the pass before
+    core::Array<double, 2> gram_tiles_;       ///< [part][tile of the upper triangle], of W'
+    core::Array<double, 2> ground_products_;  ///< [part][frame]: b^T W', and b^T b last
+    std::vector<double> c_;                   ///< sums of ground_products_
+    core::Array<double, 2> gram_;
+    std::vector<StepSums> part_sums_;
+    std::vector<Sizes> part_sizes_;
+};
+
+}  // namespace aperture::rpca::cpu
