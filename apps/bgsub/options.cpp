@@ -80,19 +80,12 @@ void add_solver_options(CLI::App& app, BgsubOptions& options) {
                "Robust PCA, or each pixel's median over the frames")
         ->default_str("rpca");
     add_choice(app, "--solver", rpca_solver_choices, p.solver,
-               "Inexact augmented Lagrange multipliers; alternating directions; accelerated "
-               "alternating projections")
+               "Inexact augmented Lagrange multipliers, or alternating directions")
         ->default_str("ialm");
-    add_choice(app, "--svd", svd_choices, p.svd,
-               "Where singular values come from: the Gram matrix, or a QR decomposition")
-        ->default_str("gram");
     app.add_option("--lambda", p.lambda,
                    "Weight of the foreground (default: 1/sqrt(max(pixels, frames)))")
         ->check(positive())
         ->type_name("X");
-    app.add_option("--rank", p.rank, "accaltproj: rank of the background (default 1)")
-        ->check(whole_number(1, most_frames))
-        ->type_name("R");
     app.add_option("--tolerance", p.tolerance,
                    "Relative residual to stop at (default 1e-5); below 1e-6 with --precision fp64")
         ->check(positive())
@@ -143,11 +136,10 @@ void refuse_what_disagrees(const CLI::App& app, const BgsubOptions& options) {
     };
     const rpca::Parameters& p = options.parameters;
     const bool rpca = options.method == BackgroundMethod::rpca;
-    for (const auto* option : {"--solver", "--svd", "--lambda", "--tolerance", "--precision",
-                               "--max-iterations", "--until"}) {
+    for (const auto* option :
+         {"--solver", "--lambda", "--tolerance", "--precision", "--max-iterations", "--until"}) {
         needs(option, "--method rpca", rpca);
     }
-    needs("--rank", "--solver accaltproj", rpca && p.solver == rpca::Solver::accaltproj);
     needs("--overlap", "--window", options.window > 0);
     core::expects(options.window == 0 || options.overlap < options.window, "--overlap ",
                   options.overlap, ": expected less than the window's ", options.window);

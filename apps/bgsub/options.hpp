@@ -33,15 +33,8 @@ inline constexpr Choices<SolvePrecision, 2> solve_precision_choices{
     {{"fp32", SolvePrecision::fp32}, {"fp64", SolvePrecision::fp64}}};
 inline constexpr Choices<RunUntil, 2> until_choices{
     {{"tolerance", RunUntil::tolerance}, {"mask", RunUntil::mask}}};
-inline constexpr Choices<rpca::Solver, 3> rpca_solver_choices{
-    {{"ialm", rpca::Solver::ialm},
-     {"admm", rpca::Solver::admm},
-     {"accaltproj", rpca::Solver::accaltproj}}};
-inline constexpr Choices<rpca::Svd, 5> svd_choices{{{"gram", rpca::Svd::gram},
-                                                    {"tsqr", rpca::Svd::tsqr},
-                                                    {"caqr", rpca::Svd::caqr},
-                                                    {"cholqr2", rpca::Svd::cholesky2},
-                                                    {"blas2", rpca::Svd::blas2}}};
+inline constexpr Choices<rpca::Solver, 2> rpca_solver_choices{
+    {{"ialm", rpca::Solver::ialm}, {"admm", rpca::Solver::admm}}};
 
 /// The size that frames are worked on in: their own times `factor`, or a given one.
 struct FrameScale {

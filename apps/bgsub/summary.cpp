@@ -40,15 +40,14 @@ void describe_method(std::ostringstream& line, const BgsubOptions& options) {
         return;
     }
     const rpca::Parameters& p = options.parameters;
-    line << "method      robust PCA, " << choice_name(rpca_solver_choices, p.solver) << ", SVD by "
-         << choice_name(svd_choices, p.svd) << ", lambda ";
+    line << "method      robust PCA, " << choice_name(rpca_solver_choices, p.solver) << ", lambda ";
     if (p.lambda > 0) {
         line << p.lambda;
     } else {
         line << "1/sqrt(max(values, frames))";
     }
-    line << ", to " << p.tolerance << " or "
-         << (options.until == RunUntil::mask ? "the final mask" : "at most") << ", "
+    line << ", to a residual of " << p.tolerance
+         << (options.until == RunUntil::mask ? " or the final mask, " : ", ")
          << choice_name(solve_precision_choices, options.precision) << '\n';
 }
 
@@ -104,13 +103,11 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape) 
     if (by_rpca(options)) {
         list.insert(list.end(),
                     {{"solver", choice_name(rpca_solver_choices, p.solver)},
-                     {"svd", choice_name(svd_choices, p.svd)},
                      {"lambda", p.lambda},
                      {"tolerance", p.tolerance},
                      {"max_iterations", integer(p.max_iterations)},
                      {"precision", choice_name(solve_precision_choices, options.precision)},
                      {"until", choice_name(until_choices, options.until)}});
-        if (p.solver == rpca::Solver::accaltproj) list.emplace_back("rank", integer(p.rank));
     }
     if (mask.noise_multiple > 0) {
         list.emplace_back("noise_multiple", mask.noise_multiple);
