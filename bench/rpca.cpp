@@ -79,13 +79,15 @@ void report(benchmark::State& state, const Size& size, int done, double seconds)
 /// How far L + S may be from M: a factor of the growth of mu after so many iterations.
 constexpr double worst_residual = 1e-3;
 
-void run_ours(benchmark::State& state, rpca::Solver solver, Size size, const std::string& name) {
+void run_ours(benchmark::State& state, rpca::Solver solver, rpca::Svd svd, Size size,
+              const std::string& name) {
     core::Cpu cpu;
     const Array<float, 2> m = video(size);
     Array<float, 2> low_rank(m.extent());
     Array<float, 2> sparse(m.extent());
     rpca::Parameters parameters;
     parameters.solver = solver;
+    parameters.svd = svd;
     parameters.tolerance = 1e-9;
     parameters.max_iterations = iterations;
     rpca::RobustPca<float, core::Cpu> pca(cpu, size.frames, size.values, parameters);
@@ -245,11 +247,19 @@ void register_all() {
     for (const Size& size : sizes) {
         const std::string of_size = std::to_string(size.values) + "x" + std::to_string(size.frames);
         add("ialm/" + of_size, [size](benchmark::State& state, const std::string& name) {
-            run_ours(state, rpca::Solver::ialm, size, name);
+            run_ours(state, rpca::Solver::ialm, rpca::Svd::gram, size, name);
         });
         add("admm/" + of_size, [size](benchmark::State& state, const std::string& name) {
-            run_ours(state, rpca::Solver::admm, size, name);
+            run_ours(state, rpca::Solver::admm, rpca::Svd::gram, size, name);
         });
+        for (const auto& [svd, of_svd] : {std::pair{rpca::Svd::tsqr, "tsqr"},
+                                          {rpca::Svd::caqr, "caqr"},
+                                          {rpca::Svd::blas2, "blas2"}}) {
+            add(std::string("ialm_by_") + of_svd + "/" + of_size,
+                [size, svd = svd](benchmark::State& state, const std::string& name) {
+                    run_ours(state, rpca::Solver::ialm, svd, size, name);
+                });
+        }
 #if APERTURE_LAPACK
         add("blas/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_blas(state, size, name);

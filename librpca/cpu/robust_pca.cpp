@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/timing.hpp"
+#include "aperture/dense/tall_qr.hpp"
 #include "librpca/cpu/spectrum.hpp"
 #include "librpca/cpu/sweep.hpp"
 
@@ -49,6 +52,36 @@ Penalty ialm_penalty(double norm2, double largest, double lambda) {
 /// Candes et al. 2011, section 5.
 Penalty admm_penalty(double values, double sum) { return {values / (4 * sum), 1, 0, 0}; }
 
+/// R of W's QR.
+template <class T>
+class TriangleOfW {
+  public:
+    TriangleOfW(core::Cpu& cpu, Svd svd, index_t frames, index_t values)
+        : qr_(cpu, method_of(svd), values, frames),
+          w_({frames, values}),
+          r_({frames, frames}),
+          fp64_({frames, frames}) {}
+
+    core::View<const double, 2, core::Host> find(core::Cpu& cpu,
+                                                 const cpu::SweptMatrix<T>& matrix) {
+        matrix.copy_w(cpu, w_);
+        qr_.find_r({w_.data(), {w_.extent()[1], w_.extent()[0]}, {1, w_.extent()[1]}}, r_);
+        std::copy(r_.begin(), r_.end(), fp64_.begin());
+        return std::as_const(fp64_).view();
+    }
+
+  private:
+    static dense::QrMethod method_of(Svd svd) {
+        if (svd == Svd::caqr) return dense::QrMethod::caqr;
+        return svd == Svd::blas2 ? dense::QrMethod::blas2 : dense::QrMethod::tsqr;
+    }
+
+    dense::TallQr<T, core::Cpu> qr_;
+    core::Array<T, 2> w_;
+    core::Array<T, 2> r_;
+    core::Array<double, 2> fp64_;
+};
+
 }  // namespace
 
 template <std::floating_point T, class Executor>
@@ -58,9 +91,10 @@ struct RobustPca<T, Executor>::State {
     index_t values;
     Parameters parameters;
     cpu::SweptMatrix<T> matrix;
+    std::optional<TriangleOfW<T>> triangle;  ///< where not the Gram matrix is taken
     cpu::Spectrum spectrum;
-    cpu::Factor<T> first = {};
-    cpu::Factor<T> second = {};
+    dense::tall::Factor<T> first = {};
+    dense::tall::Factor<T> second = {};
     std::vector<double> ground_factor = {};
     cpu::Step<T> step = {};
     int rank = 0;
@@ -75,6 +109,13 @@ struct RobustPca<T, Executor>::State {
                                 sizes.sum);
         }
         return ialm_penalty(spectrum.singular_value(0), sizes.largest, lambda());
+    }
+    void find_spectrum() {
+        if (triangle) {
+            spectrum.decompose_triangle(triangle->find(cpu, matrix));
+        } else {
+            spectrum.decompose_gram(matrix.gram());
+        }
     }
     /// The step's factors make L of W, as the spectrum is that of W.
     void threshold_singular_values(double threshold);
@@ -163,9 +204,14 @@ RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t va
     validate(parameters);
     core::expects(frames > 0 && values > 0, "a matrix of ", values, " values of ", frames,
                   " frames is empty");
-    state_ = std::make_unique<State>(State{
-        executor, frames, values, parameters,
-        cpu::SweptMatrix<T>(frames, values, parameters.mask_threshold > 0), cpu::Spectrum(frames)});
+    const bool by_gram = parameters.svd == Svd::gram;
+    core::expects(by_gram || values >= frames, "a QR needs at least as many values as frames, has ",
+                  values, " and ", frames);
+    state_ = std::make_unique<State>(
+        State{executor, frames, values, parameters,
+              cpu::SweptMatrix<T>(frames, values, {by_gram, parameters.mask_threshold > 0}),
+              std::nullopt, cpu::Spectrum(frames)});
+    if (!by_gram) state_->triangle.emplace(executor, parameters.svd, frames, values);
     state_->first.reserve(frames + 1);
     state_->second.reserve(frames + 1);
     state_->ground_factor.resize(static_cast<std::size_t>(frames));
@@ -194,7 +240,7 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
     s.steady = 0;
     s.rank = 0;
     const cpu::Sizes sizes = s.matrix.load(s.cpu, m);
-    s.spectrum.decompose(s.matrix.gram());
+    s.find_spectrum();
     cpu::Step<T>& step = s.step;
     const double norm = std::sqrt(sizes.square);
     const bool black = sizes.largest == 0;
@@ -207,7 +253,7 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
     s.threshold_singular_values(std::numeric_limits<double>::infinity());
     s.matrix.step(s.cpu, step);
     for (bool last = false;; last = last || outcome.converged) {
-        s.spectrum.decompose(s.matrix.gram());
+        s.find_spectrum();
         s.threshold_singular_values(1 / mu);
         const double next = penalty.next(mu);
         step.y_scale = static_cast<T>(mu / next);

@@ -10,7 +10,7 @@ namespace aperture::rpca::cpu {
 
 using core::index_t;
 
-/// Singular values and right singular vectors of a tall matrix, of its Gram matrix.
+/// Singular values and right singular vectors of a tall matrix.
 class Spectrum {
   public:
     explicit Spectrum(index_t order);
@@ -18,8 +18,10 @@ class Spectrum {
     Spectrum(Spectrum&&) noexcept;
     Spectrum& operator=(Spectrum&&) noexcept;
 
-    /// Takes a symmetric positive semidefinite matrix.
-    void decompose(core::View<const double, 2, core::Host> gram);
+    /// From its Gram matrix.
+    void decompose_gram(core::View<const double, 2, core::Host> gram);
+    /// From R of its QR.
+    void decompose_triangle(core::View<const double, 2, core::Host> r);
 
     /// The i-th largest.
     double singular_value(index_t i) const;

@@ -9,6 +9,10 @@
 #include "aperture/core/worker_tasks.hpp"
 
 namespace aperture::rpca::cpu {
+
+using dense::tall::gram_tile;
+using dense::tall::product_packs;
+
 namespace {
 
 template <int lanes>
@@ -17,7 +21,7 @@ struct BytesOf {
 };
 
 index_t tiles_of_triangle(index_t frames) {
-    const index_t across = ceil_div(frames, gram_tile);
+    const index_t across = dense::tall::ceil_div(frames, gram_tile);
     return across * (across + 1) / 2;
 }
 
@@ -39,11 +43,12 @@ double sum_of(core::Pack<T> pack) {
 }  // namespace
 
 template <class T>
-SweptMatrix<T>::SweptMatrix(index_t frames, index_t values, bool watches_mask)
-    : layout_{frames, values},
-      m_({layout_.blocks() * layout_.block_reals()}),
+SweptMatrix<T>::SweptMatrix(index_t frames, index_t values, const Options& options)
+    : layout_{frames, values, 1},
+      sums_gram_(options.sums_gram),
+      m_({layout_.size()}),
       w_(m_.extent()),
-      mask_({watches_mask ? w_.size() : 0}),
+      mask_({options.watches_mask ? w_.size() : 0}),
       gram_tiles_({parts(), tiles_of_triangle(frames) * gram_tile * gram_tile}),
       ground_products_({parts(), frames + 1}),
       c_(static_cast<std::size_t>(frames + 1)),
@@ -55,18 +60,15 @@ template <class T>
 Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
     core::for_each_task(cpu, parts(), 0, [&](index_t part, std::byte* /*scratch*/) {
         Sizes& sizes = part_sizes_[static_cast<std::size_t>(part)];
-        double* const sums = &gram_tiles_(part, 0);
         sizes = {};
-        std::fill_n(sums, gram_tiles_.extent()[1], 0.0);
-        std::fill_n(&ground_products_(part, 0), layout_.frames + 1, 0.0);
+        clear_gram(part);
         for (index_t b = first_block(part); b < first_block(part + 1); ++b) {
             load_ground(m, b);
             const Sizes of_block = load_block(m, b);
             sizes.largest = std::max(sizes.largest, of_block.largest);
             sizes.sum += of_block.sum;
             sizes.square += of_block.square;
-            add_gram(b, sums);
-            add_ground_products(b, &ground_products_(part, 0));
+            add_gram(part, b);
         }
     });
     std::fill(mask_.begin(), mask_.end(), std::int8_t{0});
@@ -77,8 +79,8 @@ Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
         total.square += sizes.square;
     }
     if (!std::isfinite(total.sum)) {
-        for (index_t f = 0; f < layout_.frames; ++f) {
-            for (index_t v = 0; v < layout_.values; ++v) {
+        for (index_t f = 0; f < layout_.columns; ++f) {
+            for (index_t v = 0; v < layout_.rows; ++v) {
                 core::expects(std::isfinite(m(f, v)), "value ", v, " of frame ", f, " is ",
                               static_cast<double>(m(f, v)));
             }
@@ -91,29 +93,29 @@ Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
 /// The ground, and zeros behind it.
 template <class T>
 void SweptMatrix<T>::load_ground(FramesView<const T, core::Host> m, index_t block) {
-    const index_t first = block * layout_.block_values;
-    const index_t count = std::min(layout_.block_values, layout_.values - first);
+    const index_t first = block * layout_.block_rows;
+    const index_t count = layout_.rows_of(block);
     T* const begin = w_.data() + block * layout_.block_reals();
-    T* const ground = begin + layout_.frames * layout_.frame_stride;
+    T* const ground = begin + layout_.columns * layout_.stride;
     std::fill(ground, begin + layout_.block_reals(), T(0));
-    for (index_t f = 0; f < layout_.frames; ++f) {
+    for (index_t f = 0; f < layout_.columns; ++f) {
         const T* const frame = &m(f, first);
         for (index_t v = 0; v < count; ++v) ground[v] += frame[v];
     }
-    for (index_t v = 0; v < count; ++v) ground[v] /= static_cast<T>(layout_.frames);
+    for (index_t v = 0; v < count; ++v) ground[v] /= static_cast<T>(layout_.columns);
 }
 
 template <class T>
 Sizes SweptMatrix<T>::load_block(FramesView<const T, core::Host> m, index_t block) {
     Sizes sizes;
-    const index_t first = block * layout_.block_values;
-    const index_t count = std::min(layout_.block_values, layout_.values - first);
+    const index_t first = block * layout_.block_rows;
+    const index_t count = layout_.rows_of(block);
     T* const m_of_block = m_.data() + block * layout_.block_reals();
     T* const w_of_block = w_.data() + block * layout_.block_reals();
-    const T* const ground = w_of_block + layout_.frames * layout_.frame_stride;
-    for (index_t f = 0; f < layout_.frames; ++f) {
+    const T* const ground = w_of_block + layout_.columns * layout_.stride;
+    for (index_t f = 0; f < layout_.columns; ++f) {
         const T* const from = &m(f, first);
-        T* const to = m_of_block + f * layout_.frame_stride;
+        T* const to = m_of_block + f * layout_.stride;
         T largest = 0;
         T sum = 0;
         T square = 0;
@@ -124,8 +126,8 @@ Sizes SweptMatrix<T>::load_block(FramesView<const T, core::Host> m, index_t bloc
             sum += std::abs(from[v]);
             square += from[v] * from[v];
         }
-        std::fill(to + count, to + layout_.frame_stride, T(0));
-        std::copy_n(to, layout_.frame_stride, w_of_block + f * layout_.frame_stride);
+        std::fill(to + count, to + layout_.stride, T(0));
+        std::copy_n(to, layout_.stride, w_of_block + f * layout_.stride);
         sizes.largest = std::max(sizes.largest, static_cast<double>(largest));
         sizes.sum += sum;
         sizes.square += square;
@@ -150,28 +152,22 @@ StepSums SweptMatrix<T>::finish(core::Cpu& cpu, const Step<T>& step,
 template <class T>
 StepSums SweptMatrix<T>::sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w,
                                const Outputs& outputs) {
-    const std::size_t frames = static_cast<std::size_t>(layout_.frames);
+    const std::size_t frames = static_cast<std::size_t>(layout_.columns);
     const std::size_t scratch_bytes = (3 * frames + 1) * row * sizeof(T);
     core::for_each_task(cpu, parts(), scratch_bytes, [&](index_t part, std::byte* scratch) {
         T* const low_rank = reinterpret_cast<T*>(scratch);
-        T* const between = low_rank + layout_.frames * row;
-        T* const sparse = between + (layout_.frames + 1) * row;
+        T* const between = low_rank + layout_.columns * row;
+        T* const sparse = between + (layout_.columns + 1) * row;
         StepSums& sums = part_sums_[static_cast<std::size_t>(part)];
-        double* const gram_sums = &gram_tiles_(part, 0);
         sums = {};
-        if (!keeps_w) {
-            std::fill_n(gram_sums, gram_tiles_.extent()[1], 0.0);
-            std::fill_n(&ground_products_(part, 0), layout_.frames + 1, 0.0);
-        }
+        if (!keeps_w) clear_gram(part);
         for (index_t b = first_block(part); b < first_block(part + 1); ++b) {
-            for (index_t v = 0; v < layout_.used_values(b); v += row) {
+            for (index_t v = 0; v < layout_.used_rows(b); v += row) {
                 multiply_row(step, w_.data() + b * layout_.block_reals() + v, between, low_rank);
                 update_row(step, b, v, low_rank, sparse, keeps_w, sums);
                 if (keeps_w) write_row(outputs, b, v, low_rank, sparse);
             }
-            if (keeps_w) continue;
-            add_gram(b, gram_sums);
-            add_ground_products(b, &ground_products_(part, 0));
+            if (!keeps_w) add_gram(part, b);
         }
     });
     StepSums total;
@@ -182,18 +178,18 @@ StepSums SweptMatrix<T>::sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w
     }
     // What lies behind the last value is zero.
     const index_t last = layout_.blocks() - 1;
-    const index_t end = last * layout_.block_values + layout_.used_values(last);
-    total.zeros -= static_cast<double>((end - layout_.values) * layout_.frames);
+    const index_t end = last * layout_.block_rows + layout_.used_rows(last);
+    total.zeros -= static_cast<double>((end - layout_.rows) * layout_.columns);
     return total;
 }
 
 template <class T>
 void SweptMatrix<T>::multiply_row(const Step<T>& step, const T* w, T* between, T* low_rank) const {
     if (step.second == nullptr) {
-        multiply(w, layout_.frame_stride, *step.first, low_rank);
+        dense::tall::multiply(w, layout_.stride, *step.first, low_rank);
     } else {
-        multiply(w, layout_.frame_stride, *step.first, between);
-        multiply(between, row, *step.second, low_rank);
+        dense::tall::multiply(w, layout_.stride, *step.first, between);
+        dense::tall::multiply(between, row, *step.second, low_rank);
     }
 }
 
@@ -208,8 +204,8 @@ void SweptMatrix<T>::update_row(const Step<T>& step, index_t block, index_t firs
     Pack square{};
     Pack zeros{};
     Pack changes{};
-    for (index_t f = 0; f < layout_.frames; ++f) {
-        const index_t at = begin + f * layout_.frame_stride;
+    for (index_t f = 0; f < layout_.columns; ++f) {
+        const index_t at = begin + f * layout_.stride;
 #pragma GCC unroll 4
         for (int p = 0; p < product_packs; ++p) {
             const Pack l = core::load(low_rank + f * row + p * lanes);
@@ -244,15 +240,40 @@ void SweptMatrix<T>::update_row(const Step<T>& step, index_t block, index_t firs
 }
 
 template <class T>
-void SweptMatrix<T>::add_gram(index_t block, double* sums) const {
+void SweptMatrix<T>::clear_gram(index_t part) {
+    std::fill_n(&gram_tiles_(part, 0), gram_tiles_.extent()[1], 0.0);
+    std::fill_n(&ground_products_(part, 0), layout_.columns + 1, 0.0);
+}
+
+template <class T>
+void SweptMatrix<T>::add_gram(index_t part, index_t block) {
+    if (!sums_gram_) return;
     const T* const w = w_.data() + block * layout_.block_reals();
-    const index_t stride = layout_.frame_stride;
-    for (index_t i = 0; i < layout_.frames; i += gram_tile) {
-        for (index_t j = i; j < layout_.frames; j += gram_tile) {
-            add_gram_tile(w + i * stride, w + j * stride, stride, layout_.used_values(block), sums);
+    const index_t stride = layout_.stride;
+    double* sums = &gram_tiles_(part, 0);
+    for (index_t i = 0; i < layout_.columns; i += gram_tile) {
+        for (index_t j = i; j < layout_.columns; j += gram_tile) {
+            dense::tall::add_gram_tile(w + i * stride, w + j * stride, stride,
+                                       layout_.used_rows(block), sums);
             sums += gram_tile * gram_tile;
         }
     }
+    add_ground_products(block, &ground_products_(part, 0));
+}
+
+template <class T>
+void SweptMatrix<T>::copy_w(core::Cpu& cpu, FramesView<T, core::Host> w) const {
+    core::for_each_task(cpu, layout_.blocks(), 0, [&](index_t b, std::byte* /*scratch*/) {
+        const T* const block = w_.data() + b * layout_.block_reals();
+        const T* const ground = block + layout_.columns * layout_.stride;
+        const index_t first = b * layout_.block_rows;
+        const index_t count = layout_.rows_of(b);
+        for (index_t f = 0; f < layout_.columns; ++f) {
+            const T* const from = block + f * layout_.stride;
+            T* const to = &w(f, first);
+            for (index_t v = 0; v < count; ++v) to[v] = from[v] + ground[v];
+        }
+    });
 }
 
 /// In fp64, of fp32 values exact: what these products are wrong by is as large as what a fp32 Gram
@@ -260,10 +281,10 @@ void SweptMatrix<T>::add_gram(index_t block, double* sums) const {
 template <class T>
 void SweptMatrix<T>::add_ground_products(index_t block, double* sums) const {
     const T* const w = w_.data() + block * layout_.block_reals();
-    const T* const ground = w + layout_.frames * layout_.frame_stride;
-    const index_t count = layout_.used_values(block);
-    for (index_t f = 0; f <= layout_.frames; ++f) {
-        const T* const frame = w + f * layout_.frame_stride;
+    const T* const ground = w + layout_.columns * layout_.stride;
+    const index_t count = layout_.used_rows(block);
+    for (index_t f = 0; f <= layout_.columns; ++f) {
+        const T* const frame = w + f * layout_.stride;
         double sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (index_t v = 0; v < count; ++v) {
@@ -277,10 +298,10 @@ template <class T>
 void SweptMatrix<T>::write_row(const Outputs& outputs, index_t block, index_t first, T* low_rank,
                                const T* sparse) const {
     const T* const ground =
-        w_.data() + block * layout_.block_reals() + layout_.frames * layout_.frame_stride + first;
-    const index_t value = block * layout_.block_values + first;
-    const index_t count = std::min<index_t>(row, layout_.values - value);
-    for (index_t f = 0; f < layout_.frames; ++f) {
+        w_.data() + block * layout_.block_reals() + layout_.columns * layout_.stride + first;
+    const index_t value = block * layout_.block_rows + first;
+    const index_t count = std::min<index_t>(row, layout_.rows - value);
+    for (index_t f = 0; f < layout_.columns; ++f) {
         if (!outputs.low_rank.empty()) {
             T* const to = &outputs.low_rank(f, value);
             for (index_t v = 0; v < count; ++v) to[v] = low_rank[f * row + v] + ground[v];
@@ -298,16 +319,16 @@ void SweptMatrix<T>::gather_gram() {
         for (index_t part = 0; part < parts(); ++part) sum += ground_products_(part, frame);
         return sum;
     };
-    for (index_t f = 0; f <= layout_.frames; ++f) {
+    for (index_t f = 0; f <= layout_.columns; ++f) {
         c_[static_cast<std::size_t>(f)] = ground_product(f);
     }
     index_t at = 0;
-    for (index_t i = 0; i < layout_.frames; i += gram_tile) {
-        for (index_t j = i; j < layout_.frames; j += gram_tile) {
+    for (index_t i = 0; i < layout_.columns; i += gram_tile) {
+        for (index_t j = i; j < layout_.columns; j += gram_tile) {
             for (index_t k = 0; k < gram_tile * gram_tile; ++k, ++at) {
                 const index_t a = i + k / gram_tile;
                 const index_t b = j + k % gram_tile;
-                if (a >= layout_.frames || b >= layout_.frames) continue;
+                if (a >= layout_.columns || b >= layout_.columns) continue;
                 double sum = 0;
                 for (index_t part = 0; part < parts(); ++part) sum += gram_tiles_(part, at);
                 sum +=

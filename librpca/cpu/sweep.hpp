@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "aperture/core/executor.hpp"
-#include "librpca/cpu/tile_products.hpp"
+#include "aperture/rpca/robust_pca.hpp"
+#include "libdense/cpu/tile_products.hpp"
 
 namespace aperture::rpca::cpu {
 
@@ -21,8 +22,8 @@ namespace aperture::rpca::cpu {
 /// `second` makes the frames.
 template <class T>
 struct Step {
-    const Factor<T>* first = nullptr;
-    const Factor<T>* second = nullptr;  ///< or none
+    const dense::tall::Factor<T>* first = nullptr;
+    const dense::tall::Factor<T>* second = nullptr;  ///< or none
     T y_scale = 0;
     T threshold = 0;
     T mask_threshold = 0;  ///< where positive, changes of the mask are counted
@@ -47,7 +48,11 @@ struct Sizes {
 template <class T>
 class SweptMatrix {
   public:
-    SweptMatrix(index_t frames, index_t values, bool watches_mask);
+    struct Options {
+        bool sums_gram = true;
+        bool watches_mask = false;
+    };
+    SweptMatrix(index_t frames, index_t values, const Options& options);
 
     /// Takes M, also for W, and finds its Gram matrix. Throws core::InvalidArgument for what is no
     /// number.
@@ -58,7 +63,9 @@ class SweptMatrix {
     StepSums finish(core::Cpu& cpu, const Step<T>& step, FramesView<T, core::Host> low_rank,
                     FramesView<T, core::Host> sparse);
 
-    /// W^T W, [frame][frame], both triangles.
+    /// Writes W.
+    void copy_w(core::Cpu& cpu, FramesView<T, core::Host> w) const;
+    /// W^T W, [frame][frame], both triangles; where it is summed.
     core::View<const double, 2, core::Host> gram() const { return gram_.view(); }
 
   private:
@@ -67,13 +74,14 @@ class SweptMatrix {
         FramesView<T, core::Host> sparse;
     };
     static constexpr int lanes = core::lanes<T>;
-    static constexpr int row = product_packs * lanes;
+    static constexpr int row = static_cast<int>(dense::tall::ColumnBlocks<T>::row_unit);
 
     StepSums sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w, const Outputs& outputs);
     void multiply_row(const Step<T>& step, const T* w, T* between, T* low_rank) const;
     void update_row(const Step<T>& step, index_t block, index_t first, const T* low_rank, T* sparse,
                     bool keeps_w, StepSums& sums);
-    void add_gram(index_t block, double* sums) const;
+    void add_gram(index_t part, index_t block);
+    void clear_gram(index_t part);
     void add_ground_products(index_t block, double* sums) const;
     void gather_gram();
     void write_row(const Outputs& outputs, index_t block, index_t first, T* low_rank,
@@ -85,7 +93,8 @@ class SweptMatrix {
     index_t parts() const { return std::min<index_t>(layout_.blocks(), 32); }
     index_t first_block(index_t part) const { return layout_.blocks() * part / parts(); }
 
-    BlockLayout<T> layout_;
+    dense::tall::ColumnBlocks<T> layout_;
+    bool sums_gram_;
     core::Array<T, 1> m_;
     core::Array<T, 1> w_;
     core::Array<std::int8_t, 1> mask_;        ///< as w_ lies; of the pass before

@@ -128,6 +128,21 @@ TEST(RobustPca, SinglePrecisionTakesTheIterationsAndRanksOfDouble) {
     EXPECT_EQ(trace(float()), trace(double()));
 }
 
+TEST(RobustPca, EveryWayToTheSingularValuesGivesTheSame) {
+    const Matrix m = video_like(3000, 40);
+    Parameters parameters;
+    const Result<float> by_gram = solved<float>(m, parameters);
+    for (const Svd svd : {Svd::tsqr, Svd::caqr, Svd::blas2}) {
+        parameters.svd = svd;
+        const Result<float> by_qr = solved<float>(m, parameters);
+        EXPECT_EQ(by_qr.outcome.iterations, by_gram.outcome.iterations);
+        EXPECT_EQ(by_qr.outcome.rank, by_gram.outcome.rank);
+        EXPECT_LE((by_qr.l() - by_gram.l()).norm(), 1e-5 * m.norm());
+    }
+    core::Cpu cpu(1);
+    EXPECT_THROW((RobustPca<float, core::Cpu>(cpu, 5, 4, parameters)), core::InvalidArgument);
+}
+
 TEST(RobustPca, PartsSumToTheWhole) {
     const Matrix m = video_like(3000, 40);
     const Result<float> result = solved<float>(m, Parameters{});

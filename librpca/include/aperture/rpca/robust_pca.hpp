@@ -28,8 +28,17 @@ enum class Solver {
     admm,
 };
 
+/// Where singular values and right singular vectors of W come from.
+enum class Svd {
+    gram,  ///< eigenvectors of its Gram matrix
+    tsqr,  ///< SVD of R of its QR, by dense::QrMethod of the same name
+    caqr,
+    blas2,
+};
+
 struct Parameters {
     Solver solver = Solver::ialm;
+    Svd svd = Svd::gram;      ///< all but gram need at least as many values as frames
     double lambda = 0;        ///< weight of ||S||_1; 0 stands for 1 / sqrt(max(values, frames))
     double tolerance = 1e-5;  ///< of ||M - L - S||_F / ||M||_F; fp32 reaches some 1e-6
     int max_iterations = 500;

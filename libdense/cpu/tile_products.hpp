@@ -4,10 +4,11 @@
 
 #include <utility>
 
+#include "aperture/core/array.hpp"
 #include "aperture/core/lane_sums.hpp"
-#include "librpca/cpu/frame_blocks.hpp"
+#include "libdense/cpu/column_blocks.hpp"
 
-namespace aperture::rpca::cpu {
+namespace aperture::dense::tall {
 
 /// A matrix of few rows and columns that blocks are multiplied by, column tile after column tile:
 /// [tile][row][column of the tile].
@@ -88,14 +89,14 @@ inline void multiply(const T* in, index_t stride, const Factor<T>& factor, T* ou
     }
 }
 
-/// Adds the products of gram_tile frames at `a` with as many at `b` over `values` values to `sums`:
-/// summed in T over a block, in fp64 over blocks. In fp32 alone the rank comes out wrong.
+/// Adds the products of gram_tile columns at `a` with as many at `b` over `rows` rows to `sums`:
+/// summed in T over a block, in fp64 over blocks.
 template <class T>
-inline void add_gram_tile(const T* a, const T* b, index_t stride, index_t values, double* sums) {
+inline void add_gram_tile(const T* a, const T* b, index_t stride, index_t rows, double* sums) {
     constexpr int t = gram_tile;
     constexpr int lanes = core::lanes<T>;
     core::Pack<T> sum[t * t] = {};
-    for (index_t v = 0; v < values; v += lanes) {
+    for (index_t v = 0; v < rows; v += lanes) {
         core::Pack<T> of_a[t];
 #pragma GCC unroll 8
         for (int i = 0; i < t; ++i) of_a[i] = core::load(a + i * stride + v);
@@ -123,4 +124,4 @@ inline void add_gram_tile(const T* a, const T* b, index_t stride, index_t values
     }
 }
 
-}  // namespace aperture::rpca::cpu
+}  // namespace aperture::dense::tall
