@@ -82,6 +82,9 @@ void add_solver_options(CLI::App& app, BgsubOptions& options) {
     add_choice(app, "--solver", rpca_solver_choices, p.solver,
                "Inexact augmented Lagrange multipliers, or alternating directions")
         ->default_str("ialm");
+    add_choice(app, "--svd", svd_choices, p.svd,
+               "Where singular values come from: the Gram matrix, or R of a QR decomposition")
+        ->default_str("gram");
     app.add_option("--lambda", p.lambda,
                    "Weight of the foreground (default: 1/sqrt(max(pixels, frames)))")
         ->check(positive())
@@ -136,8 +139,8 @@ void refuse_what_disagrees(const CLI::App& app, const BgsubOptions& options) {
     };
     const rpca::Parameters& p = options.parameters;
     const bool rpca = options.method == BackgroundMethod::rpca;
-    for (const auto* option :
-         {"--solver", "--lambda", "--tolerance", "--precision", "--max-iterations", "--until"}) {
+    for (const auto* option : {"--solver", "--svd", "--lambda", "--tolerance", "--precision",
+                               "--max-iterations", "--until"}) {
         needs(option, "--method rpca", rpca);
     }
     needs("--overlap", "--window", options.window > 0);

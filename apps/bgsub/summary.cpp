@@ -103,6 +103,7 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape) 
     if (by_rpca(options)) {
         list.insert(list.end(),
                     {{"solver", choice_name(rpca_solver_choices, p.solver)},
+                     {"svd", choice_name(svd_choices, p.svd)},
                      {"lambda", p.lambda},
                      {"tolerance", p.tolerance},
                      {"max_iterations", integer(p.max_iterations)},
