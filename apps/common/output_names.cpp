@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iomanip>
+#include <sstream>
 #include <string_view>
 
 #include "aperture/core/error.hpp"
@@ -34,6 +36,24 @@ bool same_file(const path& a, const path& b) {
     return std::filesystem::equivalent(a, b, error) ||
            std::filesystem::weakly_canonical(a, error) ==
                std::filesystem::weakly_canonical(b, error);
+}
+
+path numbered_file(const path& folder, core::index_t number, const char* extension) {
+    std::ostringstream name;
+    name << std::setw(6) << std::setfill('0') << number << extension;
+    return folder / name.str();
+}
+
+void check_output_folder(const path& folder, const std::vector<path>& frames) {
+    for (const path& file : frames) {
+        const path its = file.has_parent_path() ? file.parent_path() : path(".");
+        core::expects(!same_file(its, folder), folder.string(),
+                      ": cannot write: it is the folder of the frames");
+    }
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    core::expects(!error, folder.string(), ": cannot write: ", error.message());
+    const media::AtomicFile possible(folder / "000000");
 }
 
 void check_output_files(const std::vector<path>& inputs, const std::vector<path>& outputs) {

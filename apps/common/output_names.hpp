@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "aperture/core/view.hpp"
+
 namespace aperture::apps {
 
 /// Whether `file` is called as a picture is.
@@ -16,6 +18,15 @@ std::filesystem::path picture_name(const std::string& option, std::filesystem::p
 
 /// Whether both name one file, which need not be there.
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
+/// "FOLDER/000012.flo"
+std::filesystem::path numbered_file(const std::filesystem::path& folder, core::index_t number,
+                                    const char* extension);
+
+/// Makes the folder where it is not there. Throws core::InvalidArgument where nothing can be
+/// written into it, and where it holds one of `frames`, whose names results could have.
+void check_output_folder(const std::filesystem::path& folder,
+                         const std::vector<std::filesystem::path>& frames);
 
 /// Throws core::InvalidArgument where an output would replace an input or another output, or cannot
 /// be written where it is to be: before the long work, not after it.

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "apps/oflow/frames.hpp"
+#include "apps/common/frames.hpp"
 #include "apps/oflow/parameter_flags.hpp"
 
 namespace aperture::apps {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <numeric>
 #include <sstream>
 #include <string>
@@ -85,8 +84,6 @@ media::Picture convergence_plot(const OflowOptions& options, const std::vector<d
     return media::plot(plot);
 }
 
-path folder_of(const path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
-
 }  // namespace
 
 void check_outputs(const OflowOptions& options) {
@@ -95,22 +92,12 @@ void check_outputs(const OflowOptions& options) {
     check_output_files(inputs, outputs_of(options));
 }
 
-path numbered_file(const path& folder, index_t number, const char* extension) {
-    std::ostringstream name;
-    name << std::setw(6) << std::setfill('0') << number << extension;
-    return folder / name.str();
-}
-
 void check_folders(const OflowOptions& options, const FrameReader& frames) {
     std::vector<path> folders{options.common.out};
     for (const auto& folder : {options.warped, options.arrows, options.consistency}) {
         if (folder) folders.push_back(*folder);
     }
     for (std::size_t i = 0; i < folders.size(); ++i) {
-        for (const path& file : frames.files()) {
-            core::expects(frames.is_video() || !same_file(folder_of(file), folders[i]),
-                          folders[i].string(), ": cannot write: it is the folder of the frames");
-        }
         for (std::size_t other = 0; other < i; ++other) {
             core::expects(!same_file(folders[i], folders[other]), folders[i].string(),
                           ": named for two outputs");
@@ -120,12 +107,8 @@ void check_folders(const OflowOptions& options, const FrameReader& frames) {
         for (const path& file : frames.files()) media::expects_distinct(file, *options.run.report);
         const media::AtomicFile possible(*options.run.report);
     }
-    for (const path& folder : folders) {
-        std::error_code error;
-        std::filesystem::create_directories(folder, error);
-        core::expects(!error, folder.string(), ": cannot write: ", error.message());
-        const media::AtomicFile possible(folder / "000000.flo");
-    }
+    const std::vector<path> images = frames.is_video() ? std::vector<path>{} : frames.files();
+    for (const path& folder : folders) check_output_folder(folder, images);
 }
 
 ArrowLayout arrow_layout(const OflowOptions& options, flow::Shape shape, double largest_motion) {

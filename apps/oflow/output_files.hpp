@@ -10,10 +10,6 @@ namespace aperture::apps {
 /// be written where it is to be: before the long work, not after it.
 void check_outputs(const OflowOptions& options);
 
-/// "FOLDER/000012.flo"
-std::filesystem::path numbered_file(const std::filesystem::path& folder, core::index_t number,
-                                    const char* extension);
-
 /// The same for a sequence, whose folders are made where they are not there. A folder of frames is
 /// refused, since pictures could have the frames' names.
 void check_folders(const OflowOptions& options, const FrameReader& frames);

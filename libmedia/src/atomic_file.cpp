@@ -25,6 +25,10 @@ std::string random_suffix() {
     return suffix;
 }
 
+fs::path folder_of(const fs::path& file) {
+    return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(const fs::path& target) : shown_(target.string()), target_(target) {
@@ -40,21 +44,54 @@ AtomicFile::AtomicFile(const fs::path& target) : shown_(target.string()), target
     core::expects(!fs::exists(status) || fs::is_regular_file(status), shown_,
                   ": cannot write: not a regular file");
     if (fs::exists(status) && ::access(target_.c_str(), W_OK) != 0) fail(errno);
-    do {
-        partial_ = target_.parent_path() /
-                   core::text('.', target_.filename().string(), ".partial-", random_suffix());
-        descriptor_ = ::open(partial_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
-    } while (descriptor_ < 0 && errno == EEXIST);
-    if (descriptor_ < 0) fail(errno);
+    open_unnamed();
+    if (descriptor_ < 0) open_hidden();
 }
 
 AtomicFile::~AtomicFile() { discard(); }
+
+fs::path AtomicFile::hidden_name() const {
+    return target_.parent_path() /
+           core::text('.', target_.filename().string(), ".partial-", random_suffix());
+}
+
+void AtomicFile::open_unnamed() {
+    descriptor_ = ::open(folder_of(target_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) return;
+    partial_ = core::text("/proc/self/fd/", descriptor_);
+    std::error_code error;
+    if (fs::exists(partial_, error)) return;
+    ::close(descriptor_);
+    descriptor_ = -1;
+}
+
+void AtomicFile::open_hidden() {
+    do {
+        partial_ = hidden_name();
+        descriptor_ = ::open(partial_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+    } while (descriptor_ < 0 && errno == EEXIST);
+    if (descriptor_ < 0) fail(errno);
+    named_ = true;
+}
+
+/// A link cannot replace a file, which only a file with a name can.
+void AtomicFile::take_hidden_name() {
+    fs::path name;
+    int status = 0;
+    do {
+        name = hidden_name();
+        status = ::linkat(AT_FDCWD, partial_.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW);
+    } while (status != 0 && errno == EEXIST);
+    if (status != 0) fail(errno);
+    partial_ = name;
+    named_ = true;
+}
 
 void AtomicFile::discard() noexcept {
     if (descriptor_ < 0) return;
     ::close(descriptor_);
     descriptor_ = -1;
-    ::unlink(partial_.c_str());
+    if (named_) ::unlink(partial_.c_str());
 }
 
 void AtomicFile::write(std::string_view bytes) {
@@ -69,12 +106,12 @@ void AtomicFile::write(std::string_view bytes) {
 void AtomicFile::commit() {
     core::expects(descriptor_ >= 0, shown_, ": committed twice");
     if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
+    if (!named_) take_hidden_name();
     if (::rename(partial_.c_str(), target_.c_str()) != 0) fail(errno);
     ::close(descriptor_);
     descriptor_ = -1;
     // The new name is durable once its folder is; some file systems cannot, and need not, do that.
-    const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
-    const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int opened = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (opened >= 0) {
         ::fsync(opened);
         ::close(opened);

@@ -58,6 +58,11 @@ index_t VideoReader::claimed_frames() const {
     return count > 0 && count < 1e15 ? static_cast<index_t>(count) : 0;
 }
 
+double VideoReader::frames_per_second() const {
+    const double rate = state_->capture.get(cv::CAP_PROP_FPS);
+    return rate > 0 && rate < 1e6 ? rate : 0;
+}
+
 #else
 
 struct VideoReader::State {};
@@ -69,6 +74,7 @@ VideoReader::VideoReader(const std::filesystem::path& path) {
 std::optional<Image> VideoReader::next() { return std::nullopt; }
 bool VideoReader::skip() { return false; }
 index_t VideoReader::claimed_frames() const { return 0; }
+double VideoReader::frames_per_second() const { return 0; }
 
 #endif
 

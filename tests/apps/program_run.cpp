@@ -49,6 +49,32 @@ std::filesystem::path program_path(const std::string& program) {
     _exit(127);
 }
 
+/// Whether the process has an open file in `folder` that is not empty.
+bool writes_to(pid_t process, const std::filesystem::path& folder) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    for (const auto& entry :
+         fs::directory_iterator("/proc/" + std::to_string(process) + "/fd", error)) {
+        // Of a file without a name, "/folder/#123 (deleted)".
+        const fs::path file = fs::read_symlink(entry.path(), error);
+        if (error || file.parent_path() != folder) continue;
+        if (fs::file_size(entry.path(), error) > 0 && !error) return true;
+    }
+    return false;
+}
+
+void kill_while_writing(pid_t process, const std::filesystem::path& folder) {
+    siginfo_t ended{};
+    while (waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ended.si_pid == 0) {
+        if (writes_to(process, folder)) {
+            kill(process, SIGKILL);
+            return;
+        }
+        usleep(1000);
+    }
+}
+
 Handle open_file(const std::filesystem::path& file) {
     return {H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
 }
@@ -98,6 +124,10 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
     words.insert(words.end(), arguments.begin(), arguments.end());
     const pid_t child = fork();
     if (child == 0) become(words, surroundings, out, error, leak_options);
+    if (surroundings.killed_while_writing_to) {
+        kill_while_writing(child,
+                           std::filesystem::canonical(*surroundings.killed_while_writing_to));
+    }
     int status = 0;
     rusage used{};
     wait4(child, &status, 0, &used);

@@ -25,9 +25,12 @@ struct Outcome {
 struct Surroundings {
     std::optional<std::uint64_t> file_size_limit{};  ///< bytes that one file may have
     bool stdout_full = false;                        ///< standard output is /dev/full
+    /// Where given: as soon as the program has written into an open file that lies, or is to lie,
+    /// in this folder, it is killed (SIGKILL).
+    std::optional<std::filesystem::path> killed_while_writing_to{};
 };
 
-/// Runs `corr`, `oflow`, `stap` or `stap_sim` of this build and waits for it.
+/// Runs `bgsub`, `corr`, `oflow`, `stap` or `stap_sim` of this build and waits for it.
 Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
                     const Surroundings& surroundings = {});
 

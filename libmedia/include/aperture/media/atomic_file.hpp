@@ -8,10 +8,11 @@
 
 namespace aperture::media {
 
-/// An output file that appears whole or not at all: it grows under a hidden name beside its target
-/// (".NAME.partial-XXXXXX") and takes the target's name, replacing what stood there, on `commit()`.
-/// Without commit the destructor removes it. A symbolic link is followed, so that its file is
-/// replaced and not the link.
+/// An output file that appears whole or not at all: it grows beside its target and takes the
+/// target's name, replacing what stood there, on `commit()`. Until then it has no name, so that
+/// nothing is left of it even where the program is killed; on a file system that has no files
+/// without names, and without /proc, it has a hidden one (".NAME.partial-XXXXXX"), which the
+/// destructor removes. A symbolic link is followed, so that its file is replaced and not the link.
 ///
 /// Every failure throws core::InvalidArgument "NAME: cannot write: no space left on device" or the
 /// like, the target being untouched.
@@ -28,19 +29,25 @@ class AtomicFile {
     /// Makes the bytes durable (fsync) and gives the file its name. Once only.
     void commit();
 
-    /// Where the bytes stand until the commit, for writers that need a path or a descriptor (open
-    /// for reading and writing, and closed by this object).
+    /// Where the bytes stand until the commit, for writers that need a path (of this process: it
+    /// may be one below /proc/self) or a descriptor (open for reading and writing, and closed by
+    /// this object).
     const std::filesystem::path& partial() const { return partial_; }
     int descriptor() const { return descriptor_; }
     /// Throws the error of this file with the words of the system for `error_number`.
     [[noreturn]] void fail(int error_number) const;
 
   private:
+    std::filesystem::path hidden_name() const;
+    void open_unnamed();
+    void open_hidden();
+    void take_hidden_name();
     void discard() noexcept;
 
     std::string shown_;  ///< the target as the caller wrote it
     std::filesystem::path target_;
     std::filesystem::path partial_;
+    bool named_ = false;
     int descriptor_ = -1;
 };
 

@@ -28,6 +28,8 @@ class VideoReader {
     bool skip();
     /// How many frames the container claims, 0 where it does not say; an estimate.
     core::index_t claimed_frames() const;
+    /// As the container says; 0 where it does not.
+    double frames_per_second() const;
 
   private:
     struct State;

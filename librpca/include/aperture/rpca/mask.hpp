@@ -21,7 +21,7 @@ using DifferencesView = core::View<const float, 4, Space>;
 /// What becomes of a difference.
 struct MaskParameters {
     /// A pixel moves where a channel differs by more, in the units of the frames.
-    double threshold = 25;
+    double threshold = 17;
     /// Where positive, instead of `threshold`: times the standard deviation of the noise, estimated
     /// from all differences (`noise_deviation`).
     double noise_multiple = 0;

@@ -45,6 +45,13 @@ class FrameReader {
     /// How many frames will come: exact for images, as the container claims for a video; 0 where
     /// it does not say.
     core::index_t expected() const { return expected_; }
+    /// How many frames a video claims that did not come, where the last call of `next` met the end
+    /// before a frame that should have been there; else 0.
+    core::index_t missing() const;
+    /// Frames that the container of a video claims to have; 0 where it does not say.
+    core::index_t claimed() const { return claimed_; }
+    /// As a video says; 0 where it does not, and for images.
+    double frames_per_second() const { return video_ ? video_->frames_per_second() : 0; }
     /// The video, or the images.
     const std::vector<std::filesystem::path>& files() const { return files_; }
     bool is_video() const { return video_.has_value(); }
@@ -59,6 +66,8 @@ class FrameReader {
     std::optional<media::VideoReader> video_;
     FrameRange range_;
     core::index_t expected_ = 0;
+    core::index_t claimed_ = 0;  ///< by the video
+    bool ended_ = false;
     core::index_t next_ = 0;      ///< number of the frame to be taken next
     core::index_t position_ = 0;  ///< of the video
 };

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/oflow/frames.hpp"
+#include "apps/common/frames.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "aperture/core/error.hpp"
@@ -48,6 +49,7 @@ FrameReader::FrameReader(const std::vector<path>& inputs, const FrameRange& rang
     if (inputs.size() == 1 && !is_folder(inputs) && !is_pattern(inputs)) {
         video_.emplace(inputs.front());
         frames = video_->claimed_frames();
+        claimed_ = frames;
     } else {
         files_ = list_images(inputs);
     }
@@ -58,19 +60,26 @@ FrameReader::FrameReader(const std::vector<path>& inputs, const FrameRange& rang
     }
     const index_t last = range.last.value_or(frames);
     if (last > range.first) expected_ = (last - range.first + range.step - 1) / range.step;
-    core::expects(video_ || expected_ > 1, name_, ": a single frame to take; the flow needs two");
 }
 
 std::optional<Frame> FrameReader::next() {
     if (range_.last && next_ >= *range_.last) return std::nullopt;
     const core::Stopwatch watch;
     std::optional<Frame> frame = video_ ? read_video_frame() : read_image();
-    if (!frame) return std::nullopt;
+    if (!frame) {
+        ended_ = true;
+        return std::nullopt;
+    }
     frame->number = next_;
     frame->grey = media::to_grey(frame->image);
     frame->read_ms = watch.ms();
     next_ += range_.step;
     return frame;
+}
+
+index_t FrameReader::missing() const {
+    const index_t wanted = std::min(range_.last.value_or(claimed_), claimed_);
+    return ended_ && video_ && next_ < wanted ? claimed_ - position_ : 0;
 }
 
 std::optional<Frame> FrameReader::read_image() {

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aperture/core/executor.hpp"
+#include "aperture/media/picture.hpp"
+#include "apps/bgsub/options.hpp"
+
+namespace aperture::apps {
+
+/// Of every frame that is worked on.
+struct FrameShape {
+    index_t channels = 1;
+    index_t rows = 0;
+    index_t columns = 0;
+
+    index_t pixels() const { return rows * columns; }
+    index_t values() const { return channels * pixels(); }
+    bool operator==(const FrameShape&) const = default;
+};
+
+/// "384x288", width first.
+std::string size_text(index_t columns, index_t rows);
+
+/// Frames in memory, in the size and the colours that are worked on.
+struct Clip {
+    FrameShape shape;
+    std::vector<float> values;             ///< [frame][channel][row][column], 0 to 255
+    std::vector<media::Picture> pictures;  ///< the frames in colour, for the overlay
+    std::vector<index_t> numbers;          ///< in the sequence, from 0
+    std::vector<index_t> truth_numbers;    ///< of the true masks that belong to them
+
+    index_t frames() const { return static_cast<index_t>(numbers.size()); }
+    /// Forgets the first `count` frames.
+    void drop(index_t count);
+};
+
+/// Reads the frames of a sequence into clips.
+class ClipReader {
+  public:
+    /// Reads the first frame. Throws core::InvalidArgument as FrameReader does, and where there is
+    /// no frame.
+    ClipReader(core::Cpu& cpu, const BgsubOptions& options);
+
+    const FrameShape& shape() const { return shape_; }
+    const FrameReader& source() const { return reader_; }
+    /// Whether there is no further frame.
+    bool at_end() const { return !next_.has_value(); }
+    /// Appends up to `most` frames and returns how many there were. Throws core::InvalidArgument
+    /// for a frame that cannot be read, and for one of another size than the first.
+    index_t read(index_t most, Clip& clip);
+
+  private:
+    void prepare(const Frame& frame, Clip& clip) const;
+
+    core::Cpu& cpu_;
+    FrameColour colour_;
+    FrameReader reader_;
+    std::optional<Frame> next_;
+    std::string first_name_;
+    index_t source_rows_ = 0;
+    index_t source_columns_ = 0;
+    FrameShape shape_;
+};
+
+/// Frames of a sequence, counted by reading all of them where a video's claim is all there is.
+index_t count_frames(const BgsubOptions& options);
+
+}  // namespace aperture::apps

@@ -1,0 +1,223 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/bgsub/options.hpp"
+
+#include <cmath>
+
+#include "apps/common/argument_fields.hpp"
+#include "apps/common/command_line.hpp"
+#include "apps/common/image_list.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using std::filesystem::path;
+
+constexpr long long most_frames = 1'000'000'000;
+constexpr double largest_side = 1 << 20;
+constexpr double fp32_tolerance = 1e-6;
+
+constexpr auto example = R"(Example:
+  bgsub video.avi --frames 0:200 --scale 0.5
+takes the first 200 frames at half the size, splits them into a background of low rank and a sparse
+foreground, and writes video.background.mp4, video.foreground.mp4 (how far each pixel is from the
+background), video.mask.mp4 (255 where something moves) and video.overlay.mp4 (the masks over the
+frames).
+
+  bgsub video.avi --window 200 --overlap 40
+does the same to a video of any length, 200 frames at a time.
+
+  bgsub highway --frames 500:600 --truth highway --out-format png --out result/highway
+takes frames of a folder in the layout of changedetection.net (input/, groundtruth/, ROI.bmp,
+temporalROI.txt) and says how well the masks agree with the true ones.)";
+
+CLI::Validator positive() { return CLI::Validator(CLI::PositiveNumber).description(""); }
+
+/// "25" or "noise:4".
+void parse_threshold(const std::string& text, rpca::MaskParameters& mask) {
+    constexpr std::string_view by_noise = "noise:";
+    if (text.starts_with(by_noise)) {
+        mask.noise_multiple = parse_number("--threshold", text.substr(by_noise.size()));
+        core::expects(mask.noise_multiple > 0 && std::isfinite(mask.noise_multiple), "--threshold ",
+                      text, ": expected a positive number of deviations");
+        return;
+    }
+    mask.threshold = parse_number("--threshold", text);
+    core::expects(mask.threshold >= 0 && std::isfinite(mask.threshold), "--threshold ", text,
+                  ": expected 0 or more, or noise:K");
+}
+
+void add_frame_options(CLI::App& app, BgsubOptions& options) {
+    app.add_option("frames", options.inputs,
+                   "A video; a folder of images, also one with input/ as of changedetection.net; a "
+                   "quoted pattern; images")
+        ->required()
+        ->type_name("FILE");
+    app.add_option_function<std::string>(
+           "--frames", [&](const std::string& text) { options.frames = parse_frames(text); },
+           "Frames FIRST to LAST - 1, counted from 0, every STEP-th")
+        ->type_name("FIRST:LAST[:STEP]");
+    app.add_option_function<std::string>(
+           "--scale", [&](const std::string& text) { options.scale = parse_scale(text); },
+           "Work on frames of another size")
+        ->type_name("FACTOR|WxH");
+    add_choice(app, "--color", frame_colour_choices, options.colour,
+               "Work on luma, or on red, green and blue together")
+        ->default_str("gray");
+    app.add_option("--window", options.window,
+                   "Solve N frames at a time, in bounded memory (default: all together)")
+        ->check(whole_number(1, most_frames))
+        ->type_name("N");
+    app.add_option("--overlap", options.overlap,
+                   "Frames that a window has in common with the one before (default 0)")
+        ->check(whole_number(0, most_frames))
+        ->type_name("M");
+}
+
+void add_solver_options(CLI::App& app, BgsubOptions& options) {
+    rpca::Parameters& p = options.parameters;
+    add_choice(app, "--method", background_choices, options.method,
+               "Robust PCA, or each pixel's median over the frames")
+        ->default_str("rpca");
+    add_choice(app, "--solver", rpca_solver_choices, p.solver,
+               "Inexact augmented Lagrange multipliers, or alternating directions")
+        ->default_str("ialm");
+    add_choice(app, "--svd", svd_choices, p.svd,
+               "Where singular values come from: the Gram matrix, or R of a QR decomposition")
+        ->default_str("gram");
+    app.add_option("--lambda", p.lambda,
+                   "Weight of the foreground (default: 1/sqrt(max(pixels, frames)))")
+        ->check(positive())
+        ->type_name("X");
+    app.add_option("--tolerance", p.tolerance,
+                   "Relative residual to stop at (default 1e-5); below 1e-6 with --precision fp64")
+        ->check(positive())
+        ->type_name("X");
+    add_choice(app, "--precision", solve_precision_choices, options.precision,
+               "Arithmetic of the solver")
+        ->default_str("fp32");
+    app.add_option("--max-iterations", p.max_iterations, "At most so many (default 500)")
+        ->check(whole_number(1, most_frames))
+        ->type_name("N");
+    add_choice(app, "--until", until_choices, options.until,
+               "Stop at the tolerance, or as soon as the mask no longer changes")
+        ->default_str("tolerance");
+}
+
+void add_mask_options(CLI::App& app, BgsubOptions& options) {
+    app.add_option_function<std::string>(
+           "--threshold", [&](const std::string& text) { parse_threshold(text, options.mask); },
+           core::text("Something moves where frame and background differ by more, in grey levels "
+                      "or in deviations of the noise (default ",
+                      options.mask.threshold, ")"))
+        ->type_name("T|noise:K");
+    app.add_option("--clean", options.mask.clean,
+                   "Side of the window of a median over the mask; 0: none (default 5)")
+        ->check(whole_number(0, 255))
+        ->type_name("N");
+    app.add_option("--min-area", options.mask.min_area,
+                   "Leave out connected regions of fewer pixels")
+        ->check(whole_number(0, most_frames))
+        ->type_name("PIXELS");
+    app.add_option("--truth", options.truth,
+                   "True masks to compare with: a folder with groundtruth/gt000001.png and, where "
+                   "there are, ROI.bmp and temporalROI.txt")
+        ->type_name("FOLDER");
+    add_choice(app, "--out-format", out_format_choices, options.format,
+               "Videos; folders of pictures; arrays of NumPy; or one HDF5 file")
+        ->default_str("mp4");
+}
+
+bool has_input_folder(const std::vector<path>& inputs) {
+    std::error_code error;
+    return is_folder(inputs) && std::filesystem::is_directory(inputs.front() / "input", error);
+}
+
+void refuse_what_disagrees(const CLI::App& app, const BgsubOptions& options) {
+    const auto needs = [&](const char* option, const char* other, bool there) {
+        core::expects(app.count(option) == 0 || there, option, " needs ", other);
+    };
+    const rpca::Parameters& p = options.parameters;
+    const bool rpca = options.method == BackgroundMethod::rpca;
+    for (const auto* option : {"--solver", "--svd", "--lambda", "--tolerance", "--precision",
+                               "--max-iterations", "--until"}) {
+        needs(option, "--method rpca", rpca);
+    }
+    needs("--overlap", "--window", options.window > 0);
+    core::expects(options.window == 0 || options.overlap < options.window, "--overlap ",
+                  options.overlap, ": expected less than the window's ", options.window);
+    core::expects(app.count("--repeat") == 0 || options.window == 0,
+                  "--repeat has no meaning with --window");
+    core::expects(options.precision == SolvePrecision::fp64 || p.tolerance >= fp32_tolerance,
+                  "--tolerance ", p.tolerance, " needs --precision fp64: in fp32 the residual ",
+                  "stays above some 4e-7");
+    core::expects(options.until == RunUntil::tolerance || options.mask.noise_multiple == 0,
+                  "--until mask needs a fixed --threshold");
+    core::expects(options.mask.clean == 0 || options.mask.clean % 2 == 1, "--clean ",
+                  options.mask.clean, ": expected an odd number or 0");
+#if !APERTURE_OPENCV
+    core::expects(options.format != OutFormat::mp4,
+                  "videos need a build with OpenCV; --out-format png, npy and h5 do not");
+#endif
+}
+
+}  // namespace
+
+FrameScale parse_scale(const std::string& text) {
+    FrameScale scale;
+    const auto fields = split(text, 'x');
+    const auto number = [&](std::string_view field) {
+        const double value = parse_number("--scale", field);
+        core::expects(value > 0 && value <= largest_side, "--scale ", text,
+                      ": expected a factor or WIDTHxHEIGHT");
+        return value;
+    };
+    if (fields.size() == 1) {
+        scale.factor = number(fields[0]);
+        return scale;
+    }
+    const auto side = [&](std::string_view field) {
+        const double value = number(field);
+        core::expects(value == std::floor(value), "--scale ", text, ": expected whole pixels");
+        return static_cast<index_t>(value);
+    };
+    core::expects(fields.size() == 2, "--scale ", text, ": expected a factor or WIDTHxHEIGHT");
+    scale.width = side(fields[0]);
+    scale.height = side(fields[1]);
+    return scale;
+}
+
+std::vector<path> BgsubOptions::frame_inputs() const {
+    if (has_input_folder(inputs)) return {inputs.front() / "input"};
+    return inputs;
+}
+
+path BgsubOptions::output(const std::string& suffix) const {
+    if (common.out.empty()) return default_output(inputs, suffix);
+    std::error_code error;
+    if (!common.out.has_filename() || std::filesystem::is_directory(common.out, error)) {
+        return common.out / suffix.substr(1);
+    }
+    return path(common.out) += suffix;
+}
+
+std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
+    BgsubOptions options;
+    CLI::App app("Background and moving foreground of a video, by robust PCA", "bgsub");
+    app.footer(example);
+    add_frame_options(app, options);
+    add_solver_options(app, options);
+    add_mask_options(app, options);
+    add_common_options(app,
+                       "s begin with this; with a final / they go into a folder (default: the name "
+                       "of the video or folder, beside it)",
+                       options.common);
+    app.get_option("--out")->type_name("PREFIX");
+    add_run_options(app, options.run);
+    if (!parse_command_line(app, argc, argv)) return std::nullopt;
+    refuse_what_disagrees(app, options);
+    if (options.until == RunUntil::mask) options.parameters.mask_threshold = options.mask.threshold;
+    return options;
+}
+
+}  // namespace aperture::apps

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aperture/rpca/mask.hpp"
+#include "aperture/rpca/robust_pca.hpp"
+#include "apps/common/frames.hpp"
+#include "apps/common/program.hpp"
+
+namespace aperture::apps {
+
+using core::index_t;
+
+enum class BackgroundMethod { rpca, median };
+enum class OutFormat { mp4, png, npy, h5 };
+enum class FrameColour { grey, rgb };
+enum class SolvePrecision { fp32, fp64 };
+enum class RunUntil { tolerance, mask };
+
+inline constexpr Choices<BackgroundMethod, 2> background_choices{
+    {{"rpca", BackgroundMethod::rpca}, {"median", BackgroundMethod::median}}};
+inline constexpr Choices<OutFormat, 4> out_format_choices{{{"mp4", OutFormat::mp4},
+                                                           {"png", OutFormat::png},
+                                                           {"npy", OutFormat::npy},
+                                                           {"h5", OutFormat::h5}}};
+inline constexpr Choices<FrameColour, 2> frame_colour_choices{
+    {{"gray", FrameColour::grey}, {"rgb", FrameColour::rgb}}};
+inline constexpr Choices<SolvePrecision, 2> solve_precision_choices{
+    {{"fp32", SolvePrecision::fp32}, {"fp64", SolvePrecision::fp64}}};
+inline constexpr Choices<RunUntil, 2> until_choices{
+    {{"tolerance", RunUntil::tolerance}, {"mask", RunUntil::mask}}};
+inline constexpr Choices<rpca::Solver, 2> rpca_solver_choices{
+    {{"ialm", rpca::Solver::ialm}, {"admm", rpca::Solver::admm}}};
+inline constexpr Choices<rpca::Svd, 4> svd_choices{{{"gram", rpca::Svd::gram},
+                                                    {"tsqr", rpca::Svd::tsqr},
+                                                    {"caqr", rpca::Svd::caqr},
+                                                    {"blas2", rpca::Svd::blas2}}};
+
+/// The size that frames are worked on in: their own times `factor`, or a given one.
+struct FrameScale {
+    double factor = 1;
+    index_t width = 0;  ///< 0: by `factor`
+    index_t height = 0;
+};
+/// "0.5" or "384x288", width first; throws core::InvalidArgument otherwise.
+FrameScale parse_scale(const std::string& text);
+
+/// The command line of `bgsub`.
+struct BgsubOptions {
+    CommonOptions common;  ///< `out` is the beginning of all names; empty: beside the input
+    RunOptions run;
+    std::vector<std::filesystem::path> inputs;  ///< as named
+    FrameRange frames;
+    FrameScale scale;
+    FrameColour colour = FrameColour::grey;
+    OutFormat format = OutFormat::mp4;
+
+    BackgroundMethod method = BackgroundMethod::rpca;
+    SolvePrecision precision = SolvePrecision::fp32;
+    RunUntil until = RunUntil::tolerance;
+    rpca::Parameters parameters;
+    rpca::MaskParameters mask;
+    std::optional<std::filesystem::path> truth;
+
+    index_t window = 0;   ///< frames that are solved together; 0: all
+    index_t overlap = 0;  ///< frames that a window has in common with the one before
+
+    /// Where the frames are: the same as `inputs`, of a folder in CDnet's layout its input/.
+    std::vector<std::filesystem::path> frame_inputs() const;
+    /// PREFIX + suffix, which begins with a dot; where --out names a folder or there is none and
+    /// the frames lie in the working directory, the suffix without the dot.
+    std::filesystem::path output(const std::string& suffix) const;
+};
+
+/// Reads the command line; nothing where --help or --version was asked for and printed.
+std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv);
+
+}  // namespace aperture::apps

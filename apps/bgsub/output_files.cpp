@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/bgsub/output_files.hpp"
+
+#include <array>
+
+#include "aperture/media/image_file.hpp"
+#include "aperture/media/npy_file.hpp"
+#include "aperture/media/video_writer.hpp"
+#include "apps/bgsub/overlay.hpp"
+#include "apps/common/output_names.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using std::filesystem::path;
+
+/// In the order of `output_names`.
+enum Kind { background, foreground, mask, overlay };
+constexpr std::array<const char*, 4> kind_names{"background", "foreground", "mask", "overlay"};
+
+std::array<media::Picture, 4> draw(const FrameResult& result) {
+    return {media::to_picture(result.background), media::to_picture(result.difference),
+            draw_mask(result.mask), draw_overlay(result.picture, result.mask)};
+}
+
+class Videos final : public ResultOutput {
+  public:
+    Videos(const BgsubOptions& options, const OutputDescription& description) {
+        for (const path& name : output_names(options)) {
+            writers_.emplace_back(name, static_cast<int>(description.shape.columns),
+                                  static_cast<int>(description.shape.rows),
+                                  description.frames_per_second);
+        }
+    }
+    void write(const FrameResult& result) override {
+        const auto pictures = draw(result);
+        for (std::size_t i = 0; i < pictures.size(); ++i) writers_[i].write(pictures[i]);
+    }
+    void commit() override {
+        for (media::VideoWriter& writer : writers_) writer.commit();
+    }
+
+  private:
+    std::vector<media::VideoWriter> writers_;
+};
+
+class Pictures final : public ResultOutput {
+  public:
+    explicit Pictures(const BgsubOptions& options) : folders_(output_names(options)) {}
+    void write(const FrameResult& result) override {
+        const auto pictures = draw(result);
+        for (std::size_t i = 0; i < pictures.size(); ++i) {
+            media::write_picture(numbered_file(folders_[i], result.number, ".png"), pictures[i]);
+        }
+    }
+    void commit() override {}
+
+  private:
+    std::vector<path> folders_;
+};
+
+class Arrays final : public ResultOutput {
+  public:
+    Arrays(const std::vector<path>& names, const FrameShape& shape)
+        : background_(names[background], {shape.channels, shape.rows, shape.columns}),
+          foreground_(names[foreground], {shape.channels, shape.rows, shape.columns}),
+          mask_(names[mask], {shape.rows, shape.columns}) {}
+    void write(const FrameResult& result) override {
+        background_.append(result.background.data);
+        foreground_.append(result.difference.data);
+        mask_.append(result.mask.data);
+    }
+    void commit() override {
+        background_.commit();
+        foreground_.commit();
+        mask_.commit();
+    }
+
+  private:
+    media::NpyWriter<float> background_;
+    media::NpyWriter<float> foreground_;
+    media::NpyWriter<std::uint8_t> mask_;
+};
+
+class Datasets final : public ResultOutput {
+  public:
+    Datasets(const BgsubOptions& options, const OutputDescription& description)
+        : file_(options.output(".bgsub.h5")) {
+        const auto [channels, rows, columns] = description.shape;
+        const index_t frames = description.frames;
+        for (const Kind kind : {background, foreground}) {
+            file_.create<float>(dataset(kind), {frames, channels, rows, columns},
+                                {"frame", "channel", "row", "column"});
+        }
+        file_.create<std::uint8_t>(dataset(mask), {frames, rows, columns},
+                                   {"frame", "row", "column"});
+        write_parameters(file_, "bgsub", description.command_line, description.parameters);
+    }
+    void write(const FrameResult& result) override {
+        write_frame<float>(background, result.background);
+        write_frame<float>(foreground, result.difference);
+        const auto [rows, columns] = result.mask.extent;
+        file_.write_part(
+            dataset(mask), {written_, 0, 0},
+            core::View<const std::uint8_t, 3, core::Host>(result.mask.data, {1, rows, columns}));
+        ++written_;
+    }
+    void commit() override { file_.commit(); }
+
+  private:
+    static std::string dataset(Kind kind) { return core::text('/', kind_names[kind]); }
+
+    template <class T>
+    void write_frame(Kind kind, core::View<const T, 3, core::Host> frame) {
+        const auto [channels, rows, columns] = frame.extent;
+        file_.write_part(
+            dataset(kind), {written_, 0, 0, 0},
+            core::View<const T, 4, core::Host>(frame.data, {1, channels, rows, columns}));
+    }
+
+    media::ResultFile file_;
+    index_t written_ = 0;
+};
+
+}  // namespace
+
+std::vector<path> output_names(const BgsubOptions& options) {
+    if (options.format == OutFormat::h5) return {options.output(".bgsub.h5")};
+    const char* extension = options.format == OutFormat::mp4   ? ".mp4"
+                            : options.format == OutFormat::npy ? ".npy"
+                                                               : "";
+    std::vector<path> names;
+    for (const char* kind : kind_names) {
+        names.push_back(options.output(core::text('.', kind, extension)));
+    }
+    // An overlay is for the eye.
+    if (options.format == OutFormat::npy) names.pop_back();
+    return names;
+}
+
+void check_outputs(const BgsubOptions& options, const FrameReader& frames) {
+    std::vector<path> files;
+    if (options.format != OutFormat::png) files = output_names(options);
+    if (options.run.report) files.push_back(*options.run.report);
+    check_output_files(frames.files(), files);
+    if (options.format != OutFormat::png) return;
+    const std::vector<path> images = frames.is_video() ? std::vector<path>{} : frames.files();
+    for (const path& folder : output_names(options)) check_output_folder(folder, images);
+}
+
+std::unique_ptr<ResultOutput> open_output(const BgsubOptions& options,
+                                          const OutputDescription& description) {
+    switch (options.format) {
+        case OutFormat::mp4:
+            return std::make_unique<Videos>(options, description);
+        case OutFormat::png:
+            return std::make_unique<Pictures>(options);
+        case OutFormat::npy:
+            return std::make_unique<Arrays>(output_names(options), description.shape);
+        case OutFormat::h5:
+            break;
+    }
+    return std::make_unique<Datasets>(options, description);
+}
+
+}  // namespace aperture::apps

@@ -1,0 +1,311 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/bgsub/run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <limits>
+#include <sstream>
+
+#include "apps/bgsub/cdnet_truth.hpp"
+#include "apps/bgsub/free_memory.hpp"
+#include "apps/bgsub/output_files.hpp"
+#include "apps/bgsub/separator.hpp"
+#include "apps/bgsub/summary.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using core::Host;
+
+constexpr index_t unlimited = std::numeric_limits<index_t>::max();
+
+/// Bytes that frames take, each with the results for it.
+struct MemoryNeed {
+    index_t clip_bytes;  ///< of a frame alone
+    index_t work_bytes;  ///< of what is found for it, and the solver's
+
+    MemoryNeed(const FrameShape& shape, const BgsubOptions& options)
+        : clip_bytes(shape.values() * static_cast<index_t>(sizeof(float)) +
+                     shape.pixels() * static_cast<index_t>(sizeof(media::Colour))),
+          // Background, difference, mask.
+          work_bytes(shape.values() *
+                         (2 * static_cast<index_t>(sizeof(float)) + separator_bytes(options)) +
+                     shape.pixels()) {}
+
+    double of(index_t frames, index_t kept_frames) const {
+        return static_cast<double>(frames) * static_cast<double>(work_bytes) +
+               static_cast<double>(kept_frames) * static_cast<double>(clip_bytes);
+    }
+};
+
+std::string gigabytes(double bytes) {
+    std::ostringstream text;
+    text << std::setprecision(3) << bytes / 1e9 << " GB";
+    return text.str();
+}
+
+class Subtraction {
+  public:
+    Subtraction(core::Cpu& cpu, const BgsubOptions& options, const std::string& command_line,
+                Console& console)
+        : cpu_(cpu),
+          options_(options),
+          command_line_(command_line),
+          console_(console),
+          reader_(cpu, options) {
+        console.phase("reading " + options.inputs.front().string());
+        if (options.truth) truth_.emplace(*options.truth);
+        check_outputs(options, reader_.source());
+        found_.shape = clip_.shape = reader_.shape();
+        most_frames_ = fitting_frames();
+    }
+
+    BgsubResults run() {
+        const core::Stopwatch watch;
+        read(options_.window > 0 ? options_.window : unlimited);
+        open();
+        for (bool last = false; !last;) {
+            solve();
+            last = reader_.at_end();
+            // Of what the next window has, too, the first half.
+            write(clip_.frames() - (last ? 0 : options_.overlap / 2));
+            if (!last) advance();
+        }
+        const core::Stopwatch commit_watch;
+        output_->commit();
+        write_ms_ += commit_watch.ms();
+        found_.moving_share /= static_cast<double>(found_.frames * found_.shape.pixels());
+        found_.times.stages.insert(found_.times.stages.begin(), {"read", read_ms_, 0, 0});
+        found_.times.stages.push_back({"write", write_ms_, 0, 0});
+        found_.total_ms = watch.ms();
+        console_.done();
+        tell_what_is_missing();
+        return std::move(found_);
+    }
+
+  private:
+    /// How many frames there is memory for; throws where it is known that there will be more.
+    index_t fitting_frames() const {
+        const auto free = free_memory();
+        if (!free) return unlimited;
+        const MemoryNeed need(found_.shape, options_);
+        const index_t expected = reader_.source().expected();
+        if (options_.window > 0) {
+            const index_t window =
+                expected > 0 ? std::min(options_.window, expected) : options_.window;
+            const double bytes = need.of(window, 2 * window - options_.overlap);
+            core::expects(bytes <= static_cast<double>(*free), "--window ", options_.window, ": ",
+                          gigabytes(bytes), " needed for frames of ", frame_size(), " pixels, but ",
+                          gigabytes(static_cast<double>(*free)),
+                          " are free; try fewer frames, or --scale");
+            return unlimited;
+        }
+        const auto fitting = static_cast<index_t>(static_cast<double>(*free) / need.of(1, 1));
+        if (expected > fitting) refuse_for_memory(expected, *free);
+        return fitting;
+    }
+
+    [[noreturn]] void refuse_for_memory(index_t frames, std::int64_t free) const {
+        throw core::InvalidArgument(core::text(
+            reader_.source().name(), ": ",
+            gigabytes(MemoryNeed(found_.shape, options_).of(frames, frames)), " needed for ",
+            frames, " frames of ", frame_size(), " pixels, but ",
+            gigabytes(static_cast<double>(free)),
+            " are free; try --window, fewer frames (--frames FIRST:LAST:STEP), or --scale"));
+    }
+
+    std::string frame_size() const { return size_text(found_.shape.columns, found_.shape.rows); }
+
+    void read(index_t most) {
+        const core::Stopwatch watch;
+        const index_t expected = reader_.source().expected();
+        if (clip_.frames() == 0 && expected > 0) {
+            const index_t frames = std::min(most, expected);
+            clip_.values.reserve(static_cast<std::size_t>(frames * found_.shape.values()));
+        }
+        if (most_frames_ < unlimited) {
+            reader_.read(std::min(most, most_frames_), clip_);
+            if (most > most_frames_ && !reader_.at_end()) {
+                refuse_for_memory(clip_.frames() + 1, free_memory().value_or(0));
+            }
+        } else {
+            reader_.read(most, clip_);
+        }
+        read_ms_ += watch.ms();
+    }
+
+    void open() {
+        OutputDescription description{
+            found_.shape, clip_.frames(),
+            reader_.source().frames_per_second() / static_cast<double>(options_.frames.step),
+            command_line_, describe(options_, found_.shape)};
+        if (options_.format == OutFormat::h5 && !reader_.at_end()) {
+            description.frames = count_frames(options_);
+        }
+        output_ = open_output(options_, description);
+    }
+
+    /// Background, differences and masks of the frames in memory.
+    void solve() {
+        const index_t frames = clip_.frames();
+        const index_t values = found_.shape.values();
+        background_.resize(clip_.values.size());
+        difference_.resize(clip_.values.size());
+        if (!separator_ || frames != solved_frames_) {
+            separator_ = make_separator(cpu_, frames, values, options_);
+            solved_frames_ = frames;
+        }
+        ++found_.windows;
+        rpca::Outcome outcome;
+        const bool median = options_.method == BackgroundMethod::median;
+        const RunTimes times = repeat_runs(options_.run.repeat, console_, [&] {
+            const core::Stopwatch watch;
+            outcome = separator_->run(
+                {clip_.values.data(), {frames, values}}, {background_.data(), {frames, values}},
+                [&](const rpca::Progress& progress) { return show(progress); });
+            const double n = static_cast<double>(frames);
+            // Product with an n x n matrix, and one triangle of the Gram matrix.
+            const double gflop = 3e-9 * outcome.iterations * static_cast<double>(values) * n * n;
+            const core::Stage stage{median ? "median" : "rpca", watch.ms(), gflop, 0};
+            return RunTimes{{stage}, stage.ms, 0};
+        });
+        const core::Stopwatch watch;
+        find_masks();
+        add(outcome, times, watch.ms());
+    }
+
+    bool show(const rpca::Progress& progress) {
+        std::ostringstream words;
+        if (options_.window > 0) words << "window " << found_.windows << ", ";
+        words << "iteration " << progress.iteration << ", residual " << std::setprecision(2)
+              << std::scientific << progress.residual << ", rank " << progress.rank;
+        console_.progress(words.str());
+        return true;
+    }
+
+    void find_masks() {
+        const auto [channels, rows, columns] = found_.shape;
+        std::transform(clip_.values.begin(), clip_.values.end(), background_.begin(),
+                       difference_.begin(),
+                       [](float value, float ground) { return std::abs(value - ground); });
+        masks_.reshape({clip_.frames(), rows, columns});
+        found_.threshold =
+            rpca::find_masks(cpu_,
+                             rpca::DifferencesView<Host>(difference_.data(),
+                                                         {clip_.frames(), channels, rows, columns}),
+                             options_.mask, masks_.view());
+    }
+
+    void add(const rpca::Outcome& outcome, const RunTimes& times, double mask_ms) {
+        rpca::Outcome& worst = found_.outcome;
+        if (found_.windows == 1) {
+            worst = outcome;
+            found_.times = times;
+            found_.times.stages.push_back({"mask", 0, 0, 0});
+        } else {
+            worst.iterations += outcome.iterations;
+            worst.iterations_to_mask += outcome.iterations_to_mask;
+            worst.seconds_to_mask += outcome.seconds_to_mask;
+            worst.residual = std::max(worst.residual, outcome.residual);
+            worst.rank = std::max(worst.rank, outcome.rank);
+            worst.sparsity = std::max(worst.sparsity, outcome.sparsity);
+            worst.converged = worst.converged && outcome.converged;
+            found_.times.stages.front().ms += times.stages.front().ms;
+            found_.times.stages.front().gflop += times.stages.front().gflop;
+            found_.times.compute_ms += times.compute_ms;
+        }
+        found_.times.stages.back().ms += mask_ms;
+        found_.times.compute_ms += mask_ms;
+    }
+
+    /// The frames in memory that are not written yet, up to `end`.
+    void write(index_t end) {
+        console_.phase(core::text("writing frames ", found_.frames, " to ",
+                                  found_.frames + end - written_ - 1));
+        const core::Stopwatch watch;
+        const auto [channels, rows, columns] = found_.shape;
+        for (index_t i = written_; i < end; ++i) {
+            const index_t first = i * found_.shape.values();
+            const auto* mask = &std::as_const(masks_)(i, 0, 0);
+            const auto at = static_cast<std::size_t>(i);
+            output_->write({clip_.numbers[at],
+                            {background_.data() + first, {channels, rows, columns}},
+                            {difference_.data() + first, {channels, rows, columns}},
+                            {mask, {rows, columns}},
+                            clip_.pictures[at]});
+            found_.moving_share += static_cast<double>(
+                std::count(mask, mask + found_.shape.pixels(), std::uint8_t{255}));
+            score(clip_.truth_numbers[at], {mask, {rows, columns}});
+            ++found_.frames;
+        }
+        written_ = end;
+        write_ms_ += watch.ms();
+    }
+
+    void score(index_t number, rpca::MaskView mask) {
+        if (!truth_) return;
+        const FrameScale& scale = options_.scale;
+        const bool resized = scale.width > 0 || scale.factor != 1;
+        if (!found_.score) found_.score.emplace();
+        if (const auto score = truth_->score(number, mask, resized, console_)) {
+            *found_.score += *score;
+            ++found_.scored_frames;
+        }
+    }
+
+    /// To the next window.
+    void advance() {
+        console_.phase("reading " + reader_.source().name());
+        const index_t before = clip_.frames();
+        read(options_.window - options_.overlap);
+        const index_t gone = clip_.frames() - before;
+        clip_.drop(gone);
+        written_ -= gone;
+    }
+
+    void tell_what_is_missing() {
+        const FrameReader& source = reader_.source();
+        if (source.missing() > 0) {
+            console_.warn(core::text(source.name(), ": read ", source.claimed() - source.missing(),
+                                     " of ", source.claimed(),
+                                     " frames; the rest is damaged or missing"));
+        } else if (found_.frames < source.expected()) {
+            console_.note(core::text(source.name(), ": --frames asks for ", source.expected(),
+                                     " frames, ", found_.frames, " are there"));
+        }
+        if (truth_ && found_.scored_frames == 0) {
+            console_.warn(core::text("--truth ", options_.truth->string(),
+                                     ": no true mask for any of the frames"));
+        }
+    }
+
+    core::Cpu& cpu_;
+    const BgsubOptions& options_;
+    const std::string& command_line_;
+    Console& console_;
+    ClipReader reader_;
+    std::optional<CdnetTruth> truth_;
+    index_t most_frames_ = unlimited;
+    Clip clip_;
+    std::vector<float> background_;  ///< as Clip::values
+    std::vector<float> difference_;
+    core::Array<std::uint8_t, 3> masks_;
+    std::unique_ptr<Separator> separator_;
+    index_t solved_frames_ = 0;
+    std::unique_ptr<ResultOutput> output_;
+    index_t written_ = 0;  ///< of the frames in memory
+    double read_ms_ = 0;
+    double write_ms_ = 0;
+    BgsubResults found_;
+};
+
+}  // namespace
+
+BgsubResults run_bgsub(core::Cpu& cpu, const BgsubOptions& options, const std::string& command_line,
+                       Console& console) {
+    return Subtraction(cpu, options, command_line, console).run();
+}
+
+}  // namespace aperture::apps

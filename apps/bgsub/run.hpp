@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "aperture/rpca/score.hpp"
+#include "apps/bgsub/clip.hpp"
+#include "apps/common/timed_runs.hpp"
+
+namespace aperture::apps {
+
+/// What `bgsub` finds.
+struct BgsubResults {
+    FrameShape shape;
+    index_t frames = 0;
+    index_t windows = 0;
+    rpca::Outcome outcome;    ///< of windows: iterations are added up, the rest is the worst
+    double threshold = 0;     ///< that was used, the last window's
+    double moving_share = 0;  ///< of the pixels
+    std::optional<rpca::Score> score;  ///< with --truth
+    index_t scored_frames = 0;
+    RunTimes times;  ///< read, rpca or median, mask, write
+    double total_ms = 0;
+};
+
+/// Reads frames, finds background and masks, and writes them as they come.
+///
+/// With --window, each window is solved by itself. Of the frames that two windows have in common
+/// the first half is written from the earlier one, the second half from the later one: each frame
+/// is then judged by the window that knows more of what comes before and after it, which is what
+/// tells an object that stands still for a while from background. The last window has as many
+/// frames as the others, and so more in common with the one before.
+///
+/// Throws core::InvalidArgument that names the frame which cannot be read or has another size, and
+/// where the frames need more memory than is free.
+BgsubResults run_bgsub(core::Cpu& cpu, const BgsubOptions& options, const std::string& command_line,
+                       Console& console);
+
+}  // namespace aperture::apps

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/bgsub/summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+#include "apps/bgsub/output_files.hpp"
+
+namespace aperture::apps {
+namespace {
+
+const char* plural(index_t count) { return count == 1 ? "" : "s"; }
+
+bool by_rpca(const BgsubOptions& options) { return options.method == BackgroundMethod::rpca; }
+
+double solve_seconds(const BgsubResults& results) {
+    const auto& stages = results.times.stages;
+    const auto rpca = std::find_if(stages.begin(), stages.end(),
+                                   [](const core::Stage& stage) { return stage.name == "rpca"; });
+    return rpca == stages.end() ? 0 : rpca->ms / 1e3;
+}
+
+void describe_frames(std::ostringstream& line, const BgsubOptions& options,
+                     const BgsubResults& results) {
+    line << "frames      " << options.inputs.front().string() << ": " << results.frames << " frame"
+         << plural(results.frames) << " of " << size_text(results.shape.columns, results.shape.rows)
+         << " pixels, " << (results.shape.channels == 1 ? "grey" : "colour");
+    if (options.window > 0) {
+        line << ", " << results.windows << " window" << plural(results.windows);
+    }
+    line << '\n';
+}
+
+void describe_method(std::ostringstream& line, const BgsubOptions& options) {
+    if (!by_rpca(options)) {
+        line << "method      temporal median\n";
+        return;
+    }
+    const rpca::Parameters& p = options.parameters;
+    line << "method      robust PCA, " << choice_name(rpca_solver_choices, p.solver) << ", lambda ";
+    if (p.lambda > 0) {
+        line << p.lambda;
+    } else {
+        line << "1/sqrt(max(values, frames))";
+    }
+    line << ", to a residual of " << p.tolerance
+         << (options.until == RunUntil::mask ? " or the final mask, " : ", ")
+         << choice_name(solve_precision_choices, options.precision) << '\n';
+}
+
+void describe_solution(std::ostringstream& line, const BgsubOptions& options,
+                       const BgsubResults& results) {
+    if (!by_rpca(options)) return;
+    const rpca::Outcome& outcome = results.outcome;
+    const double seconds = solve_seconds(results);
+    line << "solution    " << outcome.iterations << " iteration" << plural(outcome.iterations);
+    if (seconds > 0) {
+        line << ", " << std::setprecision(3) << outcome.iterations / seconds << " a second";
+    }
+    line << "; residual " << std::setprecision(2) << outcome.residual;
+    if (!outcome.converged) line << " (not converged)";
+    line << ", rank " << outcome.rank << ", " << std::setprecision(3) << 100 * outcome.sparsity
+         << " % of the values sparse";
+    if (outcome.iterations_to_mask > 0) {
+        line << "; the mask was final after " << outcome.iterations_to_mask << " iterations, "
+             << outcome.seconds_to_mask << " s";
+    }
+    line << '\n';
+}
+
+void describe_accuracy(std::ostringstream& line, const BgsubResults& results) {
+    if (!results.score) return;
+    const rpca::Score& score = *results.score;
+    line << "accuracy    ";
+    if (results.scored_frames == 0) {
+        line << "no frame has a true mask\n";
+        return;
+    }
+    line << std::setprecision(4) << "F " << score.f_measure() << ", precision " << score.precision()
+         << ", recall " << score.recall() << ", FPR " << score.false_positive_rate() << ", FNR "
+         << score.false_negative_rate() << ", PWC " << score.percentage_of_wrong() << " % of "
+         << results.scored_frames << " frame" << plural(results.scored_frames) << '\n';
+}
+
+}  // namespace
+
+ResultParameters describe(const BgsubOptions& options, const FrameShape& shape) {
+    const rpca::Parameters& p = options.parameters;
+    const rpca::MaskParameters& mask = options.mask;
+    const auto integer = [](auto value) { return static_cast<long long>(value); };
+    ResultParameters list{{"input", options.inputs.front().string()},
+                          {"first", integer(options.frames.first)},
+                          {"step", integer(options.frames.step)},
+                          {"width", integer(shape.columns)},
+                          {"height", integer(shape.rows)},
+                          {"channels", integer(shape.channels)},
+                          {"window", integer(options.window)},
+                          {"overlap", integer(options.overlap)},
+                          {"method", choice_name(background_choices, options.method)}};
+    if (by_rpca(options)) {
+        list.insert(list.end(),
+                    {{"solver", choice_name(rpca_solver_choices, p.solver)},
+                     {"svd", choice_name(svd_choices, p.svd)},
+                     {"lambda", p.lambda},
+                     {"tolerance", p.tolerance},
+                     {"max_iterations", integer(p.max_iterations)},
+                     {"precision", choice_name(solve_precision_choices, options.precision)},
+                     {"until", choice_name(until_choices, options.until)}});
+    }
+    if (mask.noise_multiple > 0) {
+        list.emplace_back("noise_multiple", mask.noise_multiple);
+    } else {
+        list.emplace_back("threshold", mask.threshold);
+    }
+    list.emplace_back("clean", integer(mask.clean));
+    list.emplace_back("min_area", integer(mask.min_area));
+    if (options.truth) list.emplace_back("truth", options.truth->string());
+    return list;
+}
+
+std::map<std::string, double> accuracy_values(const BgsubOptions& options,
+                                              const BgsubResults& results) {
+    std::map<std::string, double> values;
+    if (by_rpca(options)) {
+        values["iterations"] = results.outcome.iterations;
+        values["residual"] = results.outcome.residual;
+        values["rank"] = results.outcome.rank;
+        values["sparsity"] = results.outcome.sparsity;
+    }
+    if (results.score) {
+        values["f_measure"] = results.score->f_measure();
+        values["precision"] = results.score->precision();
+        values["recall"] = results.score->recall();
+        values["fpr"] = results.score->false_positive_rate();
+        values["fnr"] = results.score->false_negative_rate();
+        values["pwc"] = results.score->percentage_of_wrong();
+    }
+    return values;
+}
+
+std::map<std::string, double> sequence_values(const BgsubOptions& options,
+                                              const BgsubResults& results) {
+    std::map<std::string, double> values{
+        {"frames", static_cast<double>(results.frames)},
+        {"windows", static_cast<double>(results.windows)},
+        {"frames_per_second", 1e3 * static_cast<double>(results.frames) / results.total_ms}};
+    if (results.score) values["scored_frames"] = static_cast<double>(results.scored_frames);
+    if (options.until == RunUntil::mask) {
+        values["iterations_to_mask"] = results.outcome.iterations_to_mask;
+        values["seconds_to_mask"] = results.outcome.seconds_to_mask;
+    }
+    return values;
+}
+
+std::string summary(const BgsubOptions& options, const BgsubResults& results,
+                    const core::Report& report) {
+    std::ostringstream lines;
+    describe_frames(lines, options, results);
+    lines << "device      " << report.device << '\n';
+    describe_method(lines, options);
+    lines << stage_line(report);
+    describe_solution(lines, options, results);
+    lines << "mask        " << std::setprecision(3) << 100 * results.moving_share
+          << " % of the pixels move, by more than " << results.threshold << " grey levels\n";
+    describe_accuracy(lines, results);
+    lines << "result      ";
+    const char* separator = "";
+    for (const auto& name : output_names(options)) {
+        lines << separator << name.string();
+        separator = ", ";
+    }
+    lines << '\n';
+    return lines.str();
+}
+
+}  // namespace aperture::apps

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "apps/bgsub/run.hpp"
+#include "apps/common/result_parameters.hpp"
+
+namespace aperture::apps {
+
+/// Name and value of everything that decided the result.
+ResultParameters describe(const BgsubOptions& options, const FrameShape& shape);
+
+/// `iterations`, `residual`, `rank`, `sparsity` of robust PCA; with --truth `f_measure`,
+/// `precision`, `recall`, `fpr`, `fnr` and `pwc`, by changedetection.net's rules.
+std::map<std::string, double> accuracy_values(const BgsubOptions& options,
+                                              const BgsubResults& results);
+
+/// `frames`, `windows`, `frames_per_second` from the first frame to the last file,
+/// `scored_frames`; with --until mask also `iterations_to_mask` and `seconds_to_mask`.
+std::map<std::string, double> sequence_values(const BgsubOptions& options,
+                                              const BgsubResults& results);
+
+/// The lines that `bgsub` prints: frames, device, method, stages, solution, mask, accuracy, result.
+std::string summary(const BgsubOptions& options, const BgsubResults& results,
+                    const core::Report& report);
+
+}  // namespace aperture::apps

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/media/video_writer.hpp"
+
+#include "aperture/core/error.hpp"
+
+#if APERTURE_OPENCV
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <opencv2/core.hpp>
+#include <opencv2/core/utils/logger.hpp>
+#include <opencv2/imgproc.hpp>
+#include <opencv2/videoio.hpp>
+#include <string>
+
+#include "aperture/media/atomic_file.hpp"
+#endif
+
+namespace aperture::media {
+
+namespace fs = std::filesystem;
+
+#if APERTURE_OPENCV
+
+namespace {
+
+constexpr double usual_rate = 25;
+
+/// A name with an extension for a file that has none, as long as FFmpeg needs it: it chooses the
+/// container by it.
+class NamedLink {
+  public:
+    NamedLink(const AtomicFile& file, const char* name) {
+        std::string folder = (fs::temp_directory_path() / "aperture-XXXXXX").string();
+        if (::mkdtemp(folder.data()) == nullptr) file.fail(errno);
+        folder_ = folder;
+        std::error_code error;
+        fs::create_symlink(fs::absolute(file.partial()), path(name), error);
+        path_ = path(name);
+        if (error) {
+            remove();
+            file.fail(error.value());
+        }
+    }
+    ~NamedLink() { remove(); }
+    NamedLink(const NamedLink&) = delete;
+    NamedLink& operator=(const NamedLink&) = delete;
+    const fs::path& path() const { return path_; }
+
+  private:
+    fs::path path(const char* name) const { return folder_ / name; }
+    void remove() const noexcept {
+        std::error_code error;
+        fs::remove_all(folder_, error);
+    }
+
+    fs::path folder_;
+    fs::path path_;
+};
+
+/// What OpenCV cannot do is said once, by us.
+class SilentOpenCv {
+  public:
+    SilentOpenCv() = default;
+    ~SilentOpenCv() { cv::utils::logging::setLogLevel(level_); }
+    SilentOpenCv(const SilentOpenCv&) = delete;
+    SilentOpenCv& operator=(const SilentOpenCv&) = delete;
+
+  private:
+    cv::utils::logging::LogLevel level_ =
+        cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+};
+
+}  // namespace
+
+struct VideoWriter::State {
+    std::string shown;
+    AtomicFile file;
+    cv::Size size;  ///< of the frames as they come
+    cv::VideoWriter writer{};
+    cv::Mat frame{};
+    cv::Mat even{};
+    double written = 0;
+
+    void expects_all_there() const;
+};
+
+VideoWriter::VideoWriter(const fs::path& target, int width, int height, double frames_per_second)
+    : state_(new State{target.string(), AtomicFile(target), {width, height}}) {
+    core::expects(width > 0 && height > 0, state_->shown, ": cannot write: a video of ", width, 'x',
+                  height, " pixels");
+    core::expects(frames_per_second >= 0, state_->shown, ": cannot write: ", frames_per_second,
+                  " frames a second");
+    const double rate = frames_per_second > 0 ? frames_per_second : usual_rate;
+    const cv::Size even(width + width % 2, height + height % 2);
+    const SilentOpenCv silent;
+    const NamedLink link(state_->file, "video.mp4");
+    constexpr std::array<std::array<char, 4>, 2> codecs{
+        {{'a', 'v', 'c', '1'}, {'m', 'p', '4', 'v'}}};
+    const bool open = std::any_of(codecs.begin(), codecs.end(), [&](const auto& c) {
+        return state_->writer.open(link.path().string(), cv::CAP_FFMPEG,
+                                   cv::VideoWriter::fourcc(c[0], c[1], c[2], c[3]), rate, even);
+    });
+    core::expects(open, state_->shown, ": cannot write: no encoder for a video of ", width, 'x',
+                  height, " pixels");
+}
+
+void VideoWriter::write(const Picture& frame) {
+    const cv::Size size = state_->size;
+    core::expects(state_->writer.isOpened(), state_->shown, ": written to after its end");
+    core::expects(frame.width == size.width && frame.height == size.height, state_->shown,
+                  ": cannot write: a frame of ", frame.width, 'x', frame.height,
+                  " pixels in a video of ", size.width, 'x', size.height);
+    const cv::Mat rgb(size, CV_8UC3, const_cast<Colour*>(frame.pixels.data()));
+    cv::cvtColor(rgb, state_->frame, cv::COLOR_RGB2BGR);
+    cv::copyMakeBorder(state_->frame, state_->even, 0, size.height % 2, 0, size.width % 2,
+                       cv::BORDER_REPLICATE);
+    state_->writer.write(state_->even);
+    ++state_->written;
+}
+
+/// OpenCV says of no frame, and not of the index at the end, whether it could be written.
+void VideoWriter::State::expects_all_there() const {
+    const SilentOpenCv silent;
+    cv::VideoCapture reader(file.partial().string(), cv::CAP_FFMPEG);
+    core::expects(reader.isOpened() && reader.get(cv::CAP_PROP_FRAME_COUNT) == written, shown,
+                  ": cannot write: the video is not complete; is the disk full?");
+}
+
+void VideoWriter::commit() {
+    core::expects(state_->writer.isOpened(), state_->shown, ": committed twice");
+    core::expects(state_->written > 0, state_->shown, ": cannot write: a video without frames");
+    state_->writer.release();
+    state_->expects_all_there();
+    state_->file.commit();
+}
+
+#else
+
+struct VideoWriter::State {};
+
+VideoWriter::VideoWriter(const fs::path& target, int, int, double) {
+    throw core::InvalidArgument(target.string() +
+                                ": cannot write: a video needs a build with OpenCV");
+}
+void VideoWriter::write(const Picture&) {}
+void VideoWriter::commit() {}
+
+#endif
+
+VideoWriter::~VideoWriter() = default;
+VideoWriter::VideoWriter(VideoWriter&&) noexcept = default;
+VideoWriter& VideoWriter::operator=(VideoWriter&&) noexcept = default;
+
+}  // namespace aperture::media

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "aperture/core/error.hpp"
+#include "aperture/media/video_file.hpp"
+#include "aperture/media/video_writer.hpp"
+#include "tests/media/cube_files.hpp"
+
+namespace aperture::media::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+#if APERTURE_OPENCV
+
+/// Left half and right half of one colour each.
+constexpr Colour left{200, 40, 40};
+Colour right(int frame) {
+    const auto level = static_cast<std::uint8_t>(60 + 20 * frame);
+    return {level, level, level};
+}
+
+Picture halves(int width, int height, int frame) {
+    Picture picture(width, height, left);
+    picture.fill(width / 2, 0, width, height, right(frame));
+    return picture;
+}
+
+void write_halves(const std::filesystem::path& file, int width, int height, int frames,
+                  double rate) {
+    VideoWriter writer(file, width, height, rate);
+    for (int i = 0; i < frames; ++i) writer.write(halves(width, height, i));
+    writer.commit();
+}
+
+void expect_colour(const Image& image, index_t row, index_t column, Colour colour) {
+    constexpr double loss = 8;  // of a flat surface in H.264 or MPEG-4, in full levels
+    for (index_t c = 0; c < 3; ++c) {
+        EXPECT_NEAR(image.planes(c, row, column), colour[static_cast<std::size_t>(c)], loss)
+            << "channel " << c;
+    }
+}
+
+TEST(VideoWriter, WritesWhatReadersRead) {
+    const TemporaryFolder folder;
+    constexpr int frames = 7;
+    write_halves(folder / "a.mp4", 64, 48, frames, 12.5);
+    EXPECT_THAT(folder.entries(), ElementsAre("a.mp4"));
+    VideoReader reader(folder / "a.mp4");
+    EXPECT_EQ(reader.claimed_frames(), frames);
+    EXPECT_NEAR(reader.frames_per_second(), 12.5, 1e-6);
+    for (int i = 0; i < frames; ++i) {
+        const auto image = reader.next();
+        ASSERT_TRUE(image.has_value()) << i;
+        EXPECT_THAT(image->planes.extent(), ElementsAre(3, 48, 64));
+        expect_colour(*image, 24, 12, left);
+        expect_colour(*image, 24, 52, right(i));
+    }
+    EXPECT_FALSE(reader.next().has_value());
+}
+
+TEST(VideoWriter, MakesOddSizesEven) {
+    const TemporaryFolder folder;
+    for (const auto& [width, height] : {std::array{33, 21}, std::array{1, 1}, std::array{2, 3}}) {
+        write_halves(folder / "a.mp4", width, height, 2, 0);
+        VideoReader reader(folder / "a.mp4");
+        EXPECT_EQ(reader.frames_per_second(), 25);
+        const auto image = reader.next();
+        ASSERT_TRUE(image.has_value()) << width << 'x' << height;
+        EXPECT_THAT(image->planes.extent(), ElementsAre(3, height + height % 2, width + width % 2));
+        // Colours of neighbours are one where there is but a pixel of each.
+        if (width > 2) expect_colour(*image, height, width, right(0));
+    }
+}
+
+TEST(VideoWriter, ReplacesOnCommitAndNotBefore) {
+    const TemporaryFolder folder;
+    write_bytes(folder / "a.mp4", "before");
+    {
+        VideoWriter writer(folder / "a.mp4", 32, 16, 25);
+        writer.write(halves(32, 16, 0));
+    }
+    EXPECT_EQ(read_bytes(folder / "a.mp4"), "before");
+    write_halves(folder / "a.mp4", 32, 16, 1, 25);
+    EXPECT_NE(read_bytes(folder / "a.mp4"), "before");
+    EXPECT_THAT(folder.entries(), ElementsAre("a.mp4"));
+}
+
+TEST(VideoWriter, RefusesWhatItCannotWrite) {
+    const TemporaryFolder folder;
+    EXPECT_THAT(error_of([&] { const VideoWriter writer(folder / "none/a.mp4", 32, 16, 25); }),
+                HasSubstr("none/a.mp4: cannot write: "));
+    EXPECT_THAT(error_of([&] { const VideoWriter writer(folder / "a.mp4", 0, 16, 25); }),
+                HasSubstr("a video of 0x16 pixels"));
+    EXPECT_THAT(error_of([&] { const VideoWriter writer(folder / "a.mp4", 32, 16, -1); }),
+                HasSubstr("-1 frames a second"));
+    EXPECT_THAT(error_of([&] { VideoWriter(folder / "a.mp4", 32, 16, 25).commit(); }),
+                HasSubstr("a.mp4: cannot write: a video without frames"));
+    EXPECT_THAT(
+        error_of([&] { VideoWriter(folder / "a.mp4", 32, 16, 25).write(halves(32, 18, 0)); }),
+        HasSubstr("a frame of 32x18 pixels in a video of 32x16"));
+    EXPECT_THAT(folder.entries(), IsEmpty());
+}
+
+#else
+
+TEST(VideoWriter, NeedsOpenCv) {
+    const TemporaryFolder folder;
+    EXPECT_THAT(error_of([&] { const VideoWriter writer(folder / "a.mp4", 32, 16, 25); }),
+                HasSubstr("a.mp4: cannot write: a video needs a build with OpenCV"));
+}
+
+#endif
+
+}  // namespace
+}  // namespace aperture::media::tests
