@@ -52,13 +52,15 @@ show_build() {
         }'
 }
 
-# fetch_pair FOLDER: leaves the Middlebury pair "RubberWhale" as rubberwhale1.png and
-# rubberwhale2.png in the folder. It is taken out of Debian's package opencv-doc, which is not installed.
-fetch_pair() {
+# fetch_samples FOLDER NAME...: leaves rubberwhale1.png and rubberwhale2.png, a pair of the Middlebury
+# benchmark, or vtest.avi, people on a square, in the folder. They are taken out of Debian's package
+# opencv-doc, which is not installed.
+fetch_samples() {
     local folder=$1 kept=$root/build/opencv-doc name
-    if [[ ! -f $kept/rubberwhale2.png ]]; then
+    shift
+    if [[ ! -f $kept/vtest.avi ]]; then
         command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
-        say "fetching a pair of images (package opencv-doc, 96 MB, once)"
+        say "fetching images and a video (package opencv-doc, 96 MB, once)"
         rm -rf "$kept"
         mkdir -p "$kept"
         (
@@ -66,14 +68,42 @@ fetch_pair() {
             cd "$kept" || exit 1
             timeout 300 apt-get -qq download opencv-doc || exit 1
             dpkg-deb --fsys-tarfile opencv-doc_*.deb |
-                tar -x --wildcards --transform 's:.*/::' '*/rubberwhale[12].png*' || exit 1
+                tar -x --wildcards --transform 's:.*/::' \
+                    '*/rubberwhale[12].png*' '*/vtest.avi*' || exit 1
             rm opencv-doc_*.deb
-            if [[ -f rubberwhale1.png.gz ]]; then gunzip rubberwhale*.gz; fi
+            for name in *.gz; do
+                if [[ -f $name ]]; then gunzip "$name"; fi
+            done
         ) >"$kept.log" 2>&1 || return 1
     fi
-    for name in rubberwhale1.png rubberwhale2.png; do
+    for name in "$@"; do
         cp "$kept/$name" "$folder/$name" || return 1
     done
+}
+
+# make_square_clip FOLDER: 60 frames of 160x120 pixels in the layout of changedetection.net, in which
+# a square moves before a texture, with the true masks.
+make_square_clip() {
+    local folder=$1
+    mkdir -p "$folder/input" "$folder/groundtruth"
+    awk -v folder="$folder" '
+        BEGIN {
+            for (frame = 1; frame <= 60; frame++) {
+                picture = sprintf("%s/input/in%06d.pgm", folder, frame)
+                truth = sprintf("%s/groundtruth/gt%06d.png", folder, frame)
+                print "P2", 160, 120, 255 > picture
+                print "P2", 160, 120, 255 > truth
+                for (y = 0; y < 120; y++) {
+                    for (x = 0; x < 160; x++) {
+                        inside = x >= 2 * frame && x < 2 * frame + 24 && y >= 40 && y < 64
+                        print (inside ? 230 : 90 + int(40 * sin(x / 7) * cos(y / 5))) > picture
+                        print (inside ? 255 : 0) > truth
+                    }
+                }
+                close(picture)
+                close(truth)
+            }
+        }'
 }
 
 # make_texture_pair WIDTH HEIGHT MOTION_X MOTION_Y NAME: NAME1.pgm and NAME2.pgm, a texture that

@@ -35,9 +35,10 @@ inline constexpr Choices<RunUntil, 2> until_choices{
     {{"tolerance", RunUntil::tolerance}, {"mask", RunUntil::mask}}};
 inline constexpr Choices<rpca::Solver, 2> rpca_solver_choices{
     {{"ialm", rpca::Solver::ialm}, {"admm", rpca::Solver::admm}}};
-inline constexpr Choices<rpca::Svd, 4> svd_choices{{{"gram", rpca::Svd::gram},
+inline constexpr Choices<rpca::Svd, 5> svd_choices{{{"gram", rpca::Svd::gram},
                                                     {"tsqr", rpca::Svd::tsqr},
                                                     {"caqr", rpca::Svd::caqr},
+                                                    {"cholqr2", rpca::Svd::cholqr2},
                                                     {"blas2", rpca::Svd::blas2}}};
 
 /// The size that frames are worked on in: their own times `factor`, or a given one.

@@ -87,9 +87,11 @@ void leave_out_small_regions(Frame mask, index_t least, std::vector<index_t>& re
             if (mask(row, column) != moving) continue;
             region.clear();
             visit(row, column);
-            for (std::size_t next = 0; next < region.size(); ++next) {
+            // It grows while it is gone through.
+            std::size_t next = 0;
+            while (next < region.size()) {
                 const index_t r = region[next] / columns;
-                const index_t c = region[next] % columns;
+                const index_t c = region[next++] % columns;
                 for (index_t y = std::max<index_t>(r - 1, 0); y <= std::min(r + 1, rows - 1); ++y) {
                     for (index_t x = std::max<index_t>(c - 1, 0); x <= std::min(c + 1, columns - 1);
                          ++x) {

@@ -141,7 +141,7 @@ StepSums SweptMatrix<T>::finish(core::Cpu& cpu, const Step<T>& step,
 template <class T>
 StepSums SweptMatrix<T>::sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w,
                                const Outputs& outputs) {
-    const std::size_t frames = static_cast<std::size_t>(layout_.columns);
+    const auto frames = static_cast<std::size_t>(layout_.columns);
     const std::size_t scratch_bytes = (3 * frames + 1) * row * sizeof(T);
     core::for_each_task(cpu, gram_sums_.parts(), scratch_bytes,
                         [&](index_t part, std::byte* scratch) {
