@@ -146,7 +146,7 @@ void check_outputs(const BgsubOptions& options, const FrameReader& frames) {
     check_output_files(frames.files(), files);
     if (options.format != OutFormat::png) return;
     const std::vector<path> images = frames.is_video() ? std::vector<path>{} : frames.files();
-    for (const path& folder : output_names(options)) check_output_folder(folder, images);
+    check_output_folders(output_names(options), images);
 }
 
 std::unique_ptr<ResultOutput> open_output(const BgsubOptions& options,

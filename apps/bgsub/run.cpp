@@ -165,7 +165,7 @@ class Subtraction {
             outcome = separator_->run(
                 {clip_.values.data(), {frames, values}}, {background_.data(), {frames, values}},
                 [&](const rpca::Progress& progress) { return show(progress); });
-            const double n = static_cast<double>(frames);
+            const auto n = static_cast<double>(frames);
             // Product with an n x n matrix, and one triangle of the Gram matrix.
             const double gflop = 3e-9 * outcome.iterations * static_cast<double>(values) * n * n;
             const core::Stage stage{median ? "median" : "rpca", watch.ms(), gflop, 0};

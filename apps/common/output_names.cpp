@@ -44,16 +44,21 @@ path numbered_file(const path& folder, core::index_t number, const char* extensi
     return folder / name.str();
 }
 
-void check_output_folder(const path& folder, const std::vector<path>& frames) {
-    for (const path& file : frames) {
-        const path its = file.has_parent_path() ? file.parent_path() : path(".");
-        core::expects(!same_file(its, folder), folder.string(),
-                      ": cannot write: it is the folder of the frames");
+void check_output_folders(const std::vector<path>& folders, const std::vector<path>& frames) {
+    for (const path& folder : folders) {
+        for (const path& file : frames) {
+            const path its = file.has_parent_path() ? file.parent_path() : path(".");
+            core::expects(!same_file(its, folder), folder.string(),
+                          ": cannot write: it is the folder of the frames");
+        }
     }
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    core::expects(!error, folder.string(), ": cannot write: ", error.message());
-    const media::AtomicFile possible(folder / "000000");
+    // None is made before all have been found fit.
+    for (const path& folder : folders) {
+        std::error_code error;
+        std::filesystem::create_directories(folder, error);
+        core::expects(!error, folder.string(), ": cannot write: ", error.message());
+        const media::AtomicFile possible(folder / "000000");
+    }
 }
 
 void check_output_files(const std::vector<path>& inputs, const std::vector<path>& outputs) {

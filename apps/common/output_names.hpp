@@ -23,10 +23,10 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 std::filesystem::path numbered_file(const std::filesystem::path& folder, core::index_t number,
                                     const char* extension);
 
-/// Makes the folder where it is not there. Throws core::InvalidArgument where nothing can be
-/// written into it, and where it holds one of `frames`, whose names results could have.
-void check_output_folder(const std::filesystem::path& folder,
-                         const std::vector<std::filesystem::path>& frames);
+/// Makes folders that are not there. Throws core::InvalidArgument where one holds one of `frames`,
+/// whose names results could have, and then makes none, and where nothing can be written into one.
+void check_output_folders(const std::vector<std::filesystem::path>& folders,
+                          const std::vector<std::filesystem::path>& frames);
 
 /// Throws core::InvalidArgument where an output would replace an input or another output, or cannot
 /// be written where it is to be: before the long work, not after it.

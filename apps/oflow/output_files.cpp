@@ -108,7 +108,7 @@ void check_folders(const OflowOptions& options, const FrameReader& frames) {
         const media::AtomicFile possible(*options.run.report);
     }
     const std::vector<path> images = frames.is_video() ? std::vector<path>{} : frames.files();
-    for (const path& folder : folders) check_output_folder(folder, images);
+    check_output_folders(folders, images);
 }
 
 ArrowLayout arrow_layout(const OflowOptions& options, flow::Shape shape, double largest_motion) {

@@ -105,16 +105,18 @@ class ColumnFactors final : public TallFactors<T> {
     }
 
     static double product(const T* a, const T* b, index_t begin, index_t end) {
+        constexpr int lanes = core::lanes<T>;
         // Errors of longer sums would be those of the reflectors.
-        constexpr index_t together = 512;
+        constexpr index_t together = 32 * lanes;
         double total = 0;
-        for (index_t first = begin; first < end; first += together) {
-            const index_t last = std::min(first + together, end);
-            T sum = 0;
-#pragma omp simd reduction(+ : sum)
-            for (index_t i = first; i < last; ++i) sum += a[i] * b[i];
-            total += sum;
+        index_t i = begin;
+        while (i + lanes <= end) {
+            const index_t last = std::min(i + together, end);
+            core::Pack<T> sum{};
+            for (; i + lanes <= last; i += lanes) sum += core::load(a + i) * core::load(b + i);
+            for (int l = 0; l < lanes; ++l) total += static_cast<double>(sum[l]);
         }
+        for (; i < end; ++i) total += static_cast<double>(a[i]) * static_cast<double>(b[i]);
         return total;
     }
 
