@@ -46,6 +46,15 @@ double measure(benchmark::State& state, const std::string& name, const Body& bod
     return best;
 }
 
+/// Registers function(state, name), which times itself by `measure`.
+template <class Function>
+void add_measured(const std::string& name, const Function& function) {
+    auto* registered = benchmark::RegisterBenchmark(
+        name.c_str(), [name, function](benchmark::State& state) { function(state, name); });
+    registered->UseManualTime()->Unit(benchmark::kMillisecond);
+    if (smoke) registered->Iterations(1);
+}
+
 #if APERTURE_CUDA
 /// Events around a single call would count the time from one launch to the next with it: the calls
 /// follow one another.

@@ -238,30 +238,24 @@ void register_all() {
     const std::vector<Size> sizes =
         smoke ? std::vector<Size>{{900, 12}}
               : std::vector<Size>{{110592, 100}, {76800, 100}, {110592, 50}, {110592, 200}};
-    const auto add = [](const std::string& name, const auto& function) {
-        auto* registered = benchmark::RegisterBenchmark(
-            name.c_str(), [name, function](benchmark::State& state) { function(state, name); });
-        registered->UseManualTime()->Unit(benchmark::kMillisecond);
-        if (smoke) registered->Iterations(1);
-    };
     for (const Size& size : sizes) {
         const std::string of_size = std::to_string(size.values) + "x" + std::to_string(size.frames);
-        add("ialm/" + of_size, [size](benchmark::State& state, const std::string& name) {
+        add_measured("ialm/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_ours(state, rpca::Solver::ialm, rpca::Svd::gram, size, name);
         });
-        add("admm/" + of_size, [size](benchmark::State& state, const std::string& name) {
+        add_measured("admm/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_ours(state, rpca::Solver::admm, rpca::Svd::gram, size, name);
         });
         for (const auto& [svd, of_svd] : {std::pair{rpca::Svd::tsqr, "tsqr"},
                                           {rpca::Svd::caqr, "caqr"},
                                           {rpca::Svd::blas2, "blas2"}}) {
-            add(std::string("ialm_by_") + of_svd + "/" + of_size,
-                [size, svd = svd](benchmark::State& state, const std::string& name) {
-                    run_ours(state, rpca::Solver::ialm, svd, size, name);
-                });
+            add_measured(std::string("ialm_by_") + of_svd + "/" + of_size,
+                         [size, svd = svd](benchmark::State& state, const std::string& name) {
+                             run_ours(state, rpca::Solver::ialm, svd, size, name);
+                         });
         }
 #if APERTURE_LAPACK
-        add("blas/" + of_size, [size](benchmark::State& state, const std::string& name) {
+        add_measured("blas/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_blas(state, size, name);
         });
 #endif

@@ -136,31 +136,27 @@ void register_all() {
               : std::vector<Size>{{1000, 192},   {5000, 192},   {10000, 192},   {50000, 192},
                                   {100000, 192}, {500000, 192}, {1000000, 192}, {100000, 100},
                                   {110592, 100}, {20000, 500}};
-    const auto add = [](const std::string& name, const auto& function) {
-        auto* registered = benchmark::RegisterBenchmark(
-            name.c_str(), [name, function](benchmark::State& state) { function(state, name); });
-        registered->UseManualTime()->Unit(benchmark::kMillisecond);
-        if (smoke) registered->Iterations(1);
-    };
     for (const Size& size : sizes) {
         const std::string of_size = name_of(size);
-        add("tsqr/" + of_size, [size](benchmark::State& state, const std::string& name) {
+        add_measured("tsqr/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_ours(state, dense::QrMethod::tsqr, size, name, false);
         });
-        add("tsqr_by_rows/" + of_size, [size](benchmark::State& state, const std::string& name) {
-            run_ours(state, dense::QrMethod::tsqr, size, name, true);
-        });
-        add("caqr/" + of_size, [size](benchmark::State& state, const std::string& name) {
+        add_measured("tsqr_by_rows/" + of_size,
+                     [size](benchmark::State& state, const std::string& name) {
+                         run_ours(state, dense::QrMethod::tsqr, size, name, true);
+                     });
+        add_measured("caqr/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_ours(state, dense::QrMethod::caqr, size, name, false);
         });
-        add("blas2/" + of_size, [size](benchmark::State& state, const std::string& name) {
+        add_measured("blas2/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_ours(state, dense::QrMethod::blas2, size, name, false);
         });
-        add("cholesky2/" + of_size, [size](benchmark::State& state, const std::string& name) {
-            run_ours(state, dense::QrMethod::cholesky2, size, name, false);
-        });
+        add_measured("cholesky2/" + of_size,
+                     [size](benchmark::State& state, const std::string& name) {
+                         run_ours(state, dense::QrMethod::cholesky2, size, name, false);
+                     });
 #if APERTURE_LAPACK
-        add("lapack/" + of_size, [size](benchmark::State& state, const std::string& name) {
+        add_measured("lapack/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_lapack(state, size, name);
         });
 #endif
