@@ -24,11 +24,17 @@ struct GpuRunner : tests::UsableGpu {
         Outcome run(const Array<T, 2>& m, Array<T, 2>* low_rank, Array<T, 2>* sparse,
                     const Observer& observe) {
             using View = FramesView<T, core::Device>;
+            if (m.extent() != m_.extent()) {
+                m_ = Array<T, 2, core::Device>(m.extent());
+            }
             core::copy<T, 2, core::Strided>(gpu_, m.view(), m_.view());
-            const Outcome outcome = pursuit_.run(
-                std::as_const(m_).view(), low_rank == nullptr ? View{} : low_rank_.view(),
-                sparse == nullptr ? View{} : sparse_.view(), observe);
-            fetch(low_rank_, low_rank);
+            const Outcome outcome =
+                pursuit_.run(std::as_const(m_).view(),
+                             low_rank == nullptr ? View{}
+                             : low_rank == &m    ? m_.view()
+                                                 : low_rank_.view(),
+                             sparse == nullptr ? View{} : sparse_.view(), observe);
+            fetch(low_rank == &m ? m_ : low_rank_, low_rank);
             fetch(sparse_, sparse);
             return outcome;
         }

@@ -210,6 +210,31 @@ TYPED_TEST_P(RobustPcaSuite, ASecondRunIsTheFirstAndAllocatesNothing) {
     EXPECT_TRUE(tests::same_bytes(first, second));
 }
 
+TYPED_TEST_P(RobustPcaSuite, WritesWhereItReads) {
+    Array<float, 2> frames = frames_of<float>(video_like(700, 9));
+    Array<float, 2> expected(frames.extent());
+    typename TypeParam::template Pursuit<float> pursuit(this->runner, 9, 700, Parameters{});
+    pursuit.run(frames, &expected, nullptr, {});
+    pursuit.run(frames, &frames, nullptr, {});
+    EXPECT_TRUE(tests::same_bytes(frames, expected));
+}
+
+TYPED_TEST_P(RobustPcaSuite, RefusesWhatADeviceCannotDo) {
+    using Pursuit = typename TypeParam::template Pursuit<float>;
+    const auto refuses = [&](index_t frames, index_t values, auto change) {
+        Parameters parameters;
+        change(parameters);
+        EXPECT_THROW(Pursuit(this->runner, frames, values, parameters), core::InvalidArgument);
+    };
+    refuses(0, 5, [](Parameters&) {});
+    refuses(5, 0, [](Parameters&) {});
+    refuses(3, 4, [](Parameters& p) { p.tolerance = 0; });
+    refuses(3, 4, [](Parameters& p) { p.svd = Svd::tsqr; });
+    Pursuit pursuit(this->runner, 3, 4, Parameters{});
+    const Array<float, 2> other = frames_of<float>(Matrix::Ones(4, 2));
+    EXPECT_THROW(pursuit.run(other, nullptr, nullptr, {}), core::InvalidArgument);
+}
+
 TYPED_TEST_P(RobustPcaSuite, EndsWhereTheMaskIsFinal) {
     const Matrix m = video_like(2000, 40);
     Parameters parameters;
@@ -252,7 +277,8 @@ TYPED_TEST_P(RobustPcaSuite, RefusesWhatIsNoNumber) {
 REGISTER_TYPED_TEST_SUITE_P(RobustPcaSuite, SplitsAsTheTextbookDoes, SplitsManyFrames,
                             TakesTheCpusIterationsAndRanks, RecoversWhatWasPlanted,
                             OfAStaticSceneHasRankOneAndNothingSparse, OfBlackFramesIsNothing,
-                            ASecondRunIsTheFirstAndAllocatesNothing, EndsWhereTheMaskIsFinal,
+                            ASecondRunIsTheFirstAndAllocatesNothing, WritesWhereItReads,
+                            RefusesWhatADeviceCannotDo, EndsWhereTheMaskIsFinal,
                             EndsWhereItsObserverSaysSo, RefusesWhatIsNoNumber);
 
 }  // namespace aperture::rpca::oracle
