@@ -30,6 +30,7 @@ struct LoadArguments {
     T* m;             ///< [frame][pitch]
     T* w;             ///< [frame][pitch], and the ground last
     T* other_ground;  ///< as well, or none
+    unsigned* mask;   ///< as PassArguments::mask: becomes zero
     LoadedSums* parts;
 };
 
@@ -59,6 +60,9 @@ __global__ void __launch_bounds__(load_threads) load_frames_kernel(LoadArguments
         const T x = exists ? a.from[f * a.from_stride + value] - ground : T(0);
         a.m[f * a.pitch + value] = x;
         a.w[f * a.pitch + value] = x;
+    }
+    if (a.mask != nullptr && value % 4 == 0) {
+        for (int f = 0; f < a.frames; ++f) a.mask[(f * a.pitch + value) / 4] = 0;
     }
     a.w[a.frames * a.pitch + value] = ground;
     if (a.other_ground != nullptr) a.other_ground[value] = ground;

@@ -71,20 +71,26 @@ class SweptMatrix {
         const index_t wanted = std::max(1, executor.multiprocessors() / tile_pairs_);
         range_ = blocks_of(steps, std::min(steps, wanted)) * kernels_.gram_values;
         gram_parts_ = Buffer<double>({tile_pairs_ * ranges() * kernels_.gram_part});
+        // What stands for frames that are not there is multiplied, too.
+        core::Array<T, 1> zeros(factor_.extent());
+        std::fill(zeros.begin(), zeros.end(), T(0));
+        core::copy<T, 1, core::Strided>(executor, std::as_const(zeros).view(), factor_.view());
+        executor.synchronize();
     }
 
     /// Takes M, also for W. Synchronises.
     LoadedSums load(FramesView<const T, Space> m) {
-        const LoadArguments<T> arguments{
-            m.data,
-            m.stride[0],
-            frames_,
-            values_,
-            pitch_,
-            m_.data(),
-            w_[0].data(),
-            w_[1].size() > 0 ? w_[1].data() + frames_ * pitch_ : nullptr,
-            load_parts_.data()};
+        LoadArguments<T> arguments{};
+        arguments.from = m.data;
+        arguments.from_stride = m.stride[0];
+        arguments.frames = frames_;
+        arguments.values = values_;
+        arguments.pitch = pitch_;
+        arguments.m = m_.data();
+        arguments.w = w_[0].data();
+        if (frame_blocks_ > 1) arguments.other_ground = w_[1].data() + frames_ * pitch_;
+        if (mask_.size() > 0) arguments.mask = mask_.data();
+        arguments.parts = load_parts_.data();
         now_ = 0;
         constexpr int warps = load_threads / core::warp_size;
         core::launch(executor_, &load_frames_kernel<T>,

@@ -64,7 +64,11 @@ class GpuBgsub : public aperture::tests::GpuTest {
     BgsubOptions options_;
 };
 
-TEST_F(GpuBgsub, FindsTheCpusBackground) { expect_the_cpus(); }
+TEST_F(GpuBgsub, FindsTheCpusBackground) {
+    // At 1e-5 single precision takes rounding for rank, on either device.
+    options_.parameters.tolerance = 1e-4;
+    expect_the_cpus();
+}
 
 TEST_F(GpuBgsub, FindsTheCpusBackgroundInDoublePrecision) {
     options_.precision = SolvePrecision::fp64;
