@@ -69,8 +69,24 @@ class PreciseLowRankBackground final : public Separator {
     core::Array<double, 2> background_;
 };
 
-// What the solver keeps of each value: M and W.
-constexpr index_t solver_copies = 2;
+/// What the solver keeps of each value: M and W; for a QR, W side by side, and what becomes of it.
+double solver_copies(rpca::Svd svd) {
+    constexpr double swept = 2;
+    switch (svd) {
+        case rpca::Svd::tsqr:
+            // The chunks' triangles, of hundreds of frames as much as W.
+            return swept + 2;
+        case rpca::Svd::caqr:
+            // What the panels leave, their reflectors, and what Q would be applied to.
+            return swept + 3.5;
+        case rpca::Svd::cholqr2:
+        case rpca::Svd::blas2:
+            return swept + 2.25;
+        case rpca::Svd::gram:
+            break;
+    }
+    return swept;
+}
 
 }  // namespace
 
@@ -85,10 +101,11 @@ std::unique_ptr<Separator> make_separator(core::Cpu& cpu, index_t frames, index_
 
 index_t separator_bytes(const BgsubOptions& options) {
     if (options.method == BackgroundMethod::median) return 0;
-    constexpr index_t converted_copies = 2;
-    return options.precision == SolvePrecision::fp64
-               ? (solver_copies + converted_copies) * static_cast<index_t>(sizeof(double))
-               : solver_copies * static_cast<index_t>(sizeof(float));
+    const double copies = solver_copies(options.parameters.svd);
+    constexpr double converted_copies = 2;
+    return static_cast<index_t>(options.precision == SolvePrecision::fp64
+                                    ? (copies + converted_copies) * sizeof(double)
+                                    : copies * sizeof(float));
 }
 
 }  // namespace aperture::apps

@@ -3,6 +3,7 @@
 #include "aperture/media/video_file.hpp"
 
 #include "aperture/core/error.hpp"
+#include "libmedia/src/container_end.hpp"
 #include "libmedia/src/input_file.hpp"
 
 #if APERTURE_OPENCV
@@ -22,7 +23,8 @@ struct VideoReader::State {
     cv::Mat frame;
 };
 
-VideoReader::VideoReader(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
+VideoReader::VideoReader(const std::filesystem::path& path)
+    : path_(path), state_(std::make_unique<State>()) {
     expects_readable(path);
     // What is no video is said once, by us.
     const auto level = cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
@@ -58,6 +60,16 @@ index_t VideoReader::claimed_frames() const {
     return count > 0 && count < 1e15 ? static_cast<index_t>(count) : 0;
 }
 
+index_t VideoReader::stored_frames() const {
+    // As packets, which are not decoded.
+    constexpr int as_stored = -1;
+    cv::VideoCapture packets;
+    if (!packets.open(path_.string(), cv::CAP_FFMPEG, {cv::CAP_PROP_FORMAT, as_stored})) return 0;
+    index_t count = 0;
+    while (packets.grab()) ++count;
+    return count;
+}
+
 double VideoReader::frames_per_second() const {
     const double rate = state_->capture.get(cv::CAP_PROP_FPS);
     return rate > 0 && rate < 1e6 ? rate : 0;
@@ -74,9 +86,17 @@ VideoReader::VideoReader(const std::filesystem::path& path) {
 std::optional<Image> VideoReader::next() { return std::nullopt; }
 bool VideoReader::skip() { return false; }
 index_t VideoReader::claimed_frames() const { return 0; }
+index_t VideoReader::stored_frames() const { return 0; }
 double VideoReader::frames_per_second() const { return 0; }
 
 #endif
+
+bool VideoReader::cut_off() const {
+    const auto end = container_end(path_);
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(path_, error);
+    return end && !error && *end > size;
+}
 
 VideoReader::~VideoReader() = default;
 VideoReader::VideoReader(VideoReader&&) noexcept = default;

@@ -14,7 +14,7 @@
 
 #include "aperture/media/image_file.hpp"
 #include "aperture/media/video_file.hpp"
-#include "apps/bgsub/options.hpp"
+#include "apps/bgsub/separator.hpp"
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"
 #include "tests/shared_data.hpp"
@@ -242,6 +242,38 @@ TEST_F(Bgsub, WritesPicturesAndHdf5) {
     EXPECT_EQ(text_attribute(folder_ / "p.bgsub.h5", "program"), "bgsub");
 }
 
+TEST_F(Bgsub, TakesTheMemoryThatIsExpected) {
+    constexpr int count = 80;
+    const Scene scene{.width = 320, .height = 240};
+    write_frames(scene, count);
+    const std::int64_t without = run_to_arrays({clip(), "--method", "median"}).peak_bytes;
+    for (const auto& svd : svd_choices) {
+        for (const auto& precision : solve_precision_choices) {
+            const Outcome outcome =
+                run_to_arrays({clip(), "--svd", std::string(svd.name), "--precision",
+                               std::string(precision.name), "--max-iterations", "2"});
+            ASSERT_EQ(outcome.status, 0) << outcome.error;
+            BgsubOptions options;
+            options.parameters.svd = svd.value;
+            options.precision = precision.value;
+            const auto expected =
+                static_cast<double>(separator_bytes(options) * count * scene.width * scene.height);
+            const auto taken = static_cast<double>(outcome.peak_bytes - without);
+            // Edges of blocks, small matrices and stacks.
+            constexpr double beside = 8e6;
+            EXPECT_LT(taken, 1.05 * expected + beside) << svd.name << ", " << precision.name;
+            EXPECT_GT(taken, 0.7 * expected - beside) << svd.name << ", " << precision.name;
+        }
+    }
+}
+
+TEST_F(Bgsub, TakesASingleImage) {
+    write_frames({.width = 31, .height = 17, .side = 0}, 1);
+    const Outcome outcome = run_to_arrays({frame(0), "--method", "median"});
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(masks_in(folder_ / "clip/input/in000001.mask.npy", "1, 17, 31"), Each(0));
+}
+
 TEST_F(Bgsub, KilledWhileWritingLeavesNothing) {
     const int unnamed = ::open((folder_ / "").c_str(), O_TMPFILE | O_RDWR, 0600);
     if (unnamed < 0) GTEST_SKIP() << "the file system has no files without names";
@@ -392,7 +424,7 @@ TEST_F(BgsubVideo, SaysWhereItIsCutOff) {
     EXPECT_GT(frames, 5);
     EXPECT_LT(frames, 25);
     EXPECT_THAT(outcome.error, HasSubstr("video.avi: read " + std::to_string(frames) +
-                                         " of 30 frames; the rest is damaged or missing"));
+                                         " of 30 frames; the file is cut off"));
 }
 
 TEST_F(BgsubVideo, MemoryIsBoundedByTheWindow) {

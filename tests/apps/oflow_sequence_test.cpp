@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadSequence{"empty_folder", {"FOLDER/empty"}, "empty: no image in this folder"},
         BadSequence{"pattern_of_nothing", {"FOLDER/frames/x*.pgm"}, "no file has such a name"},
         BadSequence{"no_video", {"FOLDER/frames/text.txt"}, "text.txt: "},
-        BadSequence{"single_image", {"FOLDER/frames/f8.pgm"}, "f8.pgm: "},
+        BadSequence{"single_image", {"FOLDER/frames/f8.pgm"}, "f8.pgm: a single frame to take"},
         BadSequence{"broken_frame",
                     {"FOLDER/frames/f8.pgm", "FOLDER/frames/f9.pgm", "FOLDER/frames/text.txt"},
                     "text.txt: "},
