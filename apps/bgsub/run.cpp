@@ -126,7 +126,7 @@ class Subtraction {
         const core::Stopwatch watch;
         const index_t expected = reader_.source().expected();
         if (clip_.frames() == 0 && expected > 0) {
-            const index_t frames = std::min(most, expected);
+            const index_t frames = std::min({most, expected, most_frames_});
             clip_.values.reserve(static_cast<std::size_t>(frames * found_.shape.values()));
         }
         if (most_frames_ < unlimited) {

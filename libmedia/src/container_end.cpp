@@ -19,8 +19,9 @@ using Position = std::uint64_t;
 class Bytes {
   public:
     explicit Bytes(const std::filesystem::path& path) : in_(path, std::ios::binary) {
-        in_.seekg(0, std::ios::end);
-        size_ = in_ ? static_cast<Position>(in_.tellg()) : 0;
+        std::error_code error;
+        const Position size = std::filesystem::file_size(path, error);
+        if (!error) size_ = size;
     }
     Position size() const { return size_; }
     /// Empty unless all `count` bytes are there.
@@ -65,8 +66,8 @@ std::optional<Position> mp4_end(Bytes& file) {
     Position end = 0;
     while (end < file.size()) {
         const std::string box = file.at(end, 8);
-        // Cut off within a header, or followed by what is no box.
-        if (box.empty()) return end + 8;
+        // Cut off within a header.
+        if (box.empty()) return end > 0 ? std::optional(end + 8) : std::nullopt;
         const std::string_view type(box.data() + 4, 4);
         if (!is_box_type(type)) break;
         if (end == 0 && type != "ftyp" && type != "moov" && type != "mdat" && type != "wide" &&

@@ -427,6 +427,19 @@ TEST_F(BgsubVideo, SaysWhereItIsCutOff) {
                                          " of 30 frames; the file is cut off"));
 }
 
+TEST_F(BgsubVideo, TakesAVideoThatClaimsMoreThanFits) {
+    write_video({.width = 96, .height = 72}, 12);
+    std::string bytes = read_bytes(video());
+    // The length in the stream's header, of 2^31 - 1 frames.
+    bytes.replace(bytes.find("strh") + 40, 4, "\xff\xff\xff\x7f");
+    write_bytes(video(), bytes);
+    EXPECT_GT(media::VideoReader(video()).claimed_frames(), 1'000'000'000);
+    const Outcome outcome = run_to_arrays({video(), "--method", "median"});
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.error, IsEmpty());
+    EXPECT_EQ(report()["sequence"]["frames"], 12);
+}
+
 TEST_F(BgsubVideo, MemoryIsBoundedByTheWindow) {
     const Scene scene{.width = 320, .height = 240};
     write_video(scene, 300);

@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                   std::nullopt},
         Container{"matroska_without_segment", ebml, std::nullopt},
         Container{"text", "a text that is no video at all\n", std::nullopt},
-        Container{"empty", "", std::nullopt}),
+        Container{"short_text", "text\n", std::nullopt}, Container{"empty", "", std::nullopt}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST_P(ContainerEnd, IsWhereThePartsEnd) {
