@@ -21,6 +21,16 @@ using core::index_t;
 struct VideoReader::State {
     cv::VideoCapture capture;
     cv::Mat frame;
+
+    /// OpenCV says the same of a frame that cannot be decoded and of the end; after the former it
+    /// goes on.
+    bool grab() {
+        constexpr int most_damaged_in_a_row = 250;
+        for (int i = 0; i <= most_damaged_in_a_row; ++i) {
+            if (capture.grab()) return true;
+        }
+        return false;
+    }
 };
 
 VideoReader::VideoReader(const std::filesystem::path& path)
@@ -38,7 +48,9 @@ VideoReader::VideoReader(const std::filesystem::path& path)
 
 std::optional<Image> VideoReader::next() {
     cv::Mat& frame = state_->frame;
-    if (!state_->capture.read(frame) || frame.type() != CV_8UC3) return std::nullopt;
+    if (!state_->grab() || !state_->capture.retrieve(frame) || frame.type() != CV_8UC3) {
+        return std::nullopt;
+    }
     Image image{core::Array<float, 3>({3, frame.rows, frame.cols})};
     for (int row = 0; row < frame.rows; ++row) {
         const auto* in = frame.ptr<std::uint8_t>(row);
@@ -53,7 +65,7 @@ std::optional<Image> VideoReader::next() {
     return image;
 }
 
-bool VideoReader::skip() { return state_->capture.grab(); }
+bool VideoReader::skip() { return state_->grab(); }
 
 index_t VideoReader::claimed_frames() const {
     const double count = state_->capture.get(cv::CAP_PROP_FRAME_COUNT);

@@ -21,8 +21,9 @@ class VideoReader {
     VideoReader(VideoReader&&) noexcept;
     VideoReader& operator=(VideoReader&&) noexcept;
 
-    /// The next frame, red, green and blue of 8 bits; nothing at the end. A frame that cannot be
-    /// decoded at all is passed over, or is the last: `cut_off` and `stored_frames` tell.
+    /// The next frame, red, green and blue of 8 bits; nothing at the end. Frames that cannot be
+    /// decoded are passed over, of hundreds in a row the rest is: `cut_off` and `stored_frames` say
+    /// whether the end was that of the video.
     std::optional<Image> next();
     /// Passes over a frame; false where there is none.
     bool skip();
