@@ -302,7 +302,7 @@ TEST_P(RefusedSequence, LeavesOneLineAndNoFlow) {
 TEST(DefaultFolder, StandsBesideTheFrames) {
     const TemporaryFolder folder;
     std::filesystem::create_directory(folder / "v1.2");
-    const auto folder_for = [](std::vector<path> inputs) {
+    const auto folder_for = [](const std::vector<path>& inputs) {
         return default_output(inputs, ".flow");
     };
     EXPECT_EQ(folder_for({"a/video.avi"}), "a/video.flow");
