@@ -242,7 +242,10 @@ TEST_F(Bgsub, WritesPicturesAndHdf5) {
     EXPECT_EQ(text_attribute(folder_ / "p.bgsub.h5", "program"), "bgsub");
 }
 
-TEST_F(Bgsub, TakesTheMemoryThatIsExpected) {
+/// Of figures that an allocator which looks for faults changes: the preset sanitize leaves it out.
+class BgsubScale : public Bgsub {};
+
+TEST_F(BgsubScale, TakesTheMemoryThatIsExpected) {
     constexpr int count = 80;
     const Scene scene{.width = 320, .height = 240};
     write_frames(scene, count);
