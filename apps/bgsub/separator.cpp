@@ -77,6 +77,24 @@ class PreciseLowRankBackground final : public Separator {
 // What the solver keeps of each value: M and W.
 constexpr index_t solver_copies = 2;
 
+/// The same on a CPU: for a QR also W side by side, and what becomes of it.
+double cpu_copies(rpca::Svd svd) {
+    switch (svd) {
+        case rpca::Svd::tsqr:
+            // The chunks' triangles, of hundreds of frames as much as W.
+            return solver_copies + 2;
+        case rpca::Svd::caqr:
+            // What the panels leave, their reflectors, and what Q would be applied to.
+            return solver_copies + 3.5;
+        case rpca::Svd::cholqr2:
+        case rpca::Svd::blas2:
+            return solver_copies + 2.25;
+        case rpca::Svd::gram:
+            break;
+    }
+    return solver_copies;
+}
+
 #if APERTURE_CUDA
 template <class T>
 class GpuLowRankBackground final : public Separator {
@@ -206,10 +224,11 @@ std::unique_ptr<Separator> SeparationDevice::separator(index_t frames, index_t v
 index_t SeparationDevice::host_bytes() const {
     if (options_.method == BackgroundMethod::median) return 0;
     const bool precise = options_.precision == SolvePrecision::fp64;
-    constexpr index_t converted_copies = 2;
+    constexpr double converted_copies = 2;
     if (gpu_) return precise ? static_cast<index_t>(sizeof(double)) : 0;
-    return precise ? (solver_copies + converted_copies) * static_cast<index_t>(sizeof(double))
-                   : solver_copies * static_cast<index_t>(sizeof(float));
+    const double copies = cpu_copies(options_.parameters.svd);
+    return static_cast<index_t>(precise ? (copies + converted_copies) * sizeof(double)
+                                        : copies * sizeof(float));
 }
 
 }  // namespace aperture::apps

@@ -14,7 +14,7 @@
 
 #include "aperture/media/image_file.hpp"
 #include "aperture/media/video_file.hpp"
-#include "apps/bgsub/options.hpp"
+#include "apps/bgsub/separator.hpp"
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"
 #include "tests/shared_data.hpp"
@@ -242,6 +242,45 @@ TEST_F(Bgsub, WritesPicturesAndHdf5) {
     EXPECT_EQ(text_attribute(folder_ / "p.bgsub.h5", "program"), "bgsub");
 }
 
+/// Of figures that an allocator which looks for faults changes: the preset sanitize leaves it out.
+class BgsubScale : public Bgsub {};
+
+TEST_F(BgsubScale, TakesTheMemoryThatIsExpected) {
+    constexpr int count = 80;
+    core::Cpu cpu;
+    Console console("bgsub", true);
+    const Scene scene{.width = 320, .height = 240};
+    write_frames(scene, count);
+    const std::int64_t without = run_to_arrays({clip(), "--method", "median"}).peak_bytes;
+    for (const auto& svd : svd_choices) {
+        for (const auto& precision : solve_precision_choices) {
+            const Outcome outcome =
+                run_to_arrays({clip(), "--svd", std::string(svd.name), "--precision",
+                               std::string(precision.name), "--max-iterations", "2"});
+            ASSERT_EQ(outcome.status, 0) << outcome.error;
+            BgsubOptions options;
+            options.parameters.svd = svd.value;
+            options.precision = precision.value;
+            options.run.device = DeviceChoice::cpu;
+            const index_t of_a_value = SeparationDevice(cpu, options, console).host_bytes();
+            const auto expected =
+                static_cast<double>(of_a_value * count * scene.width * scene.height);
+            const auto taken = static_cast<double>(outcome.peak_bytes - without);
+            // Edges of blocks, small matrices and stacks.
+            constexpr double beside = 8e6;
+            EXPECT_LT(taken, 1.05 * expected + beside) << svd.name << ", " << precision.name;
+            EXPECT_GT(taken, 0.7 * expected - beside) << svd.name << ", " << precision.name;
+        }
+    }
+}
+
+TEST_F(Bgsub, TakesASingleImage) {
+    write_frames({.width = 31, .height = 17, .side = 0}, 1);
+    const Outcome outcome = run_to_arrays({frame(0), "--method", "median"});
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(masks_in(folder_ / "clip/input/in000001.mask.npy", "1, 17, 31"), Each(0));
+}
+
 TEST_F(Bgsub, KilledWhileWritingLeavesNothing) {
     const int unnamed = ::open((folder_ / "").c_str(), O_TMPFILE | O_RDWR, 0600);
     if (unnamed < 0) GTEST_SKIP() << "the file system has no files without names";
@@ -286,7 +325,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{"window_memory",
                 {"FOLDER/clip", "--scale", "200000x200000", "--window", "3"},
                 "--window 3: "},
-        BadCall{"gpu", {"FOLDER/clip", "--device", "gpu"}, "no version for GPUs yet"},
+        BadCall{"gpu_median",
+                {"FOLDER/clip", "--device", "gpu", "--method", "median"},
+                "--method median is done by a CPU alone"},
         BadCall{"fp32_tolerance", {"FOLDER/clip", "--tolerance", "1e-7"}, "--precision fp64"},
         BadCall{"overlap", {"FOLDER/clip", "--overlap", "3"}, "--overlap needs --window"},
         BadCall{"overlap_all",
@@ -392,7 +433,20 @@ TEST_F(BgsubVideo, SaysWhereItIsCutOff) {
     EXPECT_GT(frames, 5);
     EXPECT_LT(frames, 25);
     EXPECT_THAT(outcome.error, HasSubstr("video.avi: read " + std::to_string(frames) +
-                                         " of 30 frames; the rest is damaged or missing"));
+                                         " of 30 frames; the file is cut off"));
+}
+
+TEST_F(BgsubVideo, TakesAVideoThatClaimsMoreThanFits) {
+    write_video({.width = 96, .height = 72}, 12);
+    std::string bytes = read_bytes(video());
+    // The length in the stream's header, of 2^31 - 1 frames.
+    bytes.replace(bytes.find("strh") + 40, 4, "\xff\xff\xff\x7f");
+    write_bytes(video(), bytes);
+    EXPECT_GT(media::VideoReader(video()).claimed_frames(), 1'000'000'000);
+    const Outcome outcome = run_to_arrays({video(), "--method", "median"});
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.error, IsEmpty());
+    EXPECT_EQ(report()["sequence"]["frames"], 12);
 }
 
 TEST_F(BgsubVideo, MemoryIsBoundedByTheWindow) {
