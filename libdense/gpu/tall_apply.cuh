@@ -92,40 +92,57 @@ struct ApplyBlock {
         }
     }
 
-    __device__ void load_top() {
-        for_pieces(0, 0, 1, [&](int column, int row, index_t from) {
-            store_piece(c + column * Shape::column + row, load_piece(column_of_c(column) + from));
+    /// Starts to copy pieces of groups [first, end) of a block, [column][row] at a distance of
+    /// `pitch`, to shared memory; of groups that are not there zeros.
+    __device__ void start_copies(const T* from, index_t pitch, int block, int first, int end,
+                                 T* to) const {
+        for_pieces(block, first, end, [&](int column, int row, index_t begin) {
+            T* const piece = to + column * Shape::column + row;
+            if (begin >= 0) {
+                core::copy_async<16>(piece, from + column * pitch + begin);
+            } else {
+                store_piece(piece, RowPiece<T>{});
+            }
         });
     }
+    /// What stands in V for reflectors: ones on the diagonal of the top and zeros above, in
+    /// triangles zeros below. By the threads that have copied it.
+    __device__ void complete_v(int block) {
+        const bool triangles = args.level.triangles;
+        const bool own_top = block == 0 && !triangles;
+        for_pieces(block, 0, triangles ? Groups : 1, [&](int column, int row, index_t) {
+            T* const at = v + column * Shape::column + row;
+            RowPiece<T> piece = load_piece(at);
+            APERTURE_UNROLL
+            for (int e = 0; e < size; ++e) {
+                const int r = row % group_rows + e;
+                if (row < group_rows) {
+                    piece.v[e] = r == column ? T(1) : own_top && r > column ? piece.v[e] : T(0);
+                } else if (r > column) {
+                    piece.v[e] = 0;
+                }
+            }
+            store_piece(at, piece);
+        });
+    }
+
+    __device__ void start_top() { start_copies(column_of_c(0), args.c_pitch, 0, 0, 1, c); }
     __device__ void store_top() {
         for_pieces(0, 0, 1, [&](int column, int row, index_t to) {
             store_piece(column_of_c(column) + to, load_piece(c + column * Shape::column + row));
         });
     }
     __device__ void load(int block) {
-        const bool triangles = args.level.triangles;
-        const bool own_top = block == 0 && !triangles;
         const T* const panel =
             args.matrix + args.level.first_row * args.pitch + args.level.first_row;
-        for_pieces(block, 0, Groups, [&](int column, int row, index_t from) {
-            RowPiece<T> piece{};
-            if (from >= 0) piece = load_piece(panel + column * args.pitch + from);
-            APERTURE_UNROLL
-            for (int e = 0; e < size; ++e) {
-                const int r = row % group_rows + e;
-                if (row < group_rows) {
-                    piece.v[e] = r == column ? T(1) : own_top && r > column ? piece.v[e] : T(0);
-                } else if (triangles && r > column) {
-                    piece.v[e] = 0;
-                }
-            }
-            store_piece(v + column * Shape::column + row, piece);
-        });
-        for_pieces(block, 1, Groups, [&](int column, int row, index_t from) {
-            RowPiece<T> piece{};
-            if (from >= 0) piece = load_piece(column_of_c(column) + from);
-            store_piece(c + column * Shape::column + row, piece);
-        });
+        // In the parts in which the same threads complete what they have copied.
+        const int parted = args.level.triangles ? Groups : 1;
+        start_copies(panel, args.pitch, block, 0, parted, v);
+        start_copies(panel, args.pitch, block, parted, Groups, v);
+        start_copies(column_of_c(0), args.c_pitch, block, 1, Groups, c);
+        core::commit_copies();
+        core::wait_for_copies();
+        complete_v(block);
     }
     __device__ void store(int block) {
         for_pieces(block, 1, Groups, [&](int column, int row, index_t to) {
@@ -248,7 +265,7 @@ __global__ void __launch_bounds__(ApplyShape<T, Groups>::threads)
     detail::ApplyBlock<T, Groups, transposed> block(args);
     const int blocks = block.node.blocks;
     if (blocks == 0) return;
-    block.load_top();
+    block.start_top();
     for (int i = 0; i < blocks; ++i) {
         const int b = transposed ? i : blocks - 1 - i;
         __syncthreads();

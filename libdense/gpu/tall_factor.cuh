@@ -16,9 +16,9 @@ struct FactorShape {
     static constexpr int threads = (Groups + 1) * core::warp_size;
     static constexpr int rows = Groups * group_rows;
     static constexpr int square = panel_columns * (panel_columns + 1);
-    /// Two columns x, sums of the warps, the top and T.
+    /// Two columns x, sums of the warps, the top.
     static constexpr int shared_elements =
-        2 * rows + Groups * panel_columns + panel_columns + 2 * square;
+        2 * rows + Groups * panel_columns + panel_columns + square;
     static constexpr int shared_bytes = shared_elements * static_cast<int>(sizeof(T));
 };
 
@@ -64,6 +64,17 @@ __device__ __forceinline__ Reflector<T> reflector_of(T alpha, T square, T scale)
     return {(beta - alpha) / beta, beta, inverse, inverse / scale};
 }
 
+template <class T>
+__device__ __forceinline__ void store_rows(const T (&a)[group_rows], T* to) {
+    APERTURE_UNROLL
+    for (int r = 0; r < group_rows; r += RowPiece<T>::size) {
+        RowPiece<T> piece;
+        APERTURE_UNROLL
+        for (int e = 0; e < RowPiece<T>::size; ++e) piece.v[e] = a[r + e];
+        store_piece(to + r, piece);
+    }
+}
+
 template <class T, int Groups>
 struct FactorBlock {
     using Shape = FactorShape<T, Groups>;
@@ -74,7 +85,6 @@ struct FactorBlock {
     T* sums;  ///< [warp][column]
     T* tops;  ///< of each column, the element on the diagonal's row
     T* top;   ///< [row][column], a row at a time as steps are done
-    T* t;     ///< T, [row][column]
     int warp;
     int lane;
 
@@ -83,7 +93,6 @@ struct FactorBlock {
           sums(x + 2 * Shape::rows),
           tops(sums + Groups * n),
           top(tops + n),
-          t(top + n * row),
           warp(core::warp_rank()),
           lane(core::lane_rank()) {}
 
@@ -94,8 +103,8 @@ struct FactorBlock {
     __device__ void publish(const T (&a)[n], int j) {
         if (lane != j || !has_rows()) return;
         T* const to = x + j % 2 * Shape::rows + warp * group_rows;
-        APERTURE_UNROLL
-        for (int r = 0; r < n; ++r) to[r] = warp == 0 && r == 0 ? T(0) : a[r];
+        store_rows(a, to);
+        if (warp == 0) to[0] = 0;
     }
 
     __device__ void sum_products(const T (&a)[n], int j, T scale) {
@@ -137,6 +146,7 @@ struct FactorBlock {
 
     /// After a barrier behind publish(a, j): the reflector of column j, and columns behind it
     /// turned by it. Ends with a barrier.
+    /// `a` of the warp without rows holds T: a row a lane.
     __device__ void step(T (&a)[n], int j) {
         sum_products(a, j, T(1));
         __syncthreads();
@@ -153,7 +163,7 @@ struct FactorBlock {
             turn(a, j, reflector, product);
             publish(a, j + 1);
         } else {
-            extend_t(j, reflector.tau, product);
+            extend_t(a, j, reflector.tau, product);
         }
         __syncthreads();
     }
@@ -184,13 +194,14 @@ struct FactorBlock {
     }
 
     /// T's column j = -tau T V^T v, behind which tau stands (Schreiber & Van Loan 1989).
-    __device__ void extend_t(int j, T tau, T product) {
+    __device__ void extend_t(T (&t)[n], int j, T tau, T product) {
+        const T known = lane < j ? product : T(0);
         T sum = 0;
-        for (int k = 0; k < j; ++k) {
-            const T factor = core::broadcast(product, k);
-            sum += lane <= k ? t[lane * row + k] * factor : T(0);
-        }
-        t[lane * row + j] = lane < j ? -tau * sum : lane == j ? tau : T(0);
+        APERTURE_UNROLL
+        for (int k = 0; k < n; ++k) sum += t[k] * core::broadcast(known, k);
+        const T next = lane < j ? -tau * sum : lane == j ? tau : T(0);
+        APERTURE_UNROLL
+        for (int k = 0; k < n; ++k) t[k] = k == j ? next : t[k];
     }
 };
 
@@ -242,13 +253,7 @@ __global__ void __launch_bounds__(FactorShape<T, Groups>::threads)
                     if (r <= lane) to[r] = a[r];
                 }
             } else {
-                APERTURE_UNROLL
-                for (int r = 0; r < n; r += RowPiece<T>::size) {
-                    RowPiece<T> piece;
-                    APERTURE_UNROLL
-                    for (int e = 0; e < RowPiece<T>::size; ++e) piece.v[e] = a[r + e];
-                    store_piece(to + r, piece);
-                }
+                detail::store_rows(a, to);
             }
         }
         if (warp == 0) {
@@ -263,10 +268,10 @@ __global__ void __launch_bounds__(FactorShape<T, Groups>::threads)
                 a[r] = r > lane ? T(0) : value;
             }
         }
-        T* const factor = args.factors + level.factors +
-                          (index_t{blockIdx.x} * level.blocks + b) * factor_elements<T>;
-        for (int i = core::thread_rank(); i < n * n; i += core::block_threads()) {
-            factor[i] = block.t[i / n * (n + 1) + i % n];
+        if (!block.has_rows()) {
+            T* const factor = args.factors + level.factors +
+                              (index_t{blockIdx.x} * level.blocks + b) * factor_elements<T>;
+            detail::store_rows(a, factor + lane * n);
         }
         __syncthreads();
     }
