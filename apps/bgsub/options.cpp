@@ -80,8 +80,14 @@ void add_solver_options(CLI::App& app, BgsubOptions& options) {
                "Robust PCA, or each pixel's median over the frames")
         ->default_str("rpca");
     add_choice(app, "--solver", rpca_solver_choices, p.solver,
-               "Inexact augmented Lagrange multipliers, or alternating directions")
+               "Inexact augmented Lagrange multipliers; alternating directions; or accelerated "
+               "alternating projections, which take less time for a background of a given rank")
         ->default_str("ialm");
+    app.add_option("--rank", p.rank,
+                   "Most that the background may have with accaltproj (default: a tenth of the "
+                   "frames, at most 10)")
+        ->check(whole_number(1, most_frames))
+        ->type_name("R");
     add_choice(app, "--svd", svd_choices, p.svd,
                "Where singular values come from: the Gram matrix, or R of a QR decomposition")
         ->default_str("gram");
@@ -142,6 +148,11 @@ void refuse_what_disagrees(const CLI::App& app, const BgsubOptions& options) {
     for (const auto* option : {"--solver", "--svd", "--lambda", "--tolerance", "--precision",
                                "--max-iterations", "--until"}) {
         needs(option, "--method rpca", rpca);
+    }
+    const bool projects = p.solver == rpca::Solver::accaltproj;
+    needs("--rank", "--solver accaltproj", projects);
+    for (const auto* option : {"--svd", "--lambda"}) {
+        needs(option, "--solver ialm or admm", !projects);
     }
     needs("--overlap", "--window", options.window > 0);
     core::expects(options.window == 0 || options.overlap < options.window, "--overlap ",

@@ -33,8 +33,10 @@ inline constexpr Choices<SolvePrecision, 2> solve_precision_choices{
     {{"fp32", SolvePrecision::fp32}, {"fp64", SolvePrecision::fp64}}};
 inline constexpr Choices<RunUntil, 2> until_choices{
     {{"tolerance", RunUntil::tolerance}, {"mask", RunUntil::mask}}};
-inline constexpr Choices<rpca::Solver, 2> rpca_solver_choices{
-    {{"ialm", rpca::Solver::ialm}, {"admm", rpca::Solver::admm}}};
+inline constexpr Choices<rpca::Solver, 3> rpca_solver_choices{
+    {{"ialm", rpca::Solver::ialm},
+     {"admm", rpca::Solver::admm},
+     {"accaltproj", rpca::Solver::accaltproj}}};
 inline constexpr Choices<rpca::Svd, 5> svd_choices{{{"gram", rpca::Svd::gram},
                                                     {"tsqr", rpca::Svd::tsqr},
                                                     {"caqr", rpca::Svd::caqr},

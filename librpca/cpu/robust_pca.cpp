@@ -12,6 +12,8 @@
 #include "aperture/core/error.hpp"
 #include "aperture/core/timing.hpp"
 #include "aperture/dense/tall_qr.hpp"
+#include "librpca/cpu/alternating_projections.hpp"
+#include "librpca/cpu/pass.hpp"
 #include "librpca/cpu/spectrum.hpp"
 #include "librpca/cpu/sweep.hpp"
 
@@ -26,6 +28,7 @@ void validate(const Parameters& parameters) {
                   parameters.max_iterations);
     core::expects(parameters.mask_threshold >= 0, "mask threshold must not be negative, is ",
                   parameters.mask_threshold);
+    core::expects(parameters.rank >= 0, "rank must not be negative, is ", parameters.rank);
 }
 
 namespace {
@@ -132,11 +135,8 @@ struct RobustPca<T, Executor>::State {
     template <class Kept>
     void set_one_factor(index_t r, const Kept& kept);
     bool watch_mask(const cpu::StepSums& sums, Outcome& outcome, const core::Stopwatch& watch);
-
-    /// Iterations in a row whose changes of the mask count, and how many of 10,000 values may.
-    static constexpr int steady_iterations = 3;
-    static constexpr double steady_share = 1e-4;
     int steady = 0;
+    std::optional<cpu::AlternatingProjections<T>> projections = {};  ///< then `matrix` is empty
 };
 
 /// P = V diag(max(s - t, 0) / s) V^T, in two factors where that is less work.
@@ -196,11 +196,11 @@ bool RobustPca<T, Executor>::State::watch_mask(const cpu::StepSums& sums, Outcom
     if (parameters.mask_threshold <= 0) return false;
     const double share =
         sums.mask_changes / (static_cast<double>(values) * static_cast<double>(frames));
-    if (share > steady_share) {
+    if (share > cpu::steady_share) {
         steady = 0;
         return false;
     }
-    if (++steady < steady_iterations) return false;
+    if (++steady < cpu::steady_iterations) return false;
     outcome.iterations_to_mask = outcome.iterations;
     outcome.seconds_to_mask = watch.seconds();
     return true;
@@ -215,10 +215,16 @@ RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t va
     const bool by_gram = parameters.svd == Svd::gram;
     core::expects(by_gram || values >= frames, "a QR needs at least as many values as frames, has ",
                   values, " and ", frames);
+    const bool projects = parameters.solver == Solver::accaltproj;
     state_ = std::make_unique<State>(
         State{executor, frames, values, parameters,
-              cpu::SweptMatrix<T>(frames, values, {by_gram, parameters.mask_threshold > 0}),
-              std::nullopt, cpu::Spectrum(frames)});
+              cpu::SweptMatrix<T>(projects ? 0 : frames, projects ? 0 : values,
+                                  {by_gram, parameters.mask_threshold > 0}),
+              std::nullopt, cpu::Spectrum(projects ? 0 : frames)});
+    if (projects) {
+        state_->projections.emplace(frames, values, parameters);
+        return;
+    }
     if (!by_gram) state_->triangle.emplace(executor, parameters.svd, frames, values);
     state_->first.reserve(frames + 1);
     state_->second.reserve(frames + 1);
@@ -243,6 +249,7 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
     core::expects(
         fits(m) && (low_rank.empty() || fits(low_rank)) && (sparse.empty() || fits(sparse)),
         "frames must be ", s.frames, " x ", s.values, " with values side by side");
+    if (s.projections) return s.projections->run(s.cpu, m, low_rank, sparse, observe);
     const core::Stopwatch watch;
     Outcome outcome;
     s.steady = 0;
