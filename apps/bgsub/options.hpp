@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aperture/rpca/mask.hpp"
+#include "aperture/rpca/online_pca.hpp"
 #include "aperture/rpca/robust_pca.hpp"
 #include "apps/common/frames.hpp"
 #include "apps/common/program.hpp"
@@ -68,6 +69,10 @@ struct BgsubOptions {
     rpca::Parameters parameters;
     rpca::MaskParameters mask;
     std::optional<std::filesystem::path> truth;
+
+    bool online = false;    ///< frame by frame
+    index_t burn_in = 100;  ///< frames that are solved together before
+    rpca::OnlineParameters following;
 
     index_t window = 0;   ///< frames that are solved together; 0: all
     index_t overlap = 0;  ///< frames that a window has in common with the one before

@@ -69,6 +69,32 @@ class PreciseLowRankBackground final : public Separator {
     core::Array<double, 2> background_;
 };
 
+/// The first frames together, those of later calls one by one.
+class FollowedBackground final : public Separator {
+  public:
+    FollowedBackground(core::Cpu& cpu, index_t values, const rpca::OnlineParameters& parameters)
+        : pca_(cpu, values, parameters) {}
+
+    rpca::Outcome run(ConstFrames frames, Frames background, const Observer&) override {
+        if (!begun_) {
+            begun_ = true;
+            return pca_.begin(frames, background);
+        }
+        const auto [count, values] = background.extent;
+        for (index_t i = 0; i < count; ++i) {
+            pca_.next({frames.data + i * values, {values}}, {background.data + i * values, {values}},
+                      {});
+        }
+        rpca::Outcome outcome;
+        outcome.converged = true;
+        return outcome;
+    }
+
+  private:
+    rpca::OnlinePca pca_;
+    bool begun_ = false;
+};
+
 // What the solver keeps of each value: M and W.
 constexpr index_t solver_copies = 2;
 
@@ -77,6 +103,9 @@ constexpr index_t solver_copies = 2;
 std::unique_ptr<Separator> make_separator(core::Cpu& cpu, index_t frames, index_t values,
                                           const BgsubOptions& options) {
     if (options.method == BackgroundMethod::median) return std::make_unique<MedianBackground>(cpu);
+    if (options.online) {
+        return std::make_unique<FollowedBackground>(cpu, values, options.following);
+    }
     if (options.precision == SolvePrecision::fp64) {
         return std::make_unique<PreciseLowRankBackground>(cpu, frames, values, options.parameters);
     }

@@ -25,6 +25,12 @@ class AlternatingProjections {
                 FramesView<T, core::Host> low_rank, FramesView<T, core::Host> sparse,
                 const std::function<bool(const Progress&)>& observe);
 
+    /// Of the L of the last run, U C.
+    T basis(index_t value, index_t column) const { return matrix_.basis(value, column); }
+    double coefficient(index_t column, index_t frame) const {
+        return subspace_.coefficient(column, frame);
+    }
+
   private:
     /// [U Y] and K: the medians, and what the largest singular values of the rest have.
     void start(core::Cpu& cpu);

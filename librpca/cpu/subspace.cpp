@@ -63,9 +63,13 @@ void Subspace::truncate(core::View<const double, 2, core::Host> gram, double lea
     const index_t n = gram.extent[0];
     const Root root = root_of(Eigen::Map<const RowMajor>(gram.data, n, n));
     const Matrix x = root.r * Eigen::Map<const RowMajor>(k_.data(), n, k_.extent()[1]);
+    rank_ = 0;
+    s.singular_values.resize(0);
+    s.directions.resize(k_.extent()[1], 0);
+    s.coefficients.resize(0, k_.extent()[1]);
+    if (x.rows() == 0) return;
     const Eigen::SelfAdjointEigenSolver<Matrix> solver(Matrix(x * x.transpose()));
     s.singular_values = solver.eigenvalues().reverse().cwiseMax(0).cwiseSqrt();
-    rank_ = 0;
     const index_t most = std::min<index_t>(s.most, s.singular_values.size());
     while (rank_ < most && s.singular_values(rank_) > least * s.singular_values(0)) ++rank_;
     const Matrix left = solver.eigenvectors().rowwise().reverse().leftCols(rank_);
