@@ -88,7 +88,7 @@ void add_solver_options(CLI::App& app, BgsubOptions& options) {
         ->default_str("ialm");
     app.add_option("--rank", p.rank,
                    "Most that the background may have with accaltproj (default: a tenth of the "
-                   "frames, at most 10) and with --online (default 3)")
+                   "frames, at most 10) and with --online (default 2)")
         ->check(whole_number(1, most_frames))
         ->type_name("R");
     add_choice(app, "--svd", svd_choices, p.svd,
@@ -117,9 +117,9 @@ void add_online_options(CLI::App& app, BgsubOptions& options) {
     app.add_flag("--online", options.online,
                  "Follow the background frame by frame, in bounded memory, as it was in the first "
                  "frames");
-    app.add_option("--burn-in", options.burn_in,
-                   core::text("First frames that --online solves together (default ",
-                              options.burn_in, ")"))
+    app.add_option(
+           "--burn-in", options.burn_in,
+           core::text("First frames that --online solves together (default ", options.burn_in, ")"))
         ->check(whole_number(1, most_frames))
         ->type_name("N");
     app.add_option("--memory", options.following.memory,

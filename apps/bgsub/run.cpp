@@ -177,8 +177,7 @@ class Subtraction {
             const core::Stage stage{median ? "median" : "rpca", watch.ms(), gflop(outcome), 0};
             return RunTimes{{stage}, stage.ms, 0};
         };
-        const RunTimes times =
-            follows ? once() : repeat_runs(options_.run.repeat, console_, once);
+        const RunTimes times = follows ? once() : repeat_runs(options_.run.repeat, console_, once);
         const core::Stopwatch watch;
         find_masks();
         add(outcome, times, watch.ms());

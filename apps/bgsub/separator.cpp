@@ -82,8 +82,8 @@ class FollowedBackground final : public Separator {
         }
         const auto [count, values] = background.extent;
         for (index_t i = 0; i < count; ++i) {
-            pca_.next({frames.data + i * values, {values}}, {background.data + i * values, {values}},
-                      {});
+            pca_.next({frames.data + i * values, {values}},
+                      {background.data + i * values, {values}}, {});
         }
         rpca::Outcome outcome;
         outcome.converged = true;
@@ -95,8 +95,10 @@ class FollowedBackground final : public Separator {
     bool begun_ = false;
 };
 
-// What the solver keeps of each value: M and W.
-constexpr index_t solver_copies = 2;
+// What the solver keeps of each value: M and W, or M, U and Y.
+constexpr index_t solver_copies(const BgsubOptions& options) {
+    return options.parameters.rank > 0 && !options.online ? 3 : 2;
+}
 
 }  // namespace
 
@@ -116,8 +118,8 @@ index_t separator_bytes(const BgsubOptions& options) {
     if (options.method == BackgroundMethod::median) return 0;
     constexpr index_t converted_copies = 2;
     return options.precision == SolvePrecision::fp64
-               ? (solver_copies + converted_copies) * static_cast<index_t>(sizeof(double))
-               : solver_copies * static_cast<index_t>(sizeof(float));
+               ? (solver_copies(options) + converted_copies) * static_cast<index_t>(sizeof(double))
+               : solver_copies(options) * static_cast<index_t>(sizeof(float));
 }
 
 }  // namespace aperture::apps

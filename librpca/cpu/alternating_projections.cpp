@@ -19,7 +19,6 @@ constexpr double first_deviations = 6;
 constexpr double median_size = 0.6744897501960817;
 /// What the threshold is multiplied by (gamma).
 constexpr double decay = 0.5;
-constexpr int warm_passes = 3;
 
 }  // namespace
 
@@ -50,19 +49,14 @@ AlternatingProjections<T>::AlternatingProjections(index_t frames, index_t values
 }
 
 template <class T>
-void AlternatingProjections<T>::find_threshold() {
-    const double median = matrix_.median_of_rest(std::as_const(subspace_).k());
-    threshold_ = first_deviations * median / median_size;
-}
-
-template <class T>
 void AlternatingProjections<T>::start(core::Cpu& cpu) {
     const index_t width = matrix_.width();
     const auto k = subspace_.k();
     matrix_.start_with_medians(cpu);
     std::fill_n(k.data, k.size(), 0.0);
     for (index_t f = 0; f < frames_; ++f) k(width, f) = 1;
-    find_threshold();
+    threshold_ =
+        first_deviations * matrix_.median_of_rest(std::as_const(subspace_).k()) / median_size;
 
     Projection<T>& p = projection_;
     p.basis.columns = 0;
@@ -74,33 +68,12 @@ void AlternatingProjections<T>::start(core::Cpu& cpu) {
     p.sums_rest = false;
 
     spectrum_.decompose_gram(matrix_.rest_gram());
-    p.directions.set(frames_, rank_,
-                     [&](index_t f, index_t i) { return spectrum_.vector(f, i); });
+    p.directions.set(frames_, rank_, [&](index_t f, index_t i) { return spectrum_.vector(f, i); });
     p.replaces_basis = true;
     matrix_.pass(cpu, p);
     p.replaces_basis = false;
     for (index_t f = 0; f < frames_; ++f) {
         for (index_t i = 0; i < rank_; ++i) k(i, f) = spectrum_.vector(f, i);
-    }
-}
-
-template <class T>
-void AlternatingProjections<T>::start_warm(core::Cpu& cpu) {
-    const auto k = subspace_.k();
-    Projection<T>& p = projection_;
-    p.basis.columns = 0;
-    p.directions.columns = 0;
-    std::fill_n(k.data, k.size(), 0.0);
-    p.threshold = std::numeric_limits<T>::infinity();
-    // The second time without what is sparse by the first.
-    for (int time = 0; time < warm_passes; ++time) {
-        p.coefficients.set(matrix_.width(), frames_, [&](index_t i, index_t f) { return k(i, f); });
-        matrix_.pass(cpu, p);
-        for (index_t i = 0; i < rank_; ++i) {
-            for (index_t f = 0; f < frames_; ++f) k(i, f) += matrix_.cross()(i, f);
-        }
-        find_threshold();
-        p.threshold = static_cast<T>(threshold_);
     }
 }
 
@@ -142,15 +115,12 @@ Outcome AlternatingProjections<T>::run(core::Cpu& cpu, FramesView<const T, core:
     Outcome outcome;
     steady_ = 0;
     const double norm = std::sqrt(matrix_.load(cpu, m));
-    if (parameters_.warm_start && has_subspace_) {
-        start_warm(cpu);
-    } else {
-        start(cpu);
-    }
+    start(cpu);
     const double size = static_cast<double>(values_) * static_cast<double>(frames_);
     const double share_of_next = 1 / (2 * std::sqrt(std::sqrt(size)));  // beta
     // What rounding makes of nothing.
-    const double least = std::max(32 * static_cast<double>(std::numeric_limits<T>::epsilon()), 1e-7);
+    const double least =
+        std::max(32 * static_cast<double>(std::numeric_limits<T>::epsilon()), 1e-7);
     double factor = 1;
     for (bool last = false;; last = last || outcome.converged) {
         subspace_.truncate(matrix_.panel_gram(), least);
@@ -172,7 +142,6 @@ Outcome AlternatingProjections<T>::run(core::Cpu& cpu, FramesView<const T, core:
         last = watch_mask(sums, outcome, watch);
         if (observe && !observe({outcome.iterations, outcome.residual, outcome.rank})) last = true;
     }
-    has_subspace_ = true;
     return outcome;
 }
 

@@ -34,9 +34,6 @@ class AlternatingProjections {
   private:
     /// [U Y] and K: the medians, and what the largest singular values of the rest have.
     void start(core::Cpu& cpu);
-    /// The same from U of the run before.
-    void start_warm(core::Cpu& cpu);
-    void find_threshold();
     void set_projection();
     bool watch_mask(const ProjectionSums& sums, Outcome& outcome, const core::Stopwatch& watch);
 
@@ -49,7 +46,6 @@ class AlternatingProjections {
     Subspace subspace_;
     Projection<T> projection_;
     double threshold_ = 0;  ///< that the first iteration begins with
-    bool has_subspace_ = false;
     int steady_ = 0;
 };
 

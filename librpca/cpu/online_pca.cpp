@@ -29,8 +29,8 @@ constexpr double least_use = 1e-6;
 constexpr double batch_tolerance = 1e-4;
 
 /// Elements of U below which a pass takes less time than a team of threads needs to meet, where
-/// others use the machine, too: 0.2 ms.
-constexpr index_t least_for_a_team = 1 << 19;
+/// others use the machine, too: some 2 ms.
+constexpr index_t least_for_a_team = 1 << 22;
 
 using Coefficients = std::array<double, most_rank>;
 using Square = std::array<std::array<double, most_rank>, most_rank>;
@@ -305,8 +305,7 @@ void OnlinePca::next(Frame frame, Part background, Part sparse) {
     core::expects(fits(frame) && fits(background) && (sparse.empty() || fits(sparse)),
                   "a frame must have ", s.values, " values side by side");
     if (!std::isfinite(s.load(frame).frame)) {
-        cpu::expects_numbers(
-            FramesView<const float, core::Host>(frame.data, {1, s.values}));
+        cpu::expects_numbers(FramesView<const float, core::Host>(frame.data, {1, s.values}));
     }
     const index_t rank = s.parameters.rank;
     for (int sweep = 0; sweep < s.parameters.sweeps; ++sweep) {

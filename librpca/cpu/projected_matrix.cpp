@@ -46,8 +46,8 @@ ProjectedMatrix<T>::ProjectedMatrix(index_t frames, index_t values, index_t rank
       mask_({watches_mask ? m_.size() : 0}),
       panel_sums_(panel_layout_),
       rest_sums_(layout_),
-      cross_sums_({rest_sums_.parts(),
-                   width_ / gram_tile * ceil_div(frames, gram_tile) * tile_size}),
+      cross_sums_(
+          {rest_sums_.parts(), width_ / gram_tile * ceil_div(frames, gram_tile) * tile_size}),
       panel_gram_({2 * width_, 2 * width_}),
       rest_gram_({frames, frames}),
       cross_({width_, frames}),
@@ -174,32 +174,34 @@ ProjectionSums ProjectedMatrix<T>::sweep(core::Cpu& cpu, const Projection<T>& pr
     const index_t frames = layout_.columns;
     const auto scratch_bytes =
         core::scratch_bytes_of<Scratch>(rest_reals, frames, std::max(width_, frames));
-    core::for_each_task(cpu, rest_sums_.parts(), scratch_bytes, [&](index_t part, std::byte* block) {
-        core::ScratchParts parts(block);
-        const Scratch scratch(parts, rest_reals, frames, std::max(width_, frames));
-        ProjectionSums& sums = part_sums_[static_cast<std::size_t>(part)];
-        sums = {};
-        panel_sums_.clear(part);
-        rest_sums_.clear(part);
-        std::fill_n(&cross_sums_(part, 0), cross_sums_.extent()[1], 0.0);
-        // Behind the last frame, to whole tiles.
-        std::fill_n(scratch.rest + frames * layout_.stride, rest_reals - frames * layout_.stride,
-                    T(0));
-        for (index_t b = rest_sums_.first_block(part); b < rest_sums_.first_block(part + 1); ++b) {
-            for (index_t v = 0; v < layout_.used_rows(b); v += row) {
-                project_row(projection, b, v, scratch, sums);
-                if (outputs.wanted) write_row(outputs, b, v, scratch);
+    core::for_each_task(
+        cpu, rest_sums_.parts(), scratch_bytes, [&](index_t part, std::byte* block) {
+            core::ScratchParts parts(block);
+            const Scratch scratch(parts, rest_reals, frames, std::max(width_, frames));
+            ProjectionSums& sums = part_sums_[static_cast<std::size_t>(part)];
+            sums = {};
+            panel_sums_.clear(part);
+            rest_sums_.clear(part);
+            std::fill_n(&cross_sums_(part, 0), cross_sums_.extent()[1], 0.0);
+            // Behind the last frame, to whole tiles.
+            std::fill_n(scratch.rest + frames * layout_.stride,
+                        rest_reals - frames * layout_.stride, T(0));
+            for (index_t b = rest_sums_.first_block(part); b < rest_sums_.first_block(part + 1);
+                 ++b) {
+                for (index_t v = 0; v < layout_.used_rows(b); v += row) {
+                    project_row(projection, b, v, scratch, sums);
+                    if (outputs.wanted) write_row(outputs, b, v, scratch);
+                }
+                if (outputs.wanted) continue;
+                if (projection.sums_rest) {
+                    rest_sums_.add(part, b, scratch.rest, dense::tall::GramSum::of_type);
+                } else {
+                    panel_sums_.add(part, b, panel_.data() + b * panel_layout_.block_reals(),
+                                    dense::tall::GramSum::of_type);
+                    add_cross(part, b, scratch.rest);
+                }
             }
-            if (outputs.wanted) continue;
-            if (projection.sums_rest) {
-                rest_sums_.add(part, b, scratch.rest, dense::tall::GramSum::of_type);
-            } else {
-                panel_sums_.add(part, b, panel_.data() + b * panel_layout_.block_reals(),
-                                dense::tall::GramSum::of_type);
-                add_cross(part, b, scratch.rest);
-            }
-        }
-    });
+        });
     ProjectionSums total;
     for (const ProjectionSums& sums : part_sums_) {
         total.residual_square += sums.residual_square;

@@ -83,8 +83,7 @@ void Subspace::add_tangent(core::View<const double, 2, core::Host> cross) {
     const State& s = *state_;
     const index_t frames = k_.extent()[1];
     const index_t width = k_.extent()[0] / 2;
-    const Matrix b =
-        Eigen::Map<const RowMajor>(cross.data, cross.extent[0], frames).topRows(rank_);
+    const Matrix b = Eigen::Map<const RowMajor>(cross.data, cross.extent[0], frames).topRows(rank_);
     Eigen::Map<RowMajor> k(k_.data(), 2 * width, frames);
     k.setZero();
     k.topRows(rank_) = s.coefficients + b - (b * s.directions) * s.directions.transpose();

@@ -200,7 +200,8 @@ void SweptMatrix<T>::update_row(const Step<T>& step, index_t block, index_t firs
                 core::store(w_.data() + at + p * lanes, m + y - s);
             }
             if (step.mask_threshold > 0) {
-                changes += mask_changes<T>(difference, mask_threshold, mask_.data() + at + p * lanes);
+                changes +=
+                    mask_changes<T>(difference, mask_threshold, mask_.data() + at + p * lanes);
             }
         }
     }

@@ -11,11 +11,10 @@
 namespace aperture::rpca {
 namespace {
 
-TEST(OnlinePca, AllocatesNothingInTwoThousandFrames) {
-    // More than one thread works on frames as large.
-    constexpr index_t values = 200000;
+/// How many frames of how many values are followed.
+void expect_no_allocation(index_t values, int frames) {
     core::Cpu cpu(2);
-    OnlinePca pca(cpu, values, {});
+    OnlinePca pca(cpu, values, {.rank = 4});
     core::Array<float, 2> first({3, values}), grounds({3, values});
     for (index_t i = 0; i < first.size(); ++i) first.data()[i] = static_cast<float>(i % 251);
     pca.begin(first.view(), grounds);
@@ -27,10 +26,13 @@ TEST(OnlinePca, AllocatesNothingInTwoThousandFrames) {
     next();
     const auto arrays = core::host_allocations();
     const long news = calls_of_new();
-    for (int i = 0; i < 2000; ++i) next();
+    for (int i = 0; i < frames; ++i) next();
     EXPECT_EQ(calls_of_new(), news);
     EXPECT_EQ(core::host_allocations(), arrays);
 }
+
+TEST(OnlinePca, AllocatesNothingInTwoThousandFrames) { expect_no_allocation(4001, 2000); }
+TEST(OnlinePca, AllocatesNothingWithSeveralThreads) { expect_no_allocation(1100000, 3); }
 
 }  // namespace
 }  // namespace aperture::rpca

@@ -9,7 +9,9 @@
 namespace aperture::rpca {
 
 struct OnlineParameters {
-    index_t rank = 3;  ///< most that the background may have, its constant part included; up to 16
+    /// Most that the background may have, its constant part included; up to 16. What the light does
+    /// not need is taken by what comes again and again at the same place.
+    index_t rank = 2;
     /// By how much a value that differs from the background may pull it, in the units of the
     /// frames: what differs by more is sparse.
     double clip = 5;
@@ -22,8 +24,8 @@ struct OnlineParameters {
 void validate(const OnlineParameters& parameters);
 
 /// The background of frames that come one by one, in memory that does not grow with their number:
-/// online robust PCA (Feng, Xu & Yan 2013, algorithm 1), whose statistics forget, begun by the batch
-/// solution of the first frames.
+/// online robust PCA (Feng, Xu & Yan 2013, algorithm 1), whose statistics forget, begun by the
+/// batch solution of the first frames.
 ///
 /// The background of a frame z is U c of the basis so far, with c by Huber's regression: the c that
 /// sum of squares up to `clip` and of sizes beyond is least for. Then U is what explains the frames

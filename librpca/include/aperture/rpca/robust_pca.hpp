@@ -54,8 +54,6 @@ struct Parameters {
     /// Of accaltproj: the most that L may have, its constant part included; 0 stands for a tenth of
     /// the frames, rounded up, but at most 10.
     index_t rank = 0;
-    /// Of accaltproj: a run begins with the column space of the L that the run before it found.
-    bool warm_start = false;
 };
 
 /// Throws core::InvalidArgument for what no run could keep to.
