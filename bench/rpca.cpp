@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +15,8 @@
 #include "aperture/rpca/robust_pca.hpp"
 #include "bench/ceilings.hpp"
 #include "bench/program.hpp"
+#include "bench/rpca_gpu.hpp"
+#include "bench/rpca_problem.hpp"
 
 #if APERTURE_LAPACK
 extern "C" {
@@ -33,40 +34,6 @@ namespace aperture::bench {
 namespace {
 
 using core::Array;
-using core::index_t;
-
-struct Size {
-    index_t values;
-    index_t frames;
-};
-
-/// Frames of a bright scene under light that changes, with noise and things that move: as a
-/// video's, their matrix has half its rank after some twenty iterations.
-Array<float, 2> video(const Size& size) {
-    std::mt19937 generator(5);
-    std::normal_distribution<float> noise(0, 2);
-    Array<float, 2> frames({size.frames, size.values});
-    for (index_t f = 0; f < size.frames; ++f) {
-        const float light = 1 + 0.05F * std::sin(0.1F * static_cast<float>(f));
-        for (index_t v = 0; v < size.values; ++v) {
-            const float scene = 120 + 60 * std::sin(0.01F * static_cast<float>(v));
-            const index_t object = size.values * f / size.frames;
-            frames(f, v) = std::abs(v - object) < size.values / 40
-                               ? 20
-                               : std::round(scene * light + noise(generator));
-        }
-    }
-    return frames;
-}
-
-constexpr int iterations = 25;
-
-/// Each iteration's product with P and triangle of the Gram matrix.
-double gflop_of_iteration(const Size& size) {
-    const auto m = static_cast<double>(size.values);
-    const auto n = static_cast<double>(size.frames);
-    return (2 * m * n * n + m * n * n) * 1e-9;
-}
 
 void report(benchmark::State& state, const Size& size, int done, double seconds) {
     const double gflops = gflop_of_iteration(size) * done / seconds;
@@ -75,9 +42,6 @@ void report(benchmark::State& state, const Size& size, int done, double seconds)
     state.counters["percent_of_peak"] =
         100 * gflops / fma_peak_gflops<float>(core::Cpu().threads());
 }
-
-/// How far L + S may be from M: a factor of the growth of mu after so many iterations.
-constexpr double worst_residual = 1e-3;
 
 void run_ours(benchmark::State& state, rpca::Solver solver, rpca::Svd svd, Size size,
               const std::string& name) {
@@ -100,15 +64,7 @@ void run_ours(benchmark::State& state, rpca::Solver solver, rpca::Svd svd, Size 
     report(state, size, outcome.iterations, best);
     state.counters["rank"] = outcome.rank;
     state.counters["residual"] = outcome.residual;
-    double square = 0;
-    double error = 0;
-    for (index_t i = 0; i < m.size(); ++i) {
-        const double value = m.data()[i];
-        const double left = value - low_rank.data()[i] - sparse.data()[i];
-        square += value * value;
-        error += left * left;
-    }
-    if (!(std::sqrt(error / square) <= worst_residual || solver == rpca::Solver::admm)) {
+    if (!(residual_of(m, low_rank, sparse) <= worst_residual || solver == rpca::Solver::admm)) {
         fail(state, "L + S is not M");
     }
 }
@@ -239,7 +195,7 @@ void register_all() {
         smoke ? std::vector<Size>{{900, 12}}
               : std::vector<Size>{{110592, 100}, {76800, 100}, {110592, 50}, {110592, 200}};
     for (const Size& size : sizes) {
-        const std::string of_size = std::to_string(size.values) + "x" + std::to_string(size.frames);
+        const std::string of_size = name_of(size);
         add_measured("ialm/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_ours(state, rpca::Solver::ialm, rpca::Svd::gram, size, name);
         });
@@ -260,6 +216,7 @@ void register_all() {
         });
 #endif
     }
+    register_gpu();
 }
 
 }  // namespace

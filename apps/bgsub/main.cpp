@@ -9,26 +9,20 @@
 namespace aperture::apps {
 namespace {
 
-void choose_device(DeviceChoice choice, Console& console) {
-    core::expects(choice != DeviceChoice::gpu, "--device gpu: bgsub has no version for GPUs yet");
-    if (choice == DeviceChoice::automatic) {
-        console.note("device: CPU (there is no version for GPUs yet)");
-    }
-}
-
 int run(const BgsubOptions& options, const std::string& command_line) {
     Console console("bgsub", options.common.quiet);
     core::Cpu cpu(options.common.threads);
-    choose_device(options.run.device, console);
-    const BgsubResults results = run_bgsub(cpu, options, command_line, console);
+    SeparationDevice device(cpu, options, console);
+    const BgsubResults results = run_bgsub(device, options, command_line, console);
 
     core::Report report;
     report.program = "bgsub";
     report.parameters = describe(options, results.shape);
-    report.device = cpu.name();
-    report.threads = cpu.threads();
+    report.device = device.name();
+    report.threads = device.threads();
     report.stages = results.times.stages;
     report.compute_ms = results.times.compute_ms;
+    report.transfer_ms = results.times.transfer_ms;
     report.total_ms = results.total_ms;
     report.accuracy = accuracy_values(options, results);
     report.sequence = sequence_values(options, results);

@@ -26,12 +26,12 @@ struct MemoryNeed {
     index_t clip_bytes;  ///< of a frame alone
     index_t work_bytes;  ///< of what is found for it, and the solver's
 
-    MemoryNeed(const FrameShape& shape, const BgsubOptions& options)
+    MemoryNeed(const FrameShape& shape, const SeparationDevice& device)
         : clip_bytes(shape.values() * static_cast<index_t>(sizeof(float)) +
                      shape.pixels() * static_cast<index_t>(sizeof(media::Colour))),
           // Background, difference, mask.
           work_bytes(shape.values() *
-                         (2 * static_cast<index_t>(sizeof(float)) + separator_bytes(options)) +
+                         (2 * static_cast<index_t>(sizeof(float)) + device.host_bytes()) +
                      shape.pixels()) {}
 
     double of(index_t frames, index_t kept_frames) const {
@@ -48,13 +48,13 @@ std::string gigabytes(double bytes) {
 
 class Subtraction {
   public:
-    Subtraction(core::Cpu& cpu, const BgsubOptions& options, const std::string& command_line,
-                Console& console)
-        : cpu_(cpu),
+    Subtraction(SeparationDevice& device, const BgsubOptions& options,
+                const std::string& command_line, Console& console)
+        : device_(device),
           options_(options),
           command_line_(command_line),
           console_(console),
-          reader_(cpu, options) {
+          reader_(device.cpu(), options) {
         console.phase("reading " + options.inputs.front().string());
         if (options.truth) truth_.emplace(*options.truth);
         check_outputs(options, reader_.source());
@@ -96,7 +96,7 @@ class Subtraction {
     index_t fitting_frames() const {
         const auto free = free_memory();
         if (!free) return unlimited;
-        const MemoryNeed need(found_.shape, options_);
+        const MemoryNeed need(found_.shape, device_);
         const index_t expected = reader_.source().expected();
         if (first_frames() < unlimited) {
             const index_t window =
@@ -118,9 +118,8 @@ class Subtraction {
     [[noreturn]] void refuse_for_memory(index_t frames, std::int64_t free) const {
         throw core::InvalidArgument(core::text(
             reader_.source().name(), ": ",
-            gigabytes(MemoryNeed(found_.shape, options_).of(frames, frames)), " needed for ",
-            frames, " frames of ", frame_size(), " pixels, but ",
-            gigabytes(static_cast<double>(free)),
+            gigabytes(MemoryNeed(found_.shape, device_).of(frames, frames)), " needed for ", frames,
+            " frames of ", frame_size(), " pixels, but ", gigabytes(static_cast<double>(free)),
             " are free; try --window, fewer frames (--frames FIRST:LAST:STEP), or --scale"));
     }
 
@@ -162,7 +161,7 @@ class Subtraction {
         background_.resize(clip_.values.size());
         difference_.resize(clip_.values.size());
         if (!separator_ || (frames != solved_frames_ && !options_.online)) {
-            separator_ = make_separator(cpu_, frames, values, options_);
+            separator_ = device_.separator(frames, values);
             solved_frames_ = frames;
         }
         ++found_.windows;
@@ -174,8 +173,10 @@ class Subtraction {
             outcome = separator_->run(
                 {clip_.values.data(), {frames, values}}, {background_.data(), {frames, values}},
                 [&](const rpca::Progress& progress) { return show(progress); });
-            const core::Stage stage{median ? "median" : "rpca", watch.ms(), gflop(outcome), 0};
-            return RunTimes{{stage}, stage.ms, 0};
+            const double transfer_ms = separator_->transfer_ms();
+            const core::Stage stage{median ? "median" : "rpca", watch.ms() - transfer_ms,
+                                    gflop(outcome), 0};
+            return RunTimes{{stage}, stage.ms, transfer_ms};
         };
         const RunTimes times = follows ? once() : repeat_runs(options_.run.repeat, console_, once);
         const core::Stopwatch watch;
@@ -207,7 +208,7 @@ class Subtraction {
                        [](float value, float ground) { return std::abs(value - ground); });
         masks_.reshape({clip_.frames(), rows, columns});
         found_.threshold =
-            rpca::find_masks(cpu_,
+            rpca::find_masks(device_.cpu(),
                              rpca::DifferencesView<Host>(difference_.data(),
                                                          {clip_.frames(), channels, rows, columns}),
                              options_.mask, masks_.view());
@@ -230,6 +231,7 @@ class Subtraction {
             found_.times.stages.front().ms += times.stages.front().ms;
             found_.times.stages.front().gflop += times.stages.front().gflop;
             found_.times.compute_ms += times.compute_ms;
+            found_.times.transfer_ms += times.transfer_ms;
         }
         found_.times.stages.back().ms += mask_ms;
         found_.times.compute_ms += mask_ms;
@@ -317,7 +319,7 @@ class Subtraction {
         }
     }
 
-    core::Cpu& cpu_;
+    SeparationDevice& device_;
     const BgsubOptions& options_;
     const std::string& command_line_;
     Console& console_;
@@ -340,9 +342,9 @@ class Subtraction {
 
 }  // namespace
 
-BgsubResults run_bgsub(core::Cpu& cpu, const BgsubOptions& options, const std::string& command_line,
-                       Console& console) {
-    return Subtraction(cpu, options, command_line, console).run();
+BgsubResults run_bgsub(SeparationDevice& device, const BgsubOptions& options,
+                       const std::string& command_line, Console& console) {
+    return Subtraction(device, options, command_line, console).run();
 }
 
 }  // namespace aperture::apps

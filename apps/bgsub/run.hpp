@@ -7,6 +7,7 @@
 
 #include "aperture/rpca/score.hpp"
 #include "apps/bgsub/clip.hpp"
+#include "apps/bgsub/separator.hpp"
 #include "apps/common/timed_runs.hpp"
 
 namespace aperture::apps {
@@ -38,7 +39,7 @@ struct BgsubResults {
 ///
 /// Throws core::InvalidArgument that names the frame which cannot be read or has another size, and
 /// where the frames need more memory than is free.
-BgsubResults run_bgsub(core::Cpu& cpu, const BgsubOptions& options, const std::string& command_line,
-                       Console& console);
+BgsubResults run_bgsub(SeparationDevice& device, const BgsubOptions& options,
+                       const std::string& command_line, Console& console);
 
 }  // namespace aperture::apps

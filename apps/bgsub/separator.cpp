@@ -3,7 +3,12 @@
 #include "apps/bgsub/separator.hpp"
 
 #include <algorithm>
+#include <iomanip>
+#include <sstream>
+#include <utility>
 
+#include "aperture/core/error.hpp"
+#include "aperture/core/timing.hpp"
 #include "aperture/rpca/temporal_median.hpp"
 
 namespace aperture::apps {
@@ -95,31 +100,151 @@ class FollowedBackground final : public Separator {
     bool begun_ = false;
 };
 
-// What the solver keeps of each value: M and W, or M, U and Y.
-constexpr index_t solver_copies(const BgsubOptions& options) {
-    return options.parameters.rank > 0 && !options.online ? 3 : 2;
+// What the solver keeps of each value: M and W.
+constexpr index_t solver_copies = 2;
+// M, U and Y, where these are as large.
+constexpr index_t projected_copies = 3;
+
+#if APERTURE_CUDA
+template <class T>
+class GpuLowRankBackground final : public Separator {
+  public:
+    GpuLowRankBackground(core::Gpu& gpu, index_t frames, index_t values,
+                         const rpca::Parameters& parameters)
+        : gpu_(gpu), pursuit_(gpu, frames, values, parameters), on_device_({frames, values}) {
+        if constexpr (!std::is_same_v<T, float>) converted_ = core::Array<T, 2>({frames, values});
+    }
+
+    /// The frames, what the solver keeps of them, and the other W of more frames than a block has.
+    static double bytes(index_t frames, index_t values) {
+        return static_cast<double>(frames) * static_cast<double>(values) * sizeof(T) *
+               (1 + solver_copies + 1);
+    }
+
+    rpca::Outcome run(ConstFrames frames, Frames background, const Observer& observe) override {
+        const core::Stopwatch there;
+        if constexpr (std::is_same_v<T, float>) {
+            core::copy<T, 2, core::Strided>(gpu_, frames, on_device_.view());
+        } else {
+            std::copy(frames.data, frames.data + frames.size(), converted_.begin());
+            core::copy<T, 2, core::Strided>(gpu_, std::as_const(converted_).view(),
+                                            on_device_.view());
+        }
+        gpu_.synchronize();
+        transfer_ms_ = there.ms();
+        const rpca::Outcome outcome =
+            pursuit_.run(std::as_const(on_device_).view(), on_device_.view(), {}, observe);
+        const core::Stopwatch back;
+        if constexpr (std::is_same_v<T, float>) {
+            core::copy<T, 2, core::Strided>(gpu_, std::as_const(on_device_).view(), background);
+            gpu_.synchronize();
+        } else {
+            core::copy<T, 2, core::Strided>(gpu_, std::as_const(on_device_).view(),
+                                            converted_.view());
+            gpu_.synchronize();
+            std::transform(converted_.begin(), converted_.end(), background.data,
+                           [](T value) { return static_cast<float>(value); });
+        }
+        transfer_ms_ += back.ms();
+        return outcome;
+    }
+    double transfer_ms() const override { return transfer_ms_; }
+
+  private:
+    core::Gpu& gpu_;
+    rpca::RobustPca<T, core::Gpu> pursuit_;
+    core::Array<T, 2, core::Device> on_device_;
+    core::Array<T, 2> converted_;  ///< where T is not that of frames
+    double transfer_ms_ = 0;
+};
+
+template <class T>
+std::unique_ptr<Separator> gpu_separator(core::Gpu& gpu, index_t frames, index_t values,
+                                         const rpca::Parameters& parameters) {
+    const double needed = GpuLowRankBackground<T>::bytes(frames, values);
+    const auto free = static_cast<double>(gpu.free_memory());
+    std::ostringstream words;
+    words << std::setprecision(3) << frames << " frames of " << values << " values need "
+          << needed / 1e9 << " GB of the GPU's memory, but " << free / 1e9
+          << " are free; try --window, --scale or --device cpu";
+    core::expects(needed <= free, words.str());
+    return std::make_unique<GpuLowRankBackground<T>>(gpu, frames, values, parameters);
+}
+#endif
+
+/// What a GPU cannot do; empty where there is none.
+std::string for_cpu_only(const BgsubOptions& options) {
+    if (options.method == BackgroundMethod::median) return "--method median";
+    if (options.online) return "--online";
+    if (options.parameters.solver == rpca::Solver::accaltproj) return "--solver accaltproj";
+    if (options.parameters.svd != rpca::Svd::gram) {
+        return "--svd " + std::string(choice_name(svd_choices, options.parameters.svd));
+    }
+    return "";
+}
+
+bool chooses_gpu(const BgsubOptions& options, Console& console) {
+    const std::string reason = for_cpu_only(options);
+    if (reason.empty()) return use_gpu(options.run.device, console);
+    core::expects(options.run.device != DeviceChoice::gpu, "--device gpu: ", reason,
+                  " is done by a CPU alone");
+    if (options.run.device == DeviceChoice::automatic) {
+        console.note("device: CPU (" + reason + " is done there alone)");
+    }
+    return false;
 }
 
 }  // namespace
 
-std::unique_ptr<Separator> make_separator(core::Cpu& cpu, index_t frames, index_t values,
-                                          const BgsubOptions& options) {
-    if (options.method == BackgroundMethod::median) return std::make_unique<MedianBackground>(cpu);
-    if (options.online) {
-        return std::make_unique<FollowedBackground>(cpu, values, options.following);
-    }
-    if (options.precision == SolvePrecision::fp64) {
-        return std::make_unique<PreciseLowRankBackground>(cpu, frames, values, options.parameters);
-    }
-    return std::make_unique<LowRankBackground>(cpu, frames, values, options.parameters);
+struct SeparationDevice::StartedGpu {
+#if APERTURE_CUDA
+    core::Gpu gpu;
+#endif
+};
+
+SeparationDevice::SeparationDevice(core::Cpu& cpu, const BgsubOptions& options, Console& console)
+    : cpu_(cpu), options_(options) {
+    if (chooses_gpu(options, console)) gpu_ = std::make_unique<StartedGpu>();
+}
+SeparationDevice::~SeparationDevice() = default;
+
+std::string SeparationDevice::name() const {
+#if APERTURE_CUDA
+    if (gpu_) return gpu_->gpu.name();
+#endif
+    return cpu_.name();
 }
 
-index_t separator_bytes(const BgsubOptions& options) {
-    if (options.method == BackgroundMethod::median) return 0;
+std::unique_ptr<Separator> SeparationDevice::separator(index_t frames, index_t values) {
+    const bool precise = options_.precision == SolvePrecision::fp64;
+#if APERTURE_CUDA
+    if (gpu_) {
+        return precise ? gpu_separator<double>(gpu_->gpu, frames, values, options_.parameters)
+                       : gpu_separator<float>(gpu_->gpu, frames, values, options_.parameters);
+    }
+#endif
+    if (options_.method == BackgroundMethod::median) {
+        return std::make_unique<MedianBackground>(cpu_);
+    }
+    if (options_.online) {
+        return std::make_unique<FollowedBackground>(cpu_, values, options_.following);
+    }
+    if (precise) {
+        return std::make_unique<PreciseLowRankBackground>(cpu_, frames, values,
+                                                          options_.parameters);
+    }
+    return std::make_unique<LowRankBackground>(cpu_, frames, values, options_.parameters);
+}
+
+index_t SeparationDevice::host_bytes() const {
+    if (options_.method == BackgroundMethod::median) return 0;
+    const bool precise = options_.precision == SolvePrecision::fp64;
     constexpr index_t converted_copies = 2;
-    return options.precision == SolvePrecision::fp64
-               ? (solver_copies(options) + converted_copies) * static_cast<index_t>(sizeof(double))
-               : solver_copies(options) * static_cast<index_t>(sizeof(float));
+    if (gpu_) return precise ? static_cast<index_t>(sizeof(double)) : 0;
+    const index_t copies =
+        options_.parameters.solver == rpca::Solver::accaltproj ? projected_copies : solver_copies;
+    return precise ? (copies + converted_copies) * static_cast<index_t>(sizeof(double))
+                   : copies * static_cast<index_t>(sizeof(float));
 }
 
 }  // namespace aperture::apps

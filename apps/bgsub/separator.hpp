@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "apps/bgsub/options.hpp"
+#include "apps/common/console.hpp"
 
 namespace aperture::apps {
 
@@ -21,13 +22,38 @@ class Separator {
     virtual rpca::Outcome run(rpca::FramesView<const float, core::Host> frames,
                               rpca::FramesView<float, core::Host> background,
                               const Observer& observe) = 0;
+    /// What copies to and from the device took of the last run.
+    virtual double transfer_ms() const { return 0; }
 };
 
-/// `cpu` must outlive it.
-std::unique_ptr<Separator> make_separator(core::Cpu& cpu, index_t frames, index_t values,
-                                          const BgsubOptions& options);
+/// Where backgrounds are found.
+class SeparationDevice {
+  public:
+    /// Takes the GPU, or `cpu`, and says which where that was left open. Throws core::DeviceError
+    /// where the GPU that was asked for cannot be used, and core::InvalidArgument where a CPU has
+    /// to do what was asked for.
+    SeparationDevice(core::Cpu& cpu, const BgsubOptions& options, Console& console);
+    ~SeparationDevice();
+    SeparationDevice(const SeparationDevice&) = delete;
+    SeparationDevice& operator=(const SeparationDevice&) = delete;
 
-/// Bytes that it takes for each value of a frame, its own copies included.
-index_t separator_bytes(const BgsubOptions& options);
+    /// What the host does, whatever the device.
+    core::Cpu& cpu() const { return cpu_; }
+    std::string name() const;
+    /// 0 where it is a GPU.
+    int threads() const { return gpu_ ? 0 : cpu_.threads(); }
+    /// Bytes of main memory that a separator takes for each value of a frame, its own copies
+    /// included.
+    index_t host_bytes() const;
+    /// The device must outlive it. Throws core::InvalidArgument where a GPU's memory does not
+    /// suffice.
+    std::unique_ptr<Separator> separator(index_t frames, index_t values);
+
+  private:
+    core::Cpu& cpu_;
+    const BgsubOptions& options_;
+    struct StartedGpu;
+    std::unique_ptr<StartedGpu> gpu_;
+};
 
 }  // namespace aperture::apps

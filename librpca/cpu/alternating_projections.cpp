@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "aperture/core/timing.hpp"
-#include "librpca/cpu/pass.hpp"
+#include "librpca/penalty.hpp"
 
 namespace aperture::rpca::cpu {
 namespace {

@@ -29,10 +29,6 @@ template <class T>
     return -__builtin_convertvector(now != before, core::Pack<T>);
 }
 
-/// Iterations in a row whose changes of the mask count, and the share of values that may change.
-inline constexpr int steady_iterations = 3;
-inline constexpr double steady_share = 1e-4;
-
 template <class T>
 [[gnu::always_inline]] inline double sum_of(core::Pack<T> pack) {
     double sum = 0;

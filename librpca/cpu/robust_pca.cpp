@@ -12,10 +12,11 @@
 #include "aperture/core/error.hpp"
 #include "aperture/core/timing.hpp"
 #include "aperture/dense/tall_qr.hpp"
+#include "librpca/checks.hpp"
 #include "librpca/cpu/alternating_projections.hpp"
-#include "librpca/cpu/pass.hpp"
 #include "librpca/cpu/spectrum.hpp"
 #include "librpca/cpu/sweep.hpp"
+#include "librpca/penalty.hpp"
 
 namespace aperture::rpca {
 
@@ -32,28 +33,6 @@ void validate(const Parameters& parameters) {
 }
 
 namespace {
-
-/// mu, which weighs ||M - L - S||^2, and what it grows by.
-struct Penalty {
-    double mu = 0;
-    double growth = 1;
-    double largest = 0;
-    double y_over_m = 0;  ///< the first multipliers: Y = y_over_m M
-
-    double next(double now) const { return std::min(now * growth, std::max(largest, now)); }
-};
-
-/// Lin, Chen & Ma 2010, section 4.
-Penalty ialm_penalty(double norm2, double largest, double lambda) {
-    constexpr double start = 1.25;
-    constexpr double growth = 1.5;
-    constexpr double range = 1e7;
-    const double mu = start / norm2;
-    return {mu, growth, range * mu, 1 / std::max(norm2, largest / lambda)};
-}
-
-/// Candes et al. 2011, section 5.
-Penalty admm_penalty(double values, double sum) { return {values / (4 * sum), 1, 0, 0}; }
 
 /// R of W's QR.
 template <class T>
@@ -110,17 +89,6 @@ struct RobustPca<T, Executor>::State {
     cpu::Step<T> step = {};
     int rank = 0;
 
-    double lambda() const {
-        if (parameters.lambda > 0) return parameters.lambda;
-        return 1 / std::sqrt(static_cast<double>(std::max(values, frames)));
-    }
-    Penalty penalty(const cpu::Sizes& sizes) {
-        if (parameters.solver == Solver::admm) {
-            return admm_penalty(static_cast<double>(values) * static_cast<double>(frames),
-                                sizes.sum);
-        }
-        return ialm_penalty(spectrum.singular_value(0), sizes.largest, lambda());
-    }
     void find_spectrum() {
         if (triangle) {
             spectrum.decompose_triangle(triangle->find(cpu, matrix));
@@ -196,11 +164,11 @@ bool RobustPca<T, Executor>::State::watch_mask(const cpu::StepSums& sums, Outcom
     if (parameters.mask_threshold <= 0) return false;
     const double share =
         sums.mask_changes / (static_cast<double>(values) * static_cast<double>(frames));
-    if (share > cpu::steady_share) {
+    if (share > steady_share) {
         steady = 0;
         return false;
     }
-    if (++steady < cpu::steady_iterations) return false;
+    if (++steady < steady_iterations) return false;
     outcome.iterations_to_mask = outcome.iterations;
     outcome.seconds_to_mask = watch.seconds();
     return true;
@@ -209,12 +177,8 @@ bool RobustPca<T, Executor>::State::watch_mask(const cpu::StepSums& sums, Outcom
 template <std::floating_point T, class Executor>
 RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t values,
                                   const Parameters& parameters) {
-    validate(parameters);
-    core::expects(frames > 0 && values > 0, "a matrix of ", values, " values of ", frames,
-                  " frames is empty");
+    expects_problem(frames, values, parameters);
     const bool by_gram = parameters.svd == Svd::gram;
-    core::expects(by_gram || values >= frames, "a QR needs at least as many values as frames, has ",
-                  values, " and ", frames);
     const bool projects = parameters.solver == Solver::accaltproj;
     state_ = std::make_unique<State>(
         State{executor, frames, values, parameters,
@@ -243,12 +207,7 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
                                     FramesView<T, Space> sparse,
                                     const std::function<bool(const Progress&)>& observe) {
     State& s = *state_;
-    const auto fits = [&](const auto& view) {
-        return view.extent[0] == s.frames && view.extent[1] == s.values && view.stride[1] == 1;
-    };
-    core::expects(
-        fits(m) && (low_rank.empty() || fits(low_rank)) && (sparse.empty() || fits(sparse)),
-        "frames must be ", s.frames, " x ", s.values, " with values side by side");
+    expects_frames(s.frames, s.values, m, low_rank, sparse);
     if (s.projections) return s.projections->run(s.cpu, m, low_rank, sparse, observe);
     const core::Stopwatch watch;
     Outcome outcome;
@@ -259,10 +218,15 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
     cpu::Step<T>& step = s.step;
     const double norm = std::sqrt(sizes.square);
     const bool black = sizes.largest == 0;
-    const Penalty penalty = black ? Penalty{1, 1, 0, 0} : s.penalty(sizes);
+    const double lambda = lambda_of(s.parameters, s.frames, s.values);
+    const Penalty penalty =
+        black ? Penalty{1, 1, 0, 0}
+              : penalty_of(s.parameters.solver,
+                           {sizes.largest, sizes.sum, sizes.square, s.spectrum.singular_value(0)},
+                           s.frames, s.values, lambda);
     double mu = penalty.mu;
     step.y_scale = static_cast<T>(penalty.y_over_m / mu);
-    step.threshold = static_cast<T>(s.lambda() / mu);
+    step.threshold = static_cast<T>(lambda / mu);
     step.mask_threshold = static_cast<T>(s.parameters.mask_threshold);
     // L = 0 at first.
     s.threshold_singular_values(std::numeric_limits<double>::infinity());
@@ -272,7 +236,7 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
         s.threshold_singular_values(1 / mu);
         const double next = penalty.next(mu);
         step.y_scale = static_cast<T>(mu / next);
-        step.threshold = static_cast<T>(s.lambda() / next);
+        step.threshold = static_cast<T>(lambda / next);
         ++outcome.iterations;
         last = last || outcome.iterations == s.parameters.max_iterations;
         const cpu::StepSums sums =

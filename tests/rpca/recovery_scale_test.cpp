@@ -30,7 +30,7 @@ void expect_recovery(Solver solver, double share) {
     // What is planted is 1; what is left of L in S is smaller than its error.
     const Matrix s = matrix_of<double>(std::as_const(sparse).view());
     EXPECT_EQ(((s.array().abs() > 1e-3) != (truth.sparse.array() != 0)).count(), 0);
-    RecordProperty("iterations", outcome.iterations);
+    testing::Test::RecordProperty("iterations", outcome.iterations);
 }
 
 TEST(RpcaScale, MultipliersRecoverOrderThousand) {

@@ -214,6 +214,16 @@ TEST(RobustPca, TakesAndWritesFramesApart) {
     }
 }
 
+TEST(RobustPca, WritesWhereItReads) {
+    Array<float, 2> frames = frames_of<float>(video_like(1700, 9));
+    Array<float, 2> expected(frames.extent());
+    core::Cpu cpu(2);
+    RobustPca<float, core::Cpu> pca(cpu, 9, 1700, Parameters{});
+    pca.run(std::as_const(frames).view(), expected, {});
+    pca.run(std::as_const(frames).view(), frames, {});
+    EXPECT_EQ(std::memcmp(frames.data(), expected.data(), sizeof(float) * 9 * 1700), 0);
+}
+
 TEST(RobustPca, EndsWhereItsObserverSaysSo) {
     const Array<float, 2> frames = frames_of<float>(video_like(500, 10));
     core::Cpu cpu(1);

@@ -251,6 +251,13 @@ requires std::is_integral_v<T> T atomicAdd(T* address, std::type_identity_t<T> v
 }
 
 template <class T>
+requires std::is_integral_v<T> T atomicMax(T* address, std::type_identity_t<T> value) {
+    const T before = *address;
+    *address = std::max(before, value);
+    return before;
+}
+
+template <class T>
 T __ldg(const T* address) {
     return *address;
 }

@@ -79,7 +79,8 @@ struct Outcome {
 };
 
 /// Splits matrices of one shape into L + S. Holds all workspace: a second run of the same shape
-/// allocates nothing. The result has the same bits for every number of threads.
+/// allocates nothing. The result has the same bits for every number of threads. On a GPU singular
+/// values come from the Gram matrix alone.
 template <std::floating_point T, class Executor>
 class RobustPca {
   public:
@@ -92,8 +93,10 @@ class RobustPca {
     RobustPca& operator=(RobustPca&&) noexcept;
 
     /// `observe`, where there is one, is told of every iteration and ends the run by returning
-    /// false. Throws core::InvalidArgument where `m` holds a NaN or an infinity. Any of `low_rank`
-    /// and `sparse` may be empty: then it is not written. Synchronises.
+    /// false; the parts are then those of one iteration more, on a GPU of two, which begins an
+    /// iteration while the host looks at the one before. Throws core::InvalidArgument where `m`
+    /// holds a NaN or an infinity. Any of `low_rank` and `sparse` may be empty: then it is not
+    /// written. One of them may be where `m` is. Synchronises.
     Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
                 FramesView<T, Space> sparse,
                 const std::function<bool(const Progress&)>& observe = {});

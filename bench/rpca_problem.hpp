@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "aperture/core/array.hpp"
+#include "aperture/rpca/robust_pca.hpp"
+
+/// What robust PCA is measured on.
+namespace aperture::bench {
+
+using core::index_t;
+
+struct Size {
+    index_t values;
+    index_t frames;
+};
+
+inline constexpr int iterations = 25;
+/// How far L + S may be from M: a factor of the growth of mu after so many iterations.
+inline constexpr double worst_residual = 1e-3;
+
+/// Frames of a bright scene under light that changes, with noise and things that move: as a
+/// video's, their matrix has half its rank after some twenty iterations.
+core::Array<float, 2> video(const Size& size);
+
+/// Each iteration's product with P and triangle of the Gram matrix.
+double gflop_of_iteration(const Size& size);
+
+/// ||M - L - S||_F / ||M||_F
+double residual_of(const core::Array<float, 2>& m, const core::Array<float, 2>& low_rank,
+                   const core::Array<float, 2>& sparse);
+
+/// "110592x100"
+std::string name_of(const Size& size);
+
+}  // namespace aperture::bench

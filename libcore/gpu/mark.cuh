@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A place in the work that an executor has been given, for hosts that wait for what lies before it
+// while what lies behind it goes on. For orchestration that is a template on the executor.
+
+#include "libcore/gpu/kernel.cuh"
+
+#if !defined(__CUDACC_RTC__)
+
+#include <utility>
+
+#include "aperture/core/executor.hpp"
+
+#if defined(__CUDACC__)
+#include <cuda_runtime_api.h>
+
+#include "libcore/gpu/cuda_check.hpp"
+#endif
+
+namespace aperture::core {
+
+#if defined(__CUDACC__)
+class Mark {
+  public:
+    Mark() { APERTURE_CUDA_TRY(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+    ~Mark() {
+        if (event_ != nullptr) cudaEventDestroy(event_);
+    }
+    Mark(Mark&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+    Mark& operator=(Mark&& other) noexcept {
+        std::swap(event_, other.event_);
+        return *this;
+    }
+
+    /// Behind all work given so far.
+    void set(Gpu& gpu) { APERTURE_CUDA_TRY(cudaEventRecord(event_, gpu.stream())); }
+    /// Until all work before the mark is done; throws DeviceError if any of it failed.
+    void wait() { APERTURE_CUDA_TRY(cudaEventSynchronize(event_)); }
+
+  private:
+    cudaEvent_t event_{};
+};
+#else
+/// The SIMT host executor has done all work that it has been given.
+class Mark {
+  public:
+    void set(Simt&) {}
+    void wait() {}
+};
+#endif
+
+}  // namespace aperture::core
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/core/error.hpp"
+#include "aperture/rpca/robust_pca.hpp"
+
+namespace aperture::rpca {
+
+inline void expects_problem(index_t frames, index_t values, const Parameters& parameters) {
+    validate(parameters);
+    core::expects(frames > 0 && values > 0, "a matrix of ", values, " values of ", frames,
+                  " frames is empty");
+    core::expects(parameters.svd == Svd::gram || values >= frames,
+                  "a QR needs at least as many values as frames, has ", values, " and ", frames);
+}
+
+template <class T, class Space>
+void expects_frames(index_t frames, index_t values, FramesView<const T, Space> m,
+                    FramesView<T, Space> low_rank, FramesView<T, Space> sparse) {
+    const auto fits = [&](const auto& view) {
+        return view.extent[0] == frames && view.extent[1] == values && view.stride[1] == 1;
+    };
+    core::expects(
+        fits(m) && (low_rank.empty() || fits(low_rank)) && (sparse.empty() || fits(sparse)),
+        "frames must be ", frames, " x ", values, " with values side by side");
+}
+
+}  // namespace aperture::rpca

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <cusolverDn.h>
+
+#include <utility>
+
+#include "aperture/core/error.hpp"
+#include "librpca/gpu/cusolver_eigenvectors.hpp"
+
+namespace aperture::rpca::gpu {
+namespace {
+
+constexpr cusolverEigMode_t with_vectors = CUSOLVER_EIG_MODE_VECTOR;
+constexpr cublasFillMode_t triangle = CUBLAS_FILL_MODE_LOWER;
+
+void check(cusolverStatus_t status, const char* call) {
+    if (status == CUSOLVER_STATUS_SUCCESS) return;
+    throw core::DeviceError(
+        core::text("cuSOLVER: ", call, " failed with status ", static_cast<int>(status)));
+}
+
+}  // namespace
+
+CusolverEigenvectors::CusolverEigenvectors(core::Gpu& gpu, int order) : order_(order), info_({1}) {
+    check(cusolverDnCreate(&handle_), "cusolverDnCreate");
+    check(cusolverDnSetStream(handle_, gpu.stream()), "cusolverDnSetStream");
+    int words = 0;
+    check(cusolverDnDsyevd_bufferSize(handle_, with_vectors, triangle, order, nullptr, order,
+                                      nullptr, &words),
+          "cusolverDnDsyevd_bufferSize");
+    workspace_ = core::Array<double, 1, core::Device>({words});
+}
+CusolverEigenvectors::~CusolverEigenvectors() {
+    if (handle_ != nullptr) cusolverDnDestroy(handle_);
+}
+CusolverEigenvectors::CusolverEigenvectors(CusolverEigenvectors&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)),
+      order_(other.order_),
+      workspace_(std::move(other.workspace_)),
+      info_(std::move(other.info_)) {}
+
+void CusolverEigenvectors::operator()(double* matrix, double* eigenvalues) {
+    check(cusolverDnDsyevd(handle_, with_vectors, triangle, order_, matrix, order_, eigenvalues,
+                           workspace_.data(), static_cast<int>(workspace_.size()), info_.data()),
+          "cusolverDnDsyevd");
+}
+
+}  // namespace aperture::rpca::gpu

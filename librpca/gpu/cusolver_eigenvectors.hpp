@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/executor.hpp"
+
+struct cusolverDnContext;
+
+namespace aperture::rpca::gpu {
+
+/// Eigenvectors of matrices that do not fit one block's shared memory, by cuSOLVER's divide and
+/// conquer.
+class CusolverEigenvectors {
+  public:
+    /// Throws core::DeviceError where cuSOLVER cannot be had.
+    CusolverEigenvectors(core::Gpu& gpu, int order);
+    ~CusolverEigenvectors();
+    CusolverEigenvectors(CusolverEigenvectors&& other) noexcept;
+    CusolverEigenvectors& operator=(CusolverEigenvectors&&) = delete;
+
+    /// Replaces a symmetric matrix by its eigenvectors, one after the other; asynchronous.
+    void operator()(double* matrix, double* eigenvalues);
+
+  private:
+    cusolverDnContext* handle_ = nullptr;
+    int order_;
+    core::Array<double, 1, core::Device> workspace_;
+    core::Array<int, 1, core::Device> info_;
+};
+
+}  // namespace aperture::rpca::gpu

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The Gram matrix of W less its ground: sums of few values in T, of these in fp64, in one order.
+
+#include "librpca/gpu/multiplier_pass.cuh"
+
+namespace aperture::rpca::gpu {
+
+/// Frames in tiles of `frames`; a block takes the products of one tile with another or itself over
+/// a range of values. Of a tile pair, threads take sides x sides or, on the diagonal, only pairs
+/// ti <= tj of 8 x 8 products: frames ti, ti + sides, ... with frames tj, tj + sides, ... What
+/// threads are left share the values: thread group g takes pieces of 16 bytes g, g + groups, ...
+template <class T, int Sides>
+struct GramShape {
+    static constexpr int own = 8;  ///< frames of a thread
+    static constexpr int threads = sizeof(T) == 4 ? 384 : 256;
+    static constexpr int frames = own * Sides;
+    static constexpr int piece = detail::Piece<T>::size;
+    static constexpr int pieces = 16;
+    /// Values that are brought together.
+    static constexpr int values = piece * pieces;
+    /// Rows begin 16 bytes later, mod 128, than those before: eight of them are in different banks.
+    static constexpr int row = values + piece;
+    static constexpr int stages = 3;
+    static constexpr int most_tiles = Sides * Sides;
+    static constexpr int diagonal_tiles = Sides * (Sides + 1) / 2;
+    static constexpr int products = own * own;
+
+    static constexpr int groups_of(int tiles) {
+        int groups = 1;
+        while (2 * groups * tiles <= threads && 2 * groups <= pieces) groups *= 2;
+        return groups;
+    }
+    static constexpr int shared_bytes(bool diagonal) {
+        const int tiles = diagonal ? diagonal_tiles : most_tiles;
+        const int staged = stages * frames * row * (diagonal ? 1 : 2);
+        const int exchanged = groups_of(tiles) * tiles * products;
+        return (staged > exchanged ? staged : exchanged) * static_cast<int>(sizeof(T));
+    }
+};
+
+template <class T>
+struct GramArguments {
+    const T* w;  ///< [frame][pitch], zeros behind the values there are
+    int frames;
+    index_t pitch;
+    index_t range;  ///< values of a block: a multiple of GramShape::values
+    int flush;      ///< steps after which sums go to fp64
+    double* parts;  ///< [tile pair][range][product][tile of the pair, padded to most_tiles]
+    const RunState* state;
+    bool last;
+};
+
+/// Tiles below the diagonal are left out: pair 0 is (0, 0), 1 is (0, 1), 2 is (1, 1), ...
+struct TilePair {
+    int i;
+    int j;
+};
+APERTURE_HD TilePair tile_pair(int number) {
+    int j = 0;
+    while (number > j) {
+        number -= j + 1;
+        ++j;
+    }
+    return {number, j};
+}
+
+namespace detail {
+
+template <class T, int Sides>
+struct GramTiles {
+    using Shape = GramShape<T, Sides>;
+    TilePair pair;
+    bool diagonal;
+    int tiles;
+    int groups;
+
+    __device__ explicit GramTiles(int number)
+        : pair(tile_pair(number)),
+          diagonal(pair.i == pair.j),
+          tiles(diagonal ? Shape::diagonal_tiles : Shape::most_tiles),
+          groups(diagonal ? Shape::groups_of(Shape::diagonal_tiles)
+                          : Shape::groups_of(Shape::most_tiles)) {}
+
+    __device__ TilePair of(int tile) const {
+        return diagonal ? tile_pair(tile) : TilePair{tile / Sides, tile % Sides};
+    }
+};
+
+template <class T, int Sides>
+__device__ __forceinline__ void load_gram_stage(const GramArguments<T>& a,
+                                                const GramTiles<T, Sides>& tiles, index_t value,
+                                                T* stage) {
+    using Shape = GramShape<T, Sides>;
+    const auto load = [&](int tile, T* to) {
+        const int first = tile * Shape::frames;
+        core::load_tile<core::Transfer::asynchronous>(
+            to, Shape::row,
+            core::GlobalTile<T>{a.w + first * a.pitch + value, a.pitch, a.frames - first,
+                                Shape::values},
+            Shape::frames, Shape::values, core::thread_rank(), Shape::threads);
+    };
+    load(tiles.pair.i, stage);
+    if (!tiles.diagonal) load(tiles.pair.j, stage + Shape::frames * Shape::row);
+}
+
+/// Adds up the groups' sums in fp64.
+template <class T, int Sides>
+__device__ __forceinline__ void flush_gram(
+    const GramTiles<T, Sides>& tiles, int group, int tile, bool first, double* part,
+    T (&sums)[GramShape<T, Sides>::own][GramShape<T, Sides>::own]) {
+    using Shape = GramShape<T, Sides>;
+    T* const exchange = core::shared<T>();
+    const int all = tiles.tiles * Shape::products;
+    // Copies that are under way would overwrite what is exchanged.
+    core::wait_for_copies();
+    __syncthreads();
+    if (group < tiles.groups) {
+        APERTURE_UNROLL
+        for (int i = 0; i < Shape::own; ++i) {
+            APERTURE_UNROLL
+            for (int j = 0; j < Shape::own; ++j) {
+                exchange[group * all + (i * Shape::own + j) * tiles.tiles + tile] = sums[i][j];
+                sums[i][j] = 0;
+            }
+        }
+    }
+    __syncthreads();
+    for (int product = core::thread_rank(); product < all; product += Shape::threads) {
+        double sum = 0;
+        for (int g = 0; g < tiles.groups; ++g) {
+            sum += static_cast<double>(exchange[g * all + product]);
+        }
+        double& to = part[product / tiles.tiles * Shape::most_tiles + product % tiles.tiles];
+        to = first ? sum : to + sum;
+    }
+    __syncthreads();
+}
+
+}  // namespace detail
+
+/// A thread: 8 x 8 products over its share of the values. Grid: ranges of values, pairs of tiles.
+/// Shared memory: three stages of [frame][values] of one tile or two; then what groups exchange.
+/// Reads each value of a tile once for each tile it is paired with; (frames + 1) flops a value.
+template <class T, int Sides>
+__global__ void __launch_bounds__(GramShape<T, Sides>::threads) gram_kernel(GramArguments<T> a) {
+    using Shape = GramShape<T, Sides>;
+    if (a.state->done != 0 || is_last_pass(*a.state, a.last)) return;
+    const detail::GramTiles<T, Sides> tiles(static_cast<int>(blockIdx.y));
+    const int tile = core::thread_rank() % tiles.tiles;
+    const int group = core::thread_rank() / tiles.tiles;
+    const TilePair own = tiles.of(tile);
+    const int stage_elements = Shape::frames * Shape::row * (tiles.diagonal ? 1 : 2);
+    const index_t begin = index_t{blockIdx.x} * a.range;
+    const index_t end = begin + a.range < a.pitch ? begin + a.range : a.pitch;
+    const int steps = static_cast<int>((end - begin) / Shape::values);
+    double* const part = a.parts + (index_t{blockIdx.y} * gridDim.x + blockIdx.x) *
+                                       Shape::products * Shape::most_tiles;
+    T* const stages = core::shared<T>();
+    const auto load = [&](int step) {
+        if (step < steps) {
+            detail::load_gram_stage(a, tiles, begin + index_t{step} * Shape::values,
+                                    stages + step % Shape::stages * stage_elements);
+        }
+        core::commit_copies();
+    };
+    T sums[Shape::own][Shape::own] = {};
+    bool first = true;
+    for (int next_flush = 0, step = 0; step < steps; ++step) {
+        if (step == next_flush) {
+            if (step > 0) {
+                detail::flush_gram(tiles, group, tile, first, part, sums);
+                first = false;
+            }
+            next_flush += a.flush;
+            for (int ahead = 0; ahead < Shape::stages - 1; ++ahead) load(step + ahead);
+        }
+        core::wait_for_copies<Shape::stages - 2>();
+        __syncthreads();
+        load(step + Shape::stages - 1);
+        if (group >= tiles.groups) continue;
+        const T* const rows_i = stages + step % Shape::stages * stage_elements;
+        const T* const rows_j = tiles.diagonal ? rows_i : rows_i + Shape::frames * Shape::row;
+        for (int p = group; p < Shape::pieces; p += tiles.groups) {
+            T of_i[Shape::own][Shape::piece];
+            APERTURE_UNROLL
+            for (int i = 0; i < Shape::own; ++i) {
+                detail::load_row(rows_i + (own.i + i * Sides) * Shape::row + p * Shape::piece,
+                                 of_i[i]);
+            }
+            APERTURE_UNROLL
+            for (int j = 0; j < Shape::own; ++j) {
+                T of_j[Shape::piece];
+                detail::load_row(rows_j + (own.j + j * Sides) * Shape::row + p * Shape::piece,
+                                 of_j);
+                APERTURE_UNROLL
+                for (int i = 0; i < Shape::own; ++i) {
+                    APERTURE_UNROLL
+                    for (int e = 0; e < Shape::piece; ++e) sums[i][j] += of_i[i][e] * of_j[e];
+                }
+            }
+        }
+    }
+    detail::flush_gram(tiles, group, tile, first, part, sums);
+}
+
+}  // namespace aperture::rpca::gpu

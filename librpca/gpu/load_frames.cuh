@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// M, less each value's mean over the frames, the ground, which holds most of a video.
+
+#include "librpca/gpu/run_state.cuh"
+
+namespace aperture::rpca::gpu {
+
+inline constexpr int load_threads = 256;
+
+/// What is known of M.
+struct LoadedSums {
+    double largest;
+    double sum;            ///< of |M|
+    double square;         ///< ||M||_F^2
+    double ground_square;  ///< b^T b
+    index_t not_finite;    ///< frame * values + value of the first that is no number, or max_index
+};
+inline constexpr index_t no_index = (1LL << 62);
+
+template <class T>
+struct LoadArguments {
+    const T* from;
+    index_t from_stride;
+    int frames;
+    index_t values;
+    index_t pitch;    ///< of m and w: a multiple of load_threads
+    T* m;             ///< [frame][pitch]
+    T* w;             ///< [frame][pitch], and the ground last
+    T* other_ground;  ///< as well, or none
+    unsigned* mask;   ///< as PassArguments::mask: becomes zero
+    LoadedSums* parts;
+};
+
+/// A thread: all frames of a value; what lies behind the last value becomes zero. Grid: blocks of
+/// load_threads values. Moves five values of T for each of M.
+template <class T>
+__global__ void __launch_bounds__(load_threads) load_frames_kernel(LoadArguments<T> a) {
+    const index_t value = index_t{blockIdx.x} * load_threads + threadIdx.x;
+    const bool exists = value < a.values;
+    double largest = 0;
+    double mean = 0;
+    double sum = 0;
+    double square = 0;
+    index_t not_finite = no_index;
+    for (int f = 0; exists && f < a.frames; ++f) {
+        const double x = static_cast<double>(a.from[f * a.from_stride + value]);
+        const double size = x < 0 ? -x : x;
+        mean += x;
+        sum += size;
+        square += x * x;
+        largest = core::Maximum{}(largest, size);
+        // No number minus itself is not zero.
+        if (!(x - x == 0)) not_finite = core::Minimum{}(not_finite, f * a.values + value);
+    }
+    const T ground = static_cast<T>(mean / a.frames);
+    for (int f = 0; f < a.frames; ++f) {
+        const T x = exists ? a.from[f * a.from_stride + value] - ground : T(0);
+        a.m[f * a.pitch + value] = x;
+        a.w[f * a.pitch + value] = x;
+    }
+    if (a.mask != nullptr && value % 4 == 0) {
+        for (int f = 0; f < a.frames; ++f) a.mask[(f * a.pitch + value) / 4] = 0;
+    }
+    a.w[a.frames * a.pitch + value] = ground;
+    if (a.other_ground != nullptr) a.other_ground[value] = ground;
+    void* const shared = core::shared<double>();
+    const double ground_square = static_cast<double>(ground) * static_cast<double>(ground);
+    const core::Sums<3> sums = core::block_reduce(core::Sums<3>{{sum, square, ground_square}},
+                                                  static_cast<core::Sums<3>*>(shared));
+    largest = core::block_reduce(largest, static_cast<double*>(shared), core::Maximum{});
+    not_finite = core::block_reduce(not_finite, static_cast<index_t*>(shared), core::Minimum{});
+    if (threadIdx.x == 0) {
+        a.parts[blockIdx.x] = {largest, sums.value[0], sums.value[1], sums.value[2], not_finite};
+    }
+}
+
+}  // namespace aperture::rpca::gpu

@@ -1,0 +1,250 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// One pass of augmented Lagrange multipliers over M and W, as librpca/cpu/sweep.hpp has it:
+//
+//     L = W P,  Y = (W - L) y_scale,  S = shrink(M - L + Y, threshold),  W' = M - S + Y
+//
+// all but S and Y less the ground, which is W's row behind the last frame and is multiplied by the
+// last row of P.
+
+#include "librpca/gpu/run_state.cuh"
+
+namespace aperture::rpca::gpu {
+
+/// Of a block: `warps` warps take `OwnFrames` frames each of the same `values` values; of these a
+/// lane takes lane_values in a row.
+template <class T, int OwnFrames>
+struct PassShape {
+    static constexpr int warps = 8;
+    static constexpr int threads = warps * core::warp_size;
+    static constexpr int lane_values = 4;
+    static constexpr int values = core::warp_size * lane_values;
+    static constexpr int frames = warps * OwnFrames;
+    /// A row of P holds what each warp needs from an address of 16 bytes on.
+    static constexpr int warp_columns = OwnFrames <= 4 ? 4 : OwnFrames <= 8 ? 8 : 16;
+    static constexpr int factor_columns = warps * warp_columns;
+    /// Rows of W and P that are brought together.
+    static constexpr int depth = 16;
+    static constexpr int stages = 3;
+    static constexpr int stage_elements = depth * (values + factor_columns);
+    static constexpr int shared_bytes = stages * stage_elements * static_cast<int>(sizeof(T));
+
+    /// Where a frame of the block is in a row of P.
+    APERTURE_HD static int factor_column(int frame) {
+        return frame / OwnFrames * warp_columns + frame % OwnFrames;
+    }
+};
+
+/// Matrices are [frame][pitch], with zeros behind the values there are.
+template <class T>
+struct PassArguments {
+    const T* m;
+    const T* w;       ///< [frames + 1]: the ground is last
+    T* next_w;        ///< may be w where a block has all frames
+    const T* factor;  ///< [block of frames][frame, padded][PassShape::factor_columns]
+    int factor_rows;  ///< frames + 1 rounded up to PassShape::depth
+    int frames;
+    index_t values;
+    index_t pitch;
+    T y_scale;
+    T threshold;
+    T mask_threshold;
+    unsigned* mask;  ///< of four values each, [frame][pitch / 4]; none where it is not watched
+    T* low_rank;     ///< or none
+    index_t low_rank_stride;
+    T* sparse;  ///< or none
+    index_t sparse_stride;
+    double* ground_parts;  ///< [block of values][frame]: ground^T W'
+    PassSums* sum_parts;   ///< [block of values][block of frames]
+    const RunState* state;
+    bool last;
+};
+
+namespace detail {
+
+template <class T>
+struct alignas(16) Piece {
+    static constexpr int size = 16 / static_cast<int>(sizeof(T));
+    T v[size];
+};
+
+/// `count` elements in a row from an address of 16 bytes on.
+template <int Count, class T>
+__device__ __forceinline__ void load_row(const T* from, T (&to)[Count]) {
+    constexpr int size = Piece<T>::size;
+    static_assert(Count % size == 0);
+    APERTURE_UNROLL
+    for (int i = 0; i < Count; i += size) {
+        const Piece<T> piece = *reinterpret_cast<const Piece<T>*>(from + i);
+        APERTURE_UNROLL
+        for (int e = 0; e < size; ++e) to[i + e] = piece.v[e];
+    }
+}
+template <int Count, class T>
+__device__ __forceinline__ void store_row(T* to, const T (&from)[Count]) {
+    constexpr int size = Piece<T>::size;
+    APERTURE_UNROLL
+    for (int i = 0; i < Count; i += size) {
+        Piece<T> piece;
+        APERTURE_UNROLL
+        for (int e = 0; e < size; ++e) piece.v[e] = from[i + e];
+        *reinterpret_cast<Piece<T>*>(to + i) = piece;
+    }
+}
+
+template <class T>
+__device__ __forceinline__ T shrunk(T x, T threshold) {
+    if (x > threshold) return x - threshold;
+    if (x < -threshold) return x + threshold;
+    return T(0);
+}
+
+template <class T, int OwnFrames>
+__device__ __forceinline__ void load_stage(const PassArguments<T>& a, T* stage, int first) {
+    using Shape = PassShape<T, OwnFrames>;
+    const int thread = core::thread_rank();
+    const index_t value = index_t{blockIdx.x} * Shape::values;
+    core::load_tile<core::Transfer::asynchronous>(
+        stage, Shape::values,
+        core::GlobalTile<T>{a.w + first * a.pitch + value, a.pitch, a.frames + 1 - first,
+                            Shape::values},
+        Shape::depth, Shape::values, thread, Shape::threads);
+    const index_t row = index_t{blockIdx.y} * a.factor_rows + first;
+    core::load_tile<core::Transfer::asynchronous>(
+        stage + Shape::depth * Shape::values, Shape::factor_columns,
+        core::GlobalTile<T>{a.factor + row * Shape::factor_columns, Shape::factor_columns,
+                            Shape::depth, Shape::factor_columns},
+        Shape::depth, Shape::factor_columns, thread, Shape::threads);
+}
+
+/// l[f][v] = sum over frames k of P(k, f) W(v, k).
+template <class T, int OwnFrames, int Values>
+__device__ __forceinline__ void multiply_by_factor(const PassArguments<T>& a,
+                                                   T (&l)[OwnFrames][Values]) {
+    using Shape = PassShape<T, OwnFrames>;
+    T* const stages = core::shared<T>();
+    const int steps = a.factor_rows / Shape::depth;
+    for (int step = 0; step < Shape::stages - 1; ++step) {
+        if (step < steps) {
+            load_stage<T, OwnFrames>(a, stages + step * Shape::stage_elements, step * Shape::depth);
+        }
+        core::commit_copies();
+    }
+    APERTURE_UNROLL
+    for (int f = 0; f < OwnFrames; ++f) {
+        APERTURE_UNROLL
+        for (int v = 0; v < Values; ++v) l[f][v] = 0;
+    }
+    for (int step = 0; step < steps; ++step) {
+        core::wait_for_copies<Shape::stages - 2>();
+        __syncthreads();
+        const int ahead = step + Shape::stages - 1;
+        if (ahead < steps) {
+            load_stage<T, OwnFrames>(a, stages + ahead % Shape::stages * Shape::stage_elements,
+                                     ahead * Shape::depth);
+        }
+        core::commit_copies();
+        const T* const w =
+            stages + step % Shape::stages * Shape::stage_elements + core::lane_rank() * Values;
+        const T* const p = stages + step % Shape::stages * Shape::stage_elements +
+                           Shape::depth * Shape::values + core::warp_rank() * Shape::warp_columns;
+        const int rows = min(Shape::depth, a.frames + 1 - step * Shape::depth);
+        APERTURE_UNROLL_BY(2)
+        for (int k = 0; k < rows; ++k) {
+            T of_w[Values];
+            T of_p[Shape::warp_columns];
+            load_row(w + k * Shape::values, of_w);
+            load_row(p + k * Shape::factor_columns, of_p);
+            APERTURE_UNROLL
+            for (int f = 0; f < OwnFrames; ++f) {
+                APERTURE_UNROLL
+                for (int v = 0; v < Values; ++v) l[f][v] += of_p[f] * of_w[v];
+            }
+        }
+    }
+}
+
+}  // namespace detail
+
+/// Computes next W, or L and S in the last pass, for all values of some frames. A thread: L of
+/// OwnFrames x 4 values in registers. A warp: OwnFrames frames of 128 values. A block: PassShape's
+/// frames of 128 values. Grid: blocks of values, blocks of frames. Shared memory: three stages of
+/// [16][128] of W and [16][factor_columns] of P. Moves 3 values of T for each of M; 2 (frames + 1)
+/// flops each.
+template <class T, int OwnFrames>
+__global__ void __launch_bounds__(PassShape<T, OwnFrames>::threads, sizeof(T) == 4 ? 2 : 1)
+    multiplier_pass_kernel(PassArguments<T> a) {
+    using Shape = PassShape<T, OwnFrames>;
+    constexpr int values = Shape::lane_values;
+    if (a.state->done != 0) return;
+    const bool writes_parts = is_last_pass(*a.state, a.last);
+    T l[OwnFrames][values];
+    detail::multiply_by_factor<T, OwnFrames>(a, l);
+
+    const index_t value = index_t{blockIdx.x} * Shape::values + core::lane_rank() * values;
+    const int first_frame =
+        static_cast<int>(blockIdx.y) * Shape::frames + core::warp_rank() * OwnFrames;
+    T ground[values];
+    detail::load_row(a.w + a.frames * a.pitch + value, ground);
+    T square = 0;
+    int zeros = 0;
+    int changes = 0;
+    double ground_products[Shape::warp_columns] = {};
+    APERTURE_UNROLL
+    for (int f = 0; f < OwnFrames; ++f) {
+        const int frame = first_frame + f;
+        if (frame >= a.frames) continue;
+        const index_t at = frame * a.pitch + value;
+        T m[values];
+        T w[values];
+        T next[values];
+        detail::load_row(a.m + at, m);
+        detail::load_row(a.w + at, w);
+        unsigned beyond = 0;
+        APERTURE_UNROLL
+        for (int v = 0; v < values; ++v) {
+            const T y = (w[v] - l[f][v]) * a.y_scale;
+            const T difference = m[v] - l[f][v];
+            const T s = detail::shrunk(difference + y, a.threshold);
+            const T left = difference - s;
+            const bool exists = value + v < a.values;
+            square += left * left;
+            zeros += exists && s == T(0) ? 1 : 0;
+            if (difference > a.mask_threshold || difference < -a.mask_threshold) {
+                beyond |= 1u << (8 * v);
+            }
+            next[v] = m[v] + y - s;
+            ground_products[f] += static_cast<double>(next[v]) * static_cast<double>(ground[v]);
+            if (writes_parts && exists) {
+                if (a.low_rank != nullptr) {
+                    a.low_rank[frame * a.low_rank_stride + value + v] = l[f][v] + ground[v];
+                }
+                if (a.sparse != nullptr) a.sparse[frame * a.sparse_stride + value + v] = s;
+            }
+        }
+        if (!writes_parts) detail::store_row(a.next_w + at, next);
+        if (a.mask != nullptr) {
+            changes += __popc(a.mask[at / 4] ^ beyond);
+            a.mask[at / 4] = beyond;
+        }
+    }
+    const double product = core::warp_sum_each(ground_products);
+    constexpr int lanes_each = core::warp_size / Shape::warp_columns;
+    const int own = core::lane_rank() / lanes_each;
+    if (core::lane_rank() % lanes_each == 0 && own < OwnFrames && first_frame + own < a.frames) {
+        a.ground_parts[index_t{blockIdx.x} * a.frames + first_frame + own] = product;
+    }
+    __syncthreads();
+    const core::Sums<3> sums =
+        core::block_reduce(core::Sums<3>{{static_cast<double>(square), static_cast<double>(zeros),
+                                          static_cast<double>(changes)}},
+                           core::shared<core::Sums<3>>());
+    if (core::thread_rank() == 0) {
+        a.sum_parts[index_t{blockIdx.x} * gridDim.y + blockIdx.y] = {sums.value[0], sums.value[1],
+                                                                     sums.value[2]};
+    }
+}
+
+}  // namespace aperture::rpca::gpu

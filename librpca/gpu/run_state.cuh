@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What a run is at, in the device's memory: kernels decide themselves when it ends, so that the
+// host may be an iteration ahead of what it has read.
+
+#include "libcore/gpu/block.cuh"
+
+namespace aperture::rpca::gpu {
+
+using core::index_t;
+
+/// What a pass over the matrix sums.
+struct PassSums {
+    double residual_square;  ///< of M - L - S
+    double zeros;            ///< values with S = 0
+    double mask_changes;
+};
+
+struct RunState {
+    PassSums sums;  ///< of the last pass
+    int iterations;
+    int rank;
+    int converged;  ///< the residual has been below the tolerance
+    int finishing;  ///< the next pass writes L and S instead of the next W
+    int done;       ///< it has; kernels behind it do nothing
+    int steady;     ///< passes in a row whose mask hardly changed
+    int mask_iterations;
+    double largest_eigenvalue;  ///< of W^T W
+    double ground_square;       ///< b^T b
+};
+
+/// When a run ends.
+struct EndRules {
+    double residual_square;  ///< below it
+    double steady_changes;   ///< of the mask in a pass that count as none; negative: not watched
+    int steady_passes;
+};
+
+/// Whether the pass now is the last one.
+__device__ __forceinline__ bool is_last_pass(const RunState& state, bool last) {
+    return last || state.finishing != 0;
+}
+
+/// After a pass, by one thread.
+__device__ inline void advance(RunState& state, const PassSums& sums, const EndRules& rules,
+                               bool last) {
+    const bool was_last = is_last_pass(state, last);
+    state.sums = sums;
+    ++state.iterations;
+    if (sums.residual_square <= rules.residual_square) state.converged = 1;
+    if (was_last) {
+        state.done = 1;
+        return;
+    }
+    if (rules.steady_changes >= 0) {
+        state.steady = sums.mask_changes <= rules.steady_changes ? state.steady + 1 : 0;
+        if (state.steady == rules.steady_passes) {
+            state.mask_iterations = state.iterations;
+            state.finishing = 1;
+        }
+    }
+    if (state.converged != 0) state.finishing = 1;
+}
+
+}  // namespace aperture::rpca::gpu

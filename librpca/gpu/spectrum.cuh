@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Singular values and vectors of W from its Gram matrix, from one iteration to the next. Host code,
+// a template on the executor and on what finds eigenvectors of matrices beyond jacobi_kernel's.
+
+#include "librpca/gpu/jacobi.cuh"
+#include "librpca/gpu/swept_matrix.cuh"
+
+#if !defined(__CUDACC_RTC__)
+
+#include <optional>
+
+namespace aperture::rpca::gpu {
+
+/// `Eigenvectors(executor, order)` and `operator()(double* matrix, double* eigenvalues)`: replaces
+/// a symmetric matrix by its eigenvectors, one after the other.
+/// T: that of the matrix W.
+template <class T, class Executor, class Eigenvectors>
+class Spectrum {
+    using Space = typename Executor::Space;
+    template <class U>
+    using Buffer = core::Array<U, 1, Space>;
+
+  public:
+    Spectrum(Executor& executor, index_t frames)
+        : Spectrum(executor, frames, in_one_block(executor, static_cast<int>(frames))) {}
+    Spectrum(Executor& executor, index_t frames, bool by_rotations)
+        : executor_(executor),
+          order_(static_cast<int>(frames)),
+          matrix_({frames * frames}),
+          function_({frames * frames}),
+          extent_({2}),
+          extent_on_host_({2}, locked_pages<Space>()) {
+        if (by_rotations) {
+            rotations_ = Buffer<LoggedRotation>({most_steps() * jacobi_pairs(order_)});
+            steps_ = Buffer<int>({most_steps() + 1});
+            step_count_ = Buffer<int>({1});
+            vectors_ = Buffer<double>({frames * frames});
+            transposed_ = Buffer<double>({frames * frames});
+        } else {
+            eigenvectors_.emplace(executor, order_);
+            eigenvalues_ = Buffer<double>({frames});
+        }
+    }
+
+    static bool in_one_block(const Executor& executor, int order) {
+        return JacobiMemory<T>::bytes(order) <= executor.shared_memory_per_block() &&
+               jacobi_tiles(order) <= most_tiles * most_jacobi_threads;
+    }
+
+    /// Before the first iteration of a run: what follows does not depend on runs before.
+    void begin() {
+        if (eigenvectors_) return;
+        core::launch(executor_, &first_vectors_kernel,
+                     core::LaunchConfig(dim3(blocks(order_ * order_, product_threads)),
+                                        dim3(product_threads)),
+                     vectors_.data(), transposed_.data(), order_);
+    }
+
+    /// f(scale W^T W), f(x) = max(1 - 1 / sqrt(x), 0), in a basis; a scale of 0 is one for which
+    /// the largest eigenvalue alone is sure to be found. Sets the rank.
+    void find(const GramSums& gram, double scale, RunState* state) {
+        const ScaledGramArguments scaled{
+            gram, vectors_.data(), order_, scale, extent_.data() + 1, matrix_.data(), state};
+        if (eigenvectors_) {
+            core::launch(
+                executor_, &scaled_gram_kernel,
+                core::LaunchConfig(dim3(blocks(order_, product_warps)), dim3(product_threads)),
+                scaled);
+            (*eigenvectors_)(matrix_.data(), eigenvalues_.data());
+            core::launch(
+                executor_, &diagonal_function_kernel,
+                core::LaunchConfig(dim3(blocks(index_t{order_} * order_, function_threads)),
+                                   dim3(function_threads)),
+                eigenvalues_.data(), order_, function_.data(), extent_.data(), state);
+            return;
+        }
+        core::launch(executor_, &gram_in_basis_kernel,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(order_)), dim3(product_threads),
+                                        static_cast<std::size_t>(basis_shared_bytes(order_))),
+                     scaled);
+        rotate(state);
+    }
+
+    const double* function() const { return function_.data(); }
+    /// [vector][component]
+    const double* transposed_basis() const {
+        return eigenvectors_ ? matrix_.data() : transposed_.data();
+    }
+
+    /// Of W^T W. Synchronises.
+    double largest_eigenvalue(const GramSums& gram, RunState* state) {
+        find(gram, 0, state);
+        core::copy<double, 1, core::Strided>(executor_, std::as_const(extent_).view(),
+                                             extent_on_host_.view());
+        executor_.synchronize();
+        return extent_on_host_(0) / extent_on_host_(1);
+    }
+
+  private:
+    static constexpr int most_tiles = 6;
+
+    /// The first sweep's, and as many as several sweeps more.
+    index_t most_steps() const { return tuning::most_jacobi_sweeps * index_t{even_order(order_)}; }
+    static unsigned blocks(index_t count, index_t of) {
+        return static_cast<unsigned>((count + of - 1) / of);
+    }
+
+    void rotate(RunState* state) {
+        const int tiles = jacobi_tiles(order_);
+        const int wanted = std::max(tiles, jacobi_pairs(order_));
+        const int threads =
+            std::min(most_jacobi_threads,
+                     static_cast<int>(blocks(wanted, core::warp_size)) * core::warp_size);
+        auto* const kernel = tiles <= threads       ? &jacobi_kernel<T, 1>
+                             : tiles <= 2 * threads ? &jacobi_kernel<T, 2>
+                                                    : &jacobi_kernel<T, most_tiles>;
+        const double square = tuning::jacobi_tolerance<T> * tuning::jacobi_tolerance<T>;
+        core::launch(
+            executor_, kernel,
+            core::LaunchConfig(dim3(1), dim3(static_cast<unsigned>(threads)),
+                               static_cast<std::size_t>(JacobiMemory<T>::bytes(order_))),
+            JacobiArguments{matrix_.data(), function_.data(), order_, static_cast<float>(square),
+                            static_cast<int>(most_steps()), rotations_.data(), steps_.data(),
+                            step_count_.data(), extent_.data(), state});
+        core::launch(executor_, &rotate_vectors_kernel,
+                     core::LaunchConfig(dim3(blocks(order_, vector_warps)),
+                                        dim3(vector_warps * core::warp_size),
+                                        static_cast<std::size_t>(vector_shared_bytes(order_))),
+                     VectorArguments{rotations_.data(), steps_.data(), step_count_.data(), order_,
+                                     vectors_.data(), transposed_.data(), state});
+    }
+
+    Executor& executor_;
+    int order_;
+    Buffer<double> matrix_;
+    Buffer<double> function_;
+    Buffer<double> extent_;  ///< the largest eigenvalue, scaled, and the scale
+    core::Array<double, 1> extent_on_host_;
+    Buffer<LoggedRotation> rotations_;
+    Buffer<int> steps_;
+    Buffer<int> step_count_;
+    Buffer<double> vectors_;
+    Buffer<double> transposed_;
+    std::optional<Eigenvectors> eigenvectors_;  ///< where a block cannot hold the matrix
+    Buffer<double> eigenvalues_;
+};
+
+}  // namespace aperture::rpca::gpu
+
+#endif

@@ -1,0 +1,291 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// M and W in a device's memory and the passes over them. Host code, a template on the executor.
+
+#include "librpca/gpu/basis_change.cuh"
+#include "librpca/gpu/load_frames.cuh"
+
+#if !defined(__CUDACC_RTC__)
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "aperture/rpca/robust_pca.hpp"
+#include "libcore/gpu/launch.cuh"
+#include "librpca/gpu/tuning.hpp"
+
+namespace aperture::rpca::gpu {
+
+/// For copies that the host does not wait for; the SIMT host executor's device is the host.
+template <class Space>
+constexpr core::Pages locked_pages() {
+    return std::is_same_v<Space, core::Host> ? core::Pages::pageable : core::Pages::locked;
+}
+
+/// The step of librpca/cpu/sweep.hpp, and what becomes of it.
+template <class T, class Space>
+struct Pass {
+    T y_scale = 0;
+    T threshold = 0;
+    T mask_threshold = 0;
+    EndRules rules{-1, -1, 1};
+    bool counts = false;  ///< as an iteration
+    bool last = false;
+    FramesView<T, Space> low_rank = {};
+    FramesView<T, Space> sparse = {};
+};
+
+template <class T, class Executor>
+class SweptMatrix {
+    using Space = typename Executor::Space;
+    template <class U>
+    using Buffer = core::Array<U, 1, Space>;
+
+  public:
+    SweptMatrix(Executor& executor, index_t frames, index_t values, bool watches_mask)
+        : executor_(executor),
+          frames_(static_cast<int>(frames)),
+          values_(values),
+          pitch_(rounded_up(values, load_threads)),
+          kernels_(kernels_for(frames_, executor.shared_memory_per_block())),
+          frame_blocks_(static_cast<int>(blocks_of(frames_, kernels_.block_frames))),
+          factor_rows_(static_cast<int>(rounded_up(frames_ + 1, kernels_.depth))),
+          tile_side_(kernels_.gram_frames),
+          m_({frames * pitch_}),
+          load_parts_({pitch_ / load_threads}),
+          load_parts_on_host_(load_parts_.extent()),
+          mask_({watches_mask ? frames * pitch_ / 4 : 0}),
+          factor_({index_t{frame_blocks_} * factor_rows_ * kernels_.factor_columns}),
+          gram_({frames * frames}),
+          ground_products_({frames}),
+          ground_parts_({value_blocks() * frames}),
+          sum_parts_({value_blocks() * frame_blocks_}) {
+        w_[0] = Buffer<T>({(frames + 1) * pitch_});
+        if (frame_blocks_ > 1) w_[1] = Buffer<T>({(frames + 1) * pitch_});
+        const auto tiles = static_cast<int>(blocks_of(frames_, tile_side_));
+        tile_pairs_ = tiles * (tiles + 1) / 2;
+        const index_t steps = pitch_ / kernels_.gram_values;
+        const index_t wanted = std::max(1, executor.multiprocessors() / tile_pairs_);
+        range_ = blocks_of(steps, std::min(steps, wanted)) * kernels_.gram_values;
+        gram_parts_ = Buffer<double>({tile_pairs_ * ranges() * kernels_.gram_part});
+        // What stands for frames that are not there is multiplied, too.
+        core::Array<T, 1> zeros(factor_.extent());
+        std::fill(zeros.begin(), zeros.end(), T(0));
+        core::copy<T, 1, core::Strided>(executor, std::as_const(zeros).view(), factor_.view());
+        executor.synchronize();
+    }
+
+    /// Takes M, also for W. Synchronises.
+    LoadedSums load(FramesView<const T, Space> m) {
+        LoadArguments<T> arguments{};
+        arguments.from = m.data;
+        arguments.from_stride = m.stride[0];
+        arguments.frames = frames_;
+        arguments.values = values_;
+        arguments.pitch = pitch_;
+        arguments.m = m_.data();
+        arguments.w = w_[0].data();
+        if (frame_blocks_ > 1) arguments.other_ground = w_[1].data() + frames_ * pitch_;
+        if (mask_.size() > 0) arguments.mask = mask_.data();
+        arguments.parts = load_parts_.data();
+        now_ = 0;
+        constexpr int warps = load_threads / core::warp_size;
+        core::launch(executor_, &load_frames_kernel<T>,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(pitch_ / load_threads)),
+                                        dim3(load_threads), warps * sizeof(core::Sums<3>)),
+                     arguments);
+        core::copy<LoadedSums, 1, core::Strided>(executor_, std::as_const(load_parts_).view(),
+                                                 load_parts_on_host_.view());
+        executor_.synchronize();
+        LoadedSums total{0, 0, 0, 0, no_index};
+        for (const LoadedSums& part : load_parts_on_host_) {
+            total.largest = std::max(total.largest, part.largest);
+            total.sum += part.sum;
+            total.square += part.square;
+            total.ground_square += part.ground_square;
+            total.not_finite = std::min(total.not_finite, part.not_finite);
+        }
+        return total;
+    }
+
+    /// The factor that makes L of W: from f of W^T W in a basis, or of L = 0 where that is none.
+    void set_factor(const double* function, const double* transposed_basis, const RunState* state) {
+        const FactorArguments<T> arguments{
+            function,       transposed_basis, frames_, function == nullptr,
+            factor_.data(), factor_rows_,     state};
+        core::launch(executor_, kernels_.factor,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(frames_)), dim3(product_threads),
+                                        static_cast<std::size_t>(basis_shared_bytes(frames_))),
+                     arguments);
+    }
+
+    /// A pass, the Gram matrix of what it leaves, and whether the run goes on.
+    void step(const Pass<T, Space>& pass, RunState* state) {
+        T* const w = w_[now_].data();
+        T* const next = frame_blocks_ == 1 ? w : w_[1 - now_].data();
+        PassArguments<T> arguments{};
+        arguments.m = m_.data();
+        arguments.w = w;
+        arguments.next_w = next;
+        arguments.factor = factor_.data();
+        arguments.factor_rows = factor_rows_;
+        arguments.frames = frames_;
+        arguments.values = values_;
+        arguments.pitch = pitch_;
+        arguments.y_scale = pass.y_scale;
+        arguments.threshold = pass.threshold;
+        arguments.mask_threshold = pass.mask_threshold;
+        arguments.mask = mask_.size() > 0 ? mask_.data() : nullptr;
+        arguments.low_rank = pass.low_rank.empty() ? nullptr : pass.low_rank.data;
+        arguments.low_rank_stride = pass.low_rank.stride[0];
+        arguments.sparse = pass.sparse.empty() ? nullptr : pass.sparse.data;
+        arguments.sparse_stride = pass.sparse.stride[0];
+        arguments.ground_parts = ground_parts_.data();
+        arguments.sum_parts = sum_parts_.data();
+        arguments.state = state;
+        arguments.last = pass.last;
+        core::launch(executor_, kernels_.pass,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(value_blocks()),
+                                             static_cast<unsigned>(frame_blocks_)),
+                                        dim3(static_cast<unsigned>(kernels_.pass_threads)),
+                                        static_cast<std::size_t>(kernels_.pass_shared)),
+                     arguments);
+        if (frame_blocks_ > 1) now_ = 1 - now_;
+        core::launch(executor_, kernels_.gram,
+                     core::LaunchConfig(
+                         dim3(static_cast<unsigned>(ranges()), static_cast<unsigned>(tile_pairs_)),
+                         dim3(static_cast<unsigned>(kernels_.gram_threads)),
+                         static_cast<std::size_t>(tile_pairs_ > 1 ? kernels_.gram_shared_pairs
+                                                                  : kernels_.gram_shared)),
+                     GramArguments<T>{next, frames_, pitch_, range_, kernels_.flush,
+                                      gram_parts_.data(), state, pass.last});
+        core::launch(
+            executor_, kernels_.gather,
+            core::LaunchConfig(
+                dim3(static_cast<unsigned>(kernels_.gather_blocks(tile_pairs_, frames_))),
+                dim3(column_lanes, column_shares), column_lanes * column_shares * sizeof(double)),
+            GatherArguments{gram_parts_.data(), static_cast<int>(ranges()), tile_pairs_,
+                            ground_parts_.data(), sum_parts_.data(), value_blocks(), frame_blocks_,
+                            frames_, gram_.data(), ground_products_.data(), pass.rules, state,
+                            pass.last, pass.counts});
+    }
+
+    /// Of the W that the last pass has left.
+    GramSums gram() const { return {gram_.data(), ground_products_.data()}; }
+
+  private:
+    /// The kernels for a number of frames, and what they are launched with.
+    struct Kernels {
+        void (*pass)(PassArguments<T>);
+        void (*factor)(FactorArguments<T>);
+        int block_frames;
+        int depth;
+        int factor_columns;
+        int pass_threads;
+        int pass_shared;
+
+        void (*gram)(GramArguments<T>);
+        void (*gather)(GatherArguments);
+        int (*gather_blocks)(int tile_pairs, int frames);
+        int gram_frames;
+        int gram_values;
+        int gram_threads;
+        int gram_shared;
+        int gram_shared_pairs;
+        index_t gram_part;
+        int flush;
+    };
+
+    template <int OwnFrames>
+    static void set_pass(Kernels& kernels) {
+        using Shape = PassShape<T, OwnFrames>;
+        kernels.pass = &multiplier_pass_kernel<T, OwnFrames>;
+        kernels.factor = &factor_kernel<T, Shape>;
+        kernels.block_frames = Shape::frames;
+        kernels.depth = Shape::depth;
+        kernels.factor_columns = Shape::factor_columns;
+        kernels.pass_threads = Shape::threads;
+        kernels.pass_shared = Shape::shared_bytes;
+    }
+
+    template <int Sides>
+    static void set_gram(Kernels& kernels) {
+        using Shape = GramShape<T, Sides>;
+        kernels.gram = &gram_kernel<T, Sides>;
+        kernels.gather = &gather_sums_kernel<Sides>;
+        kernels.gather_blocks = [](int tile_pairs, int frames) {
+            return GatherGrid<Sides>(tile_pairs, frames).blocks();
+        };
+        kernels.gram_frames = Shape::frames;
+        kernels.gram_values = Shape::values;
+        kernels.gram_threads = Shape::threads;
+        kernels.gram_shared = Shape::shared_bytes(true);
+        kernels.gram_shared_pairs = std::max(Shape::shared_bytes(true), Shape::shared_bytes(false));
+        kernels.gram_part = index_t{Shape::products} * Shape::most_tiles;
+        constexpr int own_values = Shape::values / Shape::groups_of(Shape::diagonal_tiles);
+        kernels.flush = sizeof(T) == 4 ? std::max(1, tuning::values_in_fp32 / own_values)
+                                       : std::numeric_limits<int>::max();
+    }
+
+    static Kernels kernels_for(int frames, int shared_bytes) {
+        using namespace tuning;
+        Kernels kernels{};
+        const auto takes = [&](int own) { return frames <= own * PassShape<T, 1>::warps; };
+        if (takes(pass_frames[0])) {
+            set_pass<pass_frames[0]>(kernels);
+        } else if (takes(pass_frames[1])) {
+            set_pass<pass_frames[1]>(kernels);
+        } else if (takes(pass_frames[2])) {
+            set_pass<pass_frames[2]>(kernels);
+        } else {
+            set_pass<pass_frames[3]>(kernels);
+        }
+        const auto sides_take = [&](int sides, int bytes) {
+            return bytes > shared_bytes || frames <= sides * GramShape<T, 1>::own;
+        };
+        if (sides_take(gram_sides[0], GramShape<T, gram_sides[1]>::shared_bytes(false))) {
+            set_gram<gram_sides[0]>(kernels);
+        } else if (sides_take(gram_sides[1], GramShape<T, gram_sides[2]>::shared_bytes(false))) {
+            set_gram<gram_sides[1]>(kernels);
+        } else {
+            set_gram<gram_sides[2]>(kernels);
+        }
+        return kernels;
+    }
+
+    static index_t blocks_of(index_t count, index_t of) { return (count + of - 1) / of; }
+    static index_t rounded_up(index_t count, index_t to) { return blocks_of(count, to) * to; }
+    index_t value_blocks() const { return pitch_ / PassShape<T, 1>::values; }
+    index_t ranges() const { return blocks_of(pitch_, range_); }
+
+    Executor& executor_;
+    int frames_;
+    index_t values_;
+    index_t pitch_;  ///< of frames: values_, and zeros behind them
+    Kernels kernels_;
+    int frame_blocks_;
+    int factor_rows_;
+    int tile_side_;
+    int tile_pairs_ = 0;
+    index_t range_ = 0;  ///< values of a block of gram_kernel
+    Buffer<T> m_;
+    /// The second one where blocks have some frames only: then others need what a block has left.
+    Buffer<T> w_[2];
+    int now_ = 0;
+    Buffer<LoadedSums> load_parts_;
+    core::Array<LoadedSums, 1> load_parts_on_host_;
+    Buffer<unsigned> mask_;
+    Buffer<T> factor_;
+    Buffer<double> gram_;
+    Buffer<double> ground_products_;
+    Buffer<double> ground_parts_;
+    Buffer<PassSums> sum_parts_;
+    Buffer<double> gram_parts_;
+};
+
+}  // namespace aperture::rpca::gpu
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "aperture/rpca/robust_pca.hpp"
+
+namespace aperture::rpca {
+
+/// mu, which weighs ||M - L - S||^2, and what it grows by.
+struct Penalty {
+    double mu = 0;
+    double growth = 1;
+    double largest = 0;
+    double y_over_m = 0;  ///< the first multipliers: Y = y_over_m M
+
+    double next(double now) const { return std::min(now * growth, std::max(largest, now)); }
+};
+
+/// What the first mu is chosen by.
+struct MatrixSizes {
+    double largest = 0;
+    double sum = 0;     ///< of |M|
+    double square = 0;  ///< ||M||_F^2
+    double norm2 = 0;
+};
+
+inline double lambda_of(const Parameters& parameters, index_t frames, index_t values) {
+    if (parameters.lambda > 0) return parameters.lambda;
+    return 1 / std::sqrt(static_cast<double>(std::max(values, frames)));
+}
+
+/// Lin, Chen & Ma 2010, section 4; Candes et al. 2011, section 5. M is not zero.
+inline Penalty penalty_of(Solver solver, const MatrixSizes& sizes, index_t frames, index_t values,
+                          double lambda) {
+    if (solver == Solver::admm) {
+        const double size = static_cast<double>(values) * static_cast<double>(frames);
+        return {size / (4 * sizes.sum), 1, 0, 0};
+    }
+    constexpr double start = 1.25;
+    constexpr double growth = 1.5;
+    constexpr double range = 1e7;
+    const double mu = start / sizes.norm2;
+    return {mu, growth, range * mu, 1 / std::max(sizes.norm2, sizes.largest / lambda)};
+}
+
+/// Iterations in a row whose changes of the mask count, and the share of values that may change.
+inline constexpr int steady_iterations = 3;
+inline constexpr double steady_share = 1e-4;
+
+}  // namespace aperture::rpca

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// What `bgsub` finds on a GPU, held to what it finds on the CPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "apps/bgsub/separator.hpp"
+#include "tests/usable_gpu.hpp"
+
+namespace aperture::apps {
+namespace {
+
+constexpr index_t frames = 20;
+constexpr index_t values = 3000;
+
+/// A scene with noise, and something bright that moves.
+std::vector<float> clip() {
+    std::mt19937 generator(3);
+    std::normal_distribution<float> noise(0, 1);
+    std::vector<float> clip;
+    for (index_t f = 0; f < frames; ++f) {
+        for (index_t v = 0; v < values; ++v) {
+            const bool moves = std::abs(v - values * f / frames) < 100;
+            clip.push_back(moves ? 240 : std::round(static_cast<float>(v % 97) + noise(generator)));
+        }
+    }
+    return clip;
+}
+
+class GpuBgsub : public aperture::tests::GpuTest {
+  protected:
+    struct Found {
+        rpca::Outcome outcome;
+        std::vector<float> background = std::vector<float>(frames * values);
+        double transfer_ms = 0;
+    };
+    Found find(DeviceChoice choice) {
+        options_.run.device = choice;
+        SeparationDevice device(cpu_, options_, console_);
+        const auto separator = device.separator(frames, values);
+        const std::vector<float> of_clip = clip();
+        Found found;
+        found.outcome = separator->run({of_clip.data(), {frames, values}},
+                                       {found.background.data(), {frames, values}}, {});
+        found.transfer_ms = separator->transfer_ms();
+        return found;
+    }
+    void expect_the_cpus() {
+        const Found expected = find(DeviceChoice::cpu);
+        const Found found = find(DeviceChoice::gpu);
+        EXPECT_EQ(found.outcome.iterations, expected.outcome.iterations);
+        EXPECT_EQ(found.outcome.rank, expected.outcome.rank);
+        EXPECT_GT(found.transfer_ms, 0);
+        for (std::size_t i = 0; i < expected.background.size(); ++i) {
+            ASSERT_NEAR(found.background[i], expected.background[i], 0.1) << i;
+        }
+    }
+
+    core::Cpu cpu_{2};
+    Console console_{"bgsub", true};
+    BgsubOptions options_;
+};
+
+TEST_F(GpuBgsub, FindsTheCpusBackground) {
+    // At 1e-5 single precision takes rounding for rank, on either device.
+    options_.parameters.tolerance = 1e-4;
+    expect_the_cpus();
+}
+
+TEST_F(GpuBgsub, FindsTheCpusBackgroundInDoublePrecision) {
+    options_.precision = SolvePrecision::fp64;
+    options_.parameters.tolerance = 1e-7;
+    expect_the_cpus();
+}
+
+TEST_F(GpuBgsub, RefusesWhatACpuHasToDo) {
+    options_.run.device = DeviceChoice::gpu;
+    options_.method = BackgroundMethod::median;
+    EXPECT_THROW(SeparationDevice(cpu_, options_, console_), core::InvalidArgument);
+    options_.method = BackgroundMethod::rpca;
+    options_.parameters.svd = rpca::Svd::tsqr;
+    EXPECT_THROW(SeparationDevice(cpu_, options_, console_), core::InvalidArgument);
+    options_.run.device = DeviceChoice::automatic;
+    EXPECT_EQ(SeparationDevice(cpu_, options_, console_).name(), cpu_.name());
+}
+
+TEST_F(GpuBgsub, RefusesWhatDoesNotFitItsMemory) {
+    options_.run.device = DeviceChoice::gpu;
+    SeparationDevice device(cpu_, options_, console_);
+    EXPECT_THROW(device.separator(10000, 100'000'000), core::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace aperture::apps

@@ -1,0 +1,284 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "aperture/core/error.hpp"
+#include "tests/rpca/oracle.hpp"
+#include "tests/same_bytes.hpp"
+
+/// RobustPca of other executors against the textbook and the Cpu's.
+///
+/// A Runner runs it on host arrays, copying where its executor's memory is another:
+///     std::string why_not();          // not empty: the reason to skip the suite
+///     template <class T> class Pursuit: Pursuit(Runner&, frames, values, Parameters) and
+///         Outcome run(const Array<T, 2>& m, Array<T, 2>* low_rank, Array<T, 2>* sparse, observe);
+///     bool large();                   // whether large matrices take no time
+///     std::uint64_t allocations();    // on its device since the program started
+namespace aperture::rpca::oracle {
+
+using core::Array;
+using core::index_t;
+using Observer = std::function<bool(const Progress&)>;
+
+template <class T>
+struct DeviceResult {
+    Outcome outcome;
+    Array<T, 2> low_rank;
+    Array<T, 2> sparse;
+
+    Matrix l() const { return matrix_of<T>(low_rank.view()); }
+    Matrix s() const { return matrix_of<T>(sparse.view()); }
+};
+
+template <class T, class Runner>
+DeviceResult<T> device_solved(Runner& runner, const Matrix& m, const Parameters& parameters,
+                              const Observer& observe = {}) {
+    const Array<T, 2> frames = frames_of<T>(m);
+    DeviceResult<T> result{{}, Array<T, 2>(frames.extent()), Array<T, 2>(frames.extent())};
+    typename Runner::template Pursuit<T> pursuit(runner, m.cols(), m.rows(), parameters);
+    result.outcome = pursuit.run(frames, &result.low_rank, &result.sparse, observe);
+    return result;
+}
+
+template <class Runner>
+class RobustPcaSuite : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const std::string reason = runner.why_not(); !reason.empty()) GTEST_SKIP() << reason;
+    }
+
+    template <class T>
+    void expect_the_textbook(const Matrix& m, const Parameters& parameters, double bound) {
+        const auto method = parameters.solver == Solver::ialm ? ialm : admm;
+        const double lambda = 1 / std::sqrt(static_cast<double>(std::max(m.rows(), m.cols())));
+        const DeviceResult<T> result = device_solved<T>(runner, m, parameters);
+        const Split expected = method(m, lambda, result.outcome.iterations);
+        const double scale = m.norm();
+        EXPECT_TRUE(result.outcome.iterations == parameters.max_iterations ||
+                    result.outcome.converged);
+        EXPECT_LE((result.l() - expected.low_rank).norm(), bound * scale);
+        EXPECT_LE((result.s() - expected.sparse).norm(), bound * scale);
+        if (sizeof(T) == sizeof(float)) return;
+        EXPECT_EQ(result.outcome.rank, expected.rank);
+        const double residual = (m - expected.low_rank - expected.sparse).norm() / scale;
+        EXPECT_NEAR(result.outcome.residual, residual, 1e-9 + 1e-6 * residual);
+        const double zeros = static_cast<double>((expected.sparse.array() == 0).count());
+        EXPECT_NEAR(result.outcome.sparsity, zeros / static_cast<double>(m.size()), 1e-3);
+    }
+
+    Runner runner;
+};
+TYPED_TEST_SUITE_P(RobustPcaSuite);
+
+// Edges of the frames of a pass (32, 64, 104, 128), of Gram tiles (32, 64, 104), of blocks of
+// values (128, 256); two frames are one rotation.
+TYPED_TEST_P(RobustPcaSuite, SplitsAsTheTextbookDoes) {
+    struct Shape {
+        index_t values;
+        index_t frames;
+    };
+    std::vector<Shape> shapes{{1, 1},    {2, 2},    {40, 1},  {33, 2},   {3, 7},    {127, 31},
+                              {128, 32}, {129, 33}, {255, 9}, {256, 10}, {257, 11}, {700, 5}};
+    if (this->runner.large()) {
+        shapes.insert(shapes.end(), {{300, 64},
+                                     {500, 65},
+                                     {900, 104},
+                                     {901, 105},
+                                     {1000, 128},
+                                     {1009, 129},
+                                     {700, 168},
+                                     {800, 169},
+                                     {500, 300}});
+    }
+    for (const auto [values, frames] : shapes) {
+        SCOPED_TRACE(testing::Message() << values << " x " << frames);
+        const Planted planted_sum = planted(values, frames, 2, 0.1, 3);
+        const Matrix m =
+            planted_sum.low_rank + planted_sum.sparse + Matrix::Constant(values, frames, 3);
+        for (const Solver solver : {Solver::ialm, Solver::admm}) {
+            for (const int iterations : {1, 2, 9}) {
+                SCOPED_TRACE(iterations);
+                Parameters parameters;
+                parameters.solver = solver;
+                parameters.max_iterations = iterations;
+                parameters.tolerance = 1e-15;
+                this->template expect_the_textbook<double>(m, parameters, 1e-9);
+                this->template expect_the_textbook<float>(m, parameters, 1e-4);
+            }
+        }
+    }
+}
+
+// 170 frames are two blocks of frames, three pairs of Gram tiles, and more than a block's shared
+// memory holds for rotations.
+TYPED_TEST_P(RobustPcaSuite, SplitsManyFrames) {
+    const Planted planted_sum = planted(300, 170, 3, 0.1, 5);
+    const Matrix m = planted_sum.low_rank + planted_sum.sparse + Matrix::Constant(300, 170, 3);
+    Parameters parameters;
+    parameters.max_iterations = 2;
+    parameters.tolerance = 1e-15;
+    this->template expect_the_textbook<double>(m, parameters, 1e-9);
+    this->template expect_the_textbook<float>(m, parameters, 1e-4);
+}
+
+TYPED_TEST_P(RobustPcaSuite, TakesTheCpusIterationsAndRanks) {
+    const Matrix m = this->runner.large() ? video_like(60000, 100) : video_like(2000, 40);
+    core::Cpu cpu(2);
+    const Array<float, 2> frames = frames_of<float>(m);
+    RobustPca<float, core::Cpu> pca(cpu, m.cols(), m.rows(), Parameters{});
+    Array<float, 2> low_rank(frames.extent());
+    std::vector<int> ranks;
+    std::vector<int> expected_ranks;
+    const auto writes_to = [](std::vector<int>& seen) {
+        return [&seen](const Progress& progress) {
+            seen.push_back(progress.rank);
+            return true;
+        };
+    };
+    const Outcome expected = pca.run(frames.view(), low_rank, {}, writes_to(expected_ranks));
+    const DeviceResult<float> result =
+        device_solved<float>(this->runner, m, Parameters{}, writes_to(ranks));
+    EXPECT_TRUE(result.outcome.converged);
+    EXPECT_EQ(result.outcome.iterations, expected.iterations);
+    ASSERT_EQ(ranks.size(), expected_ranks.size());
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        // Of one that comes to lie at the threshold, rounding decides.
+        EXPECT_NEAR(ranks[i], expected_ranks[i], 1) << i;
+    }
+    EXPECT_NEAR(result.outcome.residual, expected.residual, 0.01 * expected.residual);
+    EXPECT_NEAR(result.outcome.sparsity, expected.sparsity, 1e-3);
+    EXPECT_LE((result.l() - matrix_of<float>(low_rank.view())).norm(), 1e-5 * m.norm());
+    EXPECT_NEAR((m - result.l() - result.s()).norm() / m.norm(), result.outcome.residual, 1e-7);
+}
+
+TYPED_TEST_P(RobustPcaSuite, RecoversWhatWasPlanted) {
+    const index_t order = this->runner.large() ? 500 : 100;
+    const Planted truth = planted(order, order, static_cast<int>(order / 20), 0.05, 17);
+    Parameters parameters;
+    parameters.tolerance = 1e-7;
+    const DeviceResult<double> result =
+        device_solved<double>(this->runner, truth.low_rank + truth.sparse, parameters);
+    EXPECT_TRUE(result.outcome.converged);
+    EXPECT_EQ(result.outcome.rank, order / 20);
+    EXPECT_LE((result.l() - truth.low_rank).norm(), 1e-5 * truth.low_rank.norm());
+    const Matrix sparse = result.s();
+    index_t wrong = 0;
+    for (Eigen::Index i = 0; i < sparse.size(); ++i) {
+        wrong += (sparse.reshaped()(i) != 0) != (truth.sparse.reshaped()(i) != 0);
+    }
+    EXPECT_EQ(wrong, 0);
+}
+
+TYPED_TEST_P(RobustPcaSuite, OfAStaticSceneHasRankOneAndNothingSparse) {
+    Matrix m(300, 12);
+    for (Eigen::Index v = 0; v < 300; ++v) m.row(v).setConstant(static_cast<double>(v % 251));
+    const DeviceResult<float> result = device_solved<float>(this->runner, m, Parameters{});
+    EXPECT_TRUE(result.outcome.converged);
+    EXPECT_EQ(result.outcome.rank, 1);
+    EXPECT_LE((result.l() - m).cwiseAbs().maxCoeff(), 0.01);
+    EXPECT_LE(result.s().cwiseAbs().maxCoeff(), 0.01);
+}
+
+TYPED_TEST_P(RobustPcaSuite, OfBlackFramesIsNothing) {
+    const DeviceResult<float> result =
+        device_solved<float>(this->runner, Matrix::Zero(70, 8), Parameters{});
+    EXPECT_TRUE(result.outcome.converged);
+    EXPECT_EQ(result.outcome.rank, 0);
+    EXPECT_EQ(result.outcome.residual, 0);
+    EXPECT_EQ(result.outcome.sparsity, 1);
+    EXPECT_EQ(result.l().norm(), 0);
+    EXPECT_EQ(result.s().norm(), 0);
+}
+
+TYPED_TEST_P(RobustPcaSuite, ASecondRunIsTheFirstAndAllocatesNothing) {
+    const Array<float, 2> frames = frames_of<float>(video_like(1001, 17));
+    Array<float, 2> first({17, 1001}), second({17, 1001});
+    Parameters parameters;
+    parameters.mask_threshold = 20;
+    typename TypeParam::template Pursuit<float> pursuit(this->runner, 17, 1001, parameters);
+    pursuit.run(frames, &first, nullptr, {});
+    const auto before = this->runner.allocations();
+    pursuit.run(frames, &second, nullptr, {});
+    EXPECT_EQ(this->runner.allocations(), before);
+    EXPECT_TRUE(tests::same_bytes(first, second));
+}
+
+TYPED_TEST_P(RobustPcaSuite, WritesWhereItReads) {
+    Array<float, 2> frames = frames_of<float>(video_like(700, 9));
+    Array<float, 2> expected(frames.extent());
+    typename TypeParam::template Pursuit<float> pursuit(this->runner, 9, 700, Parameters{});
+    pursuit.run(frames, &expected, nullptr, {});
+    pursuit.run(frames, &frames, nullptr, {});
+    EXPECT_TRUE(tests::same_bytes(frames, expected));
+}
+
+TYPED_TEST_P(RobustPcaSuite, RefusesWhatADeviceCannotDo) {
+    using Pursuit = typename TypeParam::template Pursuit<float>;
+    const auto refuses = [&](index_t frames, index_t values, auto change) {
+        Parameters parameters;
+        change(parameters);
+        EXPECT_THROW(Pursuit(this->runner, frames, values, parameters), core::InvalidArgument);
+    };
+    refuses(0, 5, [](Parameters&) {});
+    refuses(5, 0, [](Parameters&) {});
+    refuses(3, 4, [](Parameters& p) { p.tolerance = 0; });
+    refuses(3, 4, [](Parameters& p) { p.svd = Svd::tsqr; });
+    Pursuit pursuit(this->runner, 3, 4, Parameters{});
+    const Array<float, 2> other = frames_of<float>(Matrix::Ones(4, 2));
+    EXPECT_THROW(pursuit.run(other, nullptr, nullptr, {}), core::InvalidArgument);
+}
+
+TYPED_TEST_P(RobustPcaSuite, EndsWhereTheMaskIsFinal) {
+    const Matrix m = video_like(2000, 40);
+    Parameters parameters;
+    parameters.mask_threshold = 25;
+    core::Cpu cpu(2);
+    const Array<float, 2> frames = frames_of<float>(m);
+    RobustPca<float, core::Cpu> pca(cpu, m.cols(), m.rows(), parameters);
+    const Outcome expected = pca.run(frames.view(), {}, {});
+    const DeviceResult<float> result = device_solved<float>(this->runner, m, parameters);
+    EXPECT_EQ(result.outcome.iterations_to_mask, expected.iterations_to_mask);
+    EXPECT_EQ(result.outcome.iterations, expected.iterations);
+    EXPECT_GT(result.outcome.seconds_to_mask, 0);
+    EXPECT_FALSE(result.outcome.converged);
+}
+
+TYPED_TEST_P(RobustPcaSuite, EndsWhereItsObserverSaysSo) {
+    std::vector<int> seen;
+    const DeviceResult<float> result = device_solved<float>(
+        this->runner, video_like(500, 10), Parameters{}, [&](const Progress& progress) {
+            seen.push_back(progress.iteration);
+            return progress.iteration < 4;
+        });
+    EXPECT_THAT(seen, testing::ElementsAre(1, 2, 3, 4));
+    // The device is one iteration ahead of the observer, and the parts are those of one more.
+    EXPECT_EQ(result.outcome.iterations, 6);
+    EXPECT_FALSE(result.outcome.converged);
+}
+
+TYPED_TEST_P(RobustPcaSuite, RefusesWhatIsNoNumber) {
+    Array<float, 2> frames = frames_of<float>(video_like(900, 5));
+    typename TypeParam::template Pursuit<float> pursuit(this->runner, 5, 900, Parameters{});
+    for (const float value : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+        frames(3, 777) = value;
+        EXPECT_THAT([&] { pursuit.run(frames, nullptr, nullptr, {}); },
+                    testing::ThrowsMessage<core::InvalidArgument>(
+                        testing::HasSubstr("value 777 of frame 3")));
+    }
+}
+
+REGISTER_TYPED_TEST_SUITE_P(RobustPcaSuite, SplitsAsTheTextbookDoes, SplitsManyFrames,
+                            TakesTheCpusIterationsAndRanks, RecoversWhatWasPlanted,
+                            OfAStaticSceneHasRankOneAndNothingSparse, OfBlackFramesIsNothing,
+                            ASecondRunIsTheFirstAndAllocatesNothing, WritesWhereItReads,
+                            RefusesWhatADeviceCannotDo, EndsWhereTheMaskIsFinal,
+                            EndsWhereItsObserverSaysSo, RefusesWhatIsNoNumber);
+
+}  // namespace aperture::rpca::oracle

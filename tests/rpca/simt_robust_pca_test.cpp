@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "librpca/gpu/robust_pca.cuh"
+#include "tests/rpca/eigen_eigenvectors.hpp"
+#include "tests/rpca/robust_pca_suite.hpp"
+
+namespace aperture::rpca::oracle {
+namespace {
+
+template <core::LaneOrder order>
+struct SimtRunner {
+    core::Simt simt{order, 7};
+
+    static std::string why_not() { return ""; }
+    static bool large() { return false; }
+    static std::uint64_t allocations() { return core::host_allocations(); }
+
+    template <class T>
+    class Pursuit {
+      public:
+        Pursuit(SimtRunner& runner, index_t frames, index_t values, const Parameters& parameters)
+            : pursuit_(runner.simt, frames, values, parameters) {}
+
+        Outcome run(const Array<T, 2>& m, Array<T, 2>* low_rank, Array<T, 2>* sparse,
+                    const Observer& observe) {
+            using View = FramesView<T, core::Host>;
+            return pursuit_.run(m.view(), low_rank == nullptr ? View{} : low_rank->view(),
+                                sparse == nullptr ? View{} : sparse->view(), observe);
+        }
+
+      private:
+        gpu::DeviceRobustPca<T, core::Simt, EigenEigenvectors> pursuit_;
+    };
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(SimtForward, RobustPcaSuite, SimtRunner<core::LaneOrder::forward>);
+INSTANTIATE_TYPED_TEST_SUITE_P(SimtRandom, RobustPcaSuite, SimtRunner<core::LaneOrder::random>);
+
+/// f of matrices of known eigenvalues, in one run after the other from where the last one ended.
+TEST(SimtSpectrum, IsTheFunctionOfTheMatrix) {
+    for (const int order : {1, 2, 3, 5, 31, 32, 33, 64, 67}) {
+        SCOPED_TRACE(order);
+        core::Simt simt(core::LaneOrder::reverse);
+        gpu::Spectrum<double, core::Simt, EigenEigenvectors> spectrum(simt, order);
+        spectrum.begin();
+        gpu::RunState state{};
+        Matrix noise = Matrix::Random(order, order);
+        const Matrix basis = Eigen::HouseholderQR<Matrix>(noise).householderQ();
+        for (const double scale : {1e-3, 1.0, 2.25, 1e3}) {
+            SCOPED_TRACE(scale);
+            // Over twelve orders of magnitude, and one that is there twice.
+            Eigen::VectorXd values(order);
+            for (int i = 0; i < order; ++i) values(i) = std::pow(10.0, 5.9 - 12.0 * i / order);
+            if (order > 2) values(order / 3) = values(order / 3 - 1 + (order < 6 ? 1 : 0));
+            Matrix matrix = basis * values.asDiagonal() * basis.transpose();
+            matrix = (matrix + matrix.transpose().eval()) / 2;
+            const Eigen::VectorXd no_ground = Eigen::VectorXd::Zero(order);
+            const Eigen::VectorXd kept = values.unaryExpr([&](double value) {
+                const double x = scale * value;
+                return x > 1 ? 1 - 1 / std::sqrt(x) : 0.0;
+            });
+            const gpu::GramSums gram{matrix.data(), no_ground.data()};
+            spectrum.find(gram, scale, &state);
+            const Eigen::Map<const Matrix> function(spectrum.function(), order, order);
+            const Eigen::Map<const Matrix> vectors(spectrum.transposed_basis(), order, order);
+            EXPECT_LE((vectors.transpose() * vectors - Matrix::Identity(order, order)).norm(),
+                      1e-13 * order);
+            const Matrix found = vectors * function * vectors.transpose();
+            const Matrix expected = basis * kept.asDiagonal() * basis.transpose();
+            // Of eigenvalues up to 10^6 those beside 10^-6 of the largest are right to 10^-4 or so.
+            EXPECT_LE((found - expected).norm(), 1e-8 * order);
+            EXPECT_EQ(state.rank, ((scale * values).array() > 1 + 1e-9).count());
+            EXPECT_NEAR(spectrum.largest_eigenvalue(gram, &state), values.maxCoeff(),
+                        1e-9 * values.maxCoeff());
+        }
+    }
+}
+
+}  // namespace
+}  // namespace aperture::rpca::oracle
