@@ -79,8 +79,8 @@ struct Outcome {
 };
 
 /// Splits matrices of one shape into L + S. Holds all workspace: a second run of the same shape
-/// allocates nothing. The result has the same bits for every number of threads. On a GPU singular
-/// values come from the Gram matrix alone.
+/// allocates nothing, but some matrices of the rank with accaltproj. The result has the same bits
+/// for every number of threads. On a GPU singular values come from the Gram matrix alone.
 template <std::floating_point T, class Executor>
 class RobustPca {
   public:
