@@ -368,7 +368,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{"window_memory",
                 {"FOLDER/clip", "--scale", "200000x200000", "--window", "3"},
                 "--window 3: "},
-        BadCall{"gpu", {"FOLDER/clip", "--device", "gpu"}, "no version for GPUs yet"},
+        BadCall{"gpu_median",
+                {"FOLDER/clip", "--device", "gpu", "--method", "median"},
+                "--method median is done by a CPU alone"},
+        BadCall{"gpu_projections",
+                {"FOLDER/clip", "--device", "gpu", "--solver", "accaltproj"},
+                "--solver accaltproj is done by a CPU alone"},
+        BadCall{"gpu_online",
+                {"FOLDER/clip", "--device", "gpu", "--online"},
+                "--online is done by a CPU alone"},
         BadCall{"fp32_tolerance", {"FOLDER/clip", "--tolerance", "1e-7"}, "--precision fp64"},
         BadCall{"overlap", {"FOLDER/clip", "--overlap", "3"}, "--overlap needs --window"},
         BadCall{"overlap_all",
@@ -507,16 +515,18 @@ TEST_F(BgsubVideo, MemoryIsBoundedByTheWindow) {
 TEST_F(Bgsub, ScoresByTheRulesOfChangeDetection) {
     const auto highway = aperture::tests::shared_data("video/cdnet/highway");
     if (!highway) GTEST_SKIP() << "measured data not at hand (APERTURE_DATA, ../shared/data)";
-    const auto f_of = [&](const char* method) {
-        const Outcome outcome = run_to_arrays({*highway, "--frames", "100:200", "--truth", *highway,
-                                               "--method", method, "--out", folder_ / "h"});
+    const auto f_of = [&](std::vector<std::string> arguments, int frames = 100) {
+        arguments.insert(arguments.end(), {*highway, "--truth", *highway, "--out", folder_ / "h"});
+        const Outcome outcome = run_to_arrays(arguments);
         EXPECT_EQ(outcome.status, 0) << outcome.error;
-        EXPECT_EQ(report()["sequence"]["scored_frames"], 100);
+        EXPECT_EQ(report()["sequence"]["scored_frames"], frames);
         return report()["accuracy"]["f_measure"].get<double>();
     };
-    const double rpca = f_of("rpca");
+    const double rpca = f_of({"--frames", "100:200"});
     EXPECT_GE(rpca, 0.90);
-    EXPECT_GT(rpca, f_of("median"));
+    EXPECT_GT(rpca, f_of({"--frames", "100:200", "--method", "median"}));
+    EXPECT_GE(f_of({"--frames", "100:200", "--solver", "accaltproj"}), 0.915);
+    EXPECT_GE(f_of({"--online"}, 220), 0.86);
 }
 
 #endif
