@@ -111,7 +111,11 @@ class Subtraction {
             return unlimited;
         }
         const auto fitting = static_cast<index_t>(static_cast<double>(*free) / need.of(1, 1));
-        if (expected > fitting) refuse_for_memory(expected, *free);
+        if (expected > fitting) {
+            // Before a video is refused for what it claims, its file is looked at.
+            const index_t frames = std::min(expected, reader_.source().at_most());
+            if (frames > fitting) refuse_for_memory(frames, *free);
+        }
         return fitting;
     }
 
@@ -129,7 +133,7 @@ class Subtraction {
         const core::Stopwatch watch;
         const index_t expected = reader_.source().expected();
         if (clip_.frames() == 0 && expected > 0) {
-            const index_t frames = std::min(most, expected);
+            const index_t frames = std::min({most, expected, most_frames_});
             clip_.values.reserve(static_cast<std::size_t>(frames * found_.shape.values()));
         }
         if (most_frames_ < unlimited) {
@@ -305,11 +309,9 @@ class Subtraction {
 
     void tell_what_is_missing() {
         const FrameReader& source = reader_.source();
-        if (source.missing() > 0) {
-            console_.warn(core::text(source.name(), ": read ", source.claimed() - source.missing(),
-                                     " of ", source.claimed(),
-                                     " frames; the rest is damaged or missing"));
-        } else if (found_.frames < source.expected()) {
+        if (const std::string loss = source.loss(); !loss.empty()) {
+            console_.warn(core::text(source.name(), ": ", loss));
+        } else if (options_.frames.last && found_.frames < source.expected()) {
             console_.note(core::text(source.name(), ": --frames asks for ", source.expected(),
                                      " frames, ", found_.frames, " are there"));
         }

@@ -105,6 +105,25 @@ constexpr index_t solver_copies = 2;
 // M, U and Y, where these are as large.
 constexpr index_t projected_copies = 3;
 
+/// The same on a CPU: for a QR also W side by side, and what becomes of it.
+double cpu_copies(const rpca::Parameters& parameters) {
+    if (parameters.solver == rpca::Solver::accaltproj) return projected_copies;
+    switch (parameters.svd) {
+        case rpca::Svd::tsqr:
+            // The chunks' triangles, of hundreds of frames as much as W.
+            return solver_copies + 2;
+        case rpca::Svd::caqr:
+            // What the panels leave, their reflectors, and what Q would be applied to.
+            return solver_copies + 3.5;
+        case rpca::Svd::cholqr2:
+        case rpca::Svd::blas2:
+            return solver_copies + 2.25;
+        case rpca::Svd::gram:
+            break;
+    }
+    return solver_copies;
+}
+
 #if APERTURE_CUDA
 template <class T>
 class GpuLowRankBackground final : public Separator {
@@ -239,12 +258,11 @@ std::unique_ptr<Separator> SeparationDevice::separator(index_t frames, index_t v
 index_t SeparationDevice::host_bytes() const {
     if (options_.method == BackgroundMethod::median) return 0;
     const bool precise = options_.precision == SolvePrecision::fp64;
-    constexpr index_t converted_copies = 2;
+    constexpr double converted_copies = 2;
     if (gpu_) return precise ? static_cast<index_t>(sizeof(double)) : 0;
-    const index_t copies =
-        options_.parameters.solver == rpca::Solver::accaltproj ? projected_copies : solver_copies;
-    return precise ? (copies + converted_copies) * static_cast<index_t>(sizeof(double))
-                   : copies * static_cast<index_t>(sizeof(float));
+    const double copies = cpu_copies(options_.parameters);
+    return static_cast<index_t>(precise ? (copies + converted_copies) * sizeof(double)
+                                        : copies * sizeof(float));
 }
 
 }  // namespace aperture::apps

@@ -17,6 +17,8 @@ using core::index_t;
 using std::filesystem::path;
 
 constexpr index_t most_frames = 1'000'000'000;
+/// Frames that an encoder may store but not show.
+constexpr index_t never_shown = 2;
 
 std::optional<index_t> parse_count(std::string_view text) {
     if (text.empty()) return std::nullopt;
@@ -46,7 +48,8 @@ FrameRange parse_frames(const std::string& text) {
 FrameReader::FrameReader(const std::vector<path>& inputs, const FrameRange& range)
     : name_(inputs.front().string()), files_(inputs), range_(range), next_(range.first) {
     index_t frames = 0;
-    if (inputs.size() == 1 && !is_folder(inputs) && !is_pattern(inputs)) {
+    if (inputs.size() == 1 && !is_folder(inputs) && !is_pattern(inputs) &&
+        !is_image_name(inputs.front())) {
         video_.emplace(inputs.front());
         frames = video_->claimed_frames();
         claimed_ = frames;
@@ -58,8 +61,12 @@ FrameReader::FrameReader(const std::vector<path>& inputs, const FrameRange& rang
         core::expects(range.last.value_or(frames) <= frames && range.first < frames,
                       "--frames: ", name_, " has ", frames, " frames");
     }
-    const index_t last = range.last.value_or(frames);
-    if (last > range.first) expected_ = (last - range.first + range.step - 1) / range.step;
+    expected_ = frames_of(range.last.value_or(frames));
+}
+
+/// Of `count` frames, those that are taken.
+index_t FrameReader::frames_of(index_t count) const {
+    return count > range_.first ? (count - range_.first + range_.step - 1) / range_.step : 0;
 }
 
 std::optional<Frame> FrameReader::next() {
@@ -77,9 +84,25 @@ std::optional<Frame> FrameReader::next() {
     return frame;
 }
 
-index_t FrameReader::missing() const {
-    const index_t wanted = std::min(range_.last.value_or(claimed_), claimed_);
-    return ended_ && video_ && next_ < wanted ? claimed_ - position_ : 0;
+index_t FrameReader::at_most() const {
+    if (!video_) return expected_;
+    const index_t stored = video_->stored_frames();
+    return frames_of(std::min(range_.last.value_or(stored), stored));
+}
+
+std::string FrameReader::loss() const {
+    // A container that claims what came has lost nothing, whatever else it says.
+    if (!ended_ || !video_ || position_ == claimed_) return "";
+    if (video_->cut_off()) {
+        const std::string of = claimed_ > position_ ? core::text(" of ", claimed_) : "";
+        return core::text("read ", position_, of, " frames; the file is cut off");
+    }
+    // More than are stored, or its estimate.
+    if (claimed_ > 0 && claimed_ < position_) return "";
+    const index_t undecoded = video_->stored_frames() - position_;
+    if (undecoded <= never_shown) return "";
+    return core::text("read ", position_, " frames; ", undecoded,
+                      " more are in the file, but cannot be decoded");
 }
 
 std::optional<Frame> FrameReader::read_image() {

@@ -34,7 +34,8 @@ struct Frame {
 class FrameReader {
   public:
     /// `inputs` is a video, a folder (its images, frame2 before frame10), a pattern with * ? [ ]
-    /// (its files in the same order), or a list of images. Throws core::InvalidArgument where there
+    /// (its files in the same order), or a list of images; a single file is taken for an image by
+    /// its name. Throws core::InvalidArgument where there
     /// is nothing to read, and where the range goes beyond a list's end.
     FrameReader(const std::vector<std::filesystem::path>& inputs, const FrameRange& range);
 
@@ -45,11 +46,12 @@ class FrameReader {
     /// How many frames will come: exact for images, as the container claims for a video; 0 where
     /// it does not say.
     core::index_t expected() const { return expected_; }
-    /// How many frames a video claims that did not come, where the last call of `next` met the end
-    /// before a frame that should have been there; else 0.
-    core::index_t missing() const;
-    /// Frames that the container of a video claims to have; 0 where it does not say.
-    core::index_t claimed() const { return claimed_; }
+    /// No less than the frames that will come, by what is in the file; 0 where it is not known.
+    /// Reads all of a video's file.
+    core::index_t at_most() const;
+    /// What is lost of a video whose end the last call of `next` met: "read 14 of 30 frames; the
+    /// file is cut off", or how many frames cannot be decoded. Empty where nothing is.
+    std::string loss() const;
     /// As a video says; 0 where it does not, and for images.
     double frames_per_second() const { return video_ ? video_->frames_per_second() : 0; }
     /// The video, or the images.
@@ -58,6 +60,7 @@ class FrameReader {
     const std::string& name() const { return name_; }
 
   private:
+    core::index_t frames_of(core::index_t count) const;
     std::optional<Frame> read_image();
     std::optional<Frame> read_video_frame();
 
@@ -66,7 +69,7 @@ class FrameReader {
     std::optional<media::VideoReader> video_;
     FrameRange range_;
     core::index_t expected_ = 0;
-    core::index_t claimed_ = 0;  ///< by the video
+    core::index_t claimed_ = 0;  ///< by the video's container
     bool ended_ = false;
     core::index_t next_ = 0;      ///< number of the frame to be taken next
     core::index_t position_ = 0;  ///< of the video

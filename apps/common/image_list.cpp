@@ -23,15 +23,6 @@ void sort_by_number(std::vector<path>& files) {
               [](const path& a, const path& b) { return strverscmp(a.c_str(), b.c_str()) < 0; });
 }
 
-bool is_image_name(const path& file) {
-    std::string extension = file.extension().string();
-    std::transform(extension.begin(), extension.end(), extension.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    constexpr std::array<std::string_view, 10> known{".png",  ".jpg", ".jpeg", ".bmp", ".tif",
-                                                     ".tiff", ".ppm", ".pgm",  ".pnm", ".webp"};
-    return std::find(known.begin(), known.end(), extension) != known.end();
-}
-
 std::vector<path> images_in(const path& folder) {
     std::error_code error;
     std::vector<path> files;
@@ -56,6 +47,15 @@ std::vector<path> files_like(const std::string& pattern) {
 }
 
 }  // namespace
+
+bool is_image_name(const path& file) {
+    std::string extension = file.extension().string();
+    std::transform(extension.begin(), extension.end(), extension.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    constexpr std::array<std::string_view, 10> known{".png",  ".jpg", ".jpeg", ".bmp", ".tif",
+                                                     ".tiff", ".ppm", ".pgm",  ".pnm", ".webp"};
+    return std::find(known.begin(), known.end(), extension) != known.end();
+}
 
 bool is_folder(const std::vector<path>& inputs) {
     std::error_code error;

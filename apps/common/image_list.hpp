@@ -12,6 +12,9 @@ namespace aperture::apps {
 bool is_folder(const std::vector<std::filesystem::path>& inputs);
 bool is_pattern(const std::vector<std::filesystem::path>& inputs);
 
+/// Whether an image is to be expected by the name's extension.
+bool is_image_name(const std::filesystem::path& file);
+
 /// The images of a folder, those whose names match a pattern, or the files of a list as they are.
 /// Of folders and patterns in the order of the names, frame2 before frame10. Throws
 /// core::InvalidArgument where there is none, and for a folder that cannot be read.

@@ -106,7 +106,9 @@ class Sequence {
             found_.consistent = 100 * consistent_ / static_cast<double>(found_.pairs());
         }
         console_.done();
-        if (found_.pairs() + 1 < reader_.expected()) {
+        if (const std::string loss = reader_.loss(); !loss.empty()) {
+            console_.warn(core::text(reader_.name(), ": ", loss));
+        } else if (options_.frames.last && found_.pairs() + 1 < reader_.expected()) {
             console_.note(core::text(reader_.name(), ": ", found_.pairs() + 1, " frames of ",
                                      reader_.expected(), " could be read"));
         }

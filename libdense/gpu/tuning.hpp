@@ -92,4 +92,10 @@ constexpr int rank_k_splits(int blocks) {
     return 4 * blocks <= rank_k_threads ? 4 : 2 * blocks <= rank_k_threads ? 2 : 1;
 }
 
+/// Groups of 32 rows in a block of tall QR: in fp32 two blocks of apply_panel_kernel fit the shared
+/// memory of a multiprocessor of compute capability 9.0, in fp64 one.
+inline constexpr int tall_groups = 11;
+/// Leaves of a panel's tree: as many blocks of factor_panel_kernel as run together.
+inline constexpr int tall_leaves_per_multiprocessor = 2;
+
 }  // namespace aperture::dense::tuning

@@ -3,6 +3,7 @@
 #include "aperture/media/video_file.hpp"
 
 #include "aperture/core/error.hpp"
+#include "libmedia/src/container_end.hpp"
 #include "libmedia/src/input_file.hpp"
 
 #if APERTURE_OPENCV
@@ -20,9 +21,20 @@ using core::index_t;
 struct VideoReader::State {
     cv::VideoCapture capture;
     cv::Mat frame;
+
+    /// OpenCV says the same of a frame that cannot be decoded and of the end; after the former it
+    /// goes on.
+    bool grab() {
+        constexpr int most_damaged_in_a_row = 250;
+        for (int i = 0; i <= most_damaged_in_a_row; ++i) {
+            if (capture.grab()) return true;
+        }
+        return false;
+    }
 };
 
-VideoReader::VideoReader(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
+VideoReader::VideoReader(const std::filesystem::path& path)
+    : path_(path), state_(std::make_unique<State>()) {
     expects_readable(path);
     // What is no video is said once, by us.
     const auto level = cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
@@ -36,7 +48,9 @@ VideoReader::VideoReader(const std::filesystem::path& path) : state_(std::make_u
 
 std::optional<Image> VideoReader::next() {
     cv::Mat& frame = state_->frame;
-    if (!state_->capture.read(frame) || frame.type() != CV_8UC3) return std::nullopt;
+    if (!state_->grab() || !state_->capture.retrieve(frame) || frame.type() != CV_8UC3) {
+        return std::nullopt;
+    }
     Image image{core::Array<float, 3>({3, frame.rows, frame.cols})};
     for (int row = 0; row < frame.rows; ++row) {
         const auto* in = frame.ptr<std::uint8_t>(row);
@@ -51,11 +65,21 @@ std::optional<Image> VideoReader::next() {
     return image;
 }
 
-bool VideoReader::skip() { return state_->capture.grab(); }
+bool VideoReader::skip() { return state_->grab(); }
 
 index_t VideoReader::claimed_frames() const {
     const double count = state_->capture.get(cv::CAP_PROP_FRAME_COUNT);
     return count > 0 && count < 1e15 ? static_cast<index_t>(count) : 0;
+}
+
+index_t VideoReader::stored_frames() const {
+    // As packets, which are not decoded.
+    constexpr int as_stored = -1;
+    cv::VideoCapture packets;
+    if (!packets.open(path_.string(), cv::CAP_FFMPEG, {cv::CAP_PROP_FORMAT, as_stored})) return 0;
+    index_t count = 0;
+    while (packets.grab()) ++count;
+    return count;
 }
 
 double VideoReader::frames_per_second() const {
@@ -74,9 +98,17 @@ VideoReader::VideoReader(const std::filesystem::path& path) {
 std::optional<Image> VideoReader::next() { return std::nullopt; }
 bool VideoReader::skip() { return false; }
 index_t VideoReader::claimed_frames() const { return 0; }
+index_t VideoReader::stored_frames() const { return 0; }
 double VideoReader::frames_per_second() const { return 0; }
 
 #endif
+
+bool VideoReader::cut_off() const {
+    const auto end = container_end(path_);
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(path_, error);
+    return end && !error && *end > size;
+}
 
 VideoReader::~VideoReader() = default;
 VideoReader::VideoReader(VideoReader&&) noexcept = default;

@@ -39,7 +39,8 @@ struct alignas(2 * sizeof(T)) Rotation {
 
 /// Of columns p and q.
 struct LoggedRotation {
-    Rotation<double> rotation;
+    double c;
+    double s;
     int p;
     int q;
 };
@@ -301,7 +302,7 @@ struct JacobiBlock {
     __device__ void rotate_own(const OwnPair& own, float tangent) {
         const Rotation<double> exact = rotation_of<double>(tangent);
         rotate_pair(memory, own, exact);
-        a.rotations[atomicAdd(memory.count, 1)] = {exact, own.players.p, own.players.q};
+        a.rotations[atomicAdd(memory.count, 1)] = {exact.c, exact.s, own.players.p, own.players.q};
     }
 
     /// After a barrier behind a step's rotations and before the next ones.
@@ -344,6 +345,8 @@ struct JacobiBlock {
     /// Those of the thread's pairs that need a rotation now, as bits; their number to all.
     template <int Count>
     __device__ unsigned find_active(const OwnPairs<Count>& own) {
+        // All have seen that none was left.
+        __syncthreads();
         if (core::thread_rank() == 0) *memory.active = 0;
         __syncthreads();
         unsigned active = 0;
@@ -412,7 +415,7 @@ struct JacobiBlock {
         const Rotation<double> exact = rotation_of<double>(tangent);
         rotate_pair(memory, own, exact);
         const int at = atomicAdd(memory.count, 1);
-        a.rotations[at] = {exact, players.p, players.q};
+        a.rotations[at] = {exact.c, exact.s, players.p, players.q};
         memory.rotations[at - first] = rotation_of<T>(tangent);
         memory.pairs[at - first] = pair;
         memory.partners[players.p] = players.q | (at - first) << 16;
@@ -528,8 +531,8 @@ __global__ inline void __launch_bounds__(vector_warps* core::warp_size)
                 const LoggedRotation of = staged[chunk % 2 * stage + i];
                 const double p = v[of.p];
                 const double q = v[of.q];
-                v[of.p] = of.rotation.c * p - of.rotation.s * q;
-                v[of.q] = of.rotation.s * p + of.rotation.c * q;
+                v[of.p] = of.c * p - of.s * q;
+                v[of.q] = of.s * p + of.c * q;
             }
             __syncwarp();
         }

@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadSequence{"empty_folder", {"FOLDER/empty"}, "empty: no image in this folder"},
         BadSequence{"pattern_of_nothing", {"FOLDER/frames/x*.pgm"}, "no file has such a name"},
         BadSequence{"no_video", {"FOLDER/frames/text.txt"}, "text.txt: "},
-        BadSequence{"single_image", {"FOLDER/frames/f8.pgm"}, "f8.pgm: "},
+        BadSequence{"single_image", {"FOLDER/frames/f8.pgm"}, "f8.pgm: a single frame to take"},
         BadSequence{"broken_frame",
                     {"FOLDER/frames/f8.pgm", "FOLDER/frames/f9.pgm", "FOLDER/frames/text.txt"},
                     "text.txt: "},
@@ -302,7 +302,7 @@ TEST_P(RefusedSequence, LeavesOneLineAndNoFlow) {
 TEST(DefaultFolder, StandsBesideTheFrames) {
     const TemporaryFolder folder;
     std::filesystem::create_directory(folder / "v1.2");
-    const auto folder_for = [](std::vector<path> inputs) {
+    const auto folder_for = [](const std::vector<path>& inputs) {
         return default_output(inputs, ".flow");
     };
     EXPECT_EQ(folder_for({"a/video.avi"}), "a/video.flow");

@@ -12,13 +12,11 @@
 #include "aperture/core/error.hpp"
 #include "tests/dense/judgement.hpp"
 #include "tests/dense/tall_matrices.hpp"
+#include "tests/dense/tall_qr_suite.hpp"
 
 namespace aperture::dense::oracle {
 namespace {
 
-using core::Array;
-using core::Host;
-using core::View;
 template <class T>
 using Qr = TallQr<T, core::Cpu>;
 
@@ -117,22 +115,6 @@ TEST(TallQr, RIsThatOfAnotherLibrary) {
         }
     }
 }
-
-/// The same matrix in memory of another order.
-template <class T>
-struct Stored {
-    Array<T, 1> memory;
-    View<T, 2, Host> view;
-
-    Stored(HostMatrix<T> a, std::array<index_t, 2> stride)
-        : memory({(a.extent[0] - 1) * stride[0] + (a.extent[1] - 1) * stride[1] + 1}),
-          view(memory.data(), a.extent, stride) {
-        std::fill(memory.begin(), memory.end(), std::numeric_limits<T>::quiet_NaN());
-        for (index_t i = 0; i < a.extent[0]; ++i) {
-            for (index_t j = 0; j < a.extent[1]; ++j) view(i, j) = a(i, j);
-        }
-    }
-};
 
 TEST(TallQr, TakesAndWritesAnyStrides) {
     constexpr index_t m = 4333;

@@ -33,9 +33,7 @@ void expect_recovery(Solver solver, double share) {
     testing::Test::RecordProperty("iterations", outcome.iterations);
 }
 
-TEST(RpcaScale, MultipliersRecoverOrderThousand) {
-    expect_recovery(Solver::ialm, 0.1);
-}
+TEST(RpcaScale, MultipliersRecoverOrderThousand) { expect_recovery(Solver::ialm, 0.1); }
 
 TEST(RpcaScale, ProjectionsRecoverOrderThousand) {
     for (const double share : {0.05, 0.1}) expect_recovery(Solver::accaltproj, share);

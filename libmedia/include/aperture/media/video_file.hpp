@@ -21,18 +21,28 @@ class VideoReader {
     VideoReader(VideoReader&&) noexcept;
     VideoReader& operator=(VideoReader&&) noexcept;
 
-    /// The next frame, red, green and blue of 8 bits; nothing at the end, and where the next frame
-    /// cannot be decoded: damage and end look alike.
+    /// The next frame, red, green and blue of 8 bits; nothing at the end. Frames that cannot be
+    /// decoded are passed over, of hundreds in a row the rest is: `cut_off` and `stored_frames` say
+    /// whether the end was that of the video.
     std::optional<Image> next();
     /// Passes over a frame; false where there is none.
     bool skip();
-    /// How many frames the container claims, 0 where it does not say; an estimate.
+    /// How many frames the container claims, 0 where it does not say; an estimate, which a whole
+    /// video may fall short of or exceed.
     core::index_t claimed_frames() const;
+    /// How many coded frames the file holds, whether or not they can be decoded; 0 where that
+    /// cannot be found out. Reads all of the file. Some encoders (MPEG-4 in AVI) store up to two
+    /// that are never shown.
+    core::index_t stored_frames() const;
+    /// Whether the file ends before its parts do by the sizes that they state; false where they
+    /// state none.
+    bool cut_off() const;
     /// As the container says; 0 where it does not.
     double frames_per_second() const;
 
   private:
     struct State;
+    std::filesystem::path path_;
     std::unique_ptr<State> state_;
 };
 

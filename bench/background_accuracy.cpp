@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// Accuracy and time of OpenCV's background subtractors on a clip in the layout of
+// changedetection.net, scored and cleaned as bgsub does; rows of a CSV table on stdout.
+//   background_accuracy [--threads N] [--clean N] [--min-area PIXELS] CLIP FIRST LAST
+#include <iostream>
+
+#include "aperture/core/timing.hpp"
+#include "apps/bgsub/cdnet_truth.hpp"
+#include "apps/bgsub/clip.hpp"
+#include "apps/common/command_line.hpp"
+#include "bench/background_peers.hpp"
+
+namespace aperture::bench {
+namespace {
+
+using core::index_t;
+
+/// 127, a shadow, is not above it.
+constexpr double sure_to_move = 127;
+
+struct Task {
+    apps::BgsubOptions clip;
+    index_t first = 0;  ///< numbers, as in the files' names, of what is scored
+    index_t last = 0;
+    rpca::MaskParameters mask{.threshold = sure_to_move};
+};
+
+struct Found {
+    rpca::Score score;
+    index_t frames = 0;  ///< scored
+    index_t before = 0;  ///< that the model has seen before those
+    index_t judged = 0;
+    double ms = 0;  ///< of those judged, mask and its cleaning
+};
+
+/// Cleans a mask as bgsub cleans its own.
+core::Array<std::uint8_t, 3> clean(core::Cpu& cpu, const core::Array<std::uint8_t, 2>& mask,
+                                   const rpca::MaskParameters& parameters) {
+    const auto [rows, columns] = mask.extent();
+    core::Array<float, 4> values({1, 1, rows, columns});
+    std::copy(mask.begin(), mask.end(), values.begin());
+    core::Array<std::uint8_t, 3> cleaned({1, rows, columns});
+    rpca::find_masks(cpu, std::as_const(values).view(), parameters, cleaned.view());
+    return cleaned;
+}
+
+Found judge(core::Cpu& cpu, const BackgroundPeer& peer, const Task& task) {
+    apps::Console console("background_accuracy", true);
+    apps::CdnetTruth truth(task.clip.inputs.front());
+    apps::ClipReader reader(cpu, task.clip);
+    const BackgroundModel model = peer.begin();
+    Found found;
+    apps::Clip clip;
+    core::Array<std::uint8_t, 2> mask;
+    for (; reader.read(1, clip) == 1; clip.drop(1)) {
+        const index_t number = clip.truth_numbers.front();
+        if (number > task.last) break;
+        const double model_ms = model(clip.pictures.front(), mask);
+        if (number < task.first) {
+            ++found.before;
+            continue;
+        }
+        const core::Stopwatch watch;
+        const core::Array<std::uint8_t, 3> cleaned = clean(cpu, mask, task.mask);
+        found.ms += model_ms + watch.ms();
+        ++found.judged;
+        const rpca::MaskView view(cleaned.data(), mask.extent());
+        if (const auto score = truth.score(number, view, false, console)) {
+            found.score += *score;
+            ++found.frames;
+        }
+    }
+    core::expects(found.frames > 0, task.clip.inputs.front().string(), ": no frame from ",
+                  task.first, " to ", task.last, " has a true mask that is scored");
+    return found;
+}
+
+int run(int argc, char** argv) {
+    constexpr int most = 1'000'000'000;
+    int threads = 0;
+    Task task;
+    CLI::App app("Accuracy and time of OpenCV's background subtractors, as CSV",
+                 "background_accuracy");
+    app.add_option("--threads", threads, "CPU threads (default: all)")
+        ->check(apps::whole_number(1, most));
+    app.add_option("--clean", task.mask.clean,
+                   "Side of the window of a median over the mask; 0: none (default 5)")
+        ->check(apps::whole_number(0, 255));
+    app.add_option("--min-area", task.mask.min_area, "Leave out regions of fewer pixels")
+        ->check(apps::whole_number(0, most));
+    app.add_option("clip", task.clip.inputs.emplace_back(), "A folder with input/ and groundtruth/")
+        ->required();
+    app.add_option("first", task.first, "Number of the first frame that is scored")->required();
+    app.add_option("last", task.last, "Number of the last one")->required();
+    if (!apps::parse_command_line(app, argc, argv)) return 0;
+
+    core::Cpu cpu(threads);
+    if (const std::string missing = missing_background_peers(); !missing.empty()) {
+        std::cerr << "left out: " << missing << '\n';
+    }
+    std::cout << "method,frames,before,precision,recall,f_measure,pwc,ms_per_frame\n";
+    for (const BackgroundPeer& peer : background_peers(cpu.threads())) {
+        const Found found = judge(cpu, peer, task);
+        std::cout << "OpenCV " << peer.name << ',' << found.frames << ',' << found.before << ','
+                  << found.score.precision() << ',' << found.score.recall() << ','
+                  << found.score.f_measure() << ',' << found.score.percentage_of_wrong() << ','
+                  << found.ms / static_cast<double>(found.judged) << std::endl;
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace aperture::bench
+
+int main(int argc, char** argv) {
+    return aperture::apps::run_program("background_accuracy",
+                                       [&] { return aperture::bench::run(argc, argv); });
+}

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Copies between matrices of any strides, tile by tile through shared memory, so that both sides
+// are read and written in the order in which they lie.
+
+#include "libcore/gpu/kernel.cuh"
+
+namespace aperture::dense::gpu {
+
+using core::index_t;
+
+/// A matrix where row and column are at any distance.
+template <class T>
+struct StridedMatrix {
+    T* data;
+    index_t row;
+    index_t column;
+    index_t rows;
+    index_t columns;
+};
+
+enum class CopyPart {
+    all,
+    upper,     ///< the upper triangle, with zeros below
+    identity,  ///< ones on the diagonal, whatever `from` holds
+};
+
+inline constexpr int copy_tile = 32;
+inline constexpr int copy_rows = 8;
+
+/// A tile a block, of what `to` has; what `from` has not is zero. Grid: tiles down, tiles across.
+/// Shared memory: a tile.
+template <class T>
+__global__ void __launch_bounds__(copy_tile* copy_rows)
+    copy_matrix_kernel(StridedMatrix<const T> from, StridedMatrix<T> to, CopyPart part) {
+    T* const tile = core::shared<T>();
+    constexpr int pitch = copy_tile + 1;
+    const index_t first_row = index_t{blockIdx.x} * copy_tile;
+    const index_t first_column = index_t{blockIdx.y} * copy_tile;
+    const int lane = static_cast<int>(threadIdx.x);
+    // visit(row, column) in the tile, lanes along what lies nearest.
+    const auto for_tile = [&](bool rows_are_near, const auto& visit) {
+        for (int i = static_cast<int>(threadIdx.y); i < copy_tile; i += copy_rows) {
+            if (rows_are_near) {
+                visit(lane, i);
+            } else {
+                visit(i, lane);
+            }
+        }
+    };
+    for_tile(from.row <= from.column, [&](int r, int c) {
+        const index_t i = first_row + r;
+        const index_t j = first_column + c;
+        T value = 0;
+        if (part == CopyPart::identity) {
+            value = i == j ? T(1) : T(0);
+        } else if (i < from.rows && j < from.columns && (part == CopyPart::all || i <= j)) {
+            value = from.data[i * from.row + j * from.column];
+        }
+        tile[r * pitch + c] = value;
+    });
+    __syncthreads();
+    for_tile(to.row <= to.column, [&](int r, int c) {
+        const index_t i = first_row + r;
+        const index_t j = first_column + c;
+        if (i < to.rows && j < to.columns) {
+            to.data[i * to.row + j * to.column] = tile[r * pitch + c];
+        }
+    });
+}
+
+}  // namespace aperture::dense::gpu

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// AVI: Microsoft's RIFF with OpenDML's further chunks; MP4 and QuickTime: ISO/IEC 14496-12, 4.2;
+// Matroska: RFC 8794 (EBML), sections 4 and 5, RFC 9559, section 5.1.
+#include "libmedia/src/container_end.hpp"
+
+#include <bit>
+#include <fstream>
+#include <string>
+
+#include "libmedia/src/byte_order.hpp"
+
+namespace aperture::media {
+namespace {
+
+using Position = std::uint64_t;
+
+/// Parts of a file, read without the rest.
+class Bytes {
+  public:
+    explicit Bytes(const std::filesystem::path& path) : in_(path, std::ios::binary) {
+        std::error_code error;
+        const Position size = std::filesystem::file_size(path, error);
+        if (!error) size_ = size;
+    }
+    Position size() const { return size_; }
+    /// Empty unless all `count` bytes are there.
+    std::string at(Position position, std::size_t count) {
+        if (position > size_ || size_ - position < count) return {};
+        std::string bytes(count, '\0');
+        in_.seekg(static_cast<std::streamoff>(position));
+        in_.read(bytes.data(), static_cast<std::streamsize>(count));
+        return in_ ? bytes : std::string();
+    }
+
+  private:
+    std::ifstream in_;
+    Position size_ = 0;
+};
+
+std::optional<Position> avi_end(Bytes& file) {
+    constexpr Position header = 12;
+    Position end = 0;
+    for (std::string chunk = file.at(0, header); chunk.starts_with("RIFF");
+         chunk = file.at(end, header)) {
+        const std::string_view kind(chunk.data() + 8, 4);
+        if (kind != (end == 0 ? "AVI " : "AVIX")) break;
+        const Position size = little_endian(chunk, 4, 4);
+        if (size == 0 || size == 0xffffffffU) return std::nullopt;
+        // To an even number of bytes.
+        end += 8 + size + size % 2;
+    }
+    if (end == 0) return std::nullopt;
+    return end;
+}
+
+/// A word in the header of a box.
+bool is_box_type(std::string_view type) {
+    for (const char c : type) {
+        if (c < ' ' || c > '~') return false;
+    }
+    return true;
+}
+
+std::optional<Position> mp4_end(Bytes& file) {
+    Position end = 0;
+    while (end < file.size()) {
+        const std::string box = file.at(end, 8);
+        // Cut off within a header.
+        if (box.empty()) return end > 0 ? std::optional(end + 8) : std::nullopt;
+        const std::string_view type(box.data() + 4, 4);
+        if (!is_box_type(type)) break;
+        if (end == 0 && type != "ftyp" && type != "moov" && type != "mdat" && type != "wide" &&
+            type != "free" && type != "skip") {
+            return std::nullopt;
+        }
+        Position size = big_endian(box, 0, 4);
+        if (size == 0) return file.size();
+        if (size == 1) {
+            const std::string large = file.at(end + 8, 8);
+            if (large.empty()) return end + 16;
+            size = Position{big_endian(large, 0, 4)} << 32U | big_endian(large, 4, 4);
+        }
+        if (size < 8 || size > UINT64_MAX - end) break;
+        end += size;
+    }
+    if (end == 0) return std::nullopt;
+    return end;
+}
+
+/// An element's size, and where its data begin.
+struct EbmlSize {
+    Position size = 0;
+    Position data = 0;
+};
+
+/// Nothing where it is not all there, or says that it is not known.
+std::optional<EbmlSize> ebml_size(Bytes& file, Position position) {
+    const std::string first = file.at(position, 1);
+    if (first.empty()) return std::nullopt;
+    const auto length =
+        static_cast<std::size_t>(std::countl_zero(static_cast<std::uint8_t>(first[0]))) + 1;
+    const std::string bytes = file.at(position, length);
+    if (length > 8 || bytes.empty()) return std::nullopt;
+    const Position most = (Position{1} << 7 * length) - 1;
+    Position value = 0;
+    for (const char byte : bytes) value = value << 8U | static_cast<std::uint8_t>(byte);
+    value &= most;
+    if (value == most) return std::nullopt;
+    return EbmlSize{value, position + length};
+}
+
+std::optional<Position> matroska_end(Bytes& file) {
+    constexpr Position identifier = 4;
+    if (file.at(0, identifier) != "\x1a\x45\xdf\xa3") return std::nullopt;
+    const auto header = ebml_size(file, identifier);
+    if (!header) return std::nullopt;
+    const Position segment = header->data + header->size;
+    if (file.at(segment, identifier) != "\x18\x53\x80\x67") return std::nullopt;
+    const auto content = ebml_size(file, segment + identifier);
+    if (!content) return std::nullopt;
+    return content->data + content->size;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> container_end(const std::filesystem::path& path) {
+    Bytes file(path);
+    if (const auto end = avi_end(file)) return end;
+    if (const auto end = matroska_end(file)) return end;
+    return mp4_end(file);
+}
+
+}  // namespace aperture::media

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// What is said of videos whose container says the wrong thing, or that are not all there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "apps/common/frames.hpp"
+#include "tests/media/cube_files.hpp"
+
+#if APERTURE_OPENCV
+#include <opencv2/core.hpp>
+#include <opencv2/videoio.hpp>
+#endif
+
+namespace aperture::apps::tests {
+namespace {
+
+using media::tests::read_bytes;
+using media::tests::TemporaryFolder;
+using media::tests::write_bytes;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(FrameReader, TakesOneImageForASequence) {
+    const TemporaryFolder folder;
+    write_bytes(folder / "a.pgm", "P5 4 3 255\n" + std::string(12, '\x20'));
+    FrameReader reader({folder / "a.pgm"}, {});
+    EXPECT_FALSE(reader.is_video());
+    EXPECT_EQ(reader.expected(), 1);
+    EXPECT_EQ(reader.at_most(), 1);
+    const auto frame = reader.next();
+    ASSERT_TRUE(frame.has_value());
+    EXPECT_EQ(frame->grey(2, 3), 32);
+    EXPECT_FALSE(reader.next().has_value());
+    EXPECT_EQ(reader.loss(), "");
+}
+
+#if APERTURE_OPENCV
+
+constexpr int frames = 30;
+
+/// Motion JPEG, frames of noise.
+std::string video_bytes(const TemporaryFolder& folder, const std::string& name) {
+    const std::string file = folder / name;
+    {
+        cv::VideoWriter writer(file, cv::CAP_FFMPEG, cv::VideoWriter::fourcc('M', 'J', 'P', 'G'),
+                               25, {96, 72}, false);
+        cv::RNG random(3);
+        for (int i = 0; i < frames; ++i) {
+            cv::Mat picture(72, 96, CV_8U);
+            random.fill(picture, cv::RNG::UNIFORM, 0, 256);
+            writer.write(picture);
+        }
+    }
+    return read_bytes(file);
+}
+
+/// Sets how many frames an AVI claims, in its main header and in the stream's.
+void claim(std::string& avi, std::uint8_t count) {
+    for (const auto& [header, offset] :
+         {std::pair<const char*, std::size_t>{"avih", 24}, {"strh", 40}}) {
+        const std::size_t at = avi.find(header);
+        ASSERT_NE(at, std::string::npos);
+        avi.replace(at + offset, 4, {static_cast<char>(count), '\0', '\0', '\0'});
+    }
+}
+
+struct Reading {
+    core::index_t frames = 0;
+    std::string loss;
+};
+
+Reading read_all(const std::filesystem::path& file, const FrameRange& range = {}) {
+    FrameReader reader({file}, range);
+    Reading reading;
+    while (reader.next()) ++reading.frames;
+    reading.loss = reader.loss();
+    return reading;
+}
+
+TEST(FrameReader, BelievesAWholeVideoWhateverItClaims) {
+    const TemporaryFolder folder;
+    const std::string whole = video_bytes(folder, "whole.avi");
+    EXPECT_EQ(read_all(folder / "whole.avi").loss, "");
+    for (const std::uint8_t count : {0, 29, 31, 200}) {
+        std::string bytes = whole;
+        claim(bytes, count);
+        write_bytes(folder / "a.avi", bytes);
+        const Reading reading = read_all(folder / "a.avi");
+        // FFmpeg takes no more than a smaller number of frames claimed, or a few.
+        if (count == 0 || count > frames) {
+            EXPECT_EQ(reading.frames, frames) << int{count};
+        }
+        EXPECT_EQ(reading.loss, "") << int{count};
+    }
+}
+
+TEST(FrameReader, SaysThatAVideoIsCutOffWhateverItClaims) {
+    const TemporaryFolder folder;
+    const std::string whole = video_bytes(folder, "whole.avi");
+    for (const std::uint8_t count : {0, 30, 200}) {
+        std::string bytes = whole.substr(0, whole.size() / 2);
+        claim(bytes, count);
+        write_bytes(folder / "a.avi", bytes);
+        const Reading reading = read_all(folder / "a.avi");
+        EXPECT_GT(reading.frames, 10) << int{count};
+        EXPECT_LT(reading.frames, 20) << int{count};
+        const std::string of = count > 0 ? " of " + std::to_string(count) : "";
+        EXPECT_EQ(reading.loss,
+                  "read " + std::to_string(reading.frames) + of + " frames; the file is cut off");
+        // Where what was asked for is there, nothing is lost.
+        EXPECT_EQ(read_all(folder / "a.avi", {.last = 5}).loss, "") << int{count};
+    }
+}
+
+TEST(FrameReader, KnowsTheEndOfMatroska) {
+    const TemporaryFolder folder;
+    const std::string whole = video_bytes(folder, "whole.mkv");
+    const Reading reading = read_all(folder / "whole.mkv");
+    EXPECT_EQ(reading.frames, frames);
+    EXPECT_EQ(reading.loss, "");
+    write_bytes(folder / "cut.mkv", whole.substr(0, whole.size() / 2));
+    EXPECT_THAT(read_all(folder / "cut.mkv").loss,
+                AllOf(StartsWith("read "), HasSubstr("frames; the file is cut off")));
+}
+
+TEST(FrameReader, TellsDamageFromTheEnd) {
+    const TemporaryFolder folder;
+    std::string bytes = video_bytes(folder, "whole.avi");
+    // What is within the chunks of five frames.
+    std::size_t at = bytes.find("movi");
+    for (int i = 0; i < 15; ++i) {
+        at = bytes.find("00dc", at + 4);
+        ASSERT_NE(at, std::string::npos);
+        if (i >= 10) bytes.replace(at + 8, 1000, 1000, '\0');
+    }
+    write_bytes(folder / "a.avi", bytes);
+    const Reading reading = read_all(folder / "a.avi");
+    EXPECT_EQ(reading.frames, frames - 5);
+    EXPECT_EQ(reading.loss, "read 25 frames; 5 more are in the file, but cannot be decoded");
+}
+
+TEST(FrameReader, CountsWhatIsInTheFile) {
+    const TemporaryFolder folder;
+    std::string bytes = video_bytes(folder, "a.avi");
+    claim(bytes, 200);
+    write_bytes(folder / "a.avi", bytes);
+    const FrameReader reader({folder / "a.avi"}, {.first = 3, .step = 2});
+    EXPECT_EQ(reader.expected(), 99);
+    EXPECT_EQ(reader.at_most(), 14);
+}
+
+#endif
+
+}  // namespace
+}  // namespace aperture::apps::tests
