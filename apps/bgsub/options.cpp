@@ -27,6 +27,9 @@ frames).
   bgsub video.avi --window 200 --overlap 40
 does the same to a video of any length, 200 frames at a time.
 
+  bgsub video.avi --online
+does so frame by frame after the first 100, in memory that does not grow.
+
   bgsub highway --frames 500:600 --truth highway --out-format png --out result/highway
 takes frames of a folder in the layout of changedetection.net (input/, groundtruth/, ROI.bmp,
 temporalROI.txt) and says how well the masks agree with the true ones.)";
@@ -80,8 +83,14 @@ void add_solver_options(CLI::App& app, BgsubOptions& options) {
                "Robust PCA, or each pixel's median over the frames")
         ->default_str("rpca");
     add_choice(app, "--solver", rpca_solver_choices, p.solver,
-               "Inexact augmented Lagrange multipliers, or alternating directions")
+               "Inexact augmented Lagrange multipliers; alternating directions; or accelerated "
+               "alternating projections, which take less time for a background of a given rank")
         ->default_str("ialm");
+    app.add_option("--rank", p.rank,
+                   "Most that the background may have with accaltproj (default: a tenth of the "
+                   "frames, at most 10) and with --online (default 2)")
+        ->check(whole_number(1, most_frames))
+        ->type_name("R");
     add_choice(app, "--svd", svd_choices, p.svd,
                "Where singular values come from: the Gram matrix, or R of a QR decomposition")
         ->default_str("gram");
@@ -102,6 +111,22 @@ void add_solver_options(CLI::App& app, BgsubOptions& options) {
     add_choice(app, "--until", until_choices, options.until,
                "Stop at the tolerance, or as soon as the mask no longer changes")
         ->default_str("tolerance");
+}
+
+void add_online_options(CLI::App& app, BgsubOptions& options) {
+    app.add_flag("--online", options.online,
+                 "Follow the background frame by frame, in bounded memory, as it was in the first "
+                 "frames");
+    app.add_option(
+           "--burn-in", options.burn_in,
+           core::text("First frames that --online solves together (default ", options.burn_in, ")"))
+        ->check(whole_number(1, most_frames))
+        ->type_name("N");
+    app.add_option("--memory", options.following.memory,
+                   core::text("Frames after which --online has forgotten most of one (default ",
+                              options.following.memory, ")"))
+        ->check(CLI::Range(1.0, 1e9).description(""))
+        ->type_name("N");
 }
 
 void add_mask_options(CLI::App& app, BgsubOptions& options) {
@@ -142,6 +167,19 @@ void refuse_what_disagrees(const CLI::App& app, const BgsubOptions& options) {
     for (const auto* option : {"--solver", "--svd", "--lambda", "--tolerance", "--precision",
                                "--max-iterations", "--until"}) {
         needs(option, "--method rpca", rpca);
+    }
+    const bool projects = p.solver == rpca::Solver::accaltproj;
+    needs("--rank", "--solver accaltproj or --online", projects || options.online);
+    needs("--burn-in", "--online", options.online);
+    needs("--memory", "--online", options.online);
+    needs("--online", "--method rpca", rpca);
+    for (const auto* option : {"--window", "--repeat", "--solver", "--svd", "--lambda",
+                               "--tolerance", "--precision", "--max-iterations", "--until"}) {
+        core::expects(app.count(option) == 0 || !options.online, option,
+                      " has no meaning with --online");
+    }
+    for (const auto* option : {"--svd", "--lambda"}) {
+        needs(option, "--solver ialm or admm", !projects);
     }
     needs("--overlap", "--window", options.window > 0);
     core::expects(options.window == 0 || options.overlap < options.window, "--overlap ",
@@ -207,6 +245,7 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
     app.footer(example);
     add_frame_options(app, options);
     add_solver_options(app, options);
+    add_online_options(app, options);
     add_mask_options(app, options);
     add_common_options(app,
                        "s begin with this; with a final / they go into a folder (default: the name "
@@ -216,6 +255,8 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
     add_run_options(app, options.run);
     if (!parse_command_line(app, argc, argv)) return std::nullopt;
     refuse_what_disagrees(app, options);
+    if (options.online && app.count("--rank") > 0) options.following.rank = options.parameters.rank;
+    if (options.online) rpca::validate(options.following);
     if (options.until == RunUntil::mask) options.parameters.mask_threshold = options.mask.threshold;
     return options;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "aperture/rpca/mask.hpp"
+#include "aperture/rpca/online_pca.hpp"
 #include "aperture/rpca/robust_pca.hpp"
 #include "apps/common/frames.hpp"
 #include "apps/common/program.hpp"
@@ -33,8 +34,10 @@ inline constexpr Choices<SolvePrecision, 2> solve_precision_choices{
     {{"fp32", SolvePrecision::fp32}, {"fp64", SolvePrecision::fp64}}};
 inline constexpr Choices<RunUntil, 2> until_choices{
     {{"tolerance", RunUntil::tolerance}, {"mask", RunUntil::mask}}};
-inline constexpr Choices<rpca::Solver, 2> rpca_solver_choices{
-    {{"ialm", rpca::Solver::ialm}, {"admm", rpca::Solver::admm}}};
+inline constexpr Choices<rpca::Solver, 3> rpca_solver_choices{
+    {{"ialm", rpca::Solver::ialm},
+     {"admm", rpca::Solver::admm},
+     {"accaltproj", rpca::Solver::accaltproj}}};
 inline constexpr Choices<rpca::Svd, 5> svd_choices{{{"gram", rpca::Svd::gram},
                                                     {"tsqr", rpca::Svd::tsqr},
                                                     {"caqr", rpca::Svd::caqr},
@@ -66,6 +69,10 @@ struct BgsubOptions {
     rpca::Parameters parameters;
     rpca::MaskParameters mask;
     std::optional<std::filesystem::path> truth;
+
+    bool online = false;    ///< frame by frame
+    index_t burn_in = 100;  ///< frames that are solved together before
+    rpca::OnlineParameters following;
 
     index_t window = 0;   ///< frames that are solved together; 0: all
     index_t overlap = 0;  ///< frames that a window has in common with the one before

@@ -64,7 +64,7 @@ class Subtraction {
 
     BgsubResults run() {
         const core::Stopwatch watch;
-        read(options_.window > 0 ? options_.window : unlimited);
+        read(first_frames());
         open();
         for (bool last = false; !last;) {
             solve();
@@ -86,17 +86,25 @@ class Subtraction {
     }
 
   private:
+    /// Frames that are solved together at first.
+    index_t first_frames() const {
+        if (options_.online) return options_.burn_in;
+        return options_.window > 0 ? options_.window : unlimited;
+    }
+
     /// How many frames there is memory for; throws where it is known that there will be more.
     index_t fitting_frames() const {
         const auto free = free_memory();
         if (!free) return unlimited;
         const MemoryNeed need(found_.shape, device_);
         const index_t expected = reader_.source().expected();
-        if (options_.window > 0) {
+        if (first_frames() < unlimited) {
             const index_t window =
-                expected > 0 ? std::min(options_.window, expected) : options_.window;
-            const double bytes = need.of(window, 2 * window - options_.overlap);
-            core::expects(bytes <= static_cast<double>(*free), "--window ", options_.window, ": ",
+                expected > 0 ? std::min(first_frames(), expected) : first_frames();
+            const double bytes =
+                need.of(window, options_.online ? window + 1 : 2 * window - options_.overlap);
+            core::expects(bytes <= static_cast<double>(*free),
+                          options_.online ? "--burn-in " : "--window ", first_frames(), ": ",
                           gigabytes(bytes), " needed for frames of ", frame_size(), " pixels, but ",
                           gigabytes(static_cast<double>(*free)),
                           " are free; try fewer frames, or --scale");
@@ -156,28 +164,36 @@ class Subtraction {
         const index_t values = found_.shape.values();
         background_.resize(clip_.values.size());
         difference_.resize(clip_.values.size());
-        if (!separator_ || frames != solved_frames_) {
+        if (!separator_ || (frames != solved_frames_ && !options_.online)) {
             separator_ = device_.separator(frames, values);
             solved_frames_ = frames;
         }
         ++found_.windows;
+        const bool follows = options_.online && found_.windows > 1;
         rpca::Outcome outcome;
         const bool median = options_.method == BackgroundMethod::median;
-        const RunTimes times = repeat_runs(options_.run.repeat, console_, [&] {
+        const auto once = [&] {
             const core::Stopwatch watch;
             outcome = separator_->run(
                 {clip_.values.data(), {frames, values}}, {background_.data(), {frames, values}},
                 [&](const rpca::Progress& progress) { return show(progress); });
-            const auto n = static_cast<double>(frames);
-            // Product with an n x n matrix, and one triangle of the Gram matrix.
-            const double gflop = 3e-9 * outcome.iterations * static_cast<double>(values) * n * n;
             const double transfer_ms = separator_->transfer_ms();
-            const core::Stage stage{median ? "median" : "rpca", watch.ms() - transfer_ms, gflop, 0};
+            const core::Stage stage{median ? "median" : "rpca", watch.ms() - transfer_ms,
+                                    gflop(outcome), 0};
             return RunTimes{{stage}, stage.ms, transfer_ms};
-        });
+        };
+        const RunTimes times = follows ? once() : repeat_runs(options_.run.repeat, console_, once);
         const core::Stopwatch watch;
         find_masks();
         add(outcome, times, watch.ms());
+    }
+
+    /// What a multiplier's iteration computes: a product with an n x n matrix, and one triangle of
+    /// the Gram matrix. The other methods are bound by memory.
+    double gflop(const rpca::Outcome& outcome) const {
+        if (options_.online || options_.parameters.solver == rpca::Solver::accaltproj) return 0;
+        const auto n = static_cast<double>(clip_.frames());
+        return 3e-9 * outcome.iterations * static_cast<double>(found_.shape.values()) * n * n;
     }
 
     bool show(const rpca::Progress& progress) {
@@ -227,8 +243,10 @@ class Subtraction {
 
     /// The frames in memory that are not written yet, up to `end`.
     void write(index_t end) {
-        console_.phase(core::text("writing frames ", found_.frames, " to ",
-                                  found_.frames + end - written_ - 1));
+        if (!options_.online || found_.windows == 1) {
+            console_.phase(core::text("writing frames ", found_.frames, " to ",
+                                      found_.frames + end - written_ - 1));
+        }
         const core::Stopwatch watch;
         const auto [channels, rows, columns] = found_.shape;
         for (index_t i = written_; i < end; ++i) {
@@ -260,14 +278,33 @@ class Subtraction {
         }
     }
 
-    /// To the next window.
+    /// To the next window, or frame.
     void advance() {
+        if (options_.online) {
+            follow();
+            return;
+        }
         console_.phase("reading " + reader_.source().name());
         const index_t before = clip_.frames();
         read(options_.window - options_.overlap);
         const index_t gone = clip_.frames() - before;
         clip_.drop(gone);
         written_ -= gone;
+    }
+
+    void follow() {
+        if (found_.windows == 1) {
+            console_.phase("following the background");
+            following_.emplace();
+        }
+        const auto followed = static_cast<double>(found_.frames - options_.burn_in);
+        std::ostringstream words;
+        words << "frame " << found_.frames << ", " << std::setprecision(3)
+              << followed / std::max(following_->seconds(), 1e-3) << " a second";
+        console_.progress(words.str());
+        clip_.drop(clip_.frames());
+        written_ = 0;
+        read(1);
     }
 
     void tell_what_is_missing() {
@@ -299,6 +336,7 @@ class Subtraction {
     index_t solved_frames_ = 0;
     std::unique_ptr<ResultOutput> output_;
     index_t written_ = 0;  ///< of the frames in memory
+    std::optional<core::Stopwatch> following_;
     double read_ms_ = 0;
     double write_ms_ = 0;
     BgsubResults found_;

@@ -34,6 +34,9 @@ struct BgsubResults {
 /// tells an object that stands still for a while from background. The last window has as many
 /// frames as the others, and so more in common with the one before.
 ///
+/// With --online, the first frames are solved together and every later one by itself as it comes:
+/// one frame is read ahead, and no other is kept.
+///
 /// Throws core::InvalidArgument that names the frame which cannot be read or has another size, and
 /// where the frames need more memory than is free.
 BgsubResults run_bgsub(SeparationDevice& device, const BgsubOptions& options,

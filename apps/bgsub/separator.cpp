@@ -74,12 +74,41 @@ class PreciseLowRankBackground final : public Separator {
     core::Array<double, 2> background_;
 };
 
+/// The first frames together, those of later calls one by one.
+class FollowedBackground final : public Separator {
+  public:
+    FollowedBackground(core::Cpu& cpu, index_t values, const rpca::OnlineParameters& parameters)
+        : pca_(cpu, values, parameters) {}
+
+    rpca::Outcome run(ConstFrames frames, Frames background, const Observer&) override {
+        if (!begun_) {
+            begun_ = true;
+            return pca_.begin(frames, background);
+        }
+        const auto [count, values] = background.extent;
+        for (index_t i = 0; i < count; ++i) {
+            pca_.next({frames.data + i * values, {values}},
+                      {background.data + i * values, {values}}, {});
+        }
+        rpca::Outcome outcome;
+        outcome.converged = true;
+        return outcome;
+    }
+
+  private:
+    rpca::OnlinePca pca_;
+    bool begun_ = false;
+};
+
 // What the solver keeps of each value: M and W.
 constexpr index_t solver_copies = 2;
+// M, U and Y, where these are as large.
+constexpr index_t projected_copies = 3;
 
 /// The same on a CPU: for a QR also W side by side, and what becomes of it.
-double cpu_copies(rpca::Svd svd) {
-    switch (svd) {
+double cpu_copies(const rpca::Parameters& parameters) {
+    if (parameters.solver == rpca::Solver::accaltproj) return projected_copies;
+    switch (parameters.svd) {
         case rpca::Svd::tsqr:
             // The chunks' triangles, of hundreds of frames as much as W.
             return solver_copies + 2;
@@ -165,6 +194,8 @@ std::unique_ptr<Separator> gpu_separator(core::Gpu& gpu, index_t frames, index_t
 /// What a GPU cannot do; empty where there is none.
 std::string for_cpu_only(const BgsubOptions& options) {
     if (options.method == BackgroundMethod::median) return "--method median";
+    if (options.online) return "--online";
+    if (options.parameters.solver == rpca::Solver::accaltproj) return "--solver accaltproj";
     if (options.parameters.svd != rpca::Svd::gram) {
         return "--svd " + std::string(choice_name(svd_choices, options.parameters.svd));
     }
@@ -214,6 +245,9 @@ std::unique_ptr<Separator> SeparationDevice::separator(index_t frames, index_t v
     if (options_.method == BackgroundMethod::median) {
         return std::make_unique<MedianBackground>(cpu_);
     }
+    if (options_.online) {
+        return std::make_unique<FollowedBackground>(cpu_, values, options_.following);
+    }
     if (precise) {
         return std::make_unique<PreciseLowRankBackground>(cpu_, frames, values,
                                                           options_.parameters);
@@ -226,7 +260,7 @@ index_t SeparationDevice::host_bytes() const {
     const bool precise = options_.precision == SolvePrecision::fp64;
     constexpr double converted_copies = 2;
     if (gpu_) return precise ? static_cast<index_t>(sizeof(double)) : 0;
-    const double copies = cpu_copies(options_.parameters.svd);
+    const double copies = cpu_copies(options_.parameters);
     return static_cast<index_t>(precise ? (copies + converted_copies) * sizeof(double)
                                         : copies * sizeof(float));
 }

@@ -16,8 +16,9 @@ class Separator {
     using Observer = std::function<bool(const rpca::Progress&)>;
     virtual ~Separator() = default;
 
-    /// [frame][value], of the extents that it was made for. Of the median, the outcome says only
-    /// that it converged.
+    /// [frame][value], of the extents that it was made for, or of any number of frames that follow
+    /// those of the call before with --online. Of the median, and of frames that follow, the
+    /// outcome says only that it converged.
     virtual rpca::Outcome run(rpca::FramesView<const float, core::Host> frames,
                               rpca::FramesView<float, core::Host> background,
                               const Observer& observe) = 0;

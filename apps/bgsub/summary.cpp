@@ -40,11 +40,24 @@ void describe_method(std::ostringstream& line, const BgsubOptions& options) {
         return;
     }
     const rpca::Parameters& p = options.parameters;
-    line << "method      robust PCA, " << choice_name(rpca_solver_choices, p.solver) << ", lambda ";
-    if (p.lambda > 0) {
-        line << p.lambda;
+    if (options.online) {
+        line << "method      robust PCA, online after " << options.burn_in << " frame"
+             << plural(options.burn_in) << ", rank up to " << options.following.rank
+             << ", memory of " << options.following.memory << " frames\n";
+        return;
+    }
+    line << "method      robust PCA, " << choice_name(rpca_solver_choices, p.solver);
+    if (p.solver == rpca::Solver::accaltproj) {
+        line << ", rank up to ";
+        if (p.rank > 0) {
+            line << p.rank;
+        } else {
+            line << "a tenth of the frames, at most 10";
+        }
+    } else if (p.lambda > 0) {
+        line << ", lambda " << p.lambda;
     } else {
-        line << "1/sqrt(max(values, frames))";
+        line << ", lambda 1/sqrt(max(values, frames))";
     }
     line << ", to a residual of " << p.tolerance
          << (options.until == RunUntil::mask ? " or the final mask, " : ", ")
@@ -56,6 +69,12 @@ void describe_solution(std::ostringstream& line, const BgsubOptions& options,
     if (!by_rpca(options)) return;
     const rpca::Outcome& outcome = results.outcome;
     const double seconds = solve_seconds(results);
+    if (options.online) {
+        line << "solution    rank " << outcome.rank << " in the first frames; "
+             << std::setprecision(3) << static_cast<double>(results.frames) / seconds
+             << " frames a second without reading, masks and writing\n";
+        return;
+    }
     line << "solution    " << outcome.iterations << " iteration" << plural(outcome.iterations);
     if (seconds > 0) {
         line << ", " << std::setprecision(3) << outcome.iterations / seconds << " a second";
@@ -100,7 +119,13 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape) 
                           {"window", integer(options.window)},
                           {"overlap", integer(options.overlap)},
                           {"method", choice_name(background_choices, options.method)}};
-    if (by_rpca(options)) {
+    if (options.online) {
+        list.insert(list.end(), {{"burn_in", integer(options.burn_in)},
+                                 {"rank", integer(options.following.rank)},
+                                 {"clip", options.following.clip},
+                                 {"memory", options.following.memory}});
+    } else if (by_rpca(options)) {
+        if (p.rank > 0) list.emplace_back("rank", integer(p.rank));
         list.insert(list.end(),
                     {{"solver", choice_name(rpca_solver_choices, p.solver)},
                      {"svd", choice_name(svd_choices, p.svd)},
@@ -124,7 +149,9 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape) 
 std::map<std::string, double> accuracy_values(const BgsubOptions& options,
                                               const BgsubResults& results) {
     std::map<std::string, double> values;
-    if (by_rpca(options)) {
+    if (options.online) {
+        values["rank"] = results.outcome.rank;
+    } else if (by_rpca(options)) {
         values["iterations"] = results.outcome.iterations;
         values["residual"] = results.outcome.residual;
         values["rank"] = results.outcome.rank;
@@ -145,8 +172,8 @@ std::map<std::string, double> sequence_values(const BgsubOptions& options,
                                               const BgsubResults& results) {
     std::map<std::string, double> values{
         {"frames", static_cast<double>(results.frames)},
-        {"windows", static_cast<double>(results.windows)},
         {"frames_per_second", 1e3 * static_cast<double>(results.frames) / results.total_ms}};
+    if (!options.online) values["windows"] = static_cast<double>(results.windows);
     if (results.score) values["scored_frames"] = static_cast<double>(results.scored_frames);
     if (options.until == RunUntil::mask) {
         values["iterations_to_mask"] = results.outcome.iterations_to_mask;

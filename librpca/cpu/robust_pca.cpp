@@ -13,6 +13,7 @@
 #include "aperture/core/timing.hpp"
 #include "aperture/dense/tall_qr.hpp"
 #include "librpca/checks.hpp"
+#include "librpca/cpu/alternating_projections.hpp"
 #include "librpca/cpu/spectrum.hpp"
 #include "librpca/cpu/sweep.hpp"
 #include "librpca/penalty.hpp"
@@ -28,6 +29,7 @@ void validate(const Parameters& parameters) {
                   parameters.max_iterations);
     core::expects(parameters.mask_threshold >= 0, "mask threshold must not be negative, is ",
                   parameters.mask_threshold);
+    core::expects(parameters.rank >= 0, "rank must not be negative, is ", parameters.rank);
 }
 
 namespace {
@@ -102,6 +104,7 @@ struct RobustPca<T, Executor>::State {
     void set_one_factor(index_t r, const Kept& kept);
     bool watch_mask(const cpu::StepSums& sums, Outcome& outcome, const core::Stopwatch& watch);
     int steady = 0;
+    std::optional<cpu::AlternatingProjections<T>> projections = {};  ///< then `matrix` is empty
 };
 
 /// P = V diag(max(s - t, 0) / s) V^T, in two factors where that is less work.
@@ -176,10 +179,16 @@ RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t va
                                   const Parameters& parameters) {
     expects_problem(frames, values, parameters);
     const bool by_gram = parameters.svd == Svd::gram;
+    const bool projects = parameters.solver == Solver::accaltproj;
     state_ = std::make_unique<State>(
         State{executor, frames, values, parameters,
-              cpu::SweptMatrix<T>(frames, values, {by_gram, parameters.mask_threshold > 0}),
-              std::nullopt, cpu::Spectrum(frames)});
+              cpu::SweptMatrix<T>(projects ? 0 : frames, projects ? 0 : values,
+                                  {by_gram, parameters.mask_threshold > 0}),
+              std::nullopt, cpu::Spectrum(projects ? 0 : frames)});
+    if (projects) {
+        state_->projections.emplace(frames, values, parameters);
+        return;
+    }
     if (!by_gram) state_->triangle.emplace(executor, parameters.svd, frames, values);
     state_->first.reserve(frames + 1);
     state_->second.reserve(frames + 1);
@@ -199,6 +208,7 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
                                     const std::function<bool(const Progress&)>& observe) {
     State& s = *state_;
     expects_frames(s.frames, s.values, m, low_rank, sparse);
+    if (s.projections) return s.projections->run(s.cpu, m, low_rank, sparse, observe);
     const core::Stopwatch watch;
     Outcome outcome;
     s.steady = 0;

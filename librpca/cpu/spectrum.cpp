@@ -16,6 +16,10 @@ struct Spectrum::State {
     Eigen::VectorXd values;   ///< the largest first
     Eigen::MatrixXd vectors;  ///< column by column, as they are
 
+    // In place: a solver that has not run holds no valid state to copy.
+    explicit State(index_t order)
+        : matrix(order, order), eigenvectors(order), values(order), vectors(order, order) {}
+
     void take(core::View<const double, 2, core::Host> from) {
         for (index_t j = 0; j < matrix.cols(); ++j) {
             for (index_t i = 0; i < matrix.rows(); ++i) matrix(i, j) = from(i, j);
@@ -23,12 +27,7 @@ struct Spectrum::State {
     }
 };
 
-Spectrum::Spectrum(index_t order)
-    : state_(std::make_unique<State>(State{Eigen::MatrixXd(order, order),
-                                           Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(order),
-                                           {},
-                                           Eigen::VectorXd(order),
-                                           Eigen::MatrixXd(order, order)})) {}
+Spectrum::Spectrum(index_t order) : state_(std::make_unique<State>(order)) {}
 Spectrum::~Spectrum() = default;
 Spectrum::Spectrum(Spectrum&&) noexcept = default;
 Spectrum& Spectrum::operator=(Spectrum&&) noexcept = default;

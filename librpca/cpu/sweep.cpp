@@ -3,10 +3,9 @@
 #include "librpca/cpu/sweep.hpp"
 
 #include <cmath>
-#include <cstring>
 
-#include "aperture/core/error.hpp"
 #include "aperture/core/worker_tasks.hpp"
+#include "librpca/cpu/pass.hpp"
 
 namespace aperture::rpca::cpu {
 
@@ -20,13 +19,6 @@ core::Pack<T> shrunk(core::Pack<T> value, core::Pack<T> threshold) {
     const core::Pack<T> below = value + threshold;
     const core::Pack<T> zero{};
     return (above > zero ? above : zero) + (below < zero ? below : zero);
-}
-
-template <class T>
-double sum_of(core::Pack<T> pack) {
-    double sum = 0;
-    for (int l = 0; l < core::lanes<T>; ++l) sum += static_cast<double>(pack[l]);
-    return sum;
 }
 
 }  // namespace
@@ -67,14 +59,7 @@ Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
         total.sum += sizes.sum;
         total.square += sizes.square;
     }
-    if (!std::isfinite(total.sum)) {
-        for (index_t f = 0; f < layout_.columns; ++f) {
-            for (index_t v = 0; v < layout_.rows; ++v) {
-                core::expects(std::isfinite(m(f, v)), "value ", v, " of frame ", f, " is ",
-                              static_cast<double>(m(f, v)));
-            }
-        }
-    }
+    if (!std::isfinite(total.sum)) expects_numbers(m);
     gather_gram();
     return total;
 }
@@ -215,14 +200,8 @@ void SweptMatrix<T>::update_row(const Step<T>& step, index_t block, index_t firs
                 core::store(w_.data() + at + p * lanes, m + y - s);
             }
             if (step.mask_threshold > 0) {
-                using Bytes = typename core::PackLike<std::int8_t, T>::type;
-                const auto beyond = (difference > mask_threshold) | (difference < -mask_threshold);
-                const Bytes now = __builtin_convertvector(beyond, Bytes);
-                Bytes before;
-                std::memcpy(&before, mask_.data() + at + p * lanes, lanes);
-                std::memcpy(mask_.data() + at + p * lanes, &now, lanes);
-                // A comparison that holds is -1.
-                changes -= __builtin_convertvector(now != before, Pack);
+                changes +=
+                    mask_changes<T>(difference, mask_threshold, mask_.data() + at + p * lanes);
             }
         }
     }

@@ -108,6 +108,8 @@ class DeviceRobustPca {
         expects_problem(frames, values, parameters);
         core::expects(parameters.svd == Svd::gram,
                       "on a device singular values come from the Gram matrix alone");
+        core::expects(parameters.solver != Solver::accaltproj,
+                      "alternating projections are for CPUs");
         core::expects(frames <= most_frames, "on a device there may be ", most_frames,
                       " frames at most, are ", frames);
         return parameters;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iomanip>
 #include <nlohmann/json.hpp>
@@ -78,6 +79,14 @@ std::vector<std::uint8_t> masks_in(const path& npy, const std::string& shape) {
     EXPECT_THAT(bytes, HasSubstr("'shape': (" + shape + ",), }"));
     const std::size_t begin = bytes.find('\n') + 1;
     return {bytes.begin() + static_cast<std::ptrdiff_t>(begin), bytes.end()};
+}
+
+std::vector<float> floats_in(const path& npy) {
+    const std::string bytes = read_bytes(npy);
+    const std::size_t begin = bytes.find('\n') + 1;
+    std::vector<float> values((bytes.size() - begin) / sizeof(float));
+    std::memcpy(values.data(), bytes.data() + begin, values.size() * sizeof(float));
+    return values;
 }
 
 /// F-measure of masks [frame][row][column] against the scene's, frames `step` apart.
@@ -222,6 +231,64 @@ TEST_F(Bgsub, WindowsGiveEveryFrameOnce) {
     }
 }
 
+TEST_F(Bgsub, WindowsAgreeWithTheWhole) {
+    const Scene scene{.step = 2};
+    constexpr std::size_t frames = 38;
+    write_frames(scene, frames);
+    for (const auto* solver : {"ialm", "accaltproj"}) {
+        ASSERT_EQ(run_to_arrays({clip(), "--solver", solver}).status, 0);
+        const auto whole_masks = masks_in(folder_ / "clip.mask.npy", "38, 73, 97");
+        const auto whole = floats_in(folder_ / "clip.background.npy");
+        ASSERT_EQ(
+            run_to_arrays({clip(), "--solver", solver, "--window", "25", "--overlap", "10"}).status,
+            0);
+        const auto masks = masks_in(folder_ / "clip.mask.npy", "38, 73, 97");
+        const auto background = floats_in(folder_ / "clip.background.npy");
+        ASSERT_EQ(background.size(), frames * 73 * 97);
+        double other = 0;
+        double square = 0;
+        for (std::size_t i = 0; i < background.size(); ++i) {
+            other += masks[i] != whole_masks[i] ? 1 : 0;
+            square += std::pow(background[i] - whole[i], 2);
+        }
+        const auto size = static_cast<double>(background.size());
+        EXPECT_LE(other, 1e-3 * size) << solver;
+        EXPECT_LE(std::sqrt(square / size), 2) << solver;
+    }
+}
+
+TEST_F(Bgsub, ByProjections) {
+    const Scene scene;
+    write_frames(scene, 19);
+    const Outcome outcome = run_to_arrays({clip(), "--solver", "accaltproj"});
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.out, HasSubstr("robust PCA, accaltproj, rank up to a tenth"));
+    EXPECT_GT(f_measure(masks_in(folder_ / "clip.mask.npy", "19, 73, 97"), scene, 19), 0.97);
+    EXPECT_LE(report()["accuracy"]["rank"], 2);
+    EXPECT_LE(report()["accuracy"]["residual"], 1e-5);
+    ASSERT_EQ(run_to_arrays({clip(), "--solver", "accaltproj", "--rank", "1"}).status, 0);
+    EXPECT_EQ(report()["accuracy"]["rank"], 1);
+    EXPECT_EQ(report()["parameters"]["rank"], 1);
+}
+
+TEST_F(Bgsub, FollowsOnline) {
+    const Scene scene{.step = 2};
+    write_frames(scene, 38);
+    // Few frames after, one, and none.
+    for (const auto* burn_in : {"20", "37", "38", "100"}) {
+        const Outcome outcome = run_to_arrays({clip(), "--online", "--burn-in", burn_in});
+        ASSERT_EQ(outcome.status, 0) << outcome.error;
+        EXPECT_THAT(outcome.error, IsEmpty());
+        EXPECT_THAT(outcome.out, AllOf(HasSubstr("robust PCA, online after"),
+                                       HasSubstr("38 frames of 97x73 pixels")));
+        const auto masks = masks_in(folder_ / "clip.mask.npy", "38, 73, 97");
+        EXPECT_GT(f_measure(masks, scene, 38), 0.95) << burn_in;
+        EXPECT_EQ(report()["sequence"]["frames"], 38);
+    }
+    EXPECT_EQ(report()["parameters"]["memory"], 50);
+    EXPECT_FALSE(report()["sequence"].contains("windows"));
+}
+
 TEST_F(Bgsub, WritesPicturesAndHdf5) {
     write_frames({}, 3);
     ASSERT_EQ(run({clip(), "--out-format", "png", "--out", folder_ / "p"}).status, 0);
@@ -244,6 +311,21 @@ TEST_F(Bgsub, WritesPicturesAndHdf5) {
 
 /// Of figures that an allocator which looks for faults changes: the preset sanitize leaves it out.
 class BgsubScale : public Bgsub {};
+
+TEST_F(BgsubScale, OnlineMemoryDoesNotGrow) {
+    constexpr int frames = 2000;
+    write_frames({.width = 40, .height = 30, .side = 6, .step = 0}, frames);
+    const auto peak = [&](const char* last) {
+        const Outcome outcome = run_to_arrays({clip(), "--online", "--frames", last});
+        EXPECT_EQ(outcome.status, 0) << outcome.error;
+        return outcome.peak_bytes;
+    };
+    const std::int64_t few = peak(":200");
+    const std::int64_t many = peak(":2000");
+    EXPECT_EQ(report()["sequence"]["frames"], frames);
+    // All frames would be 1,800 x 40 x 30 x (4 + 3 bytes of the frame, 9 of its results): 35 MB.
+    EXPECT_LT(many, few + (3 << 20));
+}
 
 TEST_F(BgsubScale, TakesTheMemoryThatIsExpected) {
     constexpr int count = 80;
@@ -328,6 +410,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{"gpu_median",
                 {"FOLDER/clip", "--device", "gpu", "--method", "median"},
                 "--method median is done by a CPU alone"},
+        BadCall{"gpu_projections",
+                {"FOLDER/clip", "--device", "gpu", "--solver", "accaltproj"},
+                "--solver accaltproj is done by a CPU alone"},
+        BadCall{"gpu_online",
+                {"FOLDER/clip", "--device", "gpu", "--online"},
+                "--online is done by a CPU alone"},
         BadCall{"fp32_tolerance", {"FOLDER/clip", "--tolerance", "1e-7"}, "--precision fp64"},
         BadCall{"overlap", {"FOLDER/clip", "--overlap", "3"}, "--overlap needs --window"},
         BadCall{"overlap_all",
@@ -337,6 +425,23 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{"median_solver",
                 {"FOLDER/clip", "--method", "median", "--lambda", "1"},
                 "--lambda needs --method rpca"},
+        BadCall{"projected_lambda",
+                {"FOLDER/clip", "--solver", "accaltproj", "--lambda", "1"},
+                "--lambda needs --solver ialm or admm"},
+        BadCall{"ialm_rank",
+                {"FOLDER/clip", "--rank", "3"},
+                "--rank needs --solver accaltproj or --online"},
+        BadCall{"online_window",
+                {"FOLDER/clip", "--online", "--window", "3"},
+                "--window has no meaning with --online"},
+        BadCall{"online_median",
+                {"FOLDER/clip", "--online", "--method", "median"},
+                "--online needs --method rpca"},
+        BadCall{"online_rank", {"FOLDER/clip", "--online", "--rank", "17"}, "between 1 and 16"},
+        BadCall{"burn_in", {"FOLDER/clip", "--burn-in", "3"}, "--burn-in needs --online"},
+        BadCall{"online_memory",
+                {"FOLDER/clip", "--online", "--scale", "200000x200000"},
+                "--burn-in 100: "},
         BadCall{"clean", {"FOLDER/clip", "--clean", "4"}, "expected an odd number"},
         BadCall{"threshold", {"FOLDER/clip", "--threshold", "-1"}, "expected 0 or more"},
         BadCall{"threshold_nan", {"FOLDER/clip", "--threshold", "nan"}, "--threshold"},
@@ -462,16 +567,18 @@ TEST_F(BgsubVideo, MemoryIsBoundedByTheWindow) {
 TEST_F(Bgsub, ScoresByTheRulesOfChangeDetection) {
     const auto highway = aperture::tests::shared_data("video/cdnet/highway");
     if (!highway) GTEST_SKIP() << "measured data not at hand (APERTURE_DATA, ../shared/data)";
-    const auto f_of = [&](const char* method) {
-        const Outcome outcome = run_to_arrays({*highway, "--frames", "100:200", "--truth", *highway,
-                                               "--method", method, "--out", folder_ / "h"});
+    const auto f_of = [&](std::vector<std::string> arguments, int frames = 100) {
+        arguments.insert(arguments.end(), {*highway, "--truth", *highway, "--out", folder_ / "h"});
+        const Outcome outcome = run_to_arrays(arguments);
         EXPECT_EQ(outcome.status, 0) << outcome.error;
-        EXPECT_EQ(report()["sequence"]["scored_frames"], 100);
+        EXPECT_EQ(report()["sequence"]["scored_frames"], frames);
         return report()["accuracy"]["f_measure"].get<double>();
     };
-    const double rpca = f_of("rpca");
+    const double rpca = f_of({"--frames", "100:200"});
     EXPECT_GE(rpca, 0.90);
-    EXPECT_GT(rpca, f_of("median"));
+    EXPECT_GT(rpca, f_of({"--frames", "100:200", "--method", "median"}));
+    EXPECT_GE(f_of({"--frames", "100:200", "--solver", "accaltproj"}), 0.915);
+    EXPECT_GE(f_of({"--online"}, 220), 0.86);
 }
 
 #endif

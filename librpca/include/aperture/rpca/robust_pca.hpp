@@ -26,6 +26,10 @@ enum class Solver {
     /// The same by alternating directions with fixed mu (Candes et al. 2011, algorithm 1; Anderson
     /// 2014, section 3.6).
     admm,
+    /// Not convex: S by hard thresholds that fall, L of at most a given rank by accelerated
+    /// alternating projections (Cai, Cai & Wei 2019, algorithm 2), from each value's median. `svd`
+    /// and `lambda` mean nothing to it. On CPUs.
+    accaltproj,
 };
 
 /// Where singular values and right singular vectors of W come from.
@@ -47,6 +51,9 @@ struct Parameters {
     /// Where positive, a run also ends as soon as no more than one value in 10,000 changes from
     /// |M - L| <= mask_threshold to beyond or back in an iteration, for three iterations together.
     double mask_threshold = 0;
+    /// Of accaltproj: the most that L may have, its constant part included; 0 stands for a tenth of
+    /// the frames, rounded up, but at most 10.
+    index_t rank = 0;
 };
 
 /// Throws core::InvalidArgument for what no run could keep to.
@@ -72,8 +79,8 @@ struct Outcome {
 };
 
 /// Splits matrices of one shape into L + S. Holds all workspace: a second run of the same shape
-/// allocates nothing. The result has the same bits for every number of threads. On a GPU singular
-/// values come from the Gram matrix alone.
+/// allocates nothing, but some matrices of the rank with accaltproj. The result has the same bits
+/// for every number of threads. On a GPU singular values come from the Gram matrix alone.
 template <std::floating_point T, class Executor>
 class RobustPca {
   public:

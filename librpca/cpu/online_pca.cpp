@@ -1,0 +1,324 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/rpca/online_pca.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "aperture/core/error.hpp"
+#include "aperture/core/worker_tasks.hpp"
+#include "librpca/cpu/alternating_projections.hpp"
+#include "librpca/cpu/pass.hpp"
+
+namespace aperture::rpca {
+namespace {
+
+using core::Pack;
+
+constexpr index_t most_rank = 16;
+constexpr int lanes = core::lanes<float>;
+constexpr index_t most_parts = 32;
+/// Of the mean eigenvalue of U^T U: what a regression step is damped by where columns of U are
+/// nearly dependent.
+constexpr double damping = 1e-3;
+/// Of the trace of A: a column of U that frames use less of stays as it is.
+constexpr double least_use = 1e-6;
+/// The batch solution is wanted to far below a grey level only.
+constexpr double batch_tolerance = 1e-4;
+
+/// Elements of U below which a pass takes less time than a team of threads needs to meet, where
+/// others use the machine, too: some 2 ms.
+constexpr index_t least_for_a_team = 1 << 22;
+
+using Coefficients = std::array<double, most_rank>;
+using Square = std::array<std::array<double, most_rank>, most_rank>;
+
+/// Sums of one part, and of all.
+struct Sums {
+    Coefficients products{};  ///< U^T clipped rest
+    Square gram{};            ///< U^T U, upper triangle
+    double frame = 0;         ///< that is no number where the frame holds one that is none
+};
+
+/// x with (gram + damping) x = right, by Cholesky. Of a basis of nothing, nothing.
+Coefficients solved(const Square& gram, const Coefficients& right, index_t rank) {
+    double trace = 0;
+    for (index_t i = 0; i < rank; ++i) trace += gram[i][i];
+    if (trace == 0) return {};
+    Square l{};
+    Coefficients x{};
+    for (index_t i = 0; i < rank; ++i) {
+        for (index_t j = 0; j <= i; ++j) {
+            double sum = gram[j][i] + (i == j ? damping * trace / static_cast<double>(rank) : 0);
+            for (index_t k = 0; k < j; ++k) sum -= l[i][k] * l[j][k];
+            l[i][j] = i == j ? std::sqrt(sum) : sum / l[j][j];
+        }
+        double sum = right[i];
+        for (index_t k = 0; k < i; ++k) sum -= l[i][k] * x[k];
+        x[i] = sum / l[i][i];
+    }
+    for (index_t i = rank; i-- > 0;) {
+        double sum = x[i];
+        for (index_t k = i + 1; k < rank; ++k) sum -= l[k][i] * x[k];
+        x[i] = sum / l[i][i];
+    }
+    return x;
+}
+
+Pack<float> clipped(Pack<float> value, Pack<float> clip) {
+    const Pack<float> below = value < clip ? value : clip;
+    return below > -clip ? below : -clip;
+}
+
+}  // namespace
+
+void validate(const OnlineParameters& parameters) {
+    core::expects(parameters.rank > 0 && parameters.rank <= most_rank,
+                  "rank must lie between 1 and ", most_rank, ", is ", parameters.rank);
+    core::expects(parameters.clip > 0 && std::isfinite(parameters.clip),
+                  "clip must be positive, is ", parameters.clip);
+    core::expects(parameters.memory >= 1 && std::isfinite(parameters.memory),
+                  "memory must be a frame at least, is ", parameters.memory);
+    core::expects(parameters.sweeps > 0, "sweeps must be positive, are ", parameters.sweeps);
+}
+
+struct OnlinePca::State {
+    core::Cpu& cpu;
+    index_t values;
+    OnlineParameters parameters;
+    index_t padded;  ///< values, to whole packs
+    /// [pack][column][lane]: a pass reads both from end to end.
+    core::Array<float, 1> basis;
+    core::Array<float, 1> targets;  ///< B: frames without what is sparse, times their coefficients
+    core::Array<float, 1> frame;
+    std::vector<Sums> part_sums;
+    Square use{};  ///< A: sum of c c^T
+    Square gram{};
+    Coefficients coefficients{};
+    bool begun = false;
+
+    State(core::Cpu& executor, index_t count, const OnlineParameters& chosen)
+        : cpu(executor),
+          values(count),
+          parameters(chosen),
+          padded(dense::tall::rounded_up(count, lanes)),
+          basis({padded * chosen.rank}),
+          targets({padded * chosen.rank}),
+          frame({padded}) {
+        part_sums.resize(static_cast<std::size_t>(std::min(most_parts, padded / lanes)));
+    }
+
+    template <class Work>
+    Sums sum_parts(const Work& work);
+    Sums load(Frame from);
+    Sums regress();
+    Sums learn(Part background, Part sparse);
+    void store(Part to, index_t at, Pack<float> value) const;
+};
+
+/// Calls work(first value, end, sums) for each part.
+template <class Work>
+Sums OnlinePca::State::sum_parts(const Work& work) {
+    const auto parts = static_cast<index_t>(part_sums.size());
+    const index_t packs = padded / lanes;
+    const auto sum_part = [&](index_t part, std::byte* /*scratch*/) {
+        Sums& sums = part_sums[static_cast<std::size_t>(part)];
+        sums = {};
+        work(packs * part / parts * lanes, packs * (part + 1) / parts * lanes, sums);
+    };
+    if (basis.size() < least_for_a_team) {
+        for (index_t part = 0; part < parts; ++part) sum_part(part, nullptr);
+    } else {
+        core::for_each_task(cpu, parts, 0, sum_part);
+    }
+    Sums total;
+    for (const Sums& sums : part_sums) {
+        total.frame += sums.frame;
+        for (index_t i = 0; i < parameters.rank; ++i) {
+            total.products[i] += sums.products[i];
+            for (index_t j = i; j < parameters.rank; ++j) total.gram[i][j] += sums.gram[i][j];
+        }
+    }
+    return total;
+}
+
+Sums OnlinePca::State::load(Frame from) {
+    return sum_parts([&](index_t first, index_t end, Sums& sums) {
+        const index_t count = std::min(end, values) - first;
+        std::copy_n(&from(first), count, &frame(first));
+        std::fill_n(frame.data() + first + count, end - first - count, 0.0F);
+        float sum = 0;
+#pragma omp simd reduction(+ : sum)
+        for (index_t v = first; v < end; ++v) sum += frame.data()[v];
+        sums.frame = static_cast<double>(sum);
+    });
+}
+
+/// Products of U with what is left of the frame, no more than the clip of each value.
+Sums OnlinePca::State::regress() {
+    const index_t rank = parameters.rank;
+    const Pack<float> clip = core::broadcast(static_cast<float>(parameters.clip));
+    return sum_parts([&](index_t first, index_t end, Sums& sums) {
+        Pack<float> products[most_rank] = {};
+        for (index_t v = first; v < end; v += lanes) {
+            const float* const u = basis.data() + v * rank;
+            Pack<float> rest = core::load(frame.data() + v);
+            for (index_t k = 0; k < rank; ++k) {
+                rest -= core::load(u + k * lanes) *
+                        core::broadcast(static_cast<float>(coefficients[k]));
+            }
+            rest = clipped(rest, clip);
+            for (index_t k = 0; k < rank; ++k) products[k] += core::load(u + k * lanes) * rest;
+        }
+        for (index_t k = 0; k < rank; ++k) sums.products[k] = cpu::sum_of<float>(products[k]);
+    });
+}
+
+void OnlinePca::State::store(Part to, index_t at, Pack<float> value) const {
+    if (to.empty()) return;
+    if (at + lanes <= values) {
+        core::store(&to(at), value);
+    } else {
+        for (index_t l = 0; at + l < values; ++l) to(at + l) = value[l];
+    }
+}
+
+/// B forgets and takes the frame, and each column of U in turn becomes what fits A and B best with
+/// the others as they are (Feng, Xu & Yan 2013, algorithm 2).
+Sums OnlinePca::State::learn(Part background, Part sparse) {
+    const index_t rank = parameters.rank;
+    const Pack<float> clip = core::broadcast(static_cast<float>(parameters.clip));
+    const auto keep = static_cast<float>(1 - 1 / parameters.memory);
+    double trace = 0;
+    for (index_t k = 0; k < rank; ++k) trace += use[k][k];
+    std::array<float, most_rank> step{};
+    for (index_t k = 0; k < rank && trace > 0; ++k) {
+        step[k] = static_cast<float>(1 / (use[k][k] + least_use * trace));
+    }
+    return sum_parts([&](index_t first, index_t end, Sums& sums) {
+        Pack<float> products[most_rank][most_rank] = {};
+        for (index_t v = first; v < end; v += lanes) {
+            float* const of_basis = basis.data() + v * rank;
+            float* const of_targets = targets.data() + v * rank;
+            Pack<float> u[most_rank];
+            Pack<float> ground{};
+            for (index_t k = 0; k < rank; ++k) {
+                u[k] = core::load(of_basis + k * lanes);
+                ground += u[k] * core::broadcast(static_cast<float>(coefficients[k]));
+            }
+            const Pack<float> rest = core::load(frame.data() + v) - ground;
+            const Pack<float> learnt = ground + clipped(rest, clip);
+            store(background, v, ground);
+            store(sparse, v, core::load(frame.data() + v) - learnt);
+            for (index_t k = 0; k < rank; ++k) {
+                const Pack<float> target =
+                    core::load(of_targets + k * lanes) * core::broadcast(keep) +
+                    learnt * core::broadcast(static_cast<float>(coefficients[k]));
+                core::store(of_targets + k * lanes, target);
+                Pack<float> left = target;
+                for (index_t j = 0; j < rank; ++j) {
+                    left -= u[j] * core::broadcast(static_cast<float>(use[k][j]));
+                }
+                u[k] += left * core::broadcast(step[k]);
+                core::store(of_basis + k * lanes, u[k]);
+            }
+            for (index_t i = 0; i < rank; ++i) {
+                for (index_t j = i; j < rank; ++j) products[i][j] += u[i] * u[j];
+            }
+        }
+        for (index_t i = 0; i < rank; ++i) {
+            for (index_t j = i; j < rank; ++j) sums.gram[i][j] = cpu::sum_of<float>(products[i][j]);
+        }
+    });
+}
+
+OnlinePca::OnlinePca(core::Cpu& cpu, index_t values, const OnlineParameters& parameters) {
+    validate(parameters);
+    core::expects(values > 0, "frames without values have no background");
+    state_ = std::make_unique<State>(cpu, values, parameters);
+}
+OnlinePca::~OnlinePca() = default;
+OnlinePca::OnlinePca(OnlinePca&&) noexcept = default;
+OnlinePca& OnlinePca::operator=(OnlinePca&&) noexcept = default;
+
+Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
+                         FramesView<float, core::Host> backgrounds) {
+    State& s = *state_;
+    const index_t count = frames.extent[0];
+    const index_t rank = s.parameters.rank;
+    Parameters batch;
+    batch.solver = Solver::accaltproj;
+    batch.rank = std::min(rank, count);
+    batch.tolerance = batch_tolerance;
+    core::expects(count > 0, "no frame to begin with");
+    for (const auto& view : {frames, FramesView<const float, core::Host>(backgrounds)}) {
+        core::expects(view.extent[0] == count && view.extent[1] == s.values && view.stride[1] == 1,
+                      "frames to begin with must be ", count, " x ", s.values,
+                      " with values side by side");
+    }
+    cpu::AlternatingProjections<float> projections(count, s.values, batch);
+    const Outcome outcome = projections.run(s.cpu, frames, backgrounds, {}, {});
+
+    const auto clip = static_cast<float>(s.parameters.clip);
+    const double keep = 1 - 1 / s.parameters.memory;
+    s.use = {};
+    s.gram = {};
+    std::fill(s.basis.begin(), s.basis.end(), 0.0F);
+    std::fill(s.targets.begin(), s.targets.end(), 0.0F);
+    for (index_t k = 0; k < outcome.rank; ++k) {
+        for (index_t v = 0; v < s.values; ++v) {
+            s.basis((v / lanes * rank + k) * lanes + v % lanes) = projections.basis(v, k);
+        }
+    }
+    for (index_t f = 0; f < count; ++f) {
+        for (index_t k = 0; k < outcome.rank; ++k) {
+            s.coefficients[k] = projections.coefficient(k, f);
+        }
+        for (index_t i = 0; i < outcome.rank; ++i) {
+            for (index_t j = 0; j < outcome.rank; ++j) {
+                s.use[i][j] = keep * s.use[i][j] + s.coefficients[i] * s.coefficients[j];
+            }
+        }
+        for (index_t v = 0; v < s.values; ++v) {
+            const float ground = backgrounds(f, v);
+            const float learnt = ground + std::clamp(frames(f, v) - ground, -clip, clip);
+            for (index_t k = 0; k < outcome.rank; ++k) {
+                float& target = s.targets((v / lanes * rank + k) * lanes + v % lanes);
+                target = static_cast<float>(keep) * target +
+                         learnt * static_cast<float>(s.coefficients[k]);
+            }
+        }
+    }
+    for (index_t k = 0; k < outcome.rank; ++k) s.gram[k][k] = 1;
+    s.begun = true;
+    return outcome;
+}
+
+void OnlinePca::next(Frame frame, Part background, Part sparse) {
+    State& s = *state_;
+    core::expects(s.begun, "the first frames have not been learnt from");
+    const auto fits = [&](const auto& view) {
+        return view.extent[0] == s.values && view.stride[0] == 1;
+    };
+    core::expects(fits(frame) && fits(background) && (sparse.empty() || fits(sparse)),
+                  "a frame must have ", s.values, " values side by side");
+    if (!std::isfinite(s.load(frame).frame)) {
+        cpu::expects_numbers(FramesView<const float, core::Host>(frame.data, {1, s.values}));
+    }
+    const index_t rank = s.parameters.rank;
+    for (int sweep = 0; sweep < s.parameters.sweeps; ++sweep) {
+        const Coefficients change = solved(s.gram, s.regress().products, rank);
+        for (index_t k = 0; k < rank; ++k) s.coefficients[k] += change[k];
+    }
+    const double keep = 1 - 1 / s.parameters.memory;
+    for (index_t i = 0; i < rank; ++i) {
+        for (index_t j = 0; j < rank; ++j) {
+            s.use[i][j] = keep * s.use[i][j] + s.coefficients[i] * s.coefficients[j];
+        }
+    }
+    s.gram = s.learn(background, sparse).gram;
+}
+
+}  // namespace aperture::rpca

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "aperture/core/error.hpp"
+#include "aperture/core/simd.hpp"
+#include "aperture/rpca/robust_pca.hpp"
+
+/// What passes over a matrix have in common.
+namespace aperture::rpca::cpu {
+
+/// Ones where a difference lies beyond the threshold and did not, or the other way round; `mask`
+/// holds the last answers and gets these.
+template <class T>
+[[gnu::always_inline]] inline core::Pack<T> mask_changes(core::Pack<T> difference,
+                                                         core::Pack<T> threshold,
+                                                         std::int8_t* mask) {
+    using Bytes = typename core::PackLike<std::int8_t, T>::type;
+    const auto beyond = (difference > threshold) | (difference < -threshold);
+    const Bytes now = __builtin_convertvector(beyond, Bytes);
+    Bytes before;
+    std::memcpy(&before, mask, core::lanes<T>);
+    std::memcpy(mask, &now, core::lanes<T>);
+    // A comparison that holds is -1.
+    return -__builtin_convertvector(now != before, core::Pack<T>);
+}
+
+template <class T>
+[[gnu::always_inline]] inline double sum_of(core::Pack<T> pack) {
+    double sum = 0;
+    for (int l = 0; l < core::lanes<T>; ++l) sum += static_cast<double>(pack[l]);
+    return sum;
+}
+
+/// Throws core::InvalidArgument that names the first value which is no number, if there is one.
+template <class T>
+void expects_numbers(FramesView<const T, core::Host> m) {
+    for (index_t f = 0; f < m.extent[0]; ++f) {
+        for (index_t v = 0; v < m.extent[1]; ++v) {
+            core::expects(std::isfinite(m(f, v)), "value ", v, " of frame ", f, " is ",
+                          static_cast<double>(m(f, v)));
+        }
+    }
+}
+
+}  // namespace aperture::rpca::cpu

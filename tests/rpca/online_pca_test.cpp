@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "aperture/rpca/online_pca.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "aperture/core/error.hpp"
+#include "tests/rpca/oracle.hpp"
+
+namespace aperture::rpca::oracle {
+namespace {
+
+using core::Array;
+using core::index_t;
+
+/// A scene under light that changes, with noise of a grey level, and something dark that moves
+/// through.
+struct Scene {
+    index_t values = 5000;
+    double jump = 0;  ///< of the light, from frame 80 on
+
+    double ground(index_t frame, index_t value) const {
+        const double light =
+            1 + 0.1 * std::sin(0.05 * static_cast<double>(frame)) + (frame >= 80 ? jump : 0);
+        return (120 + 60 * std::sin(0.01 * static_cast<double>(value))) * light;
+    }
+    bool moves(index_t frame, index_t value) const {
+        const index_t left = frame * values / 60 % values;
+        return value >= left && value < left + values / 20;
+    }
+    std::vector<float> frame(index_t number) const {
+        std::mt19937 generator(static_cast<unsigned>(number));
+        std::normal_distribution<double> noise;
+        std::vector<float> frame(static_cast<std::size_t>(values));
+        for (index_t v = 0; v < values; ++v) {
+            frame[static_cast<std::size_t>(v)] =
+                static_cast<float>(moves(number, v) ? 15 : ground(number, v) + noise(generator));
+        }
+        return frame;
+    }
+    Array<float, 2> frames(index_t count) const {
+        Array<float, 2> all({count, values});
+        for (index_t f = 0; f < count; ++f) std::ranges::copy(frame(f), &all(f, 0));
+        return all;
+    }
+};
+
+/// Backgrounds of frames `burn_in` to `end`, after those before were learnt from.
+std::vector<std::vector<float>> followed(const Scene& scene, index_t burn_in, index_t end,
+                                         const OnlineParameters& parameters, int threads = 2) {
+    core::Cpu cpu(threads);
+    OnlinePca pca(cpu, scene.values, parameters);
+    const Array<float, 2> first = scene.frames(burn_in);
+    Array<float, 2> grounds(first.extent());
+    pca.begin(first.view(), grounds);
+    std::vector<std::vector<float>> backgrounds;
+    for (index_t f = burn_in; f < end; ++f) {
+        const std::vector<float> frame = scene.frame(f);
+        backgrounds.emplace_back(frame.size());
+        pca.next({frame.data(), {scene.values}}, {backgrounds.back().data(), {scene.values}}, {});
+    }
+    return backgrounds;
+}
+
+double root_mean_square(const Scene& scene, index_t number, const std::vector<float>& background) {
+    double square = 0;
+    for (index_t v = 0; v < scene.values; ++v) {
+        const double error =
+            static_cast<double>(background[static_cast<std::size_t>(v)]) - scene.ground(number, v);
+        square += error * error;
+    }
+    return std::sqrt(square / static_cast<double>(scene.values));
+}
+
+TEST(OnlinePca, FollowsTheLightAndLeavesOutWhatMoves) {
+    const Scene scene;
+    const auto backgrounds = followed(scene, 60, 400, {.rank = 1});
+    for (std::size_t i = 0; i < backgrounds.size(); ++i) {
+        // Below the noise, though the light changes by a fifth and 5 % is 100 levels off.
+        EXPECT_LE(root_mean_square(scene, 60 + static_cast<index_t>(i), backgrounds[i]), 0.8) << i;
+    }
+}
+
+TEST(OnlinePca, FindsTheNewLightAfterAJump) {
+    const Scene scene{.jump = 0.3};
+    const auto backgrounds = followed(scene, 60, 100, {.rank = 1});
+    EXPECT_GE(root_mean_square(scene, 80, backgrounds[20]), 5);
+    for (index_t f = 90; f < 100; ++f) {
+        EXPECT_LE(root_mean_square(scene, f, backgrounds[static_cast<std::size_t>(f - 60)]), 1.5)
+            << f;
+    }
+}
+
+TEST(OnlinePca, WhatStandsStillBecomesBackgroundAtTheRateOfClipAndMemory) {
+    constexpr index_t values = 1000;
+    std::vector<float> frame(values, 100);
+    std::vector<float> background(values), sparse(values);
+    core::Cpu cpu(1);
+    OnlinePca pca(cpu, values, {.rank = 1, .clip = 5, .memory = 50});
+    Array<float, 2> first({200, values}), grounds({200, values});
+    std::fill(first.begin(), first.end(), 100.0F);
+    pca.begin(first.view(), grounds);
+    for (index_t v = 0; v < 10; ++v) frame[static_cast<std::size_t>(v)] = 140;
+    const auto next = [&] {
+        pca.next({frame.data(), {values}}, {background.data(), {values}},
+                 {sparse.data(), {values}});
+    };
+    next();
+    EXPECT_NEAR(background[3], 100, 0.1);
+    EXPECT_NEAR(sparse[3], 35, 0.1);
+    EXPECT_NEAR(sparse[500], 0, 1e-3);
+    // Statistics of 50 frames, each of which may pull by 5 levels.
+    for (int i = 0; i < 99; ++i) next();
+    EXPECT_GT(background[3], 104);
+    EXPECT_LT(background[3], 115);
+    for (int i = 0; i < 1000; ++i) next();
+    EXPECT_NEAR(background[3], 140, 1);
+    EXPECT_NEAR(background[500], 100, 0.1);
+}
+
+/// One column of U, as it is written down.
+TEST(OnlinePca, OfRankOneIsThatOfTheOracle) {
+    for (const index_t values : {1, 2, 15, 16, 17, 31, 33, 511, 513, 1031}) {
+        const Scene scene{.values = values};
+        const OnlineParameters parameters{.rank = 1, .clip = 4, .memory = 8, .sweeps = 3};
+        const auto found = followed(scene, 1, 12, parameters);
+        const std::vector<float> first = scene.frame(0);
+        Eigen::VectorXd u = Eigen::Map<const Eigen::VectorXf>(first.data(), values).cast<double>();
+        double c = u.norm();
+        u /= c;
+        double use = c * c;
+        Eigen::VectorXd target = u * use;
+        double gram = 1;
+        for (index_t f = 1; f < 12; ++f) {
+            const std::vector<float> frame = scene.frame(f);
+            const Eigen::VectorXd z =
+                Eigen::Map<const Eigen::VectorXf>(frame.data(), values).cast<double>();
+            const auto clipped = [&] { return (z - u * c).cwiseMax(-4).cwiseMin(4).eval(); };
+            for (int i = 0; i < 3; ++i) c += u.dot(clipped()) / (gram * 1.001);
+            const Eigen::VectorXd background = u * c;
+            use = 7.0 / 8 * use + c * c;
+            target = 7.0 / 8 * target + (background + clipped()) * c;
+            u += (target - u * use) / (use * (1 + 1e-6));
+            gram = u.squaredNorm();
+            const auto& of_frame = found[static_cast<std::size_t>(f - 1)];
+            const double off =
+                (Eigen::Map<const Eigen::VectorXf>(of_frame.data(), values).cast<double>() -
+                 background)
+                    .norm();
+            EXPECT_LE(off, 1e-4 * background.norm()) << values << " values, frame " << f;
+        }
+    }
+}
+
+TEST(OnlinePca, BitsDoNotDependOnTheNumberOfThreads) {
+    // Small frames are no work for a team; the others are.
+    for (const index_t values : {20011, 1100003}) {
+        const Scene scene{.values = values};
+        const OnlineParameters parameters{.rank = 4};
+        const auto first = followed(scene, 4, 7, parameters, 1);
+        for (const int threads : {2, 3, 7}) {
+            EXPECT_EQ(followed(scene, 4, 7, parameters, threads), first)
+                << threads << ' ' << values;
+        }
+    }
+}
+
+TEST(OnlinePca, TakesStillAndBlackFrames) {
+    core::Cpu cpu(2);
+    for (const float level : {0.0F, 200.0F}) {
+        OnlinePca pca(cpu, 70, {});
+        Array<float, 2> frames({4, 70}), grounds({4, 70});
+        std::fill(frames.begin(), frames.end(), level);
+        pca.begin(frames.view(), grounds);
+        std::vector<float> frame(70, level), background(70);
+        for (int i = 0; i < 500; ++i) pca.next({frame.data(), {70}}, {background.data(), {70}}, {});
+        EXPECT_THAT(background, testing::Each(testing::FloatNear(level, 0.01F)));
+    }
+}
+
+TEST(OnlinePca, AFrameThatIsNoNumberLeavesNoTrace) {
+    const Scene scene{.values = 900};
+    core::Cpu cpu(1);
+    OnlinePca pca(cpu, 900, {}), other(cpu, 900, {});
+    const Array<float, 2> first = scene.frames(20);
+    Array<float, 2> grounds(first.extent());
+    pca.begin(first.view(), grounds);
+    other.begin(first.view(), grounds);
+    std::vector<float> background(900), expected(900);
+    for (const float value : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+        std::vector<float> frame = scene.frame(20);
+        frame[777] = value;
+        try {
+            pca.next({frame.data(), {900}}, {background.data(), {900}}, {});
+            ADD_FAILURE() << "took " << value;
+        } catch (const core::InvalidArgument& error) {
+            EXPECT_THAT(error.what(), testing::HasSubstr("value 777 of frame 0"));
+        }
+    }
+    const std::vector<float> frame = scene.frame(20);
+    pca.next({frame.data(), {900}}, {background.data(), {900}}, {});
+    other.next({frame.data(), {900}}, {expected.data(), {900}}, {});
+    EXPECT_EQ(background, expected);
+}
+
+TEST(OnlinePca, RefusesWrongShapesAndParameters) {
+    core::Cpu cpu(1);
+    EXPECT_THROW(OnlinePca(cpu, 0, {}), core::InvalidArgument);
+    for (const OnlineParameters& wrong :
+         {OnlineParameters{.rank = 0}, OnlineParameters{.rank = 17}, OnlineParameters{.clip = 0},
+          OnlineParameters{.clip = std::nan("")}, OnlineParameters{.memory = 0.5},
+          OnlineParameters{.sweeps = 0}}) {
+        EXPECT_THROW(OnlinePca(cpu, 5, wrong), core::InvalidArgument);
+    }
+    OnlinePca pca(cpu, 5, {});
+    std::vector<float> frame(6, 1), background(6);
+    EXPECT_THROW(pca.next({frame.data(), {5}}, {background.data(), {5}}, {}),
+                 core::InvalidArgument);
+    Array<float, 2> first({2, 5}), grounds({2, 5}), narrow({2, 4}), none({0, 5});
+    std::fill(first.begin(), first.end(), 1.0F);
+    EXPECT_THROW(pca.begin(first.view(), narrow), core::InvalidArgument);
+    EXPECT_THROW(pca.begin(std::as_const(none).view(), none), core::InvalidArgument);
+    pca.begin(std::as_const(first).view(), grounds);
+    EXPECT_THROW(pca.next({frame.data(), {6}}, {background.data(), {5}}, {}),
+                 core::InvalidArgument);
+    EXPECT_THROW(pca.next({frame.data(), {5}}, {background.data(), {6}}, {}),
+                 core::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace aperture::rpca::oracle

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// What Candes et al. (2011, table 1) recover of matrices of order 1,000. Too long under sanitizers.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "tests/rpca/oracle.hpp"
+
+namespace aperture::rpca::oracle {
+namespace {
+
+void expect_recovery(Solver solver, double share) {
+    constexpr core::index_t order = 1000;
+    constexpr int rank = 50;
+    const Planted truth = planted(order, order, rank, share, 23);
+    const core::Array<double, 2> frames = frames_of<double>(truth.low_rank + truth.sparse);
+    core::Array<double, 2> low_rank(frames.extent()), sparse(frames.extent());
+    core::Cpu cpu(2);
+    Parameters parameters;
+    parameters.solver = solver;
+    parameters.rank = rank;
+    parameters.tolerance = 1e-7;
+    RobustPca<double, core::Cpu> pca(cpu, order, order, parameters);
+    const Outcome outcome = pca.run(frames.view(), low_rank, sparse);
+    EXPECT_TRUE(outcome.converged);
+    EXPECT_EQ(outcome.rank, rank);
+    const Matrix found = matrix_of<double>(std::as_const(low_rank).view());
+    EXPECT_LE((found - truth.low_rank).norm(), 1e-5 * truth.low_rank.norm());
+    // What is planted is 1; what is left of L in S is smaller than its error.
+    const Matrix s = matrix_of<double>(std::as_const(sparse).view());
+    EXPECT_EQ(((s.array().abs() > 1e-3) != (truth.sparse.array() != 0)).count(), 0);
+    testing::Test::RecordProperty("iterations", outcome.iterations);
+}
+
+TEST(RpcaScale, MultipliersRecoverOrderThousand) { expect_recovery(Solver::ialm, 0.1); }
+
+TEST(RpcaScale, ProjectionsRecoverOrderThousand) {
+    for (const double share : {0.05, 0.1}) expect_recovery(Solver::accaltproj, share);
+}
+
+}  // namespace
+}  // namespace aperture::rpca::oracle
