@@ -3,8 +3,7 @@
 #pragma once
 
 // Eigenvalues of a symmetric matrix by two-sided Jacobi rotations (Golub & Van Loan, section 8.5)
-// in one block, as far as a function of the matrix needs them. The matrix is scaled so that what
-// the function f(x) = max(1 - 1 / sqrt(x), 0) leaves out lies below 1.
+// in one block, as far as f (spectral_function.cuh) needs them.
 //
 // A rotation is left out where the element is small beside the roots of both diagonal elements, or
 // beside 1, and what f leaves out is hardly diagonalised at all. What is left beside the diagonal
@@ -13,7 +12,8 @@
 // The first sweep meets all pairs in a fixed order, n / 2 disjoint ones a step. Then few elements
 // are left to rotate, which do so in steps of disjoint pairs as they are.
 
-#include "librpca/gpu/run_state.cuh"
+#include "librpca/gpu/rotate_vectors.cuh"
+#include "librpca/gpu/spectral_function.cuh"
 
 namespace aperture::rpca::gpu {
 
@@ -37,14 +37,6 @@ struct alignas(2 * sizeof(T)) Rotation {
     T s;
 };
 
-/// Of columns p and q.
-struct LoggedRotation {
-    double c;
-    double s;
-    int p;
-    int q;
-};
-
 struct JacobiArguments {
     const double* matrix;  ///< [row][column], of order `order`, scaled
     double* function;      ///< f of it in the basis that it is rotated to, [row][column]
@@ -58,11 +50,8 @@ struct JacobiArguments {
     RunState* state;
 };
 
-/// The order with a partner for each.
-APERTURE_HD int even_order(int order) { return (order + 1) / 2 * 2; }
 /// Odd, so that a column's elements are in different banks.
 APERTURE_HD int jacobi_row(int order) { return even_order(order) + 1; }
-APERTURE_HD int jacobi_pairs(int order) { return even_order(order) / 2; }
 /// Pairs of different pairs.
 APERTURE_HD int jacobi_tiles(int order) {
     return jacobi_pairs(order) * (jacobi_pairs(order) - 1) / 2;
@@ -108,23 +97,6 @@ struct JacobiMemory {
 };
 
 namespace detail {
-
-/// 1 - 1 / sqrt(x) for x beyond 1, else 0.
-__device__ __forceinline__ double kept_share(double x) { return x > 1 ? 1 - 1 / sqrt(x) : 0; }
-
-/// (f(a) - f(b)) / (a - b) without cancellation; the derivative where they are equal.
-__device__ __forceinline__ double divided_difference(double a, double b) {
-    if (a < b) {
-        const double smaller = a;
-        a = b;
-        b = smaller;
-    }
-    if (a <= 1) return 0;
-    const double root_a = sqrt(a);
-    if (b <= 1) return (a - 1) / ((a + root_a) * (a - b));
-    const double root_b = sqrt(b);
-    return 1 / (root_a * root_b * (root_a + root_b));
-}
 
 /// Elements between what f leaves out matter only where together they could bring an eigenvalue
 /// beyond 1 (Gershgorin).
@@ -233,24 +205,6 @@ struct OwnPairs {
     __device__ int k(int i) const { return pair[i] & 0xffff; }
     __device__ int l(int i) const { return pair[i] >> 16; }
 };
-
-/// The largest eigenvalue and how many are beyond 1, by a warp. value(i) is the i-th.
-template <class Value>
-__device__ void write_extent(int order, const Value& value, double* largest, RunState* state) {
-    double most = 0;
-    int rank = 0;
-    for (int i = core::lane_rank(); i < order; i += core::warp_size) {
-        most = core::Maximum{}(most, value(i));
-        // Of one at the threshold, rounding alone would decide.
-        rank += value(i) > 1 + 2e-10 ? 1 : 0;
-    }
-    most = core::warp_reduce(most, core::Maximum{});
-    rank = core::warp_reduce(rank);
-    if (core::lane_rank() == 0) {
-        *largest = most;
-        state->rank = rank;
-    }
-}
 
 template <class T>
 __device__ void write_function(const JacobiArguments& a, const JacobiMemory<T>& memory) {
@@ -466,99 +420,6 @@ __global__ void __launch_bounds__(most_jacobi_threads) jacobi_kernel(JacobiArgum
         if (block.steps >= a.most_steps) break;
     }
     block.finish();
-}
-
-struct VectorArguments {
-    const LoggedRotation* rotations;  ///< as JacobiArguments has them
-    const int* steps;
-    const int* step_count;
-    int order;
-    double* vectors;     ///< V, [row][column]: the vectors are columns
-    double* transposed;  ///< the same, [column][row]
-    const RunState* state;
-};
-
-inline constexpr int vector_warps = 4;
-/// Steps whose rotations are brought together.
-inline constexpr int vector_steps = 8;
-
-inline index_t vector_shared_bytes(int order) {
-    return index_t{vector_warps} * even_order(order) * 8 +
-           2 * vector_steps * jacobi_pairs(order) * index_t{sizeof(LoggedRotation)};
-}
-
-/// V becomes V J. A warp: a row. Grid: blocks of vector_warps rows. Shared memory: the rows, and
-/// twice vector_steps steps of rotations.
-__global__ inline void __launch_bounds__(vector_warps* core::warp_size)
-    rotate_vectors_kernel(VectorArguments a) {
-    if (a.state->done != 0) return;
-    const int count = *a.step_count;
-    if (count == 0) return;
-    const int even = even_order(a.order);
-    const int stage = vector_steps * jacobi_pairs(a.order);
-    const int lane = core::lane_rank();
-    const int row = static_cast<int>(blockIdx.x) * vector_warps + core::warp_rank();
-    double* const v = core::shared<double>() + core::warp_rank() * even;
-    LoggedRotation* const staged =
-        reinterpret_cast<LoggedRotation*>(core::shared<double>() + vector_warps * even);
-    for (int i = lane; i < even; i += core::warp_size) {
-        v[i] = row < a.order && i < a.order ? a.vectors[row * a.order + i] : 0;
-    }
-    const int chunks = (count + vector_steps - 1) / vector_steps;
-    const auto start = [&](int step) { return a.steps[step < count ? step : count]; };
-    const auto load = [&](int chunk) {
-        const int first = start(chunk * vector_steps);
-        const int here = start((chunk + 1) * vector_steps) - first;
-        constexpr int pieces = sizeof(LoggedRotation) / 8;
-        for (int i = core::thread_rank(); i < here * pieces; i += core::block_threads()) {
-            core::copy_async<8>(reinterpret_cast<double*>(staged + chunk % 2 * stage) + i,
-                                reinterpret_cast<const double*>(a.rotations + first) + i);
-        }
-        core::commit_copies();
-    };
-    load(0);
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-        const int here = min(vector_steps, count - chunk * vector_steps);
-        const int begins = start(chunk * vector_steps + (lane < here ? lane : here));
-        core::wait_for_copies();
-        __syncthreads();
-        if (chunk + 1 < chunks) load(chunk + 1);
-        const int chunk_begin = core::broadcast(begins, 0);
-        for (int step = 0; step < here; ++step) {
-            const int begin = core::broadcast(begins, step) - chunk_begin;
-            const int end = core::broadcast(begins, step + 1) - chunk_begin;
-            for (int i = begin + lane; i < end; i += core::warp_size) {
-                const LoggedRotation of = staged[chunk % 2 * stage + i];
-                const double p = v[of.p];
-                const double q = v[of.q];
-                v[of.p] = of.c * p - of.s * q;
-                v[of.q] = of.s * p + of.c * q;
-            }
-            __syncwarp();
-        }
-    }
-    for (int i = lane; row < a.order && i < a.order; i += core::warp_size) {
-        a.vectors[row * a.order + i] = v[i];
-        a.transposed[i * a.order + row] = v[i];
-    }
-}
-
-inline constexpr int function_threads = 256;
-
-/// f of a matrix in the basis of its eigenvectors. A thread: elements. Grid: as many as there are.
-__global__ inline void __launch_bounds__(function_threads)
-    diagonal_function_kernel(const double* eigenvalues, int order, double* function,
-                             double* largest, RunState* state) {
-    if (state->done != 0) return;
-    const index_t at = index_t{blockIdx.x} * function_threads + core::thread_rank();
-    if (at < index_t{order} * order) {
-        const int i = static_cast<int>(at / order);
-        function[at] = i == at % order ? detail::kept_share(eigenvalues[i]) : 0;
-    }
-    if (blockIdx.x == 0 && core::warp_rank() == 0) {
-        detail::write_extent(
-            order, [&](int i) { return eigenvalues[i]; }, largest, state);
-    }
 }
 
 }  // namespace aperture::rpca::gpu

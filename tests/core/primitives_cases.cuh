@@ -97,6 +97,36 @@ void expect_all_sub_warps(Executor& executor) {
     expect_sub_warps<32, T>(executor);
 }
 
+template <int Count, class T>
+__global__ void sum_each(const T* in, T* out) {
+    T values[Count];
+    for (int i = 0; i < Count; ++i) values[i] = in[core::thread_rank() * Count + i];
+    out[core::thread_rank()] = core::warp_sum_each(values);
+}
+
+template <int Count, class T, class Executor>
+void expect_sums_of_each(Executor& executor) {
+    const std::vector<T> in = samples<T>(32 * Count);
+    const Buffer<T, Executor> input = bring(executor, in);
+    Buffer<T, Executor> output({32});
+    core::launch(executor, sum_each<Count, T>, {1, 32}, input.data(), output.data());
+    const std::vector<T> out = fetch<Executor, T>(executor, output);
+    for (std::size_t lane = 0; lane < 32; ++lane) {
+        T sum{};
+        for (std::size_t l = 0; l < 32; ++l) sum = sum + in[l * Count + lane * Count / 32];
+        ASSERT_EQ(out[lane], sum) << Count << " sums";
+    }
+}
+
+template <class T, class Executor>
+void expect_all_sums_of_each(Executor& executor) {
+    expect_sums_of_each<1, T>(executor);
+    expect_sums_of_each<2, T>(executor);
+    expect_sums_of_each<8, T>(executor);
+    expect_sums_of_each<16, T>(executor);
+    expect_sums_of_each<32, T>(executor);
+}
+
 template <class T>
 __global__ void reduce_blocks(const T* in, T* out, int rounds) {
     T* partial = core::shared<T>();

@@ -44,6 +44,8 @@ TEST_F(OnGpu, SubWarps) {
     expect_all_sub_warps<double>(*gpu_);
     expect_all_sub_warps<core::Complex<float>>(*gpu_);
     expect_all_sub_warps<core::Complex<double>>(*gpu_);
+    expect_all_sums_of_each<float>(*gpu_);
+    expect_all_sums_of_each<double>(*gpu_);
 }
 
 TEST_F(OnGpu, BlockReductions) {

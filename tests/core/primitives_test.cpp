@@ -96,6 +96,10 @@ TEST(TensorCore, SmallProducts) {
     });
 }
 
+TYPED_TEST(OfType, SumsOfEachOfSeveralValues) {
+    in_every_order([](Simt& simt) { primitives::expect_all_sums_of_each<TypeParam>(simt); });
+}
+
 TYPED_TEST(OfType, BroadcastAndReduceInSubWarps) {
     in_every_order([](Simt& simt) { primitives::expect_all_sub_warps<TypeParam>(simt); });
 }

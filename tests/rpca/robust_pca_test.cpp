@@ -222,6 +222,13 @@ TEST(RobustPca, WritesWhereItReads) {
     pca.run(std::as_const(frames).view(), expected, {});
     pca.run(std::as_const(frames).view(), frames, {});
     EXPECT_EQ(std::memcmp(frames.data(), expected.data(), sizeof(float) * 9 * 1700), 0);
+    Parameters projections;
+    projections.solver = Solver::accaltproj;
+    Array<float, 2> again = frames_of<float>(video_like(1700, 9));
+    RobustPca<float, core::Cpu> projected(cpu, 9, 1700, projections);
+    projected.run(std::as_const(again).view(), expected, {});
+    projected.run(std::as_const(again).view(), again, {});
+    EXPECT_EQ(std::memcmp(again.data(), expected.data(), sizeof(float) * 9 * 1700), 0);
 }
 
 TEST(RobustPca, EndsWhereItsObserverSaysSo) {
