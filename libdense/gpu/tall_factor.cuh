@@ -15,10 +15,12 @@ template <class T, int Groups>
 struct FactorShape {
     static constexpr int threads = (Groups + 1) * core::warp_size;
     static constexpr int rows = Groups * group_rows;
+    /// Sums of a column by all warps, in whole pieces.
+    static constexpr int sums_row =
+        (Groups + RowPiece<T>::size - 1) / RowPiece<T>::size * RowPiece<T>::size;
     static constexpr int square = panel_columns * (panel_columns + 1);
     /// Two columns x, sums of the warps, the top.
-    static constexpr int shared_elements =
-        2 * rows + Groups * panel_columns + panel_columns + square;
+    static constexpr int shared_elements = 2 * rows + (sums_row + 1) * panel_columns + square;
     static constexpr int shared_bytes = shared_elements * static_cast<int>(sizeof(T));
 };
 
@@ -82,16 +84,19 @@ struct FactorBlock {
     static constexpr int row = n + 1;
 
     T* x;     ///< of this step and the next, [2][rows]
-    T* sums;  ///< [warp][column]
+    T* sums;  ///< [column][warp]
     T* tops;  ///< of each column, the element on the diagonal's row
     T* top;   ///< [row][column], a row at a time as steps are done
     int warp;
     int lane;
+    /// By what this thread's column has to be multiplied once it is a reflector's: it stays as it
+    /// is until it is stored.
+    T scale_of_own = 1;
 
     __device__ FactorBlock()
         : x(core::shared<T>()),
           sums(x + 2 * Shape::rows),
-          tops(sums + Groups * n),
+          tops(sums + n * Shape::sums_row),
           top(tops + n),
           warp(core::warp_rank()),
           lane(core::lane_rank()) {}
@@ -110,21 +115,34 @@ struct FactorBlock {
     __device__ void sum_products(const T (&a)[n], int j, T scale) {
         if (!has_rows()) return;
         const T* const column = x + j % 2 * Shape::rows + warp * group_rows;
-        T sum = 0;
+        RowPiece<T> sum{};
         APERTURE_UNROLL
         for (int r = 0; r < n; r += RowPiece<T>::size) {
             const RowPiece<T> piece = load_piece(column + r);
             APERTURE_UNROLL
-            for (int e = 0; e < RowPiece<T>::size; ++e) sum += a[r + e] * (piece.v[e] * scale);
+            for (int e = 0; e < RowPiece<T>::size; ++e) {
+                sum.v[e] += a[r + e] * (piece.v[e] * scale);
+            }
         }
-        sums[warp * n + lane] = sum;
+        sums[lane * Shape::sums_row + warp] = total(sum);
         if (warp == 0) tops[lane] = a[0];
     }
-    __device__ T sum_of(int column) const {
-        T sum = sums[column];
-        APERTURE_UNROLL
-        for (int w = 1; w < Groups; ++w) sum += sums[w * n + column];
+    __device__ static T total(const RowPiece<T>& piece) {
+        T sum = piece.v[0] + piece.v[1];
+        if constexpr (RowPiece<T>::size == 4) sum += piece.v[2] + piece.v[3];
         return sum;
+    }
+    __device__ T sum_of(int column) const {
+        RowPiece<T> sum{};
+        APERTURE_UNROLL
+        for (int w = 0; w < Groups; w += RowPiece<T>::size) {
+            const RowPiece<T> piece = load_piece(sums + column * Shape::sums_row + w);
+            APERTURE_UNROLL
+            for (int e = 0; e < RowPiece<T>::size; ++e) {
+                if (w + e < Groups) sum.v[e] += piece.v[e];
+            }
+        }
+        return total(sum);
     }
 
     /// Where squares may have been lost or have overflown: products with x scaled. All threads
@@ -155,21 +173,25 @@ struct FactorBlock {
         const bool in_range =
             square >= least_square<T> && square + alpha * alpha <= largest_square<T>;
         const bool is_number = square == square && alpha == alpha;
+        const bool is_plain = in_range || !is_number;
         const Reflector<T> reflector =
-            in_range || !is_number ? reflector_of(alpha, square, T(1)) : find_scaled(a, j, alpha);
+            is_plain ? reflector_of(alpha, square, T(1)) : find_scaled(a, j, alpha);
         // v^T of each column: of those before, with their own reflectors.
-        const T product = tops[lane] + sum_of(lane) * reflector.of_sums;
+        const T product = (tops[lane] + sum_of(lane) * reflector.of_sums) * scale_of_own;
         if (has_rows()) {
-            turn(a, j, reflector, product);
+            turn(a, j, reflector, product, is_plain);
             publish(a, j + 1);
         } else {
             extend_t(a, j, reflector.tau, product);
         }
+        // What was scaled could not be multiplied as it is.
+        if (lane == j && is_plain) scale_of_own = reflector.inverse;
         __syncthreads();
     }
 
   private:
-    __device__ void turn(T (&a)[n], int j, const Reflector<T>& reflector, T product) {
+    __device__ void turn(T (&a)[n], int j, const Reflector<T>& reflector, T product,
+                         bool is_plain) {
         if (lane > j) {
             const T* const column = x + j % 2 * Shape::rows + warp * group_rows;
             const T factor = reflector.tau * product * reflector.inverse;
@@ -180,14 +202,13 @@ struct FactorBlock {
                 for (int e = 0; e < RowPiece<T>::size; ++e) a[r + e] -= factor * piece.v[e];
             }
             if (warp == 0) a[0] -= reflector.tau * product;
-        } else if (lane == j) {
+        } else if (!is_plain && lane == j) {
             APERTURE_UNROLL
             for (int r = 0; r < n; ++r) a[r] *= reflector.inverse;
-            if (warp == 0) a[0] = reflector.beta;
         }
         if (warp != 0) return;
         // The next row comes first.
-        top[j * row + lane] = a[0];
+        top[j * row + lane] = lane == j ? reflector.beta : a[0] * scale_of_own;
         APERTURE_UNROLL
         for (int r = 0; r + 1 < n; ++r) a[r] = a[r + 1];
         a[n - 1] = 0;
@@ -242,11 +263,14 @@ __global__ void __launch_bounds__(FactorShape<T, Groups>::threads)
             for (int r = 0; r < n; ++r) a[r] = 0;
         }
         if (exists) load(group, a);
+        block.scale_of_own = 1;
         block.publish(a, 0);
         __syncthreads();
         for (int j = 0; j < n; ++j) block.step(a, j);
         if (exists) {
             T* const to = column + index_t{group} * group_rows;
+            APERTURE_UNROLL
+            for (int r = 0; r < n; ++r) a[r] *= block.scale_of_own;
             if (level.triangles) {
                 APERTURE_UNROLL
                 for (int r = 0; r < n; ++r) {
