@@ -20,9 +20,8 @@
 
 namespace aperture::dense::gpu {
 
-/// Groups of a block, the top's included: of the leaves and of the levels above.
-template <class T, class Executor, int Groups = tuning::tall_groups,
-          int TreeGroups = tuning::tall_tree_groups<T>>
+/// Groups: of a block, the top's included.
+template <class T, class Executor, int Groups = tuning::tall_groups>
 class DeviceTallQr {
     using Space = typename Executor::Space;
     template <class U>
@@ -117,7 +116,7 @@ class DeviceTallQr {
             levels.push_back(level);
             if (level.nodes() == 1) return levels;
             level.step = level.spacing();
-            level.below = TreeGroups - 1;
+            level.below = Groups - 1;
             level.blocks = 1;
             level.triangles = true;
         }
@@ -150,38 +149,22 @@ class DeviceTallQr {
                                dim3(copy_tile, copy_rows), copy_tile * (copy_tile + 1) * sizeof(T)),
             from, to, part);
     }
-    template <int LevelGroups>
-    void launch_factor_of(const TreeLevel& level) {
-        using Shape = FactorShape<T, LevelGroups>;
-        core::launch(executor_, &factor_panel_kernel<T, LevelGroups>,
+    void launch_factor(const TreeLevel& level) {
+        using Shape = FactorShape<T, Groups>;
+        core::launch(executor_, &factor_panel_kernel<T, Groups>,
                      core::LaunchConfig(dim3(static_cast<unsigned>(level.nodes())),
                                         dim3(Shape::threads), Shape::shared_bytes),
                      FactorPanelArguments<T>{matrix_.data(), pitch_, level, factors_.data()});
     }
-    void launch_factor(const TreeLevel& level) {
-        if (level.triangles) {
-            launch_factor_of<TreeGroups>(level);
-        } else {
-            launch_factor_of<Groups>(level);
-        }
-    }
-    template <bool transposed, int LevelGroups>
-    void launch_apply_of(const TreeLevel& level, T* c, index_t columns) {
-        using Shape = ApplyShape<T, LevelGroups>;
+    template <bool transposed>
+    void launch_apply(const TreeLevel& level, T* c, index_t columns) {
+        using Shape = ApplyShape<T, Groups>;
         core::launch(
-            executor_, &apply_panel_kernel<T, LevelGroups, transposed>,
+            executor_, &apply_panel_kernel<T, Groups, transposed>,
             core::LaunchConfig(dim3(static_cast<unsigned>(columns / applied_columns),
                                     static_cast<unsigned>(level.nodes())),
                                dim3(Shape::threads), Shape::shared_bytes),
             ApplyPanelArguments<T>{matrix_.data(), pitch_, level, factors_.data(), c, pitch_});
-    }
-    template <bool transposed>
-    void launch_apply(const TreeLevel& level, T* c, index_t columns) {
-        if (level.triangles) {
-            launch_apply_of<transposed, TreeGroups>(level, c, columns);
-        } else {
-            launch_apply_of<transposed, Groups>(level, c, columns);
-        }
     }
 
     /// to = Q from, of as many columns as the matrix has at most.

@@ -67,7 +67,10 @@ std::optional<Position> mp4_end(Bytes& file) {
     while (end < file.size()) {
         const std::string box = file.at(end, 8);
         // Cut off within a header.
-        if (box.empty()) return end > 0 ? std::optional(end + 8) : std::nullopt;
+        if (box.empty()) {
+            if (end == 0) return std::nullopt;
+            return end + 8;
+        }
         const std::string_view type(box.data() + 4, 4);
         if (!is_box_type(type)) break;
         if (end == 0 && type != "ftyp" && type != "moov" && type != "mdat" && type != "wide" &&

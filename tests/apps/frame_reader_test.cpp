@@ -146,7 +146,7 @@ TEST(FrameReader, CountsWhatIsInTheFile) {
     std::string bytes = video_bytes(folder, "a.avi");
     claim(bytes, 200);
     write_bytes(folder / "a.avi", bytes);
-    const FrameReader reader({folder / "a.avi"}, {.first = 3, .step = 2});
+    const FrameReader reader({folder / "a.avi"}, {3, std::nullopt, 2});
     EXPECT_EQ(reader.expected(), 99);
     EXPECT_EQ(reader.at_most(), 14);
 }

@@ -6,7 +6,7 @@
 namespace aperture::dense::oracle {
 namespace {
 
-template <core::LaneOrder order, int groups, int tree_groups>
+template <core::LaneOrder order, int groups>
 struct SimtRunner {
     core::Simt simt{order, 5};
 
@@ -49,14 +49,12 @@ struct SimtRunner {
             return allocations() - before;
         }
 
-        static constexpr int fitting = sizeof(T) == 4 ? tree_groups : groups;
-        gpu::DeviceTallQr<T, core::Simt, groups, fitting> qr_;
+        gpu::DeviceTallQr<T, core::Simt, groups> qr_;
     };
 };
 
-using SmallBlocks = SimtRunner<core::LaneOrder::random, 3, 5>;
-using Blocks =
-    SimtRunner<core::LaneOrder::reverse, tuning::tall_groups, tuning::tall_tree_groups<float>>;
+using SmallBlocks = SimtRunner<core::LaneOrder::random, 3>;
+using Blocks = SimtRunner<core::LaneOrder::reverse, tuning::tall_groups>;
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtSmallBlocks, TallQrSuite, SmallBlocks);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtBlocks, TallQrSuite, Blocks);
 
