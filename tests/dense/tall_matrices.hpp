@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <limits>
 #include <ostream>
 #include <string>
 
@@ -37,6 +40,22 @@ core::Array<T, 2> matrix_of(const TallCase& c);
 
 template <class T>
 using HostMatrix = core::View<const T, 2, core::Host>;
+
+/// The same matrix in memory of another order, with no numbers between its elements.
+template <class T>
+struct Stored {
+    core::Array<T, 1> memory;
+    core::View<T, 2, core::Host> view;
+
+    Stored(HostMatrix<T> a, std::array<index_t, 2> stride)
+        : memory({(a.extent[0] - 1) * stride[0] + (a.extent[1] - 1) * stride[1] + 1}),
+          view(memory.data(), a.extent, stride) {
+        std::fill(memory.begin(), memory.end(), std::numeric_limits<T>::quiet_NaN());
+        for (index_t i = 0; i < a.extent[0]; ++i) {
+            for (index_t j = 0; j < a.extent[1]; ++j) view(i, j) = a(i, j);
+        }
+    }
+};
 
 /// ||A - QR||_F / (eps ||A||_F), eps the unit roundoff, in a finer type; of A = 0, ||QR||_F / eps.
 template <class T>

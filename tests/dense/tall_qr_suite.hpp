@@ -7,7 +7,6 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "aperture/core/error.hpp"
@@ -28,22 +27,6 @@ namespace aperture::dense::oracle {
 using core::Array;
 using core::Host;
 using core::View;
-
-/// The same matrix in memory of another order, with no numbers between its elements.
-template <class T>
-struct Stored {
-    Array<T, 1> memory;
-    View<T, 2, Host> view;
-
-    Stored(HostMatrix<T> a, std::array<index_t, 2> stride)
-        : memory({(a.extent[0] - 1) * stride[0] + (a.extent[1] - 1) * stride[1] + 1}),
-          view(memory.data(), a.extent, stride) {
-        std::fill(memory.begin(), memory.end(), std::numeric_limits<T>::quiet_NaN());
-        for (index_t i = 0; i < a.extent[0]; ++i) {
-            for (index_t j = 0; j < a.extent[1]; ++j) view(i, j) = a(i, j);
-        }
-    }
-};
 
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 inline Eigen::Map<RowMajor> mapped(Array<double, 2>& array) {

@@ -12,10 +12,13 @@
 #include "aperture/core/error.hpp"
 #include "tests/dense/judgement.hpp"
 #include "tests/dense/tall_matrices.hpp"
-#include "tests/dense/tall_qr_suite.hpp"
 
 namespace aperture::dense::oracle {
 namespace {
+
+using core::Array;
+using core::Host;
+using core::View;
 
 template <class T>
 using Qr = TallQr<T, core::Cpu>;
