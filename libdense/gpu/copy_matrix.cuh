@@ -5,7 +5,7 @@
 // Copies between matrices of any strides, tile by tile through shared memory, so that both sides
 // are read and written in the order in which they lie.
 
-#include "libcore/gpu/kernel.cuh"
+#include "libcore/gpu/launch.cuh"
 
 namespace aperture::dense::gpu {
 
@@ -70,5 +70,32 @@ __global__ void __launch_bounds__(copy_tile* copy_rows)
         }
     });
 }
+
+#if !defined(__CUDACC_RTC__)
+
+template <class T, class Space>
+StridedMatrix<T> strided(const core::View<T, 2, Space>& view) {
+    return {view.data, view.stride[0], view.stride[1], view.extent[0], view.extent[1]};
+}
+template <class T>
+StridedMatrix<const T> constant(const StridedMatrix<T>& m) {
+    return {m.data, m.row, m.column, m.rows, m.columns};
+}
+
+/// Starts the kernel.
+template <class T, class Executor>
+void copy_matrix(Executor& executor, const StridedMatrix<const T>& from, const StridedMatrix<T>& to,
+                 CopyPart part) {
+    const auto tiles = [](index_t count) {
+        return static_cast<unsigned>((count + copy_tile - 1) / copy_tile);
+    };
+    core::launch(
+        executor, &copy_matrix_kernel<T>,
+        core::LaunchConfig(dim3(tiles(to.rows), tiles(to.columns)), dim3(copy_tile, copy_rows),
+                           copy_tile * (copy_tile + 1) * sizeof(T)),
+        from, to, part);
+}
+
+#endif
 
 }  // namespace aperture::dense::gpu

@@ -34,7 +34,7 @@ void TallQr<T, Executor>::find_r(Matrix<const T> a, Matrix<T> r) {
 }
 template <std::floating_point T, class Executor>
 bool TallQr<T, Executor>::fell_back() const {
-    return false;
+    return state_->qr.fell_back();
 }
 template <std::floating_point T, class Executor>
 void TallQr<T, Executor>::form_q(Matrix<T> q) {

@@ -97,6 +97,8 @@ constexpr int rank_k_splits(int blocks) {
 /// there are fewer levels, but each takes longer: 1,000 x 192 took 0.81 ms instead of 0.64 on an
 /// H100.
 inline constexpr int tall_groups = 11;
+/// Shared memory that a block may have on every device of compute capability 9.0.
+inline constexpr int most_shared_bytes = 227 * 1024;
 /// Leaves of a panel's tree: as many blocks of factor_panel_kernel as run together.
 inline constexpr int tall_leaves_per_multiprocessor = 2;
 

@@ -17,8 +17,14 @@ struct SimtRunner {
             return {{1, 1},   {2, 1},   {8, 8},    {31, 17}, {32, 32},   {33, 33},  {96, 16},
                     {97, 16}, {65, 64}, {129, 17}, {290, 5}, {1500, 33}, {3100, 65}};
         }
-        return {{7, 3}, {352, 16}, {353, 33}, {4100, 40}};
+        return {{7, 3}, {352, 16}, {353, 33}, {4100, 40}, {230, 200}};
     }
+    static std::vector<QrMethod> methods() {
+        // The others have no trees, but to fall back on.
+        if (groups < tuning::tall_groups) return {QrMethod::tsqr, QrMethod::cholesky2};
+        return {QrMethod::caqr, QrMethod::blas2, QrMethod::cholesky2, QrMethod::shifted_cholesky3};
+    }
+    static constexpr index_t tall = 530;
     static std::uint64_t allocations() { return core::host_allocations(); }
 
     template <class T>
@@ -40,6 +46,7 @@ struct SimtRunner {
             qr_.apply_q_transposed(c, x);
         }
         void apply_q(View<const T, 2, Host> x, View<T, 2, Host> c) { qr_.apply_q(x, c); }
+        bool fell_back() const { return qr_.fell_back(); }
 
       private:
         template <class Work>

@@ -1,0 +1,267 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// QR of tall matrices by Cholesky's factor of the Gram matrix. Host code, a template on the
+// executor.
+
+#include "libdense/gpu/tall_gram.cuh"
+#include "libdense/gpu/tall_products.cuh"
+#include "libdense/gpu/tree_qr.cuh"
+
+#if !defined(__CUDACC_RTC__)
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
+
+namespace aperture::dense::gpu {
+
+/// Gram matrices, their factors and quotients are in fp64 whatever T is. Of fp32 matrices one step
+/// is enough where rounding errors of the Gram matrix do not grow beyond those of fp32; that bound
+/// comes with the quotient. Otherwise the same again of the quotient (Yamamoto et al. 2015), which
+/// is what mixed precision saves (Yamazaki, Tomov & Dongarra 2015). Where that would not do, the
+/// tree.
+template <class T, class Executor, int Groups>
+class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
+    using Space = typename Executor::Space;
+    using Base = TallFactors<T, Space>;
+    template <class U>
+    using Matrix = typename Base::template Matrix<U>;
+    template <class U>
+    using Buffer = core::Array<U, 1, Space>;
+    using GramShape = TallGramShape<T>;
+    using DivideShape = TallDivideShape<T>;
+
+  public:
+    CholeskyQr(Executor& executor, index_t rows, index_t columns, bool shifted)
+        : executor_(executor),
+          rows_(rows),
+          columns_(columns),
+          panels_(static_cast<int>((columns + panel_columns - 1) / panel_columns)),
+          order_(index_t{panels_} * panel_columns),
+          pitch_((rows + panel_columns - 1) / panel_columns * panel_columns),
+          shifted_(shifted),
+          warps_(warps_that_fit()),
+          state_({1 + panels_}),
+          read_state_({1 + panels_}) {
+        if (warps_ == 0) return;
+        gram_ = Buffer<double>({order_ * order_});
+        sizes_ = Buffer<double>({order_});
+        divisors_ = Buffer<double>({triangle_tile(0, panels_) * WarpTile::elements});
+        for (Buffer<double>& total : totals_) total = Buffer<double>({order_ * order_});
+        const SumGrid grid = grid_of({sides(columns), sides(columns), true});
+        parts_ = Buffer<double>({grid.parts()});
+    }
+
+    void factor(Matrix<const T> a, Matrix<T> r, bool keep) override {
+        fell_back_ = warps_ == 0 || !orthonormalise(a, r, keep);
+        if (!fell_back_) return;
+        if (!tree_)
+            tree_ = std::make_unique<TreeQr<T, Executor, Groups>>(executor_, rows_, columns_);
+        tree_->factor(a, r, keep);
+    }
+    bool fell_back() const override { return fell_back_; }
+
+    void form_q(Matrix<T> q) override {
+        if (fell_back_) return tree_->form_q(q);
+        copy_matrix<T>(executor_, constant(padded(q_)), strided(q), CopyPart::all);
+    }
+    void apply_transposed(Matrix<const T> c, Matrix<T> x) override {
+        if (fell_back_) return tree_->apply_transposed(c, x);
+        const TallColumns<const T> right = columns_of(c, other_);
+        const TallSides product{sides(columns_), sides(c.extent[1]), false};
+        const SumGrid grid = grid_of(product);
+        if (products_.size() < grid.parts()) products_ = Buffer<double>({grid.parts()});
+        sum_products({q_.data(), pitch_, rows_, columns_}, right, grid, products_);
+        gather<T>(grid, products_, columns_, c.extent[1], {x.data, x.stride[0], x.stride[1]});
+    }
+    void apply(Matrix<const T> x, Matrix<T> c) override {
+        if (fell_back_) return tree_->apply(x, c);
+        using Shape = TallMultiplyShape;
+        core::launch(executor_, &tall_multiply_kernel<T>,
+                     core::LaunchConfig(dim3(blocks_of(rows_, Shape::warps * WarpTile::rows),
+                                             blocks_of(c.extent[1], panel_columns)),
+                                        dim3(Shape::threads), Shape::shared_bytes),
+                     TallMultiplyArguments<T>{{q_.data(), pitch_, rows_, columns_},
+                                              x.data,
+                                              x.stride[0],
+                                              x.stride[1],
+                                              c.data,
+                                              c.stride[0],
+                                              c.stride[1],
+                                              c.extent[1]});
+    }
+
+  private:
+    /// Blocks of tall_gram_kernel, and where they leave their sums.
+    struct SumGrid {
+        TallSides sides;
+        int ranges;
+        index_t range;
+
+        index_t parts() const {
+            return index_t{sides.pairs()} * ranges * GramShape::tiles * WarpTile::elements;
+        }
+    };
+    template <class U>
+    struct Target {
+        U* data;
+        index_t row;
+        index_t column;
+    };
+
+    static unsigned blocks_of(index_t count, index_t of) {
+        return static_cast<unsigned>((count + of - 1) / of);
+    }
+    static int sides(index_t columns) { return TallSides::of(columns, GramShape::side); }
+
+    /// Of tall_divide_kernel: 0 where not even one has its columns in shared memory.
+    int warps_that_fit() const {
+        int warps = DivideShape::most_warps;
+        while (warps > 0 && DivideShape::shared_bytes(warps, panels_) > tuning::most_shared_bytes) {
+            warps /= 2;
+        }
+        return warps;
+    }
+    SumGrid grid_of(const TallSides& of) const {
+        const index_t blocks = std::max(1, executor_.multiprocessors() / of.pairs());
+        const index_t steps = (rows_ + GramShape::rows - 1) / GramShape::rows;
+        const index_t range = (steps + blocks - 1) / blocks;
+        return {of, static_cast<int>((steps + range - 1) / range), range * GramShape::rows};
+    }
+
+    StridedMatrix<T> padded(Buffer<T>& buffer) const {
+        return {buffer.data(), 1, pitch_, rows_, columns_};
+    }
+    /// A matrix as it is, where its columns lie so that they can be read, or its copy.
+    TallColumns<const T> columns_of(Matrix<const T> a, Buffer<T>& copied) {
+        const bool aligned = reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0 &&
+                             (a.extent[1] == 1 || a.stride[1] % RowPiece<T>::size == 0);
+        if (a.stride[0] == 1 && aligned) return {a.data, a.stride[1], rows_, a.extent[1]};
+        reserve(copied);
+        copy_matrix<T>(executor_, strided(a), {copied.data(), 1, pitch_, rows_, a.extent[1]},
+                       CopyPart::all);
+        return {copied.data(), pitch_, rows_, a.extent[1]};
+    }
+    void reserve(Buffer<T>& buffer) {
+        if (buffer.size() == 0) buffer = Buffer<T>({columns_ * pitch_});
+    }
+
+    /// False where Q would not be orthonormal.
+    bool orthonormalise(Matrix<const T> a, Matrix<T> r, bool keep) {
+        constexpr double of_sums = std::numeric_limits<double>::epsilon() / 2;
+        constexpr double enough = std::numeric_limits<T>::epsilon() / 8;
+        TallColumns<const T> from = columns_of(a, q_);
+        bool is_shifted = shifted_;
+        bool was_near = false;
+        for (int step = 0;; ++step) {
+            find_divisors(from, is_shifted ? shift() : 0);
+            multiply_totals(step, r);
+            const bool may_be_last = was_near || (!is_shifted && of_sums < enough);
+            const bool divides = keep || !may_be_last;
+            divide(from, divides);
+            core::copy<double, 1, core::Strided>(executor_, std::as_const(state_).view(),
+                                                 read_state_.view());
+            executor_.synchronize();
+            if (read_state_.data()[0] != 0) return false;
+            if (was_near) return true;
+            double growth = 0;
+            for (int p = 0; p < panels_; ++p) growth += read_state_.data()[1 + p];
+            // Sums of products, and the factor of their matrix.
+            const double deviation = of_sums * (100 + static_cast<double>(columns_)) * growth;
+            if (!is_shifted) {
+                if (deviation <= enough) return true;
+                // What a step leaves of Q^T Q - I the next one brings to rounding.
+                was_near = deviation <= 0.25;
+                if (!was_near) return false;
+            }
+            is_shifted = false;
+            if (!divides) divide(from, true);
+            from = {q_.data(), pitch_, rows_, columns_};
+        }
+    }
+    /// Of the trace (Fukaya et al. 2020, section 4, with the trace for the square of the norm).
+    double shift() const {
+        const auto m = static_cast<double>(rows_);
+        const auto n = static_cast<double>(columns_);
+        return 11 * (m * n + n * (n + 1)) * (std::numeric_limits<double>::epsilon() / 2);
+    }
+
+    void find_divisors(const TallColumns<const T>& from, double shift) {
+        const SumGrid grid = grid_of({sides(columns_), sides(columns_), true});
+        sum_products(from, from, grid, parts_);
+        gather<double>(grid, parts_, order_, order_, {gram_.data(), order_, 1});
+        core::launch(executor_, &tall_cholesky_kernel<>,
+                     core::LaunchConfig(dim3(1), dim3(TallCholeskyShape::threads),
+                                        TallCholeskyShape::shared_bytes),
+                     TallCholeskyArguments{gram_.data(), panels_, static_cast<int>(columns_), shift,
+                                           divisors_.data(), sizes_.data(), state_.data()});
+    }
+    void sum_products(const TallColumns<const T>& left, const TallColumns<const T>& right,
+                      const SumGrid& grid, Buffer<double>& parts) {
+        core::launch(
+            executor_, &tall_gram_kernel<T>,
+            core::LaunchConfig(
+                dim3(static_cast<unsigned>(grid.ranges), static_cast<unsigned>(grid.sides.pairs())),
+                dim3(GramShape::threads), GramShape::shared_bytes),
+            TallGramArguments<T>{left, right, grid.sides.symmetric, grid.range, parts.data()});
+    }
+    template <class U>
+    void gather(const SumGrid& grid, const Buffer<double>& parts, index_t rows, index_t columns,
+                const Target<U>& to) {
+        core::launch(executor_, &tall_gather_kernel<U, GramShape::side>,
+                     core::LaunchConfig(
+                         dim3(blocks_of(columns, panel_columns), blocks_of(rows, panel_columns)),
+                         dim3(tall_gather_threads)),
+                     TallGatherArguments<U>{parts.data(), grid.ranges, grid.sides, rows, columns,
+                                            to.data, to.row, to.column});
+    }
+    void multiply_totals(int step, Matrix<T> r) {
+        core::launch(
+            executor_, &triangle_product_kernel<T>,
+            core::LaunchConfig(dim3(static_cast<unsigned>(order_)), dim3(triangle_threads)),
+            TriangleProductArguments<T>{gram_.data(),
+                                        step == 0 ? nullptr : totals_[(step + 1) % 2].data(),
+                                        order_, totals_[step % 2].data(), strided(r)});
+    }
+    /// How much errors grow, and where `writes` is set Q = from R^-1.
+    void divide(const TallColumns<const T>& from, bool writes) {
+        if (writes) reserve(q_);
+        const unsigned of_sizes = blocks_of(panels_, warps_);
+        const unsigned of_rows = writes ? blocks_of(rows_, warps_ * WarpTile::rows) : 0;
+        core::launch(
+            executor_, &tall_divide_kernel<T>,
+            core::LaunchConfig(
+                dim3(of_sizes + of_rows), dim3(static_cast<unsigned>(warps_ * core::warp_size)),
+                static_cast<std::size_t>(DivideShape::shared_bytes(warps_, panels_))),
+            TallDivideArguments<T>{from, q_.data(), pitch_, panels_, divisors_.data(),
+                                   sizes_.data(), static_cast<int>(of_sizes), state_.data() + 1});
+    }
+
+    Executor& executor_;
+    index_t rows_;
+    index_t columns_;
+    int panels_;
+    index_t order_;  ///< columns in whole panels
+    index_t pitch_;
+    bool shifted_;
+    int warps_;
+    Buffer<double> state_;  ///< whether Cholesky's factor failed; the divided sizes' squares
+    core::Array<double, 1> read_state_;
+    Buffer<double> gram_;
+    Buffer<double> sizes_;
+    Buffer<double> divisors_;
+    Buffer<double> totals_[2];  ///< R so far
+    Buffer<double> parts_;
+    Buffer<double> products_;
+    Buffer<T> q_;
+    Buffer<T> other_;  ///< what Q^T is applied to
+    std::unique_ptr<TreeQr<T, Executor, Groups>> tree_;
+    bool fell_back_ = false;
+};
+
+}  // namespace aperture::dense::gpu
+
+#endif

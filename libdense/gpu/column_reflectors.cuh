@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Householder QR one column after the other, each reflector over whole columns: the BLAS2 way that
+// the others are compared with. Sums in fp64.
+
+#include "libcore/gpu/block.cuh"
+#include "libdense/gpu/copy_matrix.cuh"
+
+namespace aperture::dense::gpu {
+
+struct ColumnShape {
+    static constexpr int warps = 8;
+    static constexpr int threads = warps * core::warp_size;
+    /// Columns of a block: a warp adds up the parts of each.
+    static constexpr int columns = warps;
+    static constexpr int shared_bytes = 2 * warps * static_cast<int>(sizeof(double));
+};
+
+/// Reflector j: I - tau v v^T, v = [1; x inverse] with x below the diagonal of column j.
+struct ColumnReflector {
+    double tau;
+    double inverse;
+    double beta;  ///< what becomes of the diagonal's element
+};
+
+template <class T>
+struct ColumnArguments {
+    const T* x;  ///< column j
+    index_t j;
+    index_t rows;
+    T* c;  ///< what is turned: [column][pitch]
+    index_t pitch;
+    int columns;
+    index_t range;  ///< rows of a block
+    double* parts;  ///< of the products with x, [block][column]
+    double* tops;   ///< row j
+    ColumnReflector* reflector;
+    bool finds;  ///< column 0 of c is x itself
+};
+
+namespace detail {
+
+template <class T, class Visit>
+__device__ __forceinline__ void for_rows_below(const ColumnArguments<T>& a, const Visit& visit) {
+    const index_t begin = index_t{blockIdx.x} * a.range;
+    const index_t end = begin + a.range < a.rows ? begin + a.range : a.rows;
+    for (index_t i = begin + core::thread_rank(); i < end; i += ColumnShape::threads) {
+        if (i > a.j) visit(i);
+    }
+}
+
+/// A warp: the sum of what blocks have left of a column, in their order.
+template <class T>
+__device__ __forceinline__ double sum_of_parts(const ColumnArguments<T>& a, int column) {
+    double sum = 0;
+    for (unsigned block = core::lane_rank(); block < gridDim.x; block += core::warp_size) {
+        sum += a.parts[index_t{block} * a.columns + column];
+    }
+    return core::warp_reduce(sum);
+}
+
+__device__ inline ColumnReflector column_reflector(double alpha, double square) {
+    // NaN is not small.
+    if (square <= 1e-290) return {0, 0, alpha};
+    const double norm = sqrt(alpha * alpha + square);
+    const double beta = alpha > 0 ? -norm : norm;
+    return {(beta - alpha) / beta, 1 / (alpha - beta), beta};
+}
+
+}  // namespace detail
+
+/// Grid: ranges of rows, ColumnShape::columns columns each. Shared memory: a number a warp.
+template <class T>
+__global__ void __launch_bounds__(ColumnShape::threads)
+    column_products_kernel(ColumnArguments<T> a) {
+    const int first = static_cast<int>(blockIdx.y) * ColumnShape::columns;
+    double sums[ColumnShape::columns] = {};
+    detail::for_rows_below(a, [&](index_t i) {
+        const auto x = static_cast<double>(a.x[i]);
+        APERTURE_UNROLL
+        for (int c = 0; c < ColumnShape::columns; ++c) {
+            if (first + c < a.columns) {
+                sums[c] += x * static_cast<double>(a.c[(first + c) * a.pitch + i]);
+            }
+        }
+    });
+    for (int c = 0; c < ColumnShape::columns; ++c) {
+        const double sum = core::block_reduce(sums[c], core::shared<double>());
+        if (core::thread_rank() != 0 || first + c >= a.columns) continue;
+        a.parts[index_t{blockIdx.x} * a.columns + first + c] = sum;
+        if (blockIdx.x == 0) {
+            a.tops[first + c] = static_cast<double>(a.c[(first + c) * a.pitch + a.j]);
+        }
+    }
+}
+
+/// The same grid. Shared memory: two numbers a warp.
+template <class T>
+__global__ void __launch_bounds__(ColumnShape::threads) column_turn_kernel(ColumnArguments<T> a) {
+    const int first = static_cast<int>(blockIdx.y) * ColumnShape::columns;
+    const int warp = core::warp_rank();
+    double* const sums = core::shared<double>();
+    ColumnReflector reflector;
+    if (a.finds) {
+        reflector = detail::column_reflector(a.tops[0], detail::sum_of_parts(a, 0));
+        if (blockIdx.x == 0 && blockIdx.y == 0 && core::thread_rank() == 0)
+            *a.reflector = reflector;
+    } else {
+        reflector = *a.reflector;
+    }
+    const int own = first + warp;
+    if (own < a.columns) {
+        const double sum = detail::sum_of_parts(a, own);
+        const double factor = reflector.tau * (a.tops[own] + reflector.inverse * sum);
+        if (core::lane_rank() == 0) sums[warp] = factor;
+    }
+    __syncthreads();
+    // x itself stays.
+    const int begin = a.finds && first == 0 ? 1 : 0;
+    if (blockIdx.x == 0 && core::thread_rank() == 0) {
+        for (int c = begin; c < ColumnShape::columns && first + c < a.columns; ++c) {
+            a.c[(first + c) * a.pitch + a.j] = static_cast<T>(a.tops[first + c] - sums[c]);
+        }
+    }
+    detail::for_rows_below(a, [&](index_t i) {
+        const double v = static_cast<double>(a.x[i]) * reflector.inverse;
+        for (int c = begin; c < ColumnShape::columns && first + c < a.columns; ++c) {
+            T& value = a.c[(first + c) * a.pitch + i];
+            value = static_cast<T>(static_cast<double>(value) - v * sums[c]);
+        }
+    });
+}
+
+/// Makes columns ones of sizes about 1, by powers of two. Grid: columns. Shared memory: a number a
+/// warp.
+template <class T>
+__global__ void __launch_bounds__(ColumnShape::threads)
+    scale_columns_kernel(T* matrix, index_t pitch, index_t rows, double* sizes) {
+    T* const column = matrix + blockIdx.x * pitch;
+    double largest = 0;
+    for (index_t i = core::thread_rank(); i < rows; i += ColumnShape::threads) {
+        const double size = fabs(static_cast<double>(column[i]));
+        // What is not a number is none of the sizes.
+        if (size > largest && size <= 1.7976931348623157e308) largest = size;
+    }
+    largest = core::block_reduce(largest, core::shared<double>(), core::Maximum{});
+    const double size = largest > 0 ? exp2(floor(log2(largest))) : 1;
+    if (core::thread_rank() == 0) sizes[blockIdx.x] = size;
+    for (index_t i = core::thread_rank(); i < rows; i += ColumnShape::threads) {
+        column[i] = static_cast<T>(static_cast<double>(column[i]) / size);
+    }
+}
+
+/// R of the scaled columns and their sizes. Grid: columns.
+template <class T>
+__global__ void __launch_bounds__(ColumnShape::threads)
+    write_column_r_kernel(const T* matrix, index_t pitch, const double* sizes,
+                          const ColumnReflector* reflectors, StridedMatrix<T> r) {
+    const index_t j = blockIdx.x;
+    for (index_t i = core::thread_rank(); i < r.rows; i += ColumnShape::threads) {
+        double value = 0;
+        if (i < j) value = static_cast<double>(matrix[j * pitch + i]);
+        if (i == j) value = reflectors[j].beta;
+        r.data[i * r.row + j * r.column] = static_cast<T>(value * sizes[j]);
+    }
+}
+
+}  // namespace aperture::dense::gpu

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// How matrices lie that are multiplied in fp64 on tensor cores, 32 x 32 numbers a warp.
+
+#include "libcore/gpu/tensor_core_fp64.cuh"
+#include "libdense/gpu/tall_shape.cuh"
+
+namespace aperture::dense::gpu {
+
+/// Columns of a tall matrix, dense and beginning at addresses of 16 bytes.
+template <class T>
+struct TallColumns {
+    T* data;
+    index_t pitch;  ///< from a column to the next
+    index_t rows;
+    index_t columns;
+};
+
+/// A product of 32 x 32 numbers, spread over a warp: 16 rows by 8 columns in each of [2][4].
+struct WarpTile {
+    static constexpr int rows = 32;
+    static constexpr int elements = rows * rows;
+    double sums[2][4][4] = {};
+
+    /// Adds left right, 8 along the sum: slices of 8 rows, and right(n) of 8 columns each.
+    template <class Right>
+    __device__ __forceinline__ void add(const core::Fp64Slice (&left)[4], const Right& right) {
+        APERTURE_UNROLL
+        for (int n = 0; n < 4; ++n) {
+            const core::Fp64Slice slice = right(n);
+            APERTURE_UNROLL
+            for (int m = 0; m < 2; ++m) {
+                core::multiply_add(sums[m][n], left[2 * m], left[2 * m + 1], slice);
+            }
+        }
+    }
+    /// The same of a matrix with itself, without what is below the diagonal blocks.
+    __device__ __forceinline__ void add_upper(const core::Fp64Slice (&both)[4]) {
+        APERTURE_UNROLL
+        for (int m = 0; m < 2; ++m) {
+            APERTURE_UNROLL
+            for (int n = 2 * m; n < 4; ++n) {
+                core::multiply_add(sums[m][n], both[2 * m], both[2 * m + 1], both[n]);
+            }
+        }
+    }
+    /// What lane 4 g + p has along columns 8 k + {2 p, 2 p + 1}, as rows of a left factor. The
+    /// right one's numbers have to be in that order (slice_row).
+    __device__ __forceinline__ void as_left(int k, core::Fp64Slice (&left)[4]) const {
+        APERTURE_UNROLL
+        for (int m = 0; m < 2; ++m) {
+            APERTURE_UNROLL
+            for (int i = 0; i < 2; ++i) {
+                left[2 * m].v[i] = sums[m][k][i];
+                left[2 * m + 1].v[i] = sums[m][k][2 + i];
+            }
+        }
+    }
+    /// visit(row, column, sum) of the lane's own sums.
+    template <class Visit>
+    __device__ __forceinline__ void for_each(const Visit& visit) {
+        const int lane = core::lane_rank();
+        APERTURE_UNROLL
+        for (int m = 0; m < 2; ++m) {
+            APERTURE_UNROLL
+            for (int n = 0; n < 4; ++n) {
+                APERTURE_UNROLL
+                for (int i = 0; i < 4; ++i) {
+                    visit(16 * m + i / 2 * 8 + lane / 4, 8 * n + lane % 4 * 2 + i % 2,
+                          sums[m][n][i]);
+                }
+            }
+        }
+    }
+};
+
+/// Where along the sum a lane's entry i of a slice lies in WarpTile::as_left's order.
+APERTURE_HD constexpr int slice_row(int lane, int i) { return lane % 4 * 2 + i; }
+
+/// Two numbers that are read together.
+template <class T>
+struct alignas(2 * sizeof(T)) Pair {
+    T v[2];
+};
+template <class T>
+__device__ __forceinline__ core::Fp64Slice load_pair(const T* from) {
+    const Pair<T> pair = *reinterpret_cast<const Pair<T>*>(from);
+    return {{static_cast<double>(pair.v[0]), static_cast<double>(pair.v[1])}};
+}
+
+/// A factor of 32 x 32 numbers in the order in which lanes read it: [8 along the sum][8 rows or
+/// columns][lane][entry].
+APERTURE_HD constexpr int packed_slice(int k, int n) { return (k * 4 + n) * core::warp_size * 2; }
+/// Of a right factor.
+APERTURE_HD constexpr int packed_index(int row, int column) {
+    const int lane = column % 8 * 4 + row % 8 / 2;
+    return packed_slice(row / 8, column / 8) + lane * 2 + row % 2;
+}
+/// Its rows or columns 8 n on, 8 k on along the sum.
+template <class T>
+__device__ __forceinline__ core::Fp64Slice load_packed(const T* factor, int k, int n) {
+    return load_pair(factor + packed_slice(k, n) + core::lane_rank() * 2);
+}
+
+}  // namespace aperture::dense::gpu

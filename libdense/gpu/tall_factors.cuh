@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What ways to QR of tall matrices on a device have in common. Host code.
+
+#include "libdense/gpu/copy_matrix.cuh"
+
+#if !defined(__CUDACC_RTC__)
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/error.hpp"
+#include "aperture/core/view.hpp"
+
+namespace aperture::dense::gpu {
+
+/// A's R and Q by one method: TallQr's functions behind its checks. Matrices that Q is applied to
+/// have no more columns than A.
+template <class T, class DeviceSpace>
+class TallFactors {
+  public:
+    template <class U>
+    using Matrix = core::View<U, 2, DeviceSpace>;
+
+    TallFactors() = default;
+    TallFactors(const TallFactors&) = delete;
+    TallFactors& operator=(const TallFactors&) = delete;
+    virtual ~TallFactors() = default;
+
+    /// Q need not be kept.
+    virtual void factor(Matrix<const T> a, Matrix<T> r, bool keep) = 0;
+    virtual bool fell_back() const { return false; }
+    virtual void form_q(Matrix<T> q) = 0;
+    virtual void apply_transposed(Matrix<const T> c, Matrix<T> x) = 0;
+    virtual void apply(Matrix<const T> x, Matrix<T> c) = 0;
+};
+
+}  // namespace aperture::dense::gpu
+
+#endif

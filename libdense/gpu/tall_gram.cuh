@@ -1,0 +1,266 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A^T A, or A^T B, of tall matrices: products and sums in fp64 on the tensor cores.
+
+#include "libcore/gpu/block.cuh"
+#include "libdense/gpu/fp64_slices.cuh"
+
+namespace aperture::dense::gpu {
+
+/// Columns stand in sides of three panels of 32. A block has one side of A and one of B, or of A
+/// another: of those the 9 products of panels; and each side's with itself in one of its blocks.
+/// It goes over a range of rows, a warp with two products at a time, 3 stages of rows ahead.
+template <class T>
+struct TallGramShape {
+    static constexpr int side = 3;
+    static constexpr int tiles = side * side + 2 * (side * (side + 1) / 2);
+    static constexpr int own = 2;
+    /// As many on each scheduler.
+    static constexpr int warps = 12;
+    static_assert(own * warps >= tiles);
+    static constexpr int threads = warps * core::warp_size;
+    static constexpr int rows = 32;
+    /// Lanes that read at a time, pairs of numbers of four columns or two, do so in different
+    /// banks.
+    static constexpr int pitch = rows + 8;
+    static constexpr int stages = 3;
+    static constexpr int columns = 2 * side * panel_columns;
+    static constexpr int shared_bytes = stages * columns * pitch * static_cast<int>(sizeof(T));
+};
+
+template <class T>
+struct TallGramArguments {
+    TallColumns<const T> left;
+    TallColumns<const T> right;
+    bool symmetric;  ///< the same matrix: products on and above the diagonal
+    index_t range;   ///< rows of a block: a multiple of TallGramShape::rows
+    double* parts;   ///< [pair of sides][range][tile][row][column]
+};
+
+/// Of a matrix's columns or the products of two.
+struct TallSides {
+    int left;
+    int right;
+    bool symmetric;
+
+    APERTURE_HD static int of(index_t columns, int side) {
+        const int of_side = side * panel_columns;
+        return static_cast<int>((columns + of_side - 1) / of_side);
+    }
+    APERTURE_HD int pairs() const {
+        if (!symmetric) return left * right;
+        return left == 1 ? 1 : left * (left - 1) / 2;
+    }
+    /// Of pair `number`: its sides. Of one side alone the second is the one behind, with no
+    /// columns.
+    APERTURE_HD void pair(int number, int& i, int& j) const {
+        if (!symmetric) {
+            i = number / right;
+            j = number % right;
+            return;
+        }
+        j = 1;
+        while (number >= j) number -= j++;
+        i = number;
+    }
+    /// The pair and its tile that has the product of panels a and b, a <= b where symmetric.
+    APERTURE_HD void find(int a, int b, int side, int& number, int& tile) const {
+        const int i = a / side;
+        const int j = b / side;
+        a %= side;
+        b %= side;
+        if (!symmetric) {
+            number = i * right + j;
+            tile = a * side + b;
+        } else if (i != j) {
+            number = j * (j - 1) / 2 + i;
+            tile = a * side + b;
+        } else {
+            const bool is_first = i + 1 < left || left == 1;
+            number = is_first ? (i + 1) * i / 2 + i : i * (i - 1) / 2 + i - 1;
+            const int of_self = side * (side + 1) / 2;
+            tile = side * side + (is_first ? 0 : of_self) + a * (2 * side - 1 - a) / 2 + b;
+        }
+    }
+};
+
+namespace detail {
+
+/// A tile of a block: its panels, of both sides behind one another; a < 0: not this block's.
+struct TallTile {
+    int a;
+    int b;
+
+    template <int side>
+    __device__ static TallTile of(int tile, const TallSides& sides, int i, int j) {
+        if (tile < side * side) return {tile / side, side + tile % side};
+        constexpr int of_self = side * (side + 1) / 2;
+        tile -= side * side;
+        const bool is_second = tile >= of_self;
+        tile %= of_self;
+        if (!sides.symmetric || j != i + 1) return {-1, -1};
+        if (is_second && j + 1 != sides.left) return {-1, -1};
+        int a = 0;
+        while (tile >= side - a) tile -= side - a++;
+        const int first = is_second ? side : 0;
+        return {first + a, first + a + tile};
+    }
+};
+
+/// Columns 8 c on of a panel, rows 8 k on.
+template <class T>
+__device__ __forceinline__ core::Fp64Slice load_slice(const T* panel, int k, int c) {
+    const int lane = core::lane_rank();
+    return load_pair(panel + (8 * c + lane / 4) * TallGramShape<T>::pitch + 8 * k + lane % 4 * 2);
+}
+
+/// Starts to bring rows [row, row + Shape::rows) of a side's columns; zeros where there are none.
+template <class T>
+__device__ void load_side(const TallColumns<const T>& from, int first_column, index_t row, T* to) {
+    using Shape = TallGramShape<T>;
+    constexpr int size = RowPiece<T>::size;
+    constexpr int of_column = Shape::rows / size;
+    for (int i = core::thread_rank(); i < Shape::side * panel_columns * of_column;
+         i += Shape::threads) {
+        const index_t column = first_column + i / of_column;
+        const index_t begin = row + i % of_column * size;
+        T* const piece = to + i / of_column * Shape::pitch + i % of_column * size;
+        const T* const source = from.data + column * from.pitch + begin;
+        if (column < from.columns && begin + size <= from.rows) {
+            core::copy_async<16>(piece, source);
+            continue;
+        }
+        APERTURE_UNROLL
+        for (int e = 0; e < size; ++e) {
+            piece[e] = column < from.columns && begin + e < from.rows ? source[e] : T(0);
+        }
+    }
+}
+
+}  // namespace detail
+
+/// Grid: ranges of rows, pairs of sides. Shared memory: TallGramShape. Reads each column once for
+/// each side it is paired with; as many multiply-adds a row as there are products of columns.
+template <class T>
+__global__ void __launch_bounds__(TallGramShape<T>::threads)
+    tall_gram_kernel(TallGramArguments<T> a) {
+    using Shape = TallGramShape<T>;
+    constexpr int of_side = Shape::side * panel_columns;
+    const TallSides sides{TallSides::of(a.left.columns, Shape::side),
+                          TallSides::of(a.right.columns, Shape::side), a.symmetric};
+    int i;
+    int j;
+    sides.pair(static_cast<int>(blockIdx.y), i, j);
+    const int panels_left = static_cast<int>((a.left.columns - i * of_side + 31) / panel_columns);
+    const int panels_right = static_cast<int>((a.right.columns - j * of_side + 31) / panel_columns);
+    detail::TallTile own[Shape::own];
+    APERTURE_UNROLL
+    for (int u = 0; u < Shape::own; ++u) {
+        const int tile = core::warp_rank() + u * Shape::warps;
+        own[u] = tile < Shape::tiles ? detail::TallTile::of<Shape::side>(tile, sides, i, j)
+                                     : detail::TallTile{-1, -1};
+        const auto exists = [&](int panel) {
+            return panel < Shape::side ? panel < panels_left : panel - Shape::side < panels_right;
+        };
+        if (own[u].a >= 0 && !(exists(own[u].a) && exists(own[u].b))) own[u] = {-1, -1};
+    }
+    const index_t begin = index_t{blockIdx.x} * a.range;
+    const index_t end = begin + a.range < a.left.rows ? begin + a.range : a.left.rows;
+    const int steps = static_cast<int>((end - begin + Shape::rows - 1) / Shape::rows);
+    T* const stages = core::shared<T>();
+    const auto stage = [&](int step) {
+        return stages + step % Shape::stages * (Shape::columns * Shape::pitch);
+    };
+    const auto load = [&](int step) {
+        if (step < steps) {
+            const index_t row = begin + index_t{step} * Shape::rows;
+            detail::load_side(a.left, i * of_side, row, stage(step));
+            detail::load_side(a.right, j * of_side, row, stage(step) + of_side * Shape::pitch);
+        }
+        core::commit_copies();
+    };
+    WarpTile sums[Shape::own];
+    for (int ahead = 0; ahead < Shape::stages - 1; ++ahead) load(ahead);
+    for (int step = 0; step < steps; ++step) {
+        core::wait_for_copies<Shape::stages - 2>();
+        __syncthreads();
+        load(step + Shape::stages - 1);
+        const T* const columns = stage(step);
+        APERTURE_UNROLL
+        for (int u = 0; u < Shape::own; ++u) {
+            if (own[u].a < 0) continue;
+            APERTURE_NO_UNROLL
+            for (int k = 0; k < Shape::rows / 8; ++k) {
+                const T* const panel_b = columns + own[u].b * panel_columns * Shape::pitch;
+                core::Fp64Slice of_a[4];
+                APERTURE_UNROLL
+                for (int c = 0; c < 4; ++c) {
+                    of_a[c] =
+                        detail::load_slice(columns + own[u].a * panel_columns * Shape::pitch, k, c);
+                }
+                if (own[u].a == own[u].b) {
+                    sums[u].add_upper(of_a);
+                } else {
+                    sums[u].add(of_a, [&](int n) { return detail::load_slice(panel_b, k, n); });
+                }
+            }
+        }
+    }
+    APERTURE_UNROLL
+    for (int u = 0; u < Shape::own; ++u) {
+        if (own[u].a < 0) continue;
+        const int tile = core::warp_rank() + u * Shape::warps;
+        double* const to =
+            a.parts + ((index_t{blockIdx.y} * gridDim.x + blockIdx.x) * Shape::tiles + tile) *
+                          WarpTile::elements;
+        sums[u].for_each(
+            [&](int row, int column, double sum) { to[row * panel_columns + column] = sum; });
+    }
+}
+
+template <class T>
+struct TallGatherArguments {
+    const double* parts;
+    int ranges;
+    TallSides sides;
+    index_t rows;     ///< of the product
+    index_t columns;  ///< of the product
+    T* to;            ///< where symmetric, both (i, j) and (j, i)
+    index_t row_stride;
+    index_t column_stride;
+};
+
+inline constexpr int tall_gather_threads = 256;
+
+/// The sums over ranges, in their order; what lies outside of the matrix `to` is not written. Grid:
+/// tiles of 32 x 32, columns, then rows.
+template <class T, int side>
+__global__ void __launch_bounds__(tall_gather_threads)
+    tall_gather_kernel(TallGatherArguments<T> a) {
+    const int b = static_cast<int>(blockIdx.x);
+    const int row_panel = static_cast<int>(blockIdx.y);
+    if (a.sides.symmetric && row_panel > b) return;
+    int pair;
+    int tile;
+    a.sides.find(row_panel, b, side, pair, tile);
+    constexpr int tiles = TallGramShape<float>::tiles;
+    static_assert(side == TallGramShape<float>::side);
+    const double* const parts =
+        a.parts + (index_t{pair} * a.ranges * tiles + tile) * WarpTile::elements;
+    for (int e = core::thread_rank(); e < WarpTile::elements; e += tall_gather_threads) {
+        const index_t i = index_t{row_panel} * panel_columns + e / panel_columns;
+        const index_t j = index_t{b} * panel_columns + e % panel_columns;
+        if (i >= a.rows || j >= a.columns || (a.sides.symmetric && i > j)) continue;
+        double sum = 0;
+        APERTURE_UNROLL_BY(8)
+        for (int r = 0; r < a.ranges; ++r) {
+            sum += parts[index_t{r} * tiles * WarpTile::elements + e];
+        }
+        a.to[i * a.row_stride + j * a.column_stride] = static_cast<T>(sum);
+        if (a.sides.symmetric) a.to[j * a.row_stride + i * a.column_stride] = static_cast<T>(sum);
+    }
+}
+
+}  // namespace aperture::dense::gpu

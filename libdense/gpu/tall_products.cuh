@@ -1,0 +1,226 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A tall matrix divided by an upper triangle, or multiplied by a small matrix: in fp64 on the
+// tensor cores, from rows of the matrix's type to such.
+
+#include "libcore/gpu/block.cuh"
+#include "libdense/gpu/tall_cholesky.cuh"
+
+namespace aperture::dense::gpu {
+
+/// A warp has 32 rows, and keeps of X what later columns need: [warp][panel][as slices]. Beside
+/// that two tiles of the triangle, of which one is on its way.
+template <class T>
+struct TallDivideShape {
+    static constexpr int most_warps = 4;
+    static constexpr int stages = 2;
+    static constexpr int shared_bytes(int warps, int panels) {
+        return stages * WarpTile::elements * static_cast<int>(sizeof(double)) +
+               warps * (panels - 1) * WarpTile::elements * static_cast<int>(sizeof(T));
+    }
+};
+
+template <class T>
+struct TallDivideArguments {
+    TallColumns<const T> from;
+    T* to;  ///< may be from.data
+    index_t to_pitch;
+    int panels;
+    const double* divisors;  ///< as TallCholeskyArguments has them
+    /// The first blocks divide the diagonal matrix of these instead, and write only the sums of
+    /// squares of 32 rows each: how much rounding errors of the Gram matrix grow in X^T X.
+    const double* sizes;
+    int size_blocks;
+    double* squares;
+};
+
+namespace detail {
+
+/// Tiles of divisors, one ahead.
+template <int stages>
+struct DivisorTiles {
+    const double* from;
+    double* to;
+    int tiles;
+    int next = 0;
+
+    __device__ void load() {
+        if (next < tiles) {
+            const double* const tile = from + index_t{next} * WarpTile::elements;
+            double* const buffer = to + next % stages * WarpTile::elements;
+            for (int e = 2 * core::thread_rank(); e < WarpTile::elements;
+                 e += 2 * core::block_threads()) {
+                core::copy_async<16>(buffer + e, tile + e);
+            }
+        }
+        core::commit_copies();
+        ++next;
+    }
+    /// The tile behind the last that was taken, for all threads.
+    __device__ const double* take() {
+        // All have done with the one before, whose place the next one takes.
+        core::wait_for_copies();
+        __syncthreads();
+        const double* const tile = to + (next - 1) % stages * WarpTile::elements;
+        load();
+        return tile;
+    }
+};
+
+/// X as slices of a left factor.
+template <class T>
+__device__ __forceinline__ void keep(const WarpTile& x, T* panel) {
+    APERTURE_UNROLL
+    for (int k = 0; k < 4; ++k) {
+        core::Fp64Slice slices[4];
+        x.as_left(k, slices);
+        APERTURE_UNROLL
+        for (int c = 0; c < 4; ++c) {
+            *reinterpret_cast<Pair<T>*>(panel + packed_slice(k, c) + core::lane_rank() * 2) = {
+                static_cast<T>(slices[c].v[0]), static_cast<T>(slices[c].v[1])};
+        }
+    }
+}
+/// Adds left tile: left(k, slices) makes those 8 k on along the sum.
+template <class Left>
+__device__ __forceinline__ void add_packed(const Left& left, const double* tile, WarpTile& sums) {
+    APERTURE_UNROLL
+    for (int k = 0; k < 4; ++k) {
+        core::Fp64Slice of_left[4];
+        left(k, of_left);
+        sums.add(of_left, [&](int n) { return load_packed(tile, k, n); });
+    }
+}
+
+}  // namespace detail
+
+/// X with X R = A, panel by panel of columns, each (A_j - sum of X_k R_kj) R_jj^-1. Grid: rows of
+/// A, 32 a warp. Shared memory: TallDivideShape. Reads A and writes X once; columns^2 + 32 columns
+/// flops a row.
+template <class T>
+__global__ void __launch_bounds__(TallDivideShape<T>::most_warps* core::warp_size)
+    tall_divide_kernel(TallDivideArguments<T> a) {
+    using Shape = TallDivideShape<T>;
+    const int warps = core::block_threads() / core::warp_size;
+    const bool of_sizes = static_cast<int>(blockIdx.x) < a.size_blocks;
+    const index_t block = of_sizes ? blockIdx.x : index_t{blockIdx.x} - a.size_blocks;
+    const index_t first_row = (block * warps + core::warp_rank()) * WarpTile::rows;
+    detail::DivisorTiles<Shape::stages> divisors{a.divisors, core::shared<double>(),
+                                                 a.panels * (a.panels + 1) / 2};
+    T* const kept =
+        reinterpret_cast<T*>(core::shared<double>() + Shape::stages * WarpTile::elements) +
+        core::warp_rank() * (a.panels - 1) * WarpTile::elements;
+    double square = 0;
+    divisors.load();
+    for (int j = 0; j < a.panels; ++j) {
+        const index_t first_column = index_t{j} * panel_columns;
+        WarpTile sums;
+        sums.for_each([&](int r, int c, double& sum) {
+            const index_t row = first_row + r;
+            const index_t column = first_column + c;
+            if (of_sizes) {
+                sum = row == column ? a.sizes[row] : 0;
+            } else if (row < a.from.rows && column < a.from.columns) {
+                sum = static_cast<double>(a.from.data[column * a.from.pitch + row]);
+            }
+        });
+        for (int k = 0; k < j; ++k) {
+            const double* const tile = divisors.take();
+            const auto left = [&](int s, core::Fp64Slice(&slices)[4]) {
+                APERTURE_UNROLL
+                for (int c = 0; c < 4; ++c) {
+                    slices[c] = load_packed(kept + k * WarpTile::elements, s, c);
+                }
+            };
+            detail::add_packed(left, tile, sums);
+        }
+        WarpTile x;
+        detail::add_packed([&](int s, core::Fp64Slice(&left)[4]) { sums.as_left(s, left); },
+                           divisors.take(), x);
+        if (j + 1 < a.panels) detail::keep(x, kept + j * WarpTile::elements);
+        x.for_each([&](int r, int c, double& value) {
+            const index_t row = first_row + r;
+            const index_t column = first_column + c;
+            if (of_sizes) {
+                square += value * value;
+            } else if (row < a.from.rows && column < a.from.columns) {
+                a.to[column * a.to_pitch + row] = static_cast<T>(value);
+            }
+        });
+    }
+    if (!of_sizes) return;
+    square = core::warp_reduce(square);
+    const index_t panel = first_row / WarpTile::rows;
+    if (core::lane_rank() == 0 && panel < a.panels) a.squares[panel] = square;
+}
+
+template <class T>
+struct TallMultiplyArguments {
+    TallColumns<const T> from;
+    const T* factor;  ///< of from.columns rows
+    index_t factor_row;
+    index_t factor_column;
+    T* to;
+    index_t to_row;
+    index_t to_column;
+    index_t to_columns;
+};
+
+struct TallMultiplyShape {
+    static constexpr int warps = 4;
+    static constexpr int threads = warps * core::warp_size;
+    static constexpr int shared_bytes = WarpTile::elements * static_cast<int>(sizeof(double));
+};
+
+/// from times factor. Grid: rows of `from`, 32 a warp; panels of `to`. Shared memory: a tile of the
+/// factor.
+template <class T>
+__global__ void __launch_bounds__(TallMultiplyShape::threads)
+    tall_multiply_kernel(TallMultiplyArguments<T> a) {
+    const index_t first_row =
+        (index_t{blockIdx.x} * TallMultiplyShape::warps + core::warp_rank()) * WarpTile::rows;
+    const index_t first_column = index_t{blockIdx.y} * panel_columns;
+    double* const tile = core::shared<double>();
+    const int lane = core::lane_rank();
+    WarpTile sums;
+    for (index_t k = 0; k < a.from.columns; k += panel_columns) {
+        __syncthreads();
+        for (int e = core::thread_rank(); e < WarpTile::elements; e += TallMultiplyShape::threads) {
+            const int r = e / panel_columns;
+            const int c = e % panel_columns;
+            const bool exists = k + r < a.from.columns && first_column + c < a.to_columns;
+            tile[packed_index(r, c)] =
+                exists
+                    ? static_cast<double>(
+                          a.factor[(k + r) * a.factor_row + (first_column + c) * a.factor_column])
+                    : 0.0;
+        }
+        __syncthreads();
+        const auto left = [&](int s, core::Fp64Slice(&slices)[4]) {
+            APERTURE_UNROLL
+            for (int c = 0; c < 4; ++c) {
+                APERTURE_UNROLL
+                for (int i = 0; i < 2; ++i) {
+                    const index_t column = k + 8 * s + slice_row(lane, i);
+                    const index_t row = first_row + 8 * c + lane / 4;
+                    const bool exists = column < a.from.columns && row < a.from.rows;
+                    slices[c].v[i] =
+                        exists ? static_cast<double>(a.from.data[column * a.from.pitch + row])
+                               : 0.0;
+                }
+            }
+        };
+        detail::add_packed(left, tile, sums);
+    }
+    sums.for_each([&](int r, int c, double& sum) {
+        const index_t row = first_row + r;
+        const index_t column = first_column + c;
+        if (row < a.from.rows && column < a.to_columns) {
+            a.to[row * a.to_row + column * a.to_column] = static_cast<T>(sum);
+        }
+    });
+}
+
+}  // namespace aperture::dense::gpu

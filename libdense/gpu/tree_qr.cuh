@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// QR of tall matrices by trees of blocks (TSQR, CAQR). Host code, a template on the executor.
+
+#include "libdense/gpu/tall_apply.cuh"
+#include "libdense/gpu/tall_factor.cuh"
+#include "libdense/gpu/tall_factors.cuh"
+
+#if !defined(__CUDACC_RTC__)
+
+#include <algorithm>
+#include <vector>
+
+#include "libdense/gpu/tuning.hpp"
+
+namespace aperture::dense::gpu {
+
+/// Groups: of a block, the top's included.
+template <class T, class Executor, int Groups = tuning::tall_groups>
+class TreeQr final : public TallFactors<T, typename Executor::Space> {
+    using Base = TallFactors<T, typename Executor::Space>;
+    template <class U>
+    using Matrix = typename Base::template Matrix<U>;
+    template <class U>
+    using Buffer = core::Array<U, 1, typename Executor::Space>;
+
+  public:
+    TreeQr(Executor& executor, index_t rows, index_t columns)
+        : executor_(executor), padded_columns_(rounded_up(columns, panel_columns)) {
+        pitch_ = std::max(rounded_up(rows, group_rows), padded_columns_);
+        core::expects(pitch_ <= most_rows, "on a device a matrix may have ", most_rows,
+                      " rows at most, has ", rows);
+        index_t factors = 0;
+        for (index_t first = 0; first < padded_columns_; first += panel_columns) {
+            panels_.push_back(tree_of(first, factors));
+        }
+        factors_ = Buffer<T>({factors});
+        matrix_ = Buffer<T>({padded_columns_ * pitch_});
+    }
+
+    void factor(Matrix<const T> a, Matrix<T> r, bool /*keep*/) override {
+        copy_matrix<T>(executor_, strided(a), padded(matrix_), CopyPart::all);
+        for (const std::vector<TreeLevel>& panel : panels_) {
+            const index_t behind = panel.front().first_row + panel_columns;
+            for (const TreeLevel& level : panel) {
+                launch_factor(level);
+                if (behind < padded_columns_) {
+                    launch_apply<true>(level, matrix_.data() + behind * pitch_,
+                                       padded_columns_ - behind);
+                }
+            }
+        }
+        copy_matrix<T>(executor_, constant(padded(matrix_)), strided(r), CopyPart::upper);
+    }
+    void form_q(Matrix<T> q) override {
+        apply({nullptr, 1, pitch_, q.extent[1], q.extent[1]}, strided(q), CopyPart::identity);
+    }
+    void apply_transposed(Matrix<const T> c, Matrix<T> x) override {
+        reserve_turned();
+        copy_matrix<T>(executor_, strided(c), padded(turned_), CopyPart::all);
+        for (const std::vector<TreeLevel>& panel : panels_) {
+            for (const TreeLevel& level : panel) {
+                launch_apply<true>(level, turned_.data(), rounded_up(c.extent[1], panel_columns));
+            }
+        }
+        copy_matrix<T>(executor_, constant(padded(turned_)), strided(x), CopyPart::all);
+    }
+    void apply(Matrix<const T> x, Matrix<T> c) override {
+        apply(strided(x), strided(c), CopyPart::all);
+    }
+
+    /// Kernels of nodes have their numbers in int.
+    static constexpr index_t most_rows = index_t{1} << 31;
+
+  private:
+    static index_t blocks_of(index_t count, index_t of) { return (count + of - 1) / of; }
+    static index_t rounded_up(index_t count, index_t to) { return blocks_of(count, to) * to; }
+
+    /// Leaves, as many as fill the device with what each absorbs in turn; then their tops.
+    std::vector<TreeLevel> tree_of(index_t first_row, index_t& factors) const {
+        std::vector<TreeLevel> levels;
+        const auto groups = static_cast<int>((pitch_ - first_row) / group_rows);
+        const int leaves = tuning::tall_leaves_per_multiprocessor * executor_.multiprocessors();
+        const auto absorbed = static_cast<int>(
+            std::max<index_t>(1, blocks_of(blocks_of(groups, leaves), Groups - 1)));
+        TreeLevel level{first_row, groups, 1, absorbed * (Groups - 1), absorbed, false, 0};
+        for (;;) {
+            level.factors = factors;
+            factors += index_t{level.nodes()} * level.blocks * factor_elements<T>;
+            levels.push_back(level);
+            if (level.nodes() == 1) return levels;
+            level.step = level.spacing();
+            level.below = Groups - 1;
+            level.blocks = 1;
+            level.triangles = true;
+        }
+    }
+
+    StridedMatrix<T> padded(Buffer<T>& buffer) const {
+        return {buffer.data(), 1, pitch_, pitch_, padded_columns_};
+    }
+    void launch_factor(const TreeLevel& level) {
+        using Shape = FactorShape<T, Groups>;
+        core::launch(executor_, &factor_panel_kernel<T, Groups>,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(level.nodes())),
+                                        dim3(Shape::threads), Shape::shared_bytes),
+                     FactorPanelArguments<T>{matrix_.data(), pitch_, level, factors_.data()});
+    }
+    template <bool transposed>
+    void launch_apply(const TreeLevel& level, T* c, index_t columns) {
+        using Shape = ApplyShape<T, Groups>;
+        core::launch(
+            executor_, &apply_panel_kernel<T, Groups, transposed>,
+            core::LaunchConfig(dim3(static_cast<unsigned>(columns / applied_columns),
+                                    static_cast<unsigned>(level.nodes())),
+                               dim3(Shape::threads), Shape::shared_bytes),
+            ApplyPanelArguments<T>{matrix_.data(), pitch_, level, factors_.data(), c, pitch_});
+    }
+
+    /// to = Q from.
+    void apply(const StridedMatrix<const T>& from, const StridedMatrix<T>& to, CopyPart part) {
+        reserve_turned();
+        copy_matrix<T>(executor_, from, padded(turned_), part);
+        for (auto panel = panels_.rbegin(); panel != panels_.rend(); ++panel) {
+            for (auto level = panel->rbegin(); level != panel->rend(); ++level) {
+                launch_apply<false>(*level, turned_.data(), rounded_up(to.columns, panel_columns));
+            }
+        }
+        copy_matrix<T>(executor_, constant(padded(turned_)), to, CopyPart::all);
+    }
+    void reserve_turned() {
+        if (turned_.size() == 0) turned_ = Buffer<T>({padded_columns_ * pitch_});
+    }
+
+    Executor& executor_;
+    index_t padded_columns_;
+    index_t pitch_ = 0;
+    std::vector<std::vector<TreeLevel>> panels_;
+    Buffer<T> matrix_;
+    Buffer<T> factors_;
+    Buffer<T> turned_;  ///< what Q is applied to, of as many columns as the matrix
+};
+
+}  // namespace aperture::dense::gpu
+
+#endif
