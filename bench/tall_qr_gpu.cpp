@@ -12,6 +12,7 @@
 #include "aperture/dense/tall_qr.hpp"
 #include "bench/gpu_ceilings.hpp"
 #include "bench/program.hpp"
+#include "bench/tall_blocks.hpp"
 #include "bench/tall_problem.hpp"
 
 namespace aperture::bench {
@@ -46,24 +47,82 @@ void report_on_gpu(benchmark::State& state, core::Gpu& gpu, const Size& size, do
     state.counters["%bound"] = 100 * std::max(arithmetic, memory) / seconds;
 }
 
-void run_on_gpu(benchmark::State& state, Size size, const std::string& name) {
+/// What a tree of blocks takes at least: its steps one behind the other, a column each, in levels
+/// of blocks that absorb ten times their rows; and as many launches.
+double tree_latency(core::Gpu& gpu, const Size& size) {
+    constexpr double step = 1.3e-6;
+    constexpr double launch = 3e-6;
+    constexpr index_t panel = 32;
+    constexpr index_t groups = 11;
+    const index_t panels = (size.columns + panel - 1) / panel;
+    const index_t leaves = 2 * index_t{gpu.multiprocessors()};
+    double seconds = 0;
+    for (index_t p = 0; p < panels; ++p) {
+        index_t left = (size.rows - p * panel + panel - 1) / panel;
+        const index_t blocks =
+            std::max<index_t>(1, (left + leaves * (groups - 1) - 1) / (leaves * (groups - 1)));
+        seconds += static_cast<double>(blocks * panel) * step + 2 * launch;
+        left = (left + blocks * (groups - 1)) / (blocks * (groups - 1) + 1);
+        for (; left > 1; left = (left + groups - 1) / groups) {
+            seconds += static_cast<double>(panel) * step + 2 * launch;
+        }
+    }
+    return seconds;
+}
+
+/// Whether Q is kept.
+enum class Wanted { r_and_q, r };
+
+void run_on_gpu(benchmark::State& state, dense::QrMethod method, Wanted wanted, Size size,
+                const std::string& name) {
     core::Gpu gpu;
     const Array<float, 2> columns = random_columns(size);
     Array<float, 2, Device> a(columns.extent());
     core::copy<float, 2, core::Strided>(gpu, columns.view(), a.view());
     Array<float, 2, Device> r({size.columns, size.columns});
-    dense::TallQr<float, core::Gpu> qr(gpu, dense::QrMethod::caqr, size.rows, size.columns);
+    dense::TallQr<float, core::Gpu> qr(gpu, method, size.rows, size.columns);
+    const core::View<const float, 2, Device> by_columns(a.data(), {size.rows, size.columns},
+                                                        {1, size.rows});
     core::Timeline timeline;
     const double best = measure(state, name, [&] {
         return seconds_on(gpu, timeline, smoke ? 1 : 4, [&](std::size_t) {
-            qr.factor({a.data(), {size.rows, size.columns}, {1, size.rows}}, r.view());
+            if (wanted == Wanted::r) {
+                qr.find_r(by_columns, r.view());
+            } else {
+                qr.factor(by_columns, r.view());
+            }
         });
     });
     report_on_gpu(state, gpu, size, best);
+    if (method == dense::QrMethod::caqr) {
+        state.counters["latency ms"] = 1e3 * tree_latency(gpu, size);
+    }
+    if (qr.fell_back()) fail(state, "fell back");
     Array<float, 2> fetched(r.extent());
     core::copy<float, 2, core::Strided>(gpu, std::as_const(r).view(), fetched.view());
     gpu.synchronize();
     if (!is_r_of(columns, std::as_const(fetched).view())) fail(state, "R is wrong");
+}
+
+void run_tree(benchmark::State& state, int groups, Size size, const std::string& name) {
+    core::Gpu gpu;
+    const Array<float, 2> columns = random_columns(size);
+    Array<float, 2, Device> a(columns.extent());
+    core::copy<float, 2, core::Strided>(gpu, columns.view(), a.view());
+    const double best = measure(state, name, [&] {
+        return seconds_of_tree(gpu, groups, {a.data(), {size.rows, size.columns}, {1, size.rows}});
+    });
+    report_on_gpu(state, gpu, size, best);
+}
+
+void run_policy(benchmark::State& state, int approach, const std::string& name) {
+    core::Gpu gpu;
+    const int blocks = smoke ? 4 : 200 * gpu.multiprocessors();
+    const double best =
+        measure(state, name, [&] { return seconds_of_policy(gpu, approach, blocks); });
+    const double gflops = 1e-9 * policy_flops() * blocks / best;
+    state.counters["GFLOP/s"] = gflops;
+    state.counters["%peak"] = 100 * gflops / gpu_peak_gflops(gpu, GpuUnit::fp32);
 }
 
 void run_cusolver(benchmark::State& state, Size size, const std::string& name) {
@@ -107,12 +166,31 @@ void run_cusolver(benchmark::State& state, Size size, const std::string& name) {
 
 void register_gpu() {
     if (!core::gpu_status().usable) return;
+    for (const int approach : {1, 2, 3, 4}) {
+        add_measured("gpu/approach" + std::to_string(approach) + "/128x16",
+                     [approach](benchmark::State& state, const std::string& name) {
+                         run_policy(state, approach, name);
+                     });
+    }
     for (const Size& size : tall_sizes()) {
         const std::string of_size = name_of(size);
-        add_measured("gpu/caqr/" + of_size,
-                     [size](benchmark::State& state, const std::string& name) {
-                         run_on_gpu(state, size, name);
-                     });
+        const auto add = [&](const std::string& of, dense::QrMethod method, Wanted wanted) {
+            add_measured("gpu/" + of + "/" + of_size,
+                         [size, method, wanted](benchmark::State& state, const std::string& name) {
+                             run_on_gpu(state, method, wanted, size, name);
+                         });
+        };
+        add("caqr", dense::QrMethod::caqr, Wanted::r_and_q);
+        add("cholesky2", dense::QrMethod::cholesky2, Wanted::r_and_q);
+        add("cholesky2_r", dense::QrMethod::cholesky2, Wanted::r);
+        add("shifted_cholesky3", dense::QrMethod::shifted_cholesky3, Wanted::r_and_q);
+        add("blas2", dense::QrMethod::blas2, Wanted::r_and_q);
+        for (const int groups : {5, 7, 11, 15}) {
+            add_measured("gpu/tree_of_" + std::to_string(groups) + "/" + of_size,
+                         [size, groups](benchmark::State& state, const std::string& name) {
+                             run_tree(state, groups, size, name);
+                         });
+        }
         add_measured("gpu/cusolver/" + of_size,
                      [size](benchmark::State& state, const std::string& name) {
                          run_cusolver(state, size, name);
