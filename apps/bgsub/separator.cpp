@@ -134,10 +134,11 @@ class GpuLowRankBackground final : public Separator {
         if constexpr (!std::is_same_v<T, float>) converted_ = core::Array<T, 2>({frames, values});
     }
 
-    /// The frames, what the solver keeps of them, and the other W of more frames than a block has.
-    static double bytes(index_t frames, index_t values) {
-        return static_cast<double>(frames) * static_cast<double>(values) * sizeof(T) *
-               (1 + solver_copies + 1);
+    /// The frames, what the solver keeps of them, the other W of more frames than a block has, and
+    /// what a QR makes of W.
+    static double bytes(index_t frames, index_t values, rpca::Svd svd) {
+        const index_t columns = (1 + solver_copies + 1) * frames + columns_of_qr(frames, svd);
+        return static_cast<double>(columns) * static_cast<double>(values) * sizeof(T);
     }
 
     rpca::Outcome run(ConstFrames frames, Frames background, const Observer& observe) override {
@@ -170,6 +171,20 @@ class GpuLowRankBackground final : public Separator {
     double transfer_ms() const override { return transfer_ms_; }
 
   private:
+    static index_t columns_of_qr(index_t frames, rpca::Svd svd) {
+        constexpr index_t panel = 32;
+        const index_t in_panels = (frames + 1 + panel - 1) / panel * panel;
+        switch (svd) {
+            case rpca::Svd::gram:
+                return 0;
+            case rpca::Svd::cholqr2:
+                // Where it falls back, the tree's beside its own.
+                return 2 * in_panels;
+            default:
+                return in_panels;
+        }
+    }
+
     core::Gpu& gpu_;
     rpca::RobustPca<T, core::Gpu> pursuit_;
     core::Array<T, 2, core::Device> on_device_;
@@ -180,7 +195,7 @@ class GpuLowRankBackground final : public Separator {
 template <class T>
 std::unique_ptr<Separator> gpu_separator(core::Gpu& gpu, index_t frames, index_t values,
                                          const rpca::Parameters& parameters) {
-    const double needed = GpuLowRankBackground<T>::bytes(frames, values);
+    const double needed = GpuLowRankBackground<T>::bytes(frames, values, parameters.svd);
     const auto free = static_cast<double>(gpu.free_memory());
     std::ostringstream words;
     words << std::setprecision(3) << frames << " frames of " << values << " values need "
@@ -196,9 +211,6 @@ std::string for_cpu_only(const BgsubOptions& options) {
     if (options.method == BackgroundMethod::median) return "--method median";
     if (options.online) return "--online";
     if (options.parameters.solver == rpca::Solver::accaltproj) return "--solver accaltproj";
-    if (options.parameters.svd != rpca::Svd::gram) {
-        return "--svd " + std::string(choice_name(svd_choices, options.parameters.svd));
-    }
     return "";
 }
 

@@ -15,7 +15,7 @@ struct ColumnShape {
     static constexpr int threads = warps * core::warp_size;
     /// Columns of a block: a warp adds up the parts of each.
     static constexpr int columns = warps;
-    static constexpr int shared_bytes = 2 * warps * static_cast<int>(sizeof(double));
+    static constexpr int shared_bytes = warps * columns * static_cast<int>(sizeof(double));
 };
 
 /// Reflector j: I - tau v v^T, v = [1; x inverse] with x below the diagonal of column j.
@@ -71,7 +71,7 @@ __device__ inline ColumnReflector column_reflector(double alpha, double square) 
 
 }  // namespace detail
 
-/// Grid: ranges of rows, ColumnShape::columns columns each. Shared memory: a number a warp.
+/// Grid: ranges of rows, ColumnShape::columns columns each. Shared memory: ColumnShape.
 template <class T>
 __global__ void __launch_bounds__(ColumnShape::threads)
     column_products_kernel(ColumnArguments<T> a) {
@@ -86,17 +86,23 @@ __global__ void __launch_bounds__(ColumnShape::threads)
             }
         }
     });
+    double* const of_warps = core::shared<double>();
     for (int c = 0; c < ColumnShape::columns; ++c) {
-        const double sum = core::block_reduce(sums[c], core::shared<double>());
-        if (core::thread_rank() != 0 || first + c >= a.columns) continue;
-        a.parts[index_t{blockIdx.x} * a.columns + first + c] = sum;
-        if (blockIdx.x == 0) {
-            a.tops[first + c] = static_cast<double>(a.c[(first + c) * a.pitch + a.j]);
-        }
+        const double sum = core::warp_reduce(sums[c]);
+        if (core::lane_rank() == 0) of_warps[core::warp_rank() * ColumnShape::columns + c] = sum;
+    }
+    __syncthreads();
+    const int own = core::thread_rank();
+    if (own >= ColumnShape::columns || first + own >= a.columns) return;
+    double sum = 0;
+    for (int w = 0; w < ColumnShape::warps; ++w) sum += of_warps[w * ColumnShape::columns + own];
+    a.parts[index_t{blockIdx.x} * a.columns + first + own] = sum;
+    if (blockIdx.x == 0) {
+        a.tops[first + own] = static_cast<double>(a.c[(first + own) * a.pitch + a.j]);
     }
 }
 
-/// The same grid. Shared memory: two numbers a warp.
+/// The same grid and shared memory.
 template <class T>
 __global__ void __launch_bounds__(ColumnShape::threads) column_turn_kernel(ColumnArguments<T> a) {
     const int first = static_cast<int>(blockIdx.y) * ColumnShape::columns;
@@ -133,8 +139,8 @@ __global__ void __launch_bounds__(ColumnShape::threads) column_turn_kernel(Colum
     });
 }
 
-/// Makes columns ones of sizes about 1, by powers of two. Grid: columns. Shared memory: a number a
-/// warp.
+/// Makes columns ones of sizes about 1, by powers of two. Grid: columns. Shared memory:
+/// ColumnShape.
 template <class T>
 __global__ void __launch_bounds__(ColumnShape::threads)
     scale_columns_kernel(T* matrix, index_t pitch, index_t rows, double* sizes) {

@@ -11,12 +11,12 @@
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/timing.hpp"
-#include "aperture/dense/tall_qr.hpp"
 #include "librpca/checks.hpp"
 #include "librpca/cpu/alternating_projections.hpp"
 #include "librpca/cpu/spectrum.hpp"
 #include "librpca/cpu/sweep.hpp"
 #include "librpca/penalty.hpp"
+#include "librpca/qr_method.hpp"
 
 namespace aperture::rpca {
 
@@ -39,7 +39,7 @@ template <class T>
 class TriangleOfW {
   public:
     TriangleOfW(core::Cpu& cpu, Svd svd, index_t frames, index_t values)
-        : qr_(cpu, method_of(svd), values, frames),
+        : qr_(cpu, qr_method(svd), values, frames),
           w_({frames, values}),
           r_({frames, frames}),
           fp64_({frames, frames}) {}
@@ -53,19 +53,6 @@ class TriangleOfW {
     }
 
   private:
-    static dense::QrMethod method_of(Svd svd) {
-        switch (svd) {
-            case Svd::caqr:
-                return dense::QrMethod::caqr;
-            case Svd::cholqr2:
-                return dense::QrMethod::cholesky2;
-            case Svd::blas2:
-                return dense::QrMethod::blas2;
-            default:
-                return dense::QrMethod::tsqr;
-        }
-    }
-
     dense::TallQr<T, core::Cpu> qr_;
     core::Array<T, 2> w_;
     core::Array<T, 2> r_;

@@ -5,20 +5,23 @@
 
 namespace aperture::rpca {
 
+template <class T>
+using Pursuit =
+    gpu::DeviceRobustPca<T, core::Gpu, gpu::CusolverEigenvectors, dense::TallQr<T, core::Gpu>>;
+
 template <>
 struct RobustPca<float, core::Gpu>::State {
-    gpu::DeviceRobustPca<float, core::Gpu, gpu::CusolverEigenvectors> pursuit;
+    Pursuit<float> pursuit;
 };
 template <>
 struct RobustPca<double, core::Gpu>::State {
-    gpu::DeviceRobustPca<double, core::Gpu, gpu::CusolverEigenvectors> pursuit;
+    Pursuit<double> pursuit;
 };
 
 template <std::floating_point T, class Executor>
 RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t values,
                                   const Parameters& parameters)
-    : state_(new State{gpu::DeviceRobustPca<T, Executor, gpu::CusolverEigenvectors>(
-          executor, frames, values, parameters)}) {}
+    : state_(new State{Pursuit<T>(executor, frames, values, parameters)}) {}
 template <std::floating_point T, class Executor>
 RobustPca<T, Executor>::~RobustPca() = default;
 template <std::floating_point T, class Executor>

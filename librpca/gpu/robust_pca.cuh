@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// RobustPca on a device. Host code, a template on the executor and on what finds eigenvectors of
-// matrices that do not fit one block's shared memory.
+// RobustPca on a device. Host code, a template on the executor, on what finds eigenvectors of
+// matrices that do not fit one block's shared memory, and on the QR of tall matrices.
 
 #include "librpca/gpu/spectrum.cuh"
 #include "librpca/gpu/swept_matrix.cuh"
@@ -20,7 +20,7 @@
 
 namespace aperture::rpca::gpu {
 
-template <class T, class Executor, class Eigenvectors>
+template <class T, class Executor, class Eigenvectors, class Qr>
 class DeviceRobustPca {
     using Space = typename Executor::Space;
 
@@ -31,7 +31,7 @@ class DeviceRobustPca {
           frames_(frames),
           values_(values),
           parameters_(checked(frames, values, parameters)),
-          matrix_(executor, frames, values, parameters.mask_threshold > 0),
+          matrix_(executor, frames, values, parameters.svd, parameters.mask_threshold > 0),
           spectrum_(executor, frames),
           state_({1}),
           begun_state_({1}, locked_pages<Space>()) {
@@ -106,8 +106,6 @@ class DeviceRobustPca {
 
     static Parameters checked(index_t frames, index_t values, const Parameters& parameters) {
         expects_problem(frames, values, parameters);
-        core::expects(parameters.svd == Svd::gram,
-                      "on a device singular values come from the Gram matrix alone");
         core::expects(parameters.solver != Solver::accaltproj,
                       "alternating projections are for CPUs");
         core::expects(frames <= most_frames, "on a device there may be ", most_frames,
@@ -174,7 +172,7 @@ class DeviceRobustPca {
     index_t frames_;
     index_t values_;
     Parameters parameters_;
-    SweptMatrix<T, Executor> matrix_;
+    SweptMatrix<T, Executor, Qr> matrix_;
     Spectrum<T, Executor, Eigenvectors> spectrum_;
     core::Array<RunState, 1, Space> state_;
     core::Array<RunState, 1> begun_state_;

@@ -6,16 +6,19 @@
 
 #include "librpca/gpu/basis_change.cuh"
 #include "librpca/gpu/load_frames.cuh"
+#include "librpca/gpu/triangle.cuh"
 
 #if !defined(__CUDACC_RTC__)
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "aperture/rpca/robust_pca.hpp"
 #include "libcore/gpu/launch.cuh"
 #include "librpca/gpu/tuning.hpp"
+#include "librpca/qr_method.hpp"
 
 namespace aperture::rpca::gpu {
 
@@ -38,18 +41,20 @@ struct Pass {
     FramesView<T, Space> sparse = {};
 };
 
-template <class T, class Executor>
+/// Qr: dense::TallQr<T, Executor>, or what stands for it.
+template <class T, class Executor, class Qr>
 class SweptMatrix {
     using Space = typename Executor::Space;
     template <class U>
     using Buffer = core::Array<U, 1, Space>;
 
   public:
-    SweptMatrix(Executor& executor, index_t frames, index_t values, bool watches_mask)
+    SweptMatrix(Executor& executor, index_t frames, index_t values, Svd svd, bool watches_mask)
         : executor_(executor),
           frames_(static_cast<int>(frames)),
           values_(values),
-          pitch_(rounded_up(values, load_threads)),
+          // R of frames and ground needs as many values.
+          pitch_(rounded_up(std::max(values, frames + 1), load_threads)),
           kernels_(kernels_for(frames_, executor.shared_memory_per_block())),
           frame_blocks_(static_cast<int>(blocks_of(frames_, kernels_.block_frames))),
           factor_rows_(static_cast<int>(rounded_up(frames_ + 1, kernels_.depth))),
@@ -70,7 +75,12 @@ class SweptMatrix {
         const index_t steps = pitch_ / kernels_.gram_values;
         const index_t wanted = std::max(1, executor.multiprocessors() / tile_pairs_);
         range_ = blocks_of(steps, std::min(steps, wanted)) * kernels_.gram_values;
-        gram_parts_ = Buffer<double>({tile_pairs_ * ranges() * kernels_.gram_part});
+        if (svd == Svd::gram) {
+            gram_parts_ = Buffer<double>({tile_pairs_ * ranges() * kernels_.gram_part});
+        } else {
+            triangle_ = Buffer<T>({(frames + 1) * (frames + 1)});
+            qr_.emplace(executor, qr_method(svd), pitch_, frames + 1);
+        }
         // What stands for frames that are not there is multiplied, too.
         core::Array<T, 1> zeros(factor_.extent());
         std::fill(zeros.begin(), zeros.end(), T(0));
@@ -154,29 +164,50 @@ class SweptMatrix {
                                         static_cast<std::size_t>(kernels_.pass_shared)),
                      arguments);
         if (frame_blocks_ > 1) now_ = 1 - now_;
-        core::launch(executor_, kernels_.gram,
-                     core::LaunchConfig(
-                         dim3(static_cast<unsigned>(ranges()), static_cast<unsigned>(tile_pairs_)),
-                         dim3(static_cast<unsigned>(kernels_.gram_threads)),
-                         static_cast<std::size_t>(tile_pairs_ > 1 ? kernels_.gram_shared_pairs
-                                                                  : kernels_.gram_shared)),
-                     GramArguments<T>{next, frames_, pitch_, range_, kernels_.flush,
-                                      gram_parts_.data(), state, pass.last});
-        core::launch(
-            executor_, kernels_.gather,
-            core::LaunchConfig(
-                dim3(static_cast<unsigned>(kernels_.gather_blocks(tile_pairs_, frames_))),
-                dim3(column_lanes, column_shares), column_lanes * column_shares * sizeof(double)),
-            GatherArguments{gram_parts_.data(), static_cast<int>(ranges()), tile_pairs_,
-                            ground_parts_.data(), sum_parts_.data(), value_blocks(), frame_blocks_,
-                            frames_, gram_.data(), ground_products_.data(), pass.rules, state,
-                            pass.last, pass.counts});
+        if (!qr_) sum_gram(next, pass.last, state);
+        gather_sums(pass, state);
+        if (qr_) find_triangle(next, state);
     }
 
     /// Of the W that the last pass has left.
     GramSums gram() const { return {gram_.data(), ground_products_.data()}; }
 
   private:
+    void sum_gram(const T* w, bool last, RunState* state) {
+        core::launch(executor_, kernels_.gram,
+                     core::LaunchConfig(
+                         dim3(static_cast<unsigned>(ranges()), static_cast<unsigned>(tile_pairs_)),
+                         dim3(static_cast<unsigned>(kernels_.gram_threads)),
+                         static_cast<std::size_t>(tile_pairs_ > 1 ? kernels_.gram_shared_pairs
+                                                                  : kernels_.gram_shared)),
+                     GramArguments<T>{w, frames_, pitch_, range_, kernels_.flush,
+                                      gram_parts_.data(), state, last});
+    }
+    /// By QR no Gram matrix has been summed.
+    void gather_sums(const Pass<T, Space>& pass, RunState* state) {
+        const int tile_pairs = qr_ ? 0 : tile_pairs_;
+        core::launch(
+            executor_, kernels_.gather,
+            core::LaunchConfig(
+                dim3(static_cast<unsigned>(kernels_.gather_blocks(tile_pairs, frames_))),
+                dim3(column_lanes, column_shares), column_lanes * column_shares * sizeof(double)),
+            GatherArguments{gram_parts_.data(), static_cast<int>(ranges()), tile_pairs,
+                            ground_parts_.data(), sum_parts_.data(), value_blocks(), frame_blocks_,
+                            frames_, gram_.data(), ground_products_.data(), pass.rules, state,
+                            pass.last, pass.counts});
+    }
+    /// The ground lies behind W's frames as one more.
+    void find_triangle(const T* w, const RunState* state) {
+        const index_t order = frames_ + 1;
+        qr_->find_r({w, {pitch_, order}, {1, pitch_}},
+                    {triangle_.data(), {order, order}, {order, 1}});
+        core::launch(
+            executor_, &gram_of_triangle_kernel<T>,
+            core::LaunchConfig(dim3(static_cast<unsigned>(frames_)), dim3(triangle_threads)),
+            TriangleArguments<T>{triangle_.data(), frames_, gram_.data(), ground_products_.data(),
+                                 state});
+    }
+
     /// The kernels for a number of frames, and what they are launched with.
     struct Kernels {
         void (*pass)(PassArguments<T>);
@@ -284,6 +315,8 @@ class SweptMatrix {
     Buffer<double> ground_parts_;
     Buffer<PassSums> sum_parts_;
     Buffer<double> gram_parts_;
+    std::optional<Qr> qr_;  ///< where not the Gram matrix is summed
+    Buffer<T> triangle_;
 };
 
 }  // namespace aperture::rpca::gpu

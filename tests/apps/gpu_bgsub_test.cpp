@@ -76,12 +76,20 @@ TEST_F(GpuBgsub, FindsTheCpusBackgroundInDoublePrecision) {
     expect_the_cpus();
 }
 
+TEST_F(GpuBgsub, FindsTheCpusBackgroundByQr) {
+    options_.parameters.tolerance = 1e-4;
+    for (const rpca::Svd svd : {rpca::Svd::tsqr, rpca::Svd::cholqr2}) {
+        options_.parameters.svd = svd;
+        expect_the_cpus();
+    }
+}
+
 TEST_F(GpuBgsub, RefusesWhatACpuHasToDo) {
     options_.run.device = DeviceChoice::gpu;
     options_.method = BackgroundMethod::median;
     EXPECT_THROW(SeparationDevice(cpu_, options_, console_), core::InvalidArgument);
     options_.method = BackgroundMethod::rpca;
-    options_.parameters.svd = rpca::Svd::tsqr;
+    options_.parameters.solver = rpca::Solver::accaltproj;
     EXPECT_THROW(SeparationDevice(cpu_, options_, console_), core::InvalidArgument);
     options_.run.device = DeviceChoice::automatic;
     EXPECT_EQ(SeparationDevice(cpu_, options_, console_).name(), cpu_.name());

@@ -128,6 +128,33 @@ TYPED_TEST_P(RobustPcaSuite, SplitsManyFrames) {
     this->template expect_the_textbook<float>(m, parameters, 1e-4);
 }
 
+TYPED_TEST_P(RobustPcaSuite, SplitsTheSameByEveryQr) {
+    const auto expect_split = [&](index_t values, index_t frames, Svd svd, int iterations) {
+        SCOPED_TRACE(testing::Message() << frames << " frames, by " << static_cast<int>(svd));
+        const Planted planted_sum = planted(values, frames, 2, 0.1, 3);
+        const Matrix m =
+            planted_sum.low_rank + planted_sum.sparse + Matrix::Constant(values, frames, 3);
+        Parameters parameters;
+        parameters.svd = svd;
+        parameters.max_iterations = iterations;
+        parameters.tolerance = 1e-15;
+        this->template expect_the_textbook<double>(m, parameters, 1e-9);
+        this->template expect_the_textbook<float>(m, parameters, 1e-4);
+    };
+    for (const Svd svd : {Svd::tsqr, Svd::caqr, Svd::cholqr2, Svd::blas2}) {
+        expect_split(700, 9, svd, 9);
+    }
+    // Blocks that values fill, and no more of them than frames: with the ground there is one frame
+    // more than values.
+    expect_split(128, 128, Svd::tsqr, 2);
+    Parameters parameters;
+    parameters.svd = Svd::cholqr2;
+    const DeviceResult<float> black =
+        device_solved<float>(this->runner, Matrix::Zero(70, 8), parameters);
+    EXPECT_TRUE(black.outcome.converged);
+    EXPECT_EQ(black.l().norm(), 0);
+}
+
 TYPED_TEST_P(RobustPcaSuite, TakesTheCpusIterationsAndRanks) {
     const Matrix m = this->runner.large() ? video_like(60000, 100) : video_like(2000, 40);
     core::Cpu cpu(2);
@@ -229,7 +256,8 @@ TYPED_TEST_P(RobustPcaSuite, RefusesWhatADeviceCannotDo) {
     refuses(0, 5, [](Parameters&) {});
     refuses(5, 0, [](Parameters&) {});
     refuses(3, 4, [](Parameters& p) { p.tolerance = 0; });
-    refuses(3, 4, [](Parameters& p) { p.svd = Svd::tsqr; });
+    refuses(4, 3, [](Parameters& p) { p.svd = Svd::tsqr; });
+    refuses(3, 4, [](Parameters& p) { p.solver = Solver::accaltproj; });
     Pursuit pursuit(this->runner, 3, 4, Parameters{});
     const Array<float, 2> other = frames_of<float>(Matrix::Ones(4, 2));
     EXPECT_THROW(pursuit.run(other, nullptr, nullptr, {}), core::InvalidArgument);
@@ -275,10 +303,10 @@ TYPED_TEST_P(RobustPcaSuite, RefusesWhatIsNoNumber) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(RobustPcaSuite, SplitsAsTheTextbookDoes, SplitsManyFrames,
-                            TakesTheCpusIterationsAndRanks, RecoversWhatWasPlanted,
-                            OfAStaticSceneHasRankOneAndNothingSparse, OfBlackFramesIsNothing,
-                            ASecondRunIsTheFirstAndAllocatesNothing, WritesWhereItReads,
-                            RefusesWhatADeviceCannotDo, EndsWhereTheMaskIsFinal,
+                            SplitsTheSameByEveryQr, TakesTheCpusIterationsAndRanks,
+                            RecoversWhatWasPlanted, OfAStaticSceneHasRankOneAndNothingSparse,
+                            OfBlackFramesIsNothing, ASecondRunIsTheFirstAndAllocatesNothing,
+                            WritesWhereItReads, RefusesWhatADeviceCannotDo, EndsWhereTheMaskIsFinal,
                             EndsWhereItsObserverSaysSo, RefusesWhatIsNoNumber);
 
 }  // namespace aperture::rpca::oracle

@@ -1,11 +1,24 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "libdense/gpu/tall_qr.cuh"
 #include "librpca/gpu/robust_pca.cuh"
 #include "tests/rpca/eigen_eigenvectors.hpp"
 #include "tests/rpca/robust_pca_suite.hpp"
 
 namespace aperture::rpca::oracle {
 namespace {
+
+/// dense::TallQr.
+template <class T>
+struct SimtQr {
+    dense::gpu::DeviceTallQr<T, core::Simt> qr;
+
+    SimtQr(core::Simt& simt, dense::QrMethod method, index_t rows, index_t columns)
+        : qr(simt, method, rows, columns) {}
+    void find_r(core::View<const T, 2, core::Host> a, core::View<T, 2, core::Host> r) {
+        qr.factor(a, r, false);
+    }
+};
 
 template <core::LaneOrder order>
 struct SimtRunner {
@@ -29,7 +42,7 @@ struct SimtRunner {
         }
 
       private:
-        gpu::DeviceRobustPca<T, core::Simt, EigenEigenvectors> pursuit_;
+        gpu::DeviceRobustPca<T, core::Simt, EigenEigenvectors, SimtQr<T>> pursuit_;
     };
 };
 
