@@ -16,6 +16,7 @@
 #include "libcore/gpu/grid.cuh"
 #include "libcore/gpu/launch.cuh"
 #include "libcore/gpu/tensor_core.cuh"
+#include "libcore/gpu/tensor_core_fp64.cuh"
 
 namespace aperture::primitives {
 
@@ -190,6 +191,43 @@ void expect_small_product(Executor& executor) {
                 size += std::fabs(term);
             }
             ASSERT_NEAR(c[8 * i + j], sum, 0x1p-22 * size) << i << ", " << j;
+        }
+    }
+}
+
+/// c += a b of 16 x 8 and 8 x 8 numbers by row.
+inline __global__ void multiply_small_fp64(const double* a, const double* b, double* c) {
+    const int group = core::lane_rank() / 4;
+    const int place = core::lane_rank() % 4;
+    core::Fp64Slice upper, lower, right;
+    double sums[4];
+    for (int i = 0; i < 2; ++i) {
+        upper.v[i] = a[group * 8 + place + 4 * i];
+        lower.v[i] = a[(group + 8) * 8 + place + 4 * i];
+        right.v[i] = b[(place + 4 * i) * 8 + group];
+    }
+    const auto at = [&](int i) { return (group + i / 2 * 8) * 8 + 2 * place + i % 2; };
+    for (int i = 0; i < 4; ++i) sums[i] = c[at(i)];
+    core::multiply_add(sums, upper, lower, right);
+    for (int i = 0; i < 4; ++i) c[at(i)] = sums[i];
+}
+
+/// Numbers of few bits give sums that are exact.
+template <class Executor>
+void expect_small_fp64_product(Executor& executor) {
+    std::vector<double> a(16 * 8), b(8 * 8), c(16 * 8);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = 0x1p24 + static_cast<double>(i * 37 % 101);
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(i * 29 % 97) - 48;
+    for (std::size_t i = 0; i < c.size(); ++i) c[i] = static_cast<double>(i) * 0x1p-10;
+    const Buffer<double, Executor> left = bring(executor, a), right = bring(executor, b);
+    Buffer<double, Executor> product = bring(executor, c);
+    core::launch(executor, multiply_small_fp64, {1, 32}, left.data(), right.data(), product.data());
+    const std::vector<double> found = fetch<Executor, double>(executor, product);
+    for (std::size_t i = 0; i < 16; ++i) {
+        for (std::size_t j = 0; j < 8; ++j) {
+            double sum = c[8 * i + j];
+            for (std::size_t k = 0; k < 8; ++k) sum += a[8 * i + k] * b[8 * k + j];
+            ASSERT_EQ(found[8 * i + j], sum) << i << ", " << j;
         }
     }
 }

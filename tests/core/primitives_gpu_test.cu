@@ -66,6 +66,7 @@ TEST_F(OnGpu, TensorCoreProducts) {
     expect_small_product<ProductBy::tensor_cores>(*gpu_);
     expect_small_product<ProductBy::shuffles>(*gpu_);
     expect_conjugate_product(*gpu_);
+    expect_small_fp64_product(*gpu_);
     if (gpu_->compute_capability() == 90) expect_cut_sums(*gpu_);
 }
 

@@ -92,6 +92,7 @@ TEST(TensorCore, SmallProducts) {
         primitives::expect_small_product<primitives::ProductBy::tensor_cores>(simt);
         primitives::expect_small_product<primitives::ProductBy::shuffles>(simt);
         primitives::expect_conjugate_product(simt);
+        primitives::expect_small_fp64_product(simt);
         primitives::expect_cut_sums(simt);
     });
 }

@@ -23,11 +23,13 @@ enum class QrMethod {
     blas2,
     /// R of the Gram matrix A^T A by Cholesky, Q = A R^-1, and the same of that Q (Yamamoto et al.
     /// 2015). For matrices of condition up to some 10^7; where it would lose orthogonality the
-    /// matrix is factored by `tsqr` instead (`fell_back`).
+    /// matrix is factored by `tsqr` instead (`fell_back`). On a Gpu fp32 matrices of condition up
+    /// to
+    /// some 10^3, their columns brought to one length, need no second step: all of the first is in
+    /// fp64 (Yamazaki, Tomov & Dongarra 2015).
     cholesky2,
     /// The same after a first step with a shifted Gram matrix, for any condition as long as rows
-    /// are
-    /// not too alike (Fukaya et al. 2020).
+    /// are not too alike (Fukaya et al. 2020).
     shifted_cholesky3,
 };
 
@@ -39,7 +41,8 @@ enum class QrMethod {
 ///
 /// Views may have any strides; rows or columns that lie densely are read faster. Holds all
 /// workspace: further calls of the same kind allocate nothing. On a Cpu the bits are the same for
-/// every number of threads.
+/// every number of threads. On a Gpu calls are asynchronous, but for those by Cholesky's factor,
+/// which wait for the device to tell whether it is good enough.
 template <std::floating_point T, class Executor>
 class TallQr {
   public:
