@@ -12,6 +12,7 @@
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/timing.hpp"
+#include "aperture/rpca/online_pca.hpp"
 #include "aperture/rpca/robust_pca.hpp"
 #include "bench/ceilings.hpp"
 #include "bench/program.hpp"
@@ -67,6 +68,46 @@ void run_ours(benchmark::State& state, rpca::Solver solver, rpca::Svd svd, Size 
     if (!(residual_of(m, low_rank, sparse) <= worst_residual || solver == rpca::Solver::admm)) {
         fail(state, "L + S is not M");
     }
+}
+
+/// From the start to a residual of 1e-5, as the program runs it.
+void run_to_tolerance(benchmark::State& state, rpca::Solver solver, Size size,
+                      const std::string& name) {
+    core::Cpu cpu;
+    const Array<float, 2> m = video(size);
+    Array<float, 2> low_rank(m.extent());
+    Array<float, 2> sparse(m.extent());
+    rpca::Parameters parameters;
+    parameters.solver = solver;
+    rpca::RobustPca<float, core::Cpu> pca(cpu, size.frames, size.values, parameters);
+    rpca::Outcome outcome;
+    measure(state, name, [&] {
+        const core::Stopwatch watch;
+        outcome = pca.run(m.view(), low_rank, sparse);
+        return watch.seconds();
+    });
+    state.counters["iterations"] = outcome.iterations;
+    state.counters["rank"] = outcome.rank;
+    if (!outcome.converged) fail(state, "did not converge");
+    if (!(residual_of(m, low_rank, sparse) <= 2e-5)) fail(state, "L + S is not M");
+}
+
+/// All frames, one after the other, after a tenth of them together.
+void run_online(benchmark::State& state, Size size, const std::string& name) {
+    core::Cpu cpu;
+    const Array<float, 2> m = video(size);
+    Array<float, 2> backgrounds(m.extent());
+    rpca::OnlinePca pca(cpu, size.values, {});
+    const index_t begun = std::max<index_t>(1, size.frames / 10);
+    const double best = measure(state, name, [&] {
+        pca.begin(m.view().slice(0, 0, begun), backgrounds.view().slice(0, 0, begun));
+        const core::Stopwatch watch;
+        for (index_t f = 0; f < size.frames; ++f) {
+            pca.next({&m(f, 0), {size.values}}, {&backgrounds(f, 0), {size.values}}, {});
+        }
+        return watch.seconds();
+    });
+    state.counters["frames_per_s"] = static_cast<double>(size.frames) / best;
 }
 
 #if APERTURE_LAPACK
@@ -201,6 +242,16 @@ void register_all() {
         });
         add_measured("admm/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_ours(state, rpca::Solver::admm, rpca::Svd::gram, size, name);
+        });
+        for (const auto& [solver, of_solver] :
+             {std::pair{rpca::Solver::ialm, "ialm"}, {rpca::Solver::accaltproj, "accaltproj"}}) {
+            add_measured(std::string("to_1e-5/") + of_solver + "/" + of_size,
+                         [size, solver = solver](benchmark::State& state, const std::string& name) {
+                             run_to_tolerance(state, solver, size, name);
+                         });
+        }
+        add_measured("online/" + of_size, [size](benchmark::State& state, const std::string& name) {
+            run_online(state, size, name);
         });
         for (const auto& [svd, of_svd] : {std::pair{rpca::Svd::tsqr, "tsqr"},
                                           {rpca::Svd::caqr, "caqr"},

@@ -19,7 +19,8 @@ namespace {
 using core::Array;
 
 template <class T>
-void run_on_gpu(benchmark::State& state, Size size, double tolerance, const std::string& name) {
+void run_on_gpu(benchmark::State& state, Size size, double tolerance, const std::string& name,
+                rpca::Svd svd = rpca::Svd::gram) {
     core::Gpu gpu;
     const Array<float, 2> m = video(size);
     Array<T, 2> converted(m.extent());
@@ -30,6 +31,7 @@ void run_on_gpu(benchmark::State& state, Size size, double tolerance, const std:
     core::copy<T, 2, core::Strided>(gpu, std::as_const(converted).view(), frames.view());
     rpca::Parameters parameters;
     parameters.tolerance = tolerance;
+    parameters.svd = svd;
     if (tolerance < 1e-8) parameters.max_iterations = iterations;
     rpca::RobustPca<T, core::Gpu> pca(gpu, size.frames, size.values, parameters);
     rpca::Outcome outcome;
@@ -93,6 +95,14 @@ void register_gpu() {
         add("fp64", [size](benchmark::State& state, const std::string& name) {
             run_on_gpu<double>(state, size, 1e-9, name);
         });
+        for (const auto& [svd, of_svd] : {std::pair{rpca::Svd::caqr, "caqr"},
+                                          {rpca::Svd::cholqr2, "cholqr2"},
+                                          {rpca::Svd::blas2, "blas2"}}) {
+            add(std::string("ialm_by_") + of_svd,
+                [size, svd = svd](benchmark::State& state, const std::string& name) {
+                    run_on_gpu<float>(state, size, 1e-9, name, svd);
+                });
+        }
         add("stages", [size](benchmark::State& state, const std::string& name) {
             run_stages(state, size, false, name);
         });
