@@ -20,6 +20,7 @@
 #include "bench/rpca_problem.hpp"
 
 #if APERTURE_LAPACK
+// NOLINTBEGIN(readability-identifier-naming): LAPACK's.
 extern "C" {
 void ssyrk_(const char* uplo, const char* trans, const int* n, const int* k, const float* alpha,
             const float* a, const int* lda, const float* beta, float* c, const int* ldc);
@@ -29,6 +30,7 @@ void sgemm_(const char* transa, const char* transb, const int* m, const int* n, 
 void ssyevd_(const char* jobz, const char* uplo, const int* n, float* a, const int* lda, float* w,
              float* work, const int* lwork, int* iwork, const int* liwork, int* info);
 }
+// NOLINTEND(readability-identifier-naming)
 #endif
 
 namespace aperture::bench {
@@ -192,7 +194,8 @@ class BlasPca {
             const float sigma = std::sqrt(std::max(values_[std::size_t(k)], 0.0F));
             const float kept = sigma > threshold ? 1 - threshold / sigma : 0;
             for (int i = 0; i < n_; ++i) {
-                scaled_[std::size_t(k * n_ + i)] = kept * vectors_[std::size_t(k * n_ + i)];
+                scaled_[std::size_t(index_t{k} * n_ + i)] =
+                    kept * vectors_[std::size_t(index_t{k} * n_ + i)];
             }
         }
         multiply("N", "T", n_, scaled_.data(), vectors_.data(), p_.data());

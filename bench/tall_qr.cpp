@@ -17,6 +17,7 @@
 #include "bench/tall_qr_gpu.hpp"
 
 #if APERTURE_LAPACK
+// NOLINTNEXTLINE(readability-identifier-naming): LAPACK's.
 extern "C" void sgeqrf_(const int* m, const int* n, float* a, const int* lda, float* tau,
                         float* work, const int* lwork, int* info);
 #endif
