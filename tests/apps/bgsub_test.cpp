@@ -1,23 +1,16 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// bgsub as a user runs it: what is read, found, written, printed and refused.
+// bgsub as a user runs it: what is read, found, written and printed.
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <iomanip>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "aperture/media/image_file.hpp"
 #include "aperture/media/video_file.hpp"
 #include "apps/bgsub/separator.hpp"
-#include "tests/apps/program_run.hpp"
-#include "tests/media/cube_files.hpp"
+#include "tests/apps/bgsub_clip.hpp"
 #include "tests/shared_data.hpp"
 
 #if APERTURE_OPENCV
@@ -28,10 +21,6 @@
 namespace aperture::apps::tests {
 namespace {
 
-using media::tests::read_bytes;
-using media::tests::TemporaryFolder;
-using media::tests::write_bytes;
-using std::filesystem::path;
 using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
@@ -39,94 +28,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
-
-/// A square that moves over a ground which does not.
-struct Scene {
-    int width = 97;
-    int height = 73;
-    int side = 20;  ///< of the square; 0: there is none
-    int step = 4;   ///< pixels from frame to frame
-
-    int left(int frame) const { return step * frame; }
-    int top() const { return height / 3; }
-    bool moving(int frame, int x, int y) const {
-        return x >= left(frame) && x < left(frame) + side && y >= top() && y < top() + side;
-    }
-    std::uint8_t level(int frame, int x, int y) const {
-        return static_cast<std::uint8_t>(moving(frame, x, y) ? 230 : 40 + (3 * x + 5 * y) % 80);
-    }
-};
-
-std::string numbered(const char* begin, int number, const char* end) {
-    std::ostringstream name;
-    name << begin << std::setw(6) << std::setfill('0') << number << end;
-    return name.str();
-}
-
-std::string pgm(const Scene& scene, int frame) {
-    std::string bytes =
-        "P5 " + std::to_string(scene.width) + ' ' + std::to_string(scene.height) + " 255\n";
-    for (int y = 0; y < scene.height; ++y) {
-        for (int x = 0; x < scene.width; ++x) {
-            bytes += static_cast<char>(scene.level(frame, x, y));
-        }
-    }
-    return bytes;
-}
-
-std::vector<std::uint8_t> masks_in(const path& npy, const std::string& shape) {
-    const std::string bytes = read_bytes(npy);
-    EXPECT_THAT(bytes, HasSubstr("'shape': (" + shape + ",), }"));
-    const std::size_t begin = bytes.find('\n') + 1;
-    return {bytes.begin() + static_cast<std::ptrdiff_t>(begin), bytes.end()};
-}
-
-std::vector<float> floats_in(const path& npy) {
-    const std::string bytes = read_bytes(npy);
-    const std::size_t begin = bytes.find('\n') + 1;
-    std::vector<float> values((bytes.size() - begin) / sizeof(float));
-    std::memcpy(values.data(), bytes.data() + begin, values.size() * sizeof(float));
-    return values;
-}
-
-/// F-measure of masks [frame][row][column] against the scene's, frames `step` apart.
-double f_measure(const std::vector<std::uint8_t>& masks, const Scene& scene, int frames) {
-    double hits = 0;
-    double wrong = 0;
-    auto mask = masks.begin();
-    for (int frame = 0; frame < frames; ++frame) {
-        for (int y = 0; y < scene.height; ++y) {
-            for (int x = 0; x < scene.width; ++x, ++mask) {
-                const bool found = *mask == 255;
-                if (found != scene.moving(frame, x, y)) ++wrong;
-                if (found && scene.moving(frame, x, y)) ++hits;
-            }
-        }
-    }
-    return 2 * hits / (2 * hits + wrong);
-}
-
-class Bgsub : public testing::Test {
-  protected:
-    void write_frames(const Scene& scene, int count, int first = 0) {
-        std::filesystem::create_directories(folder_ / "clip/input");
-        for (int i = 0; i < count; ++i) {
-            write_bytes(frame(first + i), pgm(scene, first + i));
-        }
-    }
-    path frame(int i) const { return folder_ / numbered("clip/input/in", i + 1, ".pgm"); }
-    path clip() const { return folder_ / "clip"; }
-    Outcome run(std::vector<std::string> arguments, const Surroundings& surroundings = {}) const {
-        arguments.insert(arguments.end(), {"--device", "cpu"});
-        return run_program("bgsub", arguments, surroundings);
-    }
-    nlohmann::json report() const { return nlohmann::json::parse(read_bytes(folder_ / "r.json")); }
-    Outcome run_to_arrays(std::vector<std::string> arguments) const {
-        arguments.insert(arguments.end(), {"--out-format", "npy", "--report", folder_ / "r.json"});
-        return run(arguments);
-    }
-    TemporaryFolder folder_;
-};
 
 TEST_F(Bgsub, FindsWhatMoves) {
     const Scene scene;
@@ -380,110 +281,6 @@ TEST_F(Bgsub, FullDiskLeavesNothing) {
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(outcome.error, HasSubstr("cannot write"));
     EXPECT_THAT(folder_.entries(), ElementsAre("clip"));
-}
-
-struct BadCall {
-    std::string name;
-    std::vector<std::string> arguments;  ///< "FOLDER/" stands for the folder of the test
-    std::string expected;
-};
-void PrintTo(const BadCall& call, std::ostream* stream) { *stream << call.name; }
-
-class RefusedBgsub : public Bgsub, public testing::WithParamInterface<BadCall> {};
-
-INSTANTIATE_TEST_SUITE_P(
-    All, RefusedBgsub,
-    testing::Values(
-        BadCall{"missing", {"FOLDER/none.avi"}, "none.avi: no such file"},
-        BadCall{"no_video", {"FOLDER/text.txt"}, "text.txt: "},
-        BadCall{"empty_folder", {"FOLDER/empty"}, "empty: no image in this folder"},
-        BadCall{"sizes", {"FOLDER/mixed"}, "2.pgm: 8x4 pixels, but "},
-        BadCall{"frames_beyond", {"FOLDER/clip", "--frames", "5:9"}, "has 4 frames"},
-        BadCall{"frames_backwards", {"FOLDER/clip", "--frames", "3:1"}, "FIRST:LAST"},
-        BadCall{"scale_zero", {"FOLDER/clip", "--scale", "0"}, "expected a factor"},
-        BadCall{"scale_form", {"FOLDER/clip", "--scale", "8x8x8"}, "expected a factor"},
-        BadCall{"scale_parts", {"FOLDER/clip", "--scale", "8.5x8"}, "whole pixels"},
-        BadCall{"memory", {"FOLDER/clip", "--scale", "200000x200000"}, "try --window, fewer"},
-        BadCall{"window_memory",
-                {"FOLDER/clip", "--scale", "200000x200000", "--window", "3"},
-                "--window 3: "},
-        BadCall{"gpu_median",
-                {"FOLDER/clip", "--device", "gpu", "--method", "median"},
-                "--method median is done by a CPU alone"},
-        BadCall{"gpu_projections",
-                {"FOLDER/clip", "--device", "gpu", "--solver", "accaltproj"},
-                "--solver accaltproj is done by a CPU alone"},
-        BadCall{"gpu_online",
-                {"FOLDER/clip", "--device", "gpu", "--online"},
-                "--online is done by a CPU alone"},
-        BadCall{"fp32_tolerance", {"FOLDER/clip", "--tolerance", "1e-7"}, "--precision fp64"},
-        BadCall{"overlap", {"FOLDER/clip", "--overlap", "3"}, "--overlap needs --window"},
-        BadCall{"overlap_all",
-                {"FOLDER/clip", "--window", "3", "--overlap", "3"},
-                "expected less than the window's 3"},
-        BadCall{"repeat", {"FOLDER/clip", "--window", "3", "--repeat", "3"}, "no meaning"},
-        BadCall{"median_solver",
-                {"FOLDER/clip", "--method", "median", "--lambda", "1"},
-                "--lambda needs --method rpca"},
-        BadCall{"projected_lambda",
-                {"FOLDER/clip", "--solver", "accaltproj", "--lambda", "1"},
-                "--lambda needs --solver ialm or admm"},
-        BadCall{"ialm_rank",
-                {"FOLDER/clip", "--rank", "3"},
-                "--rank needs --solver accaltproj or --online"},
-        BadCall{"online_window",
-                {"FOLDER/clip", "--online", "--window", "3"},
-                "--window has no meaning with --online"},
-        BadCall{"online_median",
-                {"FOLDER/clip", "--online", "--method", "median"},
-                "--online needs --method rpca"},
-        BadCall{"online_rank", {"FOLDER/clip", "--online", "--rank", "17"}, "between 1 and 16"},
-        BadCall{"burn_in", {"FOLDER/clip", "--burn-in", "3"}, "--burn-in needs --online"},
-        BadCall{"online_memory",
-                {"FOLDER/clip", "--online", "--scale", "200000x200000"},
-                "--burn-in 100: "},
-        BadCall{"clean", {"FOLDER/clip", "--clean", "4"}, "expected an odd number"},
-        BadCall{"threshold", {"FOLDER/clip", "--threshold", "-1"}, "expected 0 or more"},
-        BadCall{"threshold_nan", {"FOLDER/clip", "--threshold", "nan"}, "--threshold"},
-        BadCall{"noise", {"FOLDER/clip", "--threshold", "noise:0"}, "positive number"},
-        BadCall{"until",
-                {"FOLDER/clip", "--until", "mask", "--threshold", "noise:3"},
-                "needs a fixed --threshold"},
-        BadCall{"truth", {"FOLDER/clip", "--truth", "FOLDER/empty"}, "no true mask"},
-        BadCall{"out", {"FOLDER/clip", "--out", "FOLDER/none/x"}, "cannot write"},
-        BadCall{"report",
-                {"FOLDER/clip", "--report", "FOLDER/clip/input/in000001.pgm"},
-                "it is the input"}),
-    [](const auto& instance) { return instance.param.name; });
-
-TEST_P(RefusedBgsub, LeavesOneLineAndNoFile) {
-    write_frames({.width = 24, .height = 16, .side = 4}, 4);
-    write_bytes(folder_ / "text.txt", "no video");
-    std::filesystem::create_directory(folder_ / "empty");
-    std::filesystem::create_directory(folder_ / "mixed");
-    write_bytes(folder_ / "mixed/1.pgm", "P5 4 4 255\n" + std::string(16, ' '));
-    write_bytes(folder_ / "mixed/2.pgm", "P5 8 4 255\n" + std::string(32, ' '));
-    constexpr std::string_view mark = "FOLDER/";
-    std::vector<std::string> arguments{"--out-format", "npy"};
-    const bool names_device =
-        std::count(GetParam().arguments.begin(), GetParam().arguments.end(), "--device") > 0;
-    for (const std::string& word : GetParam().arguments) {
-        arguments.push_back(word);
-        if (word.starts_with(mark)) arguments.back() = folder_ / word.substr(mark.size());
-    }
-    const Outcome outcome = names_device ? run_program("bgsub", arguments) : run(arguments);
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_THAT(outcome.out, IsEmpty());
-    EXPECT_THAT(lines(outcome.error), SizeIs(1));
-    EXPECT_THAT(outcome.error, StartsWith("bgsub: error: "));
-    EXPECT_THAT(outcome.error, HasSubstr(GetParam().expected));
-    EXPECT_THAT(folder_.entries(), ElementsAre("clip", "empty", "mixed", "text.txt"));
-}
-
-TEST(ScaleOfFrames, IsAFactorOrASize) {
-    EXPECT_EQ(parse_scale("0.25").factor, 0.25);
-    EXPECT_EQ(parse_scale("384x288").width, 384);
-    EXPECT_EQ(parse_scale("384x288").height, 288);
 }
 
 #if APERTURE_OPENCV
