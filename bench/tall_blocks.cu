@@ -82,4 +82,9 @@ double seconds_of_tree(core::Gpu& gpu, int groups, core::View<const float, 2, De
     }
 }
 
+int groups_of_library(index_t rows) {
+    using namespace dense::tuning;
+    return rows < large_tall_rows ? tall_groups : large_tall_groups;
+}
+
 }  // namespace aperture::bench

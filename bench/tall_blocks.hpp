@@ -18,4 +18,7 @@ double policy_flops();
 /// the fastest of a few runs.
 double seconds_of_tree(core::Gpu& gpu, int groups, core::View<const float, 2, core::Device> a);
 
+/// That the library's trees of so many rows are of.
+int groups_of_library(core::index_t rows);
+
 }  // namespace aperture::bench

@@ -48,12 +48,12 @@ void report_on_gpu(benchmark::State& state, core::Gpu& gpu, const Size& size, do
 }
 
 /// What a tree of blocks takes at least: its steps one behind the other, a column each, in levels
-/// of blocks that absorb ten times their rows; and as many launches.
+/// of blocks that absorb several times their rows; and as many launches.
 double tree_latency(core::Gpu& gpu, const Size& size) {
-    constexpr double step = 1.3e-6;
+    const int groups = groups_of_library(size.rows);
+    const double step = 1.0e-6 + 0.03e-6 * groups;
     constexpr double launch = 3e-6;
     constexpr index_t panel = 32;
-    constexpr index_t groups = 11;
     const index_t panels = (size.columns + panel - 1) / panel;
     const index_t leaves = 2 * index_t{gpu.multiprocessors()};
     double seconds = 0;

@@ -58,8 +58,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     void factor(Matrix<const T> a, Matrix<T> r, bool keep) override {
         fell_back_ = warps_ == 0 || !orthonormalise(a, r, keep);
         if (!fell_back_) return;
-        if (!tree_)
-            tree_ = std::make_unique<TreeQr<T, Executor, Groups>>(executor_, rows_, columns_);
+        if (!tree_) tree_ = make_tree<T, Executor, Groups>(executor_, rows_, columns_);
         tree_->factor(a, r, keep);
     }
     bool fell_back() const override { return fell_back_; }
@@ -211,12 +210,14 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     template <class U>
     void gather(const SumGrid& grid, const Buffer<double>& parts, index_t rows, index_t columns,
                 const Target<U>& to) {
-        core::launch(executor_, &tall_gather_kernel<U, GramShape::side>,
-                     core::LaunchConfig(
-                         dim3(blocks_of(columns, panel_columns), blocks_of(rows, panel_columns)),
-                         dim3(tall_gather_threads)),
-                     TallGatherArguments<U>{parts.data(), grid.ranges, grid.sides, rows, columns,
-                                            to.data, to.row, to.column});
+        core::launch(
+            executor_, &tall_gather_kernel<U, GramShape::side>,
+            core::LaunchConfig(
+                dim3(blocks_of(columns, panel_columns),
+                     blocks_of(rows, panel_columns) * panel_columns / TallGatherShape::rows),
+                dim3(TallGatherShape::threads), TallGatherShape::shared_bytes),
+            TallGatherArguments<U>{parts.data(), grid.ranges, grid.sides, rows, columns, to.data,
+                                   to.row, to.column});
     }
     void multiply_totals(int step, Matrix<T> r) {
         core::launch(
@@ -258,7 +259,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     Buffer<double> products_;
     Buffer<T> q_;
     Buffer<T> other_;  ///< what Q^T is applied to
-    std::unique_ptr<TreeQr<T, Executor, Groups>> tree_;
+    std::unique_ptr<Base> tree_;
     bool fell_back_ = false;
 };
 

@@ -24,11 +24,14 @@ struct WarpTile {
     static constexpr int elements = rows * rows;
     double sums[2][4][4] = {};
 
-    /// Adds left right, 8 along the sum: slices of 8 rows, and right(n) of 8 columns each.
+    /// Adds left right, 8 along the sum: slices of 8 rows, and right(n) of 8 columns each, from
+    /// first_n on where there are zeros before.
     template <class Right>
-    __device__ __forceinline__ void add(const core::Fp64Slice (&left)[4], const Right& right) {
+    __device__ __forceinline__ void add(const core::Fp64Slice (&left)[4], const Right& right,
+                                        int first_n = 0) {
         APERTURE_UNROLL
         for (int n = 0; n < 4; ++n) {
+            if (n < first_n) continue;
             const core::Fp64Slice slice = right(n);
             APERTURE_UNROLL
             for (int m = 0; m < 2; ++m) {

@@ -23,15 +23,16 @@ struct TallCholeskyArguments {
     double shift;      ///< of the trace, added to the diagonal
     double* divisors;  ///< [triangle_tile][packed_index]: -R, on the diagonal its blocks' inverses
     double* sizes;     ///< roots of the diagonal as it was
-    double* failed;    ///< 1 where a pivot is not positive or not a number, else 0
+    double* failed;    ///< 1 where a pivot is not positive and normal, else 0
 };
 
 struct TallCholeskyShape {
     static constexpr int warps = 8;
     static constexpr int threads = warps * core::warp_size;
     static constexpr int row = panel_columns + 1;
-    /// A diagonal block and its inverse.
-    static constexpr int shared_bytes = 2 * panel_columns * row * static_cast<int>(sizeof(double));
+    /// A diagonal block's inverse, and two of its rows.
+    static constexpr int shared_bytes =
+        panel_columns * (row + 2) * static_cast<int>(sizeof(double));
 };
 
 namespace detail {
@@ -42,65 +43,77 @@ struct CholeskyBlock {
 
     const TallCholeskyArguments& args;
     index_t order;
-    double* diagonal;  ///< [row][column]
-    double* inverse;   ///< [row][column]
+    double* inverse;  ///< [row][column]
+    double* rows;     ///< [2][column]
 
     __device__ explicit CholeskyBlock(const TallCholeskyArguments& arguments)
         : args(arguments),
           order(index_t{arguments.panels} * n),
-          diagonal(core::shared<double>()),
-          inverse(diagonal + n * Shape::row) {}
+          inverse(core::shared<double>()),
+          rows(inverse + n * Shape::row) {}
 
     __device__ double* tile(int i, int j) const {
         return args.gram + index_t{i} * n * order + index_t{j} * n;
     }
 
-    /// One warp: R of diagonal block k, a column a lane, and R^-1.
+    /// One warp: R of diagonal block k and its inverse. A lane has a column of S and one of I, and
+    /// [S I] becomes [R R^-T]. From pivot to pivot there is a reciprocal each; roots can wait.
     __device__ bool factor(int k, double shift) {
         const int lane = core::lane_rank();
         const int column = k * n + lane;
-        bool failed = false;
         double s[n];
+        double e[n];
         APERTURE_UNROLL
         for (int i = 0; i < n; ++i) {
             s[i] = i <= lane ? tile(k, k)[i * order + lane] : 0;
             if (i == lane) s[i] = column < args.columns ? s[i] + shift : 1;
+            e[i] = i == lane ? 1 : 0;
         }
+        double own_pivot = 0;
+        rows[lane] = s[0];
         APERTURE_UNROLL
         for (int i = 0; i < n; ++i) {
-            const double pivot = core::broadcast(s[i], i);
-            const bool is_good = pivot > 0 && pivot <= 1.7976931348623157e308;
-            failed = failed || !is_good;
-            s[i] *= is_good ? 1 / sqrt(pivot) : 0;
+            const double* const row = rows + i % 2 * n;
+            __syncwarp();
+            const double pivot = row[i];
+            own_pivot = i == lane ? pivot : own_pivot;
+            const double inverse_pivot = is_good(pivot) ? reciprocal(pivot) : 0;
+            const double of_s = s[i] * inverse_pivot;
+            const double of_e = e[i] * inverse_pivot;
+            if (i + 1 < n) {
+                s[i + 1] -= row[i + 1] * of_s;
+                rows[(i + 1) % 2 * n + lane] = s[i + 1];
+            }
             APERTURE_UNROLL
-            for (int l = i + 1; l < n; ++l) s[l] -= core::broadcast(s[i], l) * s[i];
-        }
-        APERTURE_UNROLL
-        for (int i = 0; i < n; ++i) {
-            const double value = i <= lane ? s[i] : 0;
-            diagonal[i * Shape::row + lane] = value;
-            tile(k, k)[i * order + lane] = value;
+            for (int l = i + 1; l < n; ++l) {
+                if (l > i + 1) s[l] -= row[l] * of_s;
+                e[l] -= row[l] * of_e;
+            }
         }
         __syncwarp();
-        invert();
-        return failed;
-    }
-    /// R u = e, a column a lane.
-    __device__ void invert() {
-        const int lane = core::lane_rank();
-        const double own = diagonal[lane * (Shape::row + 1)];
-        const double own_inverse = own > 0 ? 1 / own : 0;
-        double u[n];
+        rows[lane] = is_good(own_pivot) ? 1 / sqrt(own_pivot) : 0;
+        __syncwarp();
         APERTURE_UNROLL
-        for (int i = 0; i < n; ++i) u[i] = i == lane ? 1 : 0;
-        APERTURE_UNROLL
-        for (int l = n - 1; l >= 0; --l) {
-            u[l] *= core::broadcast(own_inverse, l);
-            APERTURE_UNROLL
-            for (int i = 0; i < l; ++i) u[i] -= diagonal[i * Shape::row + l] * u[l];
+        for (int i = 0; i < n; ++i) {
+            tile(k, k)[i * order + lane] = i <= lane ? s[i] * rows[i] : 0;
+            inverse[lane * Shape::row + i] = e[i] * rows[i];
         }
-        APERTURE_UNROLL
-        for (int i = 0; i < n; ++i) inverse[i * Shape::row + lane] = u[i];
+        return __any_sync(core::full_warp, !is_good(own_pivot));
+    }
+    /// Normal, and its reciprocal, too.
+    __device__ static bool is_good(double pivot) {
+        return pivot >= 2.2250738585072014e-308 && pivot <= 4.4e307;
+    }
+    /// To rounding, without the branches that division has for what is not good.
+    __device__ static double reciprocal(double x) {
+#if defined(__CUDA_ARCH__)
+        double r;
+        asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+        const double e = fma(-x, r, 1.0);
+        return fma(r, fma(e, e, e), r);
+#else
+        return 1 / x;
+#endif
     }
 
     /// A lane's entries of the 8 columns `first`, ..., rows 8 s on, as a slice along the rows.
@@ -117,6 +130,7 @@ struct CholeskyBlock {
     /// Adds left^T right.
     __device__ static void add_product(const double* left, index_t left_row, const double* right,
                                        index_t right_row, WarpTile& sums) {
+        APERTURE_UNROLL
         for (int s = 0; s < 4; ++s) {
             core::Fp64Slice of_left[4];
             APERTURE_UNROLL
@@ -138,10 +152,12 @@ struct CholeskyBlock {
             });
         }
     }
+    /// From what is left below row k; the first warp has the next diagonal block alone.
     __device__ void subtract_products(int k) {
         const int left = args.panels - 1 - k;
-        for (int number = core::warp_rank(); number < left * (left + 1) / 2;
-             number += Shape::warps) {
+        const int products = left * (left + 1) / 2;
+        const int others = core::warp_rank() == 0 ? products : Shape::warps - 1;
+        for (int number = core::warp_rank(); number < products; number += others) {
             int j = 0;
             int i = number;
             while (i > j) i -= ++j;
@@ -170,10 +186,15 @@ __global__ void __launch_bounds__(TallCholeskyShape::threads)
     }
     const double shift =
         args.shift == 0 ? 0 : args.shift * core::block_reduce(trace, core::shared<double>());
+    __syncthreads();
     bool failed = false;
     for (int k = 0; k < args.panels; ++k) {
-        __syncthreads();
-        if (core::warp_rank() == 0) failed = block.factor(k, shift) || failed;
+        if (k > 0) block.subtract_products(k - 1);
+        // Others still subtract.
+        if (core::warp_rank() == 0) {
+            __syncwarp();
+            failed = block.factor(k, shift) || failed;
+        }
         __syncthreads();
         double* const divisors = args.divisors + triangle_tile(k, k) * WarpTile::elements;
         for (int e = thread; e < WarpTile::elements; e += TallCholeskyShape::threads) {
@@ -183,7 +204,6 @@ __global__ void __launch_bounds__(TallCholeskyShape::threads)
         }
         block.solve_row(k);
         __syncthreads();
-        block.subtract_products(k);
     }
     if (thread == 0) *args.failed = failed ? 1 : 0;
 }

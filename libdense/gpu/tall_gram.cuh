@@ -11,17 +11,14 @@ namespace aperture::dense::gpu {
 
 /// Columns stand in sides of three panels of 32. A block has one side of A and one of B, or of A
 /// another: of those the 9 products of panels; and each side's with itself in one of its blocks.
-/// It goes over a range of rows, a warp with two products at a time, 3 stages of rows ahead.
+/// It goes over a range of rows, a warp with two products of one panel, 3 stages of rows ahead.
 template <class T>
 struct TallGramShape {
     static constexpr int side = 3;
     static constexpr int tiles = side * side + 2 * (side * (side + 1) / 2);
-    static constexpr int own = 2;
-    /// As many on each scheduler.
     static constexpr int warps = 12;
-    static_assert(own * warps >= tiles);
     static constexpr int threads = warps * core::warp_size;
-    static constexpr int rows = 32;
+    static constexpr int rows = 256 / static_cast<int>(sizeof(T));
     /// Lanes that read at a time, pairs of numbers of four columns or two, do so in different
     /// banks.
     static constexpr int pitch = rows + 8;
@@ -88,24 +85,36 @@ struct TallSides {
 
 namespace detail {
 
-/// A tile of a block: its panels, of both sides behind one another; a < 0: not this block's.
-struct TallTile {
+/// Products of panel a with b and b + 1, of both sides' panels behind one another.
+template <int side>
+struct TallTiles {
+    static_assert(side == 3);
     int a;
     int b;
 
-    template <int side>
-    __device__ static TallTile of(int tile, const TallSides& sides, int i, int j) {
-        if (tile < side * side) return {tile / side, side + tile % side};
-        constexpr int of_self = side * (side + 1) / 2;
-        tile -= side * side;
-        const bool is_second = tile >= of_self;
-        tile %= of_self;
-        if (!sides.symmetric || j != i + 1) return {-1, -1};
-        if (is_second && j + 1 != sides.left) return {-1, -1};
-        int a = 0;
-        while (tile >= side - a) tile -= side - a++;
-        const int first = is_second ? side : 0;
-        return {first + a, first + a + tile};
+    /// Every pair a <= b of 6 panels is in one warp. Warps 4 apart share a scheduler: these divide
+    /// the multiply-adds by 21 : 19 : 19 : 19.
+    __device__ explicit TallTiles(int warp)
+        : a(static_cast<int>(0x431531002210ULL >> 4 * warp & 15)),
+          b(static_cast<int>(0x455531042432ULL >> 4 * warp & 15)) {}
+
+    /// Whether the product with b + u is one of this block's.
+    __device__ bool has(int u, const TallSides& sides, int i, int j, int panels_left,
+                        int panels_right) const {
+        const auto exists = [&](int panel) {
+            return panel < side ? panel < panels_left : panel - side < panels_right;
+        };
+        if (b + u >= 2 * side || !exists(a) || !exists(b + u)) return false;
+        if (a < side && b + u >= side) return true;
+        if (!sides.symmetric || j != i + 1) return false;
+        return a < side || j + 1 == sides.left;
+    }
+    __device__ int tile(int u) const {
+        if (a < side && b + u >= side) return a * side + b + u - side;
+        const int first = a < side ? 0 : side;
+        const int row = a - first;
+        return side * side + (first > 0 ? side * (side + 1) / 2 : 0) +
+               row * (2 * side - 1 - row) / 2 + b + u - first;
     }
 };
 
@@ -122,20 +131,25 @@ __device__ void load_side(const TallColumns<const T>& from, int first_column, in
     using Shape = TallGramShape<T>;
     constexpr int size = RowPiece<T>::size;
     constexpr int of_column = Shape::rows / size;
-    for (int i = core::thread_rank(); i < Shape::side * panel_columns * of_column;
-         i += Shape::threads) {
-        const index_t column = first_column + i / of_column;
-        const index_t begin = row + i % of_column * size;
-        T* const piece = to + i / of_column * Shape::pitch + i % of_column * size;
-        const T* const source = from.data + column * from.pitch + begin;
+    constexpr int together = Shape::threads / of_column;
+    static_assert(Shape::side * panel_columns % together == 0);
+    const int first = core::thread_rank() / of_column;
+    const int behind = core::thread_rank() % of_column * size;
+    const index_t begin = row + behind;
+    const T* source = from.data + (first_column + first) * from.pitch + begin;
+    APERTURE_UNROLL
+    for (int c = 0; c < Shape::side * panel_columns; c += together) {
+        const index_t column = first_column + first + c;
+        T* const piece = to + (first + c) * Shape::pitch + behind;
         if (column < from.columns && begin + size <= from.rows) {
             core::copy_async<16>(piece, source);
-            continue;
+        } else {
+            APERTURE_NO_UNROLL
+            for (int e = 0; e < size; ++e) {
+                piece[e] = column < from.columns && begin + e < from.rows ? source[e] : T(0);
+            }
         }
-        APERTURE_UNROLL
-        for (int e = 0; e < size; ++e) {
-            piece[e] = column < from.columns && begin + e < from.rows ? source[e] : T(0);
-        }
+        source += together * from.pitch;
     }
 }
 
@@ -155,17 +169,9 @@ __global__ void __launch_bounds__(TallGramShape<T>::threads)
     sides.pair(static_cast<int>(blockIdx.y), i, j);
     const int panels_left = static_cast<int>((a.left.columns - i * of_side + 31) / panel_columns);
     const int panels_right = static_cast<int>((a.right.columns - j * of_side + 31) / panel_columns);
-    detail::TallTile own[Shape::own];
-    APERTURE_UNROLL
-    for (int u = 0; u < Shape::own; ++u) {
-        const int tile = core::warp_rank() + u * Shape::warps;
-        own[u] = tile < Shape::tiles ? detail::TallTile::of<Shape::side>(tile, sides, i, j)
-                                     : detail::TallTile{-1, -1};
-        const auto exists = [&](int panel) {
-            return panel < Shape::side ? panel < panels_left : panel - Shape::side < panels_right;
-        };
-        if (own[u].a >= 0 && !(exists(own[u].a) && exists(own[u].b))) own[u] = {-1, -1};
-    }
+    const detail::TallTiles<Shape::side> own(core::warp_rank());
+    const bool has[2] = {own.has(0, sides, i, j, panels_left, panels_right),
+                         own.has(1, sides, i, j, panels_left, panels_right)};
     const index_t begin = index_t{blockIdx.x} * a.range;
     const index_t end = begin + a.range < a.left.rows ? begin + a.range : a.left.rows;
     const int steps = static_cast<int>((end - begin + Shape::rows - 1) / Shape::rows);
@@ -181,40 +187,37 @@ __global__ void __launch_bounds__(TallGramShape<T>::threads)
         }
         core::commit_copies();
     };
-    WarpTile sums[Shape::own];
+    WarpTile sums[2];
     for (int ahead = 0; ahead < Shape::stages - 1; ++ahead) load(ahead);
     for (int step = 0; step < steps; ++step) {
         core::wait_for_copies<Shape::stages - 2>();
         __syncthreads();
         load(step + Shape::stages - 1);
-        const T* const columns = stage(step);
-        APERTURE_UNROLL
-        for (int u = 0; u < Shape::own; ++u) {
-            if (own[u].a < 0) continue;
-            APERTURE_NO_UNROLL
-            for (int k = 0; k < Shape::rows / 8; ++k) {
-                const T* const panel_b = columns + own[u].b * panel_columns * Shape::pitch;
-                core::Fp64Slice of_a[4];
-                APERTURE_UNROLL
-                for (int c = 0; c < 4; ++c) {
-                    of_a[c] =
-                        detail::load_slice(columns + own[u].a * panel_columns * Shape::pitch, k, c);
-                }
-                if (own[u].a == own[u].b) {
-                    sums[u].add_upper(of_a);
-                } else {
-                    sums[u].add(of_a, [&](int n) { return detail::load_slice(panel_b, k, n); });
-                }
+        if (!has[0] && !has[1]) continue;
+        const T* const panel_a = stage(step) + own.a * panel_columns * Shape::pitch;
+        const T* const panel_b = stage(step) + own.b * panel_columns * Shape::pitch;
+        APERTURE_NO_UNROLL
+        for (int k = 0; k < Shape::rows / 8; ++k) {
+            core::Fp64Slice of_a[4];
+            APERTURE_UNROLL
+            for (int c = 0; c < 4; ++c) of_a[c] = detail::load_slice(panel_a, k, c);
+            if (has[0] && own.a == own.b) {
+                sums[0].add_upper(of_a);
+            } else if (has[0]) {
+                sums[0].add(of_a, [&](int n) { return detail::load_slice(panel_b, k, n); });
+            }
+            if (has[1]) {
+                sums[1].add(of_a, [&](int n) { return detail::load_slice(panel_b, k, 4 + n); });
             }
         }
     }
     APERTURE_UNROLL
-    for (int u = 0; u < Shape::own; ++u) {
-        if (own[u].a < 0) continue;
-        const int tile = core::warp_rank() + u * Shape::warps;
+    for (int u = 0; u < 2; ++u) {
+        if (!has[u]) continue;
         double* const to =
-            a.parts + ((index_t{blockIdx.y} * gridDim.x + blockIdx.x) * Shape::tiles + tile) *
-                          WarpTile::elements;
+            a.parts +
+            ((index_t{blockIdx.y} * gridDim.x + blockIdx.x) * Shape::tiles + own.tile(u)) *
+                WarpTile::elements;
         sums[u].for_each(
             [&](int row, int column, double sum) { to[row * panel_columns + column] = sum; });
     }
@@ -232,35 +235,58 @@ struct TallGatherArguments {
     index_t column_stride;
 };
 
-inline constexpr int tall_gather_threads = 256;
+struct TallGatherShape {
+    static constexpr int rows = 2;  ///< of a tile
+    static constexpr int warps = 8;
+    static constexpr int threads = warps * core::warp_size;
+    static constexpr int shared_bytes = rows * threads * static_cast<int>(sizeof(double));
+};
 
-/// The sums over ranges, in their order; what lies outside of the matrix `to` is not written. Grid:
-/// tiles of 32 x 32, columns, then rows.
+/// The sums over ranges, each warp's of every eighth and then the warps', in their order; what lies
+/// outside of the matrix `to` is not written. Grid: tiles of 32 x 32 by columns, pairs of rows.
 template <class T, int side>
-__global__ void __launch_bounds__(tall_gather_threads)
+__global__ void __launch_bounds__(TallGatherShape::threads)
     tall_gather_kernel(TallGatherArguments<T> a) {
+    using Shape = TallGatherShape;
+    constexpr int of_tile = panel_columns / Shape::rows;
     const int b = static_cast<int>(blockIdx.x);
-    const int row_panel = static_cast<int>(blockIdx.y);
+    const int row_panel = static_cast<int>(blockIdx.y) / of_tile;
     if (a.sides.symmetric && row_panel > b) return;
     int pair;
     int tile;
     a.sides.find(row_panel, b, side, pair, tile);
     constexpr int tiles = TallGramShape<float>::tiles;
     static_assert(side == TallGramShape<float>::side);
-    const double* const parts =
-        a.parts + (index_t{pair} * a.ranges * tiles + tile) * WarpTile::elements;
-    for (int e = core::thread_rank(); e < WarpTile::elements; e += tall_gather_threads) {
-        const index_t i = index_t{row_panel} * panel_columns + e / panel_columns;
-        const index_t j = index_t{b} * panel_columns + e % panel_columns;
-        if (i >= a.rows || j >= a.columns || (a.sides.symmetric && i > j)) continue;
-        double sum = 0;
-        APERTURE_UNROLL_BY(8)
-        for (int r = 0; r < a.ranges; ++r) {
-            sum += parts[index_t{r} * tiles * WarpTile::elements + e];
+    const int first_row = static_cast<int>(blockIdx.y) % of_tile * Shape::rows;
+    const int lane = core::lane_rank();
+    const double* const parts = a.parts +
+                                (index_t{pair} * a.ranges * tiles + tile) * WarpTile::elements +
+                                first_row * panel_columns + lane;
+    double* const of_warps = core::shared<double>();
+    double sums[Shape::rows] = {};
+    APERTURE_UNROLL_BY(8)
+    for (int r = core::warp_rank(); r < a.ranges; r += Shape::warps) {
+        APERTURE_UNROLL
+        for (int i = 0; i < Shape::rows; ++i) {
+            sums[i] += parts[index_t{r} * tiles * WarpTile::elements + i * panel_columns];
         }
-        a.to[i * a.row_stride + j * a.column_stride] = static_cast<T>(sum);
-        if (a.sides.symmetric) a.to[j * a.row_stride + i * a.column_stride] = static_cast<T>(sum);
     }
+    APERTURE_UNROLL
+    for (int i = 0; i < Shape::rows; ++i) {
+        of_warps[(core::warp_rank() * Shape::rows + i) * core::warp_size + lane] = sums[i];
+    }
+    __syncthreads();
+    if (core::warp_rank() >= Shape::rows) return;
+    const index_t i = index_t{row_panel} * panel_columns + first_row + core::warp_rank();
+    const index_t j = index_t{b} * panel_columns + lane;
+    if (i >= a.rows || j >= a.columns || (a.sides.symmetric && i > j)) return;
+    double sum = 0;
+    APERTURE_UNROLL
+    for (int w = 0; w < Shape::warps; ++w) {
+        sum += of_warps[(w * Shape::rows + core::warp_rank()) * core::warp_size + lane];
+    }
+    a.to[i * a.row_stride + j * a.column_stride] = static_cast<T>(sum);
+    if (a.sides.symmetric) a.to[j * a.row_stride + i * a.column_stride] = static_cast<T>(sum);
 }
 
 }  // namespace aperture::dense::gpu

@@ -11,11 +11,11 @@
 namespace aperture::dense::gpu {
 
 /// A warp has 32 rows, and keeps of X what later columns need: [warp][panel][as slices]. Beside
-/// that two tiles of the triangle, of which one is on its way.
+/// that tiles of the triangle, of which two are on their way.
 template <class T>
 struct TallDivideShape {
     static constexpr int most_warps = 4;
-    static constexpr int stages = 2;
+    static constexpr int stages = 3;
     static constexpr int shared_bytes(int warps, int panels) {
         return stages * WarpTile::elements * static_cast<int>(sizeof(double)) +
                warps * (panels - 1) * WarpTile::elements * static_cast<int>(sizeof(T));
@@ -38,7 +38,7 @@ struct TallDivideArguments {
 
 namespace detail {
 
-/// Tiles of divisors, one ahead.
+/// Tiles of divisors, two ahead.
 template <int stages>
 struct DivisorTiles {
     const double* from;
@@ -50,6 +50,7 @@ struct DivisorTiles {
         if (next < tiles) {
             const double* const tile = from + index_t{next} * WarpTile::elements;
             double* const buffer = to + next % stages * WarpTile::elements;
+            APERTURE_UNROLL_BY(4)
             for (int e = 2 * core::thread_rank(); e < WarpTile::elements;
                  e += 2 * core::block_threads()) {
                 core::copy_async<16>(buffer + e, tile + e);
@@ -58,14 +59,68 @@ struct DivisorTiles {
         core::commit_copies();
         ++next;
     }
+    __device__ void begin() {
+        for (int ahead = 0; ahead < stages - 1; ++ahead) load();
+    }
     /// The tile behind the last that was taken, for all threads.
     __device__ const double* take() {
         // All have done with the one before, whose place the next one takes.
-        core::wait_for_copies();
+        core::wait_for_copies<stages - 2>();
         __syncthreads();
-        const double* const tile = to + (next - 1) % stages * WarpTile::elements;
+        const double* const tile = to + (next - stages + 1) % stages * WarpTile::elements;
         load();
         return tile;
+    }
+};
+
+/// A warp's 32 rows of 32 columns: numbers as WarpTile has them. Rows and columns that do not exist
+/// have others' numbers, whose quotients nobody stores.
+template <class T>
+struct RowsOfColumns {
+    index_t first_row;
+    int rows;  ///< that exist of 32
+    int offsets[4];
+
+    __device__ RowsOfColumns(index_t first, index_t all)
+        : first_row(first),
+          rows(first < all ? static_cast<int>(min(index_t{WarpTile::rows}, all - first)) : 0) {
+        APERTURE_UNROLL
+        for (int q = 0; q < 4; ++q) offsets[q] = min(8 * q + core::lane_rank() / 4, rows - 1);
+    }
+
+    __device__ __forceinline__ void load(const TallColumns<const T>& from, index_t first_column,
+                                         T (&numbers)[2][4][4]) const {
+        if (rows == 0) return;
+        APERTURE_UNROLL
+        for (int n = 0; n < 4; ++n) {
+            APERTURE_UNROLL
+            for (int i = 0; i < 2; ++i) {
+                const index_t column = first_column + 8 * n + core::lane_rank() % 4 * 2 + i;
+                const index_t existing = column < from.columns ? column : from.columns - 1;
+                const T* const rows_of = from.data + existing * from.pitch + first_row;
+                APERTURE_UNROLL
+                for (int q = 0; q < 4; ++q) {
+                    numbers[q / 2][n][q % 2 * 2 + i] = rows_of[offsets[q]];
+                }
+            }
+        }
+    }
+    __device__ __forceinline__ void store(const WarpTile& x, index_t first_column, index_t columns,
+                                          T* to, index_t pitch) const {
+        APERTURE_UNROLL
+        for (int n = 0; n < 4; ++n) {
+            APERTURE_UNROLL
+            for (int i = 0; i < 2; ++i) {
+                const index_t column = first_column + 8 * n + core::lane_rank() % 4 * 2 + i;
+                T* const rows_of = to + column * pitch + first_row + core::lane_rank() / 4;
+                APERTURE_UNROLL
+                for (int q = 0; q < 4; ++q) {
+                    if (column < columns && 8 * q + core::lane_rank() / 4 < rows) {
+                        rows_of[8 * q] = static_cast<T>(x.sums[q / 2][n][q % 2 * 2 + i]);
+                    }
+                }
+            }
+        }
     }
 };
 
@@ -84,13 +139,14 @@ __device__ __forceinline__ void keep(const WarpTile& x, T* panel) {
     }
 }
 /// Adds left tile: left(k, slices) makes those 8 k on along the sum.
-template <class Left>
+template <bool is_upper = false, class Left>
 __device__ __forceinline__ void add_packed(const Left& left, const double* tile, WarpTile& sums) {
     APERTURE_UNROLL
     for (int k = 0; k < 4; ++k) {
         core::Fp64Slice of_left[4];
         left(k, of_left);
-        sums.add(of_left, [&](int n) { return load_packed(tile, k, n); });
+        sums.add(
+            of_left, [&](int n) { return load_packed(tile, k, n); }, is_upper ? k : 0);
     }
 }
 
@@ -112,20 +168,14 @@ __global__ void __launch_bounds__(TallDivideShape<T>::most_warps* core::warp_siz
     T* const kept =
         reinterpret_cast<T*>(core::shared<double>() + Shape::stages * WarpTile::elements) +
         core::warp_rank() * (a.panels - 1) * WarpTile::elements;
+    const detail::RowsOfColumns<T> rows(first_row, a.from.rows);
     double square = 0;
-    divisors.load();
+    T ahead[2][4][4] = {};
+    divisors.begin();
+    if (!of_sizes) rows.load(a.from, 0, ahead);
     for (int j = 0; j < a.panels; ++j) {
         const index_t first_column = index_t{j} * panel_columns;
         WarpTile sums;
-        sums.for_each([&](int r, int c, double& sum) {
-            const index_t row = first_row + r;
-            const index_t column = first_column + c;
-            if (of_sizes) {
-                sum = row == column ? a.sizes[row] : 0;
-            } else if (row < a.from.rows && column < a.from.columns) {
-                sum = static_cast<double>(a.from.data[column * a.from.pitch + row]);
-            }
-        });
         for (int k = 0; k < j; ++k) {
             const double* const tile = divisors.take();
             const auto left = [&](int s, core::Fp64Slice(&slices)[4]) {
@@ -136,19 +186,27 @@ __global__ void __launch_bounds__(TallDivideShape<T>::most_warps* core::warp_siz
             };
             detail::add_packed(left, tile, sums);
         }
-        WarpTile x;
-        detail::add_packed([&](int s, core::Fp64Slice(&left)[4]) { sums.as_left(s, left); },
-                           divisors.take(), x);
-        if (j + 1 < a.panels) detail::keep(x, kept + j * WarpTile::elements);
-        x.for_each([&](int r, int c, double& value) {
-            const index_t row = first_row + r;
-            const index_t column = first_column + c;
-            if (of_sizes) {
-                square += value * value;
-            } else if (row < a.from.rows && column < a.from.columns) {
-                a.to[column * a.to_pitch + row] = static_cast<T>(value);
+        if (of_sizes) {
+            sums.for_each([&](int r, int c, double& sum) {
+                if (first_row + r == first_column + c) sum += a.sizes[first_row + r];
+            });
+        } else {
+            APERTURE_UNROLL
+            for (int e = 0; e < 32; ++e) {
+                sums.sums[e / 16][e / 4 % 4][e % 4] +=
+                    static_cast<double>(ahead[e / 16][e / 4 % 4][e % 4]);
             }
-        });
+            if (j + 1 < a.panels) rows.load(a.from, first_column + panel_columns, ahead);
+        }
+        WarpTile x;
+        detail::add_packed<true>([&](int s, core::Fp64Slice(&left)[4]) { sums.as_left(s, left); },
+                                 divisors.take(), x);
+        if (j + 1 < a.panels) detail::keep(x, kept + j * WarpTile::elements);
+        if (!of_sizes) {
+            rows.store(x, first_column, a.from.columns, a.to, a.to_pitch);
+            continue;
+        }
+        x.for_each([&](int, int, double& value) { square += value * value; });
     }
     if (!of_sizes) return;
     square = core::warp_reduce(square);

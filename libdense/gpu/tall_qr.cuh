@@ -17,8 +17,8 @@
 
 namespace aperture::dense::gpu {
 
-/// Groups: of a block of trees.
-template <class T, class Executor, int Groups = tuning::tall_groups>
+/// Groups: as make_tree has them.
+template <class T, class Executor, int Groups = 0>
 class DeviceTallQr {
     using Factors = TallFactors<T, typename Executor::Space>;
     template <class U>
@@ -32,7 +32,7 @@ class DeviceTallQr {
         switch (method) {
             case QrMethod::tsqr:
             case QrMethod::caqr:
-                factors_ = std::make_unique<TreeQr<T, Executor, Groups>>(executor, rows, columns);
+                factors_ = make_tree<T, Executor, Groups>(executor, rows, columns);
                 break;
             case QrMethod::blas2:
                 factors_ = std::make_unique<ColumnQr<T, Executor>>(executor, rows, columns);

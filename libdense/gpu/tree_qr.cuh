@@ -11,6 +11,7 @@
 #if !defined(__CUDACC_RTC__)
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "libdense/gpu/tuning.hpp"
@@ -18,7 +19,7 @@
 namespace aperture::dense::gpu {
 
 /// Groups: of a block, the top's included.
-template <class T, class Executor, int Groups = tuning::tall_groups>
+template <class T, class Executor, int Groups>
 class TreeQr final : public TallFactors<T, typename Executor::Space> {
     using Base = TallFactors<T, typename Executor::Space>;
     template <class U>
@@ -142,6 +143,19 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
     Buffer<T> factors_;
     Buffer<T> turned_;  ///< what Q is applied to, of as many columns as the matrix
 };
+
+/// Of blocks of so many groups, or where that is 0 of those that suit the rows.
+template <class T, class Executor, int Groups>
+std::unique_ptr<TallFactors<T, typename Executor::Space>> make_tree(Executor& executor,
+                                                                    index_t rows, index_t columns) {
+    if constexpr (Groups > 0) {
+        return std::make_unique<TreeQr<T, Executor, Groups>>(executor, rows, columns);
+    } else if (rows < tuning::large_tall_rows) {
+        return make_tree<T, Executor, tuning::tall_groups>(executor, rows, columns);
+    } else {
+        return make_tree<T, Executor, tuning::large_tall_groups>(executor, rows, columns);
+    }
+}
 
 }  // namespace aperture::dense::gpu
 

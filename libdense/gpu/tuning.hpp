@@ -92,11 +92,13 @@ constexpr int rank_k_splits(int blocks) {
     return 4 * blocks <= rank_k_threads ? 4 : 2 * blocks <= rank_k_threads ? 2 : 1;
 }
 
-/// Groups of 32 rows in a block of tall QR: in fp32 two blocks of apply_panel_kernel fit the shared
-/// memory of a multiprocessor of compute capability 9.0, in fp64 one. With 23 above the leaves
-/// there are fewer levels, but each takes longer: 1,000 x 192 took 0.81 ms instead of 0.64 on an
-/// H100.
-inline constexpr int tall_groups = 11;
+/// Groups of 32 rows in a block of tall QR's trees. H100, fp32, 192 columns, percent of the bound
+/// with 5, 7, 11 and 15 groups (tall_qr_bench gpu/tree_of): 1,000 rows .17 .22 .19 .10, 10,000
+/// 1.3 1.5 1.2 .9, 50,000 3.8 4.7 3.7 3.4, 100,000 5.8 7.0 5.7 5.1, 500,000 9.3 11.2 11.7 8.1,
+/// 1,000,000 10.1 12.3 13.2 9.0; 100,000 x 100 2.0 2.2 1.5 1.4.
+inline constexpr int tall_groups = 7;
+inline constexpr int large_tall_groups = 11;
+inline constexpr long long large_tall_rows = 400'000;
 /// Shared memory that a block may have on every device of compute capability 9.0.
 inline constexpr int most_shared_bytes = 227 * 1024;
 /// Leaves of a panel's tree: as many blocks of factor_panel_kernel as run together.

@@ -14,7 +14,9 @@ template <core::LaneOrder order, Runs runs>
 struct SimtRunner {
     core::Simt simt{order, 5};
 
-    static constexpr int groups = runs == Runs::small_trees ? 3 : tuning::tall_groups;
+    static constexpr int groups = runs == Runs::small_trees ? 3
+                                  : runs == Runs::trees     ? tuning::large_tall_groups
+                                                            : 0;
     static constexpr index_t tall = runs == Runs::columns ? 197 : 530;
 
     static std::string why_not() { return ""; }
