@@ -134,11 +134,9 @@ class GpuLowRankBackground final : public Separator {
         if constexpr (!std::is_same_v<T, float>) converted_ = core::Array<T, 2>({frames, values});
     }
 
-    /// The frames, what the solver keeps of them, the other W of more frames than a block has, and
-    /// what a QR makes of W.
-    static double bytes(index_t frames, index_t values, rpca::Svd svd) {
-        const index_t columns = (1 + solver_copies + 1) * frames + columns_of_qr(frames, svd);
-        return static_cast<double>(columns) * static_cast<double>(values) * sizeof(T);
+    static double bytes(index_t frames, index_t values, const rpca::Parameters& parameters) {
+        return static_cast<double>(columns_of(frames, parameters)) * static_cast<double>(values) *
+               sizeof(T);
     }
 
     rpca::Outcome run(ConstFrames frames, Frames background, const Observer& observe) override {
@@ -171,6 +169,16 @@ class GpuLowRankBackground final : public Separator {
     double transfer_ms() const override { return transfer_ms_; }
 
   private:
+    /// The frames and what the solver keeps of them: M, W, the other W of more frames than a block
+    /// has, and what a QR makes of W; or R and two U and Y.
+    static index_t columns_of(index_t frames, const rpca::Parameters& parameters) {
+        if (parameters.solver == rpca::Solver::accaltproj) {
+            constexpr index_t default_rank = 10;
+            const index_t rank = parameters.rank > 0 ? parameters.rank : default_rank;
+            return 2 * frames + 3 * std::min(rank, frames);
+        }
+        return (1 + solver_copies + 1) * frames + columns_of_qr(frames, parameters.svd);
+    }
     static index_t columns_of_qr(index_t frames, rpca::Svd svd) {
         constexpr index_t panel = 32;
         const index_t in_panels = (frames + 1 + panel - 1) / panel * panel;
@@ -195,7 +203,7 @@ class GpuLowRankBackground final : public Separator {
 template <class T>
 std::unique_ptr<Separator> gpu_separator(core::Gpu& gpu, index_t frames, index_t values,
                                          const rpca::Parameters& parameters) {
-    const double needed = GpuLowRankBackground<T>::bytes(frames, values, parameters.svd);
+    const double needed = GpuLowRankBackground<T>::bytes(frames, values, parameters);
     const auto free = static_cast<double>(gpu.free_memory());
     std::ostringstream words;
     words << std::setprecision(3) << frames << " frames of " << values << " values need "
@@ -210,7 +218,6 @@ std::unique_ptr<Separator> gpu_separator(core::Gpu& gpu, index_t frames, index_t
 std::string for_cpu_only(const BgsubOptions& options) {
     if (options.method == BackgroundMethod::median) return "--method median";
     if (options.online) return "--online";
-    if (options.parameters.solver == rpca::Solver::accaltproj) return "--solver accaltproj";
     return "";
 }
 

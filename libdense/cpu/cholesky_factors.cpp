@@ -124,7 +124,7 @@ class CholeskyFactors final : public TallFactors<T> {
           gram_({columns, columns}),
           step_(columns),
           r_(columns) {
-        factor_.reserve(columns);
+        factor_.reserve(columns, columns);
         // Behind the last columns and rows.
         std::fill(q_.begin(), q_.end(), T(0));
     }

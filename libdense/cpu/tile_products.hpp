@@ -41,8 +41,10 @@ struct Factor {
         (std::make_integer_sequence<int, static_cast<int>(most_columns)>{});
     }
 
-    /// Holds up to `most` x `most` elements without allocating.
-    void reserve(index_t most) { elements.reshape({most * most}); }
+    /// Then as many elements are set without allocating.
+    void reserve(index_t row_count, index_t column_count) {
+        elements.reshape({row_count * column_count});
+    }
     template <class Element>
     void set(index_t row_count, index_t column_count, const Element& element) {
         rows = row_count;

@@ -5,8 +5,7 @@
 // QR of tall matrices by Cholesky's factor of the Gram matrix. Host code, a template on the
 // executor.
 
-#include "libdense/gpu/tall_gram.cuh"
-#include "libdense/gpu/tall_products.cuh"
+#include "libdense/gpu/column_products.cuh"
 #include "libdense/gpu/tree_qr.cuh"
 
 #if !defined(__CUDACC_RTC__)
@@ -31,7 +30,6 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     using Matrix = typename Base::template Matrix<U>;
     template <class U>
     using Buffer = core::Array<U, 1, Space>;
-    using GramShape = TallGramShape<T>;
     using DivideShape = TallDivideShape<T>;
 
   public:
@@ -44,6 +42,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
           pitch_((rows + panel_columns - 1) / panel_columns * panel_columns),
           shifted_(shifted),
           warps_(warps_that_fit()),
+          products_(executor),
           state_({1 + panels_}),
           read_state_({1 + panels_}) {
         if (warps_ == 0) return;
@@ -51,8 +50,6 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
         sizes_ = Buffer<double>({order_});
         divisors_ = Buffer<double>({triangle_tile(0, panels_) * WarpTile::elements});
         for (Buffer<double>& total : totals_) total = Buffer<double>({order_ * order_});
-        const SumGrid grid = grid_of({sides(columns), sides(columns), true});
-        parts_ = Buffer<double>({grid.parts()});
     }
 
     void factor(Matrix<const T> a, Matrix<T> r, bool keep) override {
@@ -69,52 +66,18 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     }
     void apply_transposed(Matrix<const T> c, Matrix<T> x) override {
         if (fell_back_) return tree_->apply_transposed(c, x);
-        const TallColumns<const T> right = columns_of(c, other_);
-        const TallSides product{sides(columns_), sides(c.extent[1]), false};
-        const SumGrid grid = grid_of(product);
-        if (products_.size() < grid.parts()) products_ = Buffer<double>({grid.parts()});
-        sum_products({q_.data(), pitch_, rows_, columns_}, right, grid, products_);
-        gather<T>(grid, products_, columns_, c.extent[1], {x.data, x.stride[0], x.stride[1]});
+        products_.find({q_.data(), pitch_, rows_, columns_}, columns_of(c, other_), strided(x));
     }
     void apply(Matrix<const T> x, Matrix<T> c) override {
         if (fell_back_) return tree_->apply(x, c);
-        using Shape = TallMultiplyShape;
-        core::launch(executor_, &tall_multiply_kernel<T>,
-                     core::LaunchConfig(dim3(blocks_of(rows_, Shape::warps * WarpTile::rows),
-                                             blocks_of(c.extent[1], panel_columns)),
-                                        dim3(Shape::threads), Shape::shared_bytes),
-                     TallMultiplyArguments<T>{{q_.data(), pitch_, rows_, columns_},
-                                              x.data,
-                                              x.stride[0],
-                                              x.stride[1],
-                                              c.data,
-                                              c.stride[0],
-                                              c.stride[1],
-                                              c.extent[1]});
+        multiply_columns<T>(executor_, {q_.data(), pitch_, rows_, columns_}, strided(x),
+                            strided(c));
     }
 
   private:
-    /// Blocks of tall_gram_kernel, and where they leave their sums.
-    struct SumGrid {
-        TallSides sides;
-        int ranges;
-        index_t range;
-
-        index_t parts() const {
-            return index_t{sides.pairs()} * ranges * GramShape::tiles * WarpTile::elements;
-        }
-    };
-    template <class U>
-    struct Target {
-        U* data;
-        index_t row;
-        index_t column;
-    };
-
     static unsigned blocks_of(index_t count, index_t of) {
         return static_cast<unsigned>((count + of - 1) / of);
     }
-    static int sides(index_t columns) { return TallSides::of(columns, GramShape::side); }
 
     /// Of tall_divide_kernel: 0 where not even one has its columns in shared memory.
     int warps_that_fit() const {
@@ -124,13 +87,6 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
         }
         return warps;
     }
-    SumGrid grid_of(const TallSides& of) const {
-        const index_t blocks = std::max(1, executor_.multiprocessors() / of.pairs());
-        const index_t steps = (rows_ + GramShape::rows - 1) / GramShape::rows;
-        const index_t range = (steps + blocks - 1) / blocks;
-        return {of, static_cast<int>((steps + range - 1) / range), range * GramShape::rows};
-    }
-
     StridedMatrix<T> padded(Buffer<T>& buffer) const {
         return {buffer.data(), 1, pitch_, rows_, columns_};
     }
@@ -189,35 +145,12 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     }
 
     void find_divisors(const TallColumns<const T>& from, double shift) {
-        const SumGrid grid = grid_of({sides(columns_), sides(columns_), true});
-        sum_products(from, from, grid, parts_);
-        gather<double>(grid, parts_, order_, order_, {gram_.data(), order_, 1});
+        products_.find_gram(from, StridedMatrix<double>{gram_.data(), order_, 1, order_, order_});
         core::launch(executor_, &tall_cholesky_kernel<>,
                      core::LaunchConfig(dim3(1), dim3(TallCholeskyShape::threads),
                                         TallCholeskyShape::shared_bytes),
                      TallCholeskyArguments{gram_.data(), panels_, static_cast<int>(columns_), shift,
                                            divisors_.data(), sizes_.data(), state_.data()});
-    }
-    void sum_products(const TallColumns<const T>& left, const TallColumns<const T>& right,
-                      const SumGrid& grid, Buffer<double>& parts) {
-        core::launch(
-            executor_, &tall_gram_kernel<T>,
-            core::LaunchConfig(
-                dim3(static_cast<unsigned>(grid.ranges), static_cast<unsigned>(grid.sides.pairs())),
-                dim3(GramShape::threads), GramShape::shared_bytes),
-            TallGramArguments<T>{left, right, grid.sides.symmetric, grid.range, parts.data()});
-    }
-    template <class U>
-    void gather(const SumGrid& grid, const Buffer<double>& parts, index_t rows, index_t columns,
-                const Target<U>& to) {
-        core::launch(
-            executor_, &tall_gather_kernel<U, GramShape::side>,
-            core::LaunchConfig(
-                dim3(blocks_of(columns, panel_columns),
-                     blocks_of(rows, panel_columns) * panel_columns / TallGatherShape::rows),
-                dim3(TallGatherShape::threads), TallGatherShape::shared_bytes),
-            TallGatherArguments<U>{parts.data(), grid.ranges, grid.sides, rows, columns, to.data,
-                                   to.row, to.column});
     }
     void multiply_totals(int step, Matrix<T> r) {
         core::launch(
@@ -249,14 +182,13 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     index_t pitch_;
     bool shifted_;
     int warps_;
+    ColumnProducts<T, Executor> products_;
     Buffer<double> state_;  ///< whether Cholesky's factor failed; the divided sizes' squares
     core::Array<double, 1> read_state_;
     Buffer<double> gram_;
     Buffer<double> sizes_;
     Buffer<double> divisors_;
     Buffer<double> totals_[2];  ///< R so far
-    Buffer<double> parts_;
-    Buffer<double> products_;
     Buffer<T> q_;
     Buffer<T> other_;  ///< what Q^T is applied to
     std::unique_ptr<Base> tree_;

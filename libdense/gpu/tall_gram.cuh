@@ -5,6 +5,7 @@
 // A^T A, or A^T B, of tall matrices: products and sums in fp64 on the tensor cores.
 
 #include "libcore/gpu/block.cuh"
+#include "libdense/gpu/copy_matrix.cuh"
 #include "libdense/gpu/fp64_slices.cuh"
 
 namespace aperture::dense::gpu {
@@ -228,11 +229,7 @@ struct TallGatherArguments {
     const double* parts;
     int ranges;
     TallSides sides;
-    index_t rows;     ///< of the product
-    index_t columns;  ///< of the product
-    T* to;            ///< where symmetric, both (i, j) and (j, i)
-    index_t row_stride;
-    index_t column_stride;
+    StridedMatrix<T> to;  ///< where symmetric, both (i, j) and (j, i)
 };
 
 struct TallGatherShape {
@@ -279,14 +276,14 @@ __global__ void __launch_bounds__(TallGatherShape::threads)
     if (core::warp_rank() >= Shape::rows) return;
     const index_t i = index_t{row_panel} * panel_columns + first_row + core::warp_rank();
     const index_t j = index_t{b} * panel_columns + lane;
-    if (i >= a.rows || j >= a.columns || (a.sides.symmetric && i > j)) return;
+    if (i >= a.to.rows || j >= a.to.columns || (a.sides.symmetric && i > j)) return;
     double sum = 0;
     APERTURE_UNROLL
     for (int w = 0; w < Shape::warps; ++w) {
         sum += of_warps[(w * Shape::rows + core::warp_rank()) * core::warp_size + lane];
     }
-    a.to[i * a.row_stride + j * a.column_stride] = static_cast<T>(sum);
-    if (a.sides.symmetric) a.to[j * a.row_stride + i * a.column_stride] = static_cast<T>(sum);
+    a.to.data[i * a.to.row + j * a.to.column] = static_cast<T>(sum);
+    if (a.sides.symmetric) a.to.data[j * a.to.row + i * a.to.column] = static_cast<T>(sum);
 }
 
 }  // namespace aperture::dense::gpu

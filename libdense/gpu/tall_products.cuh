@@ -217,13 +217,8 @@ __global__ void __launch_bounds__(TallDivideShape<T>::most_warps* core::warp_siz
 template <class T>
 struct TallMultiplyArguments {
     TallColumns<const T> from;
-    const T* factor;  ///< of from.columns rows
-    index_t factor_row;
-    index_t factor_column;
-    T* to;
-    index_t to_row;
-    index_t to_column;
-    index_t to_columns;
+    StridedMatrix<const T> factor;
+    StridedMatrix<T> to;
 };
 
 struct TallMultiplyShape {
@@ -248,12 +243,11 @@ __global__ void __launch_bounds__(TallMultiplyShape::threads)
         for (int e = core::thread_rank(); e < WarpTile::elements; e += TallMultiplyShape::threads) {
             const int r = e / panel_columns;
             const int c = e % panel_columns;
-            const bool exists = k + r < a.from.columns && first_column + c < a.to_columns;
+            const bool exists = k + r < a.from.columns && first_column + c < a.to.columns;
             tile[packed_index(r, c)] =
-                exists
-                    ? static_cast<double>(
-                          a.factor[(k + r) * a.factor_row + (first_column + c) * a.factor_column])
-                    : 0.0;
+                exists ? static_cast<double>(a.factor.data[(k + r) * a.factor.row +
+                                                           (first_column + c) * a.factor.column])
+                       : 0.0;
         }
         __syncthreads();
         const auto left = [&](int s, core::Fp64Slice(&slices)[4]) {
@@ -275,8 +269,8 @@ __global__ void __launch_bounds__(TallMultiplyShape::threads)
     sums.for_each([&](int r, int c, double& sum) {
         const index_t row = first_row + r;
         const index_t column = first_column + c;
-        if (row < a.from.rows && column < a.to_columns) {
-            a.to[row * a.to_row + column * a.to_column] = static_cast<T>(sum);
+        if (row < a.from.rows && column < a.to.columns) {
+            a.to.data[row * a.to.row + column * a.to.column] = static_cast<T>(sum);
         }
     });
 }

@@ -9,8 +9,8 @@
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/worker_tasks.hpp"
-#include "librpca/cpu/alternating_projections.hpp"
 #include "librpca/cpu/pass.hpp"
+#include "librpca/cpu/projected_matrix.hpp"
 
 namespace aperture::rpca {
 namespace {
@@ -258,8 +258,9 @@ Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
                       "frames to begin with must be ", count, " x ", s.values,
                       " with values side by side");
     }
-    cpu::AlternatingProjections<float> projections(count, s.values, batch);
-    const Outcome outcome = projections.run(s.cpu, frames, backgrounds, {}, {});
+    AlternatingProjections<float, cpu::ProjectedMatrix<float>> projections(s.cpu, count, s.values,
+                                                                           batch);
+    const Outcome outcome = projections.run(frames, backgrounds, {}, {});
 
     const auto clip = static_cast<float>(s.parameters.clip);
     const double keep = 1 - 1 / s.parameters.memory;

@@ -37,8 +37,10 @@ struct ProjectedMatrix<T>::Scratch {
 };
 
 template <class T>
-ProjectedMatrix<T>::ProjectedMatrix(index_t frames, index_t values, index_t rank, bool watches_mask)
-    : width_(dense::tall::rounded_up(rank, gram_tile)),
+ProjectedMatrix<T>::ProjectedMatrix(core::Cpu& cpu, index_t frames, index_t values, index_t rank,
+                                    bool watches_mask)
+    : cpu_(cpu),
+      width_(dense::tall::rounded_up(rank, gram_tile)),
       layout_{frames, values, 0},
       panel_layout_{2 * width_, values, 0},
       m_({layout_.size()}),
@@ -57,8 +59,8 @@ ProjectedMatrix<T>::ProjectedMatrix(index_t frames, index_t values, index_t rank
 }
 
 template <class T>
-double ProjectedMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
-    core::for_each_task(cpu, rest_sums_.parts(), 0, [&](index_t part, std::byte* /*scratch*/) {
+double ProjectedMatrix<T>::load(FramesView<const T, core::Host> m) {
+    core::for_each_task(cpu_, rest_sums_.parts(), 0, [&](index_t part, std::byte* /*scratch*/) {
         double& square = part_sums_[static_cast<std::size_t>(part)].residual_square;
         square = 0;
         for (index_t b = rest_sums_.first_block(part); b < rest_sums_.first_block(part + 1); ++b) {
@@ -83,9 +85,9 @@ double ProjectedMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> 
 }
 
 template <class T>
-void ProjectedMatrix<T>::start_with_medians(core::Cpu& cpu) {
+void ProjectedMatrix<T>::start_with_medians() {
     const auto scratch_bytes = static_cast<std::size_t>(4 * layout_.stride) * sizeof(T);
-    core::for_each_task(cpu, layout_.blocks(), scratch_bytes, [&](index_t b, std::byte* scratch) {
+    core::for_each_task(cpu_, layout_.blocks(), scratch_bytes, [&](index_t b, std::byte* scratch) {
         std::fill_n(panel_.data() + b * panel_layout_.block_reals(), panel_layout_.block_reals(),
                     T(0));
         find_medians(b, reinterpret_cast<T*>(scratch));
@@ -154,28 +156,27 @@ double ProjectedMatrix<T>::median_of_rest(core::View<const double, 2, core::Host
 }
 
 template <class T>
-ProjectionSums ProjectedMatrix<T>::pass(core::Cpu& cpu, const Projection<T>& projection) {
-    const ProjectionSums sums = sweep(cpu, projection, {});
+ProjectionSums ProjectedMatrix<T>::pass(const Pass& projection) {
+    const ProjectionSums sums = sweep(projection, {});
     gather(projection.sums_rest);
     return sums;
 }
 
 template <class T>
-ProjectionSums ProjectedMatrix<T>::finish(core::Cpu& cpu, const Projection<T>& projection,
+ProjectionSums ProjectedMatrix<T>::finish(const Pass& projection,
                                           FramesView<T, core::Host> low_rank,
                                           FramesView<T, core::Host> sparse) {
-    return sweep(cpu, projection, {true, low_rank, sparse});
+    return sweep(projection, {true, low_rank, sparse});
 }
 
 template <class T>
-ProjectionSums ProjectedMatrix<T>::sweep(core::Cpu& cpu, const Projection<T>& projection,
-                                         const Outputs& outputs) {
+ProjectionSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& outputs) {
     const index_t rest_reals = layout_.block_reals();
     const index_t frames = layout_.columns;
     const auto scratch_bytes =
         core::scratch_bytes_of<Scratch>(rest_reals, frames, std::max(width_, frames));
     core::for_each_task(
-        cpu, rest_sums_.parts(), scratch_bytes, [&](index_t part, std::byte* block) {
+        cpu_, rest_sums_.parts(), scratch_bytes, [&](index_t part, std::byte* block) {
             core::ScratchParts parts(block);
             const Scratch scratch(parts, rest_reals, frames, std::max(width_, frames));
             ProjectionSums& sums = part_sums_[static_cast<std::size_t>(part)];
@@ -216,7 +217,7 @@ ProjectionSums ProjectedMatrix<T>::sweep(core::Cpu& cpu, const Projection<T>& pr
 }
 
 template <class T>
-void ProjectedMatrix<T>::project_row(const Projection<T>& projection, index_t block, index_t first,
+void ProjectedMatrix<T>::project_row(const Pass& projection, index_t block, index_t first,
                                      const Scratch& scratch, ProjectionSums& sums) {
     const index_t stride = layout_.stride;
     T* const panel = panel_.data() + block * panel_layout_.block_reals() + first;
@@ -238,7 +239,7 @@ void ProjectedMatrix<T>::project_row(const Projection<T>& projection, index_t bl
 }
 
 template <class T>
-void ProjectedMatrix<T>::take_rest(const Projection<T>& projection, index_t block, index_t first,
+void ProjectedMatrix<T>::take_rest(const Pass& projection, index_t block, index_t first,
                                    const Scratch& scratch, ProjectionSums& sums) {
     using Pack = core::Pack<T>;
     const index_t begin = block * layout_.block_reals() + first;

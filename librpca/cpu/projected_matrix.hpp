@@ -8,56 +8,36 @@
 #include "aperture/core/executor.hpp"
 #include "aperture/rpca/robust_pca.hpp"
 #include "libdense/cpu/gram_sums.hpp"
+#include "librpca/alternating_projections.hpp"
 
 namespace aperture::rpca::cpu {
-
-/// One pass of alternating projections over M and the panel [U Y], each of U and Y of `width`
-/// columns:
-///
-///     U' = [U Y] basis,  L = U' coefficients,  R = M - L where that is at most the threshold,
-///     else 0,  Y' = R directions
-///
-/// and the products that the next U is found from.
-template <class T>
-struct Projection {
-    dense::tall::Factor<T> basis = {};         ///< without columns: U stays
-    dense::tall::Factor<T> coefficients = {};  ///< of U, or, of twice the rows, of [U Y]
-    dense::tall::Factor<T> directions = {};    ///< without columns: Y stays
-    T threshold = 0;
-    T mask_threshold = 0;         ///< where positive, changes of the mask are counted
-    bool replaces_basis = false;  ///< R directions become U instead of Y
-    bool sums_rest = false;       ///< R^T R is summed instead of products with U and Y
-};
-
-/// What a pass sums.
-struct ProjectionSums {
-    double residual_square = 0;  ///< of M - L - S, which is R
-    double zeros = 0;            ///< values with S = 0
-    double mask_changes = 0;
-};
 
 /// M and [U Y] in blocks, and what is summed over them, in an order that does not depend on the
 /// number of threads.
 template <class T>
 class ProjectedMatrix {
   public:
-    ProjectedMatrix(index_t frames, index_t values, index_t rank, bool watches_mask);
+    using Executor = core::Cpu;
+    using Pass = Projection<T, dense::tall::Factor<T>>;
+
+    ProjectedMatrix(core::Cpu& cpu, index_t frames, index_t values, index_t rank,
+                    bool watches_mask);
 
     /// Columns of U and of Y: the rank, to whole Gram tiles. Those behind the rank are zero.
     index_t width() const { return width_; }
 
     /// Takes M and returns ||M||_F^2. Throws core::InvalidArgument for what is no number.
-    double load(core::Cpu& cpu, FramesView<const T, core::Host> m);
+    double load(FramesView<const T, core::Host> m);
     /// U = 0, and Y but for its first column: there each value's median over the frames, to a
     /// 4096th of the range that the value has.
-    void start_with_medians(core::Cpu& cpu);
+    void start_with_medians();
     /// The median of |M - [U Y] coefficients| over at most some 10^5 values.
     double median_of_rest(core::View<const double, 2, core::Host> coefficients);
 
-    ProjectionSums pass(core::Cpu& cpu, const Projection<T>& projection);
+    ProjectionSums pass(const Pass& projection);
     /// A pass that writes L and S, where these are not empty, and sums no products.
-    ProjectionSums finish(core::Cpu& cpu, const Projection<T>& projection,
-                          FramesView<T, core::Host> low_rank, FramesView<T, core::Host> sparse);
+    ProjectionSums finish(const Pass& projection, FramesView<T, core::Host> low_rank,
+                          FramesView<T, core::Host> sparse);
 
     /// An element of U.
     T basis(index_t value, index_t column) const {
@@ -82,17 +62,18 @@ class ProjectedMatrix {
     static constexpr int lanes = core::lanes<T>;
     static constexpr int row = static_cast<int>(dense::tall::ColumnBlocks<T>::row_unit);
 
-    ProjectionSums sweep(core::Cpu& cpu, const Projection<T>& projection, const Outputs& outputs);
-    void project_row(const Projection<T>& projection, index_t block, index_t first,
-                     const Scratch& scratch, ProjectionSums& sums);
-    void take_rest(const Projection<T>& projection, index_t block, index_t first,
-                   const Scratch& scratch, ProjectionSums& sums);
+    ProjectionSums sweep(const Pass& projection, const Outputs& outputs);
+    void project_row(const Pass& projection, index_t block, index_t first, const Scratch& scratch,
+                     ProjectionSums& sums);
+    void take_rest(const Pass& projection, index_t block, index_t first, const Scratch& scratch,
+                   ProjectionSums& sums);
     void write_row(const Outputs& outputs, index_t block, index_t first,
                    const Scratch& scratch) const;
     void add_cross(index_t part, index_t block, const T* rest);
     void gather(bool rest);
     void find_medians(index_t block, T* scratch);
 
+    core::Cpu& cpu_;
     index_t width_;
     dense::tall::ColumnBlocks<T> layout_;        ///< of M
     dense::tall::ColumnBlocks<T> panel_layout_;  ///< of [U Y]

@@ -12,7 +12,7 @@
 #include "aperture/core/error.hpp"
 #include "aperture/core/timing.hpp"
 #include "librpca/checks.hpp"
-#include "librpca/cpu/alternating_projections.hpp"
+#include "librpca/cpu/projected_matrix.hpp"
 #include "librpca/cpu/spectrum.hpp"
 #include "librpca/cpu/sweep.hpp"
 #include "librpca/penalty.hpp"
@@ -91,7 +91,8 @@ struct RobustPca<T, Executor>::State {
     void set_one_factor(index_t r, const Kept& kept);
     bool watch_mask(const cpu::StepSums& sums, Outcome& outcome, const core::Stopwatch& watch);
     int steady = 0;
-    std::optional<cpu::AlternatingProjections<T>> projections = {};  ///< then `matrix` is empty
+    std::optional<AlternatingProjections<T, cpu::ProjectedMatrix<T>>> projections =
+        {};  ///< then `matrix` is empty
 };
 
 /// P = V diag(max(s - t, 0) / s) V^T, in two factors where that is less work.
@@ -173,12 +174,12 @@ RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t va
                                   {by_gram, parameters.mask_threshold > 0}),
               std::nullopt, cpu::Spectrum(projects ? 0 : frames)});
     if (projects) {
-        state_->projections.emplace(frames, values, parameters);
+        state_->projections.emplace(executor, frames, values, parameters);
         return;
     }
     if (!by_gram) state_->triangle.emplace(executor, parameters.svd, frames, values);
-    state_->first.reserve(frames + 1);
-    state_->second.reserve(frames + 1);
+    state_->first.reserve(frames + 1, frames + 1);
+    state_->second.reserve(frames + 1, frames + 1);
     state_->ground_factor.resize(static_cast<std::size_t>(frames));
     state_->step.first = &state_->first;
 }
@@ -195,7 +196,7 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
                                     const std::function<bool(const Progress&)>& observe) {
     State& s = *state_;
     expects_frames(s.frames, s.values, m, low_rank, sparse);
-    if (s.projections) return s.projections->run(s.cpu, m, low_rank, sparse, observe);
+    if (s.projections) return s.projections->run(m, low_rank, sparse, observe);
     const core::Stopwatch watch;
     Outcome outcome;
     s.steady = 0;

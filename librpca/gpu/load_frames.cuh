@@ -16,9 +16,8 @@ struct LoadedSums {
     double sum;            ///< of |M|
     double square;         ///< ||M||_F^2
     double ground_square;  ///< b^T b
-    index_t not_finite;    ///< frame * values + value of the first that is no number, or max_index
+    index_t not_finite;    ///< frame * values + value of the first that is no number, or no_index
 };
-inline constexpr index_t no_index = (1LL << 62);
 
 template <class T>
 struct LoadArguments {

@@ -5,13 +5,16 @@
 // RobustPca on a device. Host code, a template on the executor, on what finds eigenvectors of
 // matrices that do not fit one block's shared memory, and on the QR of tall matrices.
 
+#include "librpca/gpu/projected_matrix.cuh"
 #include "librpca/gpu/spectrum.cuh"
 #include "librpca/gpu/swept_matrix.cuh"
 
 #if !defined(__CUDACC_RTC__)
 
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
 
 #include "aperture/core/timing.hpp"
 #include "libcore/gpu/mark.cuh"
@@ -20,17 +23,26 @@
 
 namespace aperture::rpca::gpu {
 
+/// Products of more frames would not have int for an index.
+inline void expects_device_problem(index_t frames, index_t values, const Parameters& parameters) {
+    constexpr index_t most_frames = 16384;
+    expects_problem(frames, values, parameters);
+    core::expects(frames <= most_frames, "on a device there may be ", most_frames,
+                  " frames at most, are ", frames);
+}
+
+/// By multipliers: Solver::ialm and admm.
 template <class T, class Executor, class Eigenvectors, class Qr>
-class DeviceRobustPca {
+class DeviceMultipliers {
     using Space = typename Executor::Space;
 
   public:
-    DeviceRobustPca(Executor& executor, index_t frames, index_t values,
-                    const Parameters& parameters)
+    DeviceMultipliers(Executor& executor, index_t frames, index_t values,
+                      const Parameters& parameters)
         : executor_(executor),
           frames_(frames),
           values_(values),
-          parameters_(checked(frames, values, parameters)),
+          parameters_(parameters),
           matrix_(executor, frames, values, parameters.svd, parameters.mask_threshold > 0),
           spectrum_(executor, frames),
           state_({1}),
@@ -42,11 +54,10 @@ class DeviceRobustPca {
 
     Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
                 FramesView<T, Space> sparse, const std::function<bool(const Progress&)>& observe) {
-        expects_frames(frames_, values_, m, low_rank, sparse);
         const core::Stopwatch watch;
         const LoadedSums loaded = matrix_.load(m);
         const double size = static_cast<double>(frames_) * static_cast<double>(values_);
-        expects_finite(loaded);
+        expects_finite(loaded.not_finite == no_index, loaded.not_finite, values_);
         begin(loaded);
         const bool black = loaded.largest == 0;
         const double lambda = lambda_of(parameters_, frames_, values_);
@@ -95,28 +106,11 @@ class DeviceRobustPca {
         return outcome;
     }
 
-    /// Products of as many have int for an index.
-    static constexpr index_t most_frames = 16384;
-
   private:
     struct Reading {
         core::Array<RunState, 1> state;
         core::Mark mark;
     };
-
-    static Parameters checked(index_t frames, index_t values, const Parameters& parameters) {
-        expects_problem(frames, values, parameters);
-        core::expects(parameters.solver != Solver::accaltproj,
-                      "alternating projections are for CPUs");
-        core::expects(frames <= most_frames, "on a device there may be ", most_frames,
-                      " frames at most, are ", frames);
-        return parameters;
-    }
-
-    void expects_finite(const LoadedSums& loaded) const {
-        core::expects(loaded.not_finite == no_index, "value ", loaded.not_finite % values_,
-                      " of frame ", loaded.not_finite / values_, " is not finite");
-    }
 
     /// The first state, W = M and its Gram matrix.
     void begin(const LoadedSums& loaded) {
@@ -177,6 +171,37 @@ class DeviceRobustPca {
     core::Array<RunState, 1, Space> state_;
     core::Array<RunState, 1> begun_state_;
     Reading readings_[2];
+};
+
+/// RobustPca on a device.
+template <class T, class Executor, class Eigenvectors, class Qr>
+class DeviceRobustPca {
+    using Space = typename Executor::Space;
+
+  public:
+    DeviceRobustPca(Executor& executor, index_t frames, index_t values,
+                    const Parameters& parameters)
+        : frames_(frames), values_(values) {
+        expects_device_problem(frames, values, parameters);
+        if (parameters.solver == Solver::accaltproj) {
+            projections_.emplace(executor, frames, values, parameters);
+        } else {
+            multipliers_.emplace(executor, frames, values, parameters);
+        }
+    }
+
+    Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
+                FramesView<T, Space> sparse, const std::function<bool(const Progress&)>& observe) {
+        expects_frames(frames_, values_, m, low_rank, sparse);
+        return projections_ ? projections_->run(m, low_rank, sparse, observe)
+                            : multipliers_->run(m, low_rank, sparse, observe);
+    }
+
+  private:
+    index_t frames_;
+    index_t values_;
+    std::optional<DeviceMultipliers<T, Executor, Eigenvectors, Qr>> multipliers_;
+    std::optional<AlternatingProjections<T, ProjectedMatrix<T, Executor>>> projections_;
 };
 
 }  // namespace aperture::rpca::gpu

@@ -11,6 +11,9 @@ namespace aperture::rpca::gpu {
 
 using core::index_t;
 
+/// No place in M.
+inline constexpr index_t no_index = index_t{1} << 62;
+
 /// What a pass over the matrix sums.
 struct PassSums {
     double residual_square;  ///< of M - L - S

@@ -12,21 +12,15 @@
 
 #include <algorithm>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 #include "aperture/rpca/robust_pca.hpp"
 #include "libcore/gpu/launch.cuh"
+#include "librpca/gpu/locked_pages.hpp"
 #include "librpca/gpu/tuning.hpp"
 #include "librpca/qr_method.hpp"
 
 namespace aperture::rpca::gpu {
-
-/// For copies that the host does not wait for; the SIMT host executor's device is the host.
-template <class Space>
-constexpr core::Pages locked_pages() {
-    return std::is_same_v<Space, core::Host> ? core::Pages::pageable : core::Pages::locked;
-}
 
 /// The step of librpca/cpu/sweep.hpp, and what becomes of it.
 template <class T, class Space>

@@ -84,12 +84,17 @@ TEST_F(GpuBgsub, FindsTheCpusBackgroundByQr) {
     }
 }
 
+TEST_F(GpuBgsub, FindsTheCpusBackgroundByProjections) {
+    options_.parameters.solver = rpca::Solver::accaltproj;
+    expect_the_cpus();
+}
+
 TEST_F(GpuBgsub, RefusesWhatACpuHasToDo) {
     options_.run.device = DeviceChoice::gpu;
     options_.method = BackgroundMethod::median;
     EXPECT_THROW(SeparationDevice(cpu_, options_, console_), core::InvalidArgument);
     options_.method = BackgroundMethod::rpca;
-    options_.parameters.solver = rpca::Solver::accaltproj;
+    options_.online = true;
     EXPECT_THROW(SeparationDevice(cpu_, options_, console_), core::InvalidArgument);
     options_.run.device = DeviceChoice::automatic;
     EXPECT_EQ(SeparationDevice(cpu_, options_, console_).name(), cpu_.name());

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "aperture/core/error.hpp"
@@ -46,6 +47,14 @@ DeviceResult<T> device_solved(Runner& runner, const Matrix& m, const Parameters&
     result.outcome = pursuit.run(frames, &result.low_rank, &result.sparse, observe);
     return result;
 }
+
+inline Parameters solving_by(Solver solver) {
+    Parameters parameters;
+    parameters.solver = solver;
+    return parameters;
+}
+/// The way of multipliers, and that of projections.
+inline constexpr Solver two_solvers[] = {Solver::ialm, Solver::accaltproj};
 
 template <class Runner>
 class RobustPcaSuite : public testing::Test {
@@ -206,44 +215,56 @@ TYPED_TEST_P(RobustPcaSuite, RecoversWhatWasPlanted) {
 TYPED_TEST_P(RobustPcaSuite, OfAStaticSceneHasRankOneAndNothingSparse) {
     Matrix m(300, 12);
     for (Eigen::Index v = 0; v < 300; ++v) m.row(v).setConstant(static_cast<double>(v % 251));
-    const DeviceResult<float> result = device_solved<float>(this->runner, m, Parameters{});
-    EXPECT_TRUE(result.outcome.converged);
-    EXPECT_EQ(result.outcome.rank, 1);
-    EXPECT_LE((result.l() - m).cwiseAbs().maxCoeff(), 0.01);
-    EXPECT_LE(result.s().cwiseAbs().maxCoeff(), 0.01);
+    for (const Solver solver : two_solvers) {
+        const DeviceResult<float> result =
+            device_solved<float>(this->runner, m, solving_by(solver));
+        EXPECT_TRUE(result.outcome.converged);
+        EXPECT_EQ(result.outcome.rank, 1);
+        EXPECT_LE((result.l() - m).cwiseAbs().maxCoeff(), 0.01);
+        EXPECT_LE(result.s().cwiseAbs().maxCoeff(), 0.01);
+    }
 }
 
 TYPED_TEST_P(RobustPcaSuite, OfBlackFramesIsNothing) {
-    const DeviceResult<float> result =
-        device_solved<float>(this->runner, Matrix::Zero(70, 8), Parameters{});
-    EXPECT_TRUE(result.outcome.converged);
-    EXPECT_EQ(result.outcome.rank, 0);
-    EXPECT_EQ(result.outcome.residual, 0);
-    EXPECT_EQ(result.outcome.sparsity, 1);
-    EXPECT_EQ(result.l().norm(), 0);
-    EXPECT_EQ(result.s().norm(), 0);
+    for (const Solver solver : two_solvers) {
+        const DeviceResult<float> result =
+            device_solved<float>(this->runner, Matrix::Zero(70, 8), solving_by(solver));
+        EXPECT_TRUE(result.outcome.converged);
+        EXPECT_EQ(result.outcome.rank, 0);
+        EXPECT_EQ(result.outcome.residual, 0);
+        EXPECT_EQ(result.outcome.sparsity, 1);
+        EXPECT_EQ(result.l().norm(), 0);
+        EXPECT_EQ(result.s().norm(), 0);
+    }
 }
 
 TYPED_TEST_P(RobustPcaSuite, ASecondRunIsTheFirstAndAllocatesNothing) {
     const Array<float, 2> frames = frames_of<float>(video_like(1001, 17));
+    const Array<float, 2> others = frames_of<float>(100 - video_like(1001, 17).array());
     Array<float, 2> first({17, 1001}), second({17, 1001});
-    Parameters parameters;
-    parameters.mask_threshold = 20;
-    typename TypeParam::template Pursuit<float> pursuit(this->runner, 17, 1001, parameters);
-    pursuit.run(frames, &first, nullptr, {});
-    const auto before = this->runner.allocations();
-    pursuit.run(frames, &second, nullptr, {});
-    EXPECT_EQ(this->runner.allocations(), before);
-    EXPECT_TRUE(tests::same_bytes(first, second));
+    for (const Solver solver : two_solvers) {
+        Parameters parameters = solving_by(solver);
+        parameters.mask_threshold = 20;
+        typename TypeParam::template Pursuit<float> pursuit(this->runner, 17, 1001, parameters);
+        pursuit.run(frames, &first, nullptr, {});
+        pursuit.run(others, nullptr, nullptr, {});
+        const auto before = this->runner.allocations();
+        pursuit.run(frames, &second, nullptr, {});
+        EXPECT_EQ(this->runner.allocations(), before);
+        EXPECT_TRUE(tests::same_bytes(first, second));
+    }
 }
 
 TYPED_TEST_P(RobustPcaSuite, WritesWhereItReads) {
-    Array<float, 2> frames = frames_of<float>(video_like(700, 9));
-    Array<float, 2> expected(frames.extent());
-    typename TypeParam::template Pursuit<float> pursuit(this->runner, 9, 700, Parameters{});
-    pursuit.run(frames, &expected, nullptr, {});
-    pursuit.run(frames, &frames, nullptr, {});
-    EXPECT_TRUE(tests::same_bytes(frames, expected));
+    for (const Solver solver : two_solvers) {
+        Array<float, 2> frames = frames_of<float>(video_like(700, 9));
+        Array<float, 2> expected(frames.extent());
+        typename TypeParam::template Pursuit<float> pursuit(this->runner, 9, 700,
+                                                            solving_by(solver));
+        pursuit.run(frames, &expected, nullptr, {});
+        pursuit.run(frames, &frames, nullptr, {});
+        EXPECT_TRUE(tests::same_bytes(frames, expected));
+    }
 }
 
 TYPED_TEST_P(RobustPcaSuite, RefusesWhatADeviceCannotDo) {
@@ -257,25 +278,30 @@ TYPED_TEST_P(RobustPcaSuite, RefusesWhatADeviceCannotDo) {
     refuses(5, 0, [](Parameters&) {});
     refuses(3, 4, [](Parameters& p) { p.tolerance = 0; });
     refuses(4, 3, [](Parameters& p) { p.svd = Svd::tsqr; });
-    refuses(3, 4, [](Parameters& p) { p.solver = Solver::accaltproj; });
-    Pursuit pursuit(this->runner, 3, 4, Parameters{});
+    refuses(3, 4, [](Parameters& p) { p.rank = -1; });
     const Array<float, 2> other = frames_of<float>(Matrix::Ones(4, 2));
-    EXPECT_THROW(pursuit.run(other, nullptr, nullptr, {}), core::InvalidArgument);
+    for (const Solver solver : two_solvers) {
+        Pursuit pursuit(this->runner, 3, 4, solving_by(solver));
+        EXPECT_THROW(pursuit.run(other, nullptr, nullptr, {}), core::InvalidArgument);
+    }
 }
 
 TYPED_TEST_P(RobustPcaSuite, EndsWhereTheMaskIsFinal) {
     const Matrix m = video_like(2000, 40);
-    Parameters parameters;
-    parameters.mask_threshold = 25;
     core::Cpu cpu(2);
     const Array<float, 2> frames = frames_of<float>(m);
-    RobustPca<float, core::Cpu> pca(cpu, m.cols(), m.rows(), parameters);
-    const Outcome expected = pca.run(frames.view(), {}, {});
-    const DeviceResult<float> result = device_solved<float>(this->runner, m, parameters);
-    EXPECT_EQ(result.outcome.iterations_to_mask, expected.iterations_to_mask);
-    EXPECT_EQ(result.outcome.iterations, expected.iterations);
-    EXPECT_GT(result.outcome.seconds_to_mask, 0);
-    EXPECT_FALSE(result.outcome.converged);
+    for (const Solver solver : two_solvers) {
+        Parameters parameters = solving_by(solver);
+        parameters.mask_threshold = 25;
+        RobustPca<float, core::Cpu> pca(cpu, m.cols(), m.rows(), parameters);
+        const Outcome expected = pca.run(frames.view(), {}, {});
+        const DeviceResult<float> result = device_solved<float>(this->runner, m, parameters);
+        EXPECT_GT(expected.iterations_to_mask, 0);
+        EXPECT_EQ(result.outcome.iterations_to_mask, expected.iterations_to_mask);
+        EXPECT_EQ(result.outcome.iterations, expected.iterations);
+        EXPECT_GT(result.outcome.seconds_to_mask, 0);
+        EXPECT_FALSE(result.outcome.converged);
+    }
 }
 
 TYPED_TEST_P(RobustPcaSuite, EndsWhereItsObserverSaysSo) {
@@ -292,13 +318,57 @@ TYPED_TEST_P(RobustPcaSuite, EndsWhereItsObserverSaysSo) {
 }
 
 TYPED_TEST_P(RobustPcaSuite, RefusesWhatIsNoNumber) {
-    Array<float, 2> frames = frames_of<float>(video_like(900, 5));
-    typename TypeParam::template Pursuit<float> pursuit(this->runner, 5, 900, Parameters{});
-    for (const float value : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
-        frames(3, 777) = value;
-        EXPECT_THAT([&] { pursuit.run(frames, nullptr, nullptr, {}); },
-                    testing::ThrowsMessage<core::InvalidArgument>(
-                        testing::HasSubstr("value 777 of frame 3")));
+    for (const Solver solver : two_solvers) {
+        Array<float, 2> frames = frames_of<float>(video_like(900, 5));
+        typename TypeParam::template Pursuit<float> pursuit(this->runner, 5, 900,
+                                                            solving_by(solver));
+        for (const float value : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+            frames(3, 777) = value;
+            EXPECT_THAT([&] { pursuit.run(frames, nullptr, nullptr, {}); },
+                        testing::ThrowsMessage<core::InvalidArgument>(
+                            testing::HasSubstr("value 777 of frame 3")));
+        }
+    }
+}
+
+// Blocks of 256 values, panels of 32 columns of U, Y and R together, ranks that are all there are.
+TYPED_TEST_P(RobustPcaSuite, ProjectsAsTheCpuDoes) {
+    struct Problem {
+        index_t values;
+        index_t frames;
+        index_t rank;
+    };
+    std::vector<Problem> problems{{1, 1, 1},   {40, 1, 0},   {33, 2, 9},    {3, 7, 20},
+                                  {255, 9, 0}, {256, 24, 4}, {257, 33, 16}, {900, 40, 17}};
+    if (this->runner.large()) problems.insert(problems.end(), {{60000, 100, 0}, {3000, 230, 40}});
+    const auto expect_the_cpus = [&]<class T>(const Problem& problem, T tolerance, double bound) {
+        SCOPED_TRACE(testing::Message() << problem.values << " x " << problem.frames);
+        const Matrix m = video_like(problem.values, problem.frames);
+        Parameters parameters = solving_by(Solver::accaltproj);
+        parameters.rank = problem.rank;
+        parameters.tolerance = static_cast<double>(tolerance);
+        core::Cpu cpu(2);
+        const Array<T, 2> frames = frames_of<T>(m);
+        Array<T, 2> low_rank(frames.extent()), sparse(frames.extent());
+        RobustPca<T, core::Cpu> pca(cpu, m.cols(), m.rows(), parameters);
+        const Outcome expected = pca.run(frames.view(), low_rank, sparse);
+        const DeviceResult<T> result = device_solved<T>(this->runner, m, parameters);
+        EXPECT_TRUE(result.outcome.converged);
+        EXPECT_EQ(result.outcome.iterations, expected.iterations);
+        EXPECT_EQ(result.outcome.rank, expected.rank);
+        // Of what lies at a threshold as small as rounding, that decides on which side.
+        EXPECT_EQ(result.outcome.sparsity, static_cast<double>((result.s().array() == 0).count()) /
+                                               static_cast<double>(m.size()));
+        EXPECT_LE((result.l() - matrix_of<T>(std::as_const(low_rank).view())).norm(),
+                  bound * m.norm());
+        EXPECT_LE((result.s() - matrix_of<T>(std::as_const(sparse).view())).norm(),
+                  bound * m.norm());
+        EXPECT_LE((m - result.l() - result.s()).norm(),
+                  (static_cast<double>(tolerance) + 2e-7) * m.norm());
+    };
+    for (const Problem& problem : problems) {
+        expect_the_cpus(problem, 1e-5F, 1e-4);
+        expect_the_cpus(problem, 1e-7, 1e-6);
     }
 }
 
@@ -307,6 +377,7 @@ REGISTER_TYPED_TEST_SUITE_P(RobustPcaSuite, SplitsAsTheTextbookDoes, SplitsManyF
                             RecoversWhatWasPlanted, OfAStaticSceneHasRankOneAndNothingSparse,
                             OfBlackFramesIsNothing, ASecondRunIsTheFirstAndAllocatesNothing,
                             WritesWhereItReads, RefusesWhatADeviceCannotDo, EndsWhereTheMaskIsFinal,
-                            EndsWhereItsObserverSaysSo, RefusesWhatIsNoNumber);
+                            EndsWhereItsObserverSaysSo, RefusesWhatIsNoNumber,
+                            ProjectsAsTheCpuDoes);
 
 }  // namespace aperture::rpca::oracle

@@ -28,7 +28,7 @@ enum class Solver {
     admm,
     /// Not convex: S by hard thresholds that fall, L of at most a given rank by accelerated
     /// alternating projections (Cai, Cai & Wei 2019, algorithm 2), from each value's median. `svd`
-    /// and `lambda` mean nothing to it. On CPUs.
+    /// and `lambda` mean nothing to it.
     accaltproj,
 };
 
@@ -80,7 +80,7 @@ struct Outcome {
 
 /// Splits matrices of one shape into L + S. Holds all workspace: a second run of the same shape
 /// allocates nothing, but some matrices of the rank with accaltproj. The result has the same bits
-/// for every number of threads. On a GPU singular values come from the Gram matrix alone.
+/// for every number of threads.
 template <std::floating_point T, class Executor>
 class RobustPca {
   public:
@@ -93,10 +93,10 @@ class RobustPca {
     RobustPca& operator=(RobustPca&&) noexcept;
 
     /// `observe`, where there is one, is told of every iteration and ends the run by returning
-    /// false; the parts are then those of one iteration more, on a GPU of two, which begins an
-    /// iteration while the host looks at the one before. Throws core::InvalidArgument where `m`
-    /// holds a NaN or an infinity. Any of `low_rank` and `sparse` may be empty: then it is not
-    /// written. One of them may be where `m` is. Synchronises.
+    /// false; the parts are then those of one iteration more, or of two where a GPU begins an
+    /// iteration by multipliers while the host looks at the one before. Throws
+    /// core::InvalidArgument where `m` holds a NaN or an infinity. Any of `low_rank` and `sparse`
+    /// may be empty: then it is not written. One of them may be where `m` is. Synchronises.
     Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
                 FramesView<T, Space> sparse,
                 const std::function<bool(const Progress&)>& observe = {});

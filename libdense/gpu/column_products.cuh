@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Products of tall matrices with one another and with small ones, in fp64 on tensor cores. Host
+// code, a template on the executor.
+
+#include "libdense/gpu/tall_gram.cuh"
+#include "libdense/gpu/tall_products.cuh"
+
+#if !defined(__CUDACC_RTC__)
+
+#include <algorithm>
+
+#include "libcore/gpu/launch.cuh"
+
+namespace aperture::dense::gpu {
+
+/// left^T right of tall matrices: sums over ranges of rows, one a multiprocessor, and these in
+/// their order.
+template <class T, class Executor>
+class ColumnProducts {
+    using Shape = TallGramShape<T>;
+
+  public:
+    explicit ColumnProducts(Executor& executor) : executor_(executor) {}
+
+    /// `to` has the columns of both, or up to whole panels of 32: then zeros, too.
+    template <class U>
+    void find(const TallColumns<const T>& left, const TallColumns<const T>& right,
+              const StridedMatrix<U>& to) {
+        find({sides(left), sides(right), false}, left, right, to);
+    }
+    /// columns^T columns.
+    template <class U>
+    void find_gram(const TallColumns<const T>& columns, const StridedMatrix<U>& to) {
+        find({sides(columns), sides(columns), true}, columns, columns, to);
+    }
+
+  private:
+    static int sides(const TallColumns<const T>& of) {
+        return TallSides::of(of.columns, Shape::side);
+    }
+    static unsigned blocks_of(index_t count, index_t of) {
+        return static_cast<unsigned>((count + of - 1) / of);
+    }
+
+    template <class U>
+    void find(const TallSides& sides, const TallColumns<const T>& left,
+              const TallColumns<const T>& right, const StridedMatrix<U>& to) {
+        const index_t blocks = std::max(1, executor_.multiprocessors() / sides.pairs());
+        const index_t steps = blocks_of(left.rows, Shape::rows);
+        const index_t range = blocks_of(steps, blocks);
+        const auto ranges = static_cast<int>(blocks_of(steps, range));
+        const index_t needed = index_t{sides.pairs()} * ranges * Shape::tiles * WarpTile::elements;
+        if (parts_.size() < needed) parts_ = core::Array<double, 1, Space>({needed});
+        core::launch(
+            executor_, &tall_gram_kernel<T>,
+            core::LaunchConfig(
+                dim3(static_cast<unsigned>(ranges), static_cast<unsigned>(sides.pairs())),
+                dim3(Shape::threads), Shape::shared_bytes),
+            TallGramArguments<T>{left, right, sides.symmetric, range * Shape::rows, parts_.data()});
+        using Gather = TallGatherShape;
+        core::launch(executor_, &tall_gather_kernel<U, Shape::side>,
+                     core::LaunchConfig(
+                         dim3(blocks_of(to.columns, panel_columns),
+                              blocks_of(to.rows, panel_columns) * panel_columns / Gather::rows),
+                         dim3(Gather::threads), Gather::shared_bytes),
+                     TallGatherArguments<U>{parts_.data(), ranges, sides, to});
+    }
+
+    using Space = typename Executor::Space;
+    Executor& executor_;
+    core::Array<double, 1, Space> parts_;
+};
+
+/// to = columns factor.
+template <class T, class Executor>
+void multiply_columns(Executor& executor, const TallColumns<const T>& columns,
+                      const StridedMatrix<const T>& factor, const StridedMatrix<T>& to) {
+    using Shape = TallMultiplyShape;
+    const auto blocks_of = [](index_t count, index_t of) {
+        return static_cast<unsigned>((count + of - 1) / of);
+    };
+    core::launch(executor, &tall_multiply_kernel<T>,
+                 core::LaunchConfig(dim3(blocks_of(to.rows, Shape::warps * WarpTile::rows),
+                                         blocks_of(to.columns, panel_columns)),
+                                    dim3(Shape::threads), Shape::shared_bytes),
+                 TallMultiplyArguments<T>{columns, factor, to});
+}
+
+}  // namespace aperture::dense::gpu
+
+#endif

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "aperture/core/timing.hpp"
+#include "aperture/rpca/robust_pca.hpp"
+#include "librpca/cpu/spectrum.hpp"
+#include "librpca/cpu/subspace.hpp"
+#include "librpca/penalty.hpp"
+
+namespace aperture::rpca {
+
+/// One pass of alternating projections over M and the panel [U Y], each of U and Y of `width`
+/// columns:
+///
+///     U' = [U Y] basis,  L = U' coefficients,  R = M - L where that is at most the threshold,
+///     else 0,  Y' = R directions
+///
+/// and the products that the next U is found from. A Factor is a small matrix: it has `columns`,
+/// reserve(rows, columns) and set(rows, columns, element(row, column)).
+template <class T, class Factor>
+struct Projection {
+    Factor basis = {};         ///< without columns: U stays
+    Factor coefficients = {};  ///< of U, or, of twice the rows, of [U Y]
+    Factor directions = {};    ///< without columns: Y stays
+    T threshold = 0;
+    T mask_threshold = 0;         ///< where positive, changes of the mask are counted
+    bool replaces_basis = false;  ///< R directions become U instead of Y
+    bool sums_rest = false;       ///< R^T R is summed instead of products with U and Y
+};
+
+/// What a pass sums.
+struct ProjectionSums {
+    double residual_square = 0;  ///< of M - L - S, which is R
+    double zeros = 0;            ///< values with S = 0
+    double mask_changes = 0;
+};
+
+/// The rank that L may have: `Parameters::rank`, or a tenth of the frames, but at most 10.
+inline index_t rank_of(const Parameters& parameters, index_t frames, index_t values) {
+    constexpr index_t most = 10;
+    constexpr index_t frames_for_one = 10;
+    const index_t wanted = parameters.rank > 0
+                               ? parameters.rank
+                               : std::min(most, (frames + frames_for_one - 1) / frames_for_one);
+    return std::min({wanted, frames, values});
+}
+
+/// Accelerated alternating projections (Cai, Cai & Wei 2019): what RobustPca does for
+/// Solver::accaltproj. Small matrices are the host's; M, U and Y are those of Matrix, as
+/// cpu::ProjectedMatrix is.
+template <class T, class Matrix>
+class AlternatingProjections {
+    using Executor = typename Matrix::Executor;
+    using Space = typename Executor::Space;
+
+  public:
+    AlternatingProjections(Executor& executor, index_t frames, index_t values,
+                           const Parameters& parameters);
+
+    Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
+                FramesView<T, Space> sparse, const std::function<bool(const Progress&)>& observe);
+
+    /// Of the L of the last run, U C.
+    T basis(index_t value, index_t column) const { return matrix_.basis(value, column); }
+    double coefficient(index_t column, index_t frame) const {
+        return subspace_.coefficient(column, frame);
+    }
+
+  private:
+    /// The first threshold, in deviations of M from its medians.
+    static constexpr double first_deviations = 6;
+    /// Of normal noise, the median of sizes over the deviation.
+    static constexpr double median_size = 0.6744897501960817;
+    /// What the threshold is multiplied by (gamma).
+    static constexpr double decay = 0.5;
+
+    /// [U Y] and K: the medians, and what the largest singular values of the rest have.
+    void start();
+    void set_projection();
+    bool watch_mask(const ProjectionSums& sums, Outcome& outcome, const core::Stopwatch& watch);
+
+    index_t frames_;
+    index_t values_;
+    Parameters parameters_;
+    index_t rank_;
+    Matrix matrix_;
+    cpu::Spectrum spectrum_;
+    cpu::Subspace subspace_;
+    typename Matrix::Pass projection_;
+    double threshold_ = 0;  ///< that the first iteration begins with
+    int steady_ = 0;
+};
+
+template <class T, class Matrix>
+AlternatingProjections<T, Matrix>::AlternatingProjections(Executor& executor, index_t frames,
+                                                          index_t values,
+                                                          const Parameters& parameters)
+    : frames_(frames),
+      values_(values),
+      parameters_(parameters),
+      rank_(rank_of(parameters, frames, values)),
+      matrix_(executor, frames, values, rank_, parameters.mask_threshold > 0),
+      spectrum_(frames),
+      subspace_(frames, rank_, matrix_.width()) {
+    const index_t width = matrix_.width();
+    projection_.basis.reserve(2 * width, rank_);
+    projection_.coefficients.reserve(2 * width, frames);
+    projection_.directions.reserve(frames, rank_);
+    projection_.mask_threshold = static_cast<T>(parameters.mask_threshold);
+}
+
+template <class T, class Matrix>
+void AlternatingProjections<T, Matrix>::start() {
+    const index_t width = matrix_.width();
+    const auto k = subspace_.k();
+    matrix_.start_with_medians();
+    std::fill_n(k.data, k.size(), 0.0);
+    for (index_t f = 0; f < frames_; ++f) k(width, f) = 1;
+    threshold_ =
+        first_deviations * matrix_.median_of_rest(std::as_const(subspace_).k()) / median_size;
+
+    typename Matrix::Pass& p = projection_;
+    p.basis.columns = 0;
+    p.directions.columns = 0;
+    p.coefficients.set(2 * width, frames_, [&](index_t i, index_t f) { return k(i, f); });
+    p.threshold = static_cast<T>(threshold_);
+    p.sums_rest = true;
+    matrix_.pass(p);
+    p.sums_rest = false;
+
+    spectrum_.decompose_gram(matrix_.rest_gram());
+    p.directions.set(frames_, rank_, [&](index_t f, index_t i) { return spectrum_.vector(f, i); });
+    p.replaces_basis = true;
+    matrix_.pass(p);
+    p.replaces_basis = false;
+    for (index_t f = 0; f < frames_; ++f) {
+        for (index_t i = 0; i < rank_; ++i) k(i, f) = spectrum_.vector(f, i);
+    }
+}
+
+template <class T, class Matrix>
+void AlternatingProjections<T, Matrix>::set_projection() {
+    const index_t width = matrix_.width();
+    const index_t rank = subspace_.rank();
+    // U keeps no column of the one before it.
+    projection_.basis.set(2 * width, rank_, [&](index_t i, index_t j) {
+        return j < rank ? subspace_.basis(i, j) : 0.0;
+    });
+    projection_.coefficients.set(width, frames_, [&](index_t i, index_t f) {
+        return i < rank ? subspace_.coefficient(i, f) : 0.0;
+    });
+    projection_.directions.set(frames_, rank_, [&](index_t f, index_t i) {
+        return i < rank ? subspace_.direction(f, i) : 0.0;
+    });
+}
+
+template <class T, class Matrix>
+bool AlternatingProjections<T, Matrix>::watch_mask(const ProjectionSums& sums, Outcome& outcome,
+                                                   const core::Stopwatch& watch) {
+    if (parameters_.mask_threshold <= 0) return false;
+    const double share =
+        sums.mask_changes / (static_cast<double>(values_) * static_cast<double>(frames_));
+    steady_ = share > steady_share ? 0 : steady_ + 1;
+    if (steady_ < steady_iterations) return false;
+    outcome.iterations_to_mask = outcome.iterations;
+    outcome.seconds_to_mask = watch.seconds();
+    return true;
+}
+
+template <class T, class Matrix>
+Outcome AlternatingProjections<T, Matrix>::run(
+    FramesView<const T, Space> m, FramesView<T, Space> low_rank, FramesView<T, Space> sparse,
+    const std::function<bool(const Progress&)>& observe) {
+    const core::Stopwatch watch;
+    Outcome outcome;
+    steady_ = 0;
+    const double norm = std::sqrt(matrix_.load(m));
+    start();
+    const double size = static_cast<double>(values_) * static_cast<double>(frames_);
+    const double share_of_next = 1 / (2 * std::sqrt(std::sqrt(size)));  // beta
+    // What rounding makes of nothing.
+    const double least =
+        std::max(32 * static_cast<double>(std::numeric_limits<T>::epsilon()), 1e-7);
+    double factor = 1;
+    for (bool last = false;; last = last || outcome.converged) {
+        subspace_.truncate(matrix_.panel_gram(), least);
+        set_projection();
+        const double of_next =
+            outcome.iterations > 0 ? share_of_next * subspace_.singular_value(rank_) : 0;
+        projection_.threshold = static_cast<T>(factor * threshold_ + of_next);
+        factor *= decay;
+        ++outcome.iterations;
+        last = last || outcome.iterations == parameters_.max_iterations;
+        const ProjectionSums sums =
+            last ? matrix_.finish(projection_, low_rank, sparse) : matrix_.pass(projection_);
+        outcome.residual = norm > 0 ? std::sqrt(sums.residual_square) / norm : 0;
+        outcome.rank = static_cast<int>(subspace_.rank());
+        outcome.sparsity = sums.zeros / size;
+        outcome.converged = outcome.converged || outcome.residual <= parameters_.tolerance;
+        if (last) break;
+        subspace_.add_tangent(matrix_.cross());
+        last = watch_mask(sums, outcome, watch);
+        if (observe && !observe({outcome.iterations, outcome.residual, outcome.rank})) last = true;
+    }
+    return outcome;
+}
+
+}  // namespace aperture::rpca

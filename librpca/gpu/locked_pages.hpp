@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <type_traits>
+
+#include "aperture/core/array.hpp"
+
+namespace aperture::rpca::gpu {
+
+/// For copies that the host does not wait for; the SIMT host executor's device is the host.
+template <class Space>
+constexpr core::Pages locked_pages() {
+    return std::is_same_v<Space, core::Host> ? core::Pages::pageable : core::Pages::locked;
+}
+
+}  // namespace aperture::rpca::gpu

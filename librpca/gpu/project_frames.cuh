@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What alternating projections do with the values of M, each by itself: frames [frame][value], a
+// thread all frames of a value.
+
+#include "librpca/gpu/run_state.cuh"
+
+namespace aperture::rpca::gpu {
+
+inline constexpr int project_threads = 256;
+/// Of block_reduce for three sums.
+inline constexpr int project_shared_bytes =
+    project_threads / core::warp_size * static_cast<int>(sizeof(core::Sums<3>));
+
+template <class T>
+struct Frames {
+    T* data;  ///< nullptr: there are none
+    index_t pitch;
+    int frames;
+    index_t values;
+
+    __device__ T& at(int frame, index_t value) const { return data[frame * pitch + value]; }
+};
+
+/// Of a block's values.
+struct MeasuredPart {
+    double square;
+    index_t not_finite;  ///< frame * values + value of the first that is none, or no_index
+};
+/// The mask, if there is one, becomes zero. Grid: blocks of project_threads values, as of those
+/// that follow.
+template <class T>
+__global__ void __launch_bounds__(project_threads)
+    measure_frames_kernel(Frames<const T> m, Frames<unsigned char> mask, MeasuredPart* parts) {
+    const index_t value = index_t{blockIdx.x} * project_threads + threadIdx.x;
+    double square = 0;
+    index_t not_finite = no_index;
+    for (int f = 0; value < m.values && f < m.frames; ++f) {
+        const auto x = static_cast<double>(m.at(f, value));
+        square += x * x;
+        // No number minus itself is not zero.
+        if (!(x - x == 0)) not_finite = core::Minimum{}(not_finite, f * m.values + value);
+        if (mask.data != nullptr) mask.at(f, value) = 0;
+    }
+    void* const shared = core::shared<double>();
+    square = core::block_reduce(square, static_cast<double*>(shared));
+    not_finite = core::block_reduce(not_finite, static_cast<index_t*>(shared), core::Minimum{});
+    if (threadIdx.x == 0) parts[blockIdx.x] = {square, not_finite};
+}
+
+/// Column `median` of the panel becomes each value's, to a 4096th of the range that the value has,
+/// by halving that; its other columns become zero.
+template <class T>
+__global__ void __launch_bounds__(project_threads)
+    find_medians_kernel(Frames<const T> m, T* panel, index_t pitch, int columns, int median) {
+    constexpr int halvings = 12;
+    const index_t value = index_t{blockIdx.x} * project_threads + threadIdx.x;
+    if (value >= m.values) return;
+    T below = m.at(0, value);
+    T above = below;
+    for (int f = 1; f < m.frames; ++f) {
+        const T x = m.at(f, value);
+        below = x < below ? x : below;
+        above = x > above ? x : above;
+    }
+    for (int i = 0; i < halvings; ++i) {
+        const T middle = below + (above - below) / 2;
+        int count = 0;
+        APERTURE_UNROLL_BY(8)
+        for (int f = 0; f < m.frames; ++f) count += m.at(f, value) <= middle ? 1 : 0;
+        (2 * count >= m.frames ? above : below) = middle;
+    }
+    for (int k = 0; k < columns; ++k) panel[k * pitch + value] = k == median ? above : T(0);
+}
+
+template <class T>
+struct SampleArguments {
+    Frames<const T> m;
+    const T* panel;
+    index_t pitch;
+    int columns;
+    const T* coefficients;  ///< [column][frame]
+    index_t step;
+    index_t count;
+    T* sizes;
+};
+
+/// |M - panel coefficients| of every step-th element. Grid: blocks of project_threads samples.
+template <class T>
+__global__ void __launch_bounds__(project_threads) sample_rest_kernel(SampleArguments<T> a) {
+    const index_t sample = index_t{blockIdx.x} * project_threads + threadIdx.x;
+    if (sample >= a.count) return;
+    const auto frame = static_cast<int>(sample * a.step / a.m.values);
+    const index_t value = sample * a.step % a.m.values;
+    auto rest = static_cast<double>(a.m.at(frame, value));
+    for (int k = 0; k < a.columns; ++k) {
+        rest -= static_cast<double>(a.panel[k * a.pitch + value]) *
+                static_cast<double>(a.coefficients[index_t{k} * a.m.frames + frame]);
+    }
+    a.sizes[sample] = static_cast<T>(rest < 0 ? -rest : rest);
+}
+
+template <class T>
+struct RestArguments {
+    Frames<const T> m;
+    Frames<T> rest;  ///< L; becomes R
+    T threshold;
+    T mask_threshold;
+    Frames<unsigned char> mask;  ///< of the pass before; becomes this one's
+    Frames<T> low_rank;          ///< L, S: may be where M is
+    Frames<T> sparse;
+    core::Sums<3>* parts;  ///< squares of R, values with S = 0, changes of the mask
+};
+
+/// R = M - L where that is at most the threshold, else 0; S = M - L - R.
+template <class T>
+__global__ void __launch_bounds__(project_threads) take_rest_kernel(RestArguments<T> a) {
+    const index_t value = index_t{blockIdx.x} * project_threads + threadIdx.x;
+    core::Sums<3> sums{};
+    APERTURE_UNROLL_BY(4)
+    for (int f = 0; f < (value < a.m.values ? a.m.frames : 0); ++f) {
+        const T low_rank = a.rest.at(f, value);
+        const T difference = a.m.at(f, value) - low_rank;
+        const T size = difference < 0 ? -difference : difference;
+        const T rest = size <= a.threshold ? difference : T(0);
+        sums.value[0] += static_cast<double>(rest) * static_cast<double>(rest);
+        sums.value[1] += size <= a.threshold ? 1 : 0;
+        a.rest.at(f, value) = rest;
+        if (a.mask.data != nullptr) {
+            const auto beyond = static_cast<unsigned char>(size > a.mask_threshold);
+            sums.value[2] += beyond != a.mask.at(f, value) ? 1 : 0;
+            a.mask.at(f, value) = beyond;
+        }
+        if (a.low_rank.data != nullptr) a.low_rank.at(f, value) = low_rank;
+        if (a.sparse.data != nullptr) a.sparse.at(f, value) = difference - rest;
+    }
+    sums = core::block_reduce(sums, core::shared<core::Sums<3>>());
+    if (threadIdx.x == 0) a.parts[blockIdx.x] = sums;
+}
+
+}  // namespace aperture::rpca::gpu

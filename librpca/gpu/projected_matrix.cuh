@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The panel [U Y] of alternating projections in a device's memory and the passes over it and M.
+// Host code, a template on the executor.
+
+#include "libdense/gpu/column_products.cuh"
+#include "librpca/gpu/project_frames.cuh"
+
+#if !defined(__CUDACC_RTC__)
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "librpca/alternating_projections.hpp"
+#include "librpca/checks.hpp"
+#include "librpca/gpu/locked_pages.hpp"
+
+namespace aperture::rpca::gpu {
+
+/// A small matrix that the host sets and a device reads, row by row.
+template <class T, class Space>
+class UploadedFactor {
+  public:
+    index_t rows = 0;
+    index_t columns = 0;
+
+    void reserve(index_t most_rows, index_t most_columns) {
+        on_host_ = core::Array<T, 1>({most_rows * most_columns}, locked_pages<Space>());
+        on_device_ = core::Array<T, 1, Space>({most_rows * most_columns});
+    }
+    /// The device is not to read any more what was set before.
+    template <class Element>
+    void set(index_t row_count, index_t column_count, const Element& element) {
+        rows = row_count;
+        columns = column_count;
+        T* to = on_host_.data();
+        for (index_t i = 0; i < rows; ++i) {
+            for (index_t j = 0; j < columns; ++j) *to++ = static_cast<T>(element(i, j));
+        }
+    }
+    template <class Executor>
+    dense::gpu::StridedMatrix<const T> upload(Executor& executor) const {
+        const core::View<const T, 1, core::Host> from(on_host_.data(), {rows * columns});
+        const core::View<T, 1, Space> to(on_device_.data(), {rows * columns});
+        core::copy<T, 1, core::Strided>(executor, from, to);
+        return {on_device_.data(), columns, 1, rows, columns};
+    }
+
+  private:
+    core::Array<T, 1> on_host_;
+    mutable core::Array<T, 1, Space> on_device_;
+};
+
+/// What cpu::ProjectedMatrix is on a CPU. A pass is products of tall matrices with small ones and
+/// one another, with R in memory between them; each waits for its sums, which the host goes on
+/// with.
+template <class T, class ItsExecutor>
+class ProjectedMatrix {
+  public:
+    using Executor = ItsExecutor;
+    using Space = typename Executor::Space;
+    using Pass = Projection<T, UploadedFactor<T, Space>>;
+
+    ProjectedMatrix(Executor& executor, index_t frames, index_t values, index_t rank,
+                    bool watches_mask)
+        : executor_(executor),
+          frames_(frames),
+          values_(values),
+          width_(rank),
+          pitch_((values + 31) / 32 * 32),
+          products_(executor),
+          columns_({(2 * width_ + frames) * pitch_}),
+          next_basis_({width_ * pitch_}),
+          mask_({watches_mask ? frames * pitch_ : 0}),
+          measured_({blocks()}),
+          measured_on_host_(measured_.extent()),
+          sums_({blocks()}),
+          sums_on_host_(sums_.extent()),
+          sizes_({samples()}),
+          sizes_on_host_(sizes_.extent()),
+          panel_products_({2 * width_ * (2 * width_ + frames)}),
+          panel_products_on_host_(panel_products_.extent()),
+          rest_products_({frames, frames}),
+          panel_gram_({2 * width_, 2 * width_}),
+          cross_({width_, frames}),
+          rest_gram_({frames, frames}) {
+        median_factor_.reserve(2 * width_, frames);
+    }
+
+    index_t width() const { return width_; }
+
+    double load(FramesView<const T, Space> m) {
+        m_ = {m.data, m.stride[0], static_cast<int>(frames_), values_};
+        core::launch(executor_, &measure_frames_kernel<T>, of_values(), m_, mask(),
+                     measured_.data());
+        core::copy<MeasuredPart, 1, core::Strided>(executor_, std::as_const(measured_).view(),
+                                                   measured_on_host_.view());
+        executor_.synchronize();
+        double square = 0;
+        index_t not_finite = no_index;
+        for (const MeasuredPart& part : measured_on_host_) {
+            square += part.square;
+            not_finite = std::min(not_finite, part.not_finite);
+        }
+        expects_finite(not_finite == no_index, not_finite, values_);
+        return square;
+    }
+    void start_with_medians() {
+        core::launch(executor_, &find_medians_kernel<T>, of_values(), m_, columns_.data(), pitch_,
+                     static_cast<int>(2 * width_), static_cast<int>(width_));
+    }
+    double median_of_rest(core::View<const double, 2, core::Host> coefficients) {
+        median_factor_.set(2 * width_, frames_,
+                           [&](index_t i, index_t f) { return coefficients(i, f); });
+        const auto factor = median_factor_.upload(executor_);
+        const auto threads = static_cast<index_t>(project_threads);
+        core::launch(
+            executor_, &sample_rest_kernel<T>,
+            core::LaunchConfig(dim3(static_cast<unsigned>((samples() + threads - 1) / threads)),
+                               dim3(project_threads)),
+            SampleArguments<T>{m_, columns_.data(), pitch_, static_cast<int>(2 * width_),
+                               factor.data, sample_step(), samples(), sizes_.data()});
+        core::copy<T, 1, core::Strided>(executor_, std::as_const(sizes_).view(),
+                                        sizes_on_host_.view());
+        executor_.synchronize();
+        T* const middle = sizes_on_host_.begin() + sizes_on_host_.size() / 2;
+        std::nth_element(sizes_on_host_.begin(), middle, sizes_on_host_.end());
+        return static_cast<double>(*middle);
+    }
+
+    ProjectionSums pass(const Pass& projection) {
+        take_rest(projection, {}, {});
+        if (projection.directions.columns > 0) {
+            dense::gpu::multiply_columns<T>(
+                executor_, rest(), projection.directions.upload(executor_),
+                part_of(projection.replaces_basis ? 0 : width_, width_));
+        }
+        if (projection.sums_rest) {
+            products_.find_gram(rest(), small(rest_products_.data(), frames_, frames_));
+            core::copy<double, 2, core::Strided>(executor_, std::as_const(rest_products_).view(),
+                                                 rest_gram_.view());
+            executor_.synchronize();
+        } else {
+            const index_t all = 2 * width_ + frames_;
+            products_.find(columns(0, 2 * width_), columns(0, all),
+                           small(panel_products_.data(), 2 * width_, all));
+            core::copy<double, 1, core::Strided>(executor_, std::as_const(panel_products_).view(),
+                                                 panel_products_on_host_.view());
+            executor_.synchronize();
+            take_panel_products();
+        }
+        return sums();
+    }
+    ProjectionSums finish(const Pass& projection, FramesView<T, Space> low_rank,
+                          FramesView<T, Space> sparse) {
+        take_rest(projection, low_rank, sparse);
+        executor_.synchronize();
+        return sums();
+    }
+
+    core::View<const double, 2, core::Host> panel_gram() const { return panel_gram_.view(); }
+    core::View<const double, 2, core::Host> cross() const { return cross_.view(); }
+    core::View<const double, 2, core::Host> rest_gram() const { return rest_gram_.view(); }
+
+  private:
+    template <class U>
+    using Buffer = core::Array<U, 1, Space>;
+
+    static constexpr index_t most_sampled = 100000;
+    /// Odd, so as to meet all columns of a picture of even width.
+    index_t sample_step() const { return (frames_ * values_ / most_sampled) | 1; }
+    index_t samples() const { return (frames_ * values_ - 1) / sample_step() + 1; }
+    index_t blocks() const { return (values_ + project_threads - 1) / project_threads; }
+    core::LaunchConfig of_values() const {
+        return core::LaunchConfig(dim3(static_cast<unsigned>(blocks())), dim3(project_threads),
+                                  project_shared_bytes);
+    }
+
+    /// Columns of [U Y R].
+    dense::gpu::TallColumns<const T> columns(index_t first, index_t count) const {
+        return {columns_.data() + first * pitch_, pitch_, values_, count};
+    }
+    dense::gpu::TallColumns<const T> rest() const { return columns(2 * width_, frames_); }
+    dense::gpu::StridedMatrix<T> part_of(index_t first, index_t count) {
+        return {columns_.data() + first * pitch_, 1, pitch_, values_, count};
+    }
+    static dense::gpu::StridedMatrix<double> small(double* data, index_t rows, index_t columns) {
+        return {data, columns, 1, rows, columns};
+    }
+    Frames<T> frames_of(const FramesView<T, Space>& view) const {
+        return {view.empty() ? nullptr : view.data, view.stride[0], static_cast<int>(frames_),
+                values_};
+    }
+
+    Frames<unsigned char> mask() {
+        return {mask_.size() > 0 ? mask_.data() : nullptr, pitch_, static_cast<int>(frames_),
+                values_};
+    }
+
+    /// U, and L in R's place, and R.
+    void take_rest(const Pass& projection, FramesView<T, Space> low_rank,
+                   FramesView<T, Space> sparse) {
+        if (projection.basis.columns > 0) {
+            dense::gpu::multiply_columns<T>(executor_, columns(0, 2 * width_),
+                                            projection.basis.upload(executor_),
+                                            {next_basis_.data(), 1, pitch_, values_, width_});
+            dense::gpu::copy_matrix<T>(executor_, {next_basis_.data(), 1, pitch_, values_, width_},
+                                       part_of(0, width_), dense::gpu::CopyPart::all);
+        }
+        dense::gpu::multiply_columns<T>(executor_, columns(0, projection.coefficients.rows),
+                                        projection.coefficients.upload(executor_),
+                                        part_of(2 * width_, frames_));
+        RestArguments<T> arguments{};
+        arguments.m = m_;
+        arguments.rest = {columns_.data() + 2 * width_ * pitch_, pitch_, m_.frames, values_};
+        arguments.threshold = projection.threshold;
+        arguments.mask_threshold = projection.mask_threshold;
+        arguments.mask = mask();
+        arguments.low_rank = frames_of(low_rank);
+        arguments.sparse = frames_of(sparse);
+        arguments.parts = sums_.data();
+        core::launch(executor_, &take_rest_kernel<T>, of_values(), arguments);
+        core::copy<core::Sums<3>, 1, core::Strided>(executor_, std::as_const(sums_).view(),
+                                                    sums_on_host_.view());
+    }
+    ProjectionSums sums() const {
+        ProjectionSums total;
+        for (const core::Sums<3>& part : sums_on_host_) {
+            total.residual_square += part.value[0];
+            total.zeros += part.value[1];
+            total.mask_changes += part.value[2];
+        }
+        return total;
+    }
+    void take_panel_products() {
+        const index_t all = 2 * width_ + frames_;
+        for (index_t i = 0; i < 2 * width_; ++i) {
+            const double* const row = panel_products_on_host_.data() + i * all;
+            for (index_t j = 0; j < 2 * width_; ++j) panel_gram_(i, j) = row[j];
+            for (index_t f = 0; i < width_ && f < frames_; ++f) cross_(i, f) = row[2 * width_ + f];
+        }
+    }
+
+    Executor& executor_;
+    index_t frames_;
+    index_t values_;
+    index_t width_;
+    index_t pitch_;
+    Frames<const T> m_ = {};  ///< of the run
+    dense::gpu::ColumnProducts<T, Executor> products_;
+    Buffer<T> columns_;  ///< [U Y R]
+    Buffer<T> next_basis_;
+    Buffer<unsigned char> mask_;
+    Buffer<MeasuredPart> measured_;
+    core::Array<MeasuredPart, 1> measured_on_host_;
+    Buffer<core::Sums<3>> sums_;
+    core::Array<core::Sums<3>, 1> sums_on_host_;
+    Buffer<T> sizes_;  ///< of a sample
+    core::Array<T, 1> sizes_on_host_;
+    UploadedFactor<T, Space> median_factor_;
+    Buffer<double> panel_products_;  ///< [U Y]^T [U Y R]
+    core::Array<double, 1> panel_products_on_host_;
+    core::Array<double, 2, Space> rest_products_;
+    core::Array<double, 2> panel_gram_;
+    core::Array<double, 2> cross_;
+    core::Array<double, 2> rest_gram_;
+};
+
+}  // namespace aperture::rpca::gpu
+
+#endif
