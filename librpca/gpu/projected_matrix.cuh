@@ -43,7 +43,7 @@ class UploadedFactor {
         }
     }
     template <class Executor>
-    dense::gpu::StridedMatrix<const T> upload(Executor& executor) const {
+    dense::gpu::StridedMatrix<const T> upload(Executor& executor) {
         const core::View<const T, 1, core::Host> from(on_host_.data(), {rows * columns});
         const core::View<T, 1, Space> to(on_device_.data(), {rows * columns});
         core::copy<T, 1, core::Strided>(executor, from, to);
@@ -52,7 +52,7 @@ class UploadedFactor {
 
   private:
     core::Array<T, 1> on_host_;
-    mutable core::Array<T, 1, Space> on_device_;
+    core::Array<T, 1, Space> on_device_;
 };
 
 /// What cpu::ProjectedMatrix is on a CPU. A pass is products of tall matrices with small ones and
@@ -132,7 +132,7 @@ class ProjectedMatrix {
         return static_cast<double>(*middle);
     }
 
-    ProjectionSums pass(const Pass& projection) {
+    ProjectionSums pass(Pass& projection) {
         take_rest(projection, {}, {});
         if (projection.directions.columns > 0) {
             dense::gpu::multiply_columns<T>(
@@ -155,7 +155,7 @@ class ProjectedMatrix {
         }
         return sums();
     }
-    ProjectionSums finish(const Pass& projection, FramesView<T, Space> low_rank,
+    ProjectionSums finish(Pass& projection, FramesView<T, Space> low_rank,
                           FramesView<T, Space> sparse) {
         take_rest(projection, low_rank, sparse);
         executor_.synchronize();
@@ -202,8 +202,7 @@ class ProjectedMatrix {
     }
 
     /// U, and L in R's place, and R.
-    void take_rest(const Pass& projection, FramesView<T, Space> low_rank,
-                   FramesView<T, Space> sparse) {
+    void take_rest(Pass& projection, FramesView<T, Space> low_rank, FramesView<T, Space> sparse) {
         if (projection.basis.columns > 0) {
             dense::gpu::multiply_columns<T>(executor_, columns(0, 2 * width_),
                                             projection.basis.upload(executor_),
