@@ -47,12 +47,13 @@ function(aperture_test_library name)
     set_target_properties(${name} PROPERTIES UNSANITIZED ON)
 endfunction()
 
-# aperture_test(NAME SOURCES ... GPU_SOURCES ... LINK ...): a GoogleTest program. ctest runs it in
-# shares NAME.1, NAME.2, ...: a process for each test would take longer to start than to run. Tests
-# may include kernels (.cuh) and run them on the SIMT executor.
+# aperture_test(NAME [UNSANITIZED] SOURCES ... GPU_SOURCES ... LINK ...): a GoogleTest program. ctest
+# runs it in shares NAME.1, NAME.2, ...: a process for each test would take longer to start than to
+# run. Tests may include kernels (.cuh) and run them on the SIMT executor. UNSANITIZED: what is tested
+# is all in libraries; these are sanitized, and the memory that they are given is watched.
 function(aperture_test name)
     set(shares 6)
-    cmake_parse_arguments(arg "" "" "SOURCES;GPU_SOURCES;LINK" ${ARGN})
+    cmake_parse_arguments(arg "UNSANITIZED" "" "SOURCES;GPU_SOURCES;LINK" ${ARGN})
     add_executable(${name} ${arg_SOURCES})
     if(APERTURE_CUDA)
         target_sources(${name} PRIVATE ${arg_GPU_SOURCES})
@@ -63,7 +64,8 @@ function(aperture_test name)
                                           aperture_simt)
     # What -O3 adds to tests takes longer to compile than it saves.
     target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
-    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    set_target_properties(${name} PROPERTIES UNSANITIZED ${arg_UNSANITIZED}
+                          RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
     set_property(GLOBAL APPEND PROPERTY aperture_executables ${name})
     foreach(share RANGE 1 ${shares})
         math(EXPR index "${share} - 1")

@@ -195,7 +195,7 @@ TYPED_TEST_P(RobustPcaSuite, TakesTheCpusIterationsAndRanks) {
 }
 
 TYPED_TEST_P(RobustPcaSuite, RecoversWhatWasPlanted) {
-    const index_t order = this->runner.large() ? 500 : 100;
+    const index_t order = this->runner.large() ? 500 : 60;
     const Planted truth = planted(order, order, static_cast<int>(order / 20), 0.05, 17);
     Parameters parameters;
     parameters.tolerance = 1e-7;
