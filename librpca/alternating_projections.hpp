@@ -42,16 +42,6 @@ struct ProjectionSums {
     double mask_changes = 0;
 };
 
-/// The rank that L may have: `Parameters::rank`, or a tenth of the frames, but at most 10.
-inline index_t rank_of(const Parameters& parameters, index_t frames, index_t values) {
-    constexpr index_t most = 10;
-    constexpr index_t frames_for_one = 10;
-    const index_t wanted = parameters.rank > 0
-                               ? parameters.rank
-                               : std::min(most, (frames + frames_for_one - 1) / frames_for_one);
-    return std::min({wanted, frames, values});
-}
-
 /// Accelerated alternating projections (Cai, Cai & Wei 2019): what RobustPca does for
 /// Solver::accaltproj. Small matrices are the host's; M, U and Y are those of Matrix, as
 /// cpu::ProjectedMatrix is.

@@ -135,8 +135,8 @@ class GpuLowRankBackground final : public Separator {
     }
 
     static double bytes(index_t frames, index_t values, const rpca::Parameters& parameters) {
-        return static_cast<double>(columns_of(frames, parameters)) * static_cast<double>(values) *
-               sizeof(T);
+        return static_cast<double>(columns_of(frames, values, parameters)) *
+               static_cast<double>(values) * sizeof(T);
     }
 
     rpca::Outcome run(ConstFrames frames, Frames background, const Observer& observe) override {
@@ -171,11 +171,9 @@ class GpuLowRankBackground final : public Separator {
   private:
     /// The frames and what the solver keeps of them: M, W, the other W of more frames than a block
     /// has, and what a QR makes of W; or R and two U and Y.
-    static index_t columns_of(index_t frames, const rpca::Parameters& parameters) {
+    static index_t columns_of(index_t frames, index_t values, const rpca::Parameters& parameters) {
         if (parameters.solver == rpca::Solver::accaltproj) {
-            constexpr index_t default_rank = 10;
-            const index_t rank = parameters.rank > 0 ? parameters.rank : default_rank;
-            return 2 * frames + 3 * std::min(rank, frames);
+            return 2 * frames + 3 * rpca::rank_of(parameters, frames, values);
         }
         return (1 + solver_copies + 1) * frames + columns_of_qr(frames, parameters.svd);
     }

@@ -91,8 +91,8 @@ struct RobustPca<T, Executor>::State {
     void set_one_factor(index_t r, const Kept& kept);
     bool watch_mask(const cpu::StepSums& sums, Outcome& outcome, const core::Stopwatch& watch);
     int steady = 0;
-    std::optional<AlternatingProjections<T, cpu::ProjectedMatrix<T>>> projections =
-        {};  ///< then `matrix` is empty
+    using Projections = AlternatingProjections<T, cpu::ProjectedMatrix<T>>;
+    std::optional<Projections> projections = {};  ///< then `matrix` is empty
 };
 
 /// P = V diag(max(s - t, 0) / s) V^T, in two factors where that is less work.

@@ -26,7 +26,7 @@ enum class QrMethod {
     /// matrix is factored by `tsqr` instead (`fell_back`). On a Gpu fp32 matrices of condition up
     /// to some 10^3, their columns brought to one length, need no second step: all of the first is
     /// in fp64 (Yamazaki, Tomov & Dongarra 2015). With fast fp64 (compute capability 8.0, 9.0,
-    /// 10.0) and 100 to 200 columns it takes a quarter to a seventh of the time of `tsqr`.
+    /// 10.0) and 100 to 200 columns it takes a third to a seventh of the time of `tsqr`.
     cholesky2,
     /// The same after a first step with a shifted Gram matrix, for any condition as long as rows
     /// are not too alike (Fukaya et al. 2020).

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <functional>
 #include <memory>
@@ -58,6 +59,16 @@ struct Parameters {
 
 /// Throws core::InvalidArgument for what no run could keep to.
 void validate(const Parameters& parameters);
+
+/// The most that L of so many frames and values may have with accaltproj.
+inline index_t rank_of(const Parameters& parameters, index_t frames, index_t values) {
+    constexpr index_t most = 10;
+    constexpr index_t frames_for_one = 10;
+    const index_t wanted = parameters.rank > 0
+                               ? parameters.rank
+                               : std::min(most, (frames + frames_for_one - 1) / frames_for_one);
+    return std::min({wanted, frames, values});
+}
 
 /// How far a run is.
 struct Progress {
