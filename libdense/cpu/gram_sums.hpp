@@ -26,7 +26,9 @@ class GramSums {
 
     void clear(index_t part) { std::fill_n(&sums_(part, 0), sums_.extent()[1], 0.0); }
 
-    void add(index_t part, index_t block, const T* columns, GramSum how) {
+    /// `ahead` is asked for on the way.
+    void add(index_t part, index_t block, const T* columns, GramSum how,
+             core::ReadAhead ahead = {}) {
         const index_t rows = layout_.used_rows(block);
         const index_t stride = layout_.stride;
         double* to = &sums_(part, 0);
@@ -35,9 +37,9 @@ class GramSums {
                 const T* const a = columns + i * stride;
                 const T* const b = columns + j * stride;
                 if (how == GramSum::fp64) {
-                    add_gram_tile<T, double>(a, b, stride, rows, to);
+                    add_gram_tile<T, double>(a, b, stride, rows, to, ahead);
                 } else {
-                    add_gram_tile<T, T>(a, b, stride, rows, to);
+                    add_gram_tile<T, T>(a, b, stride, rows, to, ahead);
                 }
                 to += gram_tile * gram_tile;
             }

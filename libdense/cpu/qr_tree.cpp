@@ -10,9 +10,9 @@
 namespace aperture::dense::tall {
 namespace {
 
-/// Rows of a block: a panel of it lies in the first-level cache beside three columns.
+/// Most rows of a block: a panel of it lies in the first-level cache beside three columns.
 template <class T>
-constexpr index_t block_rows = 2048 / static_cast<index_t>(sizeof(T));
+constexpr index_t block_rows = 2816 / static_cast<index_t>(sizeof(T));
 /// As many as keep some cores busy, of rows enough for the merges' work and for the matrix's own
 /// first blocks not to count.
 index_t chunks_of(index_t rows, index_t columns) {
@@ -56,8 +56,9 @@ void QrTree<T>::cut_into_blocks(index_t chunks) {
         Chunk chunk{rows_ * c / chunks, static_cast<index_t>(blocks_.size()), 0};
         for (index_t row = chunk.first_row; row < end;) {
             const bool first = row == chunk.first_row;
-            const index_t most = std::max(block_rows<T>, first ? columns_ : 0);
-            const index_t rows = std::min(most, end - row);
+            const index_t blocks = (end - row + block_rows<T> - 1) / block_rows<T>;
+            const index_t share = rounded_up((end - row + blocks - 1) / blocks, core::lanes<T>);
+            const index_t rows = std::min(std::max(share, first ? columns_ : 0), end - row);
             blocks_.push_back(
                 next_block(first ? BlockKind::own_top : BlockKind::stacked, row, rows));
             row += rows;
@@ -96,6 +97,22 @@ void QrTree<T>::factor(core::Cpu& cpu, MatrixView<const T> a, bool keep) {
     }
 }
 
+/// The rows of a block in a matrix, and its reflectors, if it is one of the chunk's.
+template <class T>
+core::ReadAhead QrTree<T>::ahead_of(index_t block, const Chunk& chunk, MatrixView<const T> of,
+                                    bool reflectors) const {
+    if (block < chunk.first_block || block >= chunk.end_block || of.empty()) return {};
+    constexpr auto size = static_cast<index_t>(sizeof(T));
+    const Block& next = blocks_[static_cast<std::size_t>(block)];
+    const T* const first = of.data + next.first_row * of.stride[0];
+    const bool by_rows = of.stride[1] == 1;
+    const core::ReadAhead::Runs rows =
+        by_rows ? core::ReadAhead::Runs{first, of.extent[1] * size, next.rows, of.stride[0] * size}
+                : core::ReadAhead::Runs{first, next.rows * size, of.extent[1], of.stride[1] * size};
+    if (!reflectors) return core::ReadAhead(rows);
+    return core::ReadAhead(rows, {v_.data() + next.v, next.shape.rows * columns_ * size});
+}
+
 template <class T>
 void QrTree<T>::factor_chunk(const Chunk& chunk, MatrixView<const T> a, bool keep,
                              std::byte* scratch) {
@@ -107,7 +124,8 @@ void QrTree<T>::factor_chunk(const Chunk& chunk, MatrixView<const T> a, bool kee
         load_padded(a, block.first_row, block.rows, block.shape.rows, v);
         const index_t padded = rounded_up(columns_, panel_columns<T>);
         std::fill(v + columns_ * block.shape.rows, v + padded * block.shape.rows, T(0));
-        factor_block(block.shape, v, r, factors_.data() + block.panel);
+        factor_block(block.shape, v, r, factors_.data() + block.panel,
+                     ahead_of(i + 1, chunk, a, keep));
     }
 }
 
@@ -197,7 +215,7 @@ void QrTree<T>::transpose_in_chunk(const Chunk& chunk, MatrixView<const T> from,
         const index_t rows = block.shape.rows;
         load_padded(from, block.first_row, block.rows, rows, c);
         apply_block<T, true>(block.shape, v_.data() + block.v, factors_.data() + block.panel, c,
-                             top, from.extent[1]);
+                             top, from.extent[1], ahead_of(i + 1, chunk, from, true));
         if (!to.empty()) store_columns<T>(c, rows, block.first_row, block.rows, to);
     }
 }
@@ -219,7 +237,7 @@ void QrTree<T>::apply_in_chunk(const Chunk& chunk, MatrixView<const T> from, Mat
             for (index_t j = 0; j < columns; ++j) std::fill_n(c + j * rows, columns_, T(0));
         }
         apply_block<T, false>(block.shape, v_.data() + block.v, factors_.data() + block.panel, c,
-                              top, columns);
+                              top, columns, ahead_of(i - 1, chunk, from, true));
         store_columns<T>(c, rows, block.first_row, block.rows, to);
     }
 }

@@ -60,6 +60,8 @@ class QrTree {
     void cut_into_blocks(index_t chunks);
     void plan_merges(index_t chunks);
     Block next_block(BlockKind kind, index_t first_row, index_t rows);
+    core::ReadAhead ahead_of(index_t block, const Chunk& chunk, MatrixView<const T> of,
+                             bool reflectors) const;
     void factor_chunk(const Chunk& chunk, MatrixView<const T> a, bool keep, std::byte* scratch);
     void factor_merge(const Merge& merge, bool keep, std::byte* scratch);
     template <class Work>

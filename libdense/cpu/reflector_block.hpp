@@ -127,9 +127,11 @@ class OwnTop {
 };
 
 /// QR of [R; B], or of B alone where it has its own top: R (`r`, with triangle_stride) becomes the
-/// triangle, V takes the place of B. `factors` are those of the panels.
+/// triangle, V takes the place of B. `factors` are those of the panels. `ahead` is asked for on the
+/// way.
 template <class T>
-void factor_block(const BlockShape& shape, T* b, T* r, PanelFactors<T>* factors) {
+void factor_block(const BlockShape& shape, T* b, T* r, PanelFactors<T>* factors,
+                  core::ReadAhead ahead = {}) {
     constexpr int w = panel_columns<T>;
     const index_t n = shape.columns;
     const index_t r_stride = triangle_stride<T>(n);
@@ -146,16 +148,17 @@ void factor_block(const BlockShape& shape, T* b, T* r, PanelFactors<T>* factors)
         PanelFactorisation<T>(b + k * shape.rows, shape.rows, rows, top, r_stride, panel).run();
         const index_t next = std::min(k + w, n);
         PanelApplication<T, true>(b + k * shape.rows, shape.rows, rows, panel)
-            .run(b + next * shape.rows, shape.rows, r + next * r_stride + k, r_stride, n - next);
+            .run(b + next * shape.rows, shape.rows, r + next * r_stride + k, r_stride, n - next,
+                 ahead);
     }
 }
 
 /// Applies a block's Q^T, or Q, to `columns` columns of [top; c]: `c` lies as the block does, and
 /// `top` as the triangle. Where the block has its own top, Q^T takes the rows out of c, which keeps
-/// zeros in their place, and Q puts them back.
+/// zeros in their place, and Q puts them back. `ahead` is asked for on the way.
 template <class T, bool transposed>
 void apply_block(const BlockShape& shape, const T* v, const PanelFactors<T>* factors, T* c, T* top,
-                 index_t columns) {
+                 index_t columns, core::ReadAhead ahead = {}) {
     constexpr int w = panel_columns<T>;
     const index_t n = shape.columns;
     const index_t stride = triangle_stride<T>(n);
@@ -170,7 +173,7 @@ void apply_block(const BlockShape& shape, const T* v, const PanelFactors<T>* fac
         }
         PanelApplication<T, transposed>(v + k * shape.rows, shape.rows,
                                         shape.template rows_of_panel<T>(k), panel)
-            .run(c, shape.rows, top + k, stride, columns);
+            .run(c, shape.rows, top + k, stride, columns, ahead);
         if (!transposed && shape.kind == BlockKind::own_top) {
             for (index_t j = 0; j < columns; ++j) {
                 own.lower(c + j * shape.rows, top + j * stride + k);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "aperture/core/lane_sums.hpp"
+#include "aperture/core/read_ahead.hpp"
 #include "aperture/core/simd.hpp"
 
 /// Householder reflectors that couple a few rows on top with a block of rows below, whose columns
@@ -59,31 +60,34 @@ class PanelApplication {
         }
     }
 
-    void run(T* c, std::ptrdiff_t stride, T* top, std::ptrdiff_t top_stride,
-             std::ptrdiff_t columns) const {
+    /// `ahead` is asked for on the way.
+    void run(T* c, std::ptrdiff_t stride, T* top, std::ptrdiff_t top_stride, std::ptrdiff_t columns,
+             core::ReadAhead& ahead) const {
         std::ptrdiff_t j = 0;
         for (; j + together <= columns; j += together) {
-            run_together<together>(c + j * stride, stride, top + j * top_stride, top_stride);
+            run_together<together>(c + j * stride, stride, top + j * top_stride, top_stride, ahead);
         }
         if (columns - j == 2) {
-            run_together<2>(c + j * stride, stride, top + j * top_stride, top_stride);
+            run_together<2>(c + j * stride, stride, top + j * top_stride, top_stride, ahead);
         } else if (columns - j == 1) {
-            run_together<1>(c + j * stride, stride, top + j * top_stride, top_stride);
+            run_together<1>(c + j * stride, stride, top + j * top_stride, top_stride, ahead);
         }
     }
 
   private:
     template <int n>
-    void run_together(T* __restrict__ c, std::ptrdiff_t stride, T* top,
-                      std::ptrdiff_t top_stride) const {
+    void run_together(T* __restrict__ c, std::ptrdiff_t stride, T* top, std::ptrdiff_t top_stride,
+                      core::ReadAhead& ahead) const {
         core::Pack<T> sum[n][w] = {};
         for (std::ptrdiff_t r = rows_.begin; r < rows_.end; r += lanes) {
             core::Pack<T> column[n];
 #pragma GCC unroll 8
             for (int j = 0; j < n; ++j) column[j] = core::load(c + j * stride + r);
+            ahead.ask();
 #pragma GCC unroll 8
             for (int k = 0; k < w; ++k) {
-                const core::Pack<T> v = core::load(v_ + k * stride_ + r);
+                core::Pack<T> v = core::load(v_ + k * stride_ + r);
+                core::hold(v);
 #pragma GCC unroll 8
                 for (int j = 0; j < n; ++j) sum[j][k] += v * column[j];
             }
@@ -117,7 +121,8 @@ class PanelApplication {
             for (int j = 0; j < n; ++j) column[j] = core::load(c + j * stride + r);
 #pragma GCC unroll 8
             for (int k = 0; k < w; ++k) {
-                const core::Pack<T> v = core::load(v_ + k * stride_ + r);
+                core::Pack<T> v = core::load(v_ + k * stride_ + r);
+                core::hold(v);
 #pragma GCC unroll 8
                 for (int j = 0; j < n; ++j) column[j] += v * factor[j][k];
             }

@@ -8,6 +8,7 @@
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/lane_sums.hpp"
+#include "aperture/core/read_ahead.hpp"
 #include "libdense/cpu/column_blocks.hpp"
 
 namespace aperture::dense::tall {
@@ -113,9 +114,10 @@ template <class T, class Sum>
 }
 
 /// Adds the products of gram_tile columns at `a` with as many at `b` over `rows` rows to `sums`:
-/// summed in Sum over a block, in fp64 over blocks.
+/// summed in Sum over a block, in fp64 over blocks. `ahead` is asked for on the way.
 template <class T, class Sum>
-inline void add_gram_tile(const T* a, const T* b, index_t stride, index_t rows, double* sums) {
+inline void add_gram_tile(const T* a, const T* b, index_t stride, index_t rows, double* sums,
+                          core::ReadAhead& ahead) {
     constexpr int t = gram_tile;
     constexpr int lanes = core::lanes<Sum>;
     core::Pack<Sum> sum[t * t] = {};
@@ -123,6 +125,7 @@ inline void add_gram_tile(const T* a, const T* b, index_t stride, index_t rows, 
         core::Pack<Sum> of_a[t];
 #pragma GCC unroll 8
         for (int i = 0; i < t; ++i) of_a[i] = load_as<T, Sum>(a + i * stride + r);
+        ahead.ask();
 #pragma GCC unroll 8
         for (int j = 0; j < t; ++j) {
             const core::Pack<Sum> of_b = load_as<T, Sum>(b + j * stride + r);

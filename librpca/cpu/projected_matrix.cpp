@@ -194,12 +194,17 @@ ProjectionSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& 
                     if (outputs.wanted) write_row(outputs, b, v, scratch);
                 }
                 if (outputs.wanted) continue;
+                core::ReadAhead ahead;
+                if (b + 1 < rest_sums_.first_block(part + 1)) {
+                    ahead = core::ReadAhead({m_.data() + (b + 1) * rest_reals,
+                                             rest_reals * static_cast<index_t>(sizeof(T))});
+                }
                 if (projection.sums_rest) {
-                    rest_sums_.add(part, b, scratch.rest, dense::tall::GramSum::of_type);
+                    rest_sums_.add(part, b, scratch.rest, dense::tall::GramSum::of_type, ahead);
                 } else {
                     panel_sums_.add(part, b, panel_.data() + b * panel_layout_.block_reals(),
                                     dense::tall::GramSum::of_type);
-                    add_cross(part, b, scratch.rest);
+                    add_cross(part, b, scratch.rest, ahead);
                 }
             }
         });
@@ -288,13 +293,14 @@ void ProjectedMatrix<T>::write_row(const Outputs& outputs, index_t block, index_
 }
 
 template <class T>
-void ProjectedMatrix<T>::add_cross(index_t part, index_t block, const T* rest) {
+void ProjectedMatrix<T>::add_cross(index_t part, index_t block, const T* rest,
+                                   core::ReadAhead& ahead) {
     const T* const panel = panel_.data() + block * panel_layout_.block_reals();
     double* to = &cross_sums_(part, 0);
     for (index_t k = 0; k < width_; k += gram_tile) {
         for (index_t f = 0; f < layout_.columns; f += gram_tile) {
             dense::tall::add_gram_tile<T, T>(panel + k * layout_.stride, rest + f * layout_.stride,
-                                             layout_.stride, layout_.used_rows(block), to);
+                                             layout_.stride, layout_.used_rows(block), to, ahead);
             to += tile_size;
         }
     }

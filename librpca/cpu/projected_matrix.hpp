@@ -69,7 +69,7 @@ class ProjectedMatrix {
                    ProjectionSums& sums);
     void write_row(const Outputs& outputs, index_t block, index_t first,
                    const Scratch& scratch) const;
-    void add_cross(index_t part, index_t block, const T* rest);
+    void add_cross(index_t part, index_t block, const T* rest, core::ReadAhead& ahead);
     void gather(bool rest);
     void find_medians(index_t block, T* scratch);
 

@@ -219,8 +219,14 @@ void SweptMatrix<T>::clear_gram(index_t part) {
 template <class T>
 void SweptMatrix<T>::add_gram(index_t part, index_t block) {
     if (!sums_gram_) return;
+    core::ReadAhead ahead;
+    if (block + 1 < gram_sums_.first_block(part + 1)) {
+        const index_t next = (block + 1) * layout_.block_reals();
+        const auto bytes = layout_.block_reals() * static_cast<index_t>(sizeof(T));
+        ahead = core::ReadAhead({m_.data() + next, bytes}, {w_.data() + next, bytes});
+    }
     gram_sums_.add(part, block, w_.data() + block * layout_.block_reals(),
-                   dense::tall::GramSum::of_type);
+                   dense::tall::GramSum::of_type, ahead);
     add_ground_products(block, &ground_products_(part, 0));
 }
 
@@ -243,17 +249,26 @@ void SweptMatrix<T>::copy_w(core::Cpu& cpu, FramesView<T, core::Host> w) const {
 /// matrix is wrong by without a ground.
 template <class T>
 void SweptMatrix<T>::add_ground_products(index_t block, double* sums) const {
+    constexpr int together = 4;
     const T* const w = w_.data() + block * layout_.block_reals();
     const T* const ground = w + layout_.columns * layout_.stride;
     const index_t count = layout_.used_rows(block);
-    for (index_t f = 0; f <= layout_.columns; ++f) {
-        const T* const frame = w + f * layout_.stride;
-        double sum = 0;
-#pragma omp simd reduction(+ : sum)
-        for (index_t v = 0; v < count; ++v) {
-            sum += static_cast<double>(frame[v]) * static_cast<double>(ground[v]);
+    for (index_t f = 0; f <= layout_.columns; f += together) {
+        core::Pack<double> sum[together] = {};
+        const T* frames[together];
+        for (int i = 0; i < together; ++i) {
+            frames[i] = w + std::min(f + i, layout_.columns) * layout_.stride;
         }
-        sums[f] += sum;
+        for (index_t v = 0; v < count; v += core::lanes<double>) {
+            const core::Pack<double> of_ground = dense::tall::load_as<T, double>(ground + v);
+#pragma GCC unroll 4
+            for (int i = 0; i < together; ++i) {
+                sum[i] += dense::tall::load_as<T, double>(frames[i] + v) * of_ground;
+            }
+        }
+        for (int i = 0; i < together && f + i <= layout_.columns; ++i) {
+            sums[f + i] += sum_of<double>(sum[i]);
+        }
     }
 }
 

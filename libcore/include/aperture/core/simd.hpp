@@ -47,4 +47,17 @@ inline Pack<T> broadcast(T value) {
     return value - Pack<T>{};
 }
 
+/// Has a pack in a register from here on. Compilers otherwise fold its load into each of its uses,
+/// and a loop of multiply-adds then waits for loads.
+template <class P>
+[[gnu::always_inline]] inline void hold(P& pack) {
+#if defined(__AVX512F__)
+    asm("" : "+v"(pack));
+#elif defined(__x86_64__)
+    asm("" : "+x"(pack));
+#elif defined(__aarch64__)
+    asm("" : "+w"(pack));
+#endif
+}
+
 }  // namespace aperture::core
