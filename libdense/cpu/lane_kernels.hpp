@@ -168,7 +168,9 @@ template <Second second, bool lower = false, Scalar T, int rows, int columns>
         for (int r = 0; r < rows; ++r) left[r] = a.load(r, k);
 #pragma GCC unroll 8
         for (int c = 0; c < columns; ++c) {
-            const Element<T> right = b.load(c, k);
+            Element<T> right = b.load(c, k);
+            core::hold(right.re);
+            if constexpr (is_complex<T>) core::hold(right.im);
 #pragma GCC unroll 8
             for (int r = 0; r < rows; ++r) {
                 if (!lower || c <= r) add_product<second>(sum[r][c], left[r], right);
