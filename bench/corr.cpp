@@ -142,11 +142,9 @@ std::vector<Problem> grid;
 void register_all() {
     const auto add = [](const char* kind, Problem problem, Method method, auto* run) {
         problem.method = method;
-        const std::string name = name_of(kind, problem);
-        benchmark::RegisterBenchmark(name.c_str(),
-                                     [=](benchmark::State& state) { run(state, name, problem); })
-            ->UseManualTime()
-            ->Unit(benchmark::kMillisecond);
+        add_measured(name_of(kind, problem), [=](benchmark::State& state, const std::string& name) {
+            run(state, name, problem);
+        });
     };
     const Problem job = main_problem();
     add("plain", job, Method::direct, plain);

@@ -102,13 +102,10 @@ void register_planes() {
         for (const Shape shape :
              smoke ? std::vector<Shape>{{40, 50}} : std::vector<Shape>{{500, 500}, {512, 768}}) {
             for (const auto& [kind_name, kind] : kinds) {
-                const std::string name =
-                    core::text(prefix, shape.rows, 'x', shape.columns, '/', kind_name);
-                benchmark::RegisterBenchmark(
-                    name.c_str(),
-                    [=, kind = kind](benchmark::State& state) { run(state, name, kind, shape); })
-                    ->UseManualTime()
-                    ->Unit(benchmark::kMillisecond);
+                add_measured(core::text(prefix, shape.rows, 'x', shape.columns, '/', kind_name),
+                             [=, kind = kind](benchmark::State& state, const std::string& name) {
+                                 run(state, name, kind, shape);
+                             });
             }
         }
     };

@@ -16,7 +16,7 @@ Matrix shrunk(const Matrix& m, double threshold) {
 }
 
 Matrix with_singular_values_shrunk(const Matrix& m, double threshold, int& rank) {
-    const Eigen::BDCSVD<Matrix> svd(m, Eigen::ComputeThinU | Eigen::ComputeThinV);
+    const Eigen::JacobiSVD<Matrix> svd(m, Eigen::ComputeThinU | Eigen::ComputeThinV);
     const Eigen::VectorXd kept = (svd.singularValues().array() - threshold).max(0);
     // Of a singular value at the threshold, rounding alone would decide.
     rank = static_cast<int>((kept.array() > 1e-9 * threshold).count());
@@ -41,7 +41,7 @@ Split alternate(const Matrix& m, double lambda, int iterations, Matrix y, double
 }  // namespace
 
 Split ialm(const Matrix& m, double lambda, int iterations) {
-    const double norm = m.bdcSvd().singularValues()(0);
+    const double norm = m.jacobiSvd().singularValues()(0);
     const Matrix y = m / std::max(norm, m.cwiseAbs().maxCoeff() / lambda);
     return alternate(m, lambda, iterations, y, 1.25 / norm, 1.5, 1.25e7 / norm);
 }
