@@ -90,12 +90,16 @@ index_t ClipReader::read(index_t most, Clip& clip) {
 
 void ClipReader::prepare(const Frame& frame, Clip& clip) const {
     const auto [channels, rows, columns] = shape_;
-    const index_t stored = frame.image.planes.extent()[0];
-    core::Array<float, 3> colours({stored, rows, columns});
-    for (index_t c = 0; c < stored; ++c) {
-        fit(cpu_, plane(frame.image.planes, c), {&colours(c, 0, 0), {rows, columns}});
+    const auto [stored, stored_rows, stored_columns] = frame.image.planes.extent();
+    if (stored_rows == rows && stored_columns == columns) {
+        clip.pictures.push_back(media::to_picture(frame.image.planes));
+    } else {
+        core::Array<float, 3> colours({stored, rows, columns});
+        for (index_t c = 0; c < stored; ++c) {
+            fit(cpu_, plane(frame.image.planes, c), {&colours(c, 0, 0), {rows, columns}});
+        }
+        clip.pictures.push_back(media::to_picture(colours));
     }
-    clip.pictures.push_back(media::to_picture(colours));
     const auto first = static_cast<index_t>(clip.values.size());
     clip.values.resize(clip.values.size() + static_cast<std::size_t>(shape_.values()));
     for (index_t c = 0; c < channels; ++c) {

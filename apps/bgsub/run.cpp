@@ -8,6 +8,7 @@
 #include <limits>
 #include <sstream>
 
+#include "aperture/core/worker_tasks.hpp"
 #include "apps/bgsub/cdnet_truth.hpp"
 #include "apps/bgsub/free_memory.hpp"
 #include "apps/bgsub/output_files.hpp"
@@ -207,9 +208,13 @@ class Subtraction {
 
     void find_masks() {
         const auto [channels, rows, columns] = found_.shape;
-        std::transform(clip_.values.begin(), clip_.values.end(), background_.begin(),
-                       difference_.begin(),
-                       [](float value, float ground) { return std::abs(value - ground); });
+        const index_t values = found_.shape.values();
+        core::for_each_task(device_.cpu(), clip_.frames(), 0, [&](index_t frame, std::byte*) {
+            const float* const value = clip_.values.data() + frame * values;
+            const float* const ground = background_.data() + frame * values;
+            std::transform(value, value + values, ground, difference_.data() + frame * values,
+                           [](float v, float g) { return std::abs(v - g); });
+        });
         masks_.reshape({clip_.frames(), rows, columns});
         found_.threshold =
             rpca::find_masks(device_.cpu(),

@@ -57,14 +57,16 @@ Picture to_picture(core::View<const float, 3, core::Host> planes) {
     constexpr index_t most = std::numeric_limits<int>::max();
     core::expects(rows <= most && columns <= most, "picture of ", columns, 'x', rows, " pixels");
     Picture picture(static_cast<int>(columns), static_cast<int>(rows), {0, 0, 0});
-    auto pixel = picture.pixels.begin();
     for (index_t row = 0; row < rows; ++row) {
-        for (index_t column = 0; column < columns; ++column, ++pixel) {
-            for (index_t c = 0; c < 3; ++c) {
-                // The maximum of NaN and 0, in this order, is 0.
-                const float value = std::fmax(planes(c % channels, row, column), 0.0F);
-                (*pixel)[static_cast<std::size_t>(c)] =
-                    static_cast<std::uint8_t>(std::lround(std::min(value, 255.0F)));
+        Colour* const pixels = picture.pixels.data() + row * columns;
+        for (index_t c = 0; c < 3; ++c) {
+            const index_t plane = std::min(c, channels - 1);
+            for (index_t column = 0; column < columns; ++column) {
+                const float value = planes(plane, row, column);
+                // NaN is not above 0. Halves are added in fp64, where no sum is rounded.
+                const double inside = value > 0 ? std::min(value, 255.0F) : 0.0F;
+                pixels[column][static_cast<std::size_t>(c)] =
+                    static_cast<std::uint8_t>(std::floor(inside + 0.5));
             }
         }
     }

@@ -16,59 +16,74 @@ using Frame = core::View<std::uint8_t, 2, core::Host>;
 using Channels = core::View<const float, 3, core::Host>;
 constexpr std::uint8_t moving = 255;
 
-void threshold_frame(Channels difference, float threshold, Frame mask) {
-    for (index_t row = 0; row < mask.extent[0]; ++row) {
-        for (index_t column = 0; column < mask.extent[1]; ++column) {
-            bool beyond = false;
-            for (index_t c = 0; c < difference.extent[0]; ++c) {
-                beyond = beyond || std::abs(difference(c, row, column)) > threshold;
+/// A frame in a worker's memory, and what its windows are counted with.
+struct FrameScratch {
+    std::uint8_t* moves;  ///< [row][column], 1 where a channel differs by more
+    int* of_columns;      ///< moving pixels of a window's rows, `reach` zeros on either side
+    int* of_windows;
+    int* widths;  ///< columns of each window
+
+    FrameScratch(core::ScratchParts& parts, index_t rows, index_t columns, index_t reach)
+        : moves(parts.take<std::uint8_t>(rows * columns)),
+          of_columns(parts.take<int>(columns + 2 * reach)),
+          of_windows(parts.take<int>(columns)),
+          widths(parts.take<int>(columns)) {}
+};
+
+void threshold_frame(Channels difference, float threshold, std::uint8_t* moves) {
+    const index_t rows = difference.extent[1];
+    const index_t columns = difference.extent[2];
+    for (index_t row = 0; row < rows; ++row) {
+        std::uint8_t* const to = moves + row * columns;
+        std::fill_n(to, columns, std::uint8_t{0});
+        for (index_t c = 0; c < difference.extent[0]; ++c) {
+            const float* const from = &difference(c, row, 0);
+            for (index_t x = 0; x < columns; ++x) {
+                to[x] = static_cast<std::uint8_t>(to[x] | (std::abs(from[x]) > threshold ? 1 : 0));
             }
-            mask(row, column) = beyond ? moving : 0;
         }
     }
 }
 
-/// A window's pixels in memory of a worker.
-struct Counts {
-    int* of_columns;     ///< moving pixels of the window's rows, column by column
-    std::uint8_t* copy;  ///< the frame before
-
-    static std::size_t bytes(index_t rows, index_t columns) {
-        return static_cast<std::size_t>(columns) * sizeof(int) +
-               static_cast<std::size_t>(rows * columns);
+void copy_frame(const std::uint8_t* moves, Frame mask) {
+    const index_t columns = mask.extent[1];
+    for (index_t row = 0; row < mask.extent[0]; ++row) {
+        for (index_t c = 0; c < columns; ++c) {
+            mask(row, c) = moves[row * columns + c] != 0 ? moving : 0;
+        }
     }
-    Counts(std::byte* scratch, index_t columns)
-        : of_columns(reinterpret_cast<int*>(scratch)),
-          copy(reinterpret_cast<std::uint8_t*>(of_columns + columns)) {}
-};
+}
 
-/// The median of a mask: what more than half of the window's pixels are. Windows slide: a step adds
-/// and takes off one row of pixels, and one column of counts.
-void clean_frame(Frame mask, index_t side, const Counts& counts) {
+/// The median of a mask: what more than half of the pixels of a window are, which reaches so far to
+/// all sides. A step down adds and takes off one row of pixels; columns of counts are added up side
+/// by side.
+void clean_frame(const FrameScratch& scratch, index_t reach, Frame mask) {
     const index_t rows = mask.extent[0];
     const index_t columns = mask.extent[1];
-    const index_t reach = side / 2;
-    const Frame before(counts.copy, {rows, columns});
-    for (index_t r = 0; r < rows; ++r) std::copy_n(&mask(r, 0), columns, &before(r, 0));
-    std::fill_n(counts.of_columns, columns, 0);
+    int* const of_columns = scratch.of_columns + reach;
+    std::fill_n(scratch.of_columns, columns + 2 * reach, 0);
+    for (index_t c = 0; c < columns; ++c) {
+        scratch.widths[c] =
+            static_cast<int>(std::min(c + reach + 1, columns) - std::max<index_t>(c - reach, 0));
+    }
     const auto add_row = [&](index_t row, int sign) {
-        for (index_t c = 0; c < columns; ++c) {
-            counts.of_columns[c] += before(row, c) != 0 ? sign : 0;
-        }
+        const std::uint8_t* const moves = scratch.moves + row * columns;
+        for (index_t c = 0; c < columns; ++c) of_columns[c] += sign * moves[c];
     };
     for (index_t r = 0; r < std::min(reach, rows); ++r) add_row(r, 1);
     for (index_t r = 0; r < rows; ++r) {
         if (r + reach < rows) add_row(r + reach, 1);
         if (r - reach - 1 >= 0) add_row(r - reach - 1, -1);
-        const index_t height = std::min(r + reach + 1, rows) - std::max<index_t>(r - reach, 0);
-        int count = 0;
-        for (index_t c = 0; c < std::min(reach, columns); ++c) count += counts.of_columns[c];
+        const auto height =
+            static_cast<int>(std::min(r + reach + 1, rows) - std::max<index_t>(r - reach, 0));
+        std::fill_n(scratch.of_windows, columns, 0);
+        for (index_t shift = 0; shift <= 2 * reach; ++shift) {
+            const int* const shifted = scratch.of_columns + shift;
+            for (index_t c = 0; c < columns; ++c) scratch.of_windows[c] += shifted[c];
+        }
+        std::uint8_t* const to = &mask(r, 0);
         for (index_t c = 0; c < columns; ++c) {
-            if (c + reach < columns) count += counts.of_columns[c + reach];
-            if (c - reach - 1 >= 0) count -= counts.of_columns[c - reach - 1];
-            const index_t width =
-                std::min(c + reach + 1, columns) - std::max<index_t>(c - reach, 0);
-            mask(r, c) = 2 * count > height * width ? moving : 0;
+            to[c] = 2 * scratch.of_windows[c] > height * scratch.widths[c] ? moving : 0;
         }
     }
 }
@@ -155,23 +170,37 @@ double find_masks(core::Cpu& cpu, DifferencesView<core::Host> differences,
                   "masks of ", masks.extent[0], " frames of ", masks.extent[1], " x ",
                   masks.extent[2], " do not fit differences of ", extent[0], " frames of ",
                   extent[2], " x ", extent[3]);
+    core::expects(differences.stride[3] == 1 && masks.stride[2] == 1,
+                  "rows of differences and masks must be contiguous");
     const double threshold = parameters.noise_multiple > 0
                                  ? parameters.noise_multiple * noise_deviation(differences)
                                  : parameters.threshold;
-    const auto of_frame = [&](index_t frame, std::byte* scratch) {
+    const index_t channels = extent[1];
+    const index_t rows = extent[2];
+    const index_t columns = extent[3];
+    // A window that reaches beyond the picture is cut there.
+    const index_t reach = std::min<index_t>(parameters.clean / 2, std::max(rows, columns));
+    const auto of_frame = [&](index_t frame, std::byte* block) {
+        core::ScratchParts parts(block);
+        const FrameScratch scratch(parts, rows, columns, reach);
         const Channels difference(
-            differences.data + frame * differences.stride[0], {extent[1], extent[2], extent[3]},
+            differences.data + frame * differences.stride[0], {channels, rows, columns},
             {differences.stride[1], differences.stride[2], differences.stride[3]});
-        const Frame mask(masks.data + frame * masks.stride[0], {extent[2], extent[3]},
+        const Frame mask(masks.data + frame * masks.stride[0], {rows, columns},
                          {masks.stride[1], masks.stride[2]});
-        threshold_frame(difference, static_cast<float>(threshold), mask);
-        if (parameters.clean > 1) clean_frame(mask, parameters.clean, Counts(scratch, extent[3]));
+        threshold_frame(difference, static_cast<float>(threshold), scratch.moves);
+        if (reach > 0) {
+            clean_frame(scratch, reach, mask);
+        } else {
+            copy_frame(scratch.moves, mask);
+        }
         if (parameters.min_area > 1) {
             std::vector<index_t> region;
             leave_out_small_regions(mask, parameters.min_area, region);
         }
     };
-    core::for_each_task(cpu, extent[0], Counts::bytes(extent[2], extent[3]), of_frame);
+    core::for_each_task(cpu, extent[0], core::scratch_bytes_of<FrameScratch>(rows, columns, reach),
+                        of_frame);
     return threshold;
 }
 

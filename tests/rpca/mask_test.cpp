@@ -132,5 +132,20 @@ TEST(Mask, RefusesWhatItCannotDo) {
                  core::InvalidArgument);
 }
 
+TEST(Mask, RefusesRowsThatAreNotContiguous) {
+    core::Cpu cpu(1);
+    const Differences differences({1, 1, 3, 8});
+    core::Array<std::uint8_t, 3> masks({1, 3, 8});
+    const MasksView<core::Host> every_second(masks.data(), {1, 3, 4}, {24, 8, 2});
+    const DifferencesView<core::Host> of_differences(differences.data(), {1, 1, 3, 4},
+                                                     {24, 24, 8, 2});
+    EXPECT_THROW(find_masks(cpu, differences.view().slice(3, 0, 4), MaskParameters{}, every_second),
+                 core::InvalidArgument);
+    EXPECT_THROW(find_masks(cpu, of_differences, MaskParameters{}, masks.view().slice(2, 0, 4)),
+                 core::InvalidArgument);
+    EXPECT_NO_THROW(find_masks(cpu, differences.view().slice(3, 0, 4), MaskParameters{},
+                               masks.view().slice(2, 0, 4)));
+}
+
 }  // namespace
 }  // namespace aperture::rpca

@@ -37,7 +37,8 @@ void validate(const MaskParameters& parameters);
 double noise_deviation(DifferencesView<core::Host> differences);
 
 /// Thresholds, cleans and leaves out small regions, frame by frame. The window is cut at the
-/// picture's edge. Returns the threshold that was used.
+/// picture's edge. Returns the threshold that was used. Throws core::InvalidArgument as `validate`
+/// does, for masks of other sizes, and where rows are not contiguous.
 double find_masks(core::Cpu& cpu, DifferencesView<core::Host> differences,
                   const MaskParameters& parameters, MasksView<core::Host> masks);
 
