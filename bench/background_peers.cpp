@@ -56,7 +56,18 @@ BackgroundPeer peer(const std::string& name, int threads, const Create& create) 
 std::vector<BackgroundPeer> background_peers(int threads) {
     std::vector<BackgroundPeer> peers{
         peer("MOG2", threads, [] { return cv::createBackgroundSubtractorMOG2(); }),
-        peer("KNN", threads, [] { return cv::createBackgroundSubtractorKNN(); })};
+        peer("MOG2 without shadows", threads,
+             [] {
+                 auto model = cv::createBackgroundSubtractorMOG2();
+                 model->setDetectShadows(false);
+                 return model;
+             }),
+        peer("KNN", threads, [] { return cv::createBackgroundSubtractorKNN(); }),
+        peer("KNN without shadows", threads, [] {
+            auto model = cv::createBackgroundSubtractorKNN();
+            model->setDetectShadows(false);
+            return model;
+        })};
 #if APERTURE_OPENCV_BGSEGM
     namespace contributed = cv::bgsegm;
     const auto add = [&](const char* name, const auto& create) {

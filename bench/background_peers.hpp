@@ -22,9 +22,10 @@ struct BackgroundPeer {
     std::function<BackgroundModel()> begin;
 };
 
-/// OpenCV's background subtractors with their own defaults, on `threads` threads: MOG2 and KNN, and
-/// from its contributed modules, where they are installed, MOG, CNT, LSBP and GSOC. (GMG has no
-/// mask for the first 120 frames that it sees.) Empty in a build without OpenCV.
+/// OpenCV's background subtractors with their own defaults, on `threads` threads: MOG2 and KNN,
+/// both also with detectShadows off, since what they take for shadow is lost for a mask, and from
+/// its contributed modules, where they are installed, MOG, CNT, LSBP and GSOC. (GMG has no mask for
+/// the first 120 frames that it sees.) Empty in a build without OpenCV.
 std::vector<BackgroundPeer> background_peers(int threads);
 
 /// What is left out of `background_peers` and why; empty where nothing is.

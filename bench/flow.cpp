@@ -20,6 +20,9 @@
 #include "apps/oflow/parameter_flags.hpp"
 #include "bench/flow_peers.hpp"
 #include "bench/flow_system.hpp"
+#if APERTURE_CUDA
+#include "bench/gpu_ceilings.hpp"
+#endif
 #include "bench/plain_sweep.hpp"
 #include "bench/program.hpp"
 
@@ -183,9 +186,6 @@ void peer(benchmark::State& state, const std::string& name, Shape shape, const F
 }
 
 #if APERTURE_CUDA
-/// What an H200 gives at best in fp32 arithmetic outside its matrix units.
-constexpr double device_gflops = 60e3;
-
 void gpu_solver(benchmark::State& state, const std::string& name, Shape shape,
                 const SolverParameters& parameters) {
     core::Cpu cpu;
@@ -207,7 +207,7 @@ void gpu_solver(benchmark::State& state, const std::string& name, Shape shape,
         return seconds_on(gpu, timeline, calls,
                           [&](std::size_t i) { result = solver.solve(on_device, flows[i]); });
     });
-    report_sweeps(state, shape, result.work_units, best, device_gflops);
+    report_sweeps(state, shape, result.work_units, best, gpu_peak_gflops(gpu, GpuUnit::fp32));
     core::Array<float, 3> found = zero_flow(shape);
     core::copy(gpu, std::as_const(flows.front()).view(), found.view());
     gpu.synchronize();

@@ -59,6 +59,16 @@ __global__ void __launch_bounds__(threads) matrix_kernel(float factor, double* r
     own_result(results) = static_cast<double>(total);
 }
 
+/// Thread: 16 bytes of every grid's width.
+__global__ void __launch_bounds__(threads)
+    copy_kernel(const double2* from, double2* to, core::index_t count) {
+    const auto step = static_cast<core::index_t>(gridDim.x) * threads;
+    for (auto i = static_cast<core::index_t>(blockIdx.x) * threads + core::thread_rank(); i < count;
+         i += step) {
+        to[i] = from[i];
+    }
+}
+
 }  // namespace
 
 GpuCeiling::GpuCeiling(core::Gpu& gpu, GpuUnit unit)
@@ -88,6 +98,30 @@ void GpuCeiling::run() {
             core::launch(gpu_, &matrix_kernel, config, 0.01F, results_.data());
             return;
     }
+}
+
+double gpu_copy_gbs(core::Gpu& gpu) {
+    static double best = 0;
+    if (best > 0) return best;
+    // Half a GB each way, or what a small device has room for.
+    const auto room = static_cast<core::index_t>(gpu.free_memory() / 4 / sizeof(double2));
+    const core::index_t count = std::min(core::index_t{1} << 25, room);
+    const core::Array<double, 1, core::Device> from({2 * count});
+    core::Array<double, 1, core::Device> to({2 * count});
+    core::Timeline timeline;
+    for (int run = 0; run < 25; ++run) {
+        timeline.begin_run();
+        {
+            const auto scope = core::Timeline::stage(&timeline, gpu, "ceiling", 0, 0);
+            const dim3 grid(static_cast<unsigned>(8 * gpu.multiprocessors()));
+            core::launch(gpu, &copy_kernel, core::LaunchConfig(grid, dim3(threads)),
+                         reinterpret_cast<const double2*>(from.data()),
+                         reinterpret_cast<double2*>(to.data()), count);
+        }
+        const double bytes = 2.0 * sizeof(double2) * static_cast<double>(count);
+        best = std::max(best, 1e-6 * bytes / timeline.stages().front().ms);
+    }
+    return best;
 }
 
 double gpu_peak_gflops(core::Gpu& gpu, GpuUnit unit) {

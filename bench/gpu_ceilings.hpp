@@ -36,4 +36,8 @@ class GpuCeiling {
 /// GFLOP/s, the best of several runs; kept, so that asking again costs nothing.
 double gpu_peak_gflops(core::Gpu& gpu, GpuUnit unit);
 
+/// GB/s of a copy in device memory far larger than its caches, bytes read plus bytes written, the
+/// best of several; kept.
+double gpu_copy_gbs(core::Gpu& gpu);
+
 }  // namespace aperture::bench

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <benchmark/benchmark.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <cstring>
+#include <iostream>
 #include <limits>
 #include <map>
 #include <string>
@@ -72,6 +74,22 @@ double seconds_on(core::Gpu& gpu, core::Timeline& timeline, int calls, const Cal
 }
 #endif
 
+/// Puts the kernels that a loaded OpenBLAS chose into the report. Those of a processor that it does
+/// not know are generic and run at half the speed: a peer that runs them is warned of.
+inline void report_blas() {
+    const auto core_name =
+        reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
+    if (core_name == nullptr) return;
+    const std::string name = core_name();
+    benchmark::AddCustomContext("OpenBLAS kernels", name);
+    for (const char* generic : {"Prescott", "Core2", "Generic", "generic", "unknown"}) {
+        if (name != generic) continue;
+        std::cerr << "warning: OpenBLAS runs its kernels for " << name
+                  << " here, at half the speed; set OPENBLAS_CORETYPE (ZEN, HASWELL, COOPERLAKE) "
+                     "for a fair comparison\n";
+    }
+}
+
 /// Runs what `register_all` registers, with the machine and its ceilings in the report; the
 /// program's exit status.
 template <class RegisterAll>
@@ -89,6 +107,7 @@ int run_program(int argc, char** argv, const RegisterAll& register_all) {
                                 std::to_string(fma_peak_gflops<float>(cpu.threads())));
     benchmark::AddCustomContext("copy bandwidth, GB/s",
                                 std::to_string(copy_bandwidth_gbs(cpu.threads())));
+    report_blas();
     register_all();
     benchmark::RunSpecifiedBenchmarks();
     return wrong ? 1 : 0;

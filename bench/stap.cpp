@@ -20,6 +20,9 @@
 #include "aperture/stap/simulation.hpp"
 #include "aperture/stap/steering.hpp"
 #include "bench/ceilings.hpp"
+#if APERTURE_CUDA
+#include "bench/gpu_ceilings.hpp"
+#endif
 #include "bench/program.hpp"
 
 namespace aperture::bench {
@@ -38,6 +41,7 @@ struct Scene {
     core::Array<cfloat, 3> output;
     core::Array<int, 2> info;
     core::Array<float, 2> pivot_ratio;
+    core::Array<int, 2> attempt;
     core::Array<cfloat, 4> covariance, weights;
 
     Scene(core::Cpu& cpu, const std::string& name, stap::Implementation implementation) {
@@ -47,6 +51,7 @@ struct Scene {
         parameters.training_block = size.training_block;
         parameters.temporal_taps = size.temporal_taps;
         parameters.implementation = implementation;
+        parameters.precision = stap::Precision::fp32;
         stap::CubeShape shape = size.shape;
         if (smoke) {
             shape.pulses = 4;
@@ -68,6 +73,7 @@ struct Scene {
         output = core::Array<cfloat, 3>({size.steering_vectors, sets[0], shape.range_cells});
         info = core::Array<int, 2>(sets);
         pivot_ratio = core::Array<float, 2>(sets);
+        attempt = core::Array<int, 2>(sets);
     }
 
     stap::Results<core::Host> results() {
@@ -75,6 +81,7 @@ struct Scene {
         wanted.output = output;
         wanted.info = info;
         wanted.pivot_ratio = pivot_ratio;
+        wanted.attempt = attempt;
         wanted.covariance = covariance;
         wanted.weights = weights;
         return wanted;
@@ -282,11 +289,13 @@ struct DeviceScene {
     std::vector<core::Array<cfloat, 3, core::Device>> cubes, outputs;
     core::Array<int, 2, core::Device> info;
     core::Array<float, 2, core::Device> pivot_ratio;
+    core::Array<int, 2, core::Device> attempt;
     core::Array<cfloat, 4, core::Device> covariance, weights;
 
     DeviceScene(core::Gpu& gpu, Scene& scene)
         : info(scene.info.extent()),
           pivot_ratio(scene.info.extent()),
+          attempt(scene.info.extent()),
           covariance(scene.covariance.extent()),
           weights(scene.weights.extent()) {
         constexpr std::size_t cached = std::size_t{3} * (std::size_t{60} << 20);
@@ -304,6 +313,7 @@ struct DeviceScene {
         wanted.output = outputs[turn % outputs.size()];
         wanted.info = info;
         wanted.pivot_ratio = pivot_ratio;
+        wanted.attempt = attempt;
         if (everything) {
             wanted.covariance = covariance;
             wanted.weights = weights;
@@ -311,10 +321,6 @@ struct DeviceScene {
         return wanted;
     }
 };
-
-/// What an H200 gives at best in streaming and in fp32 arithmetic outside its matrix units.
-constexpr double device_bytes_per_second = 4.2e12;
-constexpr double device_flops_per_second = 60e12;
 
 void gpu_pipeline(benchmark::State& state, const std::string& name, const std::string& size,
                   stap::Implementation implementation) {
@@ -326,8 +332,9 @@ void gpu_pipeline(benchmark::State& state, const std::string& name, const std::s
     stap::Pipeline<core::Gpu> stap(gpu, scene.problem, scene.steering);
     core::Timeline timeline;
     const stap::Work work = stap::adaptive_work(scene.problem);
-    const double bound = std::max(work.mb * 1e6 / device_bytes_per_second,
-                                  work.gflop * 1e9 / device_flops_per_second);
+    // Streaming, or fp32 arithmetic outside the matrix units, at what this device gives.
+    const double bound = std::max(work.mb * 1e-3 / gpu_copy_gbs(gpu),
+                                  work.gflop / gpu_peak_gflops(gpu, GpuUnit::fp32));
     // Events around a single call would count the time from one launch to the next, of several
     // microseconds, with it: the calls follow one another.
     const int calls = smoke ? 1 : 16;

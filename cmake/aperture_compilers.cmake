@@ -26,11 +26,12 @@ endif()
 
 if(APERTURE_CUDA)
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-        # An nvidia device node says that a GPU can be asked for its architecture.
+        # An nvidia device node says that a GPU can be asked for its architecture. Otherwise 8.0 is
+        # the least that is supported, which the driver compiles for newer ones.
         if(EXISTS /dev/nvidiactl)
             set(CMAKE_CUDA_ARCHITECTURES native)
         else()
-            set(CMAKE_CUDA_ARCHITECTURES 75-virtual 90-real)
+            set(CMAKE_CUDA_ARCHITECTURES 80-virtual 90-real)
         endif()
     endif()
     enable_language(CUDA)

@@ -5,6 +5,8 @@
 # (lines of -Xptxas -v) in FOLDER/OBJECT.ptxas instead of showing it.
 folder=$1
 shift
+# Where no compiler cache is set, CMake may leave an empty word in its place.
+[ -n "$1" ] || shift
 object=
 previous=
 for word in "$@"; do

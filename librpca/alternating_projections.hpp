@@ -192,7 +192,7 @@ Outcome AlternatingProjections<T, Matrix>::run(
             last ? matrix_.finish(projection_, low_rank, sparse) : matrix_.pass(projection_);
         outcome.residual = norm > 0 ? std::sqrt(sums.residual_square) / norm : 0;
         outcome.rank = static_cast<int>(subspace_.rank());
-        outcome.sparsity = sums.zeros / size;
+        outcome.density = 1 - sums.zeros / size;
         outcome.converged = outcome.converged || outcome.residual <= parameters_.tolerance;
         if (last) break;
         subspace_.add_tangent(matrix_.cross());

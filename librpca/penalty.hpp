@@ -22,17 +22,14 @@ struct Penalty {
 /// What the first mu is chosen by.
 struct MatrixSizes {
     double largest = 0;
-    double sum = 0;     ///< of |M|
-    double square = 0;  ///< ||M||_F^2
-    double norm2 = 0;
+    double sum = 0;            ///< of |M|
+    double ground_square = 0;  ///< of each value's mean
+    double norm2 = 0;          ///< of M less what is constant
 };
 
-inline double lambda_of(const Parameters& parameters, index_t frames, index_t values) {
-    if (parameters.lambda > 0) return parameters.lambda;
-    return 1 / std::sqrt(static_cast<double>(std::max(values, frames)));
-}
-
-/// Lin, Chen & Ma 2010, section 4; Candes et al. 2011, section 5. M is not zero.
+/// Lin, Chen & Ma 2010, section 4; Candes et al. 2011, section 5. M is not zero. For ||M||_2 stand
+/// its constant and its changing part as if one were orthogonal to the other, as of a video they
+/// nearly are: that is no less, and more by a factor of sqrt(2) at most.
 inline Penalty penalty_of(Solver solver, const MatrixSizes& sizes, index_t frames, index_t values,
                           double lambda) {
     if (solver == Solver::admm) {
@@ -42,8 +39,10 @@ inline Penalty penalty_of(Solver solver, const MatrixSizes& sizes, index_t frame
     constexpr double start = 1.25;
     constexpr double growth = 1.5;
     constexpr double range = 1e7;
-    const double mu = start / sizes.norm2;
-    return {mu, growth, range * mu, 1 / std::max(sizes.norm2, sizes.largest / lambda)};
+    const double norm2 =
+        std::hypot(std::sqrt(static_cast<double>(frames) * sizes.ground_square), sizes.norm2);
+    const double mu = start / norm2;
+    return {mu, growth, range * mu, 1 / std::max(norm2, sizes.largest / lambda)};
 }
 
 /// Iterations in a row whose changes of the mask count, and the share of values that may change.

@@ -115,12 +115,4 @@ void ClipReader::prepare(const Frame& frame, Clip& clip) const {
     clip.truth_numbers.push_back(named.value_or(frame.number + 1));
 }
 
-index_t count_frames(const BgsubOptions& options) {
-    FrameReader reader(options.frame_inputs(), options.frames);
-    if (!reader.is_video()) return reader.expected();
-    index_t count = 0;
-    while (reader.next()) ++count;
-    return count;
-}
-
 }  // namespace aperture::apps

@@ -68,7 +68,4 @@ class ClipReader {
     FrameShape shape_;
 };
 
-/// Frames of a sequence, counted by reading all of them where a video's claim is all there is.
-index_t count_frames(const BgsubOptions& options);
-
 }  // namespace aperture::apps

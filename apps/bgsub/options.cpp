@@ -21,7 +21,7 @@ constexpr auto example = R"(Example:
   bgsub video.avi --frames 0:200 --scale 0.5
 takes the first 200 frames at half the size, splits them into a background of low rank and a sparse
 foreground, and writes video.background.mp4, video.foreground.mp4 (how far each pixel is from the
-background), video.mask.mp4 (255 where something moves) and video.overlay.mp4 (the masks over the
+background), video.mask.mkv (255 where something moves) and video.overlay.mp4 (the masks over the
 frames).
 
   bgsub video.avi --window 200 --overlap 40
@@ -34,20 +34,15 @@ does so frame by frame after the first 100, in memory that does not grow.
 takes frames of a folder in the layout of changedetection.net (input/, groundtruth/, ROI.bmp,
 temporalROI.txt) and says how well the masks agree with the true ones.)";
 
-CLI::Validator positive() { return CLI::Validator(CLI::PositiveNumber).description(""); }
-
 /// "25" or "noise:4".
 void parse_threshold(const std::string& text, rpca::MaskParameters& mask) {
     constexpr std::string_view by_noise = "noise:";
     if (text.starts_with(by_noise)) {
-        mask.noise_multiple = parse_number("--threshold", text.substr(by_noise.size()));
-        core::expects(mask.noise_multiple > 0 && std::isfinite(mask.noise_multiple), "--threshold ",
-                      text, ": expected a positive number of deviations");
+        mask.noise_multiple =
+            parse_number("--threshold noise:", text.substr(by_noise.size()), {0, 1000, true});
         return;
     }
-    mask.threshold = parse_number("--threshold", text);
-    core::expects(mask.threshold >= 0 && std::isfinite(mask.threshold), "--threshold ", text,
-                  ": expected 0 or more, or noise:K");
+    mask.threshold = parse_number("--threshold", text, {0, 1000});
 }
 
 void add_frame_options(CLI::App& app, BgsubOptions& options) {
@@ -69,7 +64,7 @@ void add_frame_options(CLI::App& app, BgsubOptions& options) {
         ->default_str("gray");
     app.add_option("--window", options.window,
                    "Solve N frames at a time, in bounded memory (default: all together)")
-        ->check(whole_number(1, most_frames))
+        ->check(whole_number(2, most_frames))
         ->type_name("N");
     app.add_option("--overlap", options.overlap,
                    "Frames that a window has in common with the one before (default 0)")
@@ -94,13 +89,11 @@ void add_solver_options(CLI::App& app, BgsubOptions& options) {
     add_choice(app, "--svd", svd_choices, p.svd,
                "Where singular values come from: the Gram matrix, or R of a QR decomposition")
         ->default_str("gram");
-    app.add_option("--lambda", p.lambda,
-                   "Weight of the foreground (default: 1/sqrt(max(pixels, frames)))")
-        ->check(positive())
+    add_number(app, "--lambda", p.lambda, {0, 1e9, true},
+               "Weight of the foreground (default: 1/sqrt(max(pixels, frames)))")
         ->type_name("X");
-    app.add_option("--tolerance", p.tolerance,
-                   "Relative residual to stop at (default 1e-5); below 1e-6 with --precision fp64")
-        ->check(positive())
+    add_number(app, "--tolerance", p.tolerance, {0, 1, true},
+               "Relative residual to stop at (default 1e-5); below 1e-6 with --precision fp64")
         ->type_name("X");
     add_choice(app, "--precision", solve_precision_choices, options.precision,
                "Arithmetic of the solver")
@@ -122,10 +115,9 @@ void add_online_options(CLI::App& app, BgsubOptions& options) {
            core::text("First frames that --online solves together (default ", options.burn_in, ")"))
         ->check(whole_number(1, most_frames))
         ->type_name("N");
-    app.add_option("--memory", options.following.memory,
-                   core::text("Frames after which --online has forgotten most of one (default ",
-                              options.following.memory, ")"))
-        ->check(CLI::Range(1.0, 1e9).description(""))
+    add_number(app, "--memory", options.following.memory, {1, 1e9},
+               core::text("Frames after which --online has forgotten most of one (default ",
+                          options.following.memory, ")"))
         ->type_name("N");
 }
 

@@ -27,18 +27,20 @@ std::array<media::Picture, 4> draw(const FrameResult& result) {
 class Videos final : public ResultOutput {
   public:
     Videos(const BgsubOptions& options, const OutputDescription& description) {
-        for (const path& name : output_names(options)) {
-            writers_.emplace_back(name, static_cast<int>(description.shape.columns),
-                                  static_cast<int>(description.shape.rows),
-                                  description.frames_per_second);
+        const std::vector<path> names = output_names(options);
+        for (const Kind kind : {background, foreground, mask, overlay}) {
+            writers_.emplace_back(
+                names[kind], static_cast<int>(description.shape.columns),
+                static_cast<int>(description.shape.rows), description.frames_per_second,
+                kind == mask ? media::VideoCoding::lossless_grey : media::VideoCoding::lossy);
         }
     }
     void write(const FrameResult& result) override {
         const auto pictures = draw(result);
         for (std::size_t i = 0; i < pictures.size(); ++i) writers_[i].write(pictures[i]);
     }
-    void commit() override {
-        for (media::VideoWriter& writer : writers_) writer.commit();
+    void finish(media::OutputSet& outputs) override {
+        for (media::VideoWriter& writer : writers_) outputs.add(writer.finish());
     }
 
   private:
@@ -50,11 +52,14 @@ class Pictures final : public ResultOutput {
     explicit Pictures(const BgsubOptions& options) : folders_(output_names(options)) {}
     void write(const FrameResult& result) override {
         const auto pictures = draw(result);
+        media::OutputSet outputs;
         for (std::size_t i = 0; i < pictures.size(); ++i) {
-            media::write_picture(numbered_file(folders_[i], result.number, ".png"), pictures[i]);
+            outputs.add(
+                media::new_picture(numbered_file(folders_[i], result.number, ".png"), pictures[i]));
         }
+        outputs.commit();
     }
-    void commit() override {}
+    void finish(media::OutputSet&) override {}
 
   private:
     std::vector<path> folders_;
@@ -71,10 +76,10 @@ class Arrays final : public ResultOutput {
         foreground_.append(result.difference.data);
         mask_.append(result.mask.data);
     }
-    void commit() override {
-        background_.commit();
-        foreground_.commit();
-        mask_.commit();
+    void finish(media::OutputSet& outputs) override {
+        outputs.add(background_.finish());
+        outputs.add(foreground_.finish());
+        outputs.add(mask_.finish());
     }
 
   private:
@@ -91,10 +96,10 @@ class Datasets final : public ResultOutput {
         const index_t frames = description.frames;
         for (const Kind kind : {background, foreground}) {
             file_.create<float>(dataset(kind), {frames, channels, rows, columns},
-                                {"frame", "channel", "row", "column"});
+                                {"frame", "channel", "row", "column"}, frames == 0);
         }
         file_.create<std::uint8_t>(dataset(mask), {frames, rows, columns},
-                                   {"frame", "row", "column"});
+                                   {"frame", "row", "column"}, frames == 0);
         write_parameters(file_, "bgsub", description.command_line, description.parameters);
     }
     void write(const FrameResult& result) override {
@@ -106,7 +111,7 @@ class Datasets final : public ResultOutput {
             core::View<const std::uint8_t, 3, core::Host>(result.mask.data, {1, rows, columns}));
         ++written_;
     }
-    void commit() override { file_.commit(); }
+    void finish(media::OutputSet& outputs) override { outputs.add(file_.finish()); }
 
   private:
     static std::string dataset(Kind kind) { return core::text('/', kind_names[kind]); }
@@ -127,12 +132,13 @@ class Datasets final : public ResultOutput {
 
 std::vector<path> output_names(const BgsubOptions& options) {
     if (options.format == OutFormat::h5) return {options.output(".bgsub.h5")};
-    const char* extension = options.format == OutFormat::mp4   ? ".mp4"
-                            : options.format == OutFormat::npy ? ".npy"
-                                                               : "";
     std::vector<path> names;
-    for (const char* kind : kind_names) {
-        names.push_back(options.output(core::text('.', kind, extension)));
+    for (const Kind kind : {background, foreground, mask, overlay}) {
+        const char* extension = options.format == OutFormat::npy   ? ".npy"
+                                : options.format == OutFormat::png ? ""
+                                : kind == mask                     ? ".mkv"
+                                                                   : ".mp4";
+        names.push_back(options.output(core::text('.', kind_names[kind], extension)));
     }
     // An overlay is for the eye.
     if (options.format == OutFormat::npy) names.pop_back();

@@ -20,19 +20,20 @@ struct FrameResult {
     const media::Picture& picture;                       ///< the frame
 };
 
-/// The results of a sequence, frame after frame, in one format. Nothing is left of what is not
-/// committed, but pictures that were written.
+/// The results of a sequence, frame after frame, in one format. The pictures of a frame are there
+/// as soon as it has been written; of other formats nothing is there before it is committed.
 class ResultOutput {
   public:
     virtual ~ResultOutput() = default;
     virtual void write(const FrameResult& result) = 0;
-    virtual void commit() = 0;
+    /// Completes the files and adds them to `outputs`.
+    virtual void finish(media::OutputSet& outputs) = 0;
 };
 
 /// What a file of results says about itself.
 struct OutputDescription {
     FrameShape shape;
-    index_t frames = 0;            ///< --out-format h5 needs to know
+    index_t frames = 0;            ///< 0: not known yet
     double frames_per_second = 0;  ///< 0: not known
     std::string command_line;
     ResultParameters parameters;
@@ -42,7 +43,7 @@ struct OutputDescription {
 std::vector<std::filesystem::path> output_names(const BgsubOptions& options);
 
 /// Throws core::InvalidArgument where an output would replace an input or another output, or cannot
-/// be written where it is to be: before the long work, not after it. Makes folders for pictures.
+/// be written where it is to be: before the long work, not after it.
 void check_outputs(const BgsubOptions& options, const FrameReader& frames);
 
 std::unique_ptr<ResultOutput> open_output(const BgsubOptions& options,

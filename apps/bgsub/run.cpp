@@ -8,9 +8,9 @@
 #include <limits>
 #include <sstream>
 
+#include "aperture/core/memory.hpp"
 #include "aperture/core/worker_tasks.hpp"
 #include "apps/bgsub/cdnet_truth.hpp"
-#include "apps/bgsub/free_memory.hpp"
 #include "apps/bgsub/output_files.hpp"
 #include "apps/bgsub/separator.hpp"
 #include "apps/bgsub/summary.hpp"
@@ -21,6 +21,8 @@ namespace {
 using core::Host;
 
 constexpr index_t unlimited = std::numeric_limits<index_t>::max();
+/// Masks of fewer frames are warned of.
+constexpr index_t enough_frames = 10;
 
 /// Bytes that frames take, each with the results for it.
 struct MemoryNeed {
@@ -56,16 +58,33 @@ class Subtraction {
           command_line_(command_line),
           console_(console),
           reader_(device.cpu(), options) {
+        if (!reader_.source().left_out().empty()) console.note(reader_.source().left_out());
         console.phase("reading " + options.inputs.front().string());
         if (options.truth) truth_.emplace(*options.truth);
+        // What a video claims is not relied on.
+        if (!reader_.source().is_video()) expects_several_frames(reader_.source().expected());
         check_outputs(options, reader_.source());
         found_.shape = clip_.shape = reader_.shape();
         most_frames_ = fitting_frames();
     }
 
-    BgsubResults run() {
+    BgsubResults run(media::OutputSet& outputs) {
+        try {
+            return run_all(outputs);
+        } catch (const core::InvalidArgument& error) {
+            if (options_.format != OutFormat::png || found_.frames == 0) throw;
+            throw core::InvalidArgument(
+                core::text(error.what(), "; the pictures of ", found_.frames, " frames are in ",
+                           output_names(options_).front().string(), " and beside it"));
+        }
+    }
+
+  private:
+    BgsubResults run_all(media::OutputSet& outputs) {
         const core::Stopwatch watch;
         read(first_frames());
+        if (reader_.at_end()) expects_several_frames(clip_.frames());
+        warn_of_few_frames();
         open();
         for (bool last = false; !last;) {
             solve();
@@ -74,9 +93,9 @@ class Subtraction {
             write(clip_.frames() - (last ? 0 : options_.overlap / 2));
             if (!last) advance();
         }
-        const core::Stopwatch commit_watch;
-        output_->commit();
-        write_ms_ += commit_watch.ms();
+        const core::Stopwatch finish_watch;
+        output_->finish(outputs);
+        write_ms_ += finish_watch.ms();
         found_.moving_share /= static_cast<double>(found_.frames * found_.shape.pixels());
         found_.times.stages.insert(found_.times.stages.begin(), {"read", read_ms_, 0, 0});
         found_.times.stages.push_back({"write", write_ms_, 0, 0});
@@ -86,16 +105,28 @@ class Subtraction {
         return std::move(found_);
     }
 
-  private:
     /// Frames that are solved together at first.
     index_t first_frames() const {
         if (options_.online) return options_.burn_in;
         return options_.window > 0 ? options_.window : unlimited;
     }
 
+    void expects_several_frames(index_t frames) const {
+        core::expects(frames > 1, reader_.source().name(), ": 1 frame, but nothing moves in fewer ",
+                      "than 2: name a video, a folder or more images, or more --frames");
+    }
+
+    void warn_of_few_frames() {
+        if (clip_.frames() >= enough_frames) return;
+        console_.warn(core::text("warning: ", clip_.frames(),
+                                 " frames are solved together: of fewer "
+                                 "than ",
+                                 enough_frames, " much of what moves is taken for background"));
+    }
+
     /// How many frames there is memory for; throws where it is known that there will be more.
     index_t fitting_frames() const {
-        const auto free = free_memory();
+        const auto free = core::available_memory();
         if (!free) return unlimited;
         const MemoryNeed need(found_.shape, device_);
         const index_t expected = reader_.source().expected();
@@ -120,7 +151,7 @@ class Subtraction {
         return fitting;
     }
 
-    [[noreturn]] void refuse_for_memory(index_t frames, std::int64_t free) const {
+    [[noreturn]] void refuse_for_memory(index_t frames, std::size_t free) const {
         throw core::InvalidArgument(core::text(
             reader_.source().name(), ": ",
             gigabytes(MemoryNeed(found_.shape, device_).of(frames, frames)), " needed for ", frames,
@@ -140,7 +171,7 @@ class Subtraction {
         if (most_frames_ < unlimited) {
             reader_.read(std::min(most, most_frames_), clip_);
             if (most > most_frames_ && !reader_.at_end()) {
-                refuse_for_memory(clip_.frames() + 1, free_memory().value_or(0));
+                refuse_for_memory(clip_.frames() + 1, core::available_memory().value_or(0));
             }
         } else {
             reader_.read(most, clip_);
@@ -149,13 +180,11 @@ class Subtraction {
     }
 
     void open() {
-        OutputDescription description{
-            found_.shape, clip_.frames(),
+        const OutputDescription description{
+            found_.shape, reader_.at_end() ? clip_.frames() : 0,
             reader_.source().frames_per_second() / static_cast<double>(options_.frames.step),
-            command_line_, describe(options_, found_.shape)};
-        if (options_.format == OutFormat::h5 && !reader_.at_end()) {
-            description.frames = count_frames(options_);
-        }
+            command_line_, describe(options_, found_.shape, clip_.frames())};
+        found_.solved_frames = clip_.frames();
         output_ = open_output(options_, description);
     }
 
@@ -235,7 +264,7 @@ class Subtraction {
             worst.seconds_to_mask += outcome.seconds_to_mask;
             worst.residual = std::max(worst.residual, outcome.residual);
             worst.rank = std::max(worst.rank, outcome.rank);
-            worst.sparsity = std::max(worst.sparsity, outcome.sparsity);
+            worst.density = std::max(worst.density, outcome.density);
             worst.converged = worst.converged && outcome.converged;
             found_.times.stages.front().ms += times.stages.front().ms;
             found_.times.stages.front().gflop += times.stages.front().gflop;
@@ -315,14 +344,15 @@ class Subtraction {
     void tell_what_is_missing() {
         const FrameReader& source = reader_.source();
         if (const std::string loss = source.loss(); !loss.empty()) {
-            console_.warn(core::text(source.name(), ": ", loss));
+            console_.warn_incomplete(core::text(source.name(), ": ", loss));
         } else if (options_.frames.last && found_.frames < source.expected()) {
-            console_.note(core::text(source.name(), ": --frames asks for ", source.expected(),
-                                     " frames, ", found_.frames, " are there"));
+            console_.warn_incomplete(core::text(source.name(), ": --frames asks for ",
+                                                source.expected(), " frames, ", found_.frames,
+                                                " are there"));
         }
         if (truth_ && found_.scored_frames == 0) {
-            console_.warn(core::text("--truth ", options_.truth->string(),
-                                     ": no true mask for any of the frames"));
+            console_.warn_incomplete(core::text("--truth ", options_.truth->string(),
+                                                ": no true mask for any of the frames"));
         }
     }
 
@@ -350,8 +380,9 @@ class Subtraction {
 }  // namespace
 
 BgsubResults run_bgsub(SeparationDevice& device, const BgsubOptions& options,
-                       const std::string& command_line, Console& console) {
-    return Subtraction(device, options, command_line, console).run();
+                       const std::string& command_line, Console& console,
+                       media::OutputSet& outputs) {
+    return Subtraction(device, options, command_line, console).run(outputs);
 }
 
 }  // namespace aperture::apps

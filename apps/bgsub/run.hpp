@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "aperture/media/atomic_file.hpp"
 #include "aperture/rpca/score.hpp"
 #include "apps/bgsub/clip.hpp"
 #include "apps/bgsub/separator.hpp"
@@ -17,9 +18,10 @@ struct BgsubResults {
     FrameShape shape;
     index_t frames = 0;
     index_t windows = 0;
-    rpca::Outcome outcome;    ///< of windows: iterations are added up, the rest is the worst
-    double threshold = 0;     ///< that was used, the last window's
-    double moving_share = 0;  ///< of the pixels
+    index_t solved_frames = 0;  ///< in a window, or together
+    rpca::Outcome outcome;      ///< of windows: iterations are added up, of the rest the largest
+    double threshold = 0;       ///< that was used, the last window's
+    double moving_share = 0;    ///< of the pixels
     std::optional<rpca::Score> score;  ///< with --truth
     index_t scored_frames = 0;
     RunTimes times;  ///< read, rpca or median, mask, write
@@ -37,9 +39,12 @@ struct BgsubResults {
 /// With --online, the first frames are solved together and every later one by itself as it comes:
 /// one frame is read ahead, and no other is kept.
 ///
+/// Files are added to `outputs`; pictures are there frame by frame.
+///
 /// Throws core::InvalidArgument that names the frame which cannot be read or has another size, and
-/// where the frames need more memory than is free.
+/// where the frames need more memory than is free; it says of how many frames pictures are there.
 BgsubResults run_bgsub(SeparationDevice& device, const BgsubOptions& options,
-                       const std::string& command_line, Console& console);
+                       const std::string& command_line, Console& console,
+                       media::OutputSet& outputs);
 
 }  // namespace aperture::apps

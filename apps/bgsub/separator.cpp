@@ -207,7 +207,7 @@ std::unique_ptr<Separator> gpu_separator(core::Gpu& gpu, index_t frames, index_t
     words << std::setprecision(3) << frames << " frames of " << values << " values need "
           << needed / 1e9 << " GB of the GPU's memory, but " << free / 1e9
           << " are free; try --window, --scale or --device cpu";
-    core::expects(needed <= free, words.str());
+    if (needed > free) throw core::UnfitDevice(words.str());
     return std::make_unique<GpuLowRankBackground<T>>(gpu, frames, values, parameters);
 }
 #endif

@@ -45,8 +45,7 @@ class SeparationDevice {
     /// Bytes of main memory that a separator takes for each value of a frame, its own copies
     /// included.
     index_t host_bytes() const;
-    /// The device must outlive it. Throws core::InvalidArgument where a GPU's memory does not
-    /// suffice.
+    /// The device must outlive it. Throws core::UnfitDevice where a GPU's memory does not suffice.
     std::unique_ptr<Separator> separator(index_t frames, index_t values);
 
   private:

@@ -34,7 +34,8 @@ void describe_frames(std::ostringstream& line, const BgsubOptions& options,
     line << '\n';
 }
 
-void describe_method(std::ostringstream& line, const BgsubOptions& options) {
+void describe_method(std::ostringstream& line, const BgsubOptions& options,
+                     const BgsubResults& results) {
     if (!by_rpca(options)) {
         line << "method      temporal median\n";
         return;
@@ -48,16 +49,10 @@ void describe_method(std::ostringstream& line, const BgsubOptions& options) {
     }
     line << "method      robust PCA, " << choice_name(rpca_solver_choices, p.solver);
     if (p.solver == rpca::Solver::accaltproj) {
-        line << ", rank up to ";
-        if (p.rank > 0) {
-            line << p.rank;
-        } else {
-            line << "a tenth of the frames, at most 10";
-        }
-    } else if (p.lambda > 0) {
-        line << ", lambda " << p.lambda;
+        line << ", rank up to " << rpca::rank_of(p, results.solved_frames, results.shape.values());
     } else {
-        line << ", lambda 1/sqrt(max(values, frames))";
+        line << ", lambda " << std::setprecision(3)
+             << rpca::lambda_of(p, results.solved_frames, results.shape.values());
     }
     line << ", to a residual of " << p.tolerance
          << (options.until == RunUntil::mask ? " or the final mask, " : ", ")
@@ -81,8 +76,8 @@ void describe_solution(std::ostringstream& line, const BgsubOptions& options,
     }
     line << "; residual " << std::setprecision(2) << outcome.residual;
     if (!outcome.converged) line << " (not converged)";
-    line << ", rank " << outcome.rank << ", " << std::setprecision(3) << 100 * outcome.sparsity
-         << " % of the values sparse";
+    line << ", rank " << outcome.rank << "; S is not zero in " << std::setprecision(3)
+         << 100 * outcome.density << " % of the values";
     if (outcome.iterations_to_mask > 0) {
         line << "; the mask was final after " << outcome.iterations_to_mask << " iterations, "
              << outcome.seconds_to_mask << " s";
@@ -106,34 +101,40 @@ void describe_accuracy(std::ostringstream& line, const BgsubResults& results) {
 
 }  // namespace
 
-ResultParameters describe(const BgsubOptions& options, const FrameShape& shape) {
+ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
+                          index_t solved_frames) {
     const rpca::Parameters& p = options.parameters;
     const rpca::MaskParameters& mask = options.mask;
-    const auto integer = [](auto value) { return static_cast<long long>(value); };
     ResultParameters list{{"input", options.inputs.front().string()},
                           {"first", integer(options.frames.first)},
                           {"step", integer(options.frames.step)},
                           {"width", integer(shape.columns)},
                           {"height", integer(shape.rows)},
                           {"channels", integer(shape.channels)},
-                          {"window", integer(options.window)},
-                          {"overlap", integer(options.overlap)},
                           {"method", choice_name(background_choices, options.method)}};
     if (options.online) {
-        list.insert(list.end(), {{"burn_in", integer(options.burn_in)},
+        list.insert(list.end(), {{"burn_in", integer(solved_frames)},
                                  {"rank", integer(options.following.rank)},
                                  {"clip", options.following.clip},
                                  {"memory", options.following.memory}});
     } else if (by_rpca(options)) {
-        if (p.rank > 0) list.emplace_back("rank", integer(p.rank));
+        list.emplace_back("solver", choice_name(rpca_solver_choices, p.solver));
+        if (p.solver == rpca::Solver::accaltproj) {
+            list.emplace_back("rank", integer(rpca::rank_of(p, solved_frames, shape.values())));
+        } else {
+            list.insert(list.end(),
+                        {{"svd", choice_name(svd_choices, p.svd)},
+                         {"lambda", rpca::lambda_of(p, solved_frames, shape.values())}});
+        }
         list.insert(list.end(),
-                    {{"solver", choice_name(rpca_solver_choices, p.solver)},
-                     {"svd", choice_name(svd_choices, p.svd)},
-                     {"lambda", p.lambda},
-                     {"tolerance", p.tolerance},
+                    {{"tolerance", p.tolerance},
                      {"max_iterations", integer(p.max_iterations)},
                      {"precision", choice_name(solve_precision_choices, options.precision)},
                      {"until", choice_name(until_choices, options.until)}});
+    }
+    if (!options.online) {
+        list.insert(list.end(),
+                    {{"window", integer(solved_frames)}, {"overlap", integer(options.overlap)}});
     }
     if (mask.noise_multiple > 0) {
         list.emplace_back("noise_multiple", mask.noise_multiple);
@@ -146,17 +147,17 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape) 
     return list;
 }
 
-std::map<std::string, double> accuracy_values(const BgsubOptions& options,
-                                              const BgsubResults& results) {
-    std::map<std::string, double> values;
+ReportValues accuracy_values(const BgsubOptions& options, const BgsubResults& results) {
+    ReportValues values;
     if (options.online) {
-        values["rank"] = results.outcome.rank;
+        values["rank"] = integer(results.outcome.rank);
     } else if (by_rpca(options)) {
-        values["iterations"] = results.outcome.iterations;
+        values["iterations"] = integer(results.outcome.iterations);
         values["residual"] = results.outcome.residual;
-        values["rank"] = results.outcome.rank;
-        values["sparsity"] = results.outcome.sparsity;
+        values["rank"] = integer(results.outcome.rank);
+        values["density"] = results.outcome.density;
     }
+    if (options.mask.noise_multiple > 0) values["threshold"] = results.threshold;
     if (results.score) {
         values["f_measure"] = results.score->f_measure();
         values["precision"] = results.score->precision();
@@ -168,15 +169,14 @@ std::map<std::string, double> accuracy_values(const BgsubOptions& options,
     return values;
 }
 
-std::map<std::string, double> sequence_values(const BgsubOptions& options,
-                                              const BgsubResults& results) {
-    std::map<std::string, double> values{
-        {"frames", static_cast<double>(results.frames)},
+ReportValues sequence_values(const BgsubOptions& options, const BgsubResults& results) {
+    ReportValues values{
+        {"frames", integer(results.frames)},
         {"frames_per_second", 1e3 * static_cast<double>(results.frames) / results.total_ms}};
-    if (!options.online) values["windows"] = static_cast<double>(results.windows);
-    if (results.score) values["scored_frames"] = static_cast<double>(results.scored_frames);
+    if (!options.online) values["windows"] = integer(results.windows);
+    if (results.score) values["scored_frames"] = integer(results.scored_frames);
     if (options.until == RunUntil::mask) {
-        values["iterations_to_mask"] = results.outcome.iterations_to_mask;
+        values["iterations_to_mask"] = integer(results.outcome.iterations_to_mask);
         values["seconds_to_mask"] = results.outcome.seconds_to_mask;
     }
     return values;
@@ -187,7 +187,7 @@ std::string summary(const BgsubOptions& options, const BgsubResults& results,
     std::ostringstream lines;
     describe_frames(lines, options, results);
     lines << "device      " << report.device << '\n';
-    describe_method(lines, options);
+    describe_method(lines, options, results);
     lines << stage_line(report);
     describe_solution(lines, options, results);
     lines << "mask        " << std::setprecision(3) << 100 * results.moving_share

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "apps/bgsub/run.hpp"
@@ -10,18 +9,19 @@
 
 namespace aperture::apps {
 
-/// Name and value of everything that decided the result.
-ResultParameters describe(const BgsubOptions& options, const FrameShape& shape);
+/// Name and value of everything that decided the result, of what was left open the value used;
+/// `solved_frames` are those of a window, or all that are solved together.
+ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
+                          index_t solved_frames);
 
-/// `iterations`, `residual`, `rank`, `sparsity` of robust PCA; with --truth `f_measure`,
+/// `iterations`, `residual`, `rank`, `density` of robust PCA; `threshold` where it comes from the
+/// noise; with --truth `f_measure`,
 /// `precision`, `recall`, `fpr`, `fnr` and `pwc`, by changedetection.net's rules.
-std::map<std::string, double> accuracy_values(const BgsubOptions& options,
-                                              const BgsubResults& results);
+ReportValues accuracy_values(const BgsubOptions& options, const BgsubResults& results);
 
 /// `frames`, `windows`, `frames_per_second` from the first frame to the last file,
 /// `scored_frames`; with --until mask also `iterations_to_mask` and `seconds_to_mask`.
-std::map<std::string, double> sequence_values(const BgsubOptions& options,
-                                              const BgsubResults& results);
+ReportValues sequence_values(const BgsubOptions& options, const BgsubResults& results);
 
 /// The lines that `bgsub` prints: frames, device, method, stages, solution, mask, accuracy, result.
 std::string summary(const BgsubOptions& options, const BgsubResults& results,

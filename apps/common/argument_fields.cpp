@@ -4,19 +4,48 @@
 
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "aperture/core/error.hpp"
 
 namespace aperture::apps {
 
-double parse_number(std::string_view option, std::string_view text) {
-    std::string_view digits = text;
+namespace {
+
+/// Nothing where the text is not a finite number.
+std::optional<double> finite_number(std::string_view digits) {
     if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
     double value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool whole = error == std::errc() && end == digits.data() + digits.size();
+    return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+double parse_number(std::string_view option, std::string_view text) {
+    const auto value = finite_number(text);
+    core::expects(value.has_value(), option, ' ', text, ": expected a number");
+    return *value;
+}
+
+double parse_number(std::string_view option, std::string_view text, const NumberRange& range) {
+    const auto value = finite_number(text);
+    const bool inside = value && *value <= range.most &&
+                        (range.above ? *value > range.least : *value >= range.least);
+    core::expects(inside, option, ' ', text, ": expected a number ",
+                  range.above ? "above " : "from ", range.least,
+                  range.above ? ", at most " : " to ", range.most);
+    return *value;
+}
+
+std::int64_t parse_whole_number(std::string_view option, std::string_view text, std::int64_t least,
+                                std::int64_t most) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     core::expects(
-        error == std::errc() && end == digits.data() + digits.size() && std::isfinite(value),
-        option, " ", text, ": expected a number");
+        error == std::errc() && end == text.data() + text.size() && value >= least && value <= most,
+        option, ' ', text, ": expected a whole number from ", least, " to ", most);
     return value;
 }
 

@@ -21,7 +21,11 @@ bool parse_command_line(CLI::App& app, int argc, char** argv) {
         app.exit(answer, std::cout, std::cerr);
         return false;
     } catch (const CLI::ParseError& error) {
-        throw core::InvalidArgument(core::text(error.what(), " (see ", app.get_name(), " --help)"));
+        // What is not known may be why something else is missing.
+        const auto unknown = app.remaining();
+        const std::string reason =
+            unknown.empty() ? error.what() : CLI::ExtrasError(unknown).what();
+        throw core::InvalidArgument(core::text(reason, " (see ", app.get_name(), " --help)"));
     }
     return true;
 }
@@ -35,7 +39,9 @@ void add_common_options(CLI::App& app, const std::string& out_default, CommonOpt
     app.add_option("--threads", options.threads, "CPU threads (default: all)")
         ->check(whole_number(1, max_threads))
         ->type_name("N");
-    app.add_flag("--quiet", options.quiet, "Print errors only");
+    app.add_flag("--quiet", options.quiet, "Print warnings and errors only");
+    app.add_flag("--strict", options.strict,
+                 "Exit with status 3 where the result is not whole: parts failed or were left out");
     app.set_version_flag("--version", core::text(app.get_name(), " ", core::version(), " (",
                                                  core::git_commit(), ")"));
 }

@@ -41,6 +41,11 @@ void Console::warn(const std::string& text) {
     std::cerr << program_ << ": " << text << '\n';
 }
 
+void Console::warn_incomplete(const std::string& text) {
+    incomplete_ = true;
+    warn("warning: " + text);
+}
+
 void Console::phase(const std::string& text) {
     const std::lock_guard lock(mutex_);
     clear_line();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -23,6 +24,10 @@ class Console {
     void note(const std::string& text);
     /// The same for what went wrong with a part of the work: a quiet console says it, too.
     void warn(const std::string& text);
+    /// A warning that the result lacks something: with --strict the program ends with status 3.
+    void warn_incomplete(const std::string& text);
+    /// Whether anything was incomplete so far.
+    bool incomplete() const { return incomplete_; }
     /// Names the work that begins now and goes on until the next phase, `done` or destruction.
     void phase(const std::string& text);
     /// Says where the work of this phase is; the phase goes on.
@@ -35,6 +40,7 @@ class Console {
 
     std::string program_;
     bool quiet_;
+    std::atomic<bool> incomplete_ = false;
     bool line_shown_ = false;
     bool stopping_ = false;
     std::string phase_;

@@ -54,7 +54,9 @@ FrameReader::FrameReader(const std::vector<path>& inputs, const FrameRange& rang
         frames = video_->claimed_frames();
         claimed_ = frames;
     } else {
-        files_ = list_images(inputs);
+        ImageList list = list_images(inputs);
+        files_ = std::move(list.files);
+        left_out_ = std::move(list.left_out);
     }
     if (!video_) {
         frames = static_cast<index_t>(files_.size());
@@ -91,18 +93,24 @@ index_t FrameReader::at_most() const {
 }
 
 std::string FrameReader::loss() const {
-    // A container that claims what came has lost nothing, whatever else it says.
-    if (!ended_ || !video_ || position_ == claimed_) return "";
-    if (video_->cut_off()) {
+    if (!ended_ || !video_) return "";
+    // A container that claims no more than came has lost nothing, whatever else it says. Not so an
+    // AVI: its chunks are counted, and FFmpeg believes a claim that is too small.
+    const bool avi = video_->is_avi();
+    if (!avi && position_ == claimed_) return "";
+    if (position_ != claimed_ && video_->cut_off()) {
         const std::string of = claimed_ > position_ ? core::text(" of ", claimed_) : "";
         return core::text("read ", position_, of, " frames; the file is cut off");
     }
-    // More than are stored, or its estimate.
-    if (claimed_ > 0 && claimed_ < position_) return "";
+    if (!avi && claimed_ > 0 && claimed_ < position_) return "";
     const index_t undecoded = video_->stored_frames() - position_;
-    if (undecoded <= never_shown) return "";
-    return core::text("read ", position_, " frames; ", undecoded,
-                      " more are in the file, but cannot be decoded");
+    if (undecoded > never_shown) {
+        return core::text("read ", position_, " frames; ", undecoded,
+                          " more are in the file, but cannot be decoded, and those after them are "
+                          "numbered without them");
+    }
+    if (!video_->damaged()) return "";
+    return core::text("read ", position_, " frames; the file is damaged, more may be missing");
 }
 
 std::optional<Frame> FrameReader::read_image() {

@@ -54,6 +54,8 @@ class FrameReader {
     std::string loss() const;
     /// As a video says; 0 where it does not, and for images.
     double frames_per_second() const { return video_ ? video_->frames_per_second() : 0; }
+    /// A note on what was left out of a folder or a pattern; empty where nothing was.
+    const std::string& left_out() const { return left_out_; }
     /// The video, or the images.
     const std::vector<std::filesystem::path>& files() const { return files_; }
     bool is_video() const { return video_.has_value(); }
@@ -65,6 +67,7 @@ class FrameReader {
     std::optional<Frame> read_video_frame();
 
     std::string name_;
+    std::string left_out_;
     std::vector<std::filesystem::path> files_;
     std::optional<media::VideoReader> video_;
     FrameRange range_;

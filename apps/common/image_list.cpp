@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "aperture/core/error.hpp"
+#include "aperture/media/output_mark.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -32,7 +33,6 @@ std::vector<path> images_in(const path& folder) {
     }
     core::expects(!error, folder.string(), ": ", error.message());
     core::expects(!files.empty(), folder.string(), ": no image in this folder");
-    sort_by_number(files);
     return files;
 }
 
@@ -42,8 +42,24 @@ std::vector<path> files_like(const std::string& pattern) {
     std::vector<path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
     globfree(&found);
     core::expects(status == 0 && !files.empty(), pattern, ": no file has such a name");
-    sort_by_number(files);
     return files;
+}
+
+/// Without the results of programs, by number.
+ImageList without_outputs(const std::string& input, std::vector<path> files) {
+    sort_by_number(files);
+    const auto images = std::stable_partition(files.begin(), files.end(), media::is_output);
+    const auto outputs = images - files.begin();
+    ImageList list;
+    if (outputs > 0) {
+        list.left_out =
+            core::text(input, ": ", outputs, outputs == 1 ? " file" : " files",
+                       " left out that a program has written (", files.front().filename().string(),
+                       outputs == 1 ? ")" : ", ...)", "; named one by one they are taken");
+    }
+    core::expects(images != files.end(), list.left_out, "; nothing else is there");
+    list.files.assign(images, files.end());
+    return list;
 }
 
 }  // namespace
@@ -69,10 +85,11 @@ bool is_pattern(const std::vector<path>& inputs) {
            !std::filesystem::exists(inputs.front(), error);
 }
 
-std::vector<path> list_images(const std::vector<path>& inputs) {
-    if (is_folder(inputs)) return images_in(inputs.front());
-    if (is_pattern(inputs)) return files_like(inputs.front().string());
-    return inputs;
+ImageList list_images(const std::vector<path>& inputs) {
+    const std::string name = inputs.front().string();
+    if (is_folder(inputs)) return without_outputs(name, images_in(inputs.front()));
+    if (is_pattern(inputs)) return without_outputs(name, files_like(name));
+    return {inputs, ""};
 }
 
 path default_output(const std::vector<path>& inputs, const std::string& extension) {

@@ -52,11 +52,11 @@ void check_output_folders(const std::vector<path>& folders, const std::vector<pa
                           ": cannot write: it is the folder of the frames");
         }
     }
-    // None is made before all have been found fit.
     for (const path& folder : folders) {
         std::error_code error;
-        std::filesystem::create_directories(folder, error);
-        core::expects(!error, folder.string(), ": cannot write: ", error.message());
+        core::expects(
+            !std::filesystem::exists(folder, error) || std::filesystem::is_directory(folder, error),
+            folder.string(), ": cannot write: is no folder");
         const media::AtomicFile possible(folder / "000000");
     }
 }

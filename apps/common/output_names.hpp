@@ -23,8 +23,9 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 std::filesystem::path numbered_file(const std::filesystem::path& folder, core::index_t number,
                                     const char* extension);
 
-/// Makes folders that are not there. Throws core::InvalidArgument where one holds one of `frames`,
-/// whose names results could have, and then makes none, and where nothing can be written into one.
+/// Throws core::InvalidArgument where a folder holds one of `frames`, whose names results could
+/// have, and where nothing can be written into one. Folders that are not there are made with their
+/// first file.
 void check_output_folders(const std::vector<std::filesystem::path>& folders,
                           const std::vector<std::filesystem::path>& frames);
 

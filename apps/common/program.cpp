@@ -42,6 +42,10 @@ int run_program(const std::string& program, const std::function<int()>& body) {
     }
 }
 
+int exit_status(const CommonOptions& options, const Console& console) {
+    return options.strict && console.incomplete() ? exit_incomplete : 0;
+}
+
 bool use_gpu(DeviceChoice choice, Console& console) {
     if (choice == DeviceChoice::cpu) return false;
     const core::GpuStatus status = core::gpu_status();

@@ -14,19 +14,25 @@
 
 namespace aperture::apps {
 
-inline constexpr int exit_input = 1;     ///< input or usage
-inline constexpr int exit_internal = 2;  ///< device or internal
+inline constexpr int exit_input = 1;       ///< input or usage
+inline constexpr int exit_internal = 2;    ///< device or internal
+inline constexpr int exit_incomplete = 3;  ///< with --strict: a result that is not whole
 
 /// Runs `body` and returns its exit status. What it throws becomes one line on stderr, "program:
 /// error: ...", and exit_input (core::InvalidArgument) or exit_internal (everything else).
 int run_program(const std::string& program, const std::function<int()>& body);
 
-/// --out, --threads, --quiet and --version, which every program has.
+/// --out, --threads, --quiet, --strict and --version, which every program has.
 struct CommonOptions {
     std::filesystem::path out;
     int threads = 0;  ///< 0: what OpenMP would take
     bool quiet = false;
+    bool strict = false;  ///< an incomplete result is a failure
 };
+
+/// The exit status of a run that wrote its results: exit_incomplete where something was incomplete
+/// and `options` are strict, else 0.
+int exit_status(const CommonOptions& options, const Console& console);
 
 enum class DeviceChoice { automatic, cpu, gpu };
 
@@ -40,6 +46,22 @@ struct RunOptions {
 /// Whether to use the GPU. An automatic choice is explained on the console; a GPU that was asked
 /// for and cannot be used throws core::DeviceError.
 bool use_gpu(DeviceChoice choice, Console& console);
+
+/// Runs `body(options)`. Where the GPU that was taken automatically turns out not to be up to the
+/// work, says so and runs it on the CPU, from the beginning.
+template <class Options>
+int run_where_it_fits(const std::string& program, Options options,
+                      const std::function<int(const Options&)>& body) {
+    try {
+        return body(options);
+    } catch (const core::UnfitDevice& reason) {
+        if (options.run.device != DeviceChoice::automatic) throw;
+        Console(program, options.common.quiet)
+            .note(core::text("device: CPU (", reason.what(), ")"));
+    }
+    options.run.device = DeviceChoice::cpu;
+    return body(options);
+}
 
 /// One name that an option's value can take.
 template <class Enum>

@@ -69,7 +69,6 @@ ImageCorrelation::ImageCorrelation(CorrelationDevice& device, const CorrOptions&
 }
 
 corr::PlanesView<core::Host> ImageCorrelation::planes(Operand operand) const {
-    correlation_->fetch(operand);
     return correlation_->planes(operand);
 }
 
@@ -99,21 +98,20 @@ RunTimes ImageCorrelation::run(const media::Image& a, const media::Image& b) {
     }
     {
         const auto stage = core::Timeline::stage(&timeline_, cpu_, "correlate", gflop(), 0);
-        if (planes_on_host_) {
-            correlation_->fetch(Operand::a);
-            correlation_->fetch(other);
-        }
-        const corr::PlanesView<core::Host> of_a = correlation_->planes(Operand::a);
-        const corr::PlanesView<core::Host> of_b = correlation_->planes(other);
         const auto correlate = [&](corr::PlanesView<core::Host> first,
                                    corr::PlanesView<core::Host> second,
                                    core::View<double, 3, core::Host> sums) {
             correlation_->correlate(first, second, sums);
         };
-        if (masks_.empty()) {
-            estimator_.run(of_a, of_b, correlate, surfaces);
+        if (!planes_on_host_) {
+            const auto sums = estimator_.prepare(problem_.planes, problem_.image, surfaces);
+            correlation_->correlate(Operand::a, other, sums);
+            estimator_.finish(problem_.planes, surfaces);
+        } else if (masks_.empty()) {
+            estimator_.run(planes(Operand::a), planes(other), correlate, surfaces);
         } else {
-            estimator_.run(of_a, of_b, masks_.front(), masks_.back(), correlate, surfaces);
+            estimator_.run(planes(Operand::a), planes(other), masks_.front(), masks_.back(),
+                           correlate, surfaces);
         }
     }
     const double transfer_ms = correlation_->take_transfer_ms();
@@ -150,10 +148,23 @@ double ImageCorrelation::gflop() const {
     return 1e-9 * corr::direct_flops(problem_.planes, problem_.image, problem_.lags);
 }
 
-SurfaceFindings find_out(corr::SurfaceView surface, const corr::Lags& lags, bool pair) {
-    return {
-        corr::correlation_lengths(surface, lags),
-        corr::strongest_peak(surface, lags, pair ? corr::Centre::counts : corr::Centre::excluded)};
+SurfaceFindings find_out(const CorrOptions& options, corr::SurfaceView surface,
+                         const corr::Lags& lags) {
+    SurfaceFindings found;
+    const bool pair = options.pair();
+    found.peak =
+        corr::strongest_peak(surface, lags, pair ? corr::Centre::counts : corr::Centre::excluded);
+    // A parabola through values of r may rise above all of r.
+    if (found.peak && options.estimator == corr::Estimator::pearson) {
+        found.peak->value = std::min(found.peak->value, 1.0);
+    }
+    if (!pair) {
+        found.lengths = corr::correlation_lengths(surface, lags);
+    } else {
+        if (found.peak) found.lengths = corr::correlation_lengths(surface, lags, *found.peak);
+        found.on_border = corr::largest_on_border(surface, lags);
+    }
+    return found;
 }
 
 }  // namespace aperture::apps

@@ -73,9 +73,11 @@ class ImageCorrelation {
 
 /// What is said of a surface.
 struct SurfaceFindings {
-    corr::CorrelationLengths lengths;
-    std::optional<corr::Peak> peak;  ///< of one image, the strongest but that at (0, 0)
+    corr::CorrelationLengths lengths;     ///< about (0, 0), of a pair about the peak
+    std::optional<corr::Peak> peak;       ///< of one image, the strongest but that at (0, 0)
+    std::optional<corr::Peak> on_border;  ///< of a pair: corr::largest_on_border
 };
-SurfaceFindings find_out(corr::SurfaceView surface, const corr::Lags& lags, bool pair);
+SurfaceFindings find_out(const CorrOptions& options, corr::SurfaceView surface,
+                         const corr::Lags& lags);
 
 }  // namespace aperture::apps

@@ -59,8 +59,7 @@ EnsembleResults run_ensemble(CorrelationDevice& device, const CorrOptions& optio
                            found.images.front(), " has ", size_text(correlation->problem().image));
         }
         if (!loaded->fault.empty()) {
-            core::expects(!options.strict, loaded->fault);
-            console.warn("left out: " + loaded->fault);
+            console.warn_incomplete("left out: " + loaded->fault);
             ++found.skipped;
             source.give_back(std::move(loaded->image));
             continue;

@@ -29,7 +29,7 @@ struct EnsembleResults {
 
 /// Correlates each of `files` with itself. Images are read while those before are being worked on.
 /// One that cannot be read, or has another size than the first that could, is named on the console
-/// and left out, or with --strict throws core::InvalidArgument, as does an ensemble of no images.
+/// and left out: the result is incomplete. An ensemble of no images throws core::InvalidArgument.
 /// With --all-pairs, images are then correlated with one another.
 EnsembleResults run_ensemble(CorrelationDevice& device, const CorrOptions& options,
                              const std::vector<std::filesystem::path>& files, Console& console);

@@ -4,10 +4,10 @@
 #include <iostream>
 
 #include "aperture/core/shape.hpp"
-#include "aperture/media/atomic_file.hpp"
 #include "aperture/media/cube_file.hpp"
 #include "aperture/media/plane_file.hpp"
 #include "apps/common/image_list.hpp"
+#include "apps/common/report_file.hpp"
 #include "apps/corr/output_files.hpp"
 #include "apps/corr/summary.hpp"
 
@@ -87,17 +87,19 @@ void run_images(CorrelationDevice& device, const CorrOptions& options, const std
     });
     const corr::Problem& problem = correlation.problem();
     const corr::Surfaces& found = correlation.surfaces();
-    const SurfaceFindings findings = find_out(found.surface, problem.lags, options.pair());
+    const SurfaceFindings findings = find_out(options, found.surface, problem.lags);
+    if (findings.on_border) console.warn_incomplete(border_warning(options, findings));
 
     watch.reset();
     const std::vector<corr::RadialPower> spectra = find_spectra(device.cpu(), options, correlation);
     const double spectrum_ms = watch.ms();
     watch.reset();
     const ResultParameters parameters = describe(options, problem);
+    media::OutputSet outputs;
     write_outputs(
         options,
         {found.surface, found.counts, problem.lags, findings, spectra, command, parameters},
-        found.planes, console);
+        found.planes, console, outputs);
     const double write_ms = watch.ms();
 
     core::Report report = begin_report(device, times, parameters, findings);
@@ -105,29 +107,33 @@ void run_images(CorrelationDevice& device, const CorrOptions& options, const std
     if (options.radial) report.stages.push_back({"spectrum", spectrum_ms, 0, 0});
     report.stages.push_back({"write", write_ms, 0, 0});
     report.total_ms = read_ms + report.compute_ms + report.transfer_ms + spectrum_ms + write_ms;
-    if (options.run.report) media::write_file(*options.run.report, report.json());
+    add_report(options.run, report, outputs);
+    outputs.commit();
     if (!options.common.quiet) std::cout << summary(options, a, correlation, findings, report);
 }
 
 void run_images_of_ensemble(CorrelationDevice& device, const CorrOptions& options,
                             const std::string& command, Console& console) {
-    const auto files = list_images(options.inputs);
+    const auto [files, left_out] = list_images(options.inputs);
+    if (!left_out.empty()) console.note(left_out);
     check_outputs(options, files);
     core::Stopwatch watch;
     const EnsembleResults results = run_ensemble(device, options, files, console);
     const SurfaceFindings findings =
-        find_out(results.statistics.mean(), results.problem.lags, false);
+        find_out(options, results.statistics.mean(), results.problem.lags);
     const ResultParameters parameters = describe(options, results.problem);
     std::vector<corr::RadialPower> spectra;
     if (results.spectrum) spectra.push_back(*results.spectrum);
+    media::OutputSet outputs;
     write_outputs(options,
                   {results.statistics.mean(), results.counts, results.problem.lags, findings,
                    spectra, command, parameters},
-                  results, console);
+                  results, console, outputs);
     core::Report report = begin_report(device, results.times, parameters, findings);
     report.total_ms = watch.ms();
     report.sequence = ensemble_values(results);
-    if (options.run.report) media::write_file(*options.run.report, report.json());
+    add_report(options.run, report, outputs);
+    outputs.commit();
     if (!options.common.quiet) std::cout << summary(options, results, findings, report);
 }
 
@@ -140,7 +146,7 @@ int run(const CorrOptions& options, const std::string& command) {
     } else {
         run_images(device, options, command, console);
     }
-    return 0;
+    return exit_status(options.common, console);
 }
 
 }  // namespace
@@ -151,6 +157,9 @@ int main(int argc, char** argv) {
     return run_program("corr", [&] {
         aperture::media::silence_hdf5();
         const auto options = parse_corr_options(argc, argv);
-        return options ? run(*options, command_line(argc, argv)) : 0;
+        if (!options) return 0;
+        return run_where_it_fits<CorrOptions>("corr", *options, [&](const CorrOptions& chosen) {
+            return run(chosen, command_line(argc, argv));
+        });
     });
 }

@@ -20,7 +20,7 @@ correlates colour and orientation of image.png with themselves at displacements 
 columns, writes image.corr.h5 and image.corr.png, and prints the times, the correlation lengths and
 the strongest peak off the centre.
 
-  corr a.png b.png --signed --planes-from grey
+  corr a.png b.png --planes-from grey
 finds where the content of b.png is in a.png: the peak is at (y, x) in a.png less that in b.png.
 
   corr --planes a.h5
@@ -58,9 +58,11 @@ void add_correlation_options(CLI::App& app, InputFiles& files, CorrOptions& opti
     app.add_option_function<std::string>(
            "--offsets",
            [&](const std::string& text) { options.offsets = parse_size("--offsets", text); },
-           "Displacements down and across, from 0 on (default: half the image)")
+           "Displacements down and across, fewer than so many (default: half the image)")
         ->type_name("HxW");
-    app.add_flag("--signed", options.both_signs, "Negative displacements, too");
+    app.add_flag("--signed,!--unsigned", options.both_signs,
+                 "Displacements of both signs (default for a pair), or from 0 on (default "
+                 "otherwise)");
     add_choice(app, "--estimator", estimator_choices, options.estimator,
                "Sums of products; divided by the number of pixels that overlap; or Pearson's r "
                "over these")
@@ -155,8 +157,6 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
            "spectrum of the planes as FILE.spectrum.csv")
         ->type_name("FILE.csv");
     app.add_flag("--no-picture", no_picture, "Leave out the picture of the surface");
-    app.add_flag("--strict", options.strict,
-                 "Of an ensemble: an image that cannot be used is an error, and not left out");
     app.add_flag("--all-pairs", options.all_pairs,
                  "Of an ensemble: correlate its images with one another, too, and write how like "
                  "one another they are");
@@ -168,8 +168,8 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     if (!parse_command_line(app, argc, argv)) return std::nullopt;
 
     settle_inputs(app, files, options);
-    core::expects(app.count("--strict") == 0 || options.ensemble,
-                  "--strict needs an ensemble: a folder, a pattern or three images");
+    // Which way the content of an image has moved is not known beforehand.
+    if (app.count("--signed") == 0) options.both_signs = options.pair();
     core::expects(!options.all_pairs || options.ensemble,
                   "--all-pairs needs an ensemble: a folder, a pattern or three images");
     core::expects(!options.all_pairs || options.masks.empty(),

@@ -30,7 +30,6 @@ struct CorrOptions {
     corr::DirectOptions direct;
     /// One for all images, or of a pair one for each; all pixels count where there is none.
     std::vector<std::filesystem::path> masks;
-    bool strict = false;     ///< of an ensemble: a bad image is an error
     bool all_pairs = false;  ///< of an ensemble: correlate its images with one another, too
 
     std::optional<std::filesystem::path> picture;   ///< its final name

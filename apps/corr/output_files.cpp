@@ -8,7 +8,6 @@
 #include <numeric>
 #include <sstream>
 
-#include "aperture/media/atomic_file.hpp"
 #include "aperture/media/plot.hpp"
 #include "apps/common/output_names.hpp"
 
@@ -27,7 +26,8 @@ void write_surface(media::ResultFile& file, const SurfaceOutput& output) {
     };
     attribute("first_dy", std::int64_t{output.lags.first_row()});
     attribute("first_dx", std::int64_t{output.lags.first_column()});
-    const auto& [lengths, peak] = output.findings;
+    const auto& lengths = output.findings.lengths;
+    const auto& peak = output.findings.peak;
     if (lengths.x) attribute("correlation_length_x", *lengths.x);
     if (lengths.y) attribute("correlation_length_y", *lengths.y);
     if (peak) {
@@ -143,6 +143,7 @@ std::string csv(const std::vector<media::Column>& columns) {
 }
 
 void write_all(const CorrOptions& options, const SurfaceOutput& output, Console& console,
+               media::OutputSet& outputs,
                const std::function<void(media::ResultFile&)>& write_more) {
     console.phase("writing " + options.common.out.string());
     media::ResultFile file(options.common.out);
@@ -158,14 +159,14 @@ void write_all(const CorrOptions& options, const SurfaceOutput& output, Console&
         file.table("/spectrum", spectrum);
     }
     write_parameters(file, "corr", output.command_line, output.parameters);
-    file.commit();
+    outputs.add(file.finish());
     if (options.picture) {
         console.phase("writing " + options.picture->string());
-        media::write_picture(*options.picture, draw(options, output));
+        outputs.add(media::new_picture(*options.picture, draw(options, output)));
     }
     if (options.radial) {
-        media::write_file(*options.radial, csv(radial));
-        media::write_file(*options.spectrum, csv(spectrum));
+        outputs.add(media::new_file(*options.radial, csv(radial)));
+        outputs.add(media::new_file(*options.spectrum, csv(spectrum)));
     }
     console.done();
 }
@@ -184,15 +185,16 @@ void check_outputs(const CorrOptions& options, const std::vector<path>& images) 
 }
 
 void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
-                   const core::Array<double, 3>& planes, Console& console) {
-    write_all(options, output, console, [&](media::ResultFile& file) {
+                   const core::Array<double, 3>& planes, Console& console,
+                   media::OutputSet& outputs) {
+    write_all(options, output, console, outputs, [&](media::ResultFile& file) {
         file.write("/planes", planes.view(), {"plane", "dy", "dx"});
     });
 }
 
 void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
-                   const EnsembleResults& ensemble, Console& console) {
-    write_all(options, output, console, [&](media::ResultFile& file) {
+                   const EnsembleResults& ensemble, Console& console, media::OutputSet& outputs) {
+    write_all(options, output, console, outputs, [&](media::ResultFile& file) {
         const core::Array<double, 2> deviation = ensemble.statistics.deviation();
         file.write("/deviation", deviation.view(), surface_axes);
         const auto images = std::int64_t{ensemble.statistics.count()};

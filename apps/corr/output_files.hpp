@@ -24,10 +24,11 @@ struct SurfaceOutput {
     ResultParameters parameters;
 };
 
-/// Write the HDF5 file, the picture and the tables, as far as they were asked for.
+/// Add the HDF5 file, the picture and the tables to `outputs`, as far as they were asked for.
 void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
-                   const core::Array<double, 3>& planes, Console& console);
+                   const core::Array<double, 3>& planes, Console& console,
+                   media::OutputSet& outputs);
 void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
-                   const EnsembleResults& ensemble, Console& console);
+                   const EnsembleResults& ensemble, Console& console, media::OutputSet& outputs);
 
 }  // namespace aperture::apps

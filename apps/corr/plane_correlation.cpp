@@ -69,8 +69,12 @@ class CpuCorrelation final : public PlaneCorrelation {
             image_planes_.derive(image, *mask, to);
         }
     }
-    corr::PlanesView<Host> planes(Operand operand) const override { return planes_.of(operand); }
-    void fetch(Operand) override {}
+    corr::PlanesView<Host> planes(Operand operand) override {
+        return std::as_const(planes_).of(operand).view();
+    }
+    void correlate(Operand a, Operand b, core::View<double, 3, Host> sums) override {
+        correlate(planes(a), planes(b), sums);
+    }
     void correlate(corr::PlanesView<Host> a, corr::PlanesView<Host> b,
                    core::View<double, 3, Host> sums) override {
         correlator_.run(a, b, sums);
@@ -178,24 +182,24 @@ class GpuCorrelation final : public PlaneCorrelation {
             image_planes_.derive(from, std::as_const(mask_).view(), to);
         }
         gpu_.synchronize();
-        on_host_.of(operand);
         fetched_[static_cast<std::size_t>(operand)] = false;
     }
-    corr::PlanesView<Host> planes(Operand operand) const override { return on_host_.of(operand); }
-    void fetch(Operand operand) override {
+    corr::PlanesView<Host> planes(Operand operand) override {
         bool& fetched = fetched_[static_cast<std::size_t>(operand)];
         if (!fetched) {
             copy_timed(std::as_const(planes_).of(operand).view(), on_host_.of(operand).view());
         }
         fetched = true;
+        return std::as_const(on_host_).of(operand).view();
+    }
+    void correlate(Operand a, Operand b, core::View<double, 3, Host> sums) override {
+        correlate_on_device(std::as_const(planes_).of(a).view(),
+                            std::as_const(planes_).of(b).view(), sums);
     }
     void correlate(corr::PlanesView<Host> a, corr::PlanesView<Host> b,
                    core::View<double, 3, Host> sums) override {
-        const corr::PlanesView<Device> of_a = on_device(a, Operand::a);
-        const bool same = a.data == b.data;
-        correlator_.run(of_a, same ? of_a : on_device(b, Operand::b), sums_);
-        gpu_.synchronize();
-        copy_timed(std::as_const(sums_).view(), sums);
+        const corr::PlanesView<Device> of_a = upload(a, Operand::a);
+        correlate_on_device(of_a, a.data == b.data ? of_a : upload(b, Operand::b), sums);
     }
     double take_transfer_ms() override { return std::exchange(transfer_ms_, 0); }
 
@@ -215,7 +219,6 @@ class GpuCorrelation final : public PlaneCorrelation {
                               std::as_const(image_).view(), planes_.of(Operand::a), sums_.view());
         const auto stage = core::Timeline::stage(&timeline, gpu_, "download", 0, 0);
         core::copy(gpu_, std::as_const(sums_).view(), sums);
-        on_host_.of(Operand::a);
         fetched_[static_cast<std::size_t>(Operand::a)] = false;
     }
     RunTimes finish(std::size_t place) override {
@@ -241,16 +244,16 @@ class GpuCorrelation final : public PlaneCorrelation {
         gpu_.synchronize();
         transfer_ms_ += watch.ms();
     }
-    /// The planes that a view of the host stands for; those of another view as `operand`.
-    corr::PlanesView<Device> on_device(corr::PlanesView<Host> view, Operand operand) {
-        for (const Operand derived : {Operand::a, Operand::b}) {
-            if (view.data == std::as_const(on_host_).of(derived).data()) {
-                return std::as_const(planes_).of(derived).view();
-            }
-        }
-        core::Array<float, 3, Device>& other = others_.of(operand);
-        copy_timed(view, other.view());
-        return std::as_const(other).view();
+    void correlate_on_device(corr::PlanesView<Device> a, corr::PlanesView<Device> b,
+                             core::View<double, 3, Host> sums) {
+        correlator_.run(a, b, sums_);
+        gpu_.synchronize();
+        copy_timed(std::as_const(sums_).view(), sums);
+    }
+    corr::PlanesView<Device> upload(corr::PlanesView<Host> planes, Operand operand) {
+        core::Array<float, 3, Device>& there = others_.of(operand);
+        copy_timed(planes, there.view());
+        return std::as_const(there).view();
     }
 
     core::Gpu& gpu_;

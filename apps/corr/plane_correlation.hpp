@@ -28,12 +28,11 @@ class PlaneCorrelation {
     /// `mask` where there is one.
     virtual void derive(Operand operand, core::index_t first, core::index_t end, ImageView image,
                         const MaskView* mask) = 0;
-    /// Where the planes of an image are on the host; what is there is `fetch`'s.
-    virtual corr::PlanesView<core::Host> planes(Operand operand) const = 0;
-    /// Brings the planes to the host, unless they are there.
-    virtual void fetch(Operand operand) = 0;
-    /// What corr::SurfaceEstimator asks for. Views that `planes` gave stand for planes that are on
-    /// the device.
+    /// The planes that were derived last, on the host: a GPU copies them unless they are there.
+    virtual corr::PlanesView<core::Host> planes(Operand operand) = 0;
+    /// Sums of products of derived planes, wherever they are.
+    virtual void correlate(Operand a, Operand b, core::View<double, 3, core::Host> sums) = 0;
+    /// Of other planes: what corr::SurfaceEstimator asks for.
     virtual void correlate(corr::PlanesView<core::Host> a, corr::PlanesView<core::Host> b,
                            core::View<double, 3, core::Host> sums) = 0;
     /// Milliseconds that copies to and from the device took since the last call.

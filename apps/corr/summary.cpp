@@ -46,17 +46,21 @@ void describe_method(std::ostringstream& lines, const CorrOptions& options,
 
 void describe_compute(std::ostringstream& lines, const corr::Problem& problem, const char* of_what,
                       const core::Report& report) {
-    const double gflop = direct_gflop(problem);
     const double ms = correlate_ms(report);
-    lines << "compute     " << std::setprecision(4) << ms << " ms to correlate" << of_what << "; "
-          << std::setprecision(3) << gflop << " GFLOP of the direct method, ";
-    if (ms > 0) lines << std::setprecision(4) << gflop / ms * 1e3 << " GFLOP/s";
+    lines << "compute     " << std::setprecision(4) << ms << " ms to correlate" << of_what;
+    // What transforms do depends on the library's plans and is not counted.
+    if (problem.method == corr::Method::direct) {
+        const double gflop = direct_gflop(problem);
+        lines << "; " << std::setprecision(3) << gflop << " GFLOP";
+        if (ms > 0) lines << ", " << std::setprecision(4) << gflop / ms * 1e3 << " GFLOP/s";
+    }
     lines << '\n';
 }
 
 void describe_findings(std::ostringstream& lines, const CorrOptions& options,
                        const SurfaceFindings& findings) {
-    const auto& [lengths, peak] = findings;
+    const auto& lengths = findings.lengths;
+    const auto& peak = findings.peak;
     const auto length = [&](const std::optional<double>& pixels) {
         std::ostringstream words;
         if (pixels) {
@@ -66,8 +70,8 @@ void describe_findings(std::ostringstream& lines, const CorrOptions& options,
         }
         return words.str();
     };
-    lines << "correlation length in x " << length(lengths.x) << ", in y " << length(lengths.y)
-          << '\n';
+    lines << "correlation length" << (options.pair() ? " about the peak" : "") << " in x "
+          << length(lengths.x) << ", in y " << length(lengths.y) << '\n';
     lines << "peak        " << (options.pair() ? "strongest" : "strongest off the centre");
     if (peak) {
         lines << std::fixed << std::setprecision(2) << " at dy " << peak->dy << ", dx " << peak->dx
@@ -116,7 +120,6 @@ void describe_result(std::ostringstream& lines, const CorrOptions& options) {
 }  // namespace
 
 ResultParameters describe(const CorrOptions& options, const corr::Problem& problem) {
-    const auto integer = [](core::index_t value) { return static_cast<long long>(value); };
     ResultParameters list{{"input", options.inputs.front().string()}};
     if (options.pair()) list.emplace_back("input_b", options.inputs.back().string());
     list.insert(
@@ -141,9 +144,21 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
     return list;
 }
 
-std::map<std::string, double> finding_values(const SurfaceFindings& findings) {
-    const auto& [lengths, peak] = findings;
-    std::map<std::string, double> values;
+std::string border_warning(const CorrOptions& options, const SurfaceFindings& findings) {
+    std::ostringstream words;
+    words << options.inputs.front().string() << ", " << options.inputs.back().string()
+          << std::setprecision(4) << ": the largest value, " << findings.on_border->value
+          << " at dy " << findings.on_border->dy << ", dx " << findings.on_border->dx
+          << ", is on the border of the displacements that were searched, and the true peak may "
+             "lie beyond; try larger --offsets"
+          << (options.both_signs ? "" : ", or without --unsigned");
+    return words.str();
+}
+
+ReportValues finding_values(const SurfaceFindings& findings) {
+    const auto& lengths = findings.lengths;
+    const auto& peak = findings.peak;
+    ReportValues values;
     if (lengths.x) values["correlation_length_x"] = *lengths.x;
     if (lengths.y) values["correlation_length_y"] = *lengths.y;
     if (peak) {
@@ -154,12 +169,12 @@ std::map<std::string, double> finding_values(const SurfaceFindings& findings) {
     return values;
 }
 
-std::map<std::string, double> ensemble_values(const EnsembleResults& results) {
-    std::map<std::string, double> values{{"images", static_cast<double>(results.images.size())},
-                                         {"skipped", static_cast<double>(results.skipped)},
-                                         {"images_per_second", results.images_per_second()}};
+ReportValues ensemble_values(const EnsembleResults& results) {
+    ReportValues values{{"images", integer(results.images.size())},
+                        {"skipped", integer(results.skipped)},
+                        {"images_per_second", results.images_per_second()}};
     if (results.pairs) {
-        values["pairs"] = static_cast<double>(results.pairs->found.pairs);
+        values["pairs"] = integer(results.pairs->found.pairs);
         values["pairs_per_second"] = results.pairs->pairs_per_second();
     }
     return values;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "apps/common/result_parameters.hpp"
@@ -15,11 +14,14 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
 
 /// What was found: `correlation_length_x`, `correlation_length_y`, `peak_dy`, `peak_dx` (pixels)
 /// and `peak_value`, as far as they are there.
-std::map<std::string, double> finding_values(const SurfaceFindings& findings);
+ReportValues finding_values(const SurfaceFindings& findings);
+
+/// What to say where a pair's largest value is on the border.
+std::string border_warning(const CorrOptions& options, const SurfaceFindings& findings);
 
 /// Of an ensemble `images`, `skipped` and `images_per_second` from the first image to the last
 /// surface; with --all-pairs `pairs` and `pairs_per_second`.
-std::map<std::string, double> ensemble_values(const EnsembleResults& results);
+ReportValues ensemble_values(const EnsembleResults& results);
 
 /// The lines that `corr` prints.
 std::string summary(const CorrOptions& options, const LoadedImage& first,

@@ -3,7 +3,7 @@
 // oflow: the optical flow between two images.
 #include <iostream>
 
-#include "aperture/media/atomic_file.hpp"
+#include "apps/common/report_file.hpp"
 #include "apps/oflow/output_files.hpp"
 #include "apps/oflow/summary.hpp"
 
@@ -11,8 +11,7 @@ namespace aperture::apps {
 namespace {
 
 core::Report begin_report(const FlowDevice& device, const OflowOptions& options,
-                          const RunTimes& times,
-                          std::vector<std::pair<std::string, core::Report::Value>> parameters) {
+                          const RunTimes& times, ResultParameters parameters) {
     core::Report report;
     report.program = "oflow";
     report.parameters = std::move(parameters);
@@ -38,7 +37,8 @@ void run_pair(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options, C
     const OflowResults results = run_on(device, cpu, options, inputs, console);
 
     watch.reset();
-    write_outputs(cpu, options, inputs, results, console);
+    media::OutputSet outputs;
+    write_outputs(cpu, options, inputs, results, console, outputs);
     const double write_ms = watch.ms();
 
     core::Report report = begin_report(device, options, results.times, describe(options, inputs));
@@ -50,7 +50,8 @@ void run_pair(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options, C
     report.total_ms =
         read_ms + report.compute_ms + report.transfer_ms + results.backward_ms + write_ms;
     report.accuracy = accuracy_values(inputs, results);
-    if (options.run.report) media::write_file(*options.run.report, report.json());
+    add_report(options.run, report, outputs);
+    outputs.commit();
     if (!options.common.quiet) std::cout << summary(options, inputs, results, report);
 }
 
@@ -61,7 +62,9 @@ void run_all_pairs(FlowDevice& device, core::Cpu& cpu, const OflowOptions& optio
     report.total_ms = 1e3 * results.seconds;
     if (results.consistent) report.accuracy["consistent"] = *results.consistent;
     report.sequence = sequence_values(results);
-    if (options.run.report) media::write_file(*options.run.report, report.json());
+    media::OutputSet outputs;
+    add_report(options.run, report, outputs);
+    outputs.commit();
     if (!options.common.quiet) std::cout << summary(options, results, report);
 }
 
@@ -76,7 +79,7 @@ int run(const OflowOptions& options) {
     } else {
         run_pair(device, cpu, options, console);
     }
-    return 0;
+    return exit_status(options.common, console);
 }
 
 }  // namespace
@@ -86,6 +89,8 @@ int main(int argc, char** argv) {
     using namespace aperture::apps;
     return run_program("oflow", [&] {
         const auto options = parse_oflow_options(argc, argv);
-        return options ? run(*options) : 0;
+        if (!options) return 0;
+        return run_where_it_fits<OflowOptions>(
+            "oflow", *options, [&](const OflowOptions& chosen) { return run(chosen); });
     });
 }

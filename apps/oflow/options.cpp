@@ -32,23 +32,21 @@ void add_file(CLI::App& app, const std::string& option, std::optional<path>& fil
     app.add_option(option, file, description)->type_name(type_name);
 }
 
-CLI::Validator positive() { return CLI::Validator(CLI::PositiveNumber).description(""); }
+// A flow beyond it counts as unknown.
+constexpr NumberRange motion_range{0, 1e9, true};
 
 void add_result_options(CLI::App& app, OflowOptions& options, bool& no_picture) {
     app.add_flag("--no-picture", no_picture, "Leave out the picture of the flow");
-    app.add_option(
-           "--max-motion", options.max_motion,
-           "Motion of full saturation in the pictures (default: the largest; of a sequence, "
-           "that which one pair in twenty at most exceeds)")
-        ->check(positive())
+    add_number(app, "--max-motion", options.max_motion, motion_range,
+               "Motion of full saturation in the pictures (default: the largest; of a sequence, "
+               "that which one pair in twenty at most exceeds)")
         ->type_name("PX");
     add_file(app, "--truth", options.truth, "True flow to compare with, .flo or KITTI .png",
              "FILE");
     add_file(app, "--error-map", options.error_map, "Picture of the error; needs --truth",
              "FILE.png");
-    app.add_option("--max-error", options.max_error,
-                   "Error at the bright end of the map (default 2)")
-        ->check(positive())
+    add_number(app, "--max-error", options.max_error, motion_range,
+               "Error at the bright end of the map (default 2)")
         ->type_name("PX");
     add_file(app, "--warped", options.warped, "Image 1 taken back by the flow", "FILE.png|FOLDER");
     add_file(app, "--arrows", options.arrows, "Arrows over image 0", "FILE.png|FOLDER");

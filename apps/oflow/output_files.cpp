@@ -9,7 +9,6 @@
 #include <string>
 
 #include "aperture/flow/warp.hpp"
-#include "aperture/media/atomic_file.hpp"
 #include "aperture/media/curve_plot.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
@@ -123,13 +122,13 @@ ArrowLayout arrow_layout(const OflowOptions& options, flow::Shape shape, double 
 }
 
 void write_outputs(core::Cpu& cpu, const OflowOptions& options, const OflowInputs& inputs,
-                   const OflowResults& results, Console& console) {
+                   const OflowResults& results, Console& console, media::OutputSet& outputs) {
     const auto write_picture = [&](const path& file, const media::Picture& picture) {
         console.phase("writing " + file.string());
-        media::write_picture(file, picture);
+        outputs.add(media::new_picture(file, picture));
     };
     console.phase("writing " + options.common.out.string());
-    media::write_flow(options.common.out, results.flow);
+    outputs.add(media::new_flow(options.common.out, results.flow));
     if (options.picture) {
         write_picture(
             *options.picture,
@@ -152,7 +151,7 @@ void write_outputs(core::Cpu& cpu, const OflowOptions& options, const OflowInput
         if (is_picture_name(file)) {
             write_picture(file, convergence_plot(options, results.residuals));
         } else {
-            media::write_file(file, convergence_table(results.residuals));
+            outputs.add(media::new_file(file, convergence_table(results.residuals)));
         }
     }
     console.done();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "aperture/media/atomic_file.hpp"
 #include "apps/oflow/run.hpp"
 
 namespace aperture::apps {
@@ -10,8 +11,8 @@ namespace aperture::apps {
 /// be written where it is to be: before the long work, not after it.
 void check_outputs(const OflowOptions& options);
 
-/// The same for a sequence, whose folders are made where they are not there. A folder of frames is
-/// refused, since pictures could have the frames' names.
+/// The same for a sequence. A folder of frames is refused, since pictures could have the frames'
+/// names.
 void check_folders(const OflowOptions& options, const FrameReader& frames);
 
 /// Pixels from one arrow to the next, and how many times the motion an arrow is long: whole times,
@@ -22,8 +23,8 @@ struct ArrowLayout {
 };
 ArrowLayout arrow_layout(const OflowOptions& options, flow::Shape shape, double largest_motion);
 
-/// Writes the flow, and everything else that was asked for but the report.
+/// Adds the flow, and everything else that was asked for but the report, to `outputs`.
 void write_outputs(core::Cpu& cpu, const OflowOptions& options, const OflowInputs& inputs,
-                   const OflowResults& results, Console& console);
+                   const OflowResults& results, Console& console, media::OutputSet& outputs);
 
 }  // namespace aperture::apps

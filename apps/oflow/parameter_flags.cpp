@@ -10,12 +10,6 @@ namespace {
 constexpr int max_count = 1'000'000;
 constexpr int multigrid_iterations = 1;
 
-template <class Value>
-void add_value(CLI::App& app, const std::string& option, std::optional<Value>& value,
-               const std::string& description, const std::string& type_name) {
-    app.add_option(option, value, description)->type_name(type_name);
-}
-
 void add_count(CLI::App& app, const std::string& option, std::optional<int>& value, int least,
                const std::string& description) {
     app.add_option(option, value, description)
@@ -71,27 +65,36 @@ void add_parameter_options(CLI::App& app, ParameterFlags& flags) {
                "Horn-Schunck (default) or Lucas-Kanade");
     add_choice(app, "--preset", preset_choices, flags.preset,
                "Set of parameters that the others change (default fast)");
-    add_value(app, "--alpha", flags.alpha, "hs: weight of smoothness, grey levels of 0..255", "A");
+    add_number(app, "--alpha", flags.alpha, {0, 1e6, true},
+               "hs: weight of smoothness, grey levels of 0..255")
+        ->type_name("A");
     add_count(app, "--window", flags.window, 3, "lk: odd width of the window, pixels");
-    add_value(app, "--regularisation", flags.regularisation,
-              "lk: added to the diagonal of the normal equations, for each pixel of the window",
-              "R");
+    add_number(app, "--regularisation", flags.regularisation, {0, 1e9},
+               "lk: added to the diagonal of the normal equations, for each pixel of the window")
+        ->type_name("R");
     add_count(app, "--levels", flags.levels, 0, "Levels of the pyramid; 0: as many as fit");
-    add_value(app, "--scale", flags.scale, "Size of a level over that of the finer one", "S");
+    add_number(app, "--scale", flags.scale, {0.3, 0.95},
+               "Size of a level over that of the finer one")
+        ->type_name("S");
     add_count(app, "--warps", flags.warps, 1, "Linearisations on each level");
     add_count(app, "--median", flags.median, 0, "Window of the median filter: 0 (none), 3, 5, 7");
-    add_value(app, "--blur", flags.blur,
-              "Standard deviation that the images are blurred with first, pixels; 0: none", "S");
-    add_value(app, "--texture", flags.texture,
-              "Share of the images' smooth part that is taken out first, 0 to 1", "T");
+    add_number(app, "--blur", flags.blur, {0, 1000},
+               "Standard deviation that the images are blurred with first, pixels; 0: none")
+        ->type_name("S");
+    add_number(app, "--texture", flags.texture, {0, 1},
+               "Share of the images' smooth part that is taken out first, 0 to 1")
+        ->type_name("T");
     add_choice(app, "--interpolation", interpolation_choices, flags.interpolation,
                "How image 1 is sampled");
     add_choice(app, "--solver", flow_solver_choices, flags.solver, "hs: of the linear systems");
     add_count(app, "--iterations", flags.iterations, 1,
               "hs: of the solver, at most; V-cycles of multigrid");
-    add_value(app, "--tolerance", flags.tolerance,
-              "hs: relative residual at which the solver stops; 0: never", "T");
-    add_value(app, "--omega", flags.relaxation, "hs: over-relaxation of redblack, 0 to 2", "W");
+    add_number(app, "--tolerance", flags.tolerance, {0, 1},
+               "hs: relative residual at which the solver stops; 0: never")
+        ->type_name("T");
+    add_number(app, "--omega", flags.relaxation, {0, 2, true},
+               "hs: over-relaxation of redblack, above 0 and below 2")
+        ->type_name("W");
     add_choice(app, "--precondition", precondition_choices, flags.precondition,
                "hs: of cg and cacg, by the inverse 2x2 blocks or not");
     add_count(app, "--s-step", flags.s_step, 1,

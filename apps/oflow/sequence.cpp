@@ -71,6 +71,7 @@ class Sequence {
   public:
     Sequence(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options, Console& console)
         : cpu_(cpu), options_(options), console_(console), reader_(options.inputs, options.frames) {
+        if (!reader_.left_out().empty()) console_.note(reader_.left_out());
         console_.phase("reading " + reader_.name());
         Frame first = expect_frame("no frame");
         Frame second = expect_frame("a single frame");
@@ -87,6 +88,17 @@ class Sequence {
     }
 
     SequenceResults run() {
+        try {
+            return run_all();
+        } catch (const core::InvalidArgument& error) {
+            if (times_.empty()) throw;
+            throw core::InvalidArgument(core::text(error.what(), "; the files of ", times_.size(),
+                                                   " pairs are in ", options_.common.out.string()));
+        }
+    }
+
+  private:
+    SequenceResults run_all() {
         const core::Stopwatch watch;
         console_.phase("estimating");
         while (next_) {
@@ -107,15 +119,15 @@ class Sequence {
         }
         console_.done();
         if (const std::string loss = reader_.loss(); !loss.empty()) {
-            console_.warn(core::text(reader_.name(), ": ", loss));
+            console_.warn_incomplete(core::text(reader_.name(), ": ", loss));
         } else if (options_.frames.last && found_.pairs() + 1 < reader_.expected()) {
-            console_.note(core::text(reader_.name(), ": ", found_.pairs() + 1, " frames of ",
-                                     reader_.expected(), " could be read"));
+            console_.warn_incomplete(core::text(reader_.name(), ": ", found_.pairs() + 1,
+                                                " frames of ", reader_.expected(),
+                                                " could be read"));
         }
         return std::move(found_);
     }
 
-  private:
     Frame expect_frame(const char* without) {
         std::optional<Frame> frame = reader_.next();
         core::expects(frame.has_value(), reader_.name(), ": ", without,
@@ -153,7 +165,9 @@ class Sequence {
         const core::Stopwatch watch;
         OflowOptions pair = options_of_pair(options_, found_.numbers.back());
         if (!options_.max_motion) pair.picture.reset();
-        write_outputs(cpu_, pair, inputs_, results_, silent_);
+        media::OutputSet outputs;
+        write_outputs(cpu_, pair, inputs_, results_, silent_, outputs);
+        outputs.commit();
         times.stages.push_back({"write", watch.ms(), 0, 0});
         times_.push_back(std::move(times));
     }

@@ -43,7 +43,7 @@ struct SequenceResults {
 /// being larger.
 ///
 /// Throws core::InvalidArgument that names the frame which cannot be read or has another size; what
-/// was written for the pairs before stays.
+/// was written for the pairs before stays, all files of a pair or none, and the error says so.
 SequenceResults run_sequence(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options,
                              Console& console);
 

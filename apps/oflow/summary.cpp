@@ -82,15 +82,8 @@ void describe_accuracy(std::ostringstream& line, const flow::Accuracy& accuracy)
     line << '\n';
 }
 
-using Parameters = std::vector<std::pair<std::string, core::Report::Value>>;
-
-template <class Number>
-long long integer(Number value) {
-    return static_cast<long long>(value);
-}
-
 /// Size and form of the images, and how the flow is estimated.
-void append_parameters(Parameters& list, const OflowOptions& options, flow::Shape shape,
+void append_parameters(ResultParameters& list, const OflowOptions& options, flow::Shape shape,
                        ImageForm form) {
     const flow::Parameters& p = options.parameters;
     list.insert(list.end(), {{"width", integer(shape.columns)},
@@ -135,24 +128,24 @@ void append_parameters(Parameters& list, const OflowOptions& options, flow::Shap
 
 }  // namespace
 
-Parameters describe(const OflowOptions& options, const OflowInputs& inputs) {
-    Parameters list{{"image0", options.image0().string()}, {"image1", options.image1().string()}};
+ResultParameters describe(const OflowOptions& options, const OflowInputs& inputs) {
+    ResultParameters list{{"image0", options.image0().string()},
+                          {"image1", options.image1().string()}};
     append_parameters(list, options, inputs.shape(), inputs.form0);
     if (options.truth) list.emplace_back("truth", options.truth->string());
     return list;
 }
 
-Parameters describe(const OflowOptions& options, const SequenceResults& results) {
-    Parameters list{{"input", options.inputs.front().string()},
-                    {"first", integer(options.frames.first)},
-                    {"step", integer(options.frames.step)}};
+ResultParameters describe(const OflowOptions& options, const SequenceResults& results) {
+    ResultParameters list{{"input", options.inputs.front().string()},
+                          {"first", integer(options.frames.first)},
+                          {"step", integer(options.frames.step)}};
     append_parameters(list, options, results.shape, results.form);
     return list;
 }
 
-std::map<std::string, double> accuracy_values(const OflowInputs& inputs,
-                                              const OflowResults& results) {
-    std::map<std::string, double> values;
+ReportValues accuracy_values(const OflowInputs& inputs, const OflowResults& results) {
+    ReportValues values;
     if (results.accuracy) {
         values["aae"] = results.accuracy->aae;
         values["epe"] = results.accuracy->epe;
@@ -165,7 +158,7 @@ std::map<std::string, double> accuracy_values(const OflowInputs& inputs,
         values["consistent"] = percent(*results.consistent_pixels, pixels(inputs.shape()));
     }
     if (!results.residuals.empty()) {
-        values["iterations"] = static_cast<double>(results.residuals.size() - 1);
+        values["iterations"] = integer(results.residuals.size() - 1);
         values["residual"] = results.residuals.back();
     }
     return values;
@@ -198,10 +191,10 @@ std::string summary(const OflowOptions& options, const OflowInputs& inputs,
     return lines.str();
 }
 
-std::map<std::string, double> sequence_values(const SequenceResults& results) {
-    return {{"pairs", static_cast<double>(results.pairs())},
+ReportValues sequence_values(const SequenceResults& results) {
+    return {{"pairs", integer(results.pairs())},
             {"pairs_per_second", results.pairs_per_second()},
-            {"warm_starts", static_cast<double>(results.warm_starts)},
+            {"warm_starts", integer(results.warm_starts)},
             {"largest_motion", results.largest_motion}};
 }
 

@@ -2,27 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "aperture/core/report.hpp"
+#include "apps/common/result_parameters.hpp"
 #include "apps/oflow/run.hpp"
 #include "apps/oflow/sequence.hpp"
 
 namespace aperture::apps {
 
 /// Name and value of everything that decided the result, for the report.
-std::vector<std::pair<std::string, core::Report::Value>> describe(const OflowOptions& options,
-                                                                  const OflowInputs& inputs);
-std::vector<std::pair<std::string, core::Report::Value>> describe(const OflowOptions& options,
-                                                                  const SequenceResults& results);
+ResultParameters describe(const OflowOptions& options, const OflowInputs& inputs);
+ResultParameters describe(const OflowOptions& options, const SequenceResults& results);
 
 /// What was asked for of `aae` (degrees), `epe`, `rmse` (pixels), `r05`, `r1`, `r2` (percent of the
 /// known pixels), `consistent` (percent of all pixels), `iterations` and the last `residual`.
-std::map<std::string, double> accuracy_values(const OflowInputs& inputs,
-                                              const OflowResults& results);
+ReportValues accuracy_values(const OflowInputs& inputs, const OflowResults& results);
 
 /// The lines that `oflow` prints: images, device, method, stages, compute, motion, what else was
 /// asked for, result.
@@ -31,7 +28,7 @@ std::string summary(const OflowOptions& options, const OflowInputs& inputs,
 
 /// What a sequence's report says beside the medians of its pairs: `pairs`, `pairs_per_second` from
 /// the first frame to the last file, `warm_starts`, `largest_motion` (pixels).
-std::map<std::string, double> sequence_values(const SequenceResults& results);
+ReportValues sequence_values(const SequenceResults& results);
 
 /// The lines that `oflow` prints for a sequence.
 std::string summary(const OflowOptions& options, const SequenceResults& results,

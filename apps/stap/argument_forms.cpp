@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view relative_prefix = "rel:";
 constexpr int max_azimuths = 1'000'000;
+// Beyond it the diagonal is all that an fp32 covariance holds.
+constexpr NumberRange loading_range{0, 1e30};
 
 void expect_visible(double azimuth) {
     core::expects(azimuth >= -90 && azimuth <= 90, "--azimuth ", azimuth,
@@ -47,8 +49,7 @@ stap::DiagonalLoading parse_loading(std::string_view text) {
     stap::DiagonalLoading loading;
     loading.relative = text.starts_with(relative_prefix);
     const auto number = loading.relative ? text.substr(relative_prefix.size()) : text;
-    loading.value = parse_number("--loading", number);
-    core::expects(loading.value >= 0, "--loading ", text, ": must not be negative");
+    loading.value = parse_number("--loading", number, loading_range);
     return loading;
 }
 

@@ -47,10 +47,12 @@ int choose_temporal_taps(const StapOptions& options, const media::RadarCube& cub
     return 1;
 }
 
-int choose_training_block(const StapOptions& options, const media::RadarCube& cube,
+/// Twice the order keep the loss by estimation below 3 dB (Reed, Mallett & Brennan 1974).
+int choose_training_block(const StapOptions& options, const media::RadarCube& cube, int taps,
                           Console& console) {
     if (options.training_block) return *options.training_block;
-    const index_t wanted = cube.training_block.value_or(default_training_block);
+    const index_t wanted = cube.training_block.value_or(
+        std::max<index_t>(default_training_block, 2 * cube.channels * taps));
     const auto training = options.training.value_or(stap::Training::block);
     const bool window =
         training == stap::Training::sliding || options.detector == stap::Detector::cfar;
@@ -89,7 +91,8 @@ stap::Parameters choose_parameters(const StapOptions& options, const media::Rada
     parameters.training = options.training.value_or(stap::Training::block);
     parameters.guard = options.guard.value_or(0);
     parameters.temporal_taps = choose_temporal_taps(options, cube, console);
-    parameters.training_block = choose_training_block(options, cube, console);
+    parameters.training_block =
+        choose_training_block(options, cube, parameters.temporal_taps, console);
     parameters.taper = options.taper;
     parameters.solver = options.solver;
     parameters.implementation = options.implementation;
@@ -120,9 +123,7 @@ void choose_steering(media::CubeReader& reader, Configuration& setup) {
 /// A detector whose threshold cannot be set is refused before the work, not after it.
 void check_detector(const StapOptions& options, const stap::Problem& problem) {
     if (options.detector == stap::Detector::none) return;
-    // Cells in the middle have all their guard cells, and so the fewest training cells.
-    const index_t fewest = stap::independent_training_cells(problem, problem.shape.range_cells / 2);
-    stap::detection_threshold(options.detector, options.pfa, fewest, problem.order);
+    stap::detection_thresholds(problem, options.pfa);
 }
 
 /// Where loading would be the remedy, the refusal names the flags.

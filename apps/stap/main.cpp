@@ -5,6 +5,8 @@
 
 #include "aperture/core/report.hpp"
 #include "aperture/media/atomic_file.hpp"
+#include "apps/common/output_names.hpp"
+#include "apps/common/report_file.hpp"
 #include "apps/common/result_parameters.hpp"
 #include "apps/stap/finite_samples.hpp"
 #include "apps/stap/result_output.hpp"
@@ -67,7 +69,7 @@ int run(const StapOptions& options, const std::string& command) {
 
     core::Stopwatch watch;
     media::CubeReader reader(options.cube, cpu.threads());
-    media::expects_distinct(options.cube.path, options.common.out);
+    check_output_files({options.cube.path}, outputs_of(options));
     const media::RadarCube& info = reader.info();
     const Configuration setup = configure(options, reader, console);
     add_stage("read", watch.ms());
@@ -76,14 +78,15 @@ int run(const StapOptions& options, const std::string& command) {
     if (gpu) add_stage("start device", watch.ms());
     watch.reset();
     media::ResultFile file(options.common.out);
-    std::optional<media::AtomicFile> report_file;
-    if (options.run.report) report_file.emplace(*options.run.report);
     const auto cube = read_cube(options, reader, cpu.threads(), console);
     add_stage("read", watch.ms());
 
     ResultArrays<Host> results(setup.problem, options.save);
     const RunTimes times = run_on_device(gpu, cpu, options, setup, cube, results, report, console);
     report.stages.insert(report.stages.end(), times.stages.begin(), times.stages.end());
+
+    const FactorisationHealth health = factorisation_health(setup.problem, results);
+    report_health(options.cube.path, setup.problem, health, console);
 
     std::vector<stap::Detection> detections;
     if (options.detector != stap::Detector::none) {
@@ -93,30 +96,35 @@ int run(const StapOptions& options, const std::string& command) {
     }
     watch.reset();
     console.phase("writing " + options.common.out.string());
-    write_results(file, options, info, setup, results, detections, command);
+    write_results(file, options, info, setup, results, health, detections, command);
+    media::OutputSet outputs;
+    outputs.add(file.finish());
     if (options.plot) {
-        const auto drawn = draw_maps(cpu, *options.plot, setup, cube, results, detections);
+        const auto picture = draw_maps(cpu, setup, cube, results, detections);
+        const auto drawn = picture_name("--plot", *options.plot);
         if (drawn != *options.plot) console.note("picture: " + drawn.string());
+        outputs.add(media::new_picture(drawn, picture));
     }
-    file.commit();
     console.done();
     add_stage("write", watch.ms());
 
-    const FactorisationHealth health = factorisation_health(results);
     report.parameters = describe(options, info, setup);
     report.compute_ms = times.compute_ms;
     report.transfer_ms = times.transfer_ms;
     report.total_ms = host_ms + times.compute_ms + times.transfer_ms;
-    report.accuracy = {{"failed_matrices", static_cast<double>(health.failed)},
-                       {"worst_pivot_ratio", health.worst_pivot_ratio}};
-    if (report_file) {
-        report_file->write(report.json() + "\n");
-        report_file->commit();
+    if (options.detector != stap::Detector::none) {
+        report.parameters.emplace_back("pfa_held", health.holds_pfa(setup.problem.parameters));
     }
+    report.accuracy = {{"failed_matrices", health.failed},
+                       {"repeated_matrices", health.repeated},
+                       {"loaded_matrices", health.loaded},
+                       {"worst_pivot_ratio", health.worst_pivot_ratio}};
+    add_report(options.run, report, outputs);
+    outputs.commit();
     if (!options.common.quiet) {
         std::cout << summary(options, info, setup, report, health, detections);
     }
-    return 0;
+    return exit_status(options.common, console);
 }
 
 }  // namespace
@@ -127,6 +135,9 @@ int main(int argc, char** argv) {
     return run_program("stap", [&] {
         aperture::media::silence_hdf5();
         const auto options = parse_stap_options(argc, argv);
-        return options ? run(*options, command_line(argc, argv)) : 0;
+        if (!options) return 0;
+        return run_where_it_fits<StapOptions>("stap", *options, [&](const StapOptions& chosen) {
+            return run(chosen, command_line(argc, argv));
+        });
     });
 }

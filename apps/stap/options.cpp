@@ -3,6 +3,7 @@
 #include "apps/stap/options.hpp"
 
 #include "apps/common/command_line.hpp"
+#include "apps/common/output_names.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -11,6 +12,8 @@ constexpr int max_count = 1 << 24;
 
 constexpr Choices<media::Domain, 2> domain_choices{
     {{"pulse", media::Domain::pulse}, {"doppler", media::Domain::doppler}}};
+
+constexpr Choices<int, 3> tap_choices{{{"1", 1}, {"3", 3}, {"5", 5}}};
 
 constexpr auto example = R"(Example:
   stap --cube flight.h5 --azimuth -30:30:13 --detector amf --pfa 1e-6 --plot map.png
@@ -35,12 +38,11 @@ void add_input_options(CLI::App& app, StapOptions& options) {
                    "Order of its axes, slowest first: channel,pulse,range in any order")
         ->type_name("A,B,C");
     add_choice(app, "--domain", domain_choices, options.cube.domain, "What the second axis counts");
-    app.add_option("--spacing", options.spacing_wavelengths,
-                   "Element spacing in wavelengths (default: attribute, else 0.5)")
-        ->check(CLI::Validator(CLI::PositiveNumber).description(""))
+    add_number(app, "--spacing", options.spacing_wavelengths, spacing_range,
+               "Element spacing in wavelengths (default: attribute, else 0.5)")
         ->type_name("D");
-    app.add_option("--prf", options.prf_hz, "Pulse repetition frequency (default: attribute)")
-        ->check(CLI::Validator(CLI::PositiveNumber).description(""))
+    add_number(app, "--prf", options.prf_hz, prf_range,
+               "Pulse repetition frequency (default: attribute)")
         ->type_name("HZ");
     app.add_flag("--allow-nan", options.allow_nan, "Process a cube that holds NaN or infinity");
 }
@@ -55,12 +57,10 @@ void add_adaptation_options(CLI::App& app, StapOptions& options) {
            [&options](const std::string& text) { options.taper = signal::parse_taper(text); },
            "Window along pulses: none, hann, hamming, chebyshev:dB")
         ->type_name("NAME");
-    app.add_option("--tdof", options.temporal_taps,
-                   "Adjacent Doppler bins in a snapshot: 1, 3 or 5 (default 3)")
-        ->check(CLI::IsMember({1, 3, 5}).description(""))
-        ->type_name("T");
+    add_choice(app, "--tdof", tap_choices, options.temporal_taps,
+               "Adjacent Doppler bins in a snapshot (default 3)");
     app.add_option("--training-block", options.training_block,
-                   "Range cells per covariance (default: attribute, else 64)")
+                   "Range cells per covariance (default: attribute, else 64 or twice its order)")
         ->check(whole_number(1, max_count))
         ->type_name("N_R");
     add_choice(app, "--training", training_choices, options.training,
@@ -80,15 +80,19 @@ void add_adaptation_options(CLI::App& app, StapOptions& options) {
            "the file, else 16 over the visible range)")
         ->type_name("LIST");
     add_choice(app, "--solver", solver_choices, options.solver, "Factorisation (default cholesky)");
-    add_choice(app, "--precision", precision_choices, options.precision,
-               "mixed: covariance and solution in fp64 (default fp32)");
+    add_choice(
+        app, "--precision", precision_choices, options.precision,
+        "Of covariance and solution: fp32, mixed (fp64), or auto (default), which is fp32 and "
+        "again fp64 where that cannot be trusted");
     add_choice(app, "--impl", implementation_choices, options.implementation,
                "One kernel, a kernel per stage, or cuBLAS (default fused)");
 }
 
 void add_result_options(CLI::App& app, StapOptions& options) {
-    add_choice(app, "--detector", detector_choices, options.detector,
-               "Writes /statistic and /detections (default none)");
+    add_choice(
+        app, "--detector", detector_choices, options.detector,
+        "Writes /statistic and /detections (default none); cfar needs a --training-block of twice "
+        "the order, channels x taps");
     app.add_option("--pfa", options.pfa, "False-alarm probability of one cell (default 1e-6)")
         ->type_name("P");
     app.add_option_function<std::string>(
@@ -102,6 +106,13 @@ void add_result_options(CLI::App& app, StapOptions& options) {
 }
 
 }  // namespace
+
+std::vector<std::filesystem::path> outputs_of(const StapOptions& options) {
+    std::vector<std::filesystem::path> files{options.common.out};
+    if (options.run.report) files.push_back(*options.run.report);
+    if (options.plot) files.push_back(*options.plot);
+    return files;
+}
 
 std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
     StapOptions options;
@@ -122,6 +133,7 @@ std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
         options.common.out = options.cube.path;
         options.common.out.replace_extension(".stap.h5");
     }
+    if (options.plot) options.plot = picture_name("--plot", *options.plot);
     return options;
 }
 

@@ -29,7 +29,7 @@ struct StapOptions {
     signal::Taper taper;
     dense::Factorisation solver = dense::Factorisation::cholesky;
     stap::Implementation implementation = stap::Implementation::fused;
-    stap::Precision precision = stap::Precision::fp32;
+    stap::Precision precision = stap::Precision::automatic;
 
     std::optional<std::vector<double>> azimuths;  ///< degrees from boresight
     std::optional<double> spacing_wavelengths;
@@ -41,6 +41,9 @@ struct StapOptions {
     SavedResults save;
     std::optional<std::filesystem::path> plot;
 };
+
+/// The result, the report and the picture.
+std::vector<std::filesystem::path> outputs_of(const StapOptions& options);
 
 /// Reads the command line; nothing where --help or --version was asked for and printed.
 std::optional<StapOptions> parse_stap_options(int argc, char** argv);

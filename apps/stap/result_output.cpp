@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "aperture/media/plot.hpp"
+#include "aperture/stap/attempts.hpp"
 #include "aperture/stap/conventional.hpp"
 #include "apps/common/result_parameters.hpp"
 #include "apps/stap/doppler_axis.hpp"
@@ -22,10 +23,18 @@ using stap::cfloat;
 
 constexpr std::size_t max_markers = 100;
 
+/// Whether the covariance that a cell was adapted with has automatic loading.
+bool is_loaded(const stap::Problem& problem, const ResultArrays<Host>& results, int bin,
+               index_t cell) {
+    return problem.parameters.precision == stap::Precision::automatic &&
+           results.attempt(bin, stap::training_set_of(problem, cell)) >= stap::first_loaded_attempt;
+}
+
 void write_detections(media::ResultFile& file, const Configuration& setup,
+                      const ResultArrays<Host>& results,
                       const std::vector<stap::Detection>& detections) {
     const int bins = setup.problem.doppler_bins;
-    std::vector<std::int64_t> vector, bin, cell;
+    std::vector<std::int64_t> vector, bin, cell, loaded;
     std::vector<double> azimuth, doppler, doppler_hz, statistic_db, threshold_db;
     for (const auto& d : detections) {
         vector.push_back(d.steering_vector);
@@ -38,6 +47,7 @@ void write_detections(media::ResultFile& file, const Configuration& setup,
         cell.push_back(d.range_cell);
         statistic_db.push_back(10 * std::log10(d.statistic));
         threshold_db.push_back(10 * std::log10(d.threshold));
+        loaded.push_back(is_loaded(setup.problem, results, d.doppler_bin, d.range_cell));
     }
     std::vector<media::Column> columns{{"steering_vector", vector},
                                        {"azimuth_degrees", azimuth},
@@ -47,6 +57,7 @@ void write_detections(media::ResultFile& file, const Configuration& setup,
     columns.push_back({"range_cell", cell});
     columns.push_back({"statistic_db", statistic_db});
     columns.push_back({"threshold_db", threshold_db});
+    columns.push_back({"loaded", loaded});
     file.table("/detections", columns);
 }
 
@@ -77,7 +88,7 @@ std::string direction(const Configuration& setup, int vector) {
 
 void write_results(media::ResultFile& file, const StapOptions& options,
                    const media::RadarCube& cube, const Configuration& setup,
-                   const ResultArrays<Host>& results,
+                   const ResultArrays<Host>& results, const FactorisationHealth& health,
                    const std::vector<stap::Detection>& detections,
                    const std::string& command_line) {
     file.write("/output", results.output.view(), {"vector", "doppler", "range"});
@@ -88,7 +99,7 @@ void write_results(media::ResultFile& file, const StapOptions& options,
     }
     if (options.detector != stap::Detector::none) {
         file.write("/statistic", results.statistic.view(), {"vector", "doppler", "range"});
-        write_detections(file, setup, detections);
+        write_detections(file, setup, results, detections);
     }
     if (options.save.covariance) {
         file.write("/covariance", results.covariance.view(),
@@ -98,20 +109,29 @@ void write_results(media::ResultFile& file, const StapOptions& options,
         file.write("/weights", results.weights.view(),
                    {"doppler", "training_set", "vector", "element"});
     }
+    file.write("/info", results.info.view(), {"doppler", "training_set"});
+    if (setup.problem.parameters.precision == stap::Precision::automatic) {
+        file.write("/attempt", results.attempt.view(), {"doppler", "training_set"});
+    }
     if (options.save.info) {
-        file.write("/info", results.info.view(), {"doppler", "training_set"});
         file.write("/pivot_ratio", results.pivot_ratio.view(), {"doppler", "training_set"});
     }
     if (options.save.steering) {
         file.write("/steering", setup.steering.view(), {"vector", "element"});
     }
-    write_parameters(file, "stap", command_line, describe(options, cube, setup));
+    ResultParameters parameters = describe(options, cube, setup);
+    parameters.emplace_back("failed_matrices", health.failed);
+    parameters.emplace_back("repeated_matrices", health.repeated);
+    parameters.emplace_back("loaded_matrices", health.loaded);
+    if (options.detector != stap::Detector::none) {
+        parameters.emplace_back("pfa_held", health.holds_pfa(setup.problem.parameters));
+    }
+    write_parameters(file, "stap", command_line, parameters);
 }
 
-std::filesystem::path draw_maps(core::Cpu& cpu, const std::filesystem::path& target,
-                                const Configuration& setup, stap::CubeView<Host> cube,
-                                const ResultArrays<Host>& results,
-                                const std::vector<stap::Detection>& detections) {
+media::Picture draw_maps(core::Cpu& cpu, const Configuration& setup, stap::CubeView<Host> cube,
+                         const ResultArrays<Host>& results,
+                         const std::vector<stap::Detection>& detections) {
     const stap::Problem& problem = setup.problem;
     const index_t bins = problem.doppler_bins;
     const index_t cells = problem.shape.range_cells;
@@ -121,8 +141,15 @@ std::filesystem::path draw_maps(core::Cpu& cpu, const std::filesystem::path& tar
     const core::View<const cfloat, 1, Host> steering_vector(
         setup.steering.data() + index_t(vector) * problem.order, {problem.order});
     stap::conventional_map(cpu, problem, cube, steering_vector, unadapted);
-    const core::View<const cfloat, 2, Host> adapted(
-        results.output.data() + index_t(vector) * bins * cells, {bins, cells});
+    // What failed is not drawn as a deep null: it has no value.
+    core::Array<cfloat, 2> adapted({bins, cells});
+    for (index_t k = 0; k < bins; ++k) {
+        for (index_t r = 0; r < cells; ++r) {
+            const bool failed = results.info(k, stap::training_set_of(problem, r)) > 0;
+            adapted(k, r) = failed ? cfloat(std::numeric_limits<float>::quiet_NaN())
+                                   : results.output(vector, k, r);
+        }
+    }
 
     const double scale = setup.prf_hz.value_or(1);
     const media::Axis range{"range cell", 0, static_cast<double>(cells - 1)};
@@ -138,12 +165,12 @@ std::filesystem::path draw_maps(core::Cpu& cpu, const std::filesystem::path& tar
                            scale * doppler_of_bin(d.doppler_bin, problem.doppler_bins)});
     }
     const auto before = centred_decibels(unadapted.view());
-    const auto after = centred_decibels(adapted);
+    const auto after = centred_decibels(adapted.view());
     const std::string where = direction(setup, vector);
     const std::vector<media::HeatMap> panels{
         {before.view(), range, doppler, "before adaptation, " + where},
         {after.view(), range, doppler, "after adaptation, " + where, markers}};
-    return media::write_picture(target, media::plot(panels));
+    return media::plot(panels);
 }
 
 }  // namespace aperture::apps

@@ -20,6 +20,7 @@ ResultArrays<Space>::ResultArrays(const stap::Problem& problem, const SavedResul
     output.reshape({vectors, bins, cells});
     info.reshape({bins, sets});
     pivot_ratio.reshape({bins, sets});
+    attempt.reshape({bins, sets});
     if (wanted.covariance) covariance.reshape({bins, sets, order, order});
     if (wanted.weights) weights.reshape({bins, sets, vectors, order});
     if (problem.parameters.detector != stap::Detector::none) {
@@ -52,30 +53,6 @@ void copy_wanted(core::Gpu& gpu, const core::Array<T, Rank, Device>& from,
     if (to.size() > 0) core::copy(gpu, from.view(), to.view());
 }
 
-/// Device memory of a run in one piece: cube, its Doppler form, results, and where stages are
-/// separate what they hand on.
-std::size_t resident_bytes(const stap::Problem& problem, const ResultArrays<Host>& results) {
-    const auto bytes = [](double elements, double size) {
-        return static_cast<std::size_t>(elements * size);
-    };
-    const double samples = static_cast<double>(problem.shape.channels) *
-                           static_cast<double>(problem.shape.range_cells);
-    std::size_t sum =
-        bytes(samples * (static_cast<double>(problem.shape.pulses) + problem.doppler_bins),
-              sizeof(cfloat));
-    sum += static_cast<std::size_t>(results.output.size() + results.covariance.size() +
-                                    results.weights.size()) *
-           sizeof(cfloat);
-    sum += static_cast<std::size_t>(results.statistic.size()) * sizeof(float);
-    if (problem.parameters.implementation != stap::Implementation::fused) {
-        const double matrices = static_cast<double>(problem.training_sets) * problem.doppler_bins;
-        const double per_matrix =
-            problem.parameters.training_block + problem.order + problem.steering_vectors;
-        sum += bytes(matrices * problem.order * per_matrix, 2 * sizeof(cfloat));
-    }
-    return sum;
-}
-
 RunTimes run_resident(core::Gpu& gpu, const Configuration& setup, stap::CubeView<Host> cube,
                       ResultArrays<Host>& results, int repeat, Console& console) {
     stap::Pipeline<core::Gpu> pipeline(gpu, setup.problem, setup.steering);
@@ -97,6 +74,7 @@ RunTimes run_resident(core::Gpu& gpu, const Configuration& setup, stap::CubeView
         copy_wanted(gpu, device_results.output, results.output);
         copy_wanted(gpu, device_results.info, results.info);
         copy_wanted(gpu, device_results.pivot_ratio, results.pivot_ratio);
+        copy_wanted(gpu, device_results.attempt, results.attempt);
         copy_wanted(gpu, device_results.covariance, results.covariance);
         copy_wanted(gpu, device_results.weights, results.weights);
         copy_wanted(gpu, device_results.statistic, results.statistic);
@@ -128,7 +106,9 @@ RunTimes run_in_chunks(core::Gpu& gpu, const Configuration& setup, stap::CubeVie
 RunTimes run_on(core::Gpu& gpu, const Configuration& setup, stap::CubeView<Host> cube,
                 ResultArrays<Host>& results, int repeat, Console& console) {
     // A tenth is left for the libraries' own workspace.
-    const bool fits = resident_bytes(setup.problem, results) < gpu.free_memory() / 10 * 9;
+    const double room = 0.9 * static_cast<double>(gpu.free_memory());
+    const bool fits = stap::resident_bytes(setup.problem, results.covariance.size() > 0,
+                                           results.weights.size() > 0) < room;
     return (fits ? run_resident : run_in_chunks)(gpu, setup, cube, results, repeat, console);
 }
 #endif

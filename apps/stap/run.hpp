@@ -22,10 +22,11 @@ struct ResultArrays {
     core::Array<stap::cfloat, 4, Space> covariance;
     core::Array<stap::cfloat, 4, Space> weights;
     core::Array<float, 3, Space> statistic;
+    core::Array<int, 2, Space> attempt;
 
     ResultArrays(const stap::Problem& problem, const SavedResults& wanted);
     stap::Results<Space> views() {
-        return {output, info, pivot_ratio, covariance, weights, statistic};
+        return {output, info, pivot_ratio, covariance, weights, statistic, attempt};
     }
 };
 

@@ -6,6 +6,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "aperture/stap/attempts.hpp"
 #include "apps/stap/doppler_axis.hpp"
 
 namespace aperture::apps {
@@ -17,15 +18,34 @@ void describe_covariance(std::ostringstream& line, const Configuration& setup,
                          const FactorisationHealth& health) {
     line << "covariance  " << health.matrices << " of order " << setup.problem.order << ", ";
     if (health.failed > 0) {
-        line << health.failed << " failed (the first: Doppler bin " << health.worst_doppler_bin
-             << ", training set " << health.worst_training_set << "), output 0 there"
-             << (setup.problem.parameters.loading.value > 0 ? "" : "; try --loading rel:1e-3");
+        line << health.failed << " failed, output 0 there";
     } else {
-        line << "all factored, worst pivot ratio " << std::scientific << std::setprecision(1)
+        line << "all factored";
+    }
+    if (health.repeated > 0) line << ", " << health.repeated << " again in fp64";
+    if (health.loaded > 0) line << ", " << health.loaded << " loaded automatically";
+    if (health.failed == 0) {
+        line << ", worst pivot ratio " << std::scientific << std::setprecision(1)
              << health.worst_pivot_ratio << std::defaultfloat << " (Doppler bin "
              << health.worst_doppler_bin << ", training set " << health.worst_training_set << ")";
     }
     line << ", loading " << to_string(setup.problem.parameters.loading) << '\n';
+}
+
+/// "12 of 3200 covariances"
+std::string share_of(long long some, long long all) {
+    return core::text(some, " of ", all, all == 1 ? " covariance" : " covariances");
+}
+
+/// What may help matrices that fail or are loaded.
+std::string remedy(const stap::Problem& problem) {
+    const stap::Parameters& p = problem.parameters;
+    if (p.precision == stap::Precision::fp32) return "--precision auto repeats them in fp64";
+    const bool few = p.training != stap::Training::all && p.training_block < 2 * problem.order;
+    if (few) return core::text("--training-block ", 2 * problem.order, " trains on more cells");
+    if (p.precision == stap::Precision::mixed)
+        return "--precision auto loads them as little as works";
+    return "look for channels that are zero, equal or not a number there";
 }
 
 void describe_results(std::ostringstream& line, const StapOptions& options,
@@ -62,22 +82,67 @@ void describe_results(std::ostringstream& line, const StapOptions& options,
 
 }  // namespace
 
-FactorisationHealth factorisation_health(const ResultArrays<core::Host>& results) {
+FactorisationHealth factorisation_health(const stap::Problem& problem,
+                                         const ResultArrays<core::Host>& results) {
+    const bool automatic = problem.parameters.precision == stap::Precision::automatic;
+    // Training on all cells works in fp64 whatever is asked for.
+    const bool fp32 = problem.parameters.precision == stap::Precision::fp32 &&
+                      problem.parameters.training != stap::Training::all;
     FactorisationHealth health;
     const auto [bins, sets] = results.info.extent();
     health.matrices = bins * sets;
     for (index_t i = 0; i < bins * sets; ++i) {
-        const bool failed = results.info.data()[i] != 0;
-        const double ratio = results.pivot_ratio.data()[i];
-        const bool worst =
-            failed ? health.failed == 0 : health.failed == 0 && ratio > health.worst_pivot_ratio;
+        const int info = results.info.data()[i];
+        const float ratio = results.pivot_ratio.data()[i];
+        const bool failed = info != 0;
+        const bool worst = health.failed == 0 && (failed || ratio > health.worst_pivot_ratio);
         if (!failed && ratio > health.worst_pivot_ratio) health.worst_pivot_ratio = ratio;
         health.failed += failed;
+        if (automatic) {
+            const int attempt = results.attempt.data()[i];
+            health.repeated += attempt >= stap::fp64_attempt;
+            health.loaded += !failed && attempt >= stap::first_loaded_attempt;
+        } else {
+            const int attempt = fp32 ? stap::first_attempt : stap::fp64_attempt;
+            health.untrusted += !failed && stap::needs_another(attempt, info, ratio, problem.order);
+        }
         if (!worst) continue;
         health.worst_doppler_bin = static_cast<int>(i / sets);
         health.worst_training_set = i % sets;
     }
     return health;
+}
+
+void report_health(const std::filesystem::path& cube, const stap::Problem& problem,
+                   const FactorisationHealth& health, Console& console) {
+    const stap::Parameters& p = problem.parameters;
+    core::expects(health.failed < health.matrices, cube.string(), ": all of ", health.matrices,
+                  " covariances failed: nothing can be adapted; ", remedy(problem));
+    if (health.failed > 0) {
+        console.warn_incomplete(core::text(
+            share_of(health.failed, health.matrices),
+            " failed, the output is 0 there (the first: ", "Doppler bin ", health.worst_doppler_bin,
+            ", training set ", health.worst_training_set, "); ", remedy(problem)));
+    }
+    if (health.loaded > 0) {
+        console.warn(core::text("warning: ", share_of(health.loaded, health.matrices),
+                                " had to be loaded; ", remedy(problem)));
+    }
+    if (health.untrusted > 0) {
+        console.warn(core::text("warning: ", share_of(health.untrusted, health.matrices),
+                                " cannot be trusted in this precision, worst pivot ratio ",
+                                health.worst_pivot_ratio, "; --precision auto repeats them"));
+    }
+    constexpr long long hundredth = 100;
+    if (health.repeated * hundredth > health.matrices) {
+        console.warn(
+            core::text("warning: ", share_of(health.repeated, health.matrices),
+                       " were repeated in fp64; --precision mixed saves the first attempt"));
+    }
+    if (p.detector != stap::Detector::none && p.loading.value > 0) {
+        console.warn(
+            "warning: with diagonal loading the false-alarm probability is not the one asked for");
+    }
 }
 
 std::string summary(const StapOptions& options, const media::RadarCube& cube,

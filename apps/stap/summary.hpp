@@ -15,11 +15,27 @@ namespace aperture::apps {
 struct FactorisationHealth {
     long long matrices = 0;
     long long failed = 0;
+    long long repeated = 0;        ///< in fp64 after fp32, --precision auto
+    long long loaded = 0;          ///< of these, with automatic loading
+    long long untrusted = 0;       ///< factored in a precision that is not enough for them
     double worst_pivot_ratio = 1;  ///< over the matrices that did not fail
     int worst_doppler_bin = 0;     ///< of the first failed matrix, else of the worst pivot ratio
     long long worst_training_set = 0;
+
+    /// Whether thresholds hold the false-alarm probability: no covariance has loading, and all can
+    /// be trusted.
+    bool holds_pfa(const stap::Parameters& parameters) const {
+        return parameters.loading.value == 0 && loaded == 0 && untrusted == 0;
+    }
 };
-FactorisationHealth factorisation_health(const ResultArrays<core::Host>& results);
+FactorisationHealth factorisation_health(const stap::Problem& problem,
+                                         const ResultArrays<core::Host>& results);
+
+/// Warns of what the user must know of a result: covariances that failed, were repeated or loaded,
+/// and a false-alarm probability that is not held. Throws core::InvalidArgument, which names
+/// `cube`, where all failed.
+void report_health(const std::filesystem::path& cube, const stap::Problem& problem,
+                   const FactorisationHealth& health, Console& console);
 
 /// The five lines that `stap` prints: cube, device, stages, covariance, results.
 std::string summary(const StapOptions& options, const media::RadarCube& cube,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // stap_sim: writes radar data cubes whose truth is known.
 #include <iostream>
+#include <limits>
 
 #include "aperture/core/report.hpp"
 #include "aperture/media/result_file.hpp"
@@ -47,27 +48,38 @@ void add_scene_options(CLI::App& app, CLI::Option* perfect, CLI::Option* clutter
     count("--channels", scene.shape.channels, "Elements of the array")->excludes(perfect);
     count("--pulses", scene.shape.pulses, "Pulses")->excludes(perfect);
     count("--range-cells", scene.shape.range_cells, "Range cells")->excludes(perfect);
-    const auto number = [&](const char* flag, double& value, const char* text) {
-        return app.add_option(flag, value, text)
+    const auto number = [&](const char* flag, double& value, const NumberRange& range,
+                            const char* text) {
+        add_number(app, flag, value, range, text)
             ->type_name("X")
-            ->capture_default_str()
+            ->default_str(core::text(value))
             ->needs(clutter);
     };
-    number("--spacing", scene.spacing_wavelengths, "Element spacing in wavelengths")
-        ->check(CLI::Validator(CLI::PositiveNumber).description(""));
-    number("--cnr", scene.cnr_db, "Clutter to noise in dB per element and pulse (-inf for none)");
-    number("--beta", scene.beta, "Slope of the clutter ridge: half spacings flown per pulse");
-    number("--motion", scene.motion_std,
-           "Intrinsic clutter motion: standard deviation of its spectrum, cycles per pulse")
-        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
+    number("--spacing", scene.spacing_wavelengths, spacing_range, "Element spacing in wavelengths");
+    app.add_option_function<std::string>(
+           "--cnr", [&scene](const std::string& text) { scene.cnr_db = parse_cnr(text); },
+           "Clutter to noise in dB per element and pulse (-inf for none)")
+        ->type_name("X")
+        ->default_str(core::text(scene.cnr_db))
+        ->needs(clutter);
+    number("--beta", scene.beta, {-1000, 1000},
+           "Slope of the clutter ridge: half spacings flown per pulse");
+    number("--motion", scene.motion_std, {0, 1000},
+           "Intrinsic clutter motion: standard deviation of its spectrum, cycles per pulse");
     app.add_option("--patches", scene.patches, "Clutter patches of a range ring")
         ->check(whole_number(1, 1 << 20))
         ->type_name("N")
         ->capture_default_str()
         ->needs(clutter);
-    app.add_option("--seed", scene.seed, "Seed of the scene")
+    app.add_option_function<std::string>(
+           "--seed",
+           [&scene](const std::string& text) {
+               constexpr auto most = std::numeric_limits<std::int64_t>::max();
+               scene.seed = static_cast<std::uint64_t>(parse_whole_number("--seed", text, 0, most));
+           },
+           "Seed of the scene")
         ->type_name("N")
-        ->capture_default_str()
+        ->default_str(core::text(scene.seed))
         ->needs(clutter);
     app.add_option_function<std::vector<std::string>>(
            "--jammer",
@@ -109,8 +121,8 @@ std::optional<SimulationOptions> parse_options(int argc, char** argv) {
                    "Range cells per covariance for stap (attribute training_block)")
         ->check(whole_number(1, 1 << 24))
         ->type_name("N_R");
-    app.add_option("--prf", options.prf_hz, "Pulse repetition frequency in Hz (attribute prf_hz)")
-        ->check(CLI::Validator(CLI::PositiveNumber).description(""))
+    add_number(app, "--prf", options.prf_hz, prf_range,
+               "Pulse repetition frequency in Hz (attribute prf_hz)")
         ->type_name("HZ");
     add_common_options(app, " (required)", options.common);
     if (!parse_command_line(app, argc, argv)) return std::nullopt;
@@ -151,8 +163,8 @@ void write_true_covariance(media::ResultFile& file, const stap::ClutterScene& sc
                            Console& console) {
     const index_t order = scene.shape.channels * scene.shape.pulses;
     if (order > max_covariance_order) {
-        console.note(core::text("/true_covariance of order ", order, " is left out: above ",
-                                max_covariance_order));
+        console.warn_incomplete(core::text("/true_covariance of order ", order,
+                                           " is left out: above ", max_covariance_order));
         return;
     }
     console.phase("computing the true covariance");
@@ -169,6 +181,9 @@ int run(SimulationOptions options) {
         if (!options.doppler_bins) options.doppler_bins = size.doppler_bins;
         if (!options.training_block) options.training_block = size.training_block;
     }
+    core::expects(options.doppler_bins.value_or(scene.shape.pulses) >= scene.shape.pulses,
+                  "--doppler-bins ", options.doppler_bins.value_or(0), ": fewer than the ",
+                  scene.shape.pulses, " pulses");
     for (const auto& target : scene.targets) {
         core::expects(target.range_cell < scene.shape.range_cells, "--target range cell ",
                       target.range_cell, ": the cube has ", scene.shape.range_cells);
@@ -205,7 +220,7 @@ int run(SimulationOptions options) {
                           : std::string("white input"))
                   << '\n';
     }
-    return 0;
+    return exit_status(options.common, console);
 }
 
 }  // namespace

@@ -11,6 +11,9 @@ namespace aperture::apps {
 /// "range:doppler:azimuth:snr": range cell, cycles per pulse (-0.5 to 0.5), degrees, dB.
 stap::Target parse_target(std::string_view text);
 
+/// dB, or "-inf".
+double parse_cnr(std::string_view text);
+
 /// "azimuth:jnr": degrees, dB.
 stap::Jammer parse_jammer(std::string_view text);
 

@@ -13,8 +13,19 @@ namespace aperture::core {
 const char* version() { return APERTURE_VERSION; }
 const char* git_commit() { return APERTURE_GIT_COMMIT; }
 
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const Report::Value& value) {
+    return std::visit([](const auto& v) { return Json(v); }, value);
+}
+
+Json counted(double amount) { return amount > 0 ? Json(amount) : Json(); }
+
+}  // namespace
+
 std::string Report::json() const {
-    using Json = nlohmann::ordered_json;
     Json object;
     object["program"] = program;
     object["version"] = version();
@@ -22,21 +33,22 @@ std::string Report::json() const {
     object["device"]["name"] = device;
     if (threads > 0) object["device"]["threads"] = threads;
     object["parameters"] = Json::object();
-    for (const auto& [name, value] : parameters) {
-        std::visit([&, &key = name](const auto& v) { object["parameters"][key] = v; }, value);
-    }
+    for (const auto& [name, value] : parameters) object["parameters"][name] = json_of(value);
     object["stages"] = Json::array();
     for (const Stage& stage : stages) {
-        object["stages"].push_back(
-            {{"name", stage.name}, {"ms", stage.ms}, {"gflop", stage.gflop}, {"mb", stage.mb}});
+        object["stages"].push_back({{"name", stage.name},
+                                    {"ms", stage.ms},
+                                    {"gflop", counted(stage.gflop)},
+                                    {"mb", counted(stage.mb)}});
     }
     object["compute_ms"] = compute_ms;
     object["transfer_ms"] = transfer_ms;
     object["total_ms"] = total_ms;
     object["accuracy"] = Json::object();
-    for (const auto& [name, value] : accuracy) object["accuracy"][name] = value;
-    for (const auto& [name, value] : sequence) object["sequence"][name] = value;
-    return object.dump(2) + "\n";
+    for (const auto& [name, value] : accuracy) object["accuracy"][name] = json_of(value);
+    for (const auto& [name, value] : sequence) object["sequence"][name] = json_of(value);
+    constexpr int indent = 2;
+    return object.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 std::vector<Stage> median_stages(const std::vector<std::vector<Stage>>& runs) {

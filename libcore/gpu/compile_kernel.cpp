@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/gpu/compile_kernel.hpp"
 
+#include <dlfcn.h>
 #include <nvrtc.h>
 #include <unistd.h>
 
@@ -36,14 +37,60 @@ std::vector<std::string> compiler_options(int compute_capability) {
     return {text("--gpu-architecture=sm_", compute_capability), "--std=c++20", "-DNDEBUG"};
 }
 
-void check_nvrtc(nvrtcResult result, const char* call) {
-    if (result != NVRTC_SUCCESS) throw DeviceError(text(call, ": ", nvrtcGetErrorString(result)));
+std::string_view variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
 }
-#define APERTURE_NVRTC_TRY(call) check_nvrtc((call), #call)
+
+/// What is used of NVRTC.
+struct Nvrtc {
+#define APERTURE_NVRTC_FUNCTIONS(X) \
+    X(nvrtcVersion)                 \
+    X(nvrtcGetErrorString)          \
+    X(nvrtcCreateProgram)           \
+    X(nvrtcDestroyProgram)          \
+    X(nvrtcAddNameExpression)       \
+    X(nvrtcCompileProgram)          \
+    X(nvrtcGetLoweredName)          \
+    X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN) X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog)
+#define APERTURE_DECLARE(function) decltype(&::function) function = nullptr;
+    APERTURE_NVRTC_FUNCTIONS(APERTURE_DECLARE)
+#undef APERTURE_DECLARE
+
+    /// False where this machine does not have it.
+    bool load() {
+        if (variable("APERTURE_NVRTC") == "off") return false;
+        void* const library = dlopen(APERTURE_NVRTC_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+        if (library == nullptr) return false;
+        bool complete = true;
+#define APERTURE_LOAD(function)                                                    \
+    function = reinterpret_cast<decltype(&::function)>(dlsym(library, #function)); \
+    complete = complete && function != nullptr;
+        APERTURE_NVRTC_FUNCTIONS(APERTURE_LOAD)
+#undef APERTURE_LOAD
+#undef APERTURE_NVRTC_FUNCTIONS
+        return complete;
+    }
+};
+
+/// Loaded at the first call, not with the program: there is a slower kernel for what it compiles.
+/// Null where there is none.
+const Nvrtc* nvrtc() {
+    static Nvrtc functions;
+    static const bool loaded = functions.load();
+    return loaded ? &functions : nullptr;
+}
+
+void check_nvrtc(const Nvrtc& api, nvrtcResult result, const char* call) {
+    if (result != NVRTC_SUCCESS) {
+        throw DeviceError(text(call, ": ", api.nvrtcGetErrorString(result)));
+    }
+}
+#define APERTURE_NVRTC_TRY(call) check_nvrtc(api_, api_.call, #call)
 
 class Program {
   public:
-    explicit Program(const KernelSource& source) {
+    Program(const Nvrtc& api, const KernelSource& source) : api_(api) {
         std::vector<const char*> names, texts;
         for (const auto& library : source.texts) {
             for (const KernelText& file : library) {
@@ -58,15 +105,21 @@ class Program {
     }
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
-    ~Program() { nvrtcDestroyProgram(&handle_); }
+    ~Program() { api_.nvrtcDestroyProgram(&handle_); }
 
-    CompiledKernel compile(const std::string& expression, int compute_capability) {
+    /// Nothing where the compiler is not whole or does not know the architecture.
+    std::optional<CompiledKernel> compile(const std::string& expression, int compute_capability) {
         APERTURE_NVRTC_TRY(nvrtcAddNameExpression(handle_, expression.c_str()));
         const std::vector<std::string> options = compiler_options(compute_capability);
         std::vector<const char*> pointers;
         for (const std::string& option : options) pointers.push_back(option.c_str());
-        if (nvrtcCompileProgram(handle_, static_cast<int>(pointers.size()), pointers.data()) !=
-            NVRTC_SUCCESS) {
+        const nvrtcResult result =
+            api_.nvrtcCompileProgram(handle_, static_cast<int>(pointers.size()), pointers.data());
+        if (result == NVRTC_ERROR_BUILTIN_OPERATION_FAILURE ||
+            result == NVRTC_ERROR_INVALID_OPTION) {
+            return std::nullopt;
+        }
+        if (result != NVRTC_SUCCESS) {
             throw DeviceError(text("compiling ", expression, " failed:\n", log()));
         }
         const char* name = nullptr;
@@ -88,15 +141,12 @@ class Program {
         return words;
     }
 
+    const Nvrtc& api_;
     nvrtcProgram handle_ = nullptr;
 };
 
 /// Empty where there is no cache to use.
 fs::path cache_file(const std::string& key) {
-    const auto variable = [](const char* name) {
-        const char* value = std::getenv(name);
-        return std::string_view(value == nullptr ? "" : value);
-    };
     if (variable("APERTURE_CACHE") == "off") return {};
     fs::path folder = variable("XDG_CACHE_HOME");
     // The XDG base directory specification: a relative path is to be ignored.
@@ -140,10 +190,10 @@ void write_cache(const fs::path& path, const std::string& expression,
 }
 
 /// What the machine code depends on, in short.
-std::string fingerprint(const KernelSource& source, const std::string& expression,
+std::string fingerprint(const Nvrtc& api, const KernelSource& source, const std::string& expression,
                         int compute_capability) {
     int major = 0, minor = 0;
-    APERTURE_NVRTC_TRY(nvrtcVersion(&major, &minor));
+    check_nvrtc(api, api.nvrtcVersion(&major, &minor), "nvrtcVersion");
     std::uint64_t state = hash(text(source.root, '\n', expression, '\n', major, '.', minor, '\n'));
     for (const std::string& option : compiler_options(compute_capability)) {
         state = hash(option + '\n', state);
@@ -160,12 +210,15 @@ std::string fingerprint(const KernelSource& source, const std::string& expressio
 
 }  // namespace
 
-CompiledKernel compile_kernel(const KernelSource& source, const std::string& expression,
-                              int compute_capability) {
-    const fs::path file = cache_file(fingerprint(source, expression, compute_capability));
-    if (auto cached = read_cache(file, expression)) return *std::move(cached);
-    const CompiledKernel compiled = Program(source).compile(expression, compute_capability);
-    write_cache(file, expression, compiled);
+std::optional<CompiledKernel> compile_kernel(const KernelSource& source,
+                                             const std::string& expression,
+                                             int compute_capability) {
+    const Nvrtc* const api = nvrtc();
+    if (api == nullptr) return std::nullopt;
+    const fs::path file = cache_file(fingerprint(*api, source, expression, compute_capability));
+    if (auto cached = read_cache(file, expression)) return cached;
+    const auto compiled = Program(*api, source).compile(expression, compute_capability);
+    if (compiled) write_cache(file, expression, *compiled);
     return compiled;
 }
 

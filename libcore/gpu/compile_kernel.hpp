@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,9 +36,10 @@ struct CompiledKernel {
 /// Compiles the kernel that `expression` names ("aperture::dense::solve_kernel<float, 20, 16>") for
 /// `compute_capability` (90 for sm_90) with NVRTC; needs no GPU. Results are kept on disk in
 /// $XDG_CACHE_HOME/aperture or ~/.cache/aperture unless APERTURE_CACHE is "off"; a file there that
-/// cannot be read or has been damaged is replaced. Throws DeviceError with the compiler's words.
-/// Thread-safe.
-CompiledKernel compile_kernel(const KernelSource& source, const std::string& expression,
-                              int compute_capability);
+/// cannot be read or has been damaged is replaced. Nothing where NVRTC is not installed, not whole,
+/// or older than the architecture, and where APERTURE_NVRTC is "off". Throws DeviceError with the
+/// compiler's words. Thread-safe.
+std::optional<CompiledKernel> compile_kernel(const KernelSource& source,
+                                             const std::string& expression, int compute_capability);
 
 }  // namespace aperture::core

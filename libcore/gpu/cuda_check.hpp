@@ -17,23 +17,44 @@ namespace aperture::core {
     throw DeviceError(text(call, ": ", reason, " at ", where.file_name(), ":", where.line()));
 }
 
-/// Throws DeviceError with the call's text and the library's own words unless `status` is success.
+[[noreturn]] inline void throw_unfit(const char* call, const std::string& reason,
+                                     const std::source_location& where) {
+    throw UnfitDevice(text(call, ": ", reason, " at ", where.file_name(), ":", where.line()));
+}
+
+/// Throws DeviceError with the call's text and the library's own words unless `status` is success;
+/// UnfitDevice where the device is short of memory or has no code.
 inline void check_status(cudaError_t status, const char* call,
                          const std::source_location& where = std::source_location::current()) {
     if (status == cudaSuccess) return;
     // Leaves no error behind for the next call that asks.
     static_cast<void>(cudaGetLastError());
-    throw_device_error(call, text(cudaGetErrorName(status), ", ", cudaGetErrorString(status)),
-                       where);
+    const std::string reason = text(cudaGetErrorName(status), ", ", cudaGetErrorString(status));
+    switch (status) {
+        case cudaErrorMemoryAllocation:
+        case cudaErrorNoKernelImageForDevice:
+        case cudaErrorInvalidPtx:
+        case cudaErrorUnsupportedPtxVersion:
+        case cudaErrorJitCompilerNotFound:
+        case cudaErrorLaunchOutOfResources:
+        case cudaErrorCooperativeLaunchTooLarge:
+            throw_unfit(call, reason, where);
+        default:
+            throw_device_error(call, reason, where);
+    }
 }
 inline void check_status(cublasStatus_t status, const char* call,
                          const std::source_location& where = std::source_location::current()) {
+    if (status == CUBLAS_STATUS_ALLOC_FAILED || status == CUBLAS_STATUS_ARCH_MISMATCH) {
+        throw_unfit(call, cublasGetStatusString(status), where);
+    }
     if (status != CUBLAS_STATUS_SUCCESS) {
         throw_device_error(call, cublasGetStatusString(status), where);
     }
 }
 inline void check_status(cufftResult status, const char* call,
                          const std::source_location& where = std::source_location::current()) {
+    if (status == CUFFT_ALLOC_FAILED) throw_unfit(call, "cuFFT is out of memory", where);
     if (status != CUFFT_SUCCESS) {
         throw_device_error(call, text("cuFFT status ", static_cast<int>(status)), where);
     }

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <atomic>
+#include <mutex>
 
 #include "aperture/core/executor.hpp"
 #include "libcore/gpu/cuda_check.hpp"
@@ -13,6 +14,41 @@ namespace aperture::core {
 namespace {
 
 std::atomic<std::uint64_t> device_allocation_count{0};
+
+/// The GPU of this process: all executors are on one, so that memory that names none is on theirs,
+/// whichever thread asks for it.
+class ProcessGpu {
+  public:
+    /// For one more executor.
+    void take(int device) {
+        const std::scoped_lock lock(mutex_);
+        expects(executors_ == 0 || device_ == device, "GPU ", device, ": this process uses GPU ",
+                device_.load(), "; another one needs a process of its own");
+        device_ = device;
+        ++executors_;
+    }
+    void give_back() noexcept {
+        const std::scoped_lock lock(mutex_);
+        --executors_;
+    }
+    /// For what the calling thread asks CUDA for next.
+    void make_current() const {
+        int current = 0;
+        APERTURE_CUDA_TRY(cudaGetDevice(&current));
+        if (current != device_) APERTURE_CUDA_TRY(cudaSetDevice(device_));
+    }
+
+  private:
+    std::mutex mutex_;
+    std::atomic<int> device_{0};
+    int executors_ = 0;
+};
+ProcessGpu process_gpu;
+
+/// Has machine code for a GPU where any kernel of the library has.
+__global__ void probe_kernel() {}
+
+constexpr int least_compute_capability = 80;
 
 }  // namespace
 
@@ -31,12 +67,37 @@ GpuStatus gpu_status(int device) {
     if (device < 0 || device >= count) {
         return {false, text("there is no GPU ", device, " (", count, " found)")};
     }
+    try {
+        cudaDeviceProp properties{};
+        APERTURE_CUDA_TRY(cudaGetDeviceProperties(&properties, device));
+        const int capability = 10 * properties.major + properties.minor;
+        if (capability < least_compute_capability) {
+            return {false, text(properties.name, " has compute capability ", properties.major, ".",
+                                properties.minor, ", 8.0 is the least")};
+        }
+        int current = 0;
+        APERTURE_CUDA_TRY(cudaGetDevice(&current));
+        APERTURE_CUDA_TRY(cudaSetDevice(device));
+        cudaFuncAttributes attributes{};
+        const cudaError_t loaded = cudaFuncGetAttributes(&attributes, probe_kernel);
+        APERTURE_CUDA_TRY(cudaSetDevice(current));
+        if (loaded == cudaErrorNoKernelImageForDevice) {
+            cudaGetLastError();
+            return {false,
+                    text("this build has no code for ", properties.name, " (compute capability ",
+                         properties.major, ".", properties.minor, ")")};
+        }
+        check_status(loaded, "starting the GPU");
+    } catch (const DeviceError& failure) {
+        return {false, failure.what()};
+    }
     return {true, ""};
 }
 
 namespace detail {
 
 void* allocate(Device, std::size_t bytes, Pages) {
+    process_gpu.make_current();
     void* block = nullptr;
     APERTURE_CUDA_TRY(cudaMalloc(&block, bytes));
     ++device_allocation_count;
@@ -46,6 +107,7 @@ void* allocate(Device, std::size_t bytes, Pages) {
 void release(Device, void* block, Pages) noexcept { cudaFree(block); }
 
 void* allocate_locked(std::size_t bytes) {
+    process_gpu.make_current();
     void* block = nullptr;
     APERTURE_CUDA_TRY(cudaHostAlloc(&block, bytes, cudaHostAllocPortable));
     return block;
@@ -69,13 +131,20 @@ struct Gpu::State {
     cublasHandle_t cublas{};
 
     explicit State(int number) : device(number) {
-        APERTURE_CUDA_TRY(cudaSetDevice(device));
-        APERTURE_CUDA_TRY(cudaGetDeviceProperties(&properties, device));
-        APERTURE_CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        process_gpu.take(device);
+        try {
+            process_gpu.make_current();
+            APERTURE_CUDA_TRY(cudaGetDeviceProperties(&properties, device));
+            APERTURE_CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        } catch (...) {
+            process_gpu.give_back();
+            throw;
+        }
     }
     ~State() {
         if (cublas != nullptr) cublasDestroy(cublas);
         cudaStreamDestroy(stream);
+        process_gpu.give_back();
     }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
@@ -83,7 +152,7 @@ struct Gpu::State {
 
 Gpu::Gpu(int device) {
     const GpuStatus status = gpu_status(device);
-    if (!status.usable) throw DeviceError(text("GPU ", device, " cannot be used: ", status.reason));
+    if (!status.usable) throw UnfitDevice(text("GPU ", device, " cannot be used: ", status.reason));
     state_ = std::make_unique<State>(device);
 }
 Gpu::~Gpu() = default;
@@ -111,13 +180,19 @@ int Gpu::shared_memory_per_block() const {
 std::size_t Gpu::free_memory() const {
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
+    process_gpu.make_current();
     APERTURE_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes));
     return free_bytes;
 }
 
-CUstream_st* Gpu::stream() const { return state_->stream; }
+CUstream_st* Gpu::stream() const {
+    // Whoever asks is about to use it, perhaps in another thread than the one before.
+    process_gpu.make_current();
+    return state_->stream;
+}
 
 cublasContext* Gpu::cublas() {
+    process_gpu.make_current();
     if (state_->cublas == nullptr) {
         APERTURE_CUDA_TRY(cublasCreate(&state_->cublas));
         APERTURE_CUDA_TRY(cublasSetStream(state_->cublas, state_->stream));

@@ -48,18 +48,24 @@ void launch_on_gpu(Gpu& gpu, const void* kernel, const LaunchConfig& config, boo
     launch.stream = gpu.stream();
     launch.attrs = attributes;
     launch.numAttrs = count;
+    const auto triple = [](const dim3& d) { return text("(", d.x, ", ", d.y, ", ", d.z, ")"); };
+    const auto call = [&] {
+        return text("launch of ", kernel_name(kernel), " with grid ", triple(config.grid),
+                    ", block ", triple(config.block), ", shared ", config.shared, " bytes");
+    };
+    if (config.shared > static_cast<std::size_t>(gpu.shared_memory_per_block())) {
+        throw_unfit(call().c_str(),
+                    text("a block of ", gpu.name(), " may have ", gpu.shared_memory_per_block(),
+                         " bytes of shared memory"),
+                    config.where);
+    }
     cudaError_t status = cudaSuccess;
     if (config.shared > shared_without_asking) {
         status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                       static_cast<int>(config.shared));
     }
     if (status == cudaSuccess) status = cudaLaunchKernelExC(&launch, kernel, arguments);
-    if (status == cudaSuccess) return;
-    const auto triple = [](const dim3& d) { return text("(", d.x, ", ", d.y, ", ", d.z, ")"); };
-    const std::string call =
-        text("launch of ", kernel_name(kernel), " with grid ", triple(config.grid), ", block ",
-             triple(config.block), ", shared ", config.shared, " bytes");
-    check_status(status, call.c_str(), config.where);
+    if (status != cudaSuccess) check_status(status, call().c_str(), config.where);
 }
 
 }  // namespace aperture::core::detail

@@ -51,6 +51,7 @@ struct LaunchConfig {
 template <class Signature>
 struct SpecialisedKernel {
     const void* kernel = nullptr;
+    explicit operator bool() const { return kernel != nullptr; }
 };
 
 namespace detail {

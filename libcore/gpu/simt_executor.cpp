@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -19,12 +20,13 @@ constexpr unsigned max_grid_yz = 65535;
 constexpr unsigned max_grid_x = 0x7fffffff;
 constexpr unsigned max_resident_threads = 2048;
 
+template <class Error = DeviceError>
 void require(bool possible, const Shape& shape, const std::string& reason) {
     if (possible) return;
     const auto triple = [](const dim3& d) { return text("(", d.x, ", ", d.y, ", ", d.z, ")"); };
-    throw DeviceError(text("launch refused: ", reason, "; grid ", triple(shape.grid), ", block ",
-                           triple(shape.block), ", shared ", shape.shared, " bytes, at ",
-                           shape.where.file_name(), ":", shape.where.line()));
+    throw Error(text("launch refused: ", reason, "; grid ", triple(shape.grid), ", block ",
+                     triple(shape.block), ", shared ", shape.shared, " bytes, at ",
+                     shape.where.file_name(), ":", shape.where.line()));
 }
 
 void check(const Simt& simt, const Shape& shape) {
@@ -36,14 +38,30 @@ void check(const Simt& simt, const Shape& shape) {
     require(b.x <= max_block_threads && b.y <= max_block_threads && b.z <= max_block_depth &&
                 static_cast<std::uint64_t>(b.x) * b.y * b.z <= max_block_threads,
             shape, "the block is too large");
-    require(shape.shared <= static_cast<std::size_t>(simt.shared_memory_per_block()), shape,
-            "too much shared memory");
+    require<UnfitDevice>(shape.shared <= static_cast<std::size_t>(simt.shared_memory_per_block()),
+                         shape,
+                         text("too much shared memory: a block may have ",
+                              simt.shared_memory_per_block(), " bytes"));
     if (shape.cooperative) {
         const std::uint64_t per_multiprocessor = max_resident_threads / (b.x * b.y * b.z);
         require(static_cast<std::uint64_t>(g.x) * g.y * g.z <=
                     per_multiprocessor * static_cast<unsigned>(simt.multiprocessors()),
                 shape, "the blocks of a cooperative launch cannot all be resident");
     }
+}
+
+/// While a copy is under way, AddressSanitizer stops whoever touches what it fills. It can mark
+/// multiples of 8 bytes.
+void mark_as_filling([[maybe_unused]] const PendingCopy& copy) {
+#if defined(__SANITIZE_ADDRESS__)
+    if (copy.bytes % 8 == 0) __asan_poison_memory_region(copy.to, copy.bytes);
+#endif
+}
+void finish_copy(const PendingCopy& copy) {
+#if defined(__SANITIZE_ADDRESS__)
+    if (copy.bytes % 8 == 0) __asan_unpoison_memory_region(copy.to, copy.bytes);
+#endif
+    std::memcpy(copy.to, copy.from, copy.bytes);
 }
 
 thread_local constinit Scheduler* running = nullptr;
@@ -371,6 +389,7 @@ void copy_later(void* to, const void* from, std::size_t bytes) {
              std::source_location::current());
     }
     lane.copies.push_back({to, from, static_cast<unsigned>(bytes), lane.copy_groups});
+    mark_as_filling(lane.copies.back());
 }
 
 void commit_copies() { ++current("commit_copies").lane().copy_groups; }
@@ -381,7 +400,7 @@ void wait_for_copies(int groups_left) {
     for (const PendingCopy& copy : lane.copies) {
         // What has not been committed is in no group and may stay under way.
         if (copy.group + static_cast<unsigned>(groups_left) < lane.copy_groups) {
-            std::memcpy(copy.to, copy.from, copy.bytes);
+            finish_copy(copy);
         } else {
             lane.copies[kept++] = copy;
         }
@@ -399,6 +418,19 @@ void fail(const std::string& what, const std::source_location& where) {
 }
 
 }  // namespace simt
+
+SimtDevice simt_device() {
+    const char* const name = std::getenv("APERTURE_SIMT_DEVICE");
+    if (name == nullptr) return {};
+    // Bytes of a block: the CUDA programming guide's technical specifications.
+    for (const SimtDevice& device :
+         {SimtDevice{80, 163 * 1024}, SimtDevice{86, 99 * 1024}, SimtDevice{89, 99 * 1024},
+          SimtDevice{90, 227 * 1024}, SimtDevice{100, 227 * 1024}, SimtDevice{120, 99 * 1024}}) {
+        if (text(device.compute_capability) == name) return device;
+    }
+    throw InvalidArgument(text("APERTURE_SIMT_DEVICE is ", name,
+                               ", expected a compute capability: 80, 86, 89, 90, 100 or 120"));
+}
 
 Simt::Simt(LaneOrder lane_order, unsigned random_seed)
     : order(lane_order), seed(random_seed), scheduler_(std::make_unique<simt::Scheduler>()) {}

@@ -13,7 +13,8 @@ const void* load_kernel(Gpu& gpu, const KernelSource& source, const std::string&
 
 /// The kernel that `expression` names, compiled for this GPU now, or taken from the memory of this
 /// process or the disk cache (see compile_kernel). `Signature` is the kernel's type, which a shape
-/// that is not instantiated has too: `decltype(solve_kernel<float, 20, 16>)`. Thread-safe.
+/// that is not instantiated has too: `decltype(solve_kernel<float, 20, 16>)`. Empty where
+/// compile_kernel gives nothing, which is remembered: another kernel must do. Thread-safe.
 template <class Signature>
 SpecialisedKernel<Signature> specialise(Gpu& gpu, const KernelSource& source,
                                         const std::string& expression) {

@@ -153,7 +153,10 @@ void SurfaceEstimator::finish_pearson_row(index_t i, index_t planes, Surfaces& r
             sums(s, i, j) *= scale;
             sum += sums(s, i, j);
         }
-        results.surface(i, j) = sum;
+        // Sums of products are rounded otherwise than energies.
+        const double r = std::clamp(sum, -1.0, 1.0);
+        for (index_t s = 0; r != sum && s < surfaces; ++s) sums(s, i, j) *= r / sum;
+        results.surface(i, j) = r;
     }
 }
 

@@ -15,17 +15,18 @@ void expects_surface(const SurfaceView& surface, const Lags& lags) {
     core::expects_shape("surface", surface, {lags.extent().rows, lags.extent().columns});
 }
 
-/// The first place where `count` values, value(0), value(1), ..., fall below value(0) / e.
+/// How far from `from` on value(0), value(1), ..., value(count - 1) fall below `top` / e; `from` is
+/// within half an entry of 0.
 template <class Value>
-std::optional<double> decay_length(index_t count, const Value& value) {
-    const double bound = value(0) / std::numbers::e;
+std::optional<double> decay_length(index_t count, double from, double top, const Value& value) {
+    const double bound = top / std::numbers::e;
     if (!(bound > 0)) return std::nullopt;
     for (index_t i = 1; i < count; ++i) {
         if (!(value(i) < bound)) continue;
         const double before = value(i - 1);
         // What is before may be no number.
         const double rest = before >= bound ? (bound - value(i)) / (before - value(i)) : 0;
-        return static_cast<double>(i) - rest;
+        return static_cast<double>(i) - rest - from;
     }
     return std::nullopt;
 }
@@ -48,12 +49,26 @@ Vertex vertex(double before, double middle, double after) {
 
 }  // namespace
 
+CorrelationLengths correlation_lengths(SurfaceView surface, const Lags& lags, const Peak& from) {
+    expects_surface(surface, lags);
+    const index_t dy = std::lround(from.dy);
+    const index_t dx = std::lround(from.dx);
+    const index_t row = dy - lags.first_row();
+    const index_t column = dx - lags.first_column();
+    const auto [rows, columns] = surface.extent;
+    core::expects(row >= 0 && row < rows && column >= 0 && column < columns, "a peak at dy ",
+                  from.dy, ", dx ", from.dx, " is not on a surface of ", rows, 'x', columns,
+                  " displacements from dy ", lags.first_row(), ", dx ", lags.first_column());
+    const auto across = [&](index_t i) { return surface(row, column + i); };
+    const auto down = [&](index_t i) { return surface(row + i, column); };
+    return {decay_length(columns - column, from.dx - static_cast<double>(dx), from.value, across),
+            decay_length(rows - row, from.dy - static_cast<double>(dy), from.value, down)};
+}
+
 CorrelationLengths correlation_lengths(SurfaceView surface, const Lags& lags) {
     expects_surface(surface, lags);
-    const index_t row = -lags.first_row();
-    const index_t column = -lags.first_column();
-    return {decay_length(lags.columns, [&](index_t i) { return surface(row, column + i); }),
-            decay_length(lags.rows, [&](index_t i) { return surface(row + i, column); })};
+    return correlation_lengths(surface, lags,
+                               {0, 0, surface(-lags.first_row(), -lags.first_column())});
 }
 
 std::optional<Peak> strongest_peak(SurfaceView surface, const Lags& lags, Centre centre) {
@@ -98,6 +113,29 @@ std::optional<Peak> strongest_peak(SurfaceView surface, const Lags& lags, Centre
     return Peak{static_cast<double>(lags.first_row() + row) + down.offset,
                 static_cast<double>(lags.first_column() + column) + across.offset,
                 middle + down.height + across.height};
+}
+
+std::optional<Peak> largest_on_border(SurfaceView surface, const Lags& lags) {
+    expects_surface(surface, lags);
+    const auto [rows, columns] = surface.extent;
+    const auto is_end = [](index_t at, index_t extent) {
+        return extent > 1 && (at == 0 || at == extent - 1);
+    };
+    double inside = 0;
+    Peak on_border;
+    for (index_t y = 0; y < rows; ++y) {
+        for (index_t x = 0; x < columns; ++x) {
+            const double value = surface(y, x);
+            if (!is_end(y, rows) && !is_end(x, columns)) {
+                inside = value > inside ? value : inside;
+            } else if (value > on_border.value) {
+                on_border = {static_cast<double>(lags.first_row() + y),
+                             static_cast<double>(lags.first_column() + x), value};
+            }
+        }
+    }
+    if (on_border.value > inside) return on_border;
+    return std::nullopt;
 }
 
 RadialAverage radial_average(SurfaceView surface, const Lags& lags) {

@@ -34,6 +34,8 @@ struct DirectSteps {
     using Form = Form_;
     static constexpr int cell_bytes = static_cast<int>(sizeof(typename Form::Cell));
     static constexpr int step = Form::planes_of_cell == 1 ? 8 : 2;
+    /// Cells that are loaded at a time; of B those behind a row's last ones are, too.
+    static constexpr int loaded = Form::planes_of_cell == 1 ? 4 : 1;
     static constexpr int planes = 1;
     static constexpr int rows_of_a = 1;
     static constexpr int columns_behind = 0;
@@ -52,9 +54,9 @@ struct DirectSteps {
         return columns + Tile::columns + columns_beyond;
     }
     /// Rows are an odd multiple of 16 bytes apart, so that those of a warp's threads are in
-    /// different banks.
+    /// different banks, and end before the next one, which copies may be filling.
     APERTURE_HD static constexpr int cells_of_b(int columns) {
-        return (columns * cell_bytes / 16 | 1) * 16 / cell_bytes;
+        return ((columns + loaded) * cell_bytes / 16 | 1) * 16 / cell_bytes;
     }
     APERTURE_HD static constexpr int ring_bytes(int columns) {
         return cell_bytes * 2 * ((Tile::rows + 1) * cells_of_b(columns) + cells_of_a(columns));

@@ -47,7 +47,15 @@ class DevicePairCorrelator {
             static_cast<double>(spectra_of_image() * index_t{sizeof(Complex<float>)} +
                                 pixels_of_image() * index_t{sizeof(float)} +
                                 problem_.planes * index_t{sizeof(PlaneGround)});
-        expects_memory(images, bytes_an_image, free_memory());
+        try {
+            expects_memory(images, bytes_an_image, free_memory());
+        } catch (const core::InvalidArgument& too_little) {
+            // A CPU may have more.
+            if constexpr (std::is_same_v<Space, core::Device>) {
+                throw core::UnfitDevice(too_little.what());
+            }
+            throw;
+        }
         taken_.resize(static_cast<std::size_t>(images));
         spectra_ = core::Array<Complex<float>, 1, Space>({images * spectra_of_image()});
         planes_ = core::Array<float, 1, Space>({images * pixels_of_image()});

@@ -73,8 +73,9 @@ __device__ __forceinline__ void eliminate_in_block(BlockEntries<T, row_tiles, co
             }
             __syncthreads();
             ++lines.step;
-            const R reciprocal = reciprocal_of_pivot(
-                block_side * tile + k, core::real_part(column[block_side * tile + k]));
+            const T pivot = column[block_side * tile + k];
+            const T reciprocal = pivot_reciprocal(
+                pivot, reciprocal_of_pivot(block_side * tile + k, core::real_part(pivot)));
             T pivot_row[column_tiles] = {};
             APERTURE_UNROLL
             for (int b = first_column; b < column_tiles; ++b) {

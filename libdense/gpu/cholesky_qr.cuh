@@ -82,9 +82,8 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     /// Of tall_divide_kernel: 0 where not even one has its columns in shared memory.
     int warps_that_fit() const {
         int warps = DivideShape::most_warps;
-        while (warps > 0 && DivideShape::shared_bytes(warps, panels_) > tuning::most_shared_bytes) {
-            warps /= 2;
-        }
+        const int limit = executor_.shared_memory_per_block();
+        while (warps > 0 && DivideShape::shared_bytes(warps, panels_) > limit) warps /= 2;
         return warps;
     }
     StridedMatrix<T> padded(Buffer<T>& buffer) const {

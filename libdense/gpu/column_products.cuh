@@ -21,9 +21,12 @@ namespace aperture::dense::gpu {
 template <class T, class Executor>
 class ColumnProducts {
     using Shape = TallGramShape<T>;
+    using SmallShape = TallGramShape<T, true>;
 
   public:
-    explicit ColumnProducts(Executor& executor) : executor_(executor) {}
+    explicit ColumnProducts(Executor& executor)
+        : executor_(executor),
+          is_small_(Shape::shared_bytes > executor.shared_memory_per_block()) {}
 
     /// `to` has the columns of both, or up to whole panels of 32: then zeros, too.
     template <class U>
@@ -48,18 +51,8 @@ class ColumnProducts {
     template <class U>
     void find(const TallSides& sides, const TallColumns<const T>& left,
               const TallColumns<const T>& right, const StridedMatrix<U>& to) {
-        const index_t blocks = std::max(1, executor_.multiprocessors() / sides.pairs());
-        const index_t steps = blocks_of(left.rows, Shape::rows);
-        const index_t range = blocks_of(steps, blocks);
-        const auto ranges = static_cast<int>(blocks_of(steps, range));
-        const index_t needed = index_t{sides.pairs()} * ranges * Shape::tiles * WarpTile::elements;
-        if (parts_.size() < needed) parts_ = core::Array<double, 1, Space>({needed});
-        core::launch(
-            executor_, &tall_gram_kernel<T>,
-            core::LaunchConfig(
-                dim3(static_cast<unsigned>(ranges), static_cast<unsigned>(sides.pairs())),
-                dim3(Shape::threads), Shape::shared_bytes),
-            TallGramArguments<T>{left, right, sides.symmetric, range * Shape::rows, parts_.data()});
+        const int ranges = is_small_ ? find_parts<SmallShape>(sides, left, right)
+                                     : find_parts<Shape>(sides, left, right);
         using Gather = TallGatherShape;
         core::launch(executor_, &tall_gather_kernel<U, Shape::side>,
                      core::LaunchConfig(
@@ -68,9 +61,29 @@ class ColumnProducts {
                          dim3(Gather::threads), Gather::shared_bytes),
                      TallGatherArguments<U>{parts_.data(), ranges, sides, to});
     }
+    /// The number of ranges.
+    template <class ItsShape>
+    int find_parts(const TallSides& sides, const TallColumns<const T>& left,
+                   const TallColumns<const T>& right) {
+        const index_t blocks = std::max(1, executor_.multiprocessors() / sides.pairs());
+        const index_t steps = blocks_of(left.rows, ItsShape::rows);
+        const index_t range = blocks_of(steps, blocks);
+        const auto ranges = static_cast<int>(blocks_of(steps, range));
+        const index_t needed =
+            index_t{sides.pairs()} * ranges * ItsShape::tiles * WarpTile::elements;
+        if (parts_.size() < needed) parts_ = core::Array<double, 1, Space>({needed});
+        core::launch(executor_, &tall_gram_kernel<ItsShape>,
+                     core::LaunchConfig(
+                         dim3(static_cast<unsigned>(ranges), static_cast<unsigned>(sides.pairs())),
+                         dim3(ItsShape::threads), ItsShape::shared_bytes),
+                     TallGramArguments<T>{left, right, sides.symmetric, range * ItsShape::rows,
+                                          parts_.data()});
+        return ranges;
+    }
 
     using Space = typename Executor::Space;
     Executor& executor_;
+    bool is_small_;
     core::Array<double, 1, Space> parts_;
 };
 

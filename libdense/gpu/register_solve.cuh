@@ -71,6 +71,19 @@ struct Pivots {
     }
 };
 
+/// 1 / pivot, from that of its real part. Rounding leaves an imaginary part where both halves of a
+/// Hermitian matrix are eliminated; errors would grow with the square of the condition number if it
+/// were dropped.
+template <class R>
+__device__ __forceinline__ R pivot_reciprocal(R, R of_real_part) {
+    return of_real_part;
+}
+template <class R>
+__device__ __forceinline__ core::Complex<R> pivot_reciprocal(core::Complex<R> pivot,
+                                                             R of_real_part) {
+    return {of_real_part, -(pivot.im * of_real_part) * of_real_part};
+}
+
 /// Fills the lane's columns. `matrix(row, column)` gives A and is asked for row >= column only (the
 /// other triangle is its mirror); `right_hand_side(row, r)` gives entry `row` of right-hand side r,
 /// 0 <= r < lanes * slots - order, and must give zeros where there is none.
@@ -139,8 +152,10 @@ __device__ __forceinline__ void sweep(T (&columns)[slots][order], int lane,
     constexpr int first_slot = first_pass ? 0 : order / lanes;
     APERTURE_UNROLL
     for (int k = 0; k < order; ++k) {
-        const R pivot = core::broadcast<lanes>(core::real_part(columns[k / lanes][k]), k % lanes);
-        const R reciprocal = first_pass ? pivots.take(k, pivot) : R(1) / pivot;
+        const T pivot = core::broadcast<lanes>(columns[k / lanes][k], k % lanes);
+        const R real = core::real_part(pivot);
+        const T reciprocal =
+            pivot_reciprocal(pivot, first_pass ? pivots.take(k, real) : R(1) / real);
         const int last_finished = first_pass ? k : order - 1;
         T pivot_row[slots] = {};
         APERTURE_UNROLL

@@ -101,14 +101,10 @@ bool solve_in_sub_warps(Executor& executor, Elimination elimination,
     });
 #if defined(__CUDACC__)
     if (!started) {
-        core::SpecialisedKernel<void(SolveArguments<E>)> kernel;
-        try {
-            kernel = core::specialise<void(SolveArguments<E>)>(
-                executor, register_solve_source(),
-                register_solve_expression<E>(arguments.order, policy, elimination));
-        } catch (const core::DeviceError&) {
-            return false;  // no run-time compiler here; the block kernel takes any such order
-        }
+        const auto kernel = core::specialise<void(SolveArguments<E>)>(
+            executor, register_solve_source(),
+            register_solve_expression<E>(arguments.order, policy, elimination));
+        if (!kernel) return false;  // the block kernel takes any such order
         core::launch(executor, kernel, config, arguments);
         started = true;
     }

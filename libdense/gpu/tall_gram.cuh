@@ -12,18 +12,20 @@ namespace aperture::dense::gpu {
 
 /// Columns stand in sides of three panels of 32. A block has one side of A and one of B, or of A
 /// another: of those the 9 products of panels; and each side's with itself in one of its blocks.
-/// It goes over a range of rows, a warp with two products of one panel, 3 stages of rows ahead.
-template <class T>
+/// It goes over a range of rows, a warp with two products of one panel, stages of rows ahead.
+/// Small: for devices that give a block 99 KiB of shared memory; sums are the same.
+template <class T, bool Small = false>
 struct TallGramShape {
+    using Number = T;
     static constexpr int side = 3;
     static constexpr int tiles = side * side + 2 * (side * (side + 1) / 2);
     static constexpr int warps = 12;
     static constexpr int threads = warps * core::warp_size;
-    static constexpr int rows = 256 / static_cast<int>(sizeof(T));
+    static constexpr int rows = (Small ? 128 : 256) / static_cast<int>(sizeof(T));
     /// Lanes that read at a time, pairs of numbers of four columns or two, do so in different
     /// banks.
     static constexpr int pitch = rows + 8;
-    static constexpr int stages = 3;
+    static constexpr int stages = Small && sizeof(T) == 8 ? 2 : 3;
     static constexpr int columns = 2 * side * panel_columns;
     static constexpr int shared_bytes = stages * columns * pitch * static_cast<int>(sizeof(T));
 };
@@ -120,16 +122,15 @@ struct TallTiles {
 };
 
 /// Columns 8 c on of a panel, rows 8 k on.
-template <class T>
+template <class Shape, class T>
 __device__ __forceinline__ core::Fp64Slice load_slice(const T* panel, int k, int c) {
     const int lane = core::lane_rank();
-    return load_pair(panel + (8 * c + lane / 4) * TallGramShape<T>::pitch + 8 * k + lane % 4 * 2);
+    return load_pair(panel + (8 * c + lane / 4) * Shape::pitch + 8 * k + lane % 4 * 2);
 }
 
 /// Starts to bring rows [row, row + Shape::rows) of a side's columns; zeros where there are none.
-template <class T>
+template <class Shape, class T>
 __device__ void load_side(const TallColumns<const T>& from, int first_column, index_t row, T* to) {
-    using Shape = TallGramShape<T>;
     constexpr int size = RowPiece<T>::size;
     constexpr int of_column = Shape::rows / size;
     constexpr int together = Shape::threads / of_column;
@@ -158,10 +159,10 @@ __device__ void load_side(const TallColumns<const T>& from, int first_column, in
 
 /// Grid: ranges of rows, pairs of sides. Shared memory: TallGramShape. Reads each column once for
 /// each side it is paired with; as many multiply-adds a row as there are products of columns.
-template <class T>
-__global__ void __launch_bounds__(TallGramShape<T>::threads)
-    tall_gram_kernel(TallGramArguments<T> a) {
-    using Shape = TallGramShape<T>;
+template <class Shape>
+__global__ void __launch_bounds__(Shape::threads)
+    tall_gram_kernel(TallGramArguments<typename Shape::Number> a) {
+    using T = typename Shape::Number;
     constexpr int of_side = Shape::side * panel_columns;
     const TallSides sides{TallSides::of(a.left.columns, Shape::side),
                           TallSides::of(a.right.columns, Shape::side), a.symmetric};
@@ -183,8 +184,9 @@ __global__ void __launch_bounds__(TallGramShape<T>::threads)
     const auto load = [&](int step) {
         if (step < steps) {
             const index_t row = begin + index_t{step} * Shape::rows;
-            detail::load_side(a.left, i * of_side, row, stage(step));
-            detail::load_side(a.right, j * of_side, row, stage(step) + of_side * Shape::pitch);
+            detail::load_side<Shape>(a.left, i * of_side, row, stage(step));
+            detail::load_side<Shape>(a.right, j * of_side, row,
+                                     stage(step) + of_side * Shape::pitch);
         }
         core::commit_copies();
     };
@@ -201,14 +203,15 @@ __global__ void __launch_bounds__(TallGramShape<T>::threads)
         for (int k = 0; k < Shape::rows / 8; ++k) {
             core::Fp64Slice of_a[4];
             APERTURE_UNROLL
-            for (int c = 0; c < 4; ++c) of_a[c] = detail::load_slice(panel_a, k, c);
+            for (int c = 0; c < 4; ++c) of_a[c] = detail::load_slice<Shape>(panel_a, k, c);
             if (has[0] && own.a == own.b) {
                 sums[0].add_upper(of_a);
             } else if (has[0]) {
-                sums[0].add(of_a, [&](int n) { return detail::load_slice(panel_b, k, n); });
+                sums[0].add(of_a, [&](int n) { return detail::load_slice<Shape>(panel_b, k, n); });
             }
             if (has[1]) {
-                sums[1].add(of_a, [&](int n) { return detail::load_slice(panel_b, k, 4 + n); });
+                sums[1].add(of_a,
+                            [&](int n) { return detail::load_slice<Shape>(panel_b, k, 4 + n); });
             }
         }
     }

@@ -144,16 +144,25 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
     Buffer<T> turned_;  ///< what Q is applied to, of as many columns as the matrix
 };
 
-/// Of blocks of so many groups, or where that is 0 of those that suit the rows.
+template <class T, class Executor, int Groups>
+bool tree_fits(const Executor& executor) {
+    return std::max(FactorShape<T, Groups>::shared_bytes, ApplyShape<T, Groups>::shared_bytes) <=
+           executor.shared_memory_per_block();
+}
+
+/// Of blocks of so many groups, or where that is 0 of those that suit the rows and the device.
 template <class T, class Executor, int Groups>
 std::unique_ptr<TallFactors<T, typename Executor::Space>> make_tree(Executor& executor,
                                                                     index_t rows, index_t columns) {
+    using namespace tuning;
     if constexpr (Groups > 0) {
         return std::make_unique<TreeQr<T, Executor, Groups>>(executor, rows, columns);
-    } else if (rows < tuning::large_tall_rows) {
-        return make_tree<T, Executor, tuning::tall_groups>(executor, rows, columns);
+    } else if (rows >= large_tall_rows && tree_fits<T, Executor, large_tall_groups>(executor)) {
+        return make_tree<T, Executor, large_tall_groups>(executor, rows, columns);
+    } else if (tree_fits<T, Executor, tall_groups>(executor)) {
+        return make_tree<T, Executor, tall_groups>(executor, rows, columns);
     } else {
-        return make_tree<T, Executor, tuning::large_tall_groups>(executor, rows, columns);
+        return make_tree<T, Executor, small_tall_groups<T>>(executor, rows, columns);
     }
 }
 

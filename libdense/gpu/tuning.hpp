@@ -99,8 +99,9 @@ constexpr int rank_k_splits(int blocks) {
 inline constexpr int tall_groups = 7;
 inline constexpr int large_tall_groups = 11;
 inline constexpr long long large_tall_rows = 400'000;
-/// Shared memory that a block may have on every device of compute capability 9.0.
-inline constexpr int most_shared_bytes = 227 * 1024;
+/// What blocks of 99 KiB of shared memory have room for; not measured.
+template <class T>
+inline constexpr int small_tall_groups = sizeof(T) == 4 ? tall_groups : 4;
 /// Leaves of a panel's tree: as many blocks of factor_panel_kernel as run together.
 inline constexpr int tall_leaves_per_multiprocessor = 2;
 

@@ -3,11 +3,13 @@
 #include "aperture/media/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <random>
 #include <system_error>
+#include <utility>
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/hdf5.hpp"
@@ -29,6 +31,19 @@ fs::path folder_of(const fs::path& file) {
     return file.has_parent_path() ? file.parent_path() : fs::path(".");
 }
 
+bool is_missing(const fs::path& path) {
+    std::error_code error;
+    return fs::symlink_status(path, error).type() == fs::file_type::not_found;
+}
+
+/// The first folder on the way up from `file` that is there; those below will be on its file
+/// system.
+fs::path existing_folder(const fs::path& file) {
+    fs::path folder = folder_of(file);
+    while (is_missing(folder)) folder = folder_of(folder);
+    return folder;
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(const fs::path& target) : shown_(target.string()), target_(target) {
@@ -44,19 +59,43 @@ AtomicFile::AtomicFile(const fs::path& target) : shown_(target.string()), target
     core::expects(!fs::exists(status) || fs::is_regular_file(status), shown_,
                   ": cannot write: not a regular file");
     if (fs::exists(status) && ::access(target_.c_str(), W_OK) != 0) fail(errno);
-    open_unnamed();
-    if (descriptor_ < 0) open_hidden();
+    const fs::path folder = existing_folder(target_);
+    open_unnamed(folder);
+    if (descriptor_ < 0) open_hidden(folder);
+    if (fs::exists(status) &&
+        ::fchmod(descriptor_, static_cast<mode_t>(status.permissions() & fs::perms::mask)) != 0) {
+        const int error_number = errno;
+        discard();
+        fail(error_number);
+    }
 }
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : shown_(std::move(other.shown_)),
+      target_(std::move(other.target_)),
+      partial_(std::move(other.partial_)),
+      made_folders_(std::move(other.made_folders_)),
+      named_(other.named_),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 AtomicFile::~AtomicFile() { discard(); }
 
-fs::path AtomicFile::hidden_name() const {
-    return target_.parent_path() /
-           core::text('.', target_.filename().string(), ".partial-", random_suffix());
+void AtomicFile::discard() noexcept {
+    if (descriptor_ < 0) return;
+    ::close(descriptor_);
+    descriptor_ = -1;
+    if (named_) ::unlink(partial_.c_str());
+    for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend(); ++folder) {
+        ::rmdir(folder->c_str());  // that is empty
+    }
 }
 
-void AtomicFile::open_unnamed() {
-    descriptor_ = ::open(folder_of(target_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+fs::path AtomicFile::hidden_name(const fs::path& folder) const {
+    return folder / core::text('.', target_.filename().string(), ".partial-", random_suffix());
+}
+
+void AtomicFile::open_unnamed(const fs::path& folder) {
+    descriptor_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     if (descriptor_ < 0) return;
     partial_ = core::text("/proc/self/fd/", descriptor_);
     std::error_code error;
@@ -65,21 +104,34 @@ void AtomicFile::open_unnamed() {
     descriptor_ = -1;
 }
 
-void AtomicFile::open_hidden() {
+void AtomicFile::open_hidden(const fs::path& folder) {
     do {
-        partial_ = hidden_name();
+        partial_ = hidden_name(folder);
         descriptor_ = ::open(partial_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
     } while (descriptor_ < 0 && errno == EEXIST);
     if (descriptor_ < 0) fail(errno);
     named_ = true;
 }
 
-/// A link cannot replace a file, which only a file with a name can.
+void AtomicFile::sync() {
+    core::expects(descriptor_ >= 0, shown_, ": committed twice");
+    if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
+}
+
+/// A link cannot replace a file, which only a file with a name can. Makes missing folders.
 void AtomicFile::take_hidden_name() {
+    for (fs::path folder = folder_of(target_); is_missing(folder); folder = folder_of(folder)) {
+        made_folders_.insert(made_folders_.begin(), folder);
+    }
+    for (const fs::path& folder : made_folders_) {
+        // Another program may make it at the same time.
+        if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) fail(errno);
+    }
+    if (named_) return;
     fs::path name;
     int status = 0;
     do {
-        name = hidden_name();
+        name = hidden_name(folder_of(target_));
         status = ::linkat(AT_FDCWD, partial_.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW);
     } while (status != 0 && errno == EEXIST);
     if (status != 0) fail(errno);
@@ -87,11 +139,16 @@ void AtomicFile::take_hidden_name() {
     named_ = true;
 }
 
-void AtomicFile::discard() noexcept {
-    if (descriptor_ < 0) return;
+void AtomicFile::take_name() {
+    if (::rename(partial_.c_str(), target_.c_str()) != 0) fail(errno);
     ::close(descriptor_);
     descriptor_ = -1;
-    if (named_) ::unlink(partial_.c_str());
+    // The new name is durable once its folder is; some file systems cannot, and need not, do that.
+    const int opened = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (opened >= 0) {
+        ::fsync(opened);
+        ::close(opened);
+    }
 }
 
 void AtomicFile::write(std::string_view bytes) {
@@ -104,28 +161,40 @@ void AtomicFile::write(std::string_view bytes) {
 }
 
 void AtomicFile::commit() {
-    core::expects(descriptor_ >= 0, shown_, ": committed twice");
-    if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
-    if (!named_) take_hidden_name();
-    if (::rename(partial_.c_str(), target_.c_str()) != 0) fail(errno);
-    ::close(descriptor_);
-    descriptor_ = -1;
-    // The new name is durable once its folder is; some file systems cannot, and need not, do that.
-    const int opened = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (opened >= 0) {
-        ::fsync(opened);
-        ::close(opened);
-    }
+    sync();
+    take_hidden_name();
+    take_name();
 }
 
 void AtomicFile::fail(int error_number) const {
     throw core::InvalidArgument(core::text(shown_, ": cannot write: ", system_text(error_number)));
 }
 
-void write_file(const fs::path& target, std::string_view contents) {
+OutputSet::~OutputSet() {
+    // The last first: it may lie in a folder that one before has made.
+    while (!files_.empty()) files_.pop_back();
+}
+
+void OutputSet::add(AtomicFile file) {
+    file.sync();
+    files_.push_back(std::move(file));
+}
+
+void OutputSet::commit() {
+    // All that a full disk or a missing permission can stop comes before the first name.
+    for (AtomicFile& file : files_) file.take_hidden_name();
+    for (AtomicFile& file : files_) file.take_name();
+    files_.clear();
+}
+
+AtomicFile new_file(const fs::path& target, std::string_view contents) {
     AtomicFile file(target);
     file.write(contents);
-    file.commit();
+    return file;
+}
+
+void write_file(const fs::path& target, std::string_view contents) {
+    new_file(target, contents).commit();
 }
 
 void expects_distinct(const fs::path& input, const fs::path& output) {

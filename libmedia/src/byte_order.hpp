@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace aperture::media {
@@ -24,6 +25,13 @@ inline std::uint32_t little_endian(std::string_view bytes, std::size_t position,
         value = value << 8 | static_cast<std::uint8_t>(bytes[position + b]);
     }
     return value;
+}
+
+/// The four bytes of a number, most significant first.
+inline std::string big_endian_bytes(std::uint32_t value) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xffU);
+    return bytes;
 }
 
 }  // namespace aperture::media

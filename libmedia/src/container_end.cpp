@@ -4,6 +4,7 @@
 // Matroska: RFC 8794 (EBML), sections 4 and 5, RFC 9559, section 5.1.
 #include "libmedia/src/container_end.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <fstream>
 #include <string>
@@ -125,7 +126,86 @@ std::optional<Position> matroska_end(Bytes& file) {
     return content->data + content->size;
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// "00dc" (compressed) or "00db" (not), of any stream.
+bool is_video_chunk(std::string_view type) {
+    return is_digit(type[0]) && is_digit(type[1]) && type[2] == 'd' &&
+           (type[3] == 'c' || type[3] == 'b');
+}
+
+/// What may be in a list of frames: those of a stream, its indices, fillers.
+bool is_movie_chunk(std::string_view type) {
+    return (is_digit(type[0]) && is_digit(type[1])) || type.starts_with("ix") || type == "JUNK" ||
+           type == "LIST" || type == "idx1";
+}
+
+/// Walks the chunks of an AVI, as far as they follow one another.
+class AviWalk {
+  public:
+    explicit AviWalk(Bytes& file) : file_(file) {}
+
+    AviContent run() {
+        Position at = 0;
+        for (std::string riff = file_.at(at, list_header); riff.starts_with("RIFF");
+             riff = file_.at(at, list_header)) {
+            const Position end = at + chunk_header + little_endian(riff, 4, 4);
+            walk(at + list_header, end, false);
+            at = end + end % 2;
+        }
+        return {std::max(chunks_, indexed_), damaged_};
+    }
+
+  private:
+    static constexpr std::size_t chunk_header = 8;
+    static constexpr std::size_t list_header = 12;
+    static constexpr std::size_t index_entry = 16;
+
+    void walk(Position at, Position end, bool movie) {
+        while (at + chunk_header <= end) {
+            const std::string header = file_.at(at, list_header);
+            if (header.empty()) return;  // cut off
+            const std::string_view type(header.data(), 4);
+            const Position size = little_endian(header, 4, 4);
+            if ((movie && !is_movie_chunk(type)) || size > end - at - chunk_header) {
+                damaged_ = true;
+                return;
+            }
+            const std::string_view kind(header.data() + chunk_header, 4);
+            if (type == "LIST" && (kind == "movi" || kind == "rec ")) {
+                walk(at + list_header, at + chunk_header + size, true);
+            } else if (type == "idx1") {
+                count_index(at + chunk_header, size / index_entry);
+            } else if (movie && size > 0 && is_video_chunk(type)) {
+                ++chunks_;
+            }
+            at += chunk_header + size + size % 2;
+        }
+    }
+
+    void count_index(Position at, Position entries) {
+        for (Position i = 0; i < entries; ++i) {
+            const std::string entry = file_.at(at + i * index_entry, index_entry);
+            if (entry.empty()) return;
+            // A frame without bytes repeats the one before.
+            if (is_video_chunk(entry) && little_endian(entry, 12, 4) > 0) ++indexed_;
+        }
+    }
+
+    Bytes& file_;
+    std::uint64_t chunks_ = 0;
+    std::uint64_t indexed_ = 0;
+    bool damaged_ = false;
+};
+
 }  // namespace
+
+std::optional<AviContent> avi_content(const std::filesystem::path& path) {
+    Bytes file(path);
+    const std::string head = file.at(0, 12);
+    if (!head.starts_with("RIFF") || !head.ends_with("AVI ")) return std::nullopt;
+    return AviWalk(file).run();
+}
 
 std::optional<std::uint64_t> container_end(const std::filesystem::path& path) {
     Bytes file(path);

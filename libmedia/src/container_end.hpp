@@ -14,4 +14,12 @@ namespace aperture::media {
 /// left open, as by a recorder that could not go back to fill it in.
 std::optional<std::uint64_t> container_end(const std::filesystem::path& path);
 
+/// What the chunks of an AVI hold.
+struct AviContent {
+    std::uint64_t frames = 0;  ///< coded frames, by the chunks or by the index, whichever has more
+    bool damaged = false;      ///< the chunks of a list do not follow one another
+};
+/// Nothing where the file is no AVI.
+std::optional<AviContent> avi_content(const std::filesystem::path& path);
+
 }  // namespace aperture::media

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
-#include "aperture/media/atomic_file.hpp"
 #include "libmedia/src/byte_order.hpp"
 #include "libmedia/src/input_file.hpp"
+#include "libmedia/src/output_mark.hpp"
 #include "libmedia/src/stored_image.hpp"
 
 #if APERTURE_OPENCV
@@ -126,7 +126,7 @@ std::string encode_kitti(const fs::path& path, const View<const float, 3, Host>&
     }
     core::expects(done, path.string(), ": cannot write: ", columns, 'x', rows,
                   " pixels cannot be encoded");
-    return {bytes.begin(), bytes.end()};
+    return with_mark({bytes.begin(), bytes.end()});
 }
 
 #else
@@ -158,7 +158,7 @@ Array<float, 3> read_flow(const fs::path& path) {
         core::text(name, ": not a flow file: neither Middlebury's .flo nor KITTI's .png"));
 }
 
-void write_flow(const fs::path& path, View<const float, 3, Host> flow) {
+AtomicFile new_flow(const fs::path& path, View<const float, 3, Host> flow) {
     const auto [planes, rows, columns] = flow.extent;
     constexpr index_t most = std::numeric_limits<std::int32_t>::max();
     core::expects(planes == 2 && rows > 0 && columns > 0 && rows <= most && columns <= most,
@@ -167,7 +167,11 @@ void write_flow(const fs::path& path, View<const float, 3, Host> flow) {
     const std::string extension = path.extension().string();
     core::expects(extension == ".flo" || extension == ".png", path.string(),
                   ": cannot write: a flow file is .flo (Middlebury) or .png (KITTI)");
-    write_file(path, extension == ".flo" ? encode_flo(flow) : encode_kitti(path, flow));
+    return new_file(path, extension == ".flo" ? encode_flo(flow) : encode_kitti(path, flow));
+}
+
+void write_flow(const fs::path& path, View<const float, 3, Host> flow) {
+    new_flow(path, flow).commit();
 }
 
 }  // namespace aperture::media

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <bit>
-#include <cstdint>
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/byte_order.hpp"
@@ -31,15 +30,6 @@ constexpr std::array<std::uint32_t, 256> make_crc_table() {
     return table;
 }
 
-std::uint32_t crc(std::string_view bytes) {
-    static constexpr std::array<std::uint32_t, 256> table = make_crc_table();
-    std::uint32_t remainder = ~std::uint32_t{0};
-    for (const char byte : bytes) {
-        remainder = table[(remainder ^ static_cast<std::uint8_t>(byte)) & 0xffU] ^ remainder >> 8;
-    }
-    return ~remainder;
-}
-
 void expects_size(const std::string& name, std::uint64_t width, std::uint64_t height) {
     core::expects(width > 0 && height > 0, name, ": image of ", width, 'x', height, " pixels");
     core::expects(width <= most_side && height <= most_side && width * height <= most_pixels, name,
@@ -53,7 +43,6 @@ struct PngHeader {
     std::uint32_t bits;
     std::uint32_t colour_type;
 
-    bool grey() const { return colour_type == 0 || colour_type == 4; }
     std::uint64_t bytes() const {
         static constexpr std::array<std::uint64_t, 7> samples = {1, 0, 3, 1, 2, 0, 4};
         return height * ((width * bits * samples[colour_type] + 7) / 8);
@@ -73,10 +62,18 @@ PngHeader png_header(const std::string& name, std::string_view body) {
 
 }  // namespace
 
-PngStructure check_png(const std::string& name, std::string_view bytes) {
+std::uint32_t png_crc(std::string_view bytes) {
+    static constexpr std::array<std::uint32_t, 256> table = make_crc_table();
+    std::uint32_t remainder = ~std::uint32_t{0};
+    for (const char byte : bytes) {
+        remainder = table[(remainder ^ static_cast<std::uint8_t>(byte)) & 0xffU] ^ remainder >> 8;
+    }
+    return ~remainder;
+}
+
+std::string check_png(const std::string& name, std::string_view bytes) {
     constexpr std::size_t frame = 12;  // length, type, checksum
-    PngStructure png;
-    png.essentials = bytes.substr(0, png_signature);
+    std::string essentials(bytes.substr(0, png_signature));
     PngHeader header{};
     std::uint64_t compressed = 0;
     std::string_view type;
@@ -87,20 +84,19 @@ PngStructure check_png(const std::string& name, std::string_view bytes) {
         type = bytes.substr(at + 4, 4);
         const std::string_view body = bytes.substr(at + 8, length);
         core::expects(
-            crc(bytes.substr(at + 4, 4 + length)) == big_endian(bytes, at + 8 + length, 4), name,
-            ": damaged PNG (checksum of a chunk)");
+            png_crc(bytes.substr(at + 4, 4 + length)) == big_endian(bytes, at + 8 + length, 4),
+            name, ": damaged PNG (checksum of a chunk)");
         core::expects((at == png_signature) == (type == "IHDR"), name, ": damaged PNG (header)");
         if (type == "IHDR") header = png_header(name, body);
         if (type == "IDAT") compressed += length;
         const bool critical = type[0] >= 'A' && type[0] <= 'Z';
-        if (critical) png.essentials += bytes.substr(at, frame + length);
+        if (critical) essentials += bytes.substr(at, frame + length);
         at += frame + length;
     }
     core::expects(header.bytes() / deflate_gain <= compressed, name,
                   ": damaged PNG: ", header.width, 'x', header.height, " pixels in ", compressed,
                   " bytes");
-    png.grey = header.grey();
-    return png;
+    return essentials;
 }
 
 void check_jpeg(const std::string& name, std::string_view bytes) {

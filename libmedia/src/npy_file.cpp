@@ -58,13 +58,13 @@ void NpyWriter<T>::append(const T* item) {
 }
 
 template <NpyElement T>
-void NpyWriter<T>::commit() {
+AtomicFile NpyWriter<T>::finish() {
     const std::string first = header();
     if (::pwrite(file_.descriptor(), first.data(), first.size(), 0) !=
         static_cast<ssize_t>(first.size())) {
         file_.fail(errno);
     }
-    file_.commit();
+    return std::move(file_);
 }
 
 template class NpyWriter<float>;

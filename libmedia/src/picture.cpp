@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "aperture/core/error.hpp"
-#include "aperture/media/atomic_file.hpp"
+#include "libmedia/src/output_mark.hpp"
 
 #if APERTURE_OPENCV
 #include <opencv2/core.hpp>
@@ -23,11 +23,10 @@ std::string_view bytes_of(const Picture& picture) {
     return {reinterpret_cast<const char*>(picture.pixels.data()), 3 * picture.pixels.size()};
 }
 
-void write_ppm(const std::filesystem::path& target, const Picture& picture) {
-    AtomicFile file(target);
-    file.write(core::text("P6\n", picture.width, ' ', picture.height, "\n255\n"));
-    file.write(bytes_of(picture));
-    file.commit();
+/// "P6" for colour, "P5" for grey.
+std::string encode_pnm(const char* kind, const Picture& picture, std::string_view samples) {
+    return core::text(kind, "\n# ", output_mark, '\n', picture.width, ' ', picture.height,
+                      "\n255\n", samples);
 }
 
 std::string luma(const Picture& picture) {
@@ -39,18 +38,11 @@ std::string luma(const Picture& picture) {
     return grey;
 }
 
-/// Writes what every build can, by the extension.
-bool write_portable(const std::filesystem::path& target, const Picture& picture) {
-    if (target.extension() == ".ppm") {
-        write_ppm(target, picture);
-        return true;
-    }
-    if (target.extension() == ".pgm") {
-        write_file(target, core::text("P5\n", picture.width, ' ', picture.height, "\n255\n",
-                                      luma(picture)));
-        return true;
-    }
-    return false;
+/// What every build can encode, by the extension; else nothing.
+std::string encode_portable(const std::filesystem::path& target, const Picture& picture) {
+    if (target.extension() == ".ppm") return encode_pnm("P6", picture, bytes_of(picture));
+    if (target.extension() == ".pgm") return encode_pnm("P5", picture, luma(picture));
+    return {};
 }
 
 }  // namespace
@@ -169,8 +161,9 @@ void draw_text(Picture& picture, const std::string& words, int x, int y, int hei
     }
 }
 
-std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture) {
-    if (write_portable(target, picture)) return target;
+AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture) {
+    const std::string portable = encode_portable(target, picture);
+    if (!portable.empty()) return new_file(target, portable);
     const std::string extension = target.extension().string();
     const std::string format = extension.empty() ? ".png" : extension;
     core::expects(cv::haveImageWriter(format), target.string(),
@@ -186,7 +179,11 @@ std::filesystem::path write_picture(const std::filesystem::path& target, const P
     std::vector<std::uint8_t> encoded;
     core::expects(cv::imencode(format, stored, encoded), target.string(),
                   ": cannot write: the picture cannot be encoded");
-    write_file(target, {reinterpret_cast<const char*>(encoded.data()), encoded.size()});
+    return new_file(target, with_mark({encoded.begin(), encoded.end()}));
+}
+
+std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture) {
+    new_picture(target, picture).commit();
     return target;
 }
 
@@ -194,12 +191,24 @@ std::filesystem::path write_picture(const std::filesystem::path& target, const P
 
 void draw_text(Picture&, const std::string&, int, int, int, Colour, Anchor, bool) {}
 
+namespace {
+
+std::filesystem::path portable_name(std::filesystem::path target) {
+    const std::string extension = target.extension().string();
+    if (extension != ".ppm" && extension != ".pgm") target.replace_extension(".ppm");
+    return target;
+}
+
+}  // namespace
+
+AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture) {
+    const std::filesystem::path file = portable_name(target);
+    return new_file(file, encode_portable(file, picture));
+}
+
 std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture) {
-    if (write_portable(target, picture)) return target;
-    std::filesystem::path portable = target;
-    portable.replace_extension(".ppm");
-    write_ppm(portable, picture);
-    return portable;
+    new_picture(target, picture).commit();
+    return portable_name(target);
 }
 
 #endif

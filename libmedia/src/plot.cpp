@@ -24,7 +24,11 @@ constexpr int bar_width = 18;
 constexpr int bar_margin = 66;
 constexpr float marker_radius = 9;
 
+// Cells without a value are hatched: stripes that fall from left to right.
 constexpr Colour undefined = {150, 150, 150};
+constexpr Colour undefined_stripe = {235, 235, 235};
+constexpr int stripe_period = 8;
+constexpr int stripe_width = 3;
 
 double to_srgb(double linear) {
     return linear <= 0.0031308 ? 12.92 * linear : 1.055 * std::pow(linear, 1 / 2.4) - 0.055;
@@ -125,8 +129,9 @@ void draw_cells(Picture& picture, const HeatMap& map, const PanelPlace& place,
             const float value = largest(map.values, y, x, place);
             const double position =
                 std::clamp((value - scale.low) / (scale.high - scale.low), 0.0, 1.0);
+            const bool stripe = (column - row + place.y.pixels) % stripe_period < stripe_width;
             picture.at(place.left + column, place.top + row) =
-                std::isnan(value) ? undefined
+                std::isnan(value) ? (stripe ? undefined_stripe : undefined)
                                   : table[static_cast<std::size_t>(std::lround(255 * position))];
         }
     }

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "aperture/core/error.hpp"
-#include "aperture/media/atomic_file.hpp"
 #include "libmedia/src/hdf5.hpp"
 #include "libmedia/src/output_driver.hpp"
 
@@ -76,6 +75,12 @@ bool is_dense(const Part& part) {
         if (part.extent[d] > 1 && part.stride[d] != next) return false;
     }
     return true;
+}
+
+bool grows(hid_t space) {
+    std::vector<hsize_t> largest(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));
+    H5Sget_simple_extent_dims(space, nullptr, largest.data());
+    return !largest.empty() && largest.front() == H5S_UNLIMITED;
 }
 
 void pack(const Part& part, std::size_t dimension, const std::byte* from, std::size_t bytes,
@@ -148,11 +153,12 @@ struct ResultFile::State {
         if (result < 0 || status.error != 0) fail();
         return result;
     }
-    Handle create(const std::string& dataset, hid_t type, hid_t space) {
+    Handle create(const std::string& dataset, hid_t type, hid_t space,
+                  hid_t properties = H5P_DEFAULT) {
         const Handle links{check(H5Pcreate(H5P_LINK_CREATE)), H5Pclose};
         check(H5Pset_create_intermediate_group(links, 1));
         return {
-            check(H5Dcreate2(file, dataset.c_str(), type, space, links, H5P_DEFAULT, H5P_DEFAULT)),
+            check(H5Dcreate2(file, dataset.c_str(), type, space, links, properties, H5P_DEFAULT)),
             H5Dclose};
     }
     void write_dense(hid_t dataset, hid_t type, const Part& part, const void* data) {
@@ -212,16 +218,24 @@ ResultFile::~ResultFile() {
 
 void ResultFile::create_dataset(const std::string& dataset, Element element,
                                 const std::vector<index_t>& extents,
-                                const std::vector<std::string>& axes) {
+                                const std::vector<std::string>& axes, bool grows) {
     const SilentErrors silent;
     core::expects(axes.empty() || axes.size() == extents.size(), state_->shown, ": dataset ",
                   dataset, " of rank ", extents.size(), " given ", axes.size(), " axis names");
     const std::vector<hsize_t> sizes(extents.begin(), extents.end());
+    std::vector<hsize_t> largest = sizes;
+    const auto rank = static_cast<int>(sizes.size());
     const Handle type = element_type(element);
-    const Handle space{
-        state_->check(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr)),
-        H5Sclose};
-    Handle created = state_->create(dataset, type, space);
+    const Handle properties{state_->check(H5Pcreate(H5P_DATASET_CREATE)), H5Pclose};
+    if (grows) {
+        std::vector<hsize_t> chunk = sizes;
+        chunk.front() = 1;
+        largest.front() = H5S_UNLIMITED;
+        state_->check(H5Pset_chunk(properties, rank, chunk.data()));
+    }
+    const Handle space{state_->check(H5Screate_simple(rank, sizes.data(), largest.data())),
+                       H5Sclose};
+    Handle created = state_->create(dataset, type, space, properties);
     if (!axes.empty()) {
         std::vector<const char*> words;
         for (const std::string& axis : axes) words.push_back(axis.c_str());
@@ -244,8 +258,11 @@ void ResultFile::write_box(const std::string& dataset, Element element, const Pa
     core::expects(found != state_->datasets.end(), state_->shown, ": no dataset ", dataset,
                   " was created");
     const Handle space{state_->check(H5Dget_space(found->second)), H5Sclose};
-    const std::vector<index_t> extents = extents_of(space);
+    std::vector<index_t> extents = extents_of(space);
     bool inside = extents.size() == part.extent.size();
+    if (inside && grows(space) && part.first[0] >= 0) {
+        extents[0] = std::max(extents[0], part.first[0] + part.extent[0]);
+    }
     for (std::size_t d = 0; inside && d < extents.size(); ++d) {
         inside = part.first[d] >= 0 && part.extent[d] <= extents[d] - part.first[d];
     }
@@ -256,6 +273,10 @@ void ResultFile::write_box(const std::string& dataset, Element element, const Pa
     const Handle stored{state_->check(H5Dget_type(found->second)), H5Tclose};
     core::expects(H5Tequal(type, stored) > 0, state_->shown, ": dataset ", dataset,
                   " was created with elements ", type_text(stored), ", not ", type_text(type));
+    if (grows(space) && extents[0] > extents_of(space)[0]) {
+        const std::vector<hsize_t> sizes(extents.begin(), extents.end());
+        state_->check(H5Dset_extent(found->second, sizes.data()));
+    }
     state_->write_strided(found->second, type, part);
 }
 
@@ -320,13 +341,15 @@ void ResultFile::attribute(const std::string& object, const std::string& name,
     state_->check(H5Awrite(created, type, data));
 }
 
-void ResultFile::commit() {
+AtomicFile ResultFile::finish() {
     const SilentErrors silent;
     core::expects(state_->file.valid() && !state_->failed, state_->shown,
                   ": cannot write: an earlier write failed, or the file is committed already");
     state_->datasets.clear();
     state_->check(state_->file.close() ? 0 : -1);
-    state_->output.commit();
+    return std::move(state_->output);
 }
+
+void ResultFile::commit() { finish().commit(); }
 
 }  // namespace aperture::media

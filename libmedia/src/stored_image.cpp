@@ -11,6 +11,8 @@
 #if APERTURE_OPENCV
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
+
+#include "libmedia/src/png_decoder.hpp"
 #endif
 
 namespace aperture::media {
@@ -55,20 +57,13 @@ void take_samples(const cv::Mat& decoded, StoredImage& image) {
 StoredImage decode_image(const std::string& name, const std::string& bytes) {
     core::expects(!bytes.empty(), name, ": file is empty");
     if (is_pnm(bytes)) return decode_pnm(name, bytes);
-    cv::Mat decoded;
-    bool grey = false;
-    if (is_png(bytes)) {
-        const PngStructure png = check_png(name, bytes);
-        grey = png.grey;
-        decoded = decode(name, png.essentials);
-    } else {
-        if (bytes.starts_with("\xff\xd8\xff")) check_jpeg(name, bytes);
-        if (bytes.starts_with("BM")) check_bmp(name, bytes);
-        decoded = decode(name, bytes);
-    }
+    if (is_png(bytes)) return decode_png(name, check_png(name, bytes));
+    if (bytes.starts_with("\xff\xd8\xff")) check_jpeg(name, bytes);
+    if (bytes.starts_with("BM")) check_bmp(name, bytes);
+    const cv::Mat decoded = decode(name, bytes);
     core::expects(decoded.depth() == CV_8U || decoded.depth() == CV_16U, name,
                   ": an image of floating-point or signed samples; expected 8 or 16 bits");
-    StoredImage image{decoded.cols, decoded.rows, grey || decoded.channels() < 3 ? 1 : 3};
+    StoredImage image{decoded.cols, decoded.rows, decoded.channels() < 3 ? 1 : 3};
     if (decoded.depth() == CV_8U) {
         take_samples<std::uint8_t>(decoded, image);
     } else {

@@ -8,8 +8,10 @@
 
 #if APERTURE_OPENCV
 #include <opencv2/core.hpp>
-#include <opencv2/core/utils/logger.hpp>
 #include <opencv2/videoio.hpp>
+#include <opencv2/videoio/registry.hpp>
+
+#include "libmedia/src/silent_opencv.hpp"
 #endif
 
 namespace aperture::media {
@@ -36,13 +38,11 @@ struct VideoReader::State {
 VideoReader::VideoReader(const std::filesystem::path& path)
     : path_(path), state_(std::make_unique<State>()) {
     expects_readable(path);
-    // What is no video is said once, by us.
-    const auto level = cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
-    // Others that OpenCV would try take patterns of images, or talk on stderr.
-    for (const int reader : {cv::CAP_FFMPEG, cv::CAP_OPENCV_MJPEG}) {
-        if (state_->capture.open(path.string(), reader)) break;
-    }
-    cv::utils::logging::setLogLevel(level);
+    const SilentOpenCv silent;
+    // Others that OpenCV would try take patterns of images, or talk on stderr, as the one for
+    // Motion JPEG does about damage.
+    const bool ffmpeg = cv::videoio_registry::hasBackend(cv::CAP_FFMPEG);
+    state_->capture.open(path.string(), ffmpeg ? cv::CAP_FFMPEG : cv::CAP_OPENCV_MJPEG);
     core::expects(state_->capture.isOpened(), path.string(), ": not a video, or a damaged one");
 }
 
@@ -73,8 +73,10 @@ index_t VideoReader::claimed_frames() const {
 }
 
 index_t VideoReader::stored_frames() const {
+    if (const auto avi = avi_content(path_)) return static_cast<index_t>(avi->frames);
     // As packets, which are not decoded.
     constexpr int as_stored = -1;
+    const SilentOpenCv silent;
     cv::VideoCapture packets;
     if (!packets.open(path_.string(), cv::CAP_FFMPEG, {cv::CAP_PROP_FORMAT, as_stored})) return 0;
     index_t count = 0;
@@ -108,6 +110,13 @@ bool VideoReader::cut_off() const {
     std::error_code error;
     const std::uintmax_t size = std::filesystem::file_size(path_, error);
     return end && !error && *end > size;
+}
+
+bool VideoReader::is_avi() const { return avi_content(path_).has_value(); }
+
+bool VideoReader::damaged() const {
+    const auto avi = avi_content(path_);
+    return avi && avi->damaged;
 }
 
 VideoReader::~VideoReader() = default;

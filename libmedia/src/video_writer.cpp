@@ -8,15 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <opencv2/core.hpp>
-#include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgproc.hpp>
 #include <opencv2/videoio.hpp>
 #include <string>
+#include <vector>
 
-#include "aperture/media/atomic_file.hpp"
+#include "libmedia/src/silent_opencv.hpp"
 #endif
 
 namespace aperture::media {
@@ -61,25 +60,13 @@ class NamedLink {
     fs::path path_;
 };
 
-/// What OpenCV cannot do is said once, by us.
-class SilentOpenCv {
-  public:
-    SilentOpenCv() = default;
-    ~SilentOpenCv() { cv::utils::logging::setLogLevel(level_); }
-    SilentOpenCv(const SilentOpenCv&) = delete;
-    SilentOpenCv& operator=(const SilentOpenCv&) = delete;
-
-  private:
-    cv::utils::logging::LogLevel level_ =
-        cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
-};
-
 }  // namespace
 
 struct VideoWriter::State {
     std::string shown;
     AtomicFile file;
     cv::Size size;  ///< of the frames as they come
+    bool grey;
     cv::VideoWriter writer{};
     cv::Mat frame{};
     cv::Mat even{};
@@ -88,8 +75,12 @@ struct VideoWriter::State {
     void expects_all_there() const;
 };
 
-VideoWriter::VideoWriter(const fs::path& target, int width, int height, double frames_per_second)
-    : state_(new State{target.string(), AtomicFile(target), {width, height}}) {
+VideoWriter::VideoWriter(const fs::path& target, int width, int height, double frames_per_second,
+                         VideoCoding coding)
+    : state_(new State{target.string(),
+                       AtomicFile(target),
+                       {width, height},
+                       coding == VideoCoding::lossless_grey}) {
     core::expects(width > 0 && height > 0, state_->shown, ": cannot write: a video of ", width, 'x',
                   height, " pixels");
     core::expects(frames_per_second >= 0, state_->shown, ": cannot write: ", frames_per_second,
@@ -97,12 +88,13 @@ VideoWriter::VideoWriter(const fs::path& target, int width, int height, double f
     const double rate = frames_per_second > 0 ? frames_per_second : usual_rate;
     const cv::Size even(width + width % 2, height + height % 2);
     const SilentOpenCv silent;
-    const NamedLink link(state_->file, "video.mp4");
-    constexpr std::array<std::array<char, 4>, 2> codecs{
-        {{'a', 'v', 'c', '1'}, {'m', 'p', '4', 'v'}}};
-    const bool open = std::any_of(codecs.begin(), codecs.end(), [&](const auto& c) {
+    const NamedLink link(state_->file, state_->grey ? "video.mkv" : "video.mp4");
+    const std::vector<std::string> codecs =
+        state_->grey ? std::vector<std::string>{"FFV1"} : std::vector<std::string>{"avc1", "mp4v"};
+    const bool open = std::any_of(codecs.begin(), codecs.end(), [&](const std::string& c) {
         return state_->writer.open(link.path().string(), cv::CAP_FFMPEG,
-                                   cv::VideoWriter::fourcc(c[0], c[1], c[2], c[3]), rate, even);
+                                   cv::VideoWriter::fourcc(c[0], c[1], c[2], c[3]), rate, even,
+                                   !state_->grey);
     });
     core::expects(open, state_->shown, ": cannot write: no encoder for a video of ", width, 'x',
                   height, " pixels");
@@ -115,7 +107,7 @@ void VideoWriter::write(const Picture& frame) {
                   ": cannot write: a frame of ", frame.width, 'x', frame.height,
                   " pixels in a video of ", size.width, 'x', size.height);
     const cv::Mat rgb(size, CV_8UC3, const_cast<Colour*>(frame.pixels.data()));
-    cv::cvtColor(rgb, state_->frame, cv::COLOR_RGB2BGR);
+    cv::cvtColor(rgb, state_->frame, state_->grey ? cv::COLOR_RGB2GRAY : cv::COLOR_RGB2BGR);
     cv::copyMakeBorder(state_->frame, state_->even, 0, size.height % 2, 0, size.width % 2,
                        cv::BORDER_REPLICATE);
     state_->writer.write(state_->even);
@@ -130,24 +122,26 @@ void VideoWriter::State::expects_all_there() const {
                   ": cannot write: the video is not complete; is the disk full?");
 }
 
-void VideoWriter::commit() {
-    core::expects(state_->writer.isOpened(), state_->shown, ": committed twice");
+AtomicFile VideoWriter::finish() {
+    core::expects(state_->writer.isOpened(), state_->shown, ": finished twice");
     core::expects(state_->written > 0, state_->shown, ": cannot write: a video without frames");
     state_->writer.release();
     state_->expects_all_there();
-    state_->file.commit();
+    return std::move(state_->file);
 }
 
 #else
 
-struct VideoWriter::State {};
+struct VideoWriter::State {
+    AtomicFile file;
+};
 
-VideoWriter::VideoWriter(const fs::path& target, int, int, double) {
+VideoWriter::VideoWriter(const fs::path& target, int, int, double, VideoCoding) {
     throw core::InvalidArgument(target.string() +
                                 ": cannot write: a video needs a build with OpenCV");
 }
 void VideoWriter::write(const Picture&) {}
-void VideoWriter::commit() {}
+AtomicFile VideoWriter::finish() { return std::move(state_->file); }
 
 #endif
 

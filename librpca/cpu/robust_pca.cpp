@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -34,7 +35,7 @@ void validate(const Parameters& parameters) {
 
 namespace {
 
-/// R of W's QR.
+/// Of W less what is constant over the frames: of the QR of W, R less the mean of its columns.
 template <class T>
 class TriangleOfW {
   public:
@@ -49,6 +50,13 @@ class TriangleOfW {
         matrix.copy_w(cpu, w_);
         qr_.find_r({w_.data(), {w_.extent()[1], w_.extent()[0]}, {1, w_.extent()[1]}}, r_);
         std::copy(r_.begin(), r_.end(), fp64_.begin());
+        const index_t frames = fp64_.extent()[0];
+        for (index_t i = 0; i < frames; ++i) {
+            double* const row = &fp64_(i, 0);
+            const double mean =
+                std::accumulate(row, row + frames, 0.0) / static_cast<double>(frames);
+            std::transform(row, row + frames, row, [&](double x) { return x - mean; });
+        }
         return std::as_const(fp64_).view();
     }
 
@@ -72,7 +80,6 @@ struct RobustPca<T, Executor>::State {
     cpu::Spectrum spectrum;
     dense::tall::Factor<T> first = {};
     dense::tall::Factor<T> second = {};
-    std::vector<double> ground_factor = {};
     cpu::Step<T> step = {};
     int rank = 0;
 
@@ -85,60 +92,31 @@ struct RobustPca<T, Executor>::State {
     }
     /// The step's factors make L of W, as the spectrum is that of W.
     void threshold_singular_values(double threshold);
-    template <class Kept>
-    void set_two_factors(index_t r, const Kept& kept);
-    template <class Kept>
-    void set_one_factor(index_t r, const Kept& kept);
     bool watch_mask(const cpu::StepSums& sums, Outcome& outcome, const core::Stopwatch& watch);
     int steady = 0;
     using Projections = AlternatingProjections<T, cpu::ProjectedMatrix<T>>;
     std::optional<Projections> projections = {};  ///< then `matrix` is empty
 };
 
-/// P = V diag(max(s - t, 0) / s) V^T, in two factors where that is less work.
+/// P = 1 1^T / frames + V diag(max(s - t, 0) / s) V^T, in two factors where that is less work.
 template <std::floating_point T, class Executor>
 void RobustPca<T, Executor>::State::threshold_singular_values(double threshold) {
     const index_t r = spectrum.count_above(threshold);
-    rank = static_cast<int>(r);
+    rank = static_cast<int>(r) + 1;
+    const double share = 1 / static_cast<double>(frames);
     const auto kept = [&](index_t i) { return 1 - threshold / spectrum.singular_value(i); };
-    // 1^T P - 1^T, by which the ground is multiplied.
-    for (index_t j = 0; j < frames; ++j) ground_factor[static_cast<std::size_t>(j)] = -1;
-    for (index_t k = 0; k < r; ++k) {
-        double sum = 0;
-        for (index_t i = 0; i < frames; ++i) sum += spectrum.vector(i, k);
-        for (index_t j = 0; j < frames; ++j) {
-            ground_factor[static_cast<std::size_t>(j)] += sum * kept(k) * spectrum.vector(j, k);
-        }
-    }
     if (2 * r < frames) {
-        set_two_factors(r, kept);
-    } else {
-        set_one_factor(r, kept);
+        step.second = &second;
+        first.set(frames, r + 1,
+                  [&](index_t i, index_t k) { return k == r ? share : spectrum.vector(i, k); });
+        second.set(r + 1, frames, [&](index_t k, index_t j) {
+            return k == r ? 1 : kept(k) * spectrum.vector(j, k);
+        });
+        return;
     }
-}
-
-template <std::floating_point T, class Executor>
-template <class Kept>
-void RobustPca<T, Executor>::State::set_two_factors(index_t r, const Kept& kept) {
-    step.second = &second;
-    // The ground goes through beside the products with the vectors.
-    first.set(frames + 1, r + 1, [&](index_t i, index_t k) {
-        if (i == frames || k == r) return i == frames && k == r ? 1.0 : 0.0;
-        return spectrum.vector(i, k);
-    });
-    second.set(r + 1, frames, [&](index_t k, index_t j) {
-        return k == r ? ground_factor[static_cast<std::size_t>(j)]
-                      : kept(k) * spectrum.vector(j, k);
-    });
-}
-
-template <std::floating_point T, class Executor>
-template <class Kept>
-void RobustPca<T, Executor>::State::set_one_factor(index_t r, const Kept& kept) {
     step.second = nullptr;
-    first.set(frames + 1, frames, [&](index_t i, index_t j) {
-        if (i == frames) return ground_factor[static_cast<std::size_t>(j)];
-        double sum = 0;
+    first.set(frames, frames, [&](index_t i, index_t j) {
+        double sum = share;
         for (index_t k = 0; k < r; ++k) {
             sum += spectrum.vector(i, k) * kept(k) * spectrum.vector(j, k);
         }
@@ -178,9 +156,8 @@ RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t va
         return;
     }
     if (!by_gram) state_->triangle.emplace(executor, parameters.svd, frames, values);
-    state_->first.reserve(frames + 1, frames + 1);
-    state_->second.reserve(frames + 1, frames + 1);
-    state_->ground_factor.resize(static_cast<std::size_t>(frames));
+    state_->first.reserve(frames, frames + 1);
+    state_->second.reserve(frames + 1, frames);
     state_->step.first = &state_->first;
 }
 template <std::floating_point T, class Executor>
@@ -207,16 +184,16 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
     const double norm = std::sqrt(sizes.square);
     const bool black = sizes.largest == 0;
     const double lambda = lambda_of(s.parameters, s.frames, s.values);
-    const Penalty penalty =
-        black ? Penalty{1, 1, 0, 0}
-              : penalty_of(s.parameters.solver,
-                           {sizes.largest, sizes.sum, sizes.square, s.spectrum.singular_value(0)},
-                           s.frames, s.values, lambda);
+    const Penalty penalty = black ? Penalty{1, 1, 0, 0}
+                                  : penalty_of(s.parameters.solver,
+                                               {sizes.largest, sizes.sum, sizes.ground_square,
+                                                s.spectrum.singular_value(0)},
+                                               s.frames, s.values, lambda);
     double mu = penalty.mu;
     step.y_scale = static_cast<T>(penalty.y_over_m / mu);
     step.threshold = static_cast<T>(lambda / mu);
     step.mask_threshold = static_cast<T>(s.parameters.mask_threshold);
-    // L = 0 at first.
+    // At first L is what is constant.
     s.threshold_singular_values(std::numeric_limits<double>::infinity());
     s.matrix.step(s.cpu, step);
     for (bool last = false;; last = last || outcome.converged) {
@@ -231,9 +208,9 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
             last ? s.matrix.finish(s.cpu, step, low_rank, sparse) : s.matrix.step(s.cpu, step);
         mu = next;
         outcome.residual = black ? 0 : std::sqrt(sums.residual_square) / norm;
-        outcome.rank = s.rank;
-        outcome.sparsity =
-            sums.zeros / (static_cast<double>(s.frames) * static_cast<double>(s.values));
+        outcome.rank = black ? 0 : s.rank;
+        outcome.density =
+            1 - sums.zeros / (static_cast<double>(s.frames) * static_cast<double>(s.values));
         outcome.converged = outcome.converged || outcome.residual <= s.parameters.tolerance;
         if (last) return outcome;
         last = s.watch_mask(sums, outcome, watch);

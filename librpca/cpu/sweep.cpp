@@ -31,8 +31,6 @@ SweptMatrix<T>::SweptMatrix(index_t frames, index_t values, const Options& optio
       w_(m_.extent()),
       mask_({options.watches_mask ? w_.size() : 0}),
       gram_sums_(layout_),
-      ground_products_({gram_sums_.parts(), frames + 1}),
-      c_(static_cast<std::size_t>(frames + 1)),
       gram_({frames, frames}),
       part_sums_(static_cast<std::size_t>(gram_sums_.parts())),
       part_sizes_(static_cast<std::size_t>(gram_sums_.parts())) {}
@@ -42,9 +40,9 @@ Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
     core::for_each_task(cpu, gram_sums_.parts(), 0, [&](index_t part, std::byte* /*scratch*/) {
         Sizes& sizes = part_sizes_[static_cast<std::size_t>(part)];
         sizes = {};
-        clear_gram(part);
+        gram_sums_.clear(part);
         for (index_t b = gram_sums_.first_block(part); b < gram_sums_.first_block(part + 1); ++b) {
-            load_ground(m, b);
+            sizes.ground_square += load_ground(m, b);
             const Sizes of_block = load_block(m, b);
             sizes.largest = std::max(sizes.largest, of_block.largest);
             sizes.sum += of_block.sum;
@@ -58,6 +56,7 @@ Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
         total.largest = std::max(total.largest, sizes.largest);
         total.sum += sizes.sum;
         total.square += sizes.square;
+        total.ground_square += sizes.ground_square;
     }
     if (!std::isfinite(total.sum)) expects_numbers(m);
     gather_gram();
@@ -66,7 +65,7 @@ Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
 
 /// The ground, and zeros behind it.
 template <class T>
-void SweptMatrix<T>::load_ground(FramesView<const T, core::Host> m, index_t block) {
+double SweptMatrix<T>::load_ground(FramesView<const T, core::Host> m, index_t block) {
     const index_t first = block * layout_.block_rows;
     const index_t count = layout_.rows_of(block);
     T* const begin = w_.data() + block * layout_.block_reals();
@@ -76,7 +75,12 @@ void SweptMatrix<T>::load_ground(FramesView<const T, core::Host> m, index_t bloc
         const T* const frame = &m(f, first);
         for (index_t v = 0; v < count; ++v) ground[v] += frame[v];
     }
-    for (index_t v = 0; v < count; ++v) ground[v] /= static_cast<T>(layout_.columns);
+    double square = 0;
+    for (index_t v = 0; v < count; ++v) {
+        ground[v] /= static_cast<T>(layout_.columns);
+        square += static_cast<double>(ground[v]) * static_cast<double>(ground[v]);
+    }
+    return square;
 }
 
 template <class T>
@@ -135,7 +139,7 @@ StepSums SweptMatrix<T>::sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w
                             T* const sparse = between + (layout_.columns + 1) * row;
                             StepSums& sums = part_sums_[static_cast<std::size_t>(part)];
                             sums = {};
-                            if (!keeps_w) clear_gram(part);
+                            if (!keeps_w) gram_sums_.clear(part);
                             for (index_t b = gram_sums_.first_block(part);
                                  b < gram_sums_.first_block(part + 1); ++b) {
                                 for (index_t v = 0; v < layout_.used_rows(b); v += row) {
@@ -211,12 +215,6 @@ void SweptMatrix<T>::update_row(const Step<T>& step, index_t block, index_t firs
 }
 
 template <class T>
-void SweptMatrix<T>::clear_gram(index_t part) {
-    gram_sums_.clear(part);
-    std::fill_n(&ground_products_(part, 0), layout_.columns + 1, 0.0);
-}
-
-template <class T>
 void SweptMatrix<T>::add_gram(index_t part, index_t block) {
     if (!sums_gram_) return;
     core::ReadAhead ahead;
@@ -227,49 +225,17 @@ void SweptMatrix<T>::add_gram(index_t part, index_t block) {
     }
     gram_sums_.add(part, block, w_.data() + block * layout_.block_reals(),
                    dense::tall::GramSum::of_type, ahead);
-    add_ground_products(block, &ground_products_(part, 0));
 }
 
 template <class T>
 void SweptMatrix<T>::copy_w(core::Cpu& cpu, FramesView<T, core::Host> w) const {
     core::for_each_task(cpu, layout_.blocks(), 0, [&](index_t b, std::byte* /*scratch*/) {
         const T* const block = w_.data() + b * layout_.block_reals();
-        const T* const ground = block + layout_.columns * layout_.stride;
-        const index_t first = b * layout_.block_rows;
-        const index_t count = layout_.rows_of(b);
         for (index_t f = 0; f < layout_.columns; ++f) {
-            const T* const from = block + f * layout_.stride;
-            T* const to = &w(f, first);
-            for (index_t v = 0; v < count; ++v) to[v] = from[v] + ground[v];
+            std::copy_n(block + f * layout_.stride, layout_.rows_of(b),
+                        &w(f, b * layout_.block_rows));
         }
     });
-}
-
-/// In fp64, of fp32 values exact: what these products are wrong by is as large as what a fp32 Gram
-/// matrix is wrong by without a ground.
-template <class T>
-void SweptMatrix<T>::add_ground_products(index_t block, double* sums) const {
-    constexpr int together = 4;
-    const T* const w = w_.data() + block * layout_.block_reals();
-    const T* const ground = w + layout_.columns * layout_.stride;
-    const index_t count = layout_.used_rows(block);
-    for (index_t f = 0; f <= layout_.columns; f += together) {
-        core::Pack<double> sum[together] = {};
-        const T* frames[together];
-        for (int i = 0; i < together; ++i) {
-            frames[i] = w + std::min(f + i, layout_.columns) * layout_.stride;
-        }
-        for (index_t v = 0; v < count; v += core::lanes<double>) {
-            const core::Pack<double> of_ground = dense::tall::load_as<T, double>(ground + v);
-#pragma GCC unroll 4
-            for (int i = 0; i < together; ++i) {
-                sum[i] += dense::tall::load_as<T, double>(frames[i] + v) * of_ground;
-            }
-        }
-        for (int i = 0; i < together && f + i <= layout_.columns; ++i) {
-            sums[f + i] += sum_of<double>(sum[i]);
-        }
-    }
 }
 
 template <class T>
@@ -289,25 +255,21 @@ void SweptMatrix<T>::write_row(const Outputs& outputs, index_t block, index_t fi
     }
 }
 
-/// W^T W = W'^T W' + 1 c^T + c 1^T + b^T b, c = W'^T b.
+/// With G = W^T W and J = 1 1^T / frames, (W - W J)^T (W - W J) = (I - J) G (I - J).
 template <class T>
 void SweptMatrix<T>::gather_gram() {
-    const auto ground_product = [&](index_t frame) {
-        double sum = 0;
-        for (index_t part = 0; part < gram_sums_.parts(); ++part) {
-            sum += ground_products_(part, frame);
-        }
-        return sum;
-    };
-    for (index_t f = 0; f <= layout_.columns; ++f) {
-        c_[static_cast<std::size_t>(f)] = ground_product(f);
-    }
     gram_sums_.gather(gram_);
-    for (index_t i = 0; i < layout_.columns; ++i) {
-        for (index_t j = 0; j < layout_.columns; ++j) {
-            gram_(i, j) +=
-                c_[static_cast<std::size_t>(i)] + c_[static_cast<std::size_t>(j)] + c_.back();
-        }
+    const index_t frames = layout_.columns;
+    const auto subtract_mean = [&](auto element) {
+        double sum = 0;
+        for (index_t i = 0; i < frames; ++i) sum += element(i);
+        for (index_t i = 0; i < frames; ++i) element(i) -= sum / static_cast<double>(frames);
+    };
+    for (index_t f = 0; f < frames; ++f) {
+        subtract_mean([&](index_t i) -> double& { return gram_(f, i); });
+    }
+    for (index_t f = 0; f < frames; ++f) {
+        subtract_mean([&](index_t i) -> double& { return gram_(i, f); });
     }
 }
 

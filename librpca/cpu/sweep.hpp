@@ -16,10 +16,10 @@ namespace aperture::rpca::cpu {
 ///     L = W P,  Y / mu' = (W - L) y_scale,  S' = shrink(M - L + Y / mu', threshold),
 ///     W' = M - S' + Y / mu'
 ///
-/// All but S and Y less the ground b, each value's mean over M's frames, which holds most of a
-/// video: so their rounding is that of what changes. With W' = W - b 1^T, L' = W' P + b (1^T P -
-/// 1^T): `first` has the ground as its last row. Where that is less work it has few columns, which
-/// `second` makes the frames.
+/// All but S and Y less the ground, each value's mean over M's frames, which holds most of a video:
+/// so their rounding is that of what changes. P keeps what is constant over the frames, so that the
+/// ground goes through it as it is. `first` makes L of W; where that is less work it has few
+/// columns, which `second` makes the frames.
 template <class T>
 struct Step {
     const dense::tall::Factor<T>* first = nullptr;
@@ -41,6 +41,7 @@ struct Sizes {
     double largest = 0;
     double sum = 0;     ///< of |M|
     double square = 0;  ///< ||M||_F^2
+    double ground_square = 0;
 };
 
 /// M and W in blocks, and what is summed over them. All sums are taken in an order that does not
@@ -63,9 +64,10 @@ class SweptMatrix {
     StepSums finish(core::Cpu& cpu, const Step<T>& step, FramesView<T, core::Host> low_rank,
                     FramesView<T, core::Host> sparse);
 
-    /// Writes W.
+    /// Writes W less the ground.
     void copy_w(core::Cpu& cpu, FramesView<T, core::Host> w) const;
-    /// W^T W, [frame][frame], both triangles; where it is summed.
+    /// Of W less what is constant over the frames, [frame][frame], both triangles; where it is
+    /// summed.
     core::View<const double, 2, core::Host> gram() const { return gram_.view(); }
 
   private:
@@ -81,22 +83,19 @@ class SweptMatrix {
     void update_row(const Step<T>& step, index_t block, index_t first, const T* low_rank, T* sparse,
                     bool keeps_w, StepSums& sums);
     void add_gram(index_t part, index_t block);
-    void clear_gram(index_t part);
-    void add_ground_products(index_t block, double* sums) const;
     void gather_gram();
     void write_row(const Outputs& outputs, index_t block, index_t first, T* low_rank,
                    const T* sparse) const;
-    void load_ground(FramesView<const T, core::Host> m, index_t block);
+    /// Returns its square.
+    double load_ground(FramesView<const T, core::Host> m, index_t block);
     Sizes load_block(FramesView<const T, core::Host> m, index_t block);
 
     dense::tall::ColumnBlocks<T> layout_;
     bool sums_gram_;
     core::Array<T, 1> m_;
     core::Array<T, 1> w_;
-    core::Array<std::int8_t, 1> mask_;        ///< as w_ lies; of the pass before
-    dense::tall::GramSums<T> gram_sums_;      ///< of W'
-    core::Array<double, 2> ground_products_;  ///< [part][frame]: b^T W', and b^T b last
-    std::vector<double> c_;                   ///< sums of ground_products_
+    core::Array<std::int8_t, 1> mask_;    ///< as w_ lies; of the pass before
+    dense::tall::GramSums<T> gram_sums_;  ///< of W less the ground
     core::Array<double, 2> gram_;
     std::vector<StepSums> part_sums_;
     std::vector<Sizes> part_sizes_;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Small products of symmetric matrices with the vectors on both sides: W^T W in the basis of the
-// last iteration's vectors, and the factor that makes L of W from f in that of this one's.
+// Small products of symmetric matrices with the vectors on both sides: the Gram matrix of W less
+// what is constant over the frames in the basis of the last iteration's vectors, and the factor
+// that makes L of W from f in that of this one's.
 
 #include "librpca/gpu/gather_sums.cuh"
 
@@ -50,18 +51,31 @@ __device__ __forceinline__ void column_of_product(int order, const Matrix& matri
     __syncthreads();
 }
 
+/// Subtracts the mean of a vector in shared memory, as every warp finds it. Ends with a barrier.
+__device__ __forceinline__ void subtract_mean(int order, double* x) {
+    double sum = 0;
+    for (int k = core::lane_rank(); k < order; k += core::warp_size) sum += x[k];
+    const double mean = core::warp_reduce(sum) / order;
+    __syncthreads();
+    for (int k = core::thread_rank(); k < order; k += product_threads) x[k] -= mean;
+    __syncthreads();
+}
+
 /// Column `column` of X^T C X, C symmetric, to shared memory, where it returns it; X is
-/// [k][column]. Shared memory as basis_shared_bytes says. Ends with a barrier.
+/// [k][column]. With `centres` rows and columns of C count less their means. Shared memory as
+/// basis_shared_bytes says. Ends with a barrier.
 template <class Matrix>
 __device__ __forceinline__ double* column_in_basis(int order, const Matrix& c, const double* x,
-                                                   int column) {
+                                                   int column, bool centres) {
     double* const found = core::shared<double>();
     double* const shares = found + order;
     for (int k = core::thread_rank(); k < order; k += product_threads) {
         found[k] = x[k * order + column];
     }
     __syncthreads();
+    if (centres) subtract_mean(order, found);
     column_of_product(order, c, found, found, shares);
+    if (centres) subtract_mean(order, found);
     column_of_product(
         order, [&](int k, int row) { return x[k * order + row]; }, found, found, shares);
     return found;
@@ -71,19 +85,10 @@ __device__ __forceinline__ double* column_in_basis(int order, const Matrix& c, c
 
 APERTURE_HD index_t basis_shared_bytes(int order) { return index_t{product_warps + 1} * order * 8; }
 
-/// W^T W = W'^T W' + 1 c^T + c 1^T + b^T b, c = W'^T b.
-struct GramSums {
-    const double* gram;             ///< of W less its ground, [frame][frame]
-    const double* ground_products;  ///< ground^T W, [frame]
-
-    __device__ double operator()(int i, int j, int order, double ground_square) const {
-        return gram[i * order + j] + (ground_products[i] + ground_products[j] + ground_square);
-    }
-};
-
 struct ScaledGramArguments {
-    GramSums gram;
-    const double* vectors;  ///< V, [row][column]
+    const double* gram;     ///< of W less its ground, [frame][frame]
+    const double* vectors;  ///< V, [row][column]; row_means_kernel does without
+    double* row_means;      ///< of `gram`; gram_in_basis_kernel does without
     int order;
     double scale;  ///< of the result; 0: 100 / the trace
     double* used_scale;
@@ -98,7 +103,7 @@ __device__ inline double scale_of(const ScaledGramArguments& a) {
     if (a.scale != 0) return a.scale;
     double trace = 0;
     for (int i = core::lane_rank(); i < a.order; i += core::warp_size) {
-        trace += a.gram(i, i, a.order, a.state->ground_square);
+        trace += a.gram[index_t{i} * a.order + i];
     }
     trace = core::warp_reduce(trace);
     return trace > 0 ? 100 / trace : 1;
@@ -106,39 +111,56 @@ __device__ inline double scale_of(const ScaledGramArguments& a) {
 
 }  // namespace detail
 
-/// V^T W^T W V, scaled. A block: a column. Grid: columns. Shared memory: basis_shared_bytes.
+/// V^T (W - W J)^T (W - W J) V, scaled, J = 1 1^T / frames. A block: a column. Grid: columns.
+/// Shared memory: basis_shared_bytes.
 __global__ inline void __launch_bounds__(product_threads)
     gram_in_basis_kernel(ScaledGramArguments a) {
     if (a.state->done != 0) return;
     const int column = static_cast<int>(blockIdx.x);
-    const double ground_square = a.state->ground_square;
     const double scale = detail::scale_of(a);
     if (column == 0 && core::thread_rank() == 0) *a.used_scale = scale;
     const double* const found = detail::column_in_basis(
-        a.order, [&](int i, int j) { return a.gram(i, j, a.order, ground_square); }, a.vectors,
-        column);
+        a.order, [&](int i, int j) { return a.gram[i * a.order + j]; }, a.vectors, column, true);
     for (int row = core::thread_rank(); row < a.order; row += product_threads) {
         // Row by row: it is symmetric.
         a.result[column * a.order + row] = found[row] * scale;
     }
 }
 
-/// W^T W, scaled. A warp: a row. Grid: blocks of product_warps rows.
+/// A warp: a row. Grid: blocks of product_warps rows.
+__global__ inline void __launch_bounds__(product_threads) row_means_kernel(ScaledGramArguments a) {
+    if (a.state->done != 0) return;
+    const int row = static_cast<int>(blockIdx.x) * product_warps + core::warp_rank();
+    if (row >= a.order) return;
+    double sum = 0;
+    for (int column = core::lane_rank(); column < a.order; column += core::warp_size) {
+        sum += a.gram[row * a.order + column];
+    }
+    sum = core::warp_reduce(sum);
+    if (core::lane_rank() == 0) a.row_means[row] = sum / a.order;
+}
+
+/// (W - W J)^T (W - W J), scaled. A warp: a row. Grid: blocks of product_warps rows.
 __global__ inline void __launch_bounds__(product_threads)
     scaled_gram_kernel(ScaledGramArguments a) {
     if (a.state->done != 0) return;
     const int row = static_cast<int>(blockIdx.x) * product_warps + core::warp_rank();
     if (row >= a.order) return;
-    const double ground_square = a.state->ground_square;
     const double scale = detail::scale_of(a);
     if (row == 0 && core::lane_rank() == 0) *a.used_scale = scale;
+    double sum = 0;
+    for (int i = core::lane_rank(); i < a.order; i += core::warp_size) sum += a.row_means[i];
+    const double mean = core::warp_reduce(sum) / a.order;
     for (int column = core::lane_rank(); column < a.order; column += core::warp_size) {
-        a.result[row * a.order + column] = scale * a.gram(row, column, a.order, ground_square);
+        a.result[row * a.order + column] =
+            scale *
+            (a.gram[row * a.order + column] - (a.row_means[row] + a.row_means[column] - mean));
     }
 }
 
 /// The basis of the first iteration, in which the first vector is 1 / sqrt(order) everywhere: that
-/// of frames which are all the same. A reflection, so it is its transpose. A thread: an element.
+/// of frames which are all the same, which stays by itself. A reflection, so it is its transpose. A
+/// thread: an element.
 __global__ inline void __launch_bounds__(product_threads)
     first_vectors_kernel(double* vectors, double* transposed, int order) {
     const int at = static_cast<int>(blockIdx.x) * product_threads + core::thread_rank();
@@ -159,14 +181,13 @@ struct FactorArguments {
     const double* function;    ///< of the matrix in the basis V
     const double* transposed;  ///< V^T, [row][column]
     int order;
-    bool zero;  ///< the factor of L = 0
-    T* factor;  ///< as PassArguments::factor
+    bool constant;  ///< L is what is constant alone
+    T* factor;      ///< as PassArguments::factor
     int factor_rows;
     const RunState* state;
 };
 
-/// P = V f V^T and behind it what the ground is multiplied by, 1^T P - 1^T. Block, grid and shared
-/// memory are those of gram_in_basis_kernel.
+/// P = 1 1^T / frames + V f V^T. Block, grid and shared memory are those of gram_in_basis_kernel.
 template <class T, class Shape>
 __global__ void __launch_bounds__(product_threads) factor_kernel(FactorArguments<T> a) {
     if (a.state->done != 0) return;
@@ -175,22 +196,15 @@ __global__ void __launch_bounds__(product_threads) factor_kernel(FactorArguments
                       index_t{column / Shape::frames} * a.factor_rows * Shape::factor_columns +
                       Shape::factor_column(column % Shape::frames);
     const double* found = nullptr;
-    if (!a.zero) {
+    if (!a.constant) {
         found = detail::column_in_basis(
             a.order, [&](int i, int j) { return a.function[i * a.order + j]; }, a.transposed,
-            column);
+            column, false);
     }
+    const double share = 1.0 / a.order;
     for (int row = core::thread_rank(); row < a.order; row += product_threads) {
-        factor[row * Shape::factor_columns] = a.zero ? T(0) : static_cast<T>(found[row]);
-    }
-    if (core::warp_rank() != 0) return;
-    double sum = 0;
-    for (int row = core::lane_rank(); !a.zero && row < a.order; row += core::warp_size) {
-        sum += found[row];
-    }
-    sum = core::warp_reduce(sum);
-    if (core::lane_rank() == 0) {
-        factor[a.order * Shape::factor_columns] = static_cast<T>(sum - 1);
+        factor[row * Shape::factor_columns] =
+            static_cast<T>(a.constant ? share : share + found[row]);
     }
 }
 

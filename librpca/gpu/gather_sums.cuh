@@ -37,21 +37,18 @@ struct GatherArguments {
     const double* gram_parts;  ///< as GramArguments::parts
     int ranges;                ///< of values
     int tile_pairs;
-    const double* ground_parts;  ///< as PassArguments::ground_parts
-    const PassSums* sum_parts;   ///< as PassArguments::sum_parts
+    const PassSums* sum_parts;  ///< as PassArguments::sum_parts
     index_t value_blocks;
     int frame_blocks;
     int frames;
-    double* gram;             ///< [frame][frame]
-    double* ground_products;  ///< ground^T W, [frame]
+    double* gram;  ///< [frame][frame]
     EndRules rules;
     RunState* state;
     bool last;
     bool counts;  ///< the pass is an iteration
 };
 
-/// Blocks for each table, which stand behind one another in the grid: of Gram products, of products
-/// with the ground, and one for the sums of the pass.
+/// Blocks for Gram products, and behind them one for the sums of the pass.
 template <int Sides>
 struct GatherGrid {
     static constexpr int products = GramShape<float, Sides>::products;
@@ -59,12 +56,9 @@ struct GatherGrid {
     static constexpr int blocks_of_pair = (products * tiles + column_lanes - 1) / column_lanes;
 
     int gram_blocks;
-    int ground_blocks;
 
-    APERTURE_HD GatherGrid(int tile_pairs, int frames)
-        : gram_blocks(tile_pairs * blocks_of_pair),
-          ground_blocks((frames + column_lanes - 1) / column_lanes) {}
-    APERTURE_HD int blocks() const { return gram_blocks + ground_blocks + 1; }
+    APERTURE_HD explicit GatherGrid(int tile_pairs) : gram_blocks(tile_pairs * blocks_of_pair) {}
+    APERTURE_HD int blocks() const { return gram_blocks + 1; }
 };
 
 namespace detail {
@@ -116,21 +110,13 @@ __global__ void __launch_bounds__(column_lanes* column_shares)
     // Another block may end the run meanwhile: then what this one leaves is not looked at any more.
     // It may also say that the next pass is the last, which needs the Gram matrix yet.
     if (a.state->done != 0) return;
-    const GatherGrid<Sides> grid(a.tile_pairs, a.frames);
-    int block = static_cast<int>(blockIdx.x);
+    const GatherGrid<Sides> grid(a.tile_pairs);
+    const int block = static_cast<int>(blockIdx.x);
     if (block < grid.gram_blocks) {
         detail::gather_gram<Sides>(a, block);
-        return;
-    }
-    block -= grid.gram_blocks;
-    if (block == grid.ground_blocks) {
+    } else {
         detail::gather_pass_sums(a);
-        return;
     }
-    const int frame = block * column_lanes + static_cast<int>(threadIdx.x);
-    const bool exists = frame < a.frames;
-    const double sum = column_sum(a.ground_parts, a.value_blocks, a.frames, frame, exists);
-    if (exists && threadIdx.y == 0) a.ground_products[frame] = sum;
 }
 
 }  // namespace aperture::rpca::gpu

@@ -5,6 +5,7 @@
 // The Gram matrix of W less its ground: sums of few values in T, of these in fp64, in one order.
 
 #include "librpca/gpu/multiplier_pass.cuh"
+#include "librpca/gpu/tuning.hpp"
 
 namespace aperture::rpca::gpu {
 
@@ -28,9 +29,16 @@ struct GramShape {
     static constexpr int diagonal_tiles = Sides * (Sides + 1) / 2;
     static constexpr int products = own * own;
 
+    /// The smallest tiles are for blocks of 99 KiB of shared memory, too.
+    static constexpr int most_exchanged_bytes = (Sides == tuning::gram_sides[0] ? 96 : 227) * 1024;
+
     static constexpr int groups_of(int tiles) {
+        const int bytes = tiles * products * static_cast<int>(sizeof(T));
         int groups = 1;
-        while (2 * groups * tiles <= threads && 2 * groups <= pieces) groups *= 2;
+        while (2 * groups * tiles <= threads && 2 * groups <= pieces &&
+               2 * groups <= most_exchanged_bytes / bytes) {
+            groups *= 2;
+        }
         return groups;
     }
     static constexpr int shared_bytes(bool diagonal) {

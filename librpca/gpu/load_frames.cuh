@@ -25,11 +25,11 @@ struct LoadArguments {
     index_t from_stride;
     int frames;
     index_t values;
-    index_t pitch;    ///< of m and w: a multiple of load_threads
-    T* m;             ///< [frame][pitch]
-    T* w;             ///< [frame][pitch], and the ground last
-    T* other_ground;  ///< as well, or none
-    unsigned* mask;   ///< as PassArguments::mask: becomes zero
+    index_t pitch;   ///< of m and w: a multiple of load_threads
+    T* m;            ///< [frame][pitch]
+    T* w;            ///< [frame][pitch]
+    T* ground;       ///< [pitch]
+    unsigned* mask;  ///< as PassArguments::mask: becomes zero
     LoadedSums* parts;
 };
 
@@ -63,8 +63,7 @@ __global__ void __launch_bounds__(load_threads) load_frames_kernel(LoadArguments
     if (a.mask != nullptr && value % 4 == 0) {
         for (int f = 0; f < a.frames; ++f) a.mask[(f * a.pitch + value) / 4] = 0;
     }
-    a.w[a.frames * a.pitch + value] = ground;
-    if (a.other_ground != nullptr) a.other_ground[value] = ground;
+    a.ground[value] = ground;
     void* const shared = core::shared<double>();
     const double ground_square = static_cast<double>(ground) * static_cast<double>(ground);
     const core::Sums<3> sums = core::block_reduce(core::Sums<3>{{sum, square, ground_square}},

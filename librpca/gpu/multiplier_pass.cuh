@@ -6,8 +6,7 @@
 //
 //     L = W P,  Y = (W - L) y_scale,  S = shrink(M - L + Y, threshold),  W' = M - S + Y
 //
-// all but S and Y less the ground, which is W's row behind the last frame and is multiplied by the
-// last row of P.
+// all but S and Y less the ground, which goes through P as it is.
 
 #include "librpca/gpu/run_state.cuh"
 
@@ -41,10 +40,11 @@ struct PassShape {
 template <class T>
 struct PassArguments {
     const T* m;
-    const T* w;       ///< [frames + 1]: the ground is last
+    const T* w;
+    const T* ground;  ///< [pitch]
     T* next_w;        ///< may be w where a block has all frames
     const T* factor;  ///< [block of frames][frame, padded][PassShape::factor_columns]
-    int factor_rows;  ///< frames + 1 rounded up to PassShape::depth
+    int factor_rows;  ///< frames rounded up to PassShape::depth
     int frames;
     index_t values;
     index_t pitch;
@@ -56,8 +56,7 @@ struct PassArguments {
     index_t low_rank_stride;
     T* sparse;  ///< or none
     index_t sparse_stride;
-    double* ground_parts;  ///< [block of values][frame]: ground^T W'
-    PassSums* sum_parts;   ///< [block of values][block of frames]
+    PassSums* sum_parts;  ///< [block of values][block of frames]
     const RunState* state;
     bool last;
 };
@@ -108,7 +107,7 @@ __device__ __forceinline__ void load_stage(const PassArguments<T>& a, T* stage, 
     const index_t value = index_t{blockIdx.x} * Shape::values;
     core::load_tile<core::Transfer::asynchronous>(
         stage, Shape::values,
-        core::GlobalTile<T>{a.w + first * a.pitch + value, a.pitch, a.frames + 1 - first,
+        core::GlobalTile<T>{a.w + first * a.pitch + value, a.pitch, a.frames - first,
                             Shape::values},
         Shape::depth, Shape::values, thread, Shape::threads);
     const index_t row = index_t{blockIdx.y} * a.factor_rows + first;
@@ -150,7 +149,7 @@ __device__ __forceinline__ void multiply_by_factor(const PassArguments<T>& a,
             stages + step % Shape::stages * Shape::stage_elements + core::lane_rank() * Values;
         const T* const p = stages + step % Shape::stages * Shape::stage_elements +
                            Shape::depth * Shape::values + core::warp_rank() * Shape::warp_columns;
-        const int rows = min(Shape::depth, a.frames + 1 - step * Shape::depth);
+        const int rows = min(Shape::depth, a.frames - step * Shape::depth);
         APERTURE_UNROLL_BY(2)
         for (int k = 0; k < rows; ++k) {
             T of_w[Values];
@@ -171,7 +170,7 @@ __device__ __forceinline__ void multiply_by_factor(const PassArguments<T>& a,
 /// Computes next W, or L and S in the last pass, for all values of some frames. A thread: L of
 /// OwnFrames x 4 values in registers. A warp: OwnFrames frames of 128 values. A block: PassShape's
 /// frames of 128 values. Grid: blocks of values, blocks of frames. Shared memory: three stages of
-/// [16][128] of W and [16][factor_columns] of P. Moves 3 values of T for each of M; 2 (frames + 1)
+/// [16][128] of W and [16][factor_columns] of P. Moves 3 values of T for each of M; 2 frames
 /// flops each.
 template <class T, int OwnFrames>
 __global__ void __launch_bounds__(PassShape<T, OwnFrames>::threads, sizeof(T) == 4 ? 2 : 1)
@@ -187,11 +186,10 @@ __global__ void __launch_bounds__(PassShape<T, OwnFrames>::threads, sizeof(T) ==
     const int first_frame =
         static_cast<int>(blockIdx.y) * Shape::frames + core::warp_rank() * OwnFrames;
     T ground[values];
-    detail::load_row(a.w + a.frames * a.pitch + value, ground);
+    detail::load_row(a.ground + value, ground);
     T square = 0;
     int zeros = 0;
     int changes = 0;
-    double ground_products[Shape::warp_columns] = {};
     APERTURE_UNROLL
     for (int f = 0; f < OwnFrames; ++f) {
         const int frame = first_frame + f;
@@ -216,7 +214,6 @@ __global__ void __launch_bounds__(PassShape<T, OwnFrames>::threads, sizeof(T) ==
                 beyond |= 1u << (8 * v);
             }
             next[v] = m[v] + y - s;
-            ground_products[f] += static_cast<double>(next[v]) * static_cast<double>(ground[v]);
             if (writes_parts && exists) {
                 if (a.low_rank != nullptr) {
                     a.low_rank[frame * a.low_rank_stride + value + v] = l[f][v] + ground[v];
@@ -229,12 +226,6 @@ __global__ void __launch_bounds__(PassShape<T, OwnFrames>::threads, sizeof(T) ==
             changes += __popc(a.mask[at / 4] ^ beyond);
             a.mask[at / 4] = beyond;
         }
-    }
-    const double product = core::warp_sum_each(ground_products);
-    constexpr int lanes_each = core::warp_size / Shape::warp_columns;
-    const int own = core::lane_rank() / lanes_each;
-    if (core::lane_rank() % lanes_each == 0 && own < OwnFrames && first_frame + own < a.frames) {
-        a.ground_parts[index_t{blockIdx.x} * a.frames + first_frame + own] = product;
     }
     __syncthreads();
     const core::Sums<3> sums =

@@ -58,13 +58,13 @@ class DeviceMultipliers {
         const LoadedSums loaded = matrix_.load(m);
         const double size = static_cast<double>(frames_) * static_cast<double>(values_);
         expects_finite(loaded.not_finite == no_index, loaded.not_finite, values_);
-        begin(loaded);
+        begin();
         const bool black = loaded.largest == 0;
         const double lambda = lambda_of(parameters_, frames_, values_);
         const Penalty penalty =
             black ? Penalty{1, 1, 0, 0}
                   : penalty_of(parameters_.solver,
-                               {loaded.largest, loaded.sum, loaded.square, norm2()}, frames_,
+                               {loaded.largest, loaded.sum, loaded.ground_square, norm2()}, frames_,
                                values_, lambda);
         double mu = penalty.mu;
         Pass<T, Space> pass;
@@ -76,7 +76,7 @@ class DeviceMultipliers {
                       steady_iterations};
         pass.low_rank = low_rank;
         pass.sparse = sparse;
-        // L = 0 at first, as it was when M was loaded.
+        // At first L is what is constant, as it was when M was loaded.
         matrix_.step(pass, state_.data());
 
         Outcome outcome;
@@ -113,9 +113,8 @@ class DeviceMultipliers {
     };
 
     /// The first state, W = M and its Gram matrix.
-    void begin(const LoadedSums& loaded) {
+    void begin() {
         begun_state_.data()[0] = RunState{};
-        begun_state_.data()[0].ground_square = loaded.ground_square;
         core::copy<RunState, 1, core::Strided>(executor_, std::as_const(begun_state_).view(),
                                                state_.view());
         matrix_.set_factor(nullptr, nullptr, state_.data());
@@ -125,6 +124,7 @@ class DeviceMultipliers {
         spectrum_.begin();
     }
 
+    /// Of what changes.
     double norm2() {
         const double square = spectrum_.largest_eigenvalue(matrix_.gram(), state_.data());
         return std::sqrt(square);
@@ -147,8 +147,8 @@ class DeviceMultipliers {
         const double size = static_cast<double>(frames_) * static_cast<double>(values_);
         outcome.iterations = state.iterations;
         outcome.residual = black ? 0 : std::sqrt(state.sums.residual_square / square);
-        outcome.rank = state.rank;
-        outcome.sparsity = state.sums.zeros / size;
+        outcome.rank = black ? 0 : state.rank + 1;
+        outcome.density = 1 - state.sums.zeros / size;
         outcome.converged = state.converged != 0;
         if (state.mask_iterations > 0 && outcome.iterations_to_mask == 0) {
             outcome.iterations_to_mask = state.mask_iterations;

@@ -31,7 +31,6 @@ struct RunState {
     int steady;     ///< passes in a row whose mask hardly changed
     int mask_iterations;
     double largest_eigenvalue;  ///< of W^T W
-    double ground_square;       ///< b^T b
 };
 
 /// When a run ends.

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Singular values and vectors of W from its Gram matrix, from one iteration to the next. Host code,
-// a template on the executor and on what finds eigenvectors of matrices beyond jacobi_kernel's.
+// Singular values and vectors of W less what is constant over the frames from W's Gram matrix, from
+// one iteration to the next. Host code, a template on the executor and on what finds eigenvectors
+// of matrices beyond jacobi_kernel's.
 
 #include "librpca/gpu/jacobi.cuh"
 #include "librpca/gpu/swept_matrix.cuh"
@@ -42,6 +43,7 @@ class Spectrum {
         } else {
             eigenvectors_.emplace(executor, order_);
             eigenvalues_ = Buffer<double>({frames});
+            row_means_ = Buffer<double>({frames});
         }
     }
 
@@ -59,16 +61,17 @@ class Spectrum {
                      vectors_.data(), transposed_.data(), order_);
     }
 
-    /// f(scale W^T W), f(x) = max(1 - 1 / sqrt(x), 0), in a basis; a scale of 0 is one for which
-    /// the largest eigenvalue alone is sure to be found. Sets the rank.
-    void find(const GramSums& gram, double scale, RunState* state) {
-        const ScaledGramArguments scaled{
-            gram, vectors_.data(), order_, scale, extent_.data() + 1, matrix_.data(), state};
+    /// f(scale W^T W), f(x) = max(1 - 1 / sqrt(x), 0), in a basis, of the W less what is constant
+    /// that `gram` is of, constant parts or not; a scale of 0 is one for which the largest
+    /// eigenvalue alone is sure to be found, of a W without. Sets the rank.
+    void find(const double* gram, double scale, RunState* state) {
+        const ScaledGramArguments scaled{gram,  vectors_.data(),    row_means_.data(), order_,
+                                         scale, extent_.data() + 1, matrix_.data(),    state};
         if (eigenvectors_) {
-            core::launch(
-                executor_, &scaled_gram_kernel,
-                core::LaunchConfig(dim3(blocks(order_, product_warps)), dim3(product_threads)),
-                scaled);
+            const core::LaunchConfig rows(dim3(blocks(order_, product_warps)),
+                                          dim3(product_threads));
+            core::launch(executor_, &row_means_kernel, rows, scaled);
+            core::launch(executor_, &scaled_gram_kernel, rows, scaled);
             (*eigenvectors_)(matrix_.data(), eigenvalues_.data());
             core::launch(
                 executor_, &diagonal_function_kernel,
@@ -90,8 +93,8 @@ class Spectrum {
         return eigenvectors_ ? matrix_.data() : transposed_.data();
     }
 
-    /// Of W^T W. Synchronises.
-    double largest_eigenvalue(const GramSums& gram, RunState* state) {
+    /// Synchronises.
+    double largest_eigenvalue(const double* gram, RunState* state) {
         find(gram, 0, state);
         core::copy<double, 1, core::Strided>(executor_, std::as_const(extent_).view(),
                                              extent_on_host_.view());
@@ -146,6 +149,7 @@ class Spectrum {
     Buffer<double> transposed_;
     std::optional<Eigenvectors> eigenvectors_;  ///< where a block cannot hold the matrix
     Buffer<double> eigenvalues_;
+    Buffer<double> row_means_;
 };
 
 }  // namespace aperture::rpca::gpu

@@ -47,23 +47,21 @@ class SweptMatrix {
         : executor_(executor),
           frames_(static_cast<int>(frames)),
           values_(values),
-          // R of frames and ground needs as many values.
-          pitch_(rounded_up(std::max(values, frames + 1), load_threads)),
+          pitch_(rounded_up(values, load_threads)),
           kernels_(kernels_for(frames_, executor.shared_memory_per_block())),
           frame_blocks_(static_cast<int>(blocks_of(frames_, kernels_.block_frames))),
-          factor_rows_(static_cast<int>(rounded_up(frames_ + 1, kernels_.depth))),
+          factor_rows_(static_cast<int>(rounded_up(frames_, kernels_.depth))),
           tile_side_(kernels_.gram_frames),
           m_({frames * pitch_}),
+          ground_({pitch_}),
           load_parts_({pitch_ / load_threads}),
           load_parts_on_host_(load_parts_.extent()),
           mask_({watches_mask ? frames * pitch_ / 4 : 0}),
           factor_({index_t{frame_blocks_} * factor_rows_ * kernels_.factor_columns}),
           gram_({frames * frames}),
-          ground_products_({frames}),
-          ground_parts_({value_blocks() * frames}),
           sum_parts_({value_blocks() * frame_blocks_}) {
-        w_[0] = Buffer<T>({(frames + 1) * pitch_});
-        if (frame_blocks_ > 1) w_[1] = Buffer<T>({(frames + 1) * pitch_});
+        w_[0] = Buffer<T>({frames * pitch_});
+        if (frame_blocks_ > 1) w_[1] = Buffer<T>({frames * pitch_});
         const auto tiles = static_cast<int>(blocks_of(frames_, tile_side_));
         tile_pairs_ = tiles * (tiles + 1) / 2;
         const index_t steps = pitch_ / kernels_.gram_values;
@@ -72,8 +70,8 @@ class SweptMatrix {
         if (svd == Svd::gram) {
             gram_parts_ = Buffer<double>({tile_pairs_ * ranges() * kernels_.gram_part});
         } else {
-            triangle_ = Buffer<T>({(frames + 1) * (frames + 1)});
-            qr_.emplace(executor, qr_method(svd), pitch_, frames + 1);
+            triangle_ = Buffer<T>({frames * frames});
+            qr_.emplace(executor, qr_method(svd), pitch_, frames);
         }
         // What stands for frames that are not there is multiplied, too.
         core::Array<T, 1> zeros(factor_.extent());
@@ -92,7 +90,7 @@ class SweptMatrix {
         arguments.pitch = pitch_;
         arguments.m = m_.data();
         arguments.w = w_[0].data();
-        if (frame_blocks_ > 1) arguments.other_ground = w_[1].data() + frames_ * pitch_;
+        arguments.ground = ground_.data();
         if (mask_.size() > 0) arguments.mask = mask_.data();
         arguments.parts = load_parts_.data();
         now_ = 0;
@@ -115,7 +113,7 @@ class SweptMatrix {
         return total;
     }
 
-    /// The factor that makes L of W: from f of W^T W in a basis, or of L = 0 where that is none.
+    /// The factor that makes L of W: from f in a basis, or where that is none of what is constant.
     void set_factor(const double* function, const double* transposed_basis, const RunState* state) {
         const FactorArguments<T> arguments{
             function,       transposed_basis, frames_, function == nullptr,
@@ -134,6 +132,7 @@ class SweptMatrix {
         arguments.m = m_.data();
         arguments.w = w;
         arguments.next_w = next;
+        arguments.ground = ground_.data();
         arguments.factor = factor_.data();
         arguments.factor_rows = factor_rows_;
         arguments.frames = frames_;
@@ -147,7 +146,6 @@ class SweptMatrix {
         arguments.low_rank_stride = pass.low_rank.stride[0];
         arguments.sparse = pass.sparse.empty() ? nullptr : pass.sparse.data;
         arguments.sparse_stride = pass.sparse.stride[0];
-        arguments.ground_parts = ground_parts_.data();
         arguments.sum_parts = sum_parts_.data();
         arguments.state = state;
         arguments.last = pass.last;
@@ -163,8 +161,8 @@ class SweptMatrix {
         if (qr_) find_triangle(next, state);
     }
 
-    /// Of the W that the last pass has left.
-    GramSums gram() const { return {gram_.data(), ground_products_.data()}; }
+    /// Of the W that the last pass has left, less the ground.
+    const double* gram() const { return gram_.data(); }
 
   private:
     void sum_gram(const T* w, bool last, RunState* state) {
@@ -182,24 +180,21 @@ class SweptMatrix {
         const int tile_pairs = qr_ ? 0 : tile_pairs_;
         core::launch(
             executor_, kernels_.gather,
-            core::LaunchConfig(
-                dim3(static_cast<unsigned>(kernels_.gather_blocks(tile_pairs, frames_))),
-                dim3(column_lanes, column_shares), column_lanes * column_shares * sizeof(double)),
+            core::LaunchConfig(dim3(static_cast<unsigned>(kernels_.gather_blocks(tile_pairs))),
+                               dim3(column_lanes, column_shares),
+                               column_lanes * column_shares * sizeof(double)),
             GatherArguments{gram_parts_.data(), static_cast<int>(ranges()), tile_pairs,
-                            ground_parts_.data(), sum_parts_.data(), value_blocks(), frame_blocks_,
-                            frames_, gram_.data(), ground_products_.data(), pass.rules, state,
-                            pass.last, pass.counts});
+                            sum_parts_.data(), value_blocks(), frame_blocks_, frames_, gram_.data(),
+                            pass.rules, state, pass.last, pass.counts});
     }
-    /// The ground lies behind W's frames as one more.
     void find_triangle(const T* w, const RunState* state) {
-        const index_t order = frames_ + 1;
+        const index_t order = frames_;
         qr_->find_r({w, {pitch_, order}, {1, pitch_}},
                     {triangle_.data(), {order, order}, {order, 1}});
         core::launch(
             executor_, &gram_of_triangle_kernel<T>,
             core::LaunchConfig(dim3(static_cast<unsigned>(frames_)), dim3(triangle_threads)),
-            TriangleArguments<T>{triangle_.data(), frames_, gram_.data(), ground_products_.data(),
-                                 state});
+            TriangleArguments<T>{triangle_.data(), frames_, gram_.data(), state});
     }
 
     /// The kernels for a number of frames, and what they are launched with.
@@ -214,7 +209,7 @@ class SweptMatrix {
 
         void (*gram)(GramArguments<T>);
         void (*gather)(GatherArguments);
-        int (*gather_blocks)(int tile_pairs, int frames);
+        int (*gather_blocks)(int tile_pairs);
         int gram_frames;
         int gram_values;
         int gram_threads;
@@ -241,8 +236,8 @@ class SweptMatrix {
         using Shape = GramShape<T, Sides>;
         kernels.gram = &gram_kernel<T, Sides>;
         kernels.gather = &gather_sums_kernel<Sides>;
-        kernels.gather_blocks = [](int tile_pairs, int frames) {
-            return GatherGrid<Sides>(tile_pairs, frames).blocks();
+        kernels.gather_blocks = [](int tile_pairs) {
+            return GatherGrid<Sides>(tile_pairs).blocks();
         };
         kernels.gram_frames = Shape::frames;
         kernels.gram_values = Shape::values;
@@ -297,6 +292,7 @@ class SweptMatrix {
     int tile_pairs_ = 0;
     index_t range_ = 0;  ///< values of a block of gram_kernel
     Buffer<T> m_;
+    Buffer<T> ground_;
     /// The second one where blocks have some frames only: then others need what a block has left.
     Buffer<T> w_[2];
     int now_ = 0;
@@ -305,8 +301,6 @@ class SweptMatrix {
     Buffer<unsigned> mask_;
     Buffer<T> factor_;
     Buffer<double> gram_;
-    Buffer<double> ground_products_;
-    Buffer<double> ground_parts_;
     Buffer<PassSums> sum_parts_;
     Buffer<double> gram_parts_;
     std::optional<Qr> qr_;  ///< where not the Gram matrix is summed

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The Gram matrix of W less its ground b, and their products, from R of [W b].
+// The Gram matrix of W from R of its QR.
 
 #include "librpca/gpu/run_state.cuh"
 
@@ -10,10 +10,9 @@ namespace aperture::rpca::gpu {
 
 template <class T>
 struct TriangleArguments {
-    const T* r;  ///< [frames + 1][frames + 1], the last column that of b
+    const T* r;  ///< [frame][frame]
     int frames;
-    double* gram;             ///< [frame][frame]
-    double* ground_products;  ///< [frame]
+    double* gram;  ///< [frame][frame]
     const RunState* state;
 };
 
@@ -25,18 +24,14 @@ __global__ void __launch_bounds__(triangle_threads)
     gram_of_triangle_kernel(TriangleArguments<T> a) {
     if (a.state->done != 0) return;
     const int i = static_cast<int>(blockIdx.x);
-    const index_t order = a.frames + 1;
-    for (int j = core::thread_rank(); j <= a.frames; j += triangle_threads) {
+    const index_t order = a.frames;
+    for (int j = core::thread_rank(); j < a.frames; j += triangle_threads) {
         double sum = 0;
         for (int k = 0; k <= i && k <= j; ++k) {
             sum +=
                 static_cast<double>(a.r[k * order + i]) * static_cast<double>(a.r[k * order + j]);
         }
-        if (j == a.frames) {
-            a.ground_products[i] = sum;
-        } else {
-            a.gram[index_t{i} * a.frames + j] = sum;
-        }
+        a.gram[i * order + j] = sum;
     }
 }
 

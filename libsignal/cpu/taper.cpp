@@ -49,8 +49,9 @@ std::vector<double> chebyshev(double attenuation_db, int length) {
 }
 
 void check_attenuation(double attenuation_db) {
-    core::expects(std::isfinite(attenuation_db) && attenuation_db > 0,
-                  "taper chebyshev: attenuation ", attenuation_db, " dB is not a number > 0");
+    constexpr double most = 200;  // what double precision can hold, and some
+    core::expects(attenuation_db > 0 && attenuation_db <= most, "taper chebyshev:", attenuation_db,
+                  ": expected dB above 0, at most ", most);
 }
 
 }  // namespace

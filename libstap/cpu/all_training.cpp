@@ -7,6 +7,7 @@
 #include <span>
 
 #include "aperture/core/worker_tasks.hpp"
+#include "aperture/stap/attempts.hpp"
 #include "libstap/cpu/results.hpp"
 #include "libstap/cpu/snapshots.hpp"
 
@@ -105,10 +106,10 @@ class DopplerBin {
 
     void run(const CubeView<core::Host>& cube,
              const core::View<const cfloat, 2, core::Host>& steering,
-             const Results<core::Host>& results) {
+             const Results<core::Host>& results, int attempt) {
         split_snapshots<double>(problem_, cube, k_, {0, cells_}, {z_re_, z_im_, cells_});
         sum_outer_products();
-        load(results);
+        load(results, automatic_loading(attempt));
         results.info(k_, 0) = cholesky(l_, n_, 0);
         results.pivot_ratio(k_, 0) = pivot_ratio(results.info(k_, 0));
         const bool factored = results.info(k_, 0) == 0;
@@ -147,16 +148,16 @@ class DopplerBin {
             }
     }
 
-    /// Adds N times the loading of R = M / N, and gives R where it is wanted.
-    void load(const Results<core::Host>& results) {
+    /// Adds N times the loading of R = M / N, `more` of it relative to trace(R)/n, and gives R
+    /// where it is wanted.
+    void load(const Results<core::Host>& results, double more) {
         const DiagonalLoading& wanted = problem_.parameters.loading;
         const auto count = static_cast<double>(cells_);
-        double loading = wanted.value * count;
-        if (wanted.relative) {
-            double trace = 0;
-            for (index_t i = 0; i < n_; ++i) trace += l_[i * n_ + i].real();
-            loading = wanted.value * trace / static_cast<double>(n_);
-        }
+        const double relative = (wanted.relative ? wanted.value : 0) + more;
+        double trace = 0;
+        for (index_t i = 0; i < n_; ++i) trace += l_[i * n_ + i].real();
+        double loading = relative * trace / static_cast<double>(n_);
+        if (!wanted.relative) loading += wanted.value * count;
         for (index_t i = 0; i < n_; ++i) l_[i * n_ + i] += loading;
         if (results.covariance.empty()) return;
         for (index_t i = 0; i < n_; ++i)
@@ -314,7 +315,16 @@ void AllTraining::run(const CubeView<core::Host>& cube, const Results<core::Host
                         core::scratch_bytes_of<DopplerBin>(problem_, index_t{0}),
                         [&](index_t k, std::byte* scratch) {
                             core::ScratchParts parts(scratch);
-                            DopplerBin(parts, problem_, k).run(cube, steering_, results);
+                            DopplerBin bin(parts, problem_, k);
+                            bin.run(cube, steering_, results, first_attempt);
+                            if (problem_.parameters.precision != Precision::automatic) return;
+                            // The first attempt is in fp64 already.
+                            int& attempt = results.attempt(k, 0);
+                            attempt = fp64_attempt;
+                            while (needs_another(attempt, results.info(k, 0),
+                                                 results.pivot_ratio(k, 0), problem_.order))
+                                bin.run(cube, steering_, results, ++attempt);
+                            if (attempt == fp64_attempt) attempt = first_attempt;
                         });
 }
 

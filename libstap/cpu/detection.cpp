@@ -10,6 +10,8 @@
 #include <map>
 
 #include "aperture/core/shape.hpp"
+#include "libstap/cpu/cfar_threshold.hpp"
+#include "libstap/cpu/results.hpp"
 
 namespace aperture::stap {
 
@@ -55,16 +57,16 @@ double where_rate_is(const FalseAlarmRate& rate, double pfa, double scale) {
     return (low + high) / 2;
 }
 
+void check_rate(double pfa) {
+    core::expects(pfa > 0 && pfa < 1, "false-alarm rate ", pfa, " is not between 0 and 1");
+}
+
 }  // namespace
 
 double detection_threshold(Detector detector, double pfa, index_t cells, int order) {
-    core::expects(pfa > 0 && pfa < 1, "false-alarm rate ", pfa, " is not between 0 and 1");
-    core::expects(detector != Detector::none, "no detector, no threshold");
+    check_rate(pfa);
+    core::expects(is_adaptive(detector), "no adaptive detector, no threshold by cells and order");
     const auto count = static_cast<double>(cells);
-    if (detector == Detector::cfar) {
-        core::expects(cells >= 1, cells, " reference cells");
-        return count * std::expm1(-std::log(pfa) / count);
-    }
     core::expects(order >= 1 && cells >= order, cells, " training cells for order ", order,
                   ": the false-alarm rate is known from as many cells as the order");
     const double exponent = count - order + 1;
@@ -77,6 +79,28 @@ double detection_threshold(Detector detector, double pfa, index_t cells, int ord
     }
     const double x = where_rate_is(FalseAlarmRate(detector, pfa, cells, order), pfa, lossless);
     return detector == Detector::amf ? count * x : x / (1 + x);
+}
+
+std::vector<double> detection_thresholds(const Problem& problem, double pfa) {
+    check_rate(pfa);
+    const Detector detector = problem.parameters.detector;
+    std::vector<double> thresholds;
+    // Few cells, at the ends, differ in their number of training cells.
+    std::map<index_t, double> of_cells;
+    for (index_t r = 0; r < problem.shape.range_cells; ++r) {
+        if (detector == Detector::cfar) {
+            thresholds.push_back(cpu::cfar_threshold(problem, pfa, r));
+            continue;
+        }
+        const index_t cells = independent_training_cells(problem, r);
+        auto known = of_cells.find(cells);
+        if (known == of_cells.end()) {
+            const double value = detection_threshold(detector, pfa, cells, problem.order);
+            known = of_cells.emplace(cells, value).first;
+        }
+        thresholds.push_back(known->second);
+    }
+    return thresholds;
 }
 
 namespace {
@@ -101,23 +125,6 @@ bool is_local_maximum(core::View<const float, 3, core::Host> statistic, index_t 
     return true;
 }
 
-/// One threshold per range cell; few cells, at the ends, differ in their number of training cells.
-std::vector<double> thresholds(const Problem& problem, double pfa) {
-    std::map<index_t, double> of_cells;
-    std::vector<double> threshold;
-    for (index_t r = 0; r < problem.shape.range_cells; ++r) {
-        const index_t cells = independent_training_cells(problem, r);
-        auto known = of_cells.find(cells);
-        if (known == of_cells.end()) {
-            const double value =
-                detection_threshold(problem.parameters.detector, pfa, cells, problem.order);
-            known = of_cells.emplace(cells, value).first;
-        }
-        threshold.push_back(known->second);
-    }
-    return threshold;
-}
-
 }  // namespace
 
 std::vector<Detection> find_detections(const Problem& problem, double pfa,
@@ -125,7 +132,7 @@ std::vector<Detection> find_detections(const Problem& problem, double pfa,
     core::expects_shape(
         "statistic", statistic,
         {problem.steering_vectors, problem.doppler_bins, problem.shape.range_cells});
-    const std::vector<double> threshold = thresholds(problem, pfa);
+    const std::vector<double> threshold = detection_thresholds(problem, pfa);
     std::vector<Detection> detections;
     for (index_t d = 0; d < statistic.extent[0]; ++d)
         for (index_t k = 0; k < statistic.extent[1]; ++k)

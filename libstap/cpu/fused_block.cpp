@@ -30,6 +30,21 @@ index_t choose_runs(const Problem& problem, int threads) {
     return best;
 }
 
+/// The part of a run of bins that holds every matrix of a block that is due.
+template <class Real>
+void trim_to_due(const Results<core::Host>& results, Unit& unit) {
+    constexpr index_t width = core::lanes<Real>;
+    const auto due = [&](index_t i) {
+        return results.attempt(unit.first_bin + i, unit.block) == unit.attempt;
+    };
+    index_t begin = 0;
+    while (begin < unit.bins && !due(begin)) ++begin;
+    while (unit.bins > begin && !due(unit.bins - 1)) --unit.bins;
+    if (begin < unit.bins) begin -= begin % width;
+    unit.first_bin += begin;
+    unit.bins -= begin;
+}
+
 }  // namespace
 
 template <class Real>
@@ -50,7 +65,8 @@ FusedBlock<Real>::FusedBlock(core::Cpu& cpu, const Problem& problem,
 }
 
 template <class Real>
-void FusedBlock<Real>::run(CubeView<core::Host> cube, const Results<core::Host>& results) {
+void FusedBlock<Real>::run(CubeView<core::Host> cube, const Results<core::Host>& results,
+                           int attempt) {
     constexpr index_t width = core::lanes<Real>;
     const std::size_t bytes = core::scratch_bytes_of<Workspace<Real>>(problem_);
     const index_t bins_per_run =
@@ -64,7 +80,16 @@ void FusedBlock<Real>::run(CubeView<core::Host> cube, const Results<core::Host>&
         const index_t begin = block * problem_.parameters.training_block;
         const index_t end =
             std::min(begin + problem_.parameters.training_block, problem_.shape.range_cells);
-        const Unit unit{block, first, bins, training_cells(problem_, block), {begin, end}};
+        Unit unit{
+            block,
+            first,
+            bins,
+            training_cells(problem_, block),
+            {begin, end},
+            attempt,
+            attempt == first_attempt && problem_.parameters.precision == Precision::automatic};
+        if (attempt != first_attempt) trim_to_due<Real>(results, unit);
+        if (unit.bins <= 0) return;
         core::ScratchParts parts(scratch);
         const Workspace<Real> work(parts, problem_);
         UnitRun<Real>(problem_, steering_.view(), work, cube, results, unit)();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aperture/core/array.hpp"
+#include "aperture/stap/attempts.hpp"
 #include "aperture/stap/pipeline.hpp"
 
 namespace aperture::stap::cpu {
@@ -22,7 +23,9 @@ class FusedBlock {
                core::View<const cfloat, 2, core::Host> steering);
 
     /// `cube` holds Doppler bins, [c][k][r] with the last stride 1, as have the results with range.
-    void run(CubeView<core::Host> cube, const Results<core::Host>& results);
+    /// An attempt after the first computes the matrices for which `results.attempt` has its number.
+    void run(CubeView<core::Host> cube, const Results<core::Host>& results,
+             int attempt = first_attempt);
 
   private:
     core::Cpu* cpu_;

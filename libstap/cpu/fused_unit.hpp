@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "aperture/core/transpose.hpp"
+#include "aperture/stap/attempts.hpp"
 #include "libstap/cpu/fused_detection.hpp"
 #include "libstap/cpu/fused_workspace.hpp"
 
@@ -17,8 +18,10 @@ struct Unit {
     index_t block;
     index_t first_bin;
     index_t bins;
-    RangeSpan training;  ///< range cells
-    RangeSpan output;    ///< range cells, within `training`
+    RangeSpan training;           ///< range cells
+    RangeSpan output;             ///< range cells, within `training`
+    int attempt = first_attempt;  ///< a later one is for the matrices that are due
+    bool tentative = false;       ///< what fp32 cannot be trusted with is left to a later attempt
 };
 
 /// Brings one unit from the cube to its results: group after group of W Doppler bins, cells
@@ -128,6 +131,11 @@ class UnitRun {
         repeat_sums(lag_, group, work_.sums);
     }
 
+    bool is_due(index_t bin) const {
+        return unit_.attempt == first_attempt ||
+               results_.attempt(bin, unit_.block) == unit_.attempt;
+    }
+
     void finish_group(index_t group) {
         const index_t first = unit_.first_bin + group * width;
         const int bins = static_cast<int>(std::min(width, unit_.bins - group * width));
@@ -137,10 +145,18 @@ class UnitRun {
         for (int l = 0; l < bins; ++l) {
             const index_t position = group * width + l;
             const index_t bin = first + l;
+            if (!is_due(bin)) {
+                fetch_bin(position + fetched_ahead * width);
+                continue;
+            }
             const int info = static_cast<int>(pivots.info[l]);
+            const auto pivot_ratio = static_cast<float>(ratio[l]);
             results_.info(bin, unit_.block) = info;
-            results_.pivot_ratio(bin, unit_.block) = static_cast<float>(ratio[l]);
-            if (info != 0) {
+            results_.pivot_ratio(bin, unit_.block) = pivot_ratio;
+            if (unit_.tentative &&
+                needs_another(first_attempt, info, pivot_ratio, problem_.order)) {
+                fetch_bin(position + fetched_ahead * width);
+            } else if (info != 0) {
                 fetch_bin(position + fetched_ahead * width);
                 clear_bin(bin);
             } else {
@@ -157,7 +173,9 @@ class UnitRun {
         assemble_covariance(lag_, work_.sums, group, Real(1) / static_cast<Real>(cells_), work_.g);
         load_diagonal();
         if (!results_.covariance.empty()) {
-            for (int l = 0; l < bins; ++l) store_covariance(first + l, l);
+            for (int l = 0; l < bins; ++l) {
+                if (is_due(first + l)) store_covariance(first + l, l);
+            }
         }
         const Pivots pivots = dense::lanes::factor<T>(n, work_.g);
         const dense::lanes::SharedMatrix<T> steering{steering_.data, 1, steering_.stride[0]};
@@ -171,19 +189,23 @@ class UnitRun {
             dense::lanes::solve<T>(n, vectors, work_.g, steering, work_.x);
         }
         if (!results_.weights.empty()) {
-            for (int l = 0; l < bins; ++l) store_weights(first + l, l, pivots.info[l] == 0);
+            for (int l = 0; l < bins; ++l) {
+                if (is_due(first + l)) store_weights(first + l, l, pivots.info[l] == 0);
+            }
         }
         return pivots;
     }
 
     void load_diagonal() {
         const DiagonalLoading& loading = problem_.parameters.loading;
-        if (loading.value == 0) return;
-        auto amount = core::broadcast(static_cast<Real>(loading.value));
-        if (loading.relative) {
+        const auto relative = static_cast<Real>((loading.relative ? loading.value : 0) +
+                                                automatic_loading(unit_.attempt));
+        if (loading.value == 0 && relative == 0) return;
+        auto amount = core::broadcast(static_cast<Real>(loading.relative ? 0 : loading.value));
+        if (relative != 0) {
             core::Pack<Real> trace{};
             for (int i = 0; i < problem_.order; ++i) trace += work_.g.load(i, i).re;
-            amount *= trace / static_cast<Real>(problem_.order);
+            amount += relative * (trace / static_cast<Real>(problem_.order));
         }
         for (int i = 0; i < problem_.order; ++i) {
             auto element = work_.g.load(i, i);

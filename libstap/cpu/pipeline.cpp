@@ -6,6 +6,7 @@
 #include <optional>
 #include <variant>
 
+#include "aperture/stap/attempts.hpp"
 #include "libstap/cpu/all_training.hpp"
 #include "libstap/cpu/cfar.hpp"
 #include "libstap/cpu/fused_block.hpp"
@@ -30,6 +31,8 @@ using Adaptation =
     std::variant<std::monostate, cpu::FusedBlock<float>, cpu::FusedBlock<double>,
                  cpu::StagedBlock<float>, cpu::StagedBlock<double>, cpu::SlidingTraining<float>,
                  cpu::SlidingTraining<double>, cpu::AllTraining>;
+using Repetition =
+    std::variant<std::monostate, cpu::FusedBlock<double>, cpu::SlidingTraining<double>>;
 
 template <class Real>
 void choose(Adaptation& adaptation, core::Cpu& executor, const Problem& problem,
@@ -43,6 +46,23 @@ void choose(Adaptation& adaptation, core::Cpu& executor, const Problem& problem,
     }
 }
 
+/// Marks the matrices of the attempt before that are not settled; returns their number.
+index_t schedule(const Problem& problem, const Results<Host>& results, int attempt) {
+    const auto [bins, sets] = results.info.extent;
+    index_t due = 0;
+    for (index_t k = 0; k < bins; ++k) {
+        for (index_t b = 0; b < sets; ++b) {
+            int& last = results.attempt(k, b);
+            if (last != attempt - 1 ||
+                !needs_another(last, results.info(k, b), results.pivot_ratio(k, b), problem.order))
+                continue;
+            last = attempt;
+            ++due;
+        }
+    }
+    return due;
+}
+
 }  // namespace
 
 template <>
@@ -53,6 +73,7 @@ struct Pipeline<core::Cpu>::State {
     std::optional<DopplerFilter<core::Cpu>> doppler;
     core::Array<cfloat, 3> doppler_cube;
     Adaptation adaptation;
+    Repetition repetition;  ///< of what fp32 cannot be trusted with
 
     State(core::Cpu& executor, const Problem& p, const core::View<const cfloat, 2, Host>& vectors)
         : cpu(executor), problem(p), steering(copy_of(vectors)) {
@@ -68,6 +89,11 @@ struct Pipeline<core::Cpu>::State {
         } else {
             choose<float>(adaptation, cpu, problem, steering);
         }
+        if (p.parameters.precision != Precision::automatic) return;
+        if (p.parameters.training == Training::block)
+            repetition.emplace<cpu::FusedBlock<double>>(cpu, problem, steering);
+        if (p.parameters.training == Training::sliding)
+            repetition.emplace<cpu::SlidingTraining<double>>(cpu, problem, steering);
     }
 
     void adapt(const CubeView<Host>& cube, const Results<Host>& results, core::Timeline* timeline) {
@@ -85,6 +111,24 @@ struct Pipeline<core::Cpu>::State {
             adaptation);
     }
 
+    void repeat(const CubeView<Host>& cube, const Results<Host>& results,
+                core::Timeline* timeline) {
+        std::visit(
+            [&](auto& again) {
+                if constexpr (requires { again.run(cube, results, 1); }) {
+                    const auto stage = core::Timeline::stage(timeline, cpu, "repeat", 0, 0);
+                    for (index_t k = 0; k < problem.doppler_bins; ++k)
+                        for (index_t b = 0; b < problem.training_sets; ++b)
+                            results.attempt(k, b) = first_attempt;
+                    for (int attempt = fp64_attempt;
+                         attempt <= last_attempt && schedule(problem, results, attempt) > 0;
+                         ++attempt)
+                        again.run(cube, results, attempt);
+                }
+            },
+            repetition);
+    }
+
     void run(CubeView<Host> cube, const Results<Host>& results, core::Timeline* timeline) {
         const CubeShape& shape = problem.shape;
         core::expects_shape("cube", cube, {shape.channels, shape.pulses, shape.range_cells},
@@ -97,6 +141,7 @@ struct Pipeline<core::Cpu>::State {
             cube = doppler_cube;
         }
         adapt(cube, results, timeline);
+        repeat(cube, results, timeline);
         if (problem.parameters.detector == Detector::cfar) {
             const Work work = detect_work(problem);
             const auto stage = core::Timeline::stage(timeline, cpu, "detect", work.gflop, work.mb);

@@ -152,6 +152,12 @@ RangeSpan training_cells(const Problem& problem, index_t training_set) {
     return {begin, begin + block};
 }
 
+index_t training_set_of(const Problem& problem, index_t range_cell) {
+    if (problem.parameters.training == Training::all) return 0;
+    if (problem.parameters.training == Training::sliding) return range_cell;
+    return range_cell / problem.parameters.training_block;
+}
+
 TrainingWindow reference_window(const Problem& problem, index_t range_cell) {
     const Parameters& p = problem.parameters;
     const index_t cells = problem.shape.range_cells;
@@ -209,6 +215,34 @@ Work weighting_work(const Problem& p) {
 Work adaptive_work(const Problem& p) {
     const double gflop = covariance_work(p).gflop + weights_work(p).gflop + weighting_work(p).gflop;
     return {gflop, (cube_bytes(p) + output_bytes(p)) * 1e-6};
+}
+
+index_t sets_at_a_time(const Problem& p, index_t sets, int real_bytes) {
+    if (p.parameters.training == Training::block) return sets;
+    constexpr index_t most_bytes = index_t(256) << 20;
+    const index_t set_bytes = index_t(p.doppler_bins) * p.order * p.order * 2 * real_bytes;
+    return std::clamp<index_t>(most_bytes / set_bytes, 1, sets);
+}
+
+double resident_bytes(const Problem& p, bool covariance, bool weights) {
+    constexpr double sample = 8;
+    const double bins = p.doppler_bins;
+    const double n = p.order;
+    const double cells = double(p.shape.range_cells);
+    double bytes = sample * double(p.shape.channels) * cells * (double(p.shape.pulses) + bins);
+    const bool statistic = p.parameters.detector != Detector::none;
+    bytes += (sample + (statistic ? 4 : 0)) * p.steering_vectors * bins * cells;
+    const double sets = bins * double(p.training_sets);
+    if (covariance) bytes += sample * sets * n * n;
+    if (weights) bytes += sample * sets * n * p.steering_vectors;
+    if (p.parameters.implementation == Implementation::fused) return bytes;
+    const bool block = p.parameters.training == Training::block;
+    constexpr int real_bytes = 8;
+    const double held =
+        bins * double(sets_at_a_time(p, block ? p.training_sets : p.shape.range_cells, real_bytes));
+    if (block) bytes += sample * held * n * p.parameters.training_block;
+    // Of the cuBLAS baseline, two fp32 matrices; else one, in fp64 at most.
+    return bytes + 2 * real_bytes * held * n * (n + p.steering_vectors);
 }
 
 }  // namespace aperture::stap

@@ -26,6 +26,9 @@ void check_results(const Problem& problem, const Results<Space>& results) {
     core::expects_shape("output", results.output, map, unit_last);
     core::expects_shape("info", results.info, {bins, sets});
     core::expects_shape("pivot_ratio", results.pivot_ratio, {bins, sets});
+    if (problem.parameters.precision == Precision::automatic) {
+        core::expects_shape("attempt", results.attempt, {bins, sets});
+    }
     if (!results.covariance.empty()) {
         core::expects_shape("covariance", results.covariance, {bins, sets, n, n}, unit_last);
     }

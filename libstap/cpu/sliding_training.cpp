@@ -90,16 +90,17 @@ struct SlidingTraining<Real>::RunningSum {
         }
     }
 
-    /// R = sum / cells + loading, both triangles.
-    void store(index_t cells, std::complex<Real>* r) const {
+    /// R = sum / cells + loading, both triangles; `more` is loading relative to trace(R)/n.
+    void store(index_t cells, double more, std::complex<Real>* r) const {
         const index_t n = problem.order;
         const DiagonalLoading& wanted = problem.parameters.loading;
         const auto scale = 1 / static_cast<double>(cells);
-        double loading = wanted.value;
-        if (wanted.relative) {
+        const double relative = (wanted.relative ? wanted.value : 0) + more;
+        double loading = wanted.relative ? 0 : wanted.value;
+        if (relative != 0) {
             double trace = 0;
             for (index_t i = 0; i < n; ++i) trace += re[i * n + i];
-            loading *= trace * scale / static_cast<double>(n);
+            loading += relative * (trace * scale / static_cast<double>(n));
         }
         for (index_t i = 0; i < n; ++i) {
             for (index_t j = 0; j < i; ++j) {
@@ -121,6 +122,7 @@ SlidingTraining<Real>::SlidingTraining(core::Cpu& cpu, const Problem& problem,
       steering_(steering),
       right_hand_sides_(problem.steering_vectors +
                         (is_adaptive(problem.parameters.detector) ? 1 : 0)),
+      problems_({batch_size(problem)}),
       covariance_({batch_size(problem), problem.order, problem.order}),
       solutions_({batch_size(problem), right_hand_sides_, problem.order}),
       snapshots_({batch_size(problem), problem.order}),
@@ -129,17 +131,22 @@ SlidingTraining<Real>::SlidingTraining(core::Cpu& cpu, const Problem& problem,
 
 template <class Real>
 void SlidingTraining<Real>::run(const CubeView<core::Host>& cube,
-                                const Results<core::Host>& results) {
+                                const Results<core::Host>& results, int attempt) {
     using Batch = dense::MatrixBatch<Complex, core::Host, core::Concatenated>;
     const index_t problems = problem_.doppler_bins * problem_.shape.range_cells;
     const index_t n = problem_.order;
     const std::size_t bytes = core::scratch_bytes_of<RunningSum>(problem_, cube, index_t{0});
     for (index_t first = 0; first < problems; first += batch) {
-        const index_t count = std::min(batch, problems - first);
-        const index_t segments = (count + segment - 1) / segment;
+        const index_t count = select(first, std::min(first + batch, problems), results, attempt);
+        if (count == 0) continue;
+        // Slots are in the order of their problems.
+        const auto slot_of = [&](index_t segment_index) {
+            const index_t* begin = problems_.data();
+            return std::lower_bound(begin, begin + count, first + segment_index * segment) - begin;
+        };
+        const index_t segments = batch / segment;
         core::for_each_task(cpu_, segments, bytes, [&](index_t s, std::byte* scratch) {
-            fill_segment(cube, first, first + s * segment,
-                         first + std::min((s + 1) * segment, count), scratch);
+            fill_segment(cube, slot_of(s), slot_of(s + 1), attempt, scratch);
         });
         const Batch covariance(covariance_.data(), {count, n, n});
         const Batch solutions(solutions_.data(), {count, right_hand_sides_, n});
@@ -148,46 +155,62 @@ void SlidingTraining<Real>::run(const CubeView<core::Host>& cube,
             core::View<int, 1, core::Host>(info_.data(), {count}),
             core::View<Real, 1, core::Host>(pivot_ratio_.data(), {count}));
         core::for_each_task(cpu_, segments, 0, [&](index_t s, std::byte*) {
-            const index_t end = first + std::min((s + 1) * segment, count);
-            for (index_t p = first + s * segment; p < end; ++p) finish(first, p, results);
+            for (index_t slot = slot_of(s); slot < slot_of(s + 1); ++slot) finish(slot, results);
         });
     }
 }
 
 template <class Real>
-void SlidingTraining<Real>::fill_segment(const CubeView<core::Host>& cube, index_t first,
-                                         index_t begin, index_t end, std::byte* scratch) {
+index_t SlidingTraining<Real>::select(index_t first, index_t end,
+                                      const Results<core::Host>& results, int attempt) {
+    const index_t cells = problem_.shape.range_cells;
+    index_t count = 0;
+    for (index_t p = first; p < end; ++p) {
+        if (attempt == first_attempt || results.attempt(p / cells, p % cells) == attempt)
+            problems_(count++) = p;
+    }
+    return count;
+}
+
+template <class Real>
+void SlidingTraining<Real>::fill_segment(const CubeView<core::Host>& cube, index_t begin,
+                                         index_t end, int attempt, std::byte* scratch) {
+    if (begin == end) return;
     const index_t cells = problem_.shape.range_cells;
     const index_t n = problem_.order;
-    for (index_t p = begin; p < end; ++p) {
+    const index_t last = problems_(end - 1);
+    index_t slot = begin;
+    // The sum follows the window from the segment's beginning, whichever of its problems are
+    // wanted.
+    const index_t start = problems_(begin) / segment * segment;
+    for (index_t p = start; p <= last; ++p) {
         const index_t k = p / cells;
         const index_t r = p % cells;
-        const index_t slot = p - first;
         core::ScratchParts parts(scratch);
         RunningSum sum(parts, problem_, cube, k);
         const TrainingWindow window = training_window(problem_, r);
-        if (p == begin || r == 0) {
+        if (p == start || r == 0) {
             sum.start(window);
         } else {
             sum.move(training_window(problem_, r - 1), window);
         }
-        sum.store(window.cells(), &covariance_(slot, 0, 0));
+        if (problems_(slot) != p) continue;
+        sum.store(window.cells(), automatic_loading(attempt), &covariance_(slot, 0, 0));
         for (index_t i = 0; i < n; ++i)
             snapshots_(slot, i) = Complex(snapshot_row(problem_, cube, k, i)[r]);
         for (index_t d = 0; d < right_hand_sides_; ++d)
             for (index_t i = 0; i < n; ++i)
                 solutions_(slot, d, i) =
                     d < problem_.steering_vectors ? Complex(steering_(d, i)) : snapshots_(slot, i);
+        ++slot;
     }
 }
 
 template <class Real>
-void SlidingTraining<Real>::finish(index_t first, index_t p,
-                                   const Results<core::Host>& results) const {
+void SlidingTraining<Real>::finish(index_t slot, const Results<core::Host>& results) const {
     const index_t n = problem_.order;
-    const index_t k = p / problem_.shape.range_cells;
-    const index_t r = p % problem_.shape.range_cells;
-    const index_t slot = p - first;
+    const index_t k = problems_(slot) / problem_.shape.range_cells;
+    const index_t r = problems_(slot) % problem_.shape.range_cells;
     const auto solutions = solutions_.view();
     const auto dot = [&](index_t solution, const auto& right) {
         std::complex<double> sum = 0;

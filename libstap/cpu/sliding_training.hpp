@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aperture/core/array.hpp"
+#include "aperture/stap/attempts.hpp"
 #include "aperture/stap/pipeline.hpp"
 
 namespace aperture::stap::cpu {
@@ -15,24 +16,30 @@ class SlidingTraining {
   public:
     SlidingTraining(core::Cpu& cpu, const Problem& problem,
                     core::View<const cfloat, 2, core::Host> steering);
-    void run(const CubeView<core::Host>& cube, const Results<core::Host>& results);
+    /// An attempt after the first computes the matrices for which `results.attempt` has its number.
+    void run(const CubeView<core::Host>& cube, const Results<core::Host>& results,
+             int attempt = first_attempt);
 
   private:
     using Complex = std::complex<Real>;
     struct RunningSum;
 
-    /// (Doppler bin, range cell) counted along range first: problem p is bin p / N, cell p % N.
-    void fill_segment(const CubeView<core::Host>& cube, index_t first, index_t begin, index_t end,
+    /// Lists the problems in [first, end) that an attempt computes in `problems_`.
+    index_t select(index_t first, index_t end, const Results<core::Host>& results, int attempt);
+    /// Fills slots [begin, end) of the batch, whose problems are of one segment.
+    void fill_segment(const CubeView<core::Host>& cube, index_t begin, index_t end, int attempt,
                       std::byte* scratch);
-    void finish(index_t first, index_t p, const Results<core::Host>& results) const;
+    void finish(index_t slot, const Results<core::Host>& results) const;
 
     core::Cpu& cpu_;
     Problem problem_;
     core::View<const cfloat, 2, core::Host> steering_;
-    index_t right_hand_sides_;            ///< D, and the snapshot itself
-    core::Array<Complex, 3> covariance_;  ///< [problem of the batch][n][n]
-    core::Array<Complex, 3> solutions_;   ///< [problem of the batch][d, then R^-1 x][n]
-    core::Array<Complex, 2> snapshots_;   ///< [problem of the batch][n]
+    index_t right_hand_sides_;  ///< D, and the snapshot itself
+    /// (Doppler bin, range cell) counted along range first: problem p is bin p / N, cell p % N.
+    core::Array<index_t, 1> problems_;    ///< [slot of the batch]
+    core::Array<Complex, 3> covariance_;  ///< [slot of the batch][n][n]
+    core::Array<Complex, 3> solutions_;   ///< [slot of the batch][d, then R^-1 x][n]
+    core::Array<Complex, 2> snapshots_;   ///< [slot of the batch][n]
     core::Array<int, 1> info_;
     core::Array<Real, 1> pivot_ratio_;
 };

@@ -179,11 +179,13 @@ struct AdaptiveBlock<Group<Real>, Policy> {
 
 /// Sums, normalisations and thereby the covariances of a block's group. Starts from the sums over
 /// all cells where `total` is given: then the set's cells are taken out, and the loading is that of
-/// all cells.
-template <template <class> class Group, class Real, class Policy>
+/// all cells. `loading_of(q)` is the loading of matrix q, `relative` whether any depends on a
+/// trace.
+template <template <class> class Group, class Real, class Policy, class LoadingOf>
 __device__ void estimate_group(const AdaptiveBlock<Group<Real>, Policy>& block,
                                const TrainingPlan& plan, const Complex<Real>* total,
-                               const Loading& loading, const SharedLayout& layout, int splits) {
+                               LoadingOf loading_of, bool relative, const SharedLayout& layout,
+                               int splits) {
     __syncthreads();
     const TrainingSet& set = block.work->set;
     const int q = core::thread_rank();
@@ -198,16 +200,17 @@ __device__ void estimate_group(const AdaptiveBlock<Group<Real>, Policy>& block,
         __syncthreads();
         if (q < block.group.count) {
             Normalisation<Real> n =
-                normalisation<Real>(block.group, q, set.training_cells, loading);
-            if (!loading.relative) n.diagonal *= static_cast<Real>(plan.range_cells) * n.scale;
+                normalisation<Real>(block.group, q, set.training_cells, loading_of(q));
+            if (!relative) n.diagonal *= static_cast<Real>(plan.range_cells) * n.scale;
             block.normalisations[q] = n;
         }
     }
     const auto normalise = [&] {
         if (q >= block.group.count) return;
-        block.normalisations[q] = normalisation<Real>(block.group, q, set.training_cells, loading);
+        block.normalisations[q] =
+            normalisation<Real>(block.group, q, set.training_cells, loading_of(q));
     };
-    if (total == nullptr && !loading.relative) normalise();
+    if (total == nullptr && !relative) normalise();
     for (int begin = 0; begin < set.cells; begin += layout.columns) {
         const int left = set.cells - begin;
         const int columns = left < layout.columns ? left : layout.columns;
@@ -227,7 +230,7 @@ __device__ void estimate_group(const AdaptiveBlock<Group<Real>, Policy>& block,
             Accumulation{total != nullptr || begin > 0, total != nullptr}, splits);
     }
     __syncthreads();
-    if (total == nullptr && loading.relative) {
+    if (total == nullptr && relative) {
         normalise();
         __syncthreads();
     }

@@ -80,10 +80,18 @@ void with_taps(int taps, Visit visit) {
     if (taps == 5) visit(std::integral_constant<int, 5>{});
 }
 
+/// The type that the first attempt computes covariances and solutions in. One factorisation for
+/// all cells costs next to nothing in fp64.
 template <class Visit>
-void with_real(Precision precision, Visit visit) {
-    if (precision == Precision::fp32) visit(float{});
-    if (precision == Precision::mixed) visit(double{});
+void with_real(const Problem& problem, Visit visit) {
+    const Parameters& p = problem.parameters;
+    const bool fp64 = p.precision == Precision::mixed ||
+                      (p.precision == Precision::automatic && p.training == Training::all);
+    if (fp64) {
+        visit(double{});
+    } else {
+        visit(float{});
+    }
 }
 
 template <class Visit>
@@ -195,11 +203,13 @@ template <class Executor>
 SharedLayout shared_layout(Executor& executor, const SharedNeeds& needs, int blocks) {
     const int limit = executor.shared_memory_per_block();
     const auto layout = plan_shared_memory(needs, blocks, limit);
-    core::expects(layout.has_value(), "order ", needs.order, " with ", needs.vectors,
-                  " steering vectors and ", needs.real_bytes * 8,
-                  "-bit covariances does not fit the ", limit,
-                  " bytes of shared memory of this device; use fewer steering vectors, fp32 or "
-                  "cholesky");
+    if (!layout) {
+        throw core::UnfitDevice(core::text("order ", needs.order, " with ", needs.vectors,
+                                           " steering vectors and ", needs.real_bytes * 8,
+                                           "-bit covariances does not fit the ", limit,
+                                           " bytes of shared memory of this device; use fewer "
+                                           "steering vectors, fp32 or cholesky"));
+    }
     return *layout;
 }
 
@@ -294,58 +304,39 @@ AdaptiveKernel<Real> precompiled_kernel(const AdaptiveShape& shape) {
 }
 
 #if defined(__CUDACC__)
-inline bool compiles_at_run_time(const AdaptiveShape&) { return true; }
-/// Starts the register-resident kernel of a shape, compiled now or before.
-void launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
-                        const AdaptiveArguments<float>& arguments);
-void launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
-                        const AdaptiveArguments<double>& arguments);
+/// The register-resident kernel of a shape, compiled now or before; empty where there is no
+/// run-time compiler.
+template <class Real>
+core::SpecialisedKernel<void(AdaptiveArguments<Real>)> specialised_kernel(
+    core::Gpu& gpu, const AdaptiveShape& shape);
 #else
-/// Of the kernels that a GPU compiles at run time the host executor has those of two shapes.
-inline bool compiles_at_run_time(const AdaptiveShape& shape) {
-    return detail::matches<9, 3>(shape) ||
-           (detail::matches<21, 3>(shape) && shape.solver == dense::Factorisation::cholesky);
-}
 namespace detail {
 template <class Real, int order, bool cholesky>
-void launch_on_host(core::Simt& simt, bool statistic, const core::LaunchConfig& config,
-                    const AdaptiveArguments<Real>& arguments) {
+AdaptiveKernel<Real> kernel_on_host(bool statistic) {
     constexpr AdaptiveTuning t = adaptive_tuning(order, 3, sizeof(Real) == 8, cholesky);
     using Policy = AdaptivePolicy<3, t.bins, t.threads, t.blocks>;
     using Solver = std::conditional_t<cholesky, RollingSolver<Real, order, t.lanes, 3, t.head>,
                                       RegisterSolver<Real, order, t.lanes, t.slots>>;
-    core::launch(simt,
-                 statistic ? &adapt_kernel<Real, Policy, Solver, true>
-                           : &adapt_kernel<Real, Policy, Solver, false>,
-                 config, arguments);
+    return statistic ? &adapt_kernel<Real, Policy, Solver, true>
+                     : &adapt_kernel<Real, Policy, Solver, false>;
 }
 }  // namespace detail
+/// Of the kernels that a GPU compiles at run time the host executor has those of two shapes.
 template <class Real>
-void launch_specialised(core::Simt& simt, const AdaptiveShape& shape,
-                        const core::LaunchConfig& config,
-                        const AdaptiveArguments<Real>& arguments) {
-    if (shape.order == 21) {
-        detail::launch_on_host<Real, 21, true>(simt, shape.statistic, config, arguments);
-    } else if (shape.solver == dense::Factorisation::cholesky) {
-        detail::launch_on_host<Real, 9, true>(simt, shape.statistic, config, arguments);
-    } else {
-        detail::launch_on_host<Real, 9, false>(simt, shape.statistic, config, arguments);
+AdaptiveKernel<Real> specialised_kernel(core::Simt&, const AdaptiveShape& shape) {
+    const bool cholesky = shape.solver == dense::Factorisation::cholesky;
+    if (detail::matches<9, 3>(shape)) {
+        return cholesky ? detail::kernel_on_host<Real, 9, true>(shape.statistic)
+                        : detail::kernel_on_host<Real, 9, false>(shape.statistic);
     }
+    if (detail::matches<21, 3>(shape) && cholesky) {
+        return detail::kernel_on_host<Real, 21, true>(shape.statistic);
+    }
+    return nullptr;
 }
 #endif
 
 namespace detail {
-
-template <class Real, class Executor>
-void launch_in_registers(Executor& executor, const AdaptiveShape& shape,
-                         AdaptiveKernel<Real> precompiled, const core::LaunchConfig& config,
-                         const AdaptiveArguments<Real>& arguments) {
-    if (precompiled != nullptr) {
-        core::launch(executor, precompiled, config, arguments);
-    } else {
-        launch_specialised(executor, shape, config, arguments);
-    }
-}
 
 // The kernel of an order, in the registers where it can be.
 template <class Real, class Executor, int Taps>
@@ -354,33 +345,46 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
     constexpr bool fp64 = sizeof(Real) == sizeof(double);
     const AdaptiveShape shape{problem.order, Taps, problem.parameters.solver, statistic};
     const bool cholesky = shape.solver == dense::Factorisation::cholesky;
-    const AdaptiveTuning tuned = adaptive_tuning(problem.order, Taps, fp64, cholesky);
-    const AdaptiveKernel<Real> precompiled = precompiled_kernel<Real>(shape);
-    const bool in_registers =
-        tuned.lanes > 0 && (precompiled != nullptr || compiles_at_run_time(shape));
-    const AdaptiveTuning tuning = in_registers ? tuned : generic_tuning;
+    const auto needs_of = [&](const AdaptiveTuning& tuning, bool in_registers) {
+        SharedNeeds needs = cube_needs(problem, arguments.plan, tuning.bins, sizeof(Real));
+        needs.vectors = arguments.steering.count;
+        needs.outputs = set_outputs(arguments.plan, statistic);
+        needs.block_solver = !in_registers;
+        needs.column_solver = in_registers && cholesky;
+        needs.head = tuning.head;
+        if (needs.head > 0) needs.paired_taps = Taps;
+        needs.square = !in_registers && !cholesky;
+        return needs;
+    };
 
-    SharedNeeds needs = cube_needs(problem, arguments.plan, tuning.bins, sizeof(Real));
-    needs.vectors = arguments.steering.count;
-    needs.outputs = set_outputs(arguments.plan, statistic);
-    needs.block_solver = !in_registers;
-    needs.column_solver = in_registers && cholesky;
-    needs.head = tuning.head;
-    if (needs.head > 0) needs.paired_taps = Taps;
-    needs.square = !in_registers && !cholesky;
-    arguments.layout = shared_layout(executor, needs, tuning.blocks);
+    AdaptiveTuning tuning = adaptive_tuning(problem.order, Taps, fp64, cholesky);
+    std::optional<SharedLayout> layout;
+    if (tuning.lanes > 0) {
+        layout = plan_shared_memory(needs_of(tuning, true), tuning.blocks,
+                                    executor.shared_memory_per_block());
+    }
+    const AdaptiveKernel<Real> precompiled = layout ? precompiled_kernel<Real>(shape) : nullptr;
+    decltype(specialised_kernel<Real>(executor, shape)) specialised{};
+    if (layout && !precompiled) specialised = specialised_kernel<Real>(executor, shape);
+    if (!precompiled && !specialised) {
+        tuning = generic_tuning;
+        layout = shared_layout(executor, needs_of(tuning, false), tuning.blocks);
+    }
+    arguments.layout = *layout;
     core::LaunchConfig config(
         grid_of(arguments.sets * groups_of(problem.doppler_bins, tuning.bins)),
         static_cast<unsigned>(tuning.threads), static_cast<std::size_t>(arguments.layout.bytes));
     config.start_early = true;
-    if (in_registers) {
-        arguments.splits =
-            splits_of<Taps>(problem, tuning.bins, arguments.layout.columns, tuning.threads);
-        launch_in_registers(executor, shape, precompiled, config, arguments);
-        return;
-    }
     arguments.splits =
         splits_of<Taps>(problem, tuning.bins, arguments.layout.columns, tuning.threads);
+    if (precompiled) {
+        core::launch(executor, precompiled, config, arguments);
+        return;
+    }
+    if (specialised) {
+        core::launch(executor, specialised, config, arguments);
+        return;
+    }
     with_solver(problem.parameters.solver, [&](auto elimination) {
         using Solver = BlockSolver<Real, decltype(elimination)::value>;
         core::launch(executor,

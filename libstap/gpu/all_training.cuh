@@ -62,13 +62,13 @@ void judge_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace, con
     plan.kind = TrainingCells::total;
     auto arguments = detail::common_arguments<Real>(workspace, problem, cube, plan, 1);
     arguments.total = detail::total_of<Real>(workspace, problem);
-    arguments.info = detail::per_set(results.info);
-    arguments.pivot_ratio = detail::per_set(results.pivot_ratio);
+    arguments.attempts.info = detail::per_set(results.info);
+    arguments.attempts.pivot_ratio = detail::per_set(results.pivot_ratio);
     if (!results.covariance.empty()) arguments.covariance = detail::matrices(results.covariance);
     detail::launch_for_taps(executor, problem, arguments, false);
 }
 
-/// Gives a bin the info of its cells; Training::all.
+/// Gives a bin the info of its cells; Training::all, which makes one attempt.
 template <class Executor>
 void combine_info(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
                   const Problem& problem, const RangeChunk& chunk,
@@ -77,7 +77,8 @@ void combine_info(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
     core::launch(executor, &combine_info_kernel<core::warp_size>,
                  core::LaunchConfig(static_cast<unsigned>(problem.doppler_bins), core::warp_size),
                  PerSet<const int>{cells.data, cells.bin_stride, cells.set_stride},
-                 chunk.end - chunk.begin, chunk.begin, detail::per_set(results.info));
+                 chunk.end - chunk.begin, chunk.begin, detail::per_set(results.info),
+                 detail::per_set(results.attempt));
 }
 
 }  // namespace aperture::stap::gpu

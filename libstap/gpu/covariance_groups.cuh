@@ -55,10 +55,9 @@ __device__ __host__ inline int band_elements(int channels, int window, int taps)
     return window * (channels * (channels + 1) / 2) + full * channels * channels;
 }
 
-/// Added to the diagonal of every covariance: `value`, or `value` times trace / order.
+/// Added to the diagonal of a covariance: `absolute`, and `relative` times trace / order.
 struct Loading {
-    double value;
-    bool relative;
+    double absolute, relative;
 };
 
 /// What turns the sum over `cells` cells into a covariance: R = scale * sum + diagonal * I.
@@ -157,10 +156,10 @@ template <class Real, class Group>
 __device__ Normalisation<Real> normalisation(const Group& group, int q, int cells,
                                              const Loading& loading) {
     const Real scale = Real(1) / static_cast<Real>(cells);
-    const Real value = static_cast<Real>(loading.value);
-    return {scale, loading.relative
-                       ? value * trace(group, q) * scale / static_cast<Real>(group.order)
-                       : value};
+    const Real absolute = static_cast<Real>(loading.absolute);
+    if (loading.relative == 0) return {scale, absolute};
+    const Real relative = static_cast<Real>(loading.relative);
+    return {scale, absolute + relative * trace(group, q) * scale / static_cast<Real>(group.order)};
 }
 
 }  // namespace aperture::stap::gpu

@@ -22,8 +22,8 @@ __global__ void load_diagonals_kernel(Complex<float>* matrices, index_t count, i
     Complex<float>* matrix = matrices + m * order * order;
     float trace = 0.0f;
     for (int i = 0; i < order; ++i) trace += matrix[i * (order + 1)].re;
-    const float value = static_cast<float>(loading.value);
-    const float added = loading.relative ? value * trace / static_cast<float>(order) : value;
+    const float added = static_cast<float>(loading.absolute) +
+                        static_cast<float>(loading.relative) * trace / static_cast<float>(order);
     for (int i = 0; i < order; ++i) {
         const float diagonal = matrix[i * (order + 1)].re;
         matrix[i * (order + 1)] = Complex<float>(diagonal + added);
@@ -112,7 +112,7 @@ CublasBaseline::CublasBaseline(core::Gpu& gpu, const Problem& problem,
                                core::View<const cfloat, 2, core::Host> steering)
     : gpu_(gpu), problem_(problem), matrices_(problem.doppler_bins * problem.training_sets) {
     const Parameters& p = problem.parameters;
-    core::expects(p.training == Training::block && p.precision == Precision::fp32,
+    core::expects(p.training == Training::block && p.precision != Precision::mixed,
                   "implementation cublas trains on blocks, in fp32; use fused or staged");
     const index_t n = problem.order;
     const index_t bins = problem.doppler_bins;
@@ -187,11 +187,9 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
                                                as_batch(snapshot_pointers_), block,
                                                as_batch(snapshot_pointers_), block, &zero,
                                                as_batch(covariance_pointers_), n, count));
-        const DiagonalLoading& loading = problem_.parameters.loading;
-        core::launch(gpu_, &load_diagonals_kernel,
-                     core::LaunchConfig(blocks_for(matrices_), threads),
-                     core::device_cast(covariance_.data()), matrices_, n,
-                     Loading{loading.value, loading.relative});
+        core::launch(
+            gpu_, &load_diagonals_kernel, core::LaunchConfig(blocks_for(matrices_), threads),
+            core::device_cast(covariance_.data()), matrices_, n, detail::loading_of(problem_));
         const auto covariance = detail::matrices(covariance_.view());
         detail::store_where_wanted<float>(gpu_, problem_, sets, detail::constant(covariance),
                                           results.covariance, 0);

@@ -5,7 +5,7 @@
 // The one-kernel pipeline: from a Doppler cube to outputs and statistics, with nothing in between
 // in global memory.
 
-#include "libstap/gpu/adaptive_block.cuh"
+#include "libstap/gpu/attempts.cuh"
 #include "libstap/gpu/rolling_solver.cuh"
 
 namespace aperture::stap::gpu {
@@ -20,8 +20,7 @@ struct AdaptiveArguments {
     SteeringVectors steering;
     RangeRows<Complex<float>> output;  ///< data may be null
     RangeRows<float> statistic;        ///< with Statistic only
-    PerSet<int> info;                  ///< data may be null, as in the following
-    PerSet<float> pivot_ratio;
+    Attempts attempts;                 ///< data may be null, as in the following
     MatrixPerSet<Complex<float>> covariance;
     MatrixPerSet<Complex<float>> weights;
     Detector detector;
@@ -66,27 +65,12 @@ __device__ __forceinline__ void wait_for_weights() {
     }
 }
 
-/// Adaptive processing of a few neighbouring Doppler bins and one training set: covariances,
-/// weights, gamma, outputs and, with `Statistic`, detection statistics.
-///
-/// Block: Policy::bins Doppler bins, one training set. Warp and thread: first products of pairs of
-/// channels (accumulate_covariance), then columns of R and v (RollingSolver, RegisterSolver) or
-/// entries in shared memory (BlockSolver), then 16 vectors x 32 or 64 cells of the output a warp
-/// (apply_weights). Grid: sets x ceil(K / bins) on x, sets fastest.
-/// Shared: SharedLayout, planned by `plan_shared_memory`.
-/// Bytes per bin and set: 8 L (bins + T - 1) / bins N_R read, and 8 n N_R once more through the
-/// cache, 8 D N_R written (4 more with a statistic). Flops: 4 n^2 N_R (of which neighbouring bins
-/// share a third for T = 3 and 4 bins) + 4/3 n^3 + 8 n^2 D + 8 n D N_R; a statistic adds 4 n^2 N_R.
-/// Source: PERFECT suite 2013; Anderson 2014, ch. 4 to 6; Robey et al. 1992.
-template <class Real, class Policy, class Solver, bool Statistic>
-__global__ void __launch_bounds__(Policy::threads, Policy::blocks)
-    adapt_kernel(AdaptiveArguments<Real> p) {
-    AdaptiveBlock<typename Solver::Group, Policy> block(p.cube, p.plan, p.sets, Solver::square,
-                                                        p.layout);
-    allow_sharing(block.group, !p.loading.relative);
-    core::let_next_kernel_start();
-    core::wait_for_previous_kernel();
-    estimate_group(block, p.plan, p.total, p.loading, p.layout, p.splits);
+/// One attempt of a block; see adapt_kernel.
+template <bool Statistic, class Solver, class Real, class Block, class LoadingOf>
+__device__ __forceinline__ void adapt_block(Block& block, const AdaptiveArguments<Real>& p,
+                                            LoadingOf loading_of, bool relative) {
+    allow_sharing(block.group, !relative);
+    estimate_group(block, p.plan, p.total, loading_of, relative, p.layout, p.splits);
     if (p.covariance.data != nullptr) {
         store_covariances(block.group, block.work->first_bin, block.work->columns.set,
                           p.covariance);
@@ -100,8 +84,8 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     };
     const auto report = [&](int q, const dense::Pivots<Real>& pivots) {
         block.info[q] = pivots.info;
-        if (p.pivot_ratio.data != nullptr) {
-            *p.pivot_ratio.at(block.work->first_bin + q, block.work->columns.set) =
+        if (p.attempts.pivot_ratio.data != nullptr) {
+            *p.attempts.pivot_ratio.at(block.work->first_bin + q, block.work->columns.set) =
                 static_cast<float>(pivots.ratio());
         }
     };
@@ -144,7 +128,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
         wait_for_weights<Solver::by_warp>();
     }
     const bool removes_cell = Statistic && p.plan.kind == TrainingCells::block;
-    store_info(block, p.info, Solver::by_warp, removes_cell);
+    store_info(block, p.attempts.info, Solver::by_warp, removes_cell);
 
     const AdaptedCells to{p.output,
                           p.statistic,
@@ -165,6 +149,39 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
         block.rows, block.weights, vectors, block.work->first_bin,
         MatricesToWeight(Solver::by_warp, block.work->matrices), block.work->pairs_of_cells,
         reinterpret_cast<Complex<float>*>(block.space.factor(2 * core::warp_rank())), to, columns);
+}
+
+/// Adaptive processing of a few neighbouring Doppler bins and one training set: covariances,
+/// weights, gamma, outputs and, with `Statistic`, detection statistics.
+///
+/// Block: Policy::bins Doppler bins, one training set. Warp and thread: first products of pairs of
+/// channels (accumulate_covariance), then columns of R and v (RollingSolver, RegisterSolver) or
+/// entries in shared memory (BlockSolver), then 16 vectors x 32 or 64 cells of the output a warp
+/// (apply_weights). Grid: sets x ceil(K / bins) on x, sets fastest.
+/// Shared: SharedLayout, planned by `plan_shared_memory`.
+/// Bytes per bin and set: 8 L (bins + T - 1) / bins N_R read, and 8 n N_R once more through the
+/// cache, 8 D N_R written (4 more with a statistic). Flops: 4 n^2 N_R (of which neighbouring bins
+/// share a third for T = 3 and 4 bins) + 4/3 n^3 + 8 n^2 D + 8 n D N_R; a statistic adds 4 n^2 N_R.
+/// Source: PERFECT suite 2013; Anderson 2014, ch. 4 to 6; Robey et al. 1992.
+template <class Real, class Policy, class Solver, bool Statistic>
+__global__ void __launch_bounds__(Policy::threads, Policy::blocks)
+    adapt_kernel(AdaptiveArguments<Real> p) {
+    AdaptiveBlock<typename Solver::Group, Policy> block(p.cube, p.plan, p.sets, Solver::square,
+                                                        p.layout);
+    core::let_next_kernel_start();
+    core::wait_for_previous_kernel();
+    const bool repeats = sizeof(Real) == sizeof(double) && p.attempts.number.data != nullptr;
+    if (repeats && !start_repetition(block, p.attempts)) return;
+    bool loads = false;
+    do {
+        const auto loading_of = [&](int q) {
+            Loading loading = p.loading;
+            if (loads) loading.relative += automatic_loading(attempt_of(block, p.attempts, q));
+            return loading;
+        };
+        adapt_block<Statistic, Solver>(block, p, loading_of, loads || p.loading.relative != 0);
+        loads = true;
+    } while (repeats && repeat_failed(block, p.attempts));
 }
 
 }  // namespace aperture::stap::gpu

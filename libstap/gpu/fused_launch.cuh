@@ -20,6 +20,11 @@ SteeringVectors steering_vectors(const core::Array<cfloat, 2, Space>& rows) {
     return vectors;
 }
 
+inline Loading loading_of(const Problem& problem) {
+    const DiagonalLoading& loading = problem.parameters.loading;
+    return {loading.relative ? 0 : loading.value, loading.relative ? loading.value : 0};
+}
+
 /// Arguments that every adaptive launch of a chunk has in common.
 template <class Real, class Executor>
 AdaptiveArguments<Real> common_arguments(AdaptiveWorkspace<Executor>& workspace,
@@ -30,7 +35,7 @@ AdaptiveArguments<Real> common_arguments(AdaptiveWorkspace<Executor>& workspace,
     arguments.cube = doppler_cube(cube);
     arguments.plan = plan;
     arguments.sets = sets;
-    arguments.loading = {problem.parameters.loading.value, problem.parameters.loading.relative};
+    arguments.loading = loading_of(problem);
     arguments.steering = steering_vectors(workspace.steering);
     return arguments;
 }
@@ -67,21 +72,24 @@ PerSet<int> info_of(AdaptiveWorkspace<Executor>& workspace, const Problem& probl
 
 }  // namespace detail
 
-/// Outputs, and statistics where `statistic` says so, by the one-kernel pipeline.
+/// Outputs, and statistics where `statistic` says so, by the one-kernel pipeline; with `repeats` of
+/// the matrices for which info and pivot ratio say that fp32 is not enough (Real = double).
 template <class Real, class Executor>
 void run_fused(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
                CubeView<typename Executor::Space> cube, const RangeChunk& chunk,
-               const Results<typename Executor::Space>& results, bool statistic) {
+               const Results<typename Executor::Space>& results, bool statistic,
+               bool repeats = false) {
     auto arguments = detail::common_arguments<Real>(workspace, problem, cube,
                                                     detail::training_plan(problem, chunk),
                                                     detail::sets_of(problem, chunk));
     arguments.total = detail::total_of<Real>(workspace, problem);
     arguments.detector = problem.parameters.detector;
-    arguments.info = detail::info_of(workspace, problem, chunk, results);
+    arguments.attempts.info = detail::info_of(workspace, problem, chunk, results);
     if (!results.output.empty()) arguments.output = detail::range_rows(results.output);
     if (statistic) arguments.statistic = detail::range_rows(results.statistic);
+    if (repeats) arguments.attempts.number = detail::per_set(results.attempt);
     if (arguments.plan.kind != TrainingCells::all) {
-        arguments.pivot_ratio = detail::per_set(results.pivot_ratio);
+        arguments.attempts.pivot_ratio = detail::per_set(results.pivot_ratio);
         if (!results.covariance.empty())
             arguments.covariance = detail::matrices(results.covariance);
         if (!results.weights.empty()) arguments.weights = detail::matrices(results.weights);

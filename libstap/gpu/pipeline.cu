@@ -47,8 +47,8 @@ struct Pipeline<core::Gpu>::State {
             return;
         }
         cublas->run(cube, results, timeline);
-        gpu::run_detectors(gpu, workspace, problem, cube, {0, 0, shape.range_cells}, results,
-                           timeline);
+        const gpu::RangeChunk whole{0, 0, shape.range_cells};
+        gpu::finish_adaptive(gpu, workspace, problem, cube, whole, whole, results, timeline);
     }
 };
 

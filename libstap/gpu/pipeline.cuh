@@ -49,30 +49,37 @@ void detect(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Pr
     run_fused<Real>(executor, workspace, problem, cube, chunk, statistic, true);
 }
 
-/// The statistics of a staged or cublas run, and cell averaging.
+/// What comes behind the weighted output of any implementation: the statistics that it did not
+/// make, the attempts after the first, and cell averaging over the cells of `averaged`.
 template <class Executor>
-void run_detectors(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
-                   const Problem& problem, CubeView<typename Executor::Space> cube,
-                   const RangeChunk& chunk, const Results<typename Executor::Space>& results,
-                   core::Timeline* timeline) {
+void finish_adaptive(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
+                     const Problem& problem, CubeView<typename Executor::Space> cube,
+                     const RangeChunk& chunk, const RangeChunk& averaged,
+                     const Results<typename Executor::Space>& results, core::Timeline* timeline) {
     const Parameters& p = problem.parameters;
-    if (results.statistic.empty() || p.detector == Detector::none) return;
-    const bool forms = is_adaptive(p.detector);
-    if (forms && p.implementation == Implementation::fused) return;
-    const auto scope =
-        stage_scope(executor, timeline, "detect",
-                    detail::share_of(problem, detect_work(problem), chunk.end - chunk.begin));
-    if (!forms) {
-        run_cfar<Executor>(executor, problem, chunk, results.output, results.statistic);
-        return;
+    const bool forms = is_adaptive(p.detector) && !results.statistic.empty();
+    const auto share = [&](const RangeChunk& cells) {
+        return detail::share_of(problem, detect_work(problem), cells.end - cells.begin);
+    };
+    if (forms && p.implementation != Implementation::fused) {
+        const auto scope = stage_scope(executor, timeline, "detect", share(chunk));
+        detail::with_real(problem, [&](auto real) {
+            detect<decltype(real)>(executor, workspace, problem, cube, chunk, results);
+        });
     }
-    detail::with_real(p.precision, [&](auto real) {
-        detect<decltype(real)>(executor, workspace, problem, cube, chunk, results);
-    });
+    if (p.precision == Precision::automatic && p.training != Training::all) {
+        const auto scope = stage_scope(executor, timeline, "repeat", {});
+        run_fused<double>(executor, workspace, problem, cube, chunk, results, forms, true);
+    }
+    if (p.detector == Detector::cfar && !results.statistic.empty()) {
+        const auto scope = stage_scope(executor, timeline, "detect", share(averaged));
+        run_cfar<Executor>(executor, problem, averaged, results.output, results.statistic);
+    }
 }
 
-/// Adaptive processing of the cells of a chunk, without cell averaging. With Training::all the sums
-/// over all cells must be there (add_to_total). Implementation::cublas is not handled here.
+/// Adaptive processing of the cells of a chunk, without what finish_adaptive does. With
+/// Training::all the sums over all cells must be there (add_to_total). Implementation::cublas is
+/// not handled here.
 template <class Executor>
 void run_adaptive(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
                   const Problem& problem, CubeView<typename Executor::Space> cube,
@@ -81,7 +88,7 @@ void run_adaptive(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
     const Parameters& p = problem.parameters;
     const bool fused = p.implementation == Implementation::fused;
     const bool all = p.training == Training::all;
-    detail::with_real(p.precision, [&](auto real) {
+    detail::with_real(problem, [&](auto real) {
         using Real = decltype(real);
         if (all) judge_total<Real>(executor, workspace, problem, cube, results, timeline);
         if (fused) {
@@ -103,13 +110,13 @@ void adapt_cube(Executor& executor, AdaptiveWorkspace<Executor>& workspace, cons
                 CubeView<typename Executor::Space> cube,
                 const Results<typename Executor::Space>& results, core::Timeline* timeline) {
     if (problem.parameters.training == Training::all) {
-        detail::with_real(problem.parameters.precision, [&](auto real) {
+        detail::with_real(problem, [&](auto real) {
             add_to_total<decltype(real)>(executor, workspace, problem, cube, false, timeline);
         });
     }
     const RangeChunk chunk{0, 0, problem.shape.range_cells};
     run_adaptive(executor, workspace, problem, cube, chunk, results, timeline);
-    run_detectors(executor, workspace, problem, cube, chunk, results, timeline);
+    finish_adaptive(executor, workspace, problem, cube, chunk, chunk, results, timeline);
 }
 
 }  // namespace aperture::stap::gpu

@@ -34,27 +34,17 @@ std::string adaptive_kernel_name(int order, int taps, bool fp64, dense::Factoris
                       statistic ? "true" : "false", ">");
 }
 
-namespace {
-
 template <class Real>
-void launch_compiled(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
-                     const AdaptiveArguments<Real>& arguments) {
-    const std::string name = adaptive_kernel_name(
-        shape.order, shape.taps, sizeof(Real) == sizeof(double), shape.solver, shape.statistic);
-    const auto kernel =
-        core::specialise<void(AdaptiveArguments<Real>)>(gpu, adaptive_kernel_source(), name);
-    core::launch(gpu, kernel, config, arguments);
+core::SpecialisedKernel<void(AdaptiveArguments<Real>)> specialised_kernel(
+    core::Gpu& gpu, const AdaptiveShape& shape) {
+    return core::specialise<void(AdaptiveArguments<Real>)>(
+        gpu, adaptive_kernel_source(),
+        adaptive_kernel_name(shape.order, shape.taps, sizeof(Real) == sizeof(double), shape.solver,
+                             shape.statistic));
 }
-
-}  // namespace
-
-void launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
-                        const AdaptiveArguments<float>& arguments) {
-    launch_compiled(gpu, shape, config, arguments);
-}
-void launch_specialised(core::Gpu& gpu, const AdaptiveShape& shape, core::LaunchConfig config,
-                        const AdaptiveArguments<double>& arguments) {
-    launch_compiled(gpu, shape, config, arguments);
-}
+template core::SpecialisedKernel<void(AdaptiveArguments<float>)> specialised_kernel(
+    core::Gpu&, const AdaptiveShape&);
+template core::SpecialisedKernel<void(AdaptiveArguments<double>)> specialised_kernel(
+    core::Gpu&, const AdaptiveShape&);
 
 }  // namespace aperture::stap::gpu

@@ -5,6 +5,7 @@
 // A kernel per stage (Anderson 2014, ch. 4), each wrapping a stage of the fused kernel, and the sum
 // over all range cells that training on all of them starts from.
 
+#include "aperture/stap/attempts.hpp"
 #include "libstap/gpu/adaptive_block.cuh"
 
 namespace aperture::stap::gpu {
@@ -31,7 +32,9 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     covariance_kernel(CovarianceArguments<Real, Source> p) {
     const AdaptiveBlock<CovarianceGroup<Real>, Policy> block(p.source, p.plan, p.sets, false,
                                                              p.layout);
-    estimate_group(block, p.plan, p.total, p.loading, p.layout, p.splits);
+    estimate_group(
+        block, p.plan, p.total, [&](int) { return p.loading; }, p.loading.relative != 0, p.layout,
+        p.splits);
     store_covariances(block.group, block.work->first_bin, block.work->columns.set, p.covariance);
 }
 
@@ -210,7 +213,7 @@ __global__ void __launch_bounds__(128)
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
     combine_info_kernel(PerSet<const int> cells, index_t count, index_t first_cell,
-                        PerSet<int> info) {
+                        PerSet<int> info, PerSet<int> attempt) {
     static_assert(Threads == core::warp_size);
     constexpr index_t none = 0x7fffffff;
     const index_t k = blockIdx.x;
@@ -219,6 +222,7 @@ __global__ void __launch_bounds__(Threads)
         if (*cells.at(k, i) != 0) first = i;
     }
     const int cell = core::warp_reduce(static_cast<int>(first), core::Minimum{});
+    if (threadIdx.x == 0 && attempt.data != nullptr) *attempt.at(k, 0) = first_attempt;
     if (threadIdx.x != 0 || cell == none || *info.at(k, 0) != 0) return;
     *info.at(k, 0) = -1 - static_cast<int>(first_cell) - cell;
 }

@@ -10,15 +10,6 @@ namespace aperture::stap::gpu {
 
 namespace detail {
 
-/// Sets that the staged kernels take at a time where the sets overlap: one for each cell.
-inline index_t sets_at_a_time(const Problem& problem, index_t sets, int real_bytes) {
-    if (problem.parameters.training == Training::block) return sets;
-    constexpr index_t most_bytes = index_t(256) << 20;
-    const index_t set_bytes =
-        index_t(problem.doppler_bins) * problem.order * problem.order * 2 * real_bytes;
-    return std::clamp<index_t>(most_bytes / set_bytes, 1, sets);
-}
-
 template <class Real, class Executor, class Source>
 void launch_covariance(Executor& executor, const Problem& problem, const TrainingPlan& plan,
                        const Source& source, index_t sets, const Complex<Real>* total,
@@ -27,7 +18,7 @@ void launch_covariance(Executor& executor, const Problem& problem, const Trainin
     arguments.source = source;
     arguments.plan = plan;
     arguments.sets = sets;
-    arguments.loading = {problem.parameters.loading.value, problem.parameters.loading.relative};
+    arguments.loading = loading_of(problem);
     arguments.total = total;
     arguments.covariance = covariance;
     arguments.layout =
@@ -206,7 +197,7 @@ void run_staged(Executor& executor, AdaptiveWorkspace<Executor>& workspace, cons
                                  results, timeline);
         return;
     }
-    const index_t step = detail::sets_at_a_time(problem, sets, sizeof(Real));
+    const index_t step = sets_at_a_time(problem, sets, sizeof(Real));
     for (index_t first = 0; first < sets; first += step) {
         detail::run_stages<Real>(executor, workspace, problem, source, plan, first,
                                  std::min(step, sets - first), info, results, timeline);

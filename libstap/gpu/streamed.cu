@@ -26,12 +26,20 @@ void run_streamed(core::Gpu& gpu, const Problem& problem, CubeView<core::Host> c
     core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
     check_results(problem, results);
     constexpr double share_of_free_memory = 0.9;
-    if (device_bytes == 0) {
+    const bool takes_what_is_free = device_bytes == 0;
+    if (takes_what_is_free) {
         device_bytes =
             static_cast<std::size_t>(share_of_free_memory * static_cast<double>(gpu.free_memory()));
     }
     core::Gpu second(gpu.device());
-    const index_t cells = gpu::cells_of_piece(problem, results, device_bytes, 2);
+    index_t cells = 0;
+    try {
+        cells = gpu::cells_of_piece(problem, results, device_bytes, 2);
+    } catch (const core::InvalidArgument& too_few) {
+        // Whoever has not named the bytes is not to blame.
+        if (takes_what_is_free) throw core::UnfitDevice(too_few.what());
+        throw;
+    }
     gpu::run_in_pieces<core::Gpu>({&gpu, &second}, problem, cube, steering, results, cells,
                                   timeline);
 }

@@ -16,12 +16,12 @@ namespace aperture::stap::gpu {
 inline double bytes_per_cell(const Problem& p, const Results<core::Host>& results) {
     const double bins = p.doppler_bins;
     const double n = p.order;
-    const double real_bytes = p.parameters.precision == Precision::mixed ? 8 : 4;
+    const double real_bytes = p.parameters.precision == Precision::fp32 ? 4 : 8;
     const double sets_per_cell =
         p.parameters.training == Training::block ? 1.0 / p.parameters.training_block : 1.0;
     double bytes = double(p.shape.channels) * bins * 8 + p.steering_vectors * bins * 12;
     if (p.shape.domain == Domain::pulse) bytes += double(p.shape.channels * p.shape.pulses) * 8;
-    double set_bytes = 8;
+    double set_bytes = 12;
     if (!results.covariance.empty() && p.training_sets > 1) set_bytes += 8 * n * n;
     if (!results.weights.empty()) set_bytes += 8 * n * p.steering_vectors;
     if (p.parameters.implementation == Implementation::staged) {
@@ -68,7 +68,14 @@ class StagedArray {
     explicit StagedArray(Executor& executor) : executor_(executor) {}
     StagedArray(const StagedArray&) = delete;
     StagedArray& operator=(const StagedArray&) = delete;
-    ~StagedArray() { release(); }
+    ~StagedArray() {
+        try {
+            executor_.synchronize();
+        } catch (const core::DeviceError&) {
+            // Whoever waits for the work is told; here it must only be over.
+        }
+        release();
+    }
 
     void reshape(Extents extents) {
         index_t wanted = 1;
@@ -124,6 +131,7 @@ class PieceInFlight {
           statistic_(executor),
           info_(executor),
           pivot_ratio_(executor),
+          attempt_(executor),
           covariance_(executor),
           weights_(executor) {
         set_steering(executor, workspace_, steering);
@@ -132,7 +140,7 @@ class PieceInFlight {
     /// Adds the cells of a span to the sums over all cells; waits for it.
     void add_to_total(CubeView<core::Host> cube, RangeSpan span, core::Timeline* timeline) {
         const CubeView<Space> columns = bring(cube, span, timeline);
-        detail::with_real(problem_.parameters.precision, [&](auto real) {
+        detail::with_real(problem_, [&](auto real) {
             gpu::add_to_total<decltype(real)>(executor_, workspace_, problem_, columns,
                                               span.begin > 0, timeline);
         });
@@ -147,18 +155,12 @@ class PieceInFlight {
         const Results<Space> views = shape_results(results);
         const RangeChunk chunk{piece.data.begin, piece.adapted.begin, piece.adapted.end};
         run_adaptive(executor_, workspace_, problem_, columns, chunk, views, timeline);
-        if (problem_.parameters.detector == Detector::cfar) {
-            const RangeChunk wanted{piece.adapted.begin, piece.wanted.begin, piece.wanted.end};
-            const auto scope = stage_scope(
-                executor_, timeline, "detect",
-                detail::share_of(problem_, detect_work(problem_), wanted.end - wanted.begin));
-            run_cfar<Executor>(executor_, problem_, wanted, views.output, views.statistic);
-        } else {
-            run_detectors(executor_, workspace_, problem_, columns, chunk, views, timeline);
-        }
+        const RangeChunk averaged{piece.adapted.begin, piece.wanted.begin, piece.wanted.end};
+        finish_adaptive(executor_, workspace_, problem_, columns, chunk, averaged, views, timeline);
         output_.to_host();
         info_.to_host();
         pivot_ratio_.to_host();
+        if (repeats()) attempt_.to_host();
         if (!results.covariance.empty()) covariance_.to_host();
         if (!results.weights.empty()) weights_.to_host();
         if (!results.statistic.empty()) statistic_.to_host();
@@ -181,6 +183,8 @@ class PieceInFlight {
     }
 
   private:
+    bool repeats() const { return problem_.parameters.precision == Precision::automatic; }
+
     RangeSpan sets_of(RangeSpan cells) const {
         if (problem_.parameters.training == Training::all) return {0, 1};
         if (problem_.parameters.training == Training::sliding) return cells;
@@ -232,6 +236,10 @@ class PieceInFlight {
         views.info = info_.device();
         pivot_ratio_.reshape({bins, count});
         views.pivot_ratio = pivot_ratio_.device();
+        if (repeats()) {
+            attempt_.reshape({bins, count});
+            views.attempt = attempt_.device();
+        }
         if (!results.covariance.empty()) {
             covariance_.reshape({bins, count, n, n});
             views.covariance = covariance_.device();
@@ -260,6 +268,7 @@ class PieceInFlight {
                 if (!keep_info || results.info(k, b) == 0)
                     results.info(k, b) = info_.host()(k, from);
                 results.pivot_ratio(k, b) = pivot_ratio_.host()(k, from);
+                if (repeats()) results.attempt(k, b) = attempt_.host()(k, from);
                 copy_matrix(covariance_, results.covariance, k, from, b);
                 copy_matrix(weights_, results.weights, k, from, b);
             }
@@ -287,6 +296,7 @@ class PieceInFlight {
     StagedArray<float, 3, Executor> statistic_;
     StagedArray<int, 2, Executor> info_;
     StagedArray<float, 2, Executor> pivot_ratio_;
+    StagedArray<int, 2, Executor> attempt_;
     StagedArray<cfloat, 4, Executor> covariance_, weights_;
 };
 

@@ -297,7 +297,8 @@ class BlockSolver {
         dense::Pivots<Real> pivots;
         const int warps = core::block_threads() / core::warp_size;
         for (int k = 0; k < order; ++k) {
-            const Real reciprocal = pivots.take(k, a(k, k).re);
+            const Complex<Real> reciprocal =
+                dense::pivot_reciprocal(a(k, k), pivots.take(k, a(k, k).re));
             for (int row = core::warp_rank(); row < order; row += warps) {
                 if (row == k) continue;
                 const Complex<Real> multiplier = -(a(row, k) * reciprocal);
@@ -311,11 +312,17 @@ class BlockSolver {
         return pivots;
     }
 
+    __device__ static Complex<Real> reciprocal_of(const LowerTriangle<Real>& a, int k) {
+        const Complex<Real> pivot = a(k, k);
+        if constexpr (square) return dense::pivot_reciprocal(pivot, Real(1) / pivot.re);
+        return {Real(1) / pivot.re, Real(0)};
+    }
+
     // X := D^-1 L^-1 X, or R^-1 X where rows above are relieved, too.
     __device__ static void forward(const LowerTriangle<Real>& a, int order,
                                    const SolverSpace<Real>& space) {
         for (int k = 0; k < order; ++k) {
-            const Real reciprocal = Real(1) / a(k, k).re;
+            const Complex<Real> reciprocal = reciprocal_of(a, k);
             const int first = square ? 0 : k + 1;
             const int items = (order - first) * space.columns;
             for (int i = core::thread_rank(); i < items; i += core::block_threads()) {
@@ -328,7 +335,7 @@ class BlockSolver {
             __syncthreads();
         }
         for_each(space, order, [&](int row, int r, Complex<Real> value) {
-            entry(space, row, r) = value * (Real(1) / a(row, row).re);
+            entry(space, row, r) = value * reciprocal_of(a, row);
         });
         __syncthreads();
     }

@@ -226,17 +226,17 @@ class UnwritableOutput : public testing::Test {
     TemporaryFolder folder_;
 };
 
-TEST_F(UnwritableOutput, InNoFolder) {
-    expect_refused(run({"--out", folder_ / "none" / "out.h5"}), "out.h5: cannot write");
+TEST_F(UnwritableOutput, InAFile) {
+    expect_refused(run({"--out", folder_ / "cube.h5" / "out.h5"}), "out.h5: cannot write");
 }
 
-TEST_F(UnwritableOutput, ReportInNoFolder) {
-    expect_refused(run({"--report", folder_ / "none" / "report.json"}),
+TEST_F(UnwritableOutput, ReportInAFile) {
+    expect_refused(run({"--report", folder_ / "cube.h5" / "report.json"}),
                    "report.json: cannot write");
 }
 
-TEST_F(UnwritableOutput, PictureInNoFolder) {
-    expect_refused(run({"--plot", folder_ / "none" / "map.png"}), "cannot write");
+TEST_F(UnwritableOutput, PictureInAFile) {
+    expect_refused(run({"--plot", folder_ / "cube.h5" / "map.png"}), "cannot write");
 }
 
 TEST_F(UnwritableOutput, InAFolderWithoutPermission) {

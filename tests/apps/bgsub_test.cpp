@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "aperture/media/image_file.hpp"
 #include "aperture/media/video_file.hpp"
@@ -54,6 +55,20 @@ TEST_F(Bgsub, FindsWhatMoves) {
     EXPECT_EQ(written["sequence"]["frames"], 19);
 }
 
+TEST_F(Bgsub, FindsWhatIsDarkAsWellAsWhatIsBright) {
+    const Scene scene{.step = 2};
+    std::filesystem::create_directories(clip());
+    for (int i = 0; i < 25; ++i) {
+        std::string bytes = pgm(scene, i);
+        const auto begin = static_cast<std::ptrdiff_t>(bytes.find("255\n") + 4);
+        std::transform(bytes.begin() + begin, bytes.end(), bytes.begin() + begin,
+                       [](char c) { return static_cast<char>(~c); });
+        write_bytes(clip() / numbered("", i, ".pgm"), bytes);
+    }
+    ASSERT_EQ(run_to_arrays({clip()}).status, 0);
+    EXPECT_GT(f_measure(masks_in(folder_ / "clip.mask.npy", "25, 73, 97"), scene, 25), 0.97);
+}
+
 TEST_F(Bgsub, ByTheMedian) {
     const Scene scene;
     write_frames(scene, 19);
@@ -77,22 +92,59 @@ TEST_F(Bgsub, OfAStillVideoIsRankOneWithoutAMask) {
     EXPECT_EQ(report()["accuracy"]["rank"], 1);
 }
 
-TEST_F(Bgsub, TakesOneFrameAndTwo) {
-    for (const int count : {1, 2}) {
-        write_frames({.width = 31, .height = 17, .side = 0}, count);
-        for (const auto* method : {"rpca", "median"}) {
-            const Outcome outcome = run_to_arrays({clip(), "--method", method});
+TEST_F(Bgsub, OfFewFramesThatAreTheSameNothingMoves) {
+    // Noise: much of it far brighter than the rest.
+    std::string noise = "P5 31 17 255\n";
+    std::mt19937 generator(1);
+    for (int i = 0; i < 31 * 17; ++i) noise += static_cast<char>(generator() % 256);
+    std::filesystem::create_directories(folder_ / "clip");
+    for (const int count : {2, 3, 5}) {
+        for (int i = 0; i < count; ++i) {
+            write_bytes(folder_ / ("clip/" + std::to_string(i) + ".pgm"), noise);
+        }
+        for (const std::vector<std::string>& method :
+             {std::vector<std::string>{"--method", "median"},
+              {"--solver", "ialm"},
+              {"--solver", "admm"},
+              {"--solver", "accaltproj"},
+              {"--precision", "fp64"},
+              {"--svd", "tsqr"}}) {
+            std::vector<std::string> arguments{clip()};
+            arguments.insert(arguments.end(), method.begin(), method.end());
+            const Outcome outcome = run_to_arrays(arguments);
             ASSERT_EQ(outcome.status, 0) << outcome.error;
-            const auto masks =
-                masks_in(folder_ / "clip.mask.npy", std::to_string(count) + ", 17, 31");
-            EXPECT_THAT(masks, SizeIs(count * 17 * 31));
-            // Robust PCA takes what is bright for sparse where there are fewer frames than the
-            // square of the largest level over its root mean square.
-            if (method == std::string("median")) {
-                EXPECT_THAT(masks, Each(0));
-            }
+            EXPECT_THAT(lines(outcome.error),
+                        ElementsAre(AllOf(StartsWith("bgsub: warning: " + std::to_string(count)),
+                                          HasSubstr("fewer than 10"))));
+            EXPECT_THAT(masks_in(folder_ / "clip.mask.npy", std::to_string(count) + ", 17, 31"),
+                        AllOf(SizeIs(count * 17 * 31), Each(0)))
+                << method[1];
         }
     }
+}
+
+TEST_F(Bgsub, ReportsWhatWasLeftOpenWithTheValueUsed) {
+    write_frames({}, 19);
+    const Outcome outcome =
+        run({clip(), "--out-format", "h5", "--report", folder_ / "r.json", "--out", folder_ / "p"});
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    const double lambda = 1 / std::sqrt(73.0 * 97);
+    EXPECT_EQ(report()["parameters"]["lambda"], lambda);
+    EXPECT_EQ(report()["parameters"]["window"], 19);
+    EXPECT_FALSE(report()["parameters"].contains("rank"));
+    EXPECT_EQ(number_attribute(folder_ / "p.bgsub.h5", "/", "lambda"), lambda);
+    EXPECT_EQ(number_attribute(folder_ / "p.bgsub.h5", "/", "window"), 19);
+    EXPECT_THAT(outcome.out, HasSubstr("lambda 0.0119"));
+    // Without noise S is the square.
+    EXPECT_NEAR(report()["accuracy"]["density"], 20.0 * 20 / (73 * 97), 0.02);
+    ASSERT_EQ(run_to_arrays(
+                  {clip(), "--solver", "accaltproj", "--threshold", "noise:6", "--window", "12"})
+                  .status,
+              0);
+    EXPECT_EQ(report()["parameters"]["rank"], 2);
+    EXPECT_EQ(report()["parameters"]["window"], 12);
+    EXPECT_FALSE(report()["parameters"].contains("lambda"));
+    EXPECT_TRUE(report()["accuracy"].contains("threshold"));
 }
 
 TEST_F(Bgsub, TakesBlackFrames) {
@@ -115,8 +167,10 @@ TEST_F(Bgsub, ScalesAndTakesTheChosenFrames) {
     EXPECT_THAT(read_bytes(folder_ / "clip.background.npy"), HasSubstr("(12, 3, 30, 40,)"));
 }
 
+// The square covers a place in far fewer than half of a window's frames: near that, so few
+// iterations do not tell which of the two is the ground.
 TEST_F(Bgsub, WindowsGiveEveryFrameOnce) {
-    const Scene scene{.step = 2};
+    const Scene scene{.side = 16, .step = 2};
     constexpr int frames = 38;
     write_frames(scene, frames);
     // A last window of few frames, of one, and of as many as the others.
@@ -163,7 +217,7 @@ TEST_F(Bgsub, ByProjections) {
     write_frames(scene, 19);
     const Outcome outcome = run_to_arrays({clip(), "--solver", "accaltproj"});
     ASSERT_EQ(outcome.status, 0) << outcome.error;
-    EXPECT_THAT(outcome.out, HasSubstr("robust PCA, accaltproj, rank up to a tenth"));
+    EXPECT_THAT(outcome.out, HasSubstr("robust PCA, accaltproj, rank up to 2"));
     EXPECT_GT(f_measure(masks_in(folder_ / "clip.mask.npy", "19, 73, 97"), scene, 19), 0.97);
     EXPECT_LE(report()["accuracy"]["rank"], 2);
     EXPECT_LE(report()["accuracy"]["residual"], 1e-5);
@@ -257,13 +311,6 @@ TEST_F(BgsubScale, TakesTheMemoryThatIsExpected) {
     }
 }
 
-TEST_F(Bgsub, TakesASingleImage) {
-    write_frames({.width = 31, .height = 17, .side = 0}, 1);
-    const Outcome outcome = run_to_arrays({frame(0), "--method", "median"});
-    ASSERT_EQ(outcome.status, 0) << outcome.error;
-    EXPECT_THAT(masks_in(folder_ / "clip/input/in000001.mask.npy", "1, 17, 31"), Each(0));
-}
-
 TEST_F(Bgsub, KilledWhileWritingLeavesNothing) {
     const int unnamed = ::open((folder_ / "").c_str(), O_TMPFILE | O_RDWR, 0600);
     if (unnamed < 0) GTEST_SKIP() << "the file system has no files without names";
@@ -312,17 +359,42 @@ TEST_F(BgsubVideo, WritesFourVideos) {
     EXPECT_THAT(outcome.error, IsEmpty());
     EXPECT_THAT(folder_.entries(),
                 ElementsAre("video.avi", "video.background.mp4", "video.foreground.mp4",
-                            "video.mask.mp4", "video.overlay.mp4"));
+                            "video.mask.mkv", "video.overlay.mp4"));
     std::vector<std::uint8_t> masks;
-    media::VideoReader reader(folder_ / "video.mask.mp4");
+    media::VideoReader reader(folder_ / "video.mask.mkv");
     EXPECT_NEAR(reader.frames_per_second(), 12.5, 1e-6);
     while (const auto image = reader.next()) {
         for (index_t i = 0; i < 96 * 72; ++i) {
-            masks.push_back(image->planes.data()[i] > 127 ? 255 : 0);
+            const float level = image->planes.data()[i];
+            ASSERT_TRUE(level == 0 || level == 255) << level;
+            masks.push_back(static_cast<std::uint8_t>(level));
         }
     }
     ASSERT_THAT(masks, SizeIs(19 * 96 * 72));
     EXPECT_GT(f_measure(masks, scene, 19), 0.95);
+}
+
+TEST_F(BgsubVideo, OfOneFrameIsRefused) {
+    write_video({.width = 96, .height = 72}, 1);
+    const Outcome outcome = run({video()});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.error, HasSubstr("video.avi: 1 frame, but nothing moves in fewer than 2"));
+    EXPECT_THAT(folder_.entries(), ElementsAre("video.avi"));
+}
+
+TEST_F(BgsubVideo, WindowsToHdf5HoldEveryFrame) {
+    write_video({.width = 96, .height = 72}, 25);
+    const Outcome outcome =
+        run({video(), "--out-format", "h5", "--window", "10", "--out", folder_ / "p"});
+    ASSERT_EQ(outcome.status, 0) << outcome.error;
+    ASSERT_EQ(run_to_arrays({video(), "--window", "10", "--out", folder_ / "n"}).status, 0);
+    const auto masks = read_dataset<int>(folder_ / "p.bgsub.h5", "/mask");
+    EXPECT_THAT(masks.extent, ElementsAre(25, 72, 96));
+    const auto expected = masks_in(folder_ / "n.mask.npy", "25, 72, 96");
+    EXPECT_TRUE(
+        std::equal(masks.values.begin(), masks.values.end(), expected.begin(), expected.end()));
+    EXPECT_EQ(read_dataset<float>(folder_ / "p.bgsub.h5", "/background").values,
+              floats_in(folder_ / "n.background.npy"));
 }
 
 TEST_F(BgsubVideo, SaysWhereItIsCutOff) {
@@ -372,7 +444,9 @@ TEST_F(Bgsub, ScoresByTheRulesOfChangeDetection) {
         return report()["accuracy"]["f_measure"].get<double>();
     };
     const double rpca = f_of({"--frames", "100:200"});
-    EXPECT_GE(rpca, 0.90);
+    EXPECT_GE(rpca, 0.915);
+    // Frames that no constant was chosen on.
+    EXPECT_GE(f_of({"--frames", "0:100"}), 0.90);
     EXPECT_GT(rpca, f_of({"--frames", "100:200", "--method", "median"}));
     EXPECT_GE(f_of({"--frames", "100:200", "--solver", "accaltproj"}), 0.915);
     EXPECT_GE(f_of({"--online"}, 220), 0.86);

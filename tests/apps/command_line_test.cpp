@@ -89,7 +89,7 @@ void PrintTo(const BadCommand& command, std::ostream* stream) { *stream << comma
 
 class RefusedCommand : public testing::TestWithParam<BadCommand> {};
 
-const std::vector<std::string> scene{"--clutter", "--out", "/nonexistent/x.h5"};
+const std::vector<std::string> scene{"--clutter", "--out", "/dev/null/x.h5"};
 
 std::vector<std::string> with(std::vector<std::string> arguments,
                               const std::vector<std::string>& more) {
@@ -104,6 +104,11 @@ INSTANTIATE_TEST_SUITE_P(
     All, RefusedCommand,
     testing::Values(
         BadCommand{"flow_no_images", "oflow", {}, "images is required"},
+        BadCommand{"flow_unknown_alone", "oflow", {"--bogus"}, "not expected: --bogus"},
+        BadCommand{"bgsub_unknown_alone", "bgsub", {"--bogus"}, "not expected: --bogus"},
+        BadCommand{"corr_unknown_alone", "corr", {"--bogus"}, "not expected: --bogus"},
+        BadCommand{"stap_unknown_alone", "stap", {"--bogus"}, "not expected: --bogus"},
+        BadCommand{"sim_unknown_alone", "stap_sim", {"--bogus"}, "not expected: --bogus"},
         BadCommand{"flow_one_image",
                    "oflow",
                    {"/nonexistent/a.png", "--device", "cpu"},
@@ -124,14 +129,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadCommand{"flow_robust_boundary", "oflow",
                    with(pair, {"--preset", "accurate", "--boundary", "zero"}),
                    "a robust estimate needs"},
-        BadCommand{"flow_alpha", "oflow", with(pair, {"--alpha", "-1"}), "alpha is -1"},
+        BadCommand{"flow_alpha", "oflow", with(pair, {"--alpha", "-1"}), "--alpha -1: expected"},
         BadCommand{"flow_alpha_word", "oflow", with(pair, {"--alpha", "much"}), "--alpha"},
         BadCommand{"flow_window", "oflow", with(pair, {"--method", "lk", "--window", "8"}),
                    "window is 8, expected an odd"},
-        BadCommand{"flow_scale", "oflow", with(pair, {"--scale", "1"}), "scale is 1"},
+        BadCommand{"flow_scale", "oflow", with(pair, {"--scale", "1"}), "--scale 1: expected"},
         BadCommand{"flow_median", "oflow", with(pair, {"--median", "4"}), "median is 4"},
-        BadCommand{"flow_blur", "oflow", with(pair, {"--blur", "-1"}), "blur is -1"},
-        BadCommand{"flow_texture", "oflow", with(pair, {"--texture", "2"}), "texture is 2"},
+        BadCommand{"flow_blur", "oflow", with(pair, {"--blur", "-1"}), "--blur -1: expected"},
+        BadCommand{"flow_texture", "oflow", with(pair, {"--texture", "2"}),
+                   "--texture 2: expected"},
         BadCommand{"flow_warps", "oflow", with(pair, {"--warps", "0"}), "--warps"},
         BadCommand{"flow_iterations", "oflow", with(pair, {"--iterations", "0"}), "--iterations"},
         BadCommand{"flow_tolerance", "oflow", with(pair, {"--tolerance", "-1"}), "tolerance"},
@@ -192,8 +198,6 @@ INSTANTIATE_TEST_SUITE_P(
                    "corr",
                    {"/nonexistent/a.png", "--mask", "m.png", "--mask", "n.png"},
                    "--mask: 2 masks, but one is for all images"},
-        BadCommand{"corr_strict_pair", "corr", with(pair, {"--strict"}),
-                   "--strict needs an ensemble"},
         BadCommand{"corr_repeat_ensemble", "corr", with(pair, {"c.png", "--repeat", "3"}),
                    "--repeat needs a single image or a pair"},
         BadCommand{"no_cube", "stap", {}, "--cube is required"},
@@ -235,7 +239,18 @@ INSTANTIATE_TEST_SUITE_P(
                    "stap_sim",
                    {"--perfect", "small", "--channels", "3", "--out", "x.h5"},
                    "--perfect excludes --channels"},
-        BadCommand{"sim_folder", "stap_sim", scene, "/nonexistent/x.h5"}),
+        BadCommand{"sim_too_few_bins", "stap_sim", with(scene, {"--doppler-bins", "3"}),
+                   "--doppler-bins 3: fewer than the 32 pulses"},
+        BadCommand{"sim_strong_clutter", "stap_sim", with(scene, {"--cnr", "999"}),
+                   "--cnr 999: expected a number from -300 to 150"},
+        BadCommand{"sim_strong_jammer", "stap_sim", with(scene, {"--jammer", "0:999"}), "999"},
+        BadCommand{"sim_strong_target", "stap_sim", with(scene, {"--target", "1:0:0:999"}), "999"},
+        BadCommand{"taper_beyond_precision", "stap", with(cube, {"--taper", "chebyshev:1000"}),
+                   "chebyshev:1000: expected dB above 0, at most 200"},
+        BadCommand{"sim_folder",
+                   "stap_sim",
+                   {"--clutter", "--out", "/dev/null/x.h5"},
+                   "/dev/null/x.h5: cannot write: not a directory"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST_P(RefusedCommand, SaysWhyInOneLine) {
@@ -246,6 +261,111 @@ TEST_P(RefusedCommand, SaysWhyInOneLine) {
     EXPECT_THAT(lines(outcome.error), SizeIs(1));
     EXPECT_THAT(outcome.error, StartsWith(program + ": error: "));
     EXPECT_THAT(outcome.error, HasSubstr(expected));
+}
+
+/// A flag that takes a number, and what it refuses beside the texts that none takes.
+struct NumericFlag {
+    std::string program;
+    std::string flag;
+    std::vector<std::string> context;  ///< words that it needs
+    std::vector<std::string> refused;
+};
+void PrintTo(const NumericFlag& flag, std::ostream* stream) {
+    *stream << flag.program << ' ' << flag.flag;
+}
+
+class NumericFlags : public testing::TestWithParam<NumericFlag> {};
+
+const std::vector<std::string> picture{"/nonexistent/a.png"};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, NumericFlags,
+    testing::Values(
+        NumericFlag{"stap", "--spacing", cube, {"0", "-1"}},
+        NumericFlag{"stap", "--prf", cube, {"0", "-1"}},
+        NumericFlag{"stap", "--doppler-bins", cube, {"0", "-1", "1.5"}},
+        NumericFlag{"stap", "--tdof", cube, {"0", "-1", "2"}},
+        NumericFlag{"stap", "--training-block", cube, {"0", "-1", "1.5"}},
+        NumericFlag{"stap", "--guard", cube, {"-1", "1.5"}},
+        NumericFlag{"stap", "--loading", cube, {"-1", "rel:nan", "rel:1e300", "rel:"}},
+        NumericFlag{"stap", "--azimuth", cube, {"0:nan:3", "0:1:0", "0:1:1e300", "91"}},
+        NumericFlag{"stap", "--taper", cube, {"chebyshev:0", "chebyshev:nan", "chebyshev:1e300"}},
+        NumericFlag{"stap", "--pfa", with(cube, {"--detector", "amf"}), {"0", "1", "-1"}},
+        NumericFlag{"stap", "--threads", cube, {"0", "-1", "99999999999999999999"}},
+        NumericFlag{"stap", "--repeat", cube, {"0", "-1"}},
+        NumericFlag{"stap_sim", "--channels", scene, {"0", "-1", "99999999999999999999"}},
+        NumericFlag{"stap_sim", "--pulses", scene, {"0", "-1"}},
+        NumericFlag{"stap_sim", "--range-cells", scene, {"0", "-1"}},
+        NumericFlag{"stap_sim", "--spacing", scene, {"0", "-1"}},
+        NumericFlag{"stap_sim", "--cnr", scene, {"999", "+inf"}},
+        NumericFlag{"stap_sim", "--beta", scene, {"1001"}},
+        NumericFlag{"stap_sim", "--motion", scene, {"-1"}},
+        NumericFlag{"stap_sim", "--patches", scene, {"0", "-1"}},
+        NumericFlag{"stap_sim",
+                    "--seed",
+                    scene,
+                    {"-1", "1.5", "9223372036854775808", "99999999999999999999999"}},
+        NumericFlag{"stap_sim", "--jammer", scene, {"0:nan", "nan:0", "91:0"}},
+        NumericFlag{"stap_sim", "--target", scene, {"0:nan:0:0", "0:1:0:0", "nan:0:0:0"}},
+        NumericFlag{"stap_sim", "--doppler-bins", scene, {"0", "-1"}},
+        NumericFlag{"stap_sim", "--training-block", scene, {"0", "-1"}},
+        NumericFlag{"stap_sim", "--prf", scene, {"0", "-1"}},
+        NumericFlag{"stap_sim", "--threads", scene, {"0", "-1"}},
+        NumericFlag{"oflow", "--max-motion", pair, {"0", "-1"}},
+        NumericFlag{"oflow",
+                    "--max-error",
+                    with(pair, {"--truth", "t.flo", "--error-map", "e.ppm"}),
+                    {"0", "-1"}},
+        NumericFlag{"oflow", "--arrow-spacing", with(pair, {"--arrows", "a.ppm"}), {"0", "-1"}},
+        NumericFlag{"oflow", "--alpha", pair, {"0", "-1"}},
+        NumericFlag{"oflow", "--regularisation", with(pair, {"--method", "lk"}), {"-1"}},
+        NumericFlag{"oflow", "--window", with(pair, {"--method", "lk"}), {"0", "-1"}},
+        NumericFlag{"oflow", "--levels", pair, {"-1"}},
+        NumericFlag{"oflow", "--scale", pair, {"0", "-1", "1"}},
+        NumericFlag{"oflow", "--warps", pair, {"0", "-1"}},
+        NumericFlag{"oflow", "--median", pair, {"-1"}},
+        NumericFlag{"oflow", "--blur", pair, {"-1"}},
+        NumericFlag{"oflow", "--texture", pair, {"-1", "2"}},
+        NumericFlag{"oflow", "--iterations", pair, {"0", "-1"}},
+        NumericFlag{"oflow", "--tolerance", pair, {"-1", "2"}},
+        NumericFlag{"oflow", "--omega", with(pair, {"--solver", "redblack"}), {"0", "-1", "2.5"}},
+        NumericFlag{"oflow", "--s-step", with(pair, {"--solver", "cacg"}), {"0", "-1"}},
+        NumericFlag{"oflow", "--frames", {"/nonexistent"}, {"-1:3", "0:nan", "0:3:0"}},
+        NumericFlag{"oflow", "--threads", pair, {"0", "-1"}},
+        NumericFlag{"oflow", "--repeat", pair, {"0", "-1"}},
+        NumericFlag{"corr", "--offsets", picture, {"0x1", "-1x1", "nanx1", "1e300x1"}},
+        NumericFlag{"corr", "--tile", picture, {"0x1", "-1x1", "nanx1", "1e300x1"}},
+        NumericFlag{"corr", "--threads", picture, {"0", "-1"}},
+        NumericFlag{"corr", "--repeat", picture, {"0", "-1"}},
+        NumericFlag{"bgsub", "--frames", picture, {"-1:3", "0:nan", "0:3:0"}},
+        NumericFlag{"bgsub", "--scale", picture, {"0", "-1", "nanx1", "1x1e300"}},
+        NumericFlag{"bgsub", "--window", picture, {"0", "-1"}},
+        NumericFlag{"bgsub", "--overlap", with(picture, {"--window", "9"}), {"-1"}},
+        NumericFlag{"bgsub", "--rank", with(picture, {"--online"}), {"0", "-1"}},
+        NumericFlag{"bgsub", "--lambda", picture, {"0", "-1"}},
+        NumericFlag{"bgsub", "--tolerance", picture, {"0", "-1"}},
+        NumericFlag{"bgsub", "--max-iterations", picture, {"0", "-1"}},
+        NumericFlag{"bgsub", "--burn-in", with(picture, {"--online"}), {"0", "-1"}},
+        NumericFlag{"bgsub", "--memory", with(picture, {"--online"}), {"0", "-1"}},
+        NumericFlag{"bgsub", "--threshold", picture, {"-1", "noise:0", "noise:nan", "noise:1e300"}},
+        NumericFlag{"bgsub", "--clean", picture, {"-1", "256"}},
+        NumericFlag{"bgsub", "--min-area", picture, {"-1"}},
+        NumericFlag{"bgsub", "--threads", picture, {"0", "-1"}},
+        NumericFlag{"bgsub", "--repeat", picture, {"0", "-1"}}));
+
+// The inputs are not there: a number that is taken makes the program speak of them instead.
+TEST_P(NumericFlags, RefuseWhatIsNoSensibleNumberInOneShortLine) {
+    const auto& [program, flag, context, refused] = GetParam();
+    constexpr std::size_t short_line = 160;
+    for (const std::string& text : with(refused, {"nan", "inf", "1e300", "", "text"})) {
+        const Outcome outcome = run_program(program, with(context, {flag, text}));
+        EXPECT_EQ(outcome.status, 1) << text;
+        EXPECT_THAT(lines(outcome.error), SizeIs(1)) << text;
+        EXPECT_THAT(outcome.error, HasSubstr(flag.substr(2))) << text;
+        EXPECT_EQ(outcome.error.find("exist"), std::string::npos) << outcome.error;
+        EXPECT_EQ(outcome.error.find("no such file"), std::string::npos) << outcome.error;
+        EXPECT_LT(outcome.error.size(), short_line) << outcome.error;
+    }
 }
 
 }  // namespace

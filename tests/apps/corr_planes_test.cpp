@@ -119,7 +119,6 @@ TEST_F(CorrPlanes, OfOtherShapesAndImagesAreRefused) {
     expect_refusal({"--planes", a, "--planes-from", "grey"}, "--planes-from");
     expect_refusal({image("a.pgm"), "--planes", a}, "no place for an image: ");
     expect_refusal({"--planes", a, b, a}, "--planes: At Most 2 required but received 3");
-    expect_refusal({"--planes", a, "--strict"}, "--strict needs an ensemble");
     expect_refusal({"--planes", folder_ / "none.h5"}, "none.h5: no such file");
     expect_refusal({"--planes", a, folder_ / "a.pgm"}, "a.pgm: not an HDF5 file");
     expect_refusal({"--planes", a, "--out", a}, "a.h5: cannot write: it is the input");

@@ -20,13 +20,6 @@ using media::tests::TemporaryFolder;
 using media::tests::write_bytes;
 using std::filesystem::path;
 
-inline double number_attribute(const path& file, const std::string& object,
-                               const std::string& name) {
-    const media::Handle opened{H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
-    const media::Handle owner{H5Oopen(opened, object.c_str(), H5P_DEFAULT), H5Oclose};
-    return media::number_attribute(owner, name).value_or(std::nan(""));
-}
-
 inline std::vector<std::string> axes_of(const path& file, const std::string& dataset) {
     const media::Handle opened{H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
     const media::Handle owner{H5Oopen(opened, dataset.c_str(), H5P_DEFAULT), H5Oclose};

@@ -138,7 +138,48 @@ TEST(FrameReader, TellsDamageFromTheEnd) {
     write_bytes(folder / "a.avi", bytes);
     const Reading reading = read_all(folder / "a.avi");
     EXPECT_EQ(reading.frames, frames - 5);
-    EXPECT_EQ(reading.loss, "read 25 frames; 5 more are in the file, but cannot be decoded");
+    EXPECT_EQ(reading.loss,
+              "read 25 frames; 5 more are in the file, but cannot be decoded, and those after them "
+              "are numbered without them");
+}
+
+TEST(FrameReader, TellsDamagedHeadersOfChunks) {
+    const TemporaryFolder folder;
+    const std::string whole = video_bytes(folder, "whole.avi");
+    const auto chunk = [](const std::string& bytes, int number) {
+        std::size_t at = bytes.find("movi");
+        for (int i = 0; i <= number; ++i) at = bytes.find("00dc", at + 4);
+        return at;
+    };
+    std::string bytes = whole;
+    for (const int number : {10, 11, 12, 13, 14, 15}) {
+        bytes.replace(chunk(whole, number), 8, "\x01\x02\x03\x04\x05\x06\x07\x08");
+    }
+    write_bytes(folder / "a.avi", bytes);
+    const Reading reading = read_all(folder / "a.avi");
+    EXPECT_LT(reading.frames, frames - 2);
+    EXPECT_EQ(reading.loss, "read " + std::to_string(reading.frames) + " frames; " +
+                                std::to_string(frames - reading.frames) +
+                                " more are in the file, but cannot be decoded, and those after "
+                                "them are numbered without them");
+    // Without the index, too, that frames are missing is known, but not how many.
+    bytes.replace(bytes.rfind("idx1"), 4, "JUNK");
+    write_bytes(folder / "b.avi", bytes);
+    EXPECT_THAT(read_all(folder / "b.avi").loss, HasSubstr("the file is damaged"));
+}
+
+TEST(FrameReader, TellsAClaimThatIsTooSmall) {
+    const TemporaryFolder folder;
+    std::string bytes = video_bytes(folder, "whole.avi");
+    claim(bytes, 10);
+    write_bytes(folder / "a.avi", bytes);
+    const Reading reading = read_all(folder / "a.avi");
+    if (reading.frames < frames - 2) {
+        EXPECT_THAT(reading.loss,
+                    HasSubstr(std::to_string(frames - reading.frames) + " more are in the file"));
+    } else {
+        EXPECT_EQ(reading.loss, "");
+    }
 }
 
 TEST(FrameReader, CountsWhatIsInTheFile) {

@@ -103,7 +103,7 @@ TEST_F(GpuBgsub, RefusesWhatACpuHasToDo) {
 TEST_F(GpuBgsub, RefusesWhatDoesNotFitItsMemory) {
     options_.run.device = DeviceChoice::gpu;
     SeparationDevice device(cpu_, options_, console_);
-    EXPECT_THROW(device.separator(10000, 100'000'000), core::InvalidArgument);
+    EXPECT_THROW(device.separator(10000, 100'000'000), core::UnfitDevice);
 }
 
 }  // namespace

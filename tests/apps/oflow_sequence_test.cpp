@@ -272,8 +272,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadSequence{"report_is_a_frame",
                     {"FOLDER/frames", "--report", "FOLDER/frames/f9.pgm"},
                     "f9.pgm: cannot write: it is the input"},
-        BadSequence{"report_in_no_folder",
-                    {"FOLDER/frames", "--report", "FOLDER/none/r.json"},
+        BadSequence{"report_in_a_file",
+                    {"FOLDER/frames", "--report", "FOLDER/frames/text.txt/r.json"},
                     "r.json: cannot write"}),
     [](const auto& instance) { return instance.param.name; });
 
@@ -389,6 +389,7 @@ TEST_F(OflowVideo, IsRefusedWhereItIsNone) {
         write_bytes(video(), damaged);
         const Outcome outcome = run({video()});
         EXPECT_EQ(outcome.status, 1);
+        EXPECT_THAT(lines(outcome.error), SizeIs(1));
         EXPECT_THAT(outcome.error, HasSubstr("oflow: error: " + video() + ": "));
     }
     EXPECT_THAT(folder_.entries(), ElementsAre("frames", "video.avi"));

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -186,6 +187,13 @@ std::vector<double> read_column(const std::filesystem::path& path, const std::st
 bool has_dataset(const std::filesystem::path& path, const std::string& name) {
     const Handle file = open_file(path);
     return H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0;
+}
+
+double number_attribute(const std::filesystem::path& path, const std::string& object,
+                        const std::string& name) {
+    const Handle file = open_file(path);
+    const Handle owner{H5Oopen(file, object.c_str(), H5P_DEFAULT), H5Oclose};
+    return media::number_attribute(owner, name).value_or(std::nan(""));
 }
 
 std::string text_attribute(const std::filesystem::path& path, const std::string& name) {

@@ -51,6 +51,9 @@ Dataset<T> read_dataset(const std::filesystem::path& file, const std::string& na
 std::vector<double> read_column(const std::filesystem::path& file, const std::string& table,
                                 const std::string& column);
 bool has_dataset(const std::filesystem::path& file, const std::string& name);
+/// An attribute of an object of the file, "/" being the file; NaN where there is none.
+double number_attribute(const std::filesystem::path& file, const std::string& object,
+                        const std::string& name);
 /// A string attribute of the file; empty where there is none.
 std::string text_attribute(const std::filesystem::path& file, const std::string& name);
 

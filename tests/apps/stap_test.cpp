@@ -47,7 +47,7 @@ class Stap : public testing::Test {
         ASSERT_EQ(outcome.status, 0) << outcome.error;
     }
     void make_small_cube() {
-        make_cube({"--channels", "4", "--pulses", "12", "--range-cells", "150", "--cnr", "20",
+        make_cube({"--channels", "4", "--pulses", "12", "--range-cells", "150", "--cnr", "0",
                    "--prf", "800"});
     }
     Outcome run(const std::vector<std::string>& flags) {
@@ -167,7 +167,7 @@ TEST_F(Stap, ReportIsCompleteJson) {
         }
         if (stage["name"] != "read" && stage["name"] != "write") sum += stage["ms"].get<double>();
     }
-    EXPECT_THAT(names, ElementsAre("read", "doppler", "adaptive", "detect", "write"));
+    EXPECT_THAT(names, ElementsAre("read", "doppler", "adaptive", "repeat", "detect", "write"));
     EXPECT_GT(report["compute_ms"].get<double>(), 0);
     EXPECT_EQ(report["transfer_ms"], 0.0);
     EXPECT_GE(report["total_ms"].get<double>(), report["compute_ms"].get<double>());
@@ -289,6 +289,16 @@ TEST_F(Stap, TrainsEveryWay) {
             EXPECT_THAT(read_dataset<float>(result(), "/statistic").extent, ElementsAre(1, 8, 90));
         }
     }
+}
+
+TEST_F(Stap, CfarFromTooFewCellsIsRefusedBeforeTheWork) {
+    make_small_cube();
+    const Outcome refused = run_program(
+        "stap", {"--cube", cube(), "--detector", "cfar", "--tdof", "3", "--training-block", "23"});
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.error, AllOf(HasSubstr("cube.h5: 23 reference cells for order 12"),
+                                     HasSubstr("--training-block 24")));
+    EXPECT_FALSE(std::filesystem::exists(result()));
 }
 
 }  // namespace

@@ -59,7 +59,28 @@ TEST(Array, RefusesImpossibleExtents) {
     constexpr index_t huge = std::numeric_limits<index_t>::max();
     EXPECT_THROW((Array<float, 2>({huge, 2})), InvalidArgument);
     EXPECT_THROW((Array<float, 2>({index_t{1} << 40, index_t{1} << 40})), InvalidArgument);
+    Array<float, 2> array({4, 4});
+    EXPECT_THROW(array.reshape({2, -1}), InvalidArgument);
+    EXPECT_THROW(array.reshape({index_t{1} << 40, index_t{1} << 40}), InvalidArgument);
+    EXPECT_EQ(array.size(), 16);
 }
+
+// NOLINTBEGIN(bugprone-use-after-move)
+TEST(Array, IsEmptyWhenMovedFrom) {
+    Array<float, 2> first({3, 5});
+    const float* const data = first.data();
+    Array<float, 2> second(std::move(first));
+    EXPECT_EQ(second.data(), data);
+    EXPECT_EQ(second.size(), 15);
+    EXPECT_EQ(first.size(), 0);
+    EXPECT_TRUE(first.view().empty());
+    first = std::move(second);
+    EXPECT_EQ(first.data(), data);
+    EXPECT_EQ(second.size(), 0);
+    second.reshape({3, 5});
+    EXPECT_NE(second.data(), nullptr);
+}
+// NOLINTEND(bugprone-use-after-move)
 
 }  // namespace
 }  // namespace aperture::core

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <thread>
+#include <utility>
 
 namespace aperture::core {
 namespace {
@@ -46,6 +49,36 @@ TEST(Gpu, StatusAgreesWithConstruction) {
     EXPECT_EQ(gpu_status().reason, "built without CUDA");
 #endif
 }
+
+#if APERTURE_CUDA
+
+TEST(Gpu, WorksInTheThreadThatItIsMovedTo) {
+    const int device = gpu_status(1).usable ? 1 : 0;
+    if (!gpu_status(device).usable) GTEST_SKIP() << "no usable GPU: " << gpu_status().reason;
+    Gpu gpu(device);
+    Array<float, 1> host({1000});
+    std::fill(host.begin(), host.end(), 3.0F);
+    Array<float, 1> back({1000});
+    std::jthread([&, moved = std::move(gpu)]() mutable {
+        // Before anything has been asked of the executor here.
+        Array<float, 1, Device> there({1000});
+        copy(moved, std::as_const(host).view(), there.view());
+        copy(moved, std::as_const(there).view(), back.view());
+        moved.synchronize();
+    }).join();
+    EXPECT_TRUE(std::equal(host.begin(), host.end(), back.begin()));
+}
+
+TEST(Gpu, IsTheOnlyOneOfItsProcess) {
+    if (!gpu_status(1).usable) GTEST_SKIP() << "needs two GPUs: " << gpu_status(1).reason;
+    {
+        const Gpu first(0), second(0);
+        EXPECT_THROW(Gpu(1), InvalidArgument);
+    }
+    EXPECT_EQ(Gpu(1).device(), 1);
+}
+
+#endif
 
 }  // namespace
 }  // namespace aperture::core

@@ -18,9 +18,9 @@ TEST(Report, IsTheDocumentedObject) {
     report.device = "a \"quoted\" device";
     report.threads = 2;
     report.parameters = {{"training_block", 64LL}, {"taper", std::string("hann")}, {"nan", true}};
-    report.stages = {{"doppler", 1.25, 0.5, 12.0}};
+    report.stages = {{"doppler", 1.25, 0.5, 12.0}, {"read", 1, 0, 0}};
     report.compute_ms = 3.5;
-    report.accuracy = {{"snr_db", 101.5}, {"residual", std::nan("")}};
+    report.accuracy = {{"snr_db", 101.5}, {"residual", std::nan("")}, {"rank", 3LL}};
     const auto object = nlohmann::json::parse(report.json());
     EXPECT_EQ(object["program"], "stap");
     EXPECT_EQ(object["version"], version());
@@ -32,9 +32,19 @@ TEST(Report, IsTheDocumentedObject) {
     EXPECT_EQ(object["parameters"]["nan"], true);
     EXPECT_EQ(object["stages"][0]["name"], "doppler");
     EXPECT_EQ(object["stages"][0]["mb"], 12.0);
+    EXPECT_TRUE(object["stages"][1]["gflop"].is_null());
+    EXPECT_TRUE(object["stages"][1]["mb"].is_null());
     EXPECT_EQ(object["compute_ms"], 3.5);
     EXPECT_EQ(object["accuracy"]["snr_db"], 101.5);
     EXPECT_TRUE(object["accuracy"]["residual"].is_null());
+    EXPECT_TRUE(object["accuracy"]["rank"].is_number_integer());
+}
+
+TEST(Report, HasNamesThatAreNotUtf8) {
+    Report report;
+    report.parameters = {{"input", std::string("caf\xe9.h5")}};
+    const auto object = nlohmann::json::parse(report.json());
+    EXPECT_EQ(object["parameters"]["input"], "caf\xef\xbf\xbd.h5");
 }
 
 TEST(Report, MediansStageByStage) {

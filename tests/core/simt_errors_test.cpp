@@ -179,12 +179,33 @@ TEST(SimtErrors, ImpossibleLaunches) {
     EXPECT_THAT(refusal({1, dim3(1, 1, 65)}), HasSubstr("the block is too large"));
     EXPECT_THAT(refusal({dim3(1, 65536), 1}), HasSubstr("the grid is too large"));
     EXPECT_THAT(refusal({dim3(1, 1, 65536), 1}), HasSubstr("the grid is too large"));
-    EXPECT_THAT(refusal({1, 32, 227 * 1024 + 1}), HasSubstr("too much shared memory"));
     EXPECT_THAT(refusal({9, 1024}, true), HasSubstr("cannot all be resident"));
     EXPECT_THAT(refusal({1, 1025}), HasSubstr("simt_errors_test.cpp"));
     Simt simt;
-    EXPECT_NO_THROW(core::launch(simt, do_nothing, {dim3(1, 65535), 1, 227 * 1024}));
+    EXPECT_NO_THROW(core::launch(simt, do_nothing, {dim3(1, 65535), 1}));
     EXPECT_NO_THROW(core::launch_cooperative(simt, do_nothing, {8, 1024}));
+}
+
+TEST(SimtErrors, MoreSharedMemoryThanTheDeviceHas) {
+    const std::pair<const char*, std::size_t> devices[] = {{"80", 166'912},  {"86", 101'376},
+                                                           {"89", 101'376},  {"90", 232'448},
+                                                           {"100", 232'448}, {"120", 101'376}};
+    const char* const before = std::getenv("APERTURE_SIMT_DEVICE");
+    const std::string device = before == nullptr ? "90" : before;
+    for (const auto& [name, bytes] : devices) {
+        setenv("APERTURE_SIMT_DEVICE", name, 1);
+        Simt simt;
+        EXPECT_EQ(std::to_string(simt.compute_capability()), name);
+        EXPECT_NO_THROW(core::launch(simt, do_nothing, {1, 32, bytes}));
+        const core::LaunchConfig more(1, 32, bytes + 1);
+        EXPECT_THAT(
+            [&] { core::launch(simt, do_nothing, more); },
+            testing::ThrowsMessage<core::UnfitDevice>(AllOf(
+                HasSubstr("too much shared memory"), HasSubstr(std::to_string(bytes) + " bytes"))));
+    }
+    setenv("APERTURE_SIMT_DEVICE", "75", 1);
+    EXPECT_THROW(Simt(), core::InvalidArgument);
+    setenv("APERTURE_SIMT_DEVICE", device.c_str(), 1);
 }
 
 __global__ void throw_in_one_thread(int thrower) {
@@ -206,6 +227,28 @@ __global__ void write_beyond_shared(int index) { core::shared<float>()[index] = 
 __global__ void write_global(float* out, int index) {
     __syncthreads();
     out[index] = 1;
+}
+
+__global__ void read_while_copied(const float* from, int index, float* out) {
+    auto* const to = core::shared<float>();
+    core::copy_async<16>(to + 4, from);
+    core::commit_copies();
+    *out = to[index];
+    core::wait_for_copies();
+    *out += to[4];
+}
+
+TEST(SimtDeathTest, AddressSanitizerSeesReadsOfWhatACopyFills) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    alignas(16) const float from[4] = {2, 2, 2, 2};
+    float out = 0;
+    Simt simt;
+    core::launch(simt, read_while_copied, {1, 1, 48}, from, 3, &out);
+    core::launch(simt, read_while_copied, {1, 1, 48}, from, 8, &out);
+    for (const int index : {4, 7}) {
+        EXPECT_DEATH(core::launch(simt, read_while_copied, {1, 1, 48}, from, index, &out),
+                     "use-after-poison[^$]*read_while_copied");
+    }
 }
 
 TEST(SimtDeathTest, AddressSanitizerSeesWritesOutOfBounds) {

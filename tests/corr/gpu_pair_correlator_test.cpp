@@ -125,7 +125,7 @@ TEST_F(GpuPairs, OfMoreImagesThanMemoryHoldsAreRefusedWithTheNeed) {
         [&] {
             PairCorrelator<core::Gpu>(gpu, {4, {500, 500}, {250, 250}}, 1'000'000);
         },
-        testing::ThrowsMessage<core::InvalidArgument>(
+        testing::ThrowsMessage<core::UnfitDevice>(
             testing::AllOf(testing::StartsWith("pairs of 1000000 images need "),
                            testing::HasSubstr(" GiB of memory, but "))));
 }

@@ -65,6 +65,48 @@ TEST(CorrelationLengths, AreNoneWhereItNeverFallsOrHasNoHeight) {
     EXPECT_EQ(correlation_lengths(surface_of({{5, nan, 0}}), {1, 3}).x, 2);
 }
 
+TEST(CorrelationLengths, AboutAPeakAreThoseOfThePeakWhereverItIs) {
+    const Lags lags{40, 50, true};
+    for (const auto& [dy, dx] : {std::pair{0.0, 0.0}, {-17.3, 4.25}, {12.4, -30.6}}) {
+        const Peak peak{dy, dx, 5};
+        const auto lengths = correlation_lengths(
+            surface_of(lags,
+                       [dy = dy, dx = dx](double y, double x) {
+                           const double down = std::pow((y - dy) / 9, 2);
+                           return 5 * std::exp(-down) * std::exp(-std::pow((x - dx) / 6, 2));
+                       }),
+            lags, peak);
+        ASSERT_TRUE(lengths.x && lengths.y);
+        EXPECT_NEAR(*lengths.x, 6, 0.1) << dx;
+        EXPECT_NEAR(*lengths.y, 9, 0.1) << dy;
+    }
+    const Surface surface({79, 99});
+    EXPECT_THROW(correlation_lengths(surface, lags, {40, 0, 1}), core::InvalidArgument);
+}
+
+TEST(Peaks, OnTheBorderOfWhatWasSearchedAreSaidToBe) {
+    // Rising towards dy -3, dx 7.
+    const auto towards = [](double dy, double dx) { return 20 - std::hypot(dy + 3, dx - 7); };
+    const auto largest = [&](const Lags& lags) {
+        return largest_on_border(surface_of(lags, towards), lags);
+    };
+    EXPECT_FALSE(largest({5, 9, true}));
+    const auto one_sign = largest({5, 9});
+    ASSERT_TRUE(one_sign);
+    EXPECT_EQ(one_sign->dy, 0);
+    EXPECT_EQ(one_sign->dx, 7);
+    EXPECT_EQ(one_sign->value, 17);
+    const auto few_columns = largest({5, 6, true});
+    ASSERT_TRUE(few_columns);
+    EXPECT_EQ(few_columns->dy, -3);
+    EXPECT_EQ(few_columns->dx, 5);
+    // One row has no border above and below.
+    EXPECT_FALSE(largest({1, 9, true}));
+    EXPECT_FALSE(largest_on_border(surface_of({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}), {3, 3}));
+    const double nan = std::nan("");
+    EXPECT_FALSE(largest_on_border(surface_of({{nan, nan}, {nan, nan}}), {2, 2}));
+}
+
 TEST(Peaks, AreFoundBetweenEntries) {
     for (const bool both_signs : {false, true}) {
         const Lags lags{12, 20, both_signs};
@@ -159,6 +201,7 @@ TEST(Statistics, OfOtherExtentsAreRefused) {
     EXPECT_THROW(radial_average(surface, {3, 5}), core::InvalidArgument);
     EXPECT_THROW(correlation_lengths(surface, {3, 4, true}), core::InvalidArgument);
     EXPECT_THROW(strongest_peak(surface, {4, 3}, Centre::counts), core::InvalidArgument);
+    EXPECT_THROW(largest_on_border(surface, {4, 3}), core::InvalidArgument);
 }
 
 }  // namespace

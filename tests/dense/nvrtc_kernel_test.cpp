@@ -12,9 +12,10 @@ namespace {
 
 void expect_compiles(const std::string& file, const std::string& expression) {
     setenv("APERTURE_CACHE", "off", 1);
-    const core::CompiledKernel compiled = core::compile_kernel(
+    const auto compiled = core::compile_kernel(
         {"libdense/gpu/" + file, {core::kernel_texts(), kernel_texts()}}, expression, 90);
-    EXPECT_FALSE(compiled.cubin.empty()) << expression;
+    ASSERT_TRUE(compiled) << expression;
+    EXPECT_FALSE(compiled->cubin.empty()) << expression;
 }
 
 // What the solve asks for where no kernel is compiled with the library.
@@ -25,9 +26,9 @@ TEST(DenseRunTimeCompilation, RegisterSolveOfAnOrderNotPrecompiled) {
         const std::string expression =
             detail::register_solve_expression<E>(order, policy, Elimination::above_and_below);
         setenv("APERTURE_CACHE", "off", 1);
-        EXPECT_FALSE(
-            core::compile_kernel(detail::register_solve_source(), expression, 90).cubin.empty())
-            << expression;
+        const auto compiled = core::compile_kernel(detail::register_solve_source(), expression, 90);
+        ASSERT_TRUE(compiled) << expression;
+        EXPECT_FALSE(compiled->cubin.empty()) << expression;
     }
 }
 

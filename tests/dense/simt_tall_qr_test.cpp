@@ -7,12 +7,18 @@ namespace aperture::dense::oracle {
 namespace {
 
 /// What is run: trees of small blocks, so that they are deep and leaves absorb several, those of
-/// the library's blocks, and methods without trees.
-enum class Runs { small_trees, trees, columns };
+/// the library's blocks, methods without trees, and what the library chooses on devices whose
+/// blocks have 163 and 99 KiB of shared memory.
+enum class Runs { small_trees, trees, columns, sm_80, sm_86 };
 
 template <core::LaneOrder order, Runs runs>
 struct SimtRunner {
     core::Simt simt{order, 5};
+
+    SimtRunner() {
+        if (runs == Runs::sm_80) simt.device = {80, 163 * 1024};
+        if (runs == Runs::sm_86) simt.device = {86, 99 * 1024};
+    }
 
     static constexpr int groups = runs == Runs::small_trees ? 3
                                   : runs == Runs::trees     ? tuning::large_tall_groups
@@ -26,6 +32,9 @@ struct SimtRunner {
                 return {QrMethod::tsqr, QrMethod::cholesky2};
             case Runs::trees:
                 return {QrMethod::caqr};
+            case Runs::sm_80:
+            case Runs::sm_86:
+                return {QrMethod::tsqr, QrMethod::cholesky2};
             default:
                 return {QrMethod::blas2, QrMethod::shifted_cholesky3};
         }
@@ -37,6 +46,9 @@ struct SimtRunner {
                         {97, 16}, {65, 64}, {129, 17}, {290, 5}, {1500, 33}, {3100, 65}};
             case Runs::trees:
                 return {{7, 3}, {352, 16}, {353, 33}, {4100, 40}};
+            case Runs::sm_80:
+            case Runs::sm_86:
+                return {{33, 33}, {97, 16}, {290, 5}, {1500, 33}};
             default:
                 return {{1, 1}, {7, 3}, {300, 9}, {40, 40}, {600, 33}};
         }
@@ -79,9 +91,64 @@ struct SimtRunner {
 using SmallTrees = SimtRunner<core::LaneOrder::random, Runs::small_trees>;
 using Trees = SimtRunner<core::LaneOrder::reverse, Runs::trees>;
 using Columns = SimtRunner<core::LaneOrder::random, Runs::columns>;
+using Sm80 = SimtRunner<core::LaneOrder::reverse, Runs::sm_80>;
+using Sm86 = SimtRunner<core::LaneOrder::random, Runs::sm_86>;
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtSmallTrees, TallQrSuite, SmallTrees);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtTrees, TallQrSuite, Trees);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtColumns, TallQrSuite, Columns);
+INSTANTIATE_TYPED_TEST_SUITE_P(SimtSm80, TallQrSuite, Sm80);
+INSTANTIATE_TYPED_TEST_SUITE_P(SimtSm86, TallQrSuite, Sm86);
+
+/// Of the largest blocks of trees, those that a device's shared memory has room for.
+template <class T, int Groups>
+void expect_groups(int shared_bytes, index_t rows) {
+    core::Simt simt;
+    simt.device.shared_memory_per_block = shared_bytes;
+    const auto tree = gpu::make_tree<T, core::Simt, 0>(simt, rows, 3);
+    using Expected = gpu::TreeQr<T, core::Simt, Groups>;
+    EXPECT_NE(dynamic_cast<const Expected*>(tree.get()), nullptr) << shared_bytes << ' ' << rows;
+}
+
+TEST(SimtTreeQr, TakesBlocksThatADeviceHasRoomFor) {
+    constexpr index_t many = tuning::large_tall_rows;
+    expect_groups<float, 11>(227 * 1024, many);
+    expect_groups<float, 11>(163 * 1024, many);
+    expect_groups<float, 7>(99 * 1024, many);
+    expect_groups<float, 7>(99 * 1024, 1000);
+    expect_groups<double, 11>(227 * 1024, many);
+    expect_groups<double, 7>(163 * 1024, many);
+    expect_groups<double, 4>(99 * 1024, many);
+    expect_groups<double, 4>(99 * 1024, 1000);
+}
+
+TEST(SimtGram, HasTheSameSumsOnSmallDevices) {
+    const auto gram = [](int shared_bytes, auto number) {
+        using T = decltype(number);
+        core::Simt simt;
+        simt.device.shared_memory_per_block = shared_bytes;
+        const Array<T, 2> a = matrix_of<T>({300, 130, Content::random});
+        Array<T, 2> columns({130, 320});
+        for (index_t i = 0; i < 300; ++i) {
+            for (index_t j = 0; j < 130; ++j) columns(j, i) = a(i, j);
+        }
+        Array<double, 2> sums({130, 130});
+        gpu::ColumnProducts<T, core::Simt>(simt).find_gram(
+            {columns.data(), 320, 300, 130},
+            gpu::StridedMatrix<double>{sums.data(), 130, 1, 130, 130});
+        return sums;
+    };
+    const auto expect_same = [&](auto number) {
+        const auto whole = gram(227 * 1024, number);
+        for (const int shared_bytes : {163 * 1024, 99 * 1024}) {
+            const auto small = gram(shared_bytes, number);
+            for (index_t i = 0; i < whole.size(); ++i) {
+                ASSERT_NEAR(small.data()[i], whole.data()[i], 1e-14 * 300) << i;
+            }
+        }
+    };
+    expect_same(1.0F);
+    expect_same(1.0);
+}
 
 /// Columns in three sides of a Gram matrix's blocks, and in one that is full.
 TEST(SimtCholeskyQr, FactorsManyColumns) {

@@ -186,8 +186,7 @@ TEST(FlowFile, RefusesWhatCannotBeWritten) {
     EXPECT_THAT(error_of([&] { write_flow(folder / "a.pfm", one); }),
                 AllOf(StartsWith((folder / "a.pfm").string()), HasSubstr(".flo (Middlebury)"),
                       HasSubstr(".png (KITTI)")));
-    EXPECT_THAT(error_of([&] { write_flow(folder / "none" / "a.flo", one); }),
-                EndsWith("no such file or directory"));
+    EXPECT_THAT(error_of([&] { write_flow("/dev/null/a.flo", one); }), EndsWith("not a directory"));
     EXPECT_THAT(folder.entries(), IsEmpty());
 }
 

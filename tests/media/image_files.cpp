@@ -402,6 +402,28 @@ TEST(ReadPng, RefusesEveryDamagedByteInSilence) {
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
+TEST(ReadPng, RefusesDamageBehindRightChecksumsInSilence) {
+    const std::string header = header_chunk(2, 2, 8, 0);
+    const std::string no_palette = header_chunk(2, 2, 8, 3);
+    const std::string end = chunk("IEND", "");
+    const std::string good = stored_zlib(std::string(6, '\0'));
+    const std::string bad_filter = stored_zlib(std::string("\x09\0\0\0\0\0", 6));
+    std::string bad_sum = good;
+    bad_sum.back() = static_cast<char>(bad_sum.back() ^ 1);
+    const auto file = [&](const std::string& head, const std::string& data) {
+        return png_signature + head + chunk("IDAT", data) + end;
+    };
+    EXPECT_EQ(error_of([&] { read(file(header, good)); }), "");
+    testing::internal::CaptureStderr();
+    for (const std::string& damaged :
+         {file(header, "no stream of zlib's"), file(header, stored_zlib("abc")),
+          file(header, bad_filter), file(no_palette, good)}) {
+        EXPECT_THAT(error_of([&] { read(damaged); }), EndsWith(": not an image, or a damaged one"));
+    }
+    error_of([&] { read(file(header, bad_sum)); });
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(ReadPng, RefusesSizesThatItsDataCannotHold) {
     const auto error = [](std::uint32_t width, std::uint32_t height, char bits, char colour_type) {
         return error_of([&] {

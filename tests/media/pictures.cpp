@@ -57,8 +57,9 @@ TEST(Picture, PpmHoldsExactlyThePixels) {
     Picture picture(2, 1, {1, 2, 3});
     picture.at(1, 0) = {250, 0, 255};
     EXPECT_EQ(write_picture(folder / "a.ppm", picture), folder / "a.ppm");
-    EXPECT_EQ(read_bytes(folder / "a.ppm"),
-              std::string("P6\n2 1\n255\n\x01\x02\x03\xfa\x00\xff", 17));
+    EXPECT_EQ(
+        read_bytes(folder / "a.ppm"),
+        std::string("P6\n# Aperture signal processing\n2 1\n255\n\x01\x02\x03\xfa\x00\xff", 46));
     EXPECT_THAT(folder.entries(), ElementsAre("a.ppm"));
 }
 
@@ -81,7 +82,8 @@ TEST(Picture, PgmHoldsTheLuma) {
     picture.at(1, 0) = {0, 255, 0};
     picture.at(2, 0) = {9, 9, 9};
     EXPECT_EQ(write_picture(folder / "a.pgm", picture), folder / "a.pgm");
-    EXPECT_EQ(read_bytes(folder / "a.pgm"), "P5\n3 1\n255\n\x4c\x96\x09");
+    EXPECT_EQ(read_bytes(folder / "a.pgm"),
+              "P5\n# Aperture signal processing\n3 1\n255\n\x4c\x96\x09");
     EXPECT_THAT(folder.entries(), ElementsAre("a.pgm"));
 }
 

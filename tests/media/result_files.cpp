@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -87,15 +88,70 @@ TEST(AtomicFile, ReplacesTheFileBehindALink) {
 
 TEST(AtomicFile, RefusesWhatIsNoFile) {
     const TemporaryFolder folder;
-    const std::string missing = (folder / "missing").string();
-    EXPECT_EQ(error_of([&] { AtomicFile file(missing + "/a"); }),
-              missing + "/a: cannot write: no such file or directory");
+    write_file(folder / "file", "");
+    const std::string inside = (folder / "file/a").string();
+    EXPECT_EQ(error_of([&] { AtomicFile file(inside); }),
+              inside + ": cannot write: not a directory");
     EXPECT_THAT(error_of([&] { AtomicFile file(folder / ""); }),
                 HasSubstr("not the name of a file"));
     std::filesystem::create_directory(folder / "directory");
     EXPECT_THAT(error_of([&] { AtomicFile file(folder / "directory"); }),
                 HasSubstr("is a directory"));
     EXPECT_THAT(error_of([&] { AtomicFile file("/dev/null"); }), HasSubstr("not a regular file"));
+}
+
+TEST(AtomicFile, MakesMissingFoldersWhenItIsCommitted) {
+    const TemporaryFolder folder;
+    {
+        AtomicFile file(folder / "new/newer/a");
+        file.write("abandoned");
+        EXPECT_THAT(folder.entries(), IsEmpty());
+    }
+    EXPECT_THAT(folder.entries(), IsEmpty());
+    write_file(folder / "new/newer/a", "whole");
+    EXPECT_EQ(read_bytes(folder / "new/newer/a"), "whole");
+    std::filesystem::create_symlink("nowhere", folder / "link");
+    EXPECT_THAT(error_of([&] { AtomicFile file(folder / "link/a"); }),
+                HasSubstr("cannot write: no such file or directory"));
+}
+
+TEST(AtomicFile, HasThePermissionsOfTheFileItReplaces) {
+    using std::filesystem::perms;
+    const TemporaryFolder folder;
+    const auto mode = [&](const char* name) {
+        return std::filesystem::status(folder / name).permissions();
+    };
+    const mode_t mask = ::umask(027);
+    write_file(folder / "new", "");
+    EXPECT_EQ(mode("new"), perms(0640));
+    for (const auto kept : {perms(0600), perms(0666), perms(0755)}) {
+        std::filesystem::permissions(folder / "new", kept);
+        write_file(folder / "new", "again");
+        EXPECT_EQ(mode("new"), kept);
+    }
+    ::umask(mask);
+}
+
+TEST(OutputSet, AppearsWholeOrNotAtAll) {
+    const TemporaryFolder folder;
+    write_file(folder / "first", "before");
+    {
+        OutputSet outputs;
+        outputs.add(media::new_file(folder / "first", "after"));
+        outputs.add(media::new_file(folder / "made/second", "after"));
+        outputs.add(media::new_file(folder / "taken/third", "after"));
+        write_file(folder / "taken", "a file in the place of a folder");
+        EXPECT_THAT(error_of([&] { outputs.commit(); }), HasSubstr("third: cannot write: "));
+    }
+    EXPECT_EQ(read_bytes(folder / "first"), "before");
+    EXPECT_THAT(folder.entries(), ElementsAre("first", "taken"));
+    OutputSet outputs;
+    outputs.add(media::new_file(folder / "first", "after"));
+    outputs.add(media::new_file(folder / "made/second", "after"));
+    EXPECT_EQ(read_bytes(folder / "first"), "before");
+    outputs.commit();
+    EXPECT_EQ(read_bytes(folder / "first"), "after");
+    EXPECT_EQ(read_bytes(folder / "made/second"), "after");
 }
 
 TEST(AtomicFile, AFullDiskLeavesNothing) {
@@ -186,6 +242,36 @@ std::vector<T> stored(const std::filesystem::path& path, const std::string& data
         EXPECT_GE(H5Dread(opened, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0);
     }
     return values;
+}
+
+TEST(ResultFile, GrowsByParts) {
+    const TemporaryFolder folder;
+    {
+        ResultFile file(folder / "a.h5");
+        file.create<float>("/frames", {0, 3, 2}, {"frame", "row", "column"}, true);
+        file.create<float>("/none", {0, 3, 2}, {}, true);
+        for (index_t i = 0; i < 5; ++i) {
+            core::Array<float, 3> frame({1, 3, 2});
+            std::fill(frame.begin(), frame.end(), static_cast<float>(i));
+            file.write_part("/frames", std::array<index_t, 3>{i, 0, 0},
+                            std::as_const(frame).view());
+        }
+        const core::Array<float, 3> wide({1, 3, 3});
+        EXPECT_THROW(file.write_part("/frames", std::array<index_t, 3>{5, 0, 0}, wide.view()),
+                     core::InvalidArgument);
+        file.commit();
+    }
+    const Handle file{H5Fopen((folder / "a.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
+    const auto extents = [&](const char* name) {
+        const Handle dataset{H5Dopen2(file, name, H5P_DEFAULT), H5Dclose};
+        return extents_of(Handle{H5Dget_space(dataset), H5Sclose});
+    };
+    EXPECT_EQ(extents("/frames"), (std::vector<index_t>{5, 3, 2}));
+    EXPECT_EQ(extents("/none"), (std::vector<index_t>{0, 3, 2}));
+    const Handle dataset{H5Dopen2(file, "/frames", H5P_DEFAULT), H5Dclose};
+    std::vector<float> values(30);
+    ASSERT_GE(H5Dread(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0);
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], static_cast<float>(i / 6));
 }
 
 TEST(ResultFile, WritesNumbersTablesAndText) {

@@ -36,7 +36,7 @@ void write_halves(const std::filesystem::path& file, int width, int height, int 
                   double rate) {
     VideoWriter writer(file, width, height, rate);
     for (int i = 0; i < frames; ++i) writer.write(halves(width, height, i));
-    writer.commit();
+    writer.finish().commit();
 }
 
 void expect_colour(const Image& image, index_t row, index_t column, Colour colour) {
@@ -79,6 +79,42 @@ TEST(VideoWriter, MakesOddSizesEven) {
     }
 }
 
+TEST(VideoWriter, LosslessGreyKeepsBlackAndWhiteAsTheyAre) {
+    const TemporaryFolder folder;
+    constexpr int frames = 9;
+    for (const auto& [width, height] : {std::array{64, 48}, std::array{33, 21}}) {
+        const auto is_white = [](index_t i, index_t y, index_t x) {
+            return (x * 7 + y * 13 + i * 3) % 5 < 2 || x / 6 % 2 == 0;
+        };
+        VideoWriter writer(folder / "a.mkv", width, height, 12.5, VideoCoding::lossless_grey);
+        for (int i = 0; i < frames; ++i) {
+            Picture picture(width, height, Colour{0, 0, 0});
+            for (int y = 0; y < height; ++y) {
+                for (int x = 0; x < width; ++x) {
+                    if (is_white(i, y, x)) picture.fill(x, y, 1, 1, Colour{255, 255, 255});
+                }
+            }
+            writer.write(picture);
+        }
+        writer.finish().commit();
+        VideoReader reader(folder / "a.mkv");
+        EXPECT_NEAR(reader.frames_per_second(), 12.5, 1e-6);
+        for (index_t i = 0; i < frames; ++i) {
+            const auto image = reader.next();
+            ASSERT_TRUE(image.has_value()) << i;
+            for (index_t y = 0; y < height; ++y) {
+                for (index_t x = 0; x < width; ++x) {
+                    const float expected = is_white(i, y, x) ? 255 : 0;
+                    for (index_t c = 0; c < 3; ++c) {
+                        ASSERT_EQ(image->planes(c, y, x), expected) << i << ' ' << y << ' ' << x;
+                    }
+                }
+            }
+        }
+        EXPECT_FALSE(reader.next().has_value());
+    }
+}
+
 TEST(VideoWriter, ReplacesOnCommitAndNotBefore) {
     const TemporaryFolder folder;
     write_bytes(folder / "a.mp4", "before");
@@ -94,13 +130,13 @@ TEST(VideoWriter, ReplacesOnCommitAndNotBefore) {
 
 TEST(VideoWriter, RefusesWhatItCannotWrite) {
     const TemporaryFolder folder;
-    EXPECT_THAT(error_of([&] { const VideoWriter writer(folder / "none/a.mp4", 32, 16, 25); }),
-                HasSubstr("none/a.mp4: cannot write: "));
+    EXPECT_THAT(error_of([&] { const VideoWriter writer("/dev/null/a.mp4", 32, 16, 25); }),
+                HasSubstr("/dev/null/a.mp4: cannot write: "));
     EXPECT_THAT(error_of([&] { const VideoWriter writer(folder / "a.mp4", 0, 16, 25); }),
                 HasSubstr("a video of 0x16 pixels"));
     EXPECT_THAT(error_of([&] { const VideoWriter writer(folder / "a.mp4", 32, 16, -1); }),
                 HasSubstr("-1 frames a second"));
-    EXPECT_THAT(error_of([&] { VideoWriter(folder / "a.mp4", 32, 16, 25).commit(); }),
+    EXPECT_THAT(error_of([&] { VideoWriter(folder / "a.mp4", 32, 16, 25).finish(); }),
                 HasSubstr("a.mp4: cannot write: a video without frames"));
     EXPECT_THAT(
         error_of([&] { VideoWriter(folder / "a.mp4", 32, 16, 25).write(halves(32, 18, 0)); }),

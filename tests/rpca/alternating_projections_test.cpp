@@ -128,7 +128,7 @@ TEST(AlternatingProjections, PartsSumToTheWhole) {
     EXPECT_NEAR((m - result.low_rank - result.sparse).norm() / m.norm(), result.outcome.residual,
                 2e-7);
     const double zeros = (result.sparse.array() == 0).count();
-    EXPECT_EQ(result.outcome.sparsity, zeros / static_cast<double>(m.size()));
+    EXPECT_EQ(result.outcome.density, 1 - zeros / static_cast<double>(m.size()));
 }
 
 TEST(AlternatingProjections, OfAStaticSceneHaveRankOneAndNothingSparse) {
@@ -146,7 +146,7 @@ TEST(AlternatingProjections, OfBlackFramesAreNothing) {
     EXPECT_TRUE(result.outcome.converged);
     EXPECT_EQ(result.outcome.rank, 0);
     EXPECT_EQ(result.outcome.residual, 0);
-    EXPECT_EQ(result.outcome.sparsity, 1);
+    EXPECT_EQ(result.outcome.density, 0);
     EXPECT_EQ(result.low_rank.norm() + result.sparse.norm(), 0);
 }
 

@@ -23,13 +23,21 @@ Matrix with_singular_values_shrunk(const Matrix& m, double threshold, int& rank)
     return svd.matrixU() * kept.asDiagonal() * svd.matrixV().transpose();
 }
 
+Matrix mean_over_frames(const Matrix& m) {
+    return m.rowwise().mean() * Eigen::RowVectorXd::Ones(m.cols());
+}
+
+/// The constant part is free: it is what is constant of m - S + Y / mu.
 Split alternate(const Matrix& m, double lambda, int iterations, Matrix y, double mu, double growth,
                 double largest_mu) {
     Split split;
-    split.low_rank = Matrix::Zero(m.rows(), m.cols());
-    split.sparse = shrunk(m + y / mu, lambda / mu);
+    split.low_rank = mean_over_frames(m);
+    split.sparse = shrunk(m - split.low_rank + y / mu, lambda / mu);
     for (int i = 0; i < iterations; ++i) {
-        split.low_rank = with_singular_values_shrunk(m - split.sparse + y / mu, 1 / mu, split.rank);
+        const Matrix w = m - split.sparse + y / mu;
+        const Matrix constant = mean_over_frames(w);
+        split.low_rank = constant + with_singular_values_shrunk(w - constant, 1 / mu, split.rank);
+        ++split.rank;
         y += mu * (m - split.low_rank - split.sparse);
         mu = std::min(mu * growth, largest_mu);
         split.sparse = shrunk(m - split.low_rank + y / mu, lambda / mu);
@@ -41,8 +49,10 @@ Split alternate(const Matrix& m, double lambda, int iterations, Matrix y, double
 }  // namespace
 
 Split ialm(const Matrix& m, double lambda, int iterations) {
-    const double norm = m.jacobiSvd().singularValues()(0);
-    const Matrix y = m / std::max(norm, m.cwiseAbs().maxCoeff() / lambda);
+    const Matrix constant = mean_over_frames(m);
+    const Matrix changing = m - constant;
+    const double norm = std::hypot(constant.norm(), changing.jacobiSvd().singularValues()(0));
+    const Matrix y = changing / std::max(norm, m.cwiseAbs().maxCoeff() / lambda);
     return alternate(m, lambda, iterations, y, 1.25 / norm, 1.5, 1.25e7 / norm);
 }
 

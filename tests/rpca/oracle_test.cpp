@@ -8,18 +8,22 @@ namespace aperture::rpca::oracle {
 namespace {
 
 TEST(RpcaOracle, FirstStepIsThatByHand) {
-    // ||M||_2 = 4, the largest entry over lambda is 8: Y_0 = M / 8, mu_0 = 1.25 / 4 = 0.3125. So
-    // M + Y_0 / mu_0 = 1.4 M, of which lambda / mu_0 = 1.6 is taken: S = diag(4, 1.2). L is the
-    // shrinkage by 3.2 of M - S + 0.4 M = diag(1.6, 1.6): nothing.
+    // The means are 2 and 0, so that ||M||_2 is put at sqrt(2 * 4 + 8) = 4; the largest entry over
+    // lambda is 8: Y_0 = (2, -2; 0, 0) / 8, mu_0 = 1.25 / 4 = 0.3125. M - L_0 + Y_0 / mu_0, of L_0
+    // that has the means, is 1.4 (2, -2; 0, 0), of which lambda / mu_0 = 1.6 is taken: S = (1.2,
+    // -1.2; 0, 0). Of W = M - S + Y_0 / mu_0 = (3.6, 0.4; 0, 0) the means are 2 and 0, and the
+    // rest, of norm 1.6 sqrt(2) < 1 / mu_0 = 3.2, is left out: L_1 = (2, 2; 0, 0).
     Matrix m(2, 2);
-    m << 4, 0, 0, 2;
+    m << 4, 0, 0, 0;
     const Split split = ialm(m, 0.5, 1);
-    EXPECT_EQ(split.rank, 0);
-    EXPECT_NEAR(split.low_rank.norm(), 0, 1e-14);
-    // Y_1 / mu_1 = (diag(1.6, 1.6) - 0) / 1.5, and lambda / mu_1 = 16/15.
-    EXPECT_NEAR(split.sparse(0, 0), 4 + 1.6 / 1.5 - 16.0 / 15, 1e-12);
-    EXPECT_NEAR(split.sparse(1, 1), 2 + 1.6 / 1.5 - 16.0 / 15, 1e-12);
-    EXPECT_EQ(split.sparse(0, 1), 0);
+    EXPECT_EQ(split.rank, 1);
+    EXPECT_NEAR(split.low_rank(0, 0), 2, 1e-12);
+    EXPECT_NEAR(split.low_rank(0, 1), 2, 1e-12);
+    EXPECT_NEAR(split.low_rank.row(1).norm(), 0, 1e-14);
+    // Y_1 / mu_1 = (1.6, -1.6; 0, 0) / 1.5, and lambda / mu_1 = 16/15.
+    EXPECT_NEAR(split.sparse(0, 0), 2 + 1.6 / 1.5 - 16.0 / 15, 1e-12);
+    EXPECT_NEAR(split.sparse(0, 1), -2 - 1.6 / 1.5 + 16.0 / 15, 1e-12);
+    EXPECT_EQ(split.sparse.row(1).norm(), 0);
 }
 
 TEST(RpcaOracle, RecoversWhatWasPlanted) {

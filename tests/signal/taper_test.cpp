@@ -92,8 +92,9 @@ TEST(Taper, TextGoesBothWays) {
 }
 
 TEST(Taper, BadTextIsNamed) {
-    for (const char* text : {"", "Hann", "chebyshev", "chebyshev:", "chebyshev:x", "chebyshev:60 ",
-                             "chebyshev:0", "chebyshev:-3", "chebyshev:nan", "blackman"}) {
+    for (const char* text :
+         {"", "Hann", "chebyshev", "chebyshev:", "chebyshev:x", "chebyshev:60 ", "chebyshev:0",
+          "chebyshev:-3", "chebyshev:nan", "chebyshev:inf", "chebyshev:1000", "blackman"}) {
         try {
             parse_taper(text);
             ADD_FAILURE() << "accepted \"" << text << '"';

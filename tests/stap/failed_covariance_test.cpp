@@ -123,6 +123,7 @@ TEST(RemovedCell, ThatCarriesTheCovarianceIsNamed) {
         Parameters parameters;
         parameters.training = training;
         parameters.implementation = implementation;
+        parameters.precision = Precision::fp32;
         parameters.training_block = 16;
         parameters.temporal_taps = 1;
         parameters.detector = Detector::glrt;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/stap/adaptive_cases.hpp"
+#include "tests/stap/attempts_suite.hpp"
 #include "tests/stap/failure_cases.hpp"
 #include "tests/stap/gpu_run.hpp"
 #include "tests/stap/many_matrices.hpp"
@@ -76,6 +77,19 @@ TEST_P(GpuScale, EveryMatrixIsRight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, GpuScale, testing::Values(65535, 65536, 65537, 600000));
+
+class GpuAttempts : public GpuTest {};
+
+TEST_F(GpuAttempts, KeepFp32WhereItIsEnough) {
+    for (const Case& c : attempt_cases()) expect_fp32_where_it_is_enough(c, run_gpu);
+}
+TEST_F(GpuAttempts, LoadSingularMatrices) {
+    for (const Case& c : {attempt_cases()[0], attempt_cases()[1], attempt_cases()[4]})
+        expect_singular_matrix_to_be_loaded(c, run_gpu);
+}
+TEST_F(GpuAttempts, CannotHelpZeros) {
+    for (const Case& c : {attempt_cases()[0], attempt_cases()[1]}) expect_zeros_to_fail(c, run_gpu);
+}
 
 }  // namespace
 }  // namespace aperture::stap::kernel_cases

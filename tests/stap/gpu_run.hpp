@@ -37,6 +37,7 @@ struct DeviceResults {
     core::Array<cfloat, 4, core::Device> covariance;
     core::Array<cfloat, 4, core::Device> weights;
     core::Array<float, 3, core::Device> statistic;
+    core::Array<int, 2, core::Device> attempt;
 
     DeviceResults(core::Gpu& gpu, const HostResults& host)
         : output(to_device(gpu, host.output)),
@@ -44,10 +45,12 @@ struct DeviceResults {
           pivot_ratio(to_device(gpu, host.pivot_ratio)),
           covariance(to_device(gpu, host.covariance)),
           weights(to_device(gpu, host.weights)),
-          statistic(to_device(gpu, host.statistic)) {}
+          statistic(to_device(gpu, host.statistic)),
+          attempt(to_device(gpu, host.attempt)) {}
 
     Results<core::Device> views(const Problem& p) {
-        Results<core::Device> results{output, info, pivot_ratio, covariance, weights, statistic};
+        Results<core::Device> results{output,  info,      pivot_ratio, covariance,
+                                      weights, statistic, attempt};
         if (p.parameters.detector == Detector::none) results.statistic = {};
         return results;
     }
@@ -58,6 +61,7 @@ struct DeviceResults {
         to_host(gpu, covariance, host.covariance);
         to_host(gpu, weights, host.weights);
         to_host(gpu, statistic, host.statistic);
+        to_host(gpu, attempt, host.attempt);
     }
 };
 

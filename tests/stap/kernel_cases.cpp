@@ -65,6 +65,7 @@ void expect_same_bits(const HostResults& a, const HostResults& b) {
     EXPECT_TRUE(same_bits(a.covariance, b.covariance)) << "covariance";
     EXPECT_TRUE(same_bits(a.weights, b.weights)) << "weights";
     EXPECT_TRUE(same_bits(a.statistic, b.statistic)) << "statistic";
+    EXPECT_TRUE(same_bits(a.attempt, b.attempt)) << "attempt";
 }
 
 void expect_matrices(const core::Array<oracle::Complex, 4>& wanted,

@@ -72,6 +72,7 @@ struct HostResults : OwnedResults {
         std::fill(covariance.begin(), covariance.end(), cfloat(nan));
         std::fill(weights.begin(), weights.end(), cfloat(nan));
         std::fill(statistic.begin(), statistic.end(), nan);
+        std::fill(attempt.begin(), attempt.end(), -1);
     }
     /// A statistic is wanted with a detector only.
     Results<core::Host> views(const Problem& p) {

@@ -17,13 +17,15 @@ struct OwnedResults {
     core::Array<cfloat, 4> covariance;
     core::Array<cfloat, 4> weights;
     core::Array<float, 3> statistic;
+    core::Array<int, 2> attempt;
 
     explicit OwnedResults(const Problem& p)
         : output({p.steering_vectors, p.doppler_bins, p.shape.range_cells}),
           info({p.doppler_bins, p.training_sets}),
           pivot_ratio(info.extent()),
           covariance({p.doppler_bins, p.training_sets, p.order, p.order}),
-          statistic(output.extent()) {
+          statistic(output.extent()),
+          attempt(info.extent()) {
         if (p.parameters.training != Training::all)
             weights = core::Array<cfloat, 4>(
                 {p.doppler_bins, p.training_sets, p.steering_vectors, p.order});
@@ -31,7 +33,7 @@ struct OwnedResults {
     }
 
     Results<core::Host> views() {
-        return {output, info, pivot_ratio, covariance, weights, statistic};
+        return {output, info, pivot_ratio, covariance, weights, statistic, attempt};
     }
 };
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numbers>
 
 #include "aperture/stap/detection.hpp"
@@ -116,17 +115,10 @@ TEST_P(FalseAlarms, RateIsTheOneAskedFor) {
 
     constexpr double pfa = 0.02;
     double alarms = 0;
-    std::map<index_t, double> thresholds;
-    for (index_t r = 0; r < shape.range_cells; ++r) {
-        const index_t trained = independent_training_cells(problem, r);
-        const auto known = thresholds.find(trained);
-        const double threshold = known != thresholds.end()
-                                     ? known->second
-                                     : thresholds[trained] = detection_threshold(
-                                           c.detector, pfa, trained, problem.order);
+    const std::vector<double> thresholds = detection_thresholds(problem, pfa);
+    for (index_t r = 0; r < shape.range_cells; ++r)
         for (index_t k = 0; k < problem.doppler_bins; ++k)
-            alarms += results.statistic(0, k, r) > threshold;
-    }
+            alarms += results.statistic(0, k, r) > thresholds[static_cast<std::size_t>(r)];
     const double cells = double(shape.range_cells) * problem.doppler_bins;
     EXPECT_NEAR(alarms, pfa * cells, 5 * std::sqrt(pfa * (1 - pfa) * cells));
 }

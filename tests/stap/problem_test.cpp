@@ -202,5 +202,26 @@ TEST(Work, PerfectLargeIsWhatTheLiteratureCounts) {
     EXPECT_NEAR(covariance_work(problem).mb, 67.1 + 75.5, 0.1);
 }
 
+TEST(ResidentBytes, CountMatricesThatAreHeldAtATime) {
+    Parameters parameters;
+    parameters.doppler_bins = 256;
+    parameters.training_block = 64;
+    const CubeShape large{8, 128, 4096, Domain::pulse};
+    const auto gigabytes = [&](bool covariance) {
+        return 1e-9 * resident_bytes(make_problem(large, parameters, 16), covariance, false);
+    };
+    // The cube, its Doppler form, the output.
+    const double fused = 0.0336 + 0.0671 + 0.1342;
+    EXPECT_NEAR(gigabytes(false), fused, 1e-3);
+    EXPECT_NEAR(gigabytes(true), fused + 0.0755, 1e-3);
+    parameters.implementation = Implementation::staged;
+    // Snapshots of 64 blocks, and their covariances and weights in fp64.
+    EXPECT_NEAR(gigabytes(false), fused + 0.2013 + 0.2517, 1e-3);
+    parameters.training = Training::sliding;
+    // A million matrices, of which 256 MB are held at a time, with their weights.
+    EXPECT_NEAR(gigabytes(false), fused + 0.2684 * (24 + 16) / 24, 0.01);
+    EXPECT_EQ(sets_at_a_time(make_problem(large, parameters, 16), 4096, 4), 227);
+}
+
 }  // namespace
 }  // namespace aperture::stap

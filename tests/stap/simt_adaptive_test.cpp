@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
 #include "tests/stap/adaptive_cases.hpp"
 #include "tests/stap/failure_cases.hpp"
 #include "tests/stap/many_matrices.hpp"
@@ -28,6 +30,44 @@ INSTANTIATE_TEST_SUITE_P(Specialised, SimtAdaptive, testing::ValuesIn(specialise
 INSTANTIATE_TEST_SUITE_P(Windows, SimtAdaptive, testing::ValuesIn(windows_cases()));
 
 INSTANTIATE_TEST_SUITE_P(Detectors, SimtAdaptive, testing::ValuesIn(detectors_cases()));
+
+// With 64 vectors the register-resident kernel of order 18 does not fit 99 KiB: the block's does.
+TEST(SimtSmallDevices, AgreeWithTheOracle) {
+    for (const int shared_bytes : {163 * 1024, 99 * 1024}) {
+        for (const Case& c : {Case{.channels = 6, .training_block = 30, .vectors = 64},
+                              Case{.channels = 6,
+                              .training_block = 30,
+                              .vectors = 64,
+                              .training = Training::sliding},
+                              Case{.channels = 3, .detector = Detector::amf, .precision = mixed},
+                              Case{.solver = gauss_jordan, .implementation = staged}}) {
+            SCOPED_TRACE(shared_bytes);
+            SCOPED_TRACE(testing::PrintToString(c));
+            const Problem problem = c.problem();
+            const auto cube = noise_cube(problem);
+            const auto steering = random_steering(problem);
+            expect_oracle(
+                problem, cube, steering,
+                run_simt(problem, cube, steering, core::LaneOrder::reverse, {86, shared_bytes}));
+        }
+    }
+}
+
+TEST(SimtSmallDevices, RefuseWhatTheyHaveNoRoomFor) {
+    const Problem problem = Case{.channels = 40,
+                                 .range_cells = 260,
+                                 .training_block = 250,
+                                 .vectors = 64,
+                                 .precision = mixed}
+                                .problem();
+    EXPECT_THAT(
+        [&] {
+            run_simt(problem, noise_cube(problem), random_steering(problem),
+                     core::LaneOrder::forward, {86, 99 * 1024});
+        },
+        testing::ThrowsMessage<core::UnfitDevice>(
+            testing::HasSubstr("does not fit the 101376 bytes of shared memory")));
+}
 
 const auto run = [](const Problem& problem, const auto& cube, const auto& steering) {
     return run_simt(problem, cube, steering);

@@ -30,6 +30,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{.range_cells = 53},
                     Case{.range_cells = 53, .detector = Detector::amf, .implementation = staged},
                     Case{.range_cells = 53, .guard = 1, .detector = Detector::cfar},
+                    Case{.range_cells = 53,
+                         .detector = Detector::amf,
+                         .loading = {1e-4, true},
+                         .precision = Precision::automatic},
                     Case{.range_cells = 47,
                          .training_block = 9,
                          .training = Training::sliding,
@@ -80,6 +84,32 @@ TEST(RangePieces, RefuseTooLittleMemory) {
     const auto views = results.views(problem);
     EXPECT_THROW(gpu::cells_of_piece(problem, views, 1000, 2), core::InvalidArgument);
     EXPECT_EQ(gpu::cells_of_piece(problem, views, std::size_t(1) << 30, 2), 37);
+}
+
+/// An executor that remembers what is asked of it.
+struct Recorder {
+    using Space = core::Host;
+    bool fails = false;
+    std::vector<std::string> calls;
+    void synchronize() {
+        calls.emplace_back("wait");
+        if (fails) throw core::DeviceError("a kernel failed");
+    }
+};
+void pin(Recorder& recorder, void*, std::size_t) { recorder.calls.emplace_back("pin"); }
+void unpin(Recorder& recorder, void*) noexcept { recorder.calls.emplace_back("unpin"); }
+
+TEST(StagedArrays, WaitForCopiesBeforeTheirMemoryGoes) {
+    for (const bool fails : {false, true}) {
+        Recorder recorder;
+        {
+            gpu::StagedArray<float, 1, Recorder> array(recorder);
+            array.reshape({5});
+            recorder.calls.clear();
+            recorder.fails = fails;
+        }
+        EXPECT_EQ(recorder.calls, (std::vector<std::string>{"wait", "unpin"}));
+    }
 }
 
 }  // namespace

@@ -47,25 +47,27 @@ class Array {
     explicit Array(std::array<index_t, Rank> extents) : Array(extents, Pages::pageable) {}
     /// `reshape` keeps to the same kind of pages. On a device there is one kind only.
     Array(std::array<index_t, Rank> extents, Pages pages)
-        : block_(nullptr, Release{pages}), extents_(extents) {
-        index_t elements = 1;
-        for (index_t e : extents) {
-            expects(e >= 0, "array extent ", e, " is negative");
-            expects(e == 0 || elements <= max_elements / e, "array too large for this machine");
-            elements *= e;
-        }
-        capacity_ = elements;
-        if (elements > 0) {
-            const std::size_t bytes = static_cast<std::size_t>(elements) * sizeof(T);
+        : block_(nullptr, Release{pages}), extents_(extents), capacity_(elements_of(extents)) {
+        if (capacity_ > 0) {
+            const std::size_t bytes = static_cast<std::size_t>(capacity_) * sizeof(T);
             block_.reset(detail::allocate(Space{}, bytes, pages));
         }
+    }
+    /// What is moved from is empty.
+    Array(Array&& other) noexcept
+        : block_(std::move(other.block_)),
+          extents_(std::exchange(other.extents_, {})),
+          capacity_(std::exchange(other.capacity_, 0)) {}
+    Array& operator=(Array&& other) noexcept {
+        block_ = std::move(other.block_);
+        extents_ = std::exchange(other.extents_, {});
+        capacity_ = std::exchange(other.capacity_, 0);
+        return *this;
     }
 
     /// Makes the extents fit; reallocates, losing the contents, only where the capacity is short.
     void reshape(std::array<index_t, Rank> extents) {
-        index_t wanted = 1;
-        for (index_t e : extents) wanted *= e;
-        if (wanted > capacity_) {
+        if (elements_of(extents) > capacity_) {
             *this = Array(extents, block_.get_deleter().pages);
         } else {
             extents_ = extents;
@@ -105,6 +107,15 @@ class Array {
   private:
     static constexpr index_t max_elements =
         static_cast<index_t>(PTRDIFF_MAX / static_cast<std::ptrdiff_t>(sizeof(T)));
+    static index_t elements_of(const std::array<index_t, Rank>& extents) {
+        index_t elements = 1;
+        for (index_t e : extents) {
+            expects(e >= 0, "array extent ", e, " is negative");
+            expects(e == 0 || elements <= max_elements / e, "array too large for this machine");
+            elements *= e;
+        }
+        return elements;
+    }
     struct Release {
         Pages pages = Pages::pageable;
         void operator()(void* block) const noexcept { detail::release(Space{}, block, pages); }

@@ -22,6 +22,13 @@ class DeviceError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// The device is not up to the work: too little memory or shared memory, no code for its
+/// architecture. Another device may do it.
+class UnfitDevice : public DeviceError {
+  public:
+    using DeviceError::DeviceError;
+};
+
 /// Concatenates its arguments as `operator<<` writes them.
 template <class... Args>
 std::string text(const Args&... args) {

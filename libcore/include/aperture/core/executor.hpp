@@ -42,13 +42,16 @@ class Cpu {
 };
 
 /// Runs operations on one GPU, in order, on a stream of its own. Calls are asynchronous unless
-/// their comment says otherwise. An executor belongs to one host thread. Defined in builds with
-/// CUDA; a build without has the declaration only, and `gpu_status` says why.
+/// their comment says otherwise. An executor belongs to one host thread, and may be moved to
+/// another one. All executors of a process are on one GPU at a time, where its device arrays are,
+/// too. Defined in builds with CUDA; a build without has the declaration only, and `gpu_status`
+/// says why.
 class Gpu {
   public:
     using Space = Device;
 
-    /// Throws DeviceError where `device` cannot be used.
+    /// Throws DeviceError where `device` cannot be used, InvalidArgument where executors of another
+    /// one exist.
     explicit Gpu(int device = 0);
     ~Gpu();
     Gpu(Gpu&&) noexcept;
@@ -75,7 +78,8 @@ class Gpu {
     std::unique_ptr<State> state_;
 };
 
-/// Whether a Gpu can be made here, and if not why: "built without CUDA", the driver's words, ...
+/// Whether a Gpu can be made here, and if not why: "built without CUDA", a compute capability below
+/// 8.0, no code for it in this build, the driver's words, ...
 struct GpuStatus {
     bool usable = false;
     std::string reason;

@@ -24,10 +24,12 @@ struct Report {
     double compute_ms = 0;
     double transfer_ms = 0;
     double total_ms = 0;
-    std::map<std::string, double> accuracy;
-    std::map<std::string, double> sequence;  ///< of many inputs in a row; left out where empty
+    std::map<std::string, Value> accuracy;
+    std::map<std::string, Value> sequence;  ///< of many inputs in a row; left out where empty
 
-    /// The JSON text; version and git commit are the library's. Non-finite numbers become null.
+    /// The JSON text; version and git commit are the library's. Numbers that are not finite, and
+    /// work that was not counted, become null; bytes that are not UTF-8, as file names may have,
+    /// become U+FFFD.
     std::string json() const;
 };
 

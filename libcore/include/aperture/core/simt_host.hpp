@@ -98,6 +98,16 @@ void wait_for_copies(int groups_left);
 
 }  // namespace simt
 
+/// The limits of the device that a Simt stands for.
+struct SimtDevice {
+    int compute_capability = 90;  ///< ten times the major number plus the minor number
+    int shared_memory_per_block = 227 * 1024;
+    int multiprocessors = 4;  ///< few, so that grids sized by them stay small
+};
+/// Of the compute capability that APERTURE_SIMT_DEVICE names (80, 86, 89, 90, 100 or 120), else a
+/// Hopper GPU. Throws InvalidArgument for another name.
+SimtDevice simt_device();
+
 /// Runs kernels on the host, one thread of a block after the other, each on a fiber of its own;
 /// everything is synchronous. Barriers that not all threads of a block reach, shuffles that read an
 /// inactive lane, copies never waited for and impossible launches throw DeviceError; what a kernel
@@ -108,6 +118,7 @@ class Simt {
 
     LaneOrder order = LaneOrder::forward;
     unsigned seed = 1;  ///< of LaneOrder::random
+    SimtDevice device = simt_device();
 
     explicit Simt(LaneOrder lane_order = LaneOrder::forward, unsigned random_seed = 1);
     ~Simt();
@@ -115,11 +126,9 @@ class Simt {
     Simt& operator=(Simt&&) noexcept;
 
     std::string name() const { return "SIMT host executor"; }
-    /// That of the device it stands for: a Hopper GPU, with few multiprocessors so that grids sized
-    /// by them stay small.
-    int compute_capability() const { return 90; }
-    int multiprocessors() const { return 4; }
-    int shared_memory_per_block() const { return 227 * 1024; }
+    int compute_capability() const { return device.compute_capability; }
+    int multiprocessors() const { return device.multiprocessors; }
+    int shared_memory_per_block() const { return device.shared_memory_per_block; }
     void synchronize() {}
 
     /// Calls `thread(kernel)` for every thread of the grid; `launch` is the typed way to it.
@@ -139,7 +148,8 @@ void copy(Simt&, View<const T, Rank, Host, Layout> from, View<T, Rank, Host, Lay
 }
 
 /// The block's dynamic shared memory; filled with 0xFF before each block and exactly as large as
-/// the launch said, so that AddressSanitizer sees an overrun.
+/// the launch said, so that AddressSanitizer sees an overrun. It also sees who touches what an
+/// asynchronous copy of 8 or 16 bytes fills before the thread that started it has waited for it.
 template <class T>
 inline T* shared() {
     return static_cast<T*>(simt::shared_memory());

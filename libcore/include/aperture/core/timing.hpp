@@ -25,7 +25,8 @@ class Stopwatch {
 };
 
 /// One timed stage of a pipeline run. `gflop` and `mb` are what the stage must do (minimum floating
-/// point operations; bytes read once and written once), not what an implementation did.
+/// point operations; bytes read once and written once), not what an implementation did; 0 where it
+/// was not counted.
 struct Stage {
     std::string name;
     double ms = 0;

@@ -18,7 +18,7 @@ enum class Estimator {
     raw,       ///< sum_p c_p, as in Bordawekar, Bondhugula & Rao 2010
     unbiased,  ///< sum_p c_p / N
     /// Pearson's r over these pixels: covariances of the planes added up, over the root of the
-    /// product of their variances added up. In [-1, 1] but for rounding.
+    /// product of their variances added up. In [-1, 1].
     pearson,
 };
 

@@ -23,17 +23,20 @@ struct CorrelationLengths {
     std::optional<double> y;
 };
 
-/// The first place along the axis, from displacement (0, 0) towards positive ones, where the
-/// surface falls below 1/e of what it is at (0, 0), linear between entries. Nothing where it never
-/// does, or is not positive at (0, 0).
-CorrelationLengths correlation_lengths(SurfaceView surface, const Lags& lags);
-
 /// A displacement that is more likely than those around it, in pixels.
 struct Peak {
     double dy = 0;
     double dx = 0;
     double value = 0;
 };
+
+/// Along each axis how far from `from`, (0, 0) or a peak, the surface falls below 1/e of the value
+/// there, towards larger displacements and linear between entries. Nothing where it never does, or
+/// where the value is not positive. Throws core::InvalidArgument where the surface has no entry at
+/// `from`.
+CorrelationLengths correlation_lengths(SurfaceView surface, const Lags& lags, const Peak& from);
+/// From (0, 0).
+CorrelationLengths correlation_lengths(SurfaceView surface, const Lags& lags);
 
 /// Whether displacement (0, 0) can be a peak: of an image with itself it always is one.
 enum class Centre { counts, excluded };
@@ -44,6 +47,11 @@ enum class Centre { counts, excluded };
 /// and the value there are those of a parabola along each axis through the entry and its two
 /// neighbours, where both are there.
 std::optional<Peak> strongest_peak(SurfaceView surface, const Lags& lags, Centre centre);
+
+/// The largest entry of a surface of two images, where it is positive and lies on the border of the
+/// displacements that were searched: beyond it the surface may go on rising, and the true peak be.
+/// With one sign displacements of 0 are border, too; an axis of one displacement has none.
+std::optional<Peak> largest_on_border(SurfaceView surface, const Lags& lags);
 
 /// Means over displacements of one length, whatever their direction.
 struct RadialAverage {

@@ -7,6 +7,7 @@
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/view.hpp"
+#include "aperture/media/atomic_file.hpp"
 
 namespace aperture::media {
 
@@ -36,5 +37,7 @@ core::Array<float, 3> read_flow(const std::filesystem::path& path);
 /// appears whole or not at all. Throws core::InvalidArgument: any other extension, .png in a build
 /// without OpenCV, an empty flow, a target that cannot be written.
 void write_flow(const std::filesystem::path& path, core::View<const float, 3, core::Host> flow);
+/// The same, not committed yet.
+AtomicFile new_flow(const std::filesystem::path& path, core::View<const float, 3, core::Host> flow);
 
 }  // namespace aperture::media

@@ -27,8 +27,8 @@ class NpyWriter {
 
     /// Appends one item, as many elements as the product of its extents.
     void append(const T* item);
-    /// Completes the file and gives it its name. Nothing can be written afterwards.
-    void commit();
+    /// Completes the file, which is to be committed. Nothing can be written afterwards.
+    AtomicFile finish();
 
   private:
     std::string header() const;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "aperture/media/atomic_file.hpp"
+
 namespace aperture::media {
 
 /// Red, green, blue as a screen takes them (sRGB).
@@ -54,5 +56,7 @@ void draw_text(Picture& picture, const std::string& words, int x, int y, int hei
 /// throughout becomes a grey PNG. The file appears whole or not at all. Throws
 /// core::InvalidArgument.
 std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture);
+/// The same, not committed yet.
+AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture);
 
 }  // namespace aperture::media

@@ -27,7 +27,7 @@ struct Marker {
     double y = 0;
 };
 
-/// One panel of a plot. `values` is [y][x]; row 0 is drawn at the bottom. NaN is drawn grey, -inf
+/// One panel of a plot. `values` is [y][x]; row 0 is drawn at the bottom. NaN is hatched, -inf
 /// as the lowest value.
 struct HeatMap {
     core::View<const float, 2, core::Host> values;

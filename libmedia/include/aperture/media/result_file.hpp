@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "aperture/core/view.hpp"
+#include "aperture/media/atomic_file.hpp"
 
 namespace aperture::media {
 
@@ -69,7 +70,7 @@ struct Part {
 /// Writes one HDF5 file of results that appears whole or not at all (see AtomicFile): until
 /// `commit()`, and for ever where an exception comes first, the target is as it was. Complex
 /// numbers are compounds {r,i}, which h5py reads as complex64 or complex128; datasets are
-/// contiguous.
+/// contiguous, but those that grow.
 ///
 /// T is one of std::complex<float>, std::complex<double>, float, double, std::int32_t,
 /// std::int64_t, std::uint8_t. Names are paths inside the file ("/output"); groups on the way are
@@ -84,11 +85,13 @@ class ResultFile {
     ResultFile(const ResultFile&) = delete;
     ResultFile& operator=(const ResultFile&) = delete;
 
-    /// A dataset to be filled by `write_part`. `axes`, if any, become its dimension labels.
+    /// A dataset to be filled by `write_part`. `axes`, if any, become its dimension labels. Where
+    /// it `grows`, parts may be written behind its first extent, which becomes as large as they
+    /// need.
     template <class T>
     void create(const std::string& dataset, const std::vector<core::index_t>& extents,
-                const std::vector<std::string>& axes = {}) {
-        create_dataset(dataset, detail::ElementOf<T>::value, extents, axes);
+                const std::vector<std::string>& axes = {}, bool grows = false) {
+        create_dataset(dataset, detail::ElementOf<T>::value, extents, axes, grows);
     }
     /// Writes `values`, of any strides, into the box of a created dataset that starts at `first`.
     template <class T, int Rank, class Layout>
@@ -116,13 +119,15 @@ class ResultFile {
     /// An attribute of a dataset already there, or of the file where `object` is "/".
     void attribute(const std::string& object, const std::string& name, const Attribute& value);
 
-    /// Completes the file and gives it its name. Nothing can be written afterwards.
+    /// Completes the file, which is to be committed. Nothing can be written afterwards.
+    AtomicFile finish();
+    /// Completes the file and gives it its name.
     void commit();
 
   private:
     void create_dataset(const std::string& dataset, detail::Element element,
                         const std::vector<core::index_t>& extents,
-                        const std::vector<std::string>& axes);
+                        const std::vector<std::string>& axes, bool grows);
     void write_box(const std::string& dataset, detail::Element element, const detail::Part& part);
 
     struct State;

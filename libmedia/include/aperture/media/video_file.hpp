@@ -31,9 +31,13 @@ class VideoReader {
     /// video may fall short of or exceed.
     core::index_t claimed_frames() const;
     /// How many coded frames the file holds, whether or not they can be decoded; 0 where that
-    /// cannot be found out. Reads all of the file. Some encoders (MPEG-4 in AVI) store up to two
-    /// that are never shown.
+    /// cannot be found out. Of an AVI by its chunks and its index, whatever FFmpeg finds. Reads all
+    /// of the file. Some encoders (MPEG-4 in AVI) store up to two that are never shown.
     core::index_t stored_frames() const;
+    /// Whether `stored_frames` are those of an AVI's own structure, on which a claim has no say.
+    bool is_avi() const;
+    /// Whether the chunks of an AVI do not follow one another, so that frames may be missing.
+    bool damaged() const;
     /// Whether the file ends before its parts do by the sizes that they state; false where they
     /// state none.
     bool cut_off() const;

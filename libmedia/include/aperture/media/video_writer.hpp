@@ -5,13 +5,23 @@
 #include <filesystem>
 #include <memory>
 
+#include "aperture/media/atomic_file.hpp"
 #include "aperture/media/picture.hpp"
 
 namespace aperture::media {
 
-/// Writes an MP4 video, H.264 where OpenCV's FFmpeg has an encoder for it, else MPEG-4, that
-/// appears whole or not at all (see AtomicFile). Both halve the resolution of colours, and need an
-/// even number of rows and of columns: where it is odd, the last one is there twice.
+/// What a video keeps of its frames.
+enum class VideoCoding {
+    /// MP4: H.264 where OpenCV's FFmpeg has an encoder for it, else MPEG-4. Levels change a little,
+    /// and the resolution of colours is halved.
+    lossy,
+    /// Matroska: FFV1, which every FFmpeg has. Black and white are there as they were, other greys
+    /// to a level; colours become grey.
+    lossless_grey,
+};
+
+/// Writes a video that appears whole or not at all (see AtomicFile). The numbers of rows and of
+/// columns have to be even: where one is odd, the last row or column is there twice.
 ///
 /// Every failure throws core::InvalidArgument "NAME: cannot write: REASON".
 class VideoWriter {
@@ -19,16 +29,16 @@ class VideoWriter {
     /// A video of `width` x `height` pixels; without a frame rate (0) it has 25 frames a second.
     /// Throws in a build without OpenCV, too.
     VideoWriter(const std::filesystem::path& target, int width, int height,
-                double frames_per_second);
+                double frames_per_second, VideoCoding coding = VideoCoding::lossy);
     ~VideoWriter();
     VideoWriter(VideoWriter&&) noexcept;
     VideoWriter& operator=(VideoWriter&&) noexcept;
 
     /// The next frame, which must have the size of the video.
     void write(const Picture& frame);
-    /// Completes the video and gives it its name, once all frames are known to be in it; a video
+    /// Completes the video, which is to be committed, and sees that all frames are in it; a video
     /// has one frame at least. Nothing can be written afterwards.
-    void commit();
+    AtomicFile finish();
 
   private:
     struct State;

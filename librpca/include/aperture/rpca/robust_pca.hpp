@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <functional>
 #include <memory>
@@ -19,9 +20,11 @@ using core::index_t;
 template <class T, class Space>
 using FramesView = core::View<T, 2, Space>;
 
-/// How M = L + S is solved for L of low rank and S sparse.
+/// How M = L + S is solved for L of low rank and S sparse. What is constant over the frames is L's,
+/// however few they are.
 enum class Solver {
-    /// Principal component pursuit by inexact augmented Lagrange multipliers, mu growing (Lin, Chen
+    /// Principal component pursuit, of L's nuclear norm without its constant part, by inexact
+    /// augmented Lagrange multipliers, mu growing (Lin, Chen
     /// & Ma 2010).
     ialm,
     /// The same by alternating directions with fixed mu (Candes et al. 2011, algorithm 1; Anderson
@@ -60,6 +63,12 @@ struct Parameters {
 /// Throws core::InvalidArgument for what no run could keep to.
 void validate(const Parameters& parameters);
 
+/// The weight of ||S||_1 for so many frames and values.
+inline double lambda_of(const Parameters& parameters, index_t frames, index_t values) {
+    if (parameters.lambda > 0) return parameters.lambda;
+    return 1 / std::sqrt(static_cast<double>(std::max(values, frames)));
+}
+
 /// The most that L of so many frames and values may have with accaltproj.
 inline index_t rank_of(const Parameters& parameters, index_t frames, index_t values) {
     constexpr index_t most = 10;
@@ -74,7 +83,7 @@ inline index_t rank_of(const Parameters& parameters, index_t frames, index_t val
 struct Progress {
     int iteration = 0;    ///< complete ones
     double residual = 0;  ///< relative, as Parameters::tolerance
-    int rank = 0;         ///< of L
+    int rank = 0;         ///< of L, of which what is constant over the frames counts as one
 };
 
 /// How a run ended.
@@ -82,7 +91,7 @@ struct Outcome {
     int iterations = 0;
     double residual = 0;
     int rank = 0;
-    double sparsity = 0;  ///< share of values with S = 0
+    double density = 0;  ///< share of the values that S is not zero in
     bool converged = false;
     /// Iterations and seconds until the mask was final; 0 where it was not watched, or never was.
     int iterations_to_mask = 0;

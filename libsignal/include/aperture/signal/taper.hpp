@@ -12,7 +12,8 @@ namespace aperture::signal {
 struct Taper {
     enum class Kind { none, hann, hamming, chebyshev };
     Kind kind = Kind::none;
-    double attenuation_db = 0;  ///< side-lobe level below the main lobe; chebyshev only, > 0
+    double attenuation_db =
+        0;  ///< side-lobe level below the main lobe; chebyshev only, above 0 to 200
 
     bool operator==(const Taper&) const = default;
 };

@@ -9,14 +9,26 @@
 
 namespace aperture::stap {
 
-/// The threshold that a detector's statistic (see Pipeline) exceeds with probability `pfa` in each
-/// cell when there is no target, for Gaussian data of any covariance, without loading.
+/// The threshold that an adaptive detector's statistic (see Pipeline) exceeds with probability
+/// `pfa` in each cell when there is no target, for Gaussian data of any covariance, without
+/// loading.
 ///
 /// `cells` is the number J of training cells, n the order. With beta ~ Beta(J-n+2, n-1) the loss
 /// factor: AMF: pfa = E[(1 + beta t / J)^-(J-n+1)] (Robey et al. 1992); GLRT: pfa =
-/// (1-t)^(J-n+1) (Kelly 1986); ACE: pfa = E[(1 + (1-beta) t/(1-t))^-(J-n+1)] (Kraut & Scharf 1999);
-/// CFAR: t = J (pfa^(-1/J) - 1). Throws core::InvalidArgument for pfa outside (0, 1) or J < n.
+/// (1-t)^(J-n+1) (Kelly 1986); ACE: pfa = E[(1 + (1-beta) t/(1-t))^-(J-n+1)] (Kraut & Scharf 1999).
+/// Throws core::InvalidArgument for pfa outside (0, 1), J < n, or another detector.
 double detection_threshold(Detector detector, double pfa, index_t cells, int order);
+
+/// The threshold of every range cell of a problem, without loading: the above for adaptive
+/// detectors.
+///
+/// CFAR: g J (pfa^(-f/J) - 1) with J reference cells, where f and g make up for weights that differ
+/// from cell to cell and are trained on the cells themselves: f is 1 for n = 1, else from a table
+/// over training, n, N_R/n and guard cells; g is 1 but at the ends of the range extent. The rate is
+/// within 10 % of pfa down to 1e-4, on average over the cells of a training block;
+/// libstap/README.md says what is known below. Throws core::InvalidArgument as above, and for N_R <
+/// 2n.
+std::vector<double> detection_thresholds(const Problem& problem, double pfa);
 
 /// A local maximum of the statistic above the threshold.
 struct Detection {

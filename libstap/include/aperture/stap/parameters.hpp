@@ -53,6 +53,7 @@ enum class Implementation {
 };
 
 enum class Precision {
+    automatic,  ///< fp32, and `mixed` where that cannot be trusted (see attempts.hpp)
     fp32,
     mixed,  ///< covariance and solution in fp64, the rest in fp32
 };
@@ -68,7 +69,7 @@ struct Parameters {
     signal::Taper taper;  ///< along pulses
     dense::Factorisation solver = dense::Factorisation::cholesky;
     Implementation implementation = Implementation::fused;
-    Precision precision = Precision::fp32;
+    Precision precision = Precision::automatic;
     Detector detector = Detector::none;
 };
 
@@ -97,6 +98,9 @@ struct RangeSpan {
     index_t end = 0;
 };
 RangeSpan training_cells(const Problem& problem, index_t training_set);
+
+/// The training set whose results serve a range cell.
+index_t training_set_of(const Problem& problem, index_t range_cell);
 
 /// The window and the excluded cells [cell - G, cell + G] of one cell under test, both clipped to
 /// the cube: sliding and all. The training cells are `window` less `excluded`.
@@ -129,5 +133,15 @@ Work weights_work(const Problem& problem);
 Work weighting_work(const Problem& problem);
 /// The three above fused: the cube read once, the output written once.
 Work adaptive_work(const Problem& problem);
+
+/// Of `sets` training sets, those whose matrices Implementation::staged holds on a GPU at a time:
+/// all of them with block training; else, where every cell has a set, as many as 256 MB of
+/// covariances of `real_bytes` (4 or 8) a number have room for, at least one.
+index_t sets_at_a_time(const Problem& problem, index_t sets, int real_bytes);
+
+/// Bytes of GPU memory that a Pipeline takes, up to what libraries take besides: the cube as it is
+/// and behind the Doppler transform, results (covariances and weights where they are wanted), and
+/// where stages are separate what they hand on.
+double resident_bytes(const Problem& problem, bool covariance, bool weights);
 
 }  // namespace aperture::stap

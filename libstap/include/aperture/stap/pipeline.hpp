@@ -11,9 +11,10 @@
 
 namespace aperture::stap {
 
-/// Where a run puts its results. `output`, `info` and `pivot_ratio` must be given, and `statistic`
-/// where the problem has a detector; `covariance` and `weights` are written where their view is not
-/// empty. The last stride of a view is 1 (that of `info` and `pivot_ratio` is free).
+/// Where a run puts its results. `output`, `info` and `pivot_ratio` must be given, `attempt` with
+/// Precision::automatic, and `statistic` where the problem has a detector; `covariance` and
+/// `weights` are written where their view is not empty. The last stride of a view is 1 (that of
+/// `info`, `pivot_ratio` and `attempt` is free).
 template <class Space>
 struct Results {
     core::View<cfloat, 3, Space> output;  ///< [D][K][N], y of apply_weights
@@ -27,6 +28,9 @@ struct Results {
     core::View<cfloat, 4, Space> covariance;  ///< [K][B][n][n] with loading
     core::View<cfloat, 4, Space> weights;     ///< [K][B][D][n], not scaled by gamma; not for `all`
     core::View<float, 3, Space> statistic;    ///< [D][K][N], see Pipeline
+    /// [K][B] with Precision::automatic: which attempt the other results are of (see attempts.hpp).
+    /// On a Gpu a matrix is repeated with those of its block, and not with Training::all.
+    core::View<int, 2, Space> attempt{};
 };
 
 /// The whole of STAP on a cube that lies in the executor's memory: Doppler processing where the

@@ -1,0 +1,477 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+// The table behind CFAR thresholds, libstap/cpu/cfar_table.inc, from seeded white noise:
+//   cfar_table [--error E]   prints it; E: relative standard error of a rate of 1e-4 (default
+//   0.02),
+//                            three times that for 1e-6
+//   cfar_table --check       counts false alarms of the whole pipeline, on a GPU where there is one
+//   --smoke                  with a few draws, or cells, only
+//
+// Whitening and a rotation turn any Gaussian data into white ones with the steering vector along
+// the first axis. The output of a cell is then what regression on the other n-1 components z leaves
+// of the first one, d: y = B d, where B depends on z alone. Given z the outputs are therefore
+// jointly Gaussian, and the probability that |y_r|^2 exceeds t times the mean of the others, an
+// indefinite Hermitian form with one positive eigenvalue, is exact for t of any size. The rate is
+// its mean over draws of z.
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numbers>
+#include <vector>
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/worker_tasks.hpp"
+#include "aperture/stap/detection.hpp"
+#include "aperture/stap/pipeline.hpp"
+#include "libstap/cpu/cfar_threshold.hpp"
+#include "libstap/cpu/random_normal.hpp"
+
+namespace aperture::bench {
+namespace {
+
+using core::index_t;
+using stap::cfloat;
+using stap::Problem;
+using stap::TrainingWindow;
+using stap::cpu::CfarTraining;
+using stap::cpu::NormalStream;
+using Matrix = Eigen::MatrixXcd;
+using Vector = Eigen::VectorXcd;
+
+bool smoke = false;
+constexpr int decades = 10;
+
+/// What one line of numbers of the table, over rates, belongs to.
+struct Entry {
+    CfarTraining training;
+    double spread;
+    int cells_per_order;
+    int order;
+
+    int cells() const { return cells_per_order * order; }
+    int guard() const {
+        if (training == CfarTraining::all) return 0;
+        const double whole = training == CfarTraining::block ? 1 : 2;
+        return static_cast<int>(std::lround(spread * cells() / whole));
+    }
+    /// Blocks on either side of the one under test that its reference cells reach.
+    index_t blocks_beside() const { return (guard() + cells() / 2 + cells()) / cells(); }
+
+    Problem problem() const {
+        stap::Parameters parameters;
+        parameters.detector = stap::Detector::cfar;
+        parameters.training_block = cells();
+        parameters.guard = guard();
+        parameters.temporal_taps = 1;
+        index_t range = 0;
+        if (training == CfarTraining::block) {
+            range = (2 * blocks_beside() + 1) * cells();
+        } else if (training == CfarTraining::all) {
+            parameters.training = stap::Training::all;
+            range = 1 + std::lround(cells() / (1 - spread / 2));
+        } else {
+            parameters.training = stap::Training::sliding;
+            range = 4 * (guard() + cells() / 2 + 1) + 2;
+        }
+        return stap::make_problem({order, 1, range, stap::Domain::doppler}, parameters, 1);
+    }
+
+    /// The cell under test; with blocks every position in turn.
+    index_t cell(const Problem& problem, index_t draw) const {
+        if (training == CfarTraining::sliding_at_end) return 0;
+        if (training == CfarTraining::block) return blocks_beside() * cells() + draw % cells();
+        return problem.shape.range_cells / 2;
+    }
+};
+
+TrainingWindow trained_on(const Problem& problem, index_t cell) {
+    if (problem.parameters.training != stap::Training::block)
+        return stap::training_window(problem, cell);
+    return {stap::training_cells(problem, stap::training_set_of(problem, cell)), {}};
+}
+
+bool holds(const TrainingWindow& window, index_t cell) {
+    const auto inside = [cell](const stap::RangeSpan& span) {
+        return span.begin <= cell && cell < span.end;
+    };
+    return inside(window.window) && !inside(window.excluded);
+}
+
+/// B: row 0 for the cell under test, then one for each reference cell.
+Matrix output_map(const Problem& problem, index_t cell, const Matrix& z) {
+    const index_t range = problem.shape.range_cells;
+    const TrainingWindow reference = stap::reference_window(problem, cell);
+    Matrix map = Matrix::Zero(reference.cells() + 1, range);
+    Matrix sum = Matrix::Zero(z.rows(), z.rows());
+    TrainingWindow before;
+    index_t row = 1;
+    for (index_t s = reference.window.begin; s < reference.window.end; ++s) {
+        if (s != cell && !holds(reference, s)) continue;
+        const index_t to = s == cell ? 0 : row++;
+        map(to, s) = 1;
+        const TrainingWindow window = trained_on(problem, s);
+        for (index_t u = 0; u < range; ++u) {
+            const int change = int(holds(window, u)) - int(holds(before, u));
+            if (change != 0)
+                sum.selfadjointView<Eigen::Lower>().rankUpdate(Vector(z.col(u)), double(change));
+        }
+        before = window;
+        const Vector solved = sum.selfadjointView<Eigen::Lower>().llt().solve(z.col(s));
+        for (index_t u = window.window.begin; u < window.window.end; ++u)
+            if (holds(window, u)) map(to, u) -= z.col(u).dot(solved);
+    }
+    return map;
+}
+
+/// P(|y_0|^2 > tau sum of the other |y_i|^2) for jointly Gaussian y of covariance C. With
+/// tau kappa > 0 the positive eigenvalue of C diag(1, -tau, ...) and l_i the others, it is the
+/// product of 1 / (1 - l_i / (tau kappa)). In C's tridiagonal form (kappa + C)^-1 is a recursion.
+class ExceedanceProbability {
+  public:
+    explicit ExceedanceProbability(const Matrix& covariance) {
+        const Eigen::Tridiagonalization<Matrix> form(covariance);
+        diagonal_ = form.diagonal();
+        beside_ = form.subDiagonal();
+    }
+
+    /// Newton's steps for log kappa, within a bracket.
+    double operator()(double tau) const {
+        double low = -30;
+        double high = 30;
+        double x = 0;
+        while (high - low > 1e-12) {
+            const At at = evaluate(std::exp(x), tau);
+            (at.excess > 0 ? high : low) = x;
+            double next = x - std::clamp(at.excess / at.slope, -1.5, 1.5);
+            if (!(at.slope > 0) || next <= low || next >= high) next = (low + high) / 2;
+            if (std::abs(next - x) < 1e-11) return at.probability;
+            x = next;
+        }
+        // No such eigenvalue: the other outputs leave y_0 no room above this tau.
+        return 0;
+    }
+
+  private:
+    struct At {
+        double excess, slope, probability;
+    };
+
+    At evaluate(double kappa, double tau) const {
+        const index_t last = diagonal_.size() - 1;
+        // Rounding must not leave less of a pivot of kappa + C than kappa.
+        double pivot = std::max(kappa + diagonal_(last), kappa);
+        double derivative = 1;
+        double log_determinant = std::log(pivot);
+        for (index_t i = last - 1; i >= 1; --i) {
+            const double part = beside_(i) * beside_(i) / pivot;
+            derivative = 1 + part * derivative / pivot;
+            pivot = std::max(kappa + diagonal_(i) - part, kappa);
+            log_determinant += std::log(pivot);
+        }
+        const double coupling = beside_(0) * beside_(0) / pivot;
+        const double coupling_slope = -coupling * derivative / pivot;
+        const double log_probability =
+            static_cast<double>(last) * std::log(kappa) - log_determinant;
+        return {tau * kappa - diagonal_(0) + coupling, (tau + coupling_slope) * kappa,
+                std::exp(log_probability) / (1 + coupling_slope / tau)};
+    }
+
+    Eigen::VectorXd diagonal_, beside_;
+};
+
+/// At the thresholds of fixed weights for 10^-1, 10^-2, ...
+using OfDecades = std::array<double, decades>;
+
+struct Rates {
+    OfDecades mean{}, error{};  ///< relative standard error
+};
+
+struct Draw {
+    double weight = 1;
+    OfDecades probability{};
+};
+
+/// Sums over draws, of which their weighted mean and its standard error follow.
+struct Sums {
+    double weights = 0;
+    double squared_weights = 0;
+    OfDecades first{}, mixed{}, second{};
+
+    void add(const Draw& draw) {
+        const double square = draw.weight * draw.weight;
+        weights += draw.weight;
+        squared_weights += square;
+        for (std::size_t i = 0; i < decades; ++i) {
+            first[i] += draw.weight * draw.probability[i];
+            mixed[i] += square * draw.probability[i];
+            second[i] += square * draw.probability[i] * draw.probability[i];
+        }
+    }
+    Rates rates() const {
+        Rates rates;
+        for (std::size_t i = 0; i < decades; ++i) {
+            const double mean = first[i] / weights;
+            const double squares = second[i] - 2 * mean * mixed[i] + mean * mean * squared_weights;
+            rates.mean[i] = mean;
+            rates.error[i] = std::sqrt(std::max(squares, 0.0)) / first[i];
+        }
+        return rates;
+    }
+};
+
+/// Where each cell has weights of its own, rare false alarms are those of a strong z of the cell
+/// under test: it is drawn from a mixture of strengths, and the draw weighted for that.
+double strengthen(Eigen::Ref<Vector> z, index_t draw) {
+    constexpr std::array strengths{1.0, 1.5, 2.3, 3.5};
+    z *= std::sqrt(strengths[static_cast<std::size_t>(draw) % strengths.size()]);
+    const double power = z.squaredNorm();
+    double density = 0;
+    for (const double s : strengths)
+        density += std::exp(power - power / s - static_cast<double>(z.size()) * std::log(s));
+    return strengths.size() / density;
+}
+
+Draw draw_one(const Entry& entry, const Problem& problem, index_t number) {
+    NormalStream stream(
+        {static_cast<std::uint64_t>(entry.training), static_cast<std::uint64_t>(2 * entry.spread),
+         static_cast<std::uint64_t>(entry.cells_per_order), static_cast<std::uint64_t>(entry.order),
+         static_cast<std::uint64_t>(number)});
+    Matrix z(entry.order - 1, problem.shape.range_cells);
+    for (index_t r = 0; r < z.cols(); ++r)
+        for (index_t i = 0; i < z.rows(); ++i) z(i, r) = stream.normal();
+    const index_t cell = entry.cell(problem, number);
+    Draw draw;
+    if (entry.training != CfarTraining::block) draw.weight = strengthen(z.col(cell), number);
+    const Matrix map = output_map(problem, cell, z);
+    const ExceedanceProbability probability(map * map.adjoint());
+    const index_t references = stap::reference_window(problem, cell).cells();
+    const double scale =
+        stap::cpu::power_by_training(problem, cell) / static_cast<double>(references);
+    for (std::size_t i = 0; i < decades; ++i)
+        draw.probability[i] = probability(
+            scale * stap::cpu::fixed_weights_threshold(static_cast<double>(i + 1), references));
+    return draw;
+}
+
+/// Draws until both errors are met, or as many as take minutes.
+Rates estimate(core::Cpu& cpu, const Entry& entry, double wanted_error) {
+    const Problem problem = entry.problem();
+    const index_t batch = smoke ? 8 : 1024;
+    const auto most =
+        smoke ? batch : index_t(std::clamp(2e10 / std::pow(entry.cells(), 3), 4096.0, 4e6));
+    std::vector<Draw> draws(static_cast<std::size_t>(batch));
+    Sums sums;
+    Rates rates;
+    for (index_t first = 0; first < most; first += batch) {
+        core::for_each_task(cpu, batch, 0, [&](index_t i, std::byte*) {
+            draws[static_cast<std::size_t>(i)] = draw_one(entry, problem, first + i);
+        });
+        for (const Draw& draw : draws) sums.add(draw);
+        rates = sums.rates();
+        if (rates.error[3] <= wanted_error && rates.error[5] <= 3 * wanted_error) break;
+    }
+    return rates;
+}
+
+/// Decades at which fixed weights have the threshold that has a rate of 10^-wanted here.
+double nominal_decades(const Rates& rates, double wanted) {
+    double x = 0;
+    double y = 0;
+    for (std::size_t i = 0; i < decades; ++i) {
+        const double next = -std::log10(rates.mean[i]);
+        if (next >= wanted || i + 1 == decades) return x + (wanted - y) / (next - y);
+        x = static_cast<double>(i + 1);
+        y = next;
+    }
+    return x;
+}
+
+/// Prints the values in the order of the table, and the largest standard errors.
+void print_table(core::Cpu& cpu, double wanted_error) {
+    std::printf("// Printed by bench/cfar_table --error %g; see there.\n", wanted_error);
+    std::array<double, 3> worst{};  // of rates of 1e-4, 1e-6, 1e-8
+    for (const CfarTraining training : stap::cpu::cfar_trainings) {
+        for (const double spread : stap::cpu::cfar_spreads) {
+            for (const int ratio : stap::cpu::cfar_cells_per_order) {
+                for (const int order : stap::cpu::cfar_orders) {
+                    const Rates rates =
+                        estimate(cpu, {training, spread, ratio, order}, wanted_error);
+                    for (const double wanted : stap::cpu::cfar_decades) {
+                        const double factor = nominal_decades(rates, wanted) / wanted;
+                        std::printf("%ld,", std::lround(1000 * (factor - 1)));
+                    }
+                    for (std::size_t i = 0; i < worst.size(); ++i)
+                        worst[i] = std::max(worst[i], rates.error[3 + 2 * i]);
+                }
+                std::puts("");
+                std::fflush(stdout);
+            }
+        }
+    }
+    std::printf("// Largest relative standard errors: %.2g at 1e-4, %.2g at 1e-6, %.2g at 1e-8.\n",
+                worst[0], worst[1], worst[2]);
+}
+
+void run_pipeline(core::Cpu& cpu, const Problem& problem, const core::Array<cfloat, 3>& cube,
+                  const core::Array<cfloat, 2>& steering,
+                  const stap::Results<core::Host>& results) {
+    stap::Pipeline<core::Cpu>(cpu, problem, steering).run(cube, results, nullptr);
+}
+
+#if APERTURE_CUDA
+void run_pipeline(core::Gpu& gpu, const Problem& problem, const core::Array<cfloat, 3>& cube,
+                  const core::Array<cfloat, 2>& steering,
+                  const stap::Results<core::Host>& results) {
+    stap::run_streamed(gpu, problem, cube, steering, results, 0, nullptr);
+}
+#endif
+
+struct Check {
+    stap::Training training;
+    int order;
+    int cells;
+    int guard;
+    index_t range;
+};
+
+constexpr std::array checked_pfa{1e-2, 1e-3, 1e-4};
+constexpr int directions = 2;
+
+/// Share of cells above their threshold, over the share asked for, in a white cube.
+template <class Executor>
+std::array<double, checked_pfa.size()> alarms(Executor& executor, core::Cpu& cpu,
+                                              const Check& check, index_t bins,
+                                              std::uint64_t seed) {
+    stap::Parameters parameters;
+    parameters.training = check.training;
+    parameters.detector = stap::Detector::cfar;
+    parameters.training_block = check.cells;
+    parameters.guard = check.guard;
+    parameters.temporal_taps = 1;
+    const Problem problem = stap::make_problem(
+        {check.order, bins, check.range, stap::Domain::doppler}, parameters, directions);
+    core::Array<cfloat, 3> cube({check.order, bins, check.range});
+    core::for_each_task(cpu, bins, 0, [&](index_t k, std::byte*) {
+        NormalStream stream({seed, static_cast<std::uint64_t>(k)});
+        for (index_t c = 0; c < check.order; ++c)
+            for (index_t r = 0; r < check.range; ++r) cube(c, k, r) = cfloat(stream.normal());
+    });
+    // Columns of a discrete Fourier transform.
+    core::Array<cfloat, 2> steering({directions, check.order});
+    for (int d = 0; d < directions; ++d)
+        for (int c = 0; c < check.order; ++c)
+            steering(d, c) = cfloat(std::polar(1.0, 2 * std::numbers::pi * c * d / check.order));
+    const std::array<index_t, 2> sets{problem.doppler_bins, problem.training_sets};
+    core::Array<cfloat, 3> output({directions, bins, check.range});
+    core::Array<float, 3> statistic(output.extent());
+    core::Array<int, 2> info(sets), attempt(sets);
+    core::Array<float, 2> pivot_ratio(sets);
+    run_pipeline(executor, problem, cube, steering,
+                 {output, info, pivot_ratio, {}, {}, statistic, attempt});
+    std::array<double, checked_pfa.size()> ratio{};
+    for (std::size_t i = 0; i < checked_pfa.size(); ++i) {
+        const std::vector<double> thresholds = stap::detection_thresholds(problem, checked_pfa[i]);
+        index_t count = 0;
+        for (index_t r = 0; r < check.range; ++r)
+            for (index_t d = 0; d < directions; ++d)
+                for (index_t k = 0; k < bins; ++k)
+                    count += statistic(d, k, r) > thresholds[static_cast<std::size_t>(r)];
+        ratio[i] =
+            static_cast<double>(count) / (checked_pfa[i] * static_cast<double>(statistic.size()));
+    }
+    return ratio;
+}
+
+/// False where a rate differs from the one asked for by more than 10 % and two standard errors.
+template <class Executor>
+bool check_rates(Executor& executor, core::Cpu& cpu) {
+    using enum stap::Training;
+    constexpr std::array checks{Check{block, 4, 16, 0, 1600},    Check{block, 12, 24, 0, 2400},
+                                Check{block, 10, 33, 3, 1650},   Check{block, 24, 64, 0, 1280},
+                                Check{block, 6, 20, 12, 2000},   Check{sliding, 4, 16, 0, 1600},
+                                Check{sliding, 12, 24, 0, 1600}, Check{sliding, 10, 33, 3, 1650},
+                                Check{sliding, 24, 64, 4, 640},  Check{sliding, 3, 13, 2, 1600},
+                                Check{sliding, 12, 64, 0, 160},  Check{sliding, 12, 24, 2, 60},
+                                Check{sliding, 12, 24, 6, 90},   Check{sliding, 12, 24, 12, 100},
+                                Check{sliding, 6, 20, 10, 120},  Check{sliding, 12, 64, 8, 200},
+                                Check{block, 12, 24, 5, 100},    Check{all, 12, 24, 3, 60},
+                                Check{sliding, 4, 16, 0, 17},    Check{sliding, 6, 24, 1, 36},
+                                Check{all, 4, 16, 0, 800},       Check{all, 12, 24, 1, 40},
+                                Check{all, 10, 33, 3, 80}};
+    constexpr int seeds = 8;
+    const double samples = smoke ? 1e4 : 2e7;  // of each check, over all seeds
+    bool all_hold = true;
+    for (const Check& check : checks) {
+        constexpr std::array names{"block", "sliding", "all"};
+        std::printf("%-8s n %2d  N_R %2d  G %2d  N %4ld ",
+                    names[static_cast<std::size_t>(check.training)], check.order, check.cells,
+                    check.guard, long(check.range));
+        const auto bins = static_cast<index_t>(
+            std::max(1.0, samples / (directions * seeds * static_cast<double>(check.range))));
+        std::vector<std::array<double, checked_pfa.size()>> ratios;
+        for (std::uint64_t seed = 1; seed <= seeds; ++seed)
+            ratios.push_back(alarms(executor, cpu, check, bins, seed));
+        for (std::size_t i = 0; i < checked_pfa.size(); ++i) {
+            double mean = 0;
+            double squares = 0;
+            for (const auto& ratio : ratios) mean += ratio[i] / seeds;
+            for (const auto& ratio : ratios) squares += (ratio[i] - mean) * (ratio[i] - mean);
+            const double error = std::sqrt(squares / (seeds * (seeds - 1)));
+            const bool holds = std::abs(mean - 1) <= 0.1 + 2 * error;
+            all_hold = all_hold && holds;
+            std::printf("  %g: %.3f +- %.3f%s", checked_pfa[i], mean, error,
+                        holds ? "" : " NOT HELD");
+        }
+        std::puts("");
+        std::fflush(stdout);
+    }
+    return all_hold;
+}
+
+bool check_on_fastest(core::Cpu& cpu) {
+#if APERTURE_CUDA
+    if (core::gpu_status().usable) {
+        core::Gpu gpu;
+        return check_rates(gpu, cpu);
+    }
+#endif
+    return check_rates(cpu, cpu);
+}
+
+int run(int argc, char** argv) {
+    bool check = false;
+    double error = 0.02;
+    for (int i = 1; i < argc; ++i) {
+        if (std::strcmp(argv[i], "--smoke") == 0) {
+            smoke = true;
+        } else if (std::strcmp(argv[i], "--check") == 0) {
+            check = true;
+        } else if (std::strcmp(argv[i], "--error") == 0 && i + 1 < argc) {
+            error = std::strtod(argv[++i], nullptr);
+        } else {
+            throw core::InvalidArgument(core::text("unknown argument ", argv[i]));
+        }
+    }
+    core::Cpu cpu;
+    if (!check) {
+        print_table(cpu, error);
+        return 0;
+    }
+    const bool held = check_on_fastest(cpu);
+    // So few cells say nothing of rates.
+    return held || smoke ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace aperture::bench
+
+int main(int argc, char** argv) {
+    try {
+        return aperture::bench::run(argc, argv);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "cfar_table: error: %s\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "libmedia/src/stored_image.hpp"
+
+namespace aperture::media {
+
+/// Decodes a PNG file whose structure `check_png` has found whole, palettes as colours, without
+/// alpha. By libpng itself: OpenCV leaves its complaints on stderr. Throws core::InvalidArgument.
+StoredImage decode_png(const std::string& name, std::string_view bytes);
+
+}  // namespace aperture::media

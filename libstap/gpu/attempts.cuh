@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Attempts after the first: a block of the fp64 kernel looks at what the fp32 kernel left of its
+// matrices, returns where all of that can be trusted, and else computes them again until they are
+// factored or attempts are used up. A matrix is repeated with those of its block, which share outer
+// products; loading is added to none but those that need it.
+
+#include "aperture/stap/attempts.hpp"
+#include "libstap/gpu/adaptive_block.cuh"
+
+namespace aperture::stap::gpu {
+
+/// Where info, pivot ratios and attempts of a launch lie.
+struct Attempts {
+    PerSet<int> info;
+    PerSet<float> pivot_ratio;
+    PerSet<int> number;  ///< data is null where there is one attempt only
+};
+
+/// Number of the attempt that matrix `q` of a block is at.
+template <class Block>
+__device__ int& attempt_of(const Block& block, const Attempts& attempts, int q) {
+    return *attempts.number.at(block.work->first_bin + q, block.work->columns.set);
+}
+
+/// Whether matrix `q` needs another attempt after number `attempt`.
+template <class Block>
+__device__ bool needs_another(const Block& block, const Attempts& attempts, int q, int attempt) {
+    const int bin = block.work->first_bin + q;
+    const index_t set = block.work->columns.set;
+    return stap::needs_another(attempt, *attempts.info.at(bin, set),
+                               *attempts.pivot_ratio.at(bin, set), block.order);
+}
+
+/// Starts attempt fp64_attempt for the matrices of a block; false where none needs it. Called by
+/// all threads.
+template <class Block>
+__device__ bool start_repetition(const Block& block, const Attempts& attempts) {
+    __syncthreads();
+    bool needed = false;
+    for (int q = 0; q < block.work->matrices; ++q) {
+        needed = needed || needs_another(block, attempts, q, first_attempt);
+    }
+    const int own = core::thread_rank();
+    if (own < block.work->matrices) {
+        attempt_of(block, attempts, own) = needed ? fp64_attempt : first_attempt;
+    }
+    return needed;
+}
+
+/// Counts the attempt of the matrices that need another; false where none does. Called by all
+/// threads.
+template <class Block>
+__device__ bool repeat_failed(const Block& block, const Attempts& attempts) {
+    __syncthreads();
+    const auto fails = [&](int q) {
+        return needs_another(block, attempts, q, attempt_of(block, attempts, q));
+    };
+    bool any = false;
+    for (int q = 0; q < block.work->matrices; ++q) any = any || fails(q);
+    const int own = core::thread_rank();
+    const bool own_fails = own < block.work->matrices && fails(own);
+    __syncthreads();
+    if (own_fails) ++attempt_of(block, attempts, own);
+    return any;
+}
+
+}  // namespace aperture::stap::gpu
