@@ -74,11 +74,12 @@ void combine_info(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
                   const Problem& problem, const RangeChunk& chunk,
                   const Results<typename Executor::Space>& results) {
     const auto cells = detail::per_set(workspace.cell_info.view());
+    const bool automatic = problem.parameters.precision == Precision::automatic;
     core::launch(executor, &combine_info_kernel<core::warp_size>,
                  core::LaunchConfig(static_cast<unsigned>(problem.doppler_bins), core::warp_size),
                  PerSet<const int>{cells.data, cells.bin_stride, cells.set_stride},
                  chunk.end - chunk.begin, chunk.begin, detail::per_set(results.info),
-                 detail::per_set(results.attempt));
+                 automatic ? detail::per_set(results.attempt) : PerSet<int>{});
 }
 
 }  // namespace aperture::stap::gpu

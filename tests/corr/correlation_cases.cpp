@@ -32,12 +32,12 @@ struct Expected {
 
 /// Within the promised error at every displacement.
 void expect_sums(const Expected& expected, const Problem& problem,
-                 const core::Array<double, 3>& found) {
+                 const core::Array<double, 3>& found, Content content = Content::contrast) {
     const auto compare = [&](const Surface& surface, double size, index_t s) {
         for (index_t i = 0; i < surface.extent()[0]; ++i) {
             for (index_t j = 0; j < surface.extent()[1]; ++j) {
                 const double error = std::abs(found(s, i, j) - surface(i, j));
-                ASSERT_TRUE(error <= largest_error(problem) * size)
+                ASSERT_TRUE(error <= largest_error(problem, content) * size)
                     << "surface " << s << " at " << i << ", " << j << ": " << found(s, i, j)
                     << " instead of " << surface(i, j) << ", off by " << error / size
                     << " of the largest possible";
@@ -78,6 +78,9 @@ Planes planes_of(Content content, index_t planes, Shape shape, unsigned seed) {
                     case Content::stripes:
                         value = (x / 3) % 2 == 0 ? level : 0.3F;
                         break;
+                    case Content::mask:
+                        value = normal(generator) > 0.5F ? level : 0.0F;
+                        break;
                 }
             }
         }
@@ -85,7 +88,7 @@ Planes planes_of(Content content, index_t planes, Shape shape, unsigned seed) {
     return result;
 }
 
-double largest_error(const Problem& problem) {
+double largest_error(const Problem& problem, Content content) {
     if (problem.method == Method::fft) return 5e-7;
     switch (problem.direct.precision) {
         case Precision::fp64:
@@ -95,7 +98,8 @@ double largest_error(const Problem& problem) {
         case Precision::fp32:
             break;
     }
-    return 2e-7;
+    const bool few_values = content == Content::stripes || content == Content::mask;
+    return few_values && problem.image.rows >= 64 ? 4e-6 : 2e-7;
 }
 
 std::string name_of(const Case& c) {
@@ -108,9 +112,21 @@ void PrintTo(const Case& c, std::ostream* stream) { *stream << name_of(c); }
 std::vector<Case> cases() {
     std::vector<Case> list;
     const std::pair<Shape, Shape> sizes[] = {
-        {{1, 1}, {1, 1}},     {{1, 40}, {1, 40}},   {{40, 1}, {40, 1}},   {{3, 3}, {2, 2}},
-        {{7, 15}, {7, 15}},   {{8, 16}, {8, 16}},   {{9, 17}, {5, 17}},   {{31, 47}, {16, 24}},
-        {{32, 48}, {32, 48}}, {{33, 49}, {17, 49}}, {{61, 67}, {31, 34}}, {{40, 150}, {9, 130}}};
+        {{1, 1}, {1, 1}},
+        {{1, 40}, {1, 40}},
+        {{40, 1}, {40, 1}},
+        {{3, 3}, {2, 2}},
+        {{7, 15}, {7, 15}},
+        {{8, 16}, {8, 16}},
+        {{9, 17}, {5, 17}},
+        {{31, 47}, {16, 24}},
+        {{32, 48}, {32, 48}},
+        {{33, 49}, {17, 49}},
+        {{61, 67}, {31, 34}},
+        {{40, 150}, {9, 130}},
+        // Rows in the longest pieces that kernels have room for.
+        {{64, 100}, {2, 3}},
+        {{150, 150}, {2, 3}}};
     for (const auto& [image, lags] : sizes) {
         for (const bool both : {false, true}) {
             list.push_back({image, {lags.rows, lags.columns, both}});
@@ -163,8 +179,8 @@ void expect_the_oracles(Content content, const Case& c, const std::vector<Proble
     const Expected itself(a, a, c.lags);
     for (const Problem& problem : problems) {
         SCOPED_TRACE(name_of_way(problem) + (problem.each_plane ? " each plane" : ""));
-        expect_sums(cross, problem, correlate(a, b, problem));
-        expect_sums(itself, problem, correlate(a, a, problem));
+        expect_sums(cross, problem, correlate(a, b, problem), content);
+        expect_sums(itself, problem, correlate(a, a, problem), content);
     }
 }
 

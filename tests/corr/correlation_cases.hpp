@@ -12,15 +12,15 @@
 namespace aperture::corr {
 
 /// What values a plane has.
-enum class Content { contrast, bright, constant, impulse, stripes };
-inline constexpr Content contents[] = {Content::contrast, Content::bright, Content::constant,
-                                       Content::impulse, Content::stripes};
+enum class Content { contrast, bright, constant, impulse, stripes, mask };
+inline constexpr Content contents[] = {Content::contrast, Content::bright,  Content::constant,
+                                       Content::impulse,  Content::stripes, Content::mask};
 
 /// Every plane by itself.
 Planes planes_of(Content content, index_t planes, Shape shape, unsigned seed);
 
 /// The error that is promised, relative to sqrt(sum A^2 sum B^2).
-double largest_error(const Problem& problem);
+double largest_error(const Problem& problem, Content content = Content::contrast);
 
 struct Case {
     Shape image;

@@ -63,8 +63,9 @@ void validate(const Problem& problem);
 /// has the same bits for every number of threads.
 ///
 /// Errors, relative to sqrt(sum A^2 sum B^2) over the whole planes: direct 2e-7, with tf32x3 1e-6,
-/// with fp64 1e-13, FFT 5e-7; up to 4e-7 by the direct method in fp32 where a single value holds
-/// most of a plane's energy. Planes
+/// with fp64 1e-13, FFT 5e-7. The direct method in fp32 errs by more where products round alike: by
+/// up to 4e-7 where a single value holds most of a plane's energy, and by up to 4e-6 for planes of
+/// 64 rows and more that have a few values only, as masks and drawings do. Planes
 /// whose mean is a large part of their values are correlated without it, and what it contributes is
 /// added in double precision, so that contrast on a bright ground is as exact as without one.
 template <class Executor>
