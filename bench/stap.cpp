@@ -13,9 +13,11 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "aperture/stap/attempts.hpp"
 #include "aperture/stap/pipeline.hpp"
 #include "aperture/stap/simulation.hpp"
 #include "aperture/stap/steering.hpp"
@@ -33,6 +35,22 @@ using stap::cfloat;
 using Complex = std::complex<double>;
 using Matrix = Eigen::MatrixXcd;
 
+/// What runs, and on what: of white noise Precision::automatic repeats nothing, of the PERFECT
+/// suite's cubes most.
+struct Way {
+    stap::Implementation implementation = stap::Implementation::fused;
+    stap::Precision precision = stap::Precision::fp32;
+    bool noise = false;
+};
+
+core::Array<cfloat, 3> white_noise(std::array<index_t, 3> extent) {
+    core::Array<cfloat, 3> cube(extent);
+    std::mt19937 random(5);
+    std::normal_distribution<float> normal;
+    for (cfloat& sample : cube) sample = {normal(random), normal(random)};
+    return cube;
+}
+
 /// A size's Doppler cube, steering vectors and room for results.
 struct Scene {
     stap::Problem problem;
@@ -44,14 +62,14 @@ struct Scene {
     core::Array<int, 2> attempt;
     core::Array<cfloat, 4> covariance, weights;
 
-    Scene(core::Cpu& cpu, const std::string& name, stap::Implementation implementation) {
+    Scene(core::Cpu& cpu, const std::string& name, Way way) {
         const stap::PerfectSize size = stap::perfect_size(name);
         stap::Parameters parameters;
         parameters.doppler_bins = smoke ? 8 : size.doppler_bins;
         parameters.training_block = size.training_block;
         parameters.temporal_taps = size.temporal_taps;
-        parameters.implementation = implementation;
-        parameters.precision = stap::Precision::fp32;
+        parameters.implementation = way.implementation;
+        parameters.precision = way.precision;
         stap::CubeShape shape = size.shape;
         if (smoke) {
             shape.pulses = 4;
@@ -62,6 +80,7 @@ struct Scene {
         cube = core::Array<cfloat, 3>({shape.channels, parameters.doppler_bins, shape.range_cells});
         stap::DopplerFilter<core::Cpu>(cpu, pulses_problem)
             .run(stap::perfect_cube(shape).view(), cube);
+        if (way.noise) cube = white_noise(cube.extent());
         const auto response = stap::temporal_response(parameters.taper, pulses,
                                                       parameters.doppler_bins, size.temporal_taps);
         steering = stap::steering_vectors(static_cast<int>(shape.channels), 0.5,
@@ -74,6 +93,7 @@ struct Scene {
         info = core::Array<int, 2>(sets);
         pivot_ratio = core::Array<float, 2>(sets);
         attempt = core::Array<int, 2>(sets);
+        std::fill(attempt.begin(), attempt.end(), stap::first_attempt);
     }
 
     stap::Results<core::Host> results() {
@@ -198,6 +218,8 @@ void verify(benchmark::State& state, Scene& scene) {
         least.weights = std::max(least.weights, 0.0);
     }
     state.counters["margin_dB"] = least.least();
+    const auto first = std::count(scene.attempt.begin(), scene.attempt.end(), stap::first_attempt);
+    state.counters["repeated_%"] = 100 - 100 * double(first) / double(scene.attempt.size());
     if (least.least() >= 0) return;
     fail(state, core::text("accuracy below its bound, margins in dB: chain ", least.chain,
                            ", covariance ", least.covariance, ", weights ", least.weights,
@@ -218,10 +240,9 @@ double arithmetic_bound(const stap::Problem& problem, int threads) {
     return stap::adaptive_work(problem).gflop / fma_peak_gflops<float>(threads);
 }
 
-void pipeline(benchmark::State& state, const std::string& name, const std::string& size,
-              stap::Implementation implementation) {
+void pipeline(benchmark::State& state, const std::string& name, const std::string& size, Way way) {
     core::Cpu cpu;
-    Scene scene(cpu, size, implementation);
+    Scene scene(cpu, size, way);
     stap::Pipeline<core::Cpu> stap(cpu, scene.problem, scene.steering);
     measure_stap(state, name, scene.problem, arithmetic_bound(scene.problem, cpu.threads()), [&] {
         const core::Stopwatch watch;
@@ -268,7 +289,7 @@ void eigen_problem(Scene& scene, index_t k, index_t b) {
 template <int channels, int cells>
 void eigen(benchmark::State& state, const std::string& name, const std::string& size) {
     core::Cpu cpu;
-    Scene scene(cpu, size, stap::Implementation::fused);
+    Scene scene(cpu, size, Way{});
     const int threads = cpu.threads();
     const index_t sets = scene.problem.training_sets;
     const index_t problems = scene.problem.doppler_bins * sets;
@@ -323,10 +344,10 @@ struct DeviceScene {
 };
 
 void gpu_pipeline(benchmark::State& state, const std::string& name, const std::string& size,
-                  stap::Implementation implementation) {
+                  Way way) {
     core::Cpu cpu;
     core::Gpu gpu;
-    Scene scene(cpu, size, implementation);
+    Scene scene(cpu, size, way);
     scene.want_everything();
     DeviceScene device(gpu, scene);
     stap::Pipeline<core::Gpu> stap(gpu, scene.problem, scene.steering);
@@ -354,6 +375,8 @@ void gpu_pipeline(benchmark::State& state, const std::string& name, const std::s
     stap.run(device.cubes[0], device.results(0, true), nullptr);
     core::copy(gpu, std::as_const(device.outputs[0]).view(), scene.output.view());
     core::copy(gpu, std::as_const(device.info).view(), scene.info.view());
+    if (scene.problem.parameters.precision == stap::Precision::automatic)
+        core::copy(gpu, std::as_const(device.attempt).view(), scene.attempt.view());
     core::copy(gpu, std::as_const(device.covariance).view(), scene.covariance.view());
     core::copy(gpu, std::as_const(device.weights).view(), scene.weights.view());
     gpu.synchronize();
@@ -374,25 +397,36 @@ void add(const std::string& name, Function function, Arguments... arguments) {
 
 void register_all() {
     const auto add_pipeline = [](const std::string& size, const std::string& how, auto function,
-                                 stap::Implementation implementation) {
+                                 Way way) {
         add(
             how + "/" + size,
             [=](benchmark::State& state, const std::string& name, const std::string& which) {
-                function(state, name, which, implementation);
+                function(state, name, which, way);
             },
             size);
     };
     add("eigen/small", eigen<4, 32>, "small");
     add("eigen/medium", eigen<6, 64>, "medium");
     add("eigen/large", eigen<8, 64>, "large");
+    using stap::Implementation;
+    using stap::Precision;
+    const Way automatic{Implementation::fused, Precision::automatic, true};
+    const Way repeating{Implementation::fused, Precision::automatic};
+    const Way mixed{Implementation::fused, Precision::mixed};
     for (const std::string size : {"small", "medium", "large"}) {
-        add_pipeline(size, "staged", pipeline, stap::Implementation::staged);
-        add_pipeline(size, "fused", pipeline, stap::Implementation::fused);
+        add_pipeline(size, "staged", pipeline, {Implementation::staged});
+        add_pipeline(size, "fused", pipeline, {});
+        add_pipeline(size, "automatic", pipeline, automatic);
+        add_pipeline(size, "repeating", pipeline, repeating);
+        add_pipeline(size, "mixed", pipeline, mixed);
 #if APERTURE_CUDA
         if (!core::gpu_status().usable) continue;
-        add_pipeline(size, "gpu/cublas", gpu_pipeline, stap::Implementation::cublas);
-        add_pipeline(size, "gpu/staged", gpu_pipeline, stap::Implementation::staged);
-        add_pipeline(size, "gpu/fused", gpu_pipeline, stap::Implementation::fused);
+        add_pipeline(size, "gpu/cublas", gpu_pipeline, {Implementation::cublas});
+        add_pipeline(size, "gpu/staged", gpu_pipeline, {Implementation::staged});
+        add_pipeline(size, "gpu/fused", gpu_pipeline, {});
+        add_pipeline(size, "gpu/automatic", gpu_pipeline, automatic);
+        add_pipeline(size, "gpu/repeating", gpu_pipeline, repeating);
+        add_pipeline(size, "gpu/mixed", gpu_pipeline, mixed);
 #endif
     }
 }

@@ -30,19 +30,28 @@ index_t choose_runs(const Problem& problem, int threads) {
     return best;
 }
 
-/// The part of a run of bins that holds every matrix of a block that is due.
-template <class Real>
-void trim_to_due(const Results<core::Host>& results, Unit& unit) {
+/// Calls `run(unit)` for the parts of a run of bins that hold its matrices that are due: groups of
+/// a pack's lanes, neighbours together. Clutter is often at both ends of the Doppler bins.
+template <class Real, class Run>
+void for_due_groups(const Results<core::Host>& results, const Unit& whole, Run run) {
     constexpr index_t width = core::lanes<Real>;
-    const auto due = [&](index_t i) {
-        return results.attempt(unit.first_bin + i, unit.block) == unit.attempt;
+    const auto is_due = [&](index_t group) {
+        const index_t end = std::min((group + 1) * width, whole.bins);
+        for (index_t i = group * width; i < end; ++i)
+            if (results.attempt(whole.first_bin + i, whole.block) == whole.attempt) return true;
+        return false;
     };
-    index_t begin = 0;
-    while (begin < unit.bins && !due(begin)) ++begin;
-    while (unit.bins > begin && !due(unit.bins - 1)) --unit.bins;
-    if (begin < unit.bins) begin -= begin % width;
-    unit.first_bin += begin;
-    unit.bins -= begin;
+    const index_t groups = (whole.bins + width - 1) / width;
+    for (index_t begin = 0; begin < groups; ++begin) {
+        if (!is_due(begin)) continue;
+        index_t end = begin + 1;
+        while (end < groups && is_due(end)) ++end;
+        Unit unit = whole;
+        unit.first_bin += begin * width;
+        unit.bins = std::min(end * width, whole.bins) - begin * width;
+        run(unit);
+        begin = end;
+    }
 }
 
 }  // namespace
@@ -80,7 +89,7 @@ void FusedBlock<Real>::run(CubeView<core::Host> cube, const Results<core::Host>&
         const index_t begin = block * problem_.parameters.training_block;
         const index_t end =
             std::min(begin + problem_.parameters.training_block, problem_.shape.range_cells);
-        Unit unit{
+        const Unit unit{
             block,
             first,
             bins,
@@ -88,11 +97,16 @@ void FusedBlock<Real>::run(CubeView<core::Host> cube, const Results<core::Host>&
             {begin, end},
             attempt,
             attempt == first_attempt && problem_.parameters.precision == Precision::automatic};
-        if (attempt != first_attempt) trim_to_due<Real>(results, unit);
-        if (unit.bins <= 0) return;
         core::ScratchParts parts(scratch);
         const Workspace<Real> work(parts, problem_);
-        UnitRun<Real>(problem_, steering_.view(), work, cube, results, unit)();
+        const auto run = [&](const Unit& some) {
+            UnitRun<Real>(problem_, steering_.view(), work, cube, results, some)();
+        };
+        if (attempt == first_attempt) {
+            run(unit);
+        } else {
+            for_due_groups<Real>(results, unit, run);
+        }
         fence_streaming();
     });
 }

@@ -199,10 +199,10 @@ __device__ void estimate_group(const AdaptiveBlock<Group<Real>, Policy>& block,
         }
         __syncthreads();
         if (q < block.group.count) {
-            Normalisation<Real> n =
-                normalisation<Real>(block.group, q, set.training_cells, loading_of(q));
-            if (!relative) n.diagonal *= static_cast<Real>(plan.range_cells) * n.scale;
-            block.normalisations[q] = n;
+            Loading loading = loading_of(q);
+            loading.absolute *= static_cast<double>(plan.range_cells) / set.training_cells;
+            block.normalisations[q] =
+                normalisation<Real>(block.group, q, set.training_cells, loading);
         }
     }
     const auto normalise = [&] {

@@ -52,7 +52,8 @@ void add_to_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
     });
 }
 
-/// Covariance, info and pivot ratio of the sums over all cells.
+/// Covariance, info, pivot ratio and, with Precision::automatic, attempt of the sums over all
+/// cells: one that cannot be trusted is loaded until it can.
 template <class Real, class Executor>
 void judge_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
                  CubeView<typename Executor::Space> cube,
@@ -64,22 +65,22 @@ void judge_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace, con
     arguments.total = detail::total_of<Real>(workspace, problem);
     arguments.attempts.info = detail::per_set(results.info);
     arguments.attempts.pivot_ratio = detail::per_set(results.pivot_ratio);
+    arguments.attempts.number = detail::attempt_of_all(problem, results);
     if (!results.covariance.empty()) arguments.covariance = detail::matrices(results.covariance);
     detail::launch_for_taps(executor, problem, arguments, false);
 }
 
-/// Gives a bin the info of its cells; Training::all, which makes one attempt.
+/// Gives a bin the info of its cells.
 template <class Executor>
 void combine_info(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
                   const Problem& problem, const RangeChunk& chunk,
                   const Results<typename Executor::Space>& results) {
     const auto cells = detail::per_set(workspace.cell_info.view());
-    const bool automatic = problem.parameters.precision == Precision::automatic;
     core::launch(executor, &combine_info_kernel<core::warp_size>,
                  core::LaunchConfig(static_cast<unsigned>(problem.doppler_bins), core::warp_size),
                  PerSet<const int>{cells.data, cells.bin_stride, cells.set_stride},
                  chunk.end - chunk.begin, chunk.begin, detail::per_set(results.info),
-                 automatic ? detail::per_set(results.attempt) : PerSet<int>{});
+                 detail::attempt_of_all(problem, results));
 }
 
 }  // namespace aperture::stap::gpu

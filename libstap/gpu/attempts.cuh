@@ -34,12 +34,33 @@ __device__ bool needs_another(const Block& block, const Attempts& attempts, int 
                                *attempts.pivot_ratio.at(bin, set), block.order);
 }
 
-/// Starts attempt fp64_attempt for the matrices of a block; false where none needs it. Called by
-/// all threads.
+/// The loading of matrix `q` of a block at the attempt that it is at; `wanted` where `number` says
+/// nothing.
 template <class Block>
-__device__ bool start_repetition(const Block& block, const Attempts& attempts) {
+__device__ Loading loading_at(const Block& block, const PerSet<int>& number, Loading wanted,
+                              int q) {
+    if (number.data == nullptr) return wanted;
+    const int attempt = *number.at(block.work->first_bin + q, block.work->columns.set);
+    wanted.relative += automatic_loading(attempt);
+    return wanted;
+}
+
+/// Whether the loading of any matrix of a block depends on its trace.
+template <class Block>
+__device__ bool loads_relatively(const Block& block, const PerSet<int>& number,
+                                 const Loading& wanted) {
+    bool any = false;
+    for (int q = 0; q < block.work->matrices; ++q)
+        any = any || loading_at(block, number, wanted, q).relative != 0;
+    return any;
+}
+
+/// Starts attempt fp64_attempt for the matrices of a block; false where none needs it, which
+/// `is_first` says is not to be looked for. Called by all threads.
+template <class Block>
+__device__ bool start_repetition(const Block& block, const Attempts& attempts, bool is_first) {
     __syncthreads();
-    bool needed = false;
+    bool needed = is_first;
     for (int q = 0; q < block.work->matrices; ++q) {
         needed = needed || needs_another(block, attempts, q, first_attempt);
     }

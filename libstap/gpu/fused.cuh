@@ -170,17 +170,17 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
                                                         p.layout);
     core::let_next_kernel_start();
     core::wait_for_previous_kernel();
-    const bool repeats = sizeof(Real) == sizeof(double) && p.attempts.number.data != nullptr;
-    if (repeats && !start_repetition(block, p.attempts)) return;
-    bool loads = false;
+    // Cells of training on all have the loading that the sums over all needed.
+    const bool several = sizeof(Real) == sizeof(double) && p.attempts.number.data != nullptr;
+    const bool repeats = several && p.plan.kind != TrainingCells::all;
+    if (repeats && !start_repetition(block, p.attempts, p.plan.kind == TrainingCells::total))
+        return;
     do {
-        const auto loading_of = [&](int q) {
-            Loading loading = p.loading;
-            if (loads) loading.relative += automatic_loading(attempt_of(block, p.attempts, q));
-            return loading;
-        };
-        adapt_block<Statistic, Solver>(block, p, loading_of, loads || p.loading.relative != 0);
-        loads = true;
+        if (several) __syncthreads();
+        const PerSet<int> number = several ? p.attempts.number : PerSet<int>{};
+        adapt_block<Statistic, Solver>(
+            block, p, [&](int q) { return loading_at(block, number, p.loading, q); },
+            loads_relatively(block, number, p.loading));
     } while (repeats && repeat_failed(block, p.attempts));
 }
 

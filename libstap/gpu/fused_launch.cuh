@@ -61,6 +61,14 @@ inline Work share_of(const Problem& problem, const Work& whole, index_t cells) {
     return {whole.gflop * share, whole.mb * share};
 }
 
+/// The attempts that sums over all cells needed, for every cell; none without them.
+template <class Space>
+PerSet<int> attempt_of_all(const Problem& problem, const Results<Space>& results) {
+    const Parameters& p = problem.parameters;
+    if (p.training != Training::all || p.precision != Precision::automatic) return {};
+    return {results.attempt.data, results.attempt.stride[0], 0};
+}
+
 /// Where the info of a launch goes: per set, or per cell before it is combined.
 template <class Executor>
 PerSet<int> info_of(AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
@@ -87,7 +95,8 @@ void run_fused(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const
     arguments.attempts.info = detail::info_of(workspace, problem, chunk, results);
     if (!results.output.empty()) arguments.output = detail::range_rows(results.output);
     if (statistic) arguments.statistic = detail::range_rows(results.statistic);
-    if (repeats) arguments.attempts.number = detail::per_set(results.attempt);
+    arguments.attempts.number =
+        repeats ? detail::per_set(results.attempt) : detail::attempt_of_all(problem, results);
     if (arguments.plan.kind != TrainingCells::all) {
         arguments.attempts.pivot_ratio = detail::per_set(results.pivot_ratio);
         if (!results.covariance.empty())

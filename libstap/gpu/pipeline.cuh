@@ -45,6 +45,7 @@ void detect(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Pr
     Results<typename Executor::Space> statistic;
     statistic.info = results.info;
     statistic.pivot_ratio = results.pivot_ratio;
+    statistic.attempt = results.attempt;
     statistic.statistic = results.statistic;
     run_fused<Real>(executor, workspace, problem, cube, chunk, statistic, true);
 }

@@ -5,8 +5,7 @@
 // A kernel per stage (Anderson 2014, ch. 4), each wrapping a stage of the fused kernel, and the sum
 // over all range cells that training on all of them starts from.
 
-#include "aperture/stap/attempts.hpp"
-#include "libstap/gpu/adaptive_block.cuh"
+#include "libstap/gpu/attempts.cuh"
 
 namespace aperture::stap::gpu {
 
@@ -16,6 +15,7 @@ struct CovarianceArguments {
     TrainingPlan plan;
     index_t sets;
     Loading loading;
+    PerSet<int> attempt;         ///< data may be null; of the sums over all cells
     const Complex<Real>* total;  ///< as in AdaptiveArguments
     MatrixPerSet<Complex<Real>> covariance;
     int splits;
@@ -33,8 +33,8 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     const AdaptiveBlock<CovarianceGroup<Real>, Policy> block(p.source, p.plan, p.sets, false,
                                                              p.layout);
     estimate_group(
-        block, p.plan, p.total, [&](int) { return p.loading; }, p.loading.relative != 0, p.layout,
-        p.splits);
+        block, p.plan, p.total, [&](int q) { return loading_at(block, p.attempt, p.loading, q); },
+        loads_relatively(block, p.attempt, p.loading), p.layout, p.splits);
     store_covariances(block.group, block.work->first_bin, block.work->columns.set, p.covariance);
 }
 
@@ -222,7 +222,9 @@ __global__ void __launch_bounds__(Threads)
         if (*cells.at(k, i) != 0) first = i;
     }
     const int cell = core::warp_reduce(static_cast<int>(first), core::Minimum{});
-    if (threadIdx.x == 0 && attempt.data != nullptr) *attempt.at(k, 0) = first_attempt;
+    // The first attempt is in fp64 already.
+    if (threadIdx.x == 0 && attempt.data != nullptr && *attempt.at(k, 0) == fp64_attempt)
+        *attempt.at(k, 0) = first_attempt;
     if (threadIdx.x != 0 || cell == none || *info.at(k, 0) != 0) return;
     *info.at(k, 0) = -1 - static_cast<int>(first_cell) - cell;
 }

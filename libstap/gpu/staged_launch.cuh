@@ -13,12 +13,14 @@ namespace detail {
 template <class Real, class Executor, class Source>
 void launch_covariance(Executor& executor, const Problem& problem, const TrainingPlan& plan,
                        const Source& source, index_t sets, const Complex<Real>* total,
-                       const MatrixPerSet<Complex<Real>>& covariance) {
+                       const MatrixPerSet<Complex<Real>>& covariance,
+                       const PerSet<int>& attempt = {}) {
     CovarianceArguments<Real, Source> arguments{};
     arguments.source = source;
     arguments.plan = plan;
     arguments.sets = sets;
     arguments.loading = loading_of(problem);
+    arguments.attempt = attempt;
     arguments.total = total;
     arguments.covariance = covariance;
     arguments.layout =
@@ -148,7 +150,8 @@ void run_stages(Executor& executor, AdaptiveWorkspace<Executor>& workspace, cons
         const auto scope = stage_scope(executor, timeline, "covariance",
                                        share_of(problem, covariance_work(problem), cells));
         launch_covariance<Real>(executor, problem, plan, source, sets,
-                                total_of<Real>(workspace, problem), covariance);
+                                total_of<Real>(workspace, problem), covariance,
+                                attempt_of_all(problem, results));
         if (!all) {
             store_where_wanted<Real>(executor, problem, sets, constant(covariance),
                                      results.covariance, first_set);

@@ -166,6 +166,41 @@ void expect_singular_matrix_to_be_loaded(const Case& c, Run run) {
     }
 }
 
+/// Training on all cells, of which two channels are the same: every bin is loaded as little as
+/// makes its cells positive definite.
+template <class Run>
+void expect_singular_bins_to_be_loaded(Implementation implementation, Run run) {
+    const Case c{.channels = 4,
+                 .doppler_bins = 6,
+                 .range_cells = 80,
+                 .training = Training::all,
+                 .guard = 1,
+                 .detector = Detector::amf,
+                 .implementation = implementation,
+                 .precision = Precision::automatic};
+    SCOPED_TRACE(testing::PrintToString(c));
+    const Problem problem = c.problem();
+    auto cube = noise_cube(problem);
+    const auto steering = random_steering(problem);
+    const HostResults whole = run(problem, cube, steering);
+    for (index_t k = 0; k < problem.doppler_bins; ++k)
+        EXPECT_EQ(whole.attempt(k, 0), first_attempt);
+    for (index_t k = 0; k < problem.doppler_bins; ++k)
+        for (index_t r = 0; r < problem.shape.range_cells; ++r) cube(1, k, r) = cube(0, k, r);
+    const HostResults given = run(problem, cube, steering);
+    for (index_t k = 0; k < problem.doppler_bins; ++k) {
+        EXPECT_EQ(given.info(k, 0), 0) << k;
+        EXPECT_GE(given.attempt(k, 0), first_loaded_attempt) << k;
+        EXPECT_LE(given.attempt(k, 0), first_loaded_attempt + 4) << k;
+        for (index_t d = 0; d < problem.steering_vectors; ++d)
+            for (index_t r = 0; r < problem.shape.range_cells; ++r) {
+                ASSERT_TRUE(std::isfinite(std::norm(given.output(d, k, r))));
+                ASSERT_NE(given.output(d, k, r), cfloat(0));
+                ASSERT_TRUE(std::isfinite(given.statistic(d, k, r)));
+            }
+    }
+}
+
 /// Cells that are all zero cannot be helped: every attempt fails, the output is zero.
 template <class Run>
 void expect_zeros_to_fail(const Case& c, Run run) {

@@ -45,6 +45,9 @@ TEST(CpuAttempts, LoadSingularMatrices) {
     for (Case c : {attempt_cases()[0], attempt_cases()[1], attempt_cases()[4]})
         expect_singular_matrix_to_be_loaded(c, run_cpu);
 }
+TEST(CpuAttempts, LoadSingularBins) {
+    expect_singular_bins_to_be_loaded(Implementation::fused, run_cpu);
+}
 TEST(CpuAttempts, CannotHelpZeros) {
     for (const Case& c : {attempt_cases()[0], attempt_cases()[1]}) expect_zeros_to_fail(c, run_cpu);
 }
@@ -55,6 +58,10 @@ TEST(SimtAttempts, KeepFp32WhereItIsEnough) {
 TEST(SimtAttempts, LoadSingularMatrices) {
     for (Case c : {attempt_cases()[0], attempt_cases()[1], attempt_cases()[4]})
         expect_singular_matrix_to_be_loaded(c, on_simt);
+}
+TEST(SimtAttempts, LoadSingularBins) {
+    for (const Implementation way : {Implementation::fused, Implementation::staged})
+        expect_singular_bins_to_be_loaded(way, on_simt);
 }
 TEST(SimtAttempts, CannotHelpZeros) {
     for (const Case& c : {attempt_cases()[0], attempt_cases()[1]}) expect_zeros_to_fail(c, on_simt);

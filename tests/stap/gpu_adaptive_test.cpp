@@ -87,6 +87,10 @@ TEST_F(GpuAttempts, LoadSingularMatrices) {
     for (const Case& c : {attempt_cases()[0], attempt_cases()[1], attempt_cases()[4]})
         expect_singular_matrix_to_be_loaded(c, run_gpu);
 }
+TEST_F(GpuAttempts, LoadSingularBins) {
+    for (const Implementation way : {Implementation::fused, Implementation::staged})
+        expect_singular_bins_to_be_loaded(way, run_gpu);
+}
 TEST_F(GpuAttempts, CannotHelpZeros) {
     for (const Case& c : {attempt_cases()[0], attempt_cases()[1]}) expect_zeros_to_fail(c, run_gpu);
 }

@@ -52,7 +52,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{.doppler_bins = 3,
                          .range_cells = 150,
                          .training = Training::all,
-                         .precision = Precision::mixed}));
+                         .precision = Precision::mixed},
+                    Case{.doppler_bins = 3,
+                         .range_cells = 150,
+                         .training = Training::all,
+                         .guard = 1,
+                         .detector = Detector::amf,
+                         .precision = Precision::automatic}));
 
 TEST(RangePieces, CoverEveryCellOnceAndBringWhatWindowsReach) {
     for (const Training training : {Training::block, Training::sliding, Training::all}) {
