@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "aperture/core/simd.hpp"
 #include "aperture/core/timing.hpp"
+#include "libcore/cpu/simd.hpp"
 
 namespace aperture::bench {
 namespace {

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "aperture/core/array.hpp"
-#include "aperture/core/worker_tasks.hpp"
 #include "aperture/stap/detection.hpp"
 #include "aperture/stap/pipeline.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/cfar_threshold.hpp"
 #include "libstap/cpu/random_normal.hpp"
 

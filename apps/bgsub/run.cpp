@@ -9,11 +9,11 @@
 #include <sstream>
 
 #include "aperture/core/memory.hpp"
-#include "aperture/core/worker_tasks.hpp"
 #include "apps/bgsub/cdnet_truth.hpp"
 #include "apps/bgsub/output_files.hpp"
 #include "apps/bgsub/separator.hpp"
 #include "apps/bgsub/summary.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 
 namespace aperture::apps {
 namespace {

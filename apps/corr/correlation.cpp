@@ -56,8 +56,7 @@ ImageCorrelation::ImageCorrelation(CorrelationDevice& device, const CorrOptions&
         begun.surfaces.planes = core::Array<double, 3>({0, 0, 0}, device.pages());
     }
     if (!options.method && !options.needs_direct()) {
-        choice_ = device.is_gpu() ? corr::choose_gpu_method(problem_, !options.pair())
-                                  : corr::choose_method(problem_, cpu_.threads(), !options.pair());
+        choice_ = device.choose_method(problem_, !options.pair());
         problem_.method = choice_->method;
     }
     for (const auto& file : options.masks) {

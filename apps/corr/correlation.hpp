@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "aperture/corr/method_choice.hpp"
 #include "aperture/corr/statistics.hpp"
 #include "apps/common/timed_runs.hpp"
 #include "apps/corr/image_source.hpp"

@@ -292,6 +292,13 @@ std::string CorrelationDevice::name() const {
     return cpu_.name();
 }
 
+corr::MethodChoice CorrelationDevice::choose_method(const corr::Problem& problem, bool same) const {
+#if APERTURE_CUDA
+    if (is_gpu()) return corr::choose_gpu_method(problem, gpu_->gpu.multiprocessors(), same);
+#endif
+    return corr::choose_method(problem, cpu_.threads(), same);
+}
+
 std::unique_ptr<PlaneCorrelation> CorrelationDevice::correlation(
     const corr::Problem& problem, corr::PlaneKind kind, corr::Normalization normalization) {
 #if APERTURE_CUDA

@@ -7,6 +7,7 @@
 
 #include "aperture/corr/correlator.hpp"
 #include "aperture/corr/image_planes.hpp"
+#include "aperture/corr/method_choice.hpp"
 #include "apps/common/console.hpp"
 #include "apps/common/program.hpp"
 #include "apps/common/timed_runs.hpp"
@@ -75,6 +76,8 @@ class CorrelationDevice {
     std::string name() const;
     /// 0 where it is a GPU.
     int threads() const { return is_gpu() ? 0 : cpu_.threads(); }
+    /// The method that should take less time for a problem's images.
+    corr::MethodChoice choose_method(const corr::Problem& problem, bool same) const;
     /// Planes of `kind`, of `problem`'s images; the device must outlive it.
     std::unique_ptr<PlaneCorrelation> correlation(const corr::Problem& problem,
                                                   corr::PlaneKind kind,

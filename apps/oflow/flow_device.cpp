@@ -93,6 +93,11 @@ std::string FlowDevice::name() const {
 
 std::unique_ptr<PairEstimator> FlowDevice::estimator(flow::Shape shape,
                                                      const flow::Parameters& parameters) {
+    core::expects(
+        parameters.method != flow::Method::lucas_kanade || (shape.rows > 1 && shape.columns > 1),
+        "--method lk needs at least 2 rows and 2 columns, as a line of pixels shows no "
+        "motion across; these images are ",
+        shape.columns, " x ", shape.rows);
 #if APERTURE_CUDA
     if (is_gpu()) return std::make_unique<GpuEstimator>(gpu_->gpu, shape, parameters);
 #endif

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "aperture/core/executor.hpp"
-#include "aperture/core/simd.hpp"
+#include "libcore/cpu/simd.hpp"
 
 namespace aperture::core {
 

@@ -10,7 +10,7 @@
 #include "aperture/core/portable.hpp"
 
 #if !defined(__CUDACC__)
-#include "aperture/core/simt_host.hpp"
+#include "libcore/gpu/simt_host.hpp"
 #endif
 
 // Unrolls the loop that follows on the device: completely, by a constant, not at all. (g++ would

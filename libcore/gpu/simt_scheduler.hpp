@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "aperture/core/simt_host.hpp"
 #include "libcore/gpu/fiber.hpp"
+#include "libcore/gpu/simt_host.hpp"
 
 namespace aperture::core::simt {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "aperture/core/array.hpp"
-#include "aperture/core/simd.hpp"
 #include "aperture/corr/lags.hpp"
+#include "libcore/cpu/simd.hpp"
 #include "libcorr/plane_formulas.hpp"
 
 namespace aperture::corr {

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "aperture/core/simd.hpp"
+#include "libcore/cpu/simd.hpp"
 #include "libcorr/cpu/plane_rows.hpp"
 
 namespace aperture::corr {

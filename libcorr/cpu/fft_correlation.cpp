@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "aperture/core/transpose.hpp"
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/transpose.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libsignal/cpu/image.hpp"
 
 namespace aperture::corr {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libcorr/cpu/bordered_plane.hpp"
 #include "libcorr/cpu/orientation.hpp"
 #include "libcorr/image_planes_checks.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "aperture/core/simd.hpp"
+#include "libcore/cpu/simd.hpp"
 #include "libsignal/cpu/lane_fft.hpp"
 
 namespace aperture::corr {
@@ -27,15 +27,17 @@ constexpr double start_ms = 0.02;
 constexpr double direct_ns_a_pixel = 2;
 constexpr double fft_ns_a_pixel = 0.8;
 
-// Measured on an NVIDIA H200 (bench/corr_gpu.cpp).
+// Measured on an NVIDIA H200 (bench/corr_gpu.cpp), for each of its multiprocessors; those of other
+// devices are taken to be alike.
+constexpr double measured_multiprocessors = 132;
 
 /// Displacements of a warp, and multiplications and additions a picosecond.
 constexpr double tile_rows = 32;
 constexpr double tile_columns = 64;
-constexpr double products_a_ps = 22;
+constexpr double products_a_ps = 22 / measured_multiprocessors;
 constexpr double direct_start_ms = 0.05;
 /// Pixels of planes with zeros behind them, or of surfaces, a nanosecond.
-constexpr double pixels_a_ns = 61;
+constexpr double pixels_a_ns = 92 / measured_multiprocessors;
 constexpr double fft_start_ms = 0.034;
 
 double transform_flops(double length) { return 5 * length * std::log2(std::max(length, 2.0)); }
@@ -77,7 +79,7 @@ MethodChoice choose_method(const Problem& problem, int threads, bool same) {
     return choice;
 }
 
-MethodChoice choose_gpu_method(const Problem& problem, bool same) {
+MethodChoice choose_gpu_method(const Problem& problem, int multiprocessors, bool same) {
     const double images = same ? 1 : 2;
     const auto planes = static_cast<double>(problem.planes);
     const auto& [image_rows, image_columns] = problem.image;
@@ -87,13 +89,14 @@ MethodChoice choose_gpu_method(const Problem& problem, bool same) {
                        std::ceil(static_cast<double>(extent.columns) / tile_columns);
     const double products = direct_flops(problem.planes, problem.image, problem.lags) /
                             static_cast<double>(2 * extent.rows * extent.columns);
-    choice.direct_ms =
-        direct_start_ms + 1e-9 * products * tiles * tile_rows * tile_columns / products_a_ps;
+    choice.direct_ms = direct_start_ms + 1e-9 * products * tiles * tile_rows * tile_columns /
+                                             (products_a_ps * multiprocessors);
 
     const auto pixels = static_cast<double>(image_rows + problem.lags.rows) *
                         static_cast<double>(image_columns + problem.lags.columns);
     const double surfaces = problem.each_plane ? planes : 1;
-    choice.fft_ms = fft_start_ms + 1e-6 * pixels * (images * planes + surfaces) / pixels_a_ns;
+    choice.fft_ms = fft_start_ms +
+                    1e-6 * pixels * (images * planes + surfaces) / (pixels_a_ns * multiprocessors);
     choice.method = choice.direct_ms < choice.fft_ms ? Method::direct : Method::fft;
     return choice;
 }

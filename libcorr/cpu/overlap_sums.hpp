@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "aperture/core/worker_tasks.hpp"
 #include "aperture/corr/lags.hpp"
 #include "aperture/signal/summed_area.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 
 namespace aperture::corr {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 
 namespace aperture::corr {
 

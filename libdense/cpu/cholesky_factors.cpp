@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libdense/cpu/gram_sums.hpp"
 #include "libdense/cpu/tall_factors.hpp"
 

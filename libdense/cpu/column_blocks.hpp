@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "aperture/core/simd.hpp"
+#include "libcore/cpu/simd.hpp"
 #include "libdense/cpu/block_copy.hpp"
 
 namespace aperture::dense::tall {

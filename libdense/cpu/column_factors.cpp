@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libdense/cpu/tall_factors.hpp"
 
 namespace aperture::dense::tall {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "aperture/core/executor.hpp"
-#include "aperture/core/simd.hpp"
+#include "libcore/cpu/simd.hpp"
 #include "libdense/cpu/lane_kernels.hpp"
 #include "libdense/cpu/lane_runs.hpp"
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "aperture/core/simd.hpp"
 #include "aperture/dense/batch.hpp"
+#include "libcore/cpu/simd.hpp"
 
 /// Small dense linear algebra on `width` problems at once, one per SIMD lane. Everything is built
 /// from one loop, sum[r][c] += a(r, k) * b(c, k) (or its conjugate) over tiles held in registers.

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstddef>
 
-#include "aperture/core/simd.hpp"
-#include "aperture/core/transpose.hpp"
+#include "libcore/cpu/simd.hpp"
+#include "libcore/cpu/transpose.hpp"
 
 namespace aperture::dense::lanes {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libdense/cpu/block_copy.hpp"
 
 namespace aperture::dense::tall {

@@ -9,9 +9,9 @@
 #include <limits>
 #include <utility>
 
-#include "aperture/core/lane_sums.hpp"
-#include "aperture/core/read_ahead.hpp"
-#include "aperture/core/simd.hpp"
+#include "libcore/cpu/lane_sums.hpp"
+#include "libcore/cpu/read_ahead.hpp"
+#include "libcore/cpu/simd.hpp"
 
 /// Householder reflectors that couple a few rows on top with a block of rows below, whose columns
 /// lie one after the other: lanes run along the rows of the block.

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "aperture/core/array.hpp"
-#include "aperture/core/lane_sums.hpp"
-#include "aperture/core/read_ahead.hpp"
+#include "libcore/cpu/lane_sums.hpp"
+#include "libcore/cpu/read_ahead.hpp"
 #include "libdense/cpu/column_blocks.hpp"
 
 namespace aperture::dense::tall {

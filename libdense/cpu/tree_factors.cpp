@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libdense/cpu/qr_tree.hpp"
 #include "libdense/cpu/tall_factors.hpp"
 

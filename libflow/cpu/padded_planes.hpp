@@ -6,9 +6,9 @@
 #include <cassert>
 
 #include "aperture/core/array.hpp"
-#include "aperture/core/simd.hpp"
 #include "aperture/flow/field.hpp"
 #include "aperture/flow/linear_system.hpp"
+#include "libcore/cpu/simd.hpp"
 
 namespace aperture::flow {
 

@@ -18,38 +18,29 @@ Parameters preset(Preset which, Method method) {
     Parameters p;
     p.method = method;
     if (which == Preset::thesis) {
+        p.alpha = 4;
         p.levels = 4;
-        p.warps = 1;
+        p.warps = method == Method::lucas_kanade ? 3 : 1;
+        p.median = 5;
+        p.blur = 0;
         p.smooth_increment = true;
-        p.solver.solver = Solver::block2x2;
-        p.solver.iterations = 400;
-        if (method == Method::lucas_kanade) p.warps = 3;
-        return p;
+        p.solver = {.solver = Solver::block2x2, .iterations = 400};
     }
     if (which == Preset::accurate) {
         p.scale = 0.8;
+        p.warps = 5;
         p.blur = 0.6;
         p.weighted_median = true;
         if (method == Method::lucas_kanade) {
             p.regularisation = 2;
             p.texture = 0.95;
-            p.median = 7;
             return p;
         }
         p.robust = true;
         p.alpha = 1;
-        p.solver.solver = Solver::redblack;
-        p.solver.iterations = 10;
-        p.solver.relaxation = 1.7;
-        return p;
+        p.median = 5;
+        p.solver = {.solver = Solver::redblack, .iterations = 10, .relaxation = 1.7};
     }
-    p.alpha = 2.5;
-    p.warps = 3;
-    p.median = 7;
-    p.blur = 0.5;
-    p.solver.solver = Solver::redblack;
-    p.solver.iterations = 8;
-    p.solver.relaxation = 1.8;
     return p;
 }
 

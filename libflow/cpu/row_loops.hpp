@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "aperture/core/worker_tasks.hpp"
 #include "aperture/flow/field.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 
 namespace aperture::flow {
 

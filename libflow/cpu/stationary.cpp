@@ -6,7 +6,7 @@
 #include <atomic>
 #include <utility>
 
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libflow/cpu/row_loops.hpp"
 #include "libflow/cpu/stationary_updates.hpp"
 

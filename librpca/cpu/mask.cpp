@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 
 namespace aperture::rpca {
 namespace {

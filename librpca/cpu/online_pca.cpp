@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "aperture/core/error.hpp"
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "librpca/cpu/pass.hpp"
 #include "librpca/cpu/projected_matrix.hpp"
 

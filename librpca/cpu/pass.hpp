@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "aperture/core/error.hpp"
-#include "aperture/core/simd.hpp"
 #include "aperture/rpca/robust_pca.hpp"
+#include "libcore/cpu/simd.hpp"
 
 /// What passes over a matrix have in common.
 namespace aperture::rpca::cpu {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "librpca/cpu/pass.hpp"
 
 namespace aperture::rpca::cpu {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "aperture/core/error.hpp"
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 
 namespace aperture::rpca {
 namespace {

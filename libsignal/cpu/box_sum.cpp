@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "aperture/core/transpose.hpp"
+#include "libcore/cpu/transpose.hpp"
 #include "libsignal/cpu/image.hpp"
 #include "libsignal/image_checks.hpp"
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "aperture/core/executor.hpp"
-#include "aperture/core/simd.hpp"
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/simd.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 
 namespace aperture::signal::cpu {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "aperture/core/simd.hpp"
 #include "aperture/core/view.hpp"
+#include "libcore/cpu/simd.hpp"
 
 namespace aperture::signal {
 

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "aperture/core/transpose.hpp"
+#include "libcore/cpu/transpose.hpp"
 #include "libsignal/axis_filter.hpp"
 #include "libsignal/cpu/image.hpp"
 #include "libsignal/image_checks.hpp"

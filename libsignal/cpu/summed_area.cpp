@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 
 namespace aperture::signal {
 

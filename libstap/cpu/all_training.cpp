@@ -6,8 +6,8 @@
 #include <cmath>
 #include <span>
 
-#include "aperture/core/worker_tasks.hpp"
 #include "aperture/stap/attempts.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/results.hpp"
 #include "libstap/cpu/snapshots.hpp"
 

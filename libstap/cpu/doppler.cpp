@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "aperture/core/shape.hpp"
-#include "aperture/core/worker_tasks.hpp"
 #include "aperture/signal/fft.hpp"
 #include "aperture/stap/stages.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 
 namespace aperture::stap {
 

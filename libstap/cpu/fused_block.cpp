@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/fused_unit.hpp"
 
 namespace aperture::stap::cpu {

@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "aperture/core/simd.hpp"
-#include "aperture/core/transpose.hpp"
 #include "aperture/stap/stages.hpp"
+#include "libcore/cpu/simd.hpp"
+#include "libcore/cpu/transpose.hpp"
 #include "libdense/cpu/lane_batch.hpp"
 
 /// Covariances of neighbouring Doppler bins at once. Bins share products: with x_c(j) the cells of

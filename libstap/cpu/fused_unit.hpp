@@ -6,8 +6,8 @@
 #include <array>
 #include <cstdint>
 
-#include "aperture/core/transpose.hpp"
 #include "aperture/stap/attempts.hpp"
+#include "libcore/cpu/transpose.hpp"
 #include "libstap/cpu/fused_detection.hpp"
 #include "libstap/cpu/fused_workspace.hpp"
 

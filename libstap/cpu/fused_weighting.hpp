@@ -6,8 +6,8 @@
 #include <bit>
 #include <utility>
 
-#include "aperture/core/simd.hpp"
 #include "aperture/stap/parameters.hpp"
+#include "libcore/cpu/simd.hpp"
 
 #if defined(__SSE2__)
 #include <immintrin.h>

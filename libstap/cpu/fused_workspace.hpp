@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/fused_covariance.hpp"
 #include "libstap/cpu/fused_weighting.hpp"
 #include "libstap/cpu/results.hpp"

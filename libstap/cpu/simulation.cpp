@@ -7,9 +7,9 @@
 #include <numbers>
 #include <random>
 
-#include "aperture/core/worker_tasks.hpp"
 #include "aperture/signal/taper.hpp"
 #include "aperture/stap/steering.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/random_normal.hpp"
 
 namespace aperture::stap {

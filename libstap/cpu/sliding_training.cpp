@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/results.hpp"
 #include "libstap/cpu/snapshots.hpp"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "aperture/core/shape.hpp"
-#include "aperture/core/simd.hpp"
-#include "aperture/core/worker_tasks.hpp"
+#include "libcore/cpu/simd.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/stages.hpp"
 
 namespace aperture::stap {

@@ -118,9 +118,9 @@ struct BlockWork {
     bool pairs_of_cells;  ///< of a row begin at multiples of 16 bytes
 };
 
-/// What a block has to do, and its shared memory by name; a barrier must stand before the rows are
-/// read. Of the tile, which is there for the
-/// covariances, and what comes after them one takes the place of the other.
+/// What a block has to do in its turn, and its shared memory by name; a barrier must stand before
+/// the rows are read. Of the tile, which is there for the covariances, and what comes after them
+/// one takes the place of the other.
 template <class Group, class Policy>
 struct AdaptiveBlock;
 template <template <class> class Group, class Real, class Policy>
@@ -139,12 +139,11 @@ struct AdaptiveBlock<Group<Real>, Policy> {
 
     template <class Source>
     __device__ __forceinline__ AdaptiveBlock(const Source& cube, const TrainingPlan& plan,
-                                             index_t sets, bool square,
-                                             const SharedLayout& layout) {
+                                             index_t sets, bool square, const SharedLayout& layout,
+                                             unsigned turn = blockIdx.x) {
         unsigned char* memory = core::shared<unsigned char>();
-        const index_t set_index = blockIdx.x % static_cast<unsigned>(sets);
-        const int first_bin =
-            static_cast<int>(blockIdx.x / static_cast<unsigned>(sets)) * Policy::bins;
+        const index_t set_index = turn % static_cast<unsigned>(sets);
+        const int first_bin = static_cast<int>(turn / static_cast<unsigned>(sets)) * Policy::bins;
         const int left = cube.doppler_bins - first_bin;
         const int matrices = left < Policy::bins ? left : Policy::bins;
         const TrainingSet set = training_set(plan, set_index);

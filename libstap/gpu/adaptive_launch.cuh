@@ -371,9 +371,14 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
         layout = shared_layout(executor, needs_of(tuning, false), tuning.blocks);
     }
     arguments.layout = *layout;
-    core::LaunchConfig config(
-        grid_of(arguments.sets * groups_of(problem.doppler_bins, tuning.bins)),
-        static_cast<unsigned>(tuning.threads), static_cast<std::size_t>(arguments.layout.bytes));
+    arguments.turns = grid_of(arguments.sets * groups_of(problem.doppler_bins, tuning.bins));
+    // Most often nothing is to be repeated: no more blocks look than there is room for at once.
+    const bool repeats =
+        arguments.attempts.number.data != nullptr && problem.parameters.training != Training::all;
+    const auto at_once = static_cast<unsigned>(executor.multiprocessors() * tuning.blocks);
+    core::LaunchConfig config(repeats ? std::min(arguments.turns, at_once) : arguments.turns,
+                              static_cast<unsigned>(tuning.threads),
+                              static_cast<std::size_t>(arguments.layout.bytes));
     config.start_early = true;
     arguments.splits =
         splits_of<Taps>(problem, tuning.bins, arguments.layout.columns, tuning.threads);

@@ -45,14 +45,37 @@ __device__ Loading loading_at(const Block& block, const PerSet<int>& number, Loa
     return wanted;
 }
 
-/// Whether the loading of any matrix of a block depends on its trace.
+/// Whether the loading of any matrix of a block depends on its trace. Called by all threads.
 template <class Block>
 __device__ bool loads_relatively(const Block& block, const PerSet<int>& number,
                                  const Loading& wanted) {
+    if (number.data == nullptr) return wanted.relative != 0;
+    __syncthreads();
     bool any = false;
     for (int q = 0; q < block.work->matrices; ++q)
         any = any || loading_at(block, number, wanted, q).relative != 0;
     return any;
+}
+
+/// Notes the first attempt for all matrices of the blocks that this one stands for; whether any of
+/// them needs another. `turns` blocks of `bins` Doppler bins and a set are taken by turns.
+__device__ inline bool any_needs_another(const Attempts& attempts, unsigned turns, index_t sets,
+                                         int doppler_bins, int bins, int order) {
+    int any = 0;
+    const unsigned step = gridDim.x * static_cast<unsigned>(core::block_threads());
+    const unsigned begin = blockIdx.x + gridDim.x * static_cast<unsigned>(core::thread_rank());
+    for (unsigned turn = begin; turn < turns; turn += step) {
+        const index_t set = turn % static_cast<unsigned>(sets);
+        const int first = static_cast<int>(turn / static_cast<unsigned>(sets)) * bins;
+        for (int k = first; k < first + bins && k < doppler_bins; ++k) {
+            *attempts.number.at(k, set) = first_attempt;
+            any |= stap::needs_another(first_attempt, *attempts.info.at(k, set),
+                                       *attempts.pivot_ratio.at(k, set), order);
+        }
+    }
+    any = core::block_reduce(any, core::shared<int>(), core::Maximum{});
+    __syncthreads();
+    return any != 0;
 }
 
 /// Starts attempt fp64_attempt for the matrices of a block; false where none needs it, which

@@ -15,6 +15,8 @@ struct AdaptiveArguments {
     DopplerCube cube;
     TrainingPlan plan;
     index_t sets;
+    unsigned
+        turns;  ///< blocks of Doppler bins and sets, which in fp64 a smaller grid takes by turns
     Loading loading;
     const Complex<Real>* total;  ///< [k][packed triangle], sums over all cells; TrainingCells::all
     SteeringVectors steering;
@@ -166,22 +168,35 @@ __device__ __forceinline__ void adapt_block(Block& block, const AdaptiveArgument
 template <class Real, class Policy, class Solver, bool Statistic>
 __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     adapt_kernel(AdaptiveArguments<Real> p) {
-    AdaptiveBlock<typename Solver::Group, Policy> block(p.cube, p.plan, p.sets, Solver::square,
-                                                        p.layout);
-    core::let_next_kernel_start();
-    core::wait_for_previous_kernel();
+    constexpr bool fp64 = sizeof(Real) == sizeof(double);
     // Cells of training on all have the loading that the sums over all needed.
-    const bool several = sizeof(Real) == sizeof(double) && p.attempts.number.data != nullptr;
-    const bool repeats = several && p.plan.kind != TrainingCells::all;
-    if (repeats && !start_repetition(block, p.attempts, p.plan.kind == TrainingCells::total))
-        return;
+    const bool is_total = p.plan.kind == TrainingCells::total;
+    const bool repeats =
+        fp64 && p.attempts.number.data != nullptr && p.plan.kind != TrainingCells::all;
+    if (repeats && !is_total) {
+        core::let_next_kernel_start();
+        core::wait_for_previous_kernel();
+        if (!any_needs_another(p.attempts, p.turns, p.sets, p.cube.doppler_bins, Policy::bins,
+                               p.cube.channels * Policy::taps))
+            return;
+    }
+    unsigned turn = blockIdx.x;
     do {
-        if (several) __syncthreads();
-        const PerSet<int> number = several ? p.attempts.number : PerSet<int>{};
-        adapt_block<Statistic, Solver>(
-            block, p, [&](int q) { return loading_at(block, number, p.loading, q); },
-            loads_relatively(block, number, p.loading));
-    } while (repeats && repeat_failed(block, p.attempts));
+        AdaptiveBlock<typename Solver::Group, Policy> block(p.cube, p.plan, p.sets, Solver::square,
+                                                            p.layout, turn);
+        core::let_next_kernel_start();
+        core::wait_for_previous_kernel();
+        if (!repeats || start_repetition(block, p.attempts, is_total)) {
+            do {
+                const PerSet<int> number = fp64 ? p.attempts.number : PerSet<int>{};
+                adapt_block<Statistic, Solver>(
+                    block, p, [&](int q) { return loading_at(block, number, p.loading, q); },
+                    loads_relatively(block, number, p.loading));
+            } while (repeats && repeat_failed(block, p.attempts));
+        }
+        turn += gridDim.x;
+        if (fp64) __syncthreads();
+    } while (fp64 && turn < p.turns);
 }
 
 }  // namespace aperture::stap::gpu

@@ -59,6 +59,14 @@ class RefusedImages : public ValidPair, public testing::WithParamInterface<BadIm
 INSTANTIATE_TEST_SUITE_P(
     All, RefusedImages,
     testing::Values(
+        BadImages{"one_row",
+                  [](const TemporaryFolder& folder) {
+                      write_bytes(folder / "a.pgm", "P5 40 1 255 " + std::string(40, 'a'));
+                      write_bytes(folder / "b.pgm", "P5 40 1 255 " + std::string(40, 'b'));
+                  },
+                  {"--method", "lk"},
+                  "--method lk needs at least 2 rows and 2 columns"},
+
         BadImages{"first_missing",
                   [](const TemporaryFolder& folder) { std::filesystem::remove(folder / "a.pgm"); },
                   {},

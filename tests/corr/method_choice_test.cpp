@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, MethodChoices,
                                              return choose_method(p, 2, same);
                                          }),
                                          Choose([](const Problem& p, bool same) {
-                                             return choose_gpu_method(p, same);
+                                             return choose_gpu_method(p, 132, same);
                                          })));
 
 TEST_P(MethodChoices, AreOfTheShorterTime) {
@@ -37,6 +37,14 @@ TEST_P(MethodChoices, AreTransformsForManyDisplacements) {
     const MethodChoice choice = GetParam()(problem, true);
     EXPECT_EQ(choice.method, Method::fft);
     EXPECT_GT(choice.direct_ms, 10 * choice.fft_ms);
+}
+
+TEST(MethodChoicesOfGpus, TakeLongerOnSmallerOnes) {
+    const Problem problem{4, {500, 500}, {250, 250}};
+    const MethodChoice large = choose_gpu_method(problem, 132);
+    const MethodChoice small = choose_gpu_method(problem, 24);
+    EXPECT_GT(small.direct_ms, 5 * large.direct_ms);
+    EXPECT_GT(small.fft_ms, large.fft_ms);
 }
 
 TEST_P(MethodChoices, GrowWithWhatThereIsToDo) {

@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-#include "aperture/core/simd.hpp"
+#include "libcore/cpu/simd.hpp"
 #include "tests/dense/host_batch.hpp"
 #include "tests/dense/judgement.hpp"
 

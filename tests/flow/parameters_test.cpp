@@ -148,6 +148,10 @@ TEST(Parameters, AreAcceptedAtTheEndsOfTheirRanges) {
     EXPECT_TRUE(accepted([](Parameters& p) { p.solver.tolerance = 0; }));
 }
 
+TEST(Presets, FastIsWhatParametersBeginWith) {
+    EXPECT_EQ(Parameters{}, preset(Preset::fast, Method::horn_schunck));
+}
+
 TEST(Presets, AreWhatTheirNamesSay) {
     for (const Method method : {Method::horn_schunck, Method::lucas_kanade}) {
         for (const Preset which : {Preset::thesis, Preset::fast, Preset::accurate}) {

@@ -14,7 +14,7 @@
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/executor.hpp"
-#include "aperture/core/simd.hpp"
+#include "libcore/cpu/simd.hpp"
 #include "tests/same_bytes.hpp"
 
 namespace aperture::signal {

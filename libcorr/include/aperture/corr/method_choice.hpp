@@ -16,7 +16,7 @@ struct MethodChoice {
 /// For `problem`, whatever its method, with `threads` threads; both images are one where `same`.
 MethodChoice choose_method(const Problem& problem, int threads, bool same = true);
 
-/// The same on a Gpu, from planes to sums in its memory.
-MethodChoice choose_gpu_method(const Problem& problem, bool same = true);
+/// The same on a Gpu of so many multiprocessors, from planes to sums in its memory.
+MethodChoice choose_gpu_method(const Problem& problem, int multiprocessors, bool same = true);
 
 }  // namespace aperture::corr

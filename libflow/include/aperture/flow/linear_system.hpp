@@ -23,9 +23,10 @@ enum class Solver {
 /// How a solution is laid over a GPU; the result is the same to rounding. The Cpu has one way, and
 /// so have Solver::cacg and Solver::multigrid.
 enum class Implementation {
-    fused,       ///< several sweeps, or all that belongs together, in one kernel; the best known
+    fused,       ///< several sweeps, or all that belongs together, in one kernel
     staged,      ///< a kernel for each operator, as in Anderson's listings
-    persistent,  ///< one kernel that keeps the system on chip for all iterations, where it fits
+    persistent,  ///< one kernel that keeps the system on chip for all iterations, where it fits;
+                 ///< the fastest there (docs/performance.md)
 };
 
 /// Polynomials that Solver::cacg spans its space with.
@@ -59,6 +60,8 @@ struct SolverParameters {
     int s_step = 4;            ///< of cacg, 1 to 16; Basis::monomial is good to about 4
     Basis basis = Basis::newton;
     Implementation implementation = Implementation::fused;
+
+    bool operator==(const SolverParameters&) const = default;
 };
 
 /// Throws core::InvalidArgument for values out of range.

@@ -13,7 +13,8 @@ enum class Method {
 };
 
 /// How an optical flow is estimated: coarse to fine over a pyramid, on each level several times
-/// linearised about the flow so far (a warp), solved and filtered.
+/// linearised about the flow so far (a warp), solved and filtered. The defaults are Preset::fast of
+/// Horn-Schunck.
 struct Parameters {
     Method method = Method::horn_schunck;
     /// Of Horn-Schunck: Charbonnier's penalties of the errors and of the steps of the flow instead
@@ -22,7 +23,7 @@ struct Parameters {
     bool robust = false;
     /// alpha, weight of smoothness against brightness constancy, in grey levels of 0..255; of a
     /// robust estimate, against constancy of the gradient, both in pixels.
-    double alpha = 4;
+    double alpha = 2.5;
     /// Of a robust estimate: weight of brightness constancy where that of the gradient is 1 (the
     /// inverse of Brox's gamma); grey levels of an edge across which smoothness counts about 1/e
     /// as much, 0: any; how often a warp finds the weights of the penalties anew, a system each.
@@ -37,8 +38,8 @@ struct Parameters {
     /// Of the pyramid, fewer where they would be smaller than 16 pixels; 0: as many as fit.
     int levels = 0;
     double scale = 0.5;  ///< of one level to the next finer one, in [0.3, 0.95]
-    int warps = 5;       ///< linearisations on each level
-    int median = 5;      ///< window of the median filter after each warp; 0: none
+    int warps = 3;       ///< linearisations on each level
+    int median = 7;      ///< window of the median filter after each warp; 0: none
     /// Near motion boundaries a wide median, weighted by likeness and visibility (Sun, Roth & Black
     /// 2010), takes the place of that filter.
     bool weighted_median = false;
@@ -48,15 +49,17 @@ struct Parameters {
     /// The smoothness term sees what a warp adds instead of the whole flow (Anderson 2014).
     bool smooth_increment = false;
     /// Standard deviation of a Gaussian that the images are blurred with first, pixels; 0: none.
-    double blur = 0;
+    double blur = 0.5;
     /// Share of the image's smooth part that is taken out first, in [0, 1]: structure-texture
     /// decomposition by total variation (Wedel et al. 2009); 0: none.
     double texture = 0;
 
     /// Iterations are those of one system.
-    SolverParameters solver{};
+    SolverParameters solver{.solver = Solver::redblack, .iterations = 8, .relaxation = 1.8};
     Boundary boundary = Boundary::replicate;
     Stencil stencil = Stencil::five;
+
+    bool operator==(const Parameters&) const = default;
 };
 
 /// Named sets of parameters.

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "aperture/core/simd.hpp"
+#include "libcore/cpu/simd.hpp"
 
 namespace aperture::core {
 
