@@ -109,7 +109,7 @@ bool find_targets(core::Cpu& cpu, const Run& run) {
                 good = false;
             } else {
                 std::cout << std::fixed << std::setprecision(1) << 10 * std::log10(found->statistic)
-                          << " dB" << std::defaultfloat << std::endl;
+                          << " dB" << std::defaultfloat << std::setprecision(6) << std::endl;
             }
         }
     }
