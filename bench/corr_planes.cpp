@@ -6,6 +6,9 @@
 #include <random>
 
 #include "aperture/corr/image_planes.hpp"
+#if APERTURE_CUDA
+#include "bench/gpu_ceilings.hpp"
+#endif
 #include "bench/program.hpp"
 
 namespace aperture::bench {
@@ -73,9 +76,6 @@ void on_cpu(benchmark::State& state, const std::string& name, PlaneKind kind, Sh
 }
 
 #if APERTURE_CUDA
-/// What an H200's memory gives at best.
-constexpr double device_gbs = 4800;
-
 void on_gpu(benchmark::State& state, const std::string& name, PlaneKind kind, Shape shape) {
     core::Gpu gpu;
     const Planes image = random_image(shape);
@@ -91,7 +91,7 @@ void on_gpu(benchmark::State& state, const std::string& name, PlaneKind kind, Sh
     });
     core::copy(gpu, std::as_const(device_planes).view(), planes.view());
     gpu.synchronize();
-    report(state, image, planes, best, device_gbs);
+    report(state, image, planes, best, gpu_copy_gbs(gpu));
 }
 #endif
 

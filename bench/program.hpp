@@ -74,20 +74,26 @@ double seconds_on(core::Gpu& gpu, core::Timeline& timeline, int calls, const Cal
 }
 #endif
 
-/// Puts the kernels that a loaded OpenBLAS chose into the report. Those of a processor that it does
-/// not know are generic and run at half the speed: a peer that runs them is warned of.
+/// Puts the kernels of the peers' OpenBLAS into the report. Those for a processor that it does not
+/// know are generic and run at half the speed, and another BLAS may be slower still: either is
+/// warned of.
 inline void report_blas() {
+#if APERTURE_LAPACK
     const auto core_name =
         reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
-    if (core_name == nullptr) return;
-    const std::string name = core_name();
+    const std::string name = core_name == nullptr ? "none" : core_name();
     benchmark::AddCustomContext("OpenBLAS kernels", name);
+    if (core_name == nullptr) {
+        std::cerr << "warning: the BLAS here is not OpenBLAS; for a fair comparison install "
+                     "libopenblas0-pthread\n";
+    }
     for (const char* generic : {"Prescott", "Core2", "Generic", "generic", "unknown"}) {
         if (name != generic) continue;
         std::cerr << "warning: OpenBLAS runs its kernels for " << name
                   << " here, at half the speed; set OPENBLAS_CORETYPE (ZEN, HASWELL, COOPERLAKE) "
                      "for a fair comparison\n";
     }
+#endif
 }
 
 /// Runs what `register_all` registers, with the machine and its ceilings in the report; the
