@@ -28,7 +28,6 @@ StageTimes time_stages(core::Gpu& gpu, const core::Array<float, 2>& frames, int 
     const LoadedSums loaded = matrix.load(std::as_const(m).view());
     core::Array<RunState, 1> begun({1});
     begun.data()[0] = RunState{};
-    begun.data()[0].ground_square = loaded.ground_square;
     core::Array<RunState, 1, Device> state({1});
     core::copy<RunState, 1, core::Strided>(gpu, std::as_const(begun).view(), state.view());
 
@@ -41,8 +40,8 @@ StageTimes time_stages(core::Gpu& gpu, const core::Array<float, 2>& frames, int 
     rpca::Parameters parameters;
     const double lambda = lambda_of(parameters, count, values);
     const rpca::Penalty penalty =
-        penalty_of(parameters.solver, {loaded.largest, loaded.sum, loaded.square, norm}, count,
-                   values, lambda);
+        penalty_of(parameters.solver, {loaded.largest, loaded.sum, loaded.ground_square, norm},
+                   count, values, lambda);
     double mu = penalty.mu;
     pass.y_scale = static_cast<float>(penalty.y_over_m / mu);
     pass.threshold = static_cast<float>(lambda / mu);

@@ -85,8 +85,8 @@ void AtomicFile::discard() noexcept {
     ::close(descriptor_);
     descriptor_ = -1;
     if (named_) ::unlink(partial_.c_str());
-    for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend(); ++folder) {
-        ::rmdir(folder->c_str());  // that is empty
+    for (; !made_folders_.empty(); made_folders_.pop_back()) {
+        ::rmdir(made_folders_.back().c_str());  // that is empty
     }
 }
 

@@ -67,8 +67,7 @@ double deviation(CfarTraining training, double spread, const Problem& problem, d
 
 double deviation_of_all(const Problem& problem, double decades) {
     const Parameters& p = problem.parameters;
-    const double trained =
-        static_cast<double>(problem.shape.range_cells - 2 * index_t(p.guard) - 1);
+    const auto trained = static_cast<double>(problem.shape.range_cells - 2 * index_t(p.guard) - 1);
     const double share = p.training_block / trained;
     // The table ends where twice the reference cells train; little is left of the factor there.
     return std::min(2 * share, 1.0) * deviation(CfarTraining::all, 2 - 2 * share, problem, decades);

@@ -228,7 +228,7 @@ double resident_bytes(const Problem& p, bool covariance, bool weights) {
     constexpr double sample = 8;
     const double bins = p.doppler_bins;
     const double n = p.order;
-    const double cells = double(p.shape.range_cells);
+    const auto cells = double(p.shape.range_cells);
     double bytes = sample * double(p.shape.channels) * cells * (double(p.shape.pulses) + bins);
     const bool statistic = p.parameters.detector != Detector::none;
     bytes += (sample + (statistic ? 4 : 0)) * p.steering_vectors * bins * cells;

@@ -65,7 +65,7 @@ TEST(Array, RefusesImpossibleExtents) {
     EXPECT_EQ(array.size(), 16);
 }
 
-// NOLINTBEGIN(bugprone-use-after-move)
+// NOLINTBEGIN(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
 TEST(Array, IsEmptyWhenMovedFrom) {
     Array<float, 2> first({3, 5});
     const float* const data = first.data();
@@ -80,7 +80,7 @@ TEST(Array, IsEmptyWhenMovedFrom) {
     second.reshape({3, 5});
     EXPECT_NE(second.data(), nullptr);
 }
-// NOLINTEND(bugprone-use-after-move)
+// NOLINTEND(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
 
 }  // namespace
 }  // namespace aperture::core

@@ -36,7 +36,7 @@ TEST_P(Photographs, AreAsExactAsPromised) {
         .run(image, image, fft);
     std::mt19937 generator(1);
     for (index_t p = 0; p < planes; ++p) {
-        const auto sum_at = [&](index_t dy, index_t dx) {
+        const auto sum_at = [&, rows = rows, columns = columns](index_t dy, index_t dx) {
             double sum = 0;
             for (index_t y = std::max<index_t>(0, -dy); y < std::min(rows, rows - dy); ++y) {
                 for (index_t x = std::max<index_t>(0, -dx); x < std::min(columns, columns - dx);

@@ -271,7 +271,10 @@ TEST(ResultFile, GrowsByParts) {
     const Handle dataset{H5Dopen2(file, "/frames", H5P_DEFAULT), H5Dclose};
     std::vector<float> values(30);
     ASSERT_GE(H5Dread(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0);
-    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], static_cast<float>(i / 6));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::size_t frame = i / 6;
+        EXPECT_EQ(values[i], static_cast<float>(frame));
+    }
 }
 
 TEST(ResultFile, WritesNumbersTablesAndText) {
