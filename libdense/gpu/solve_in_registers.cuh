@@ -9,16 +9,19 @@ namespace aperture::dense {
 inline constexpr int register_solve_threads = 128;
 
 /// Geometry of `solve_in_registers`.
-template <class T, int order, int lanes, int slots>
+template <class T, int order, int lanes, int slots, Elimination elimination>
 struct RegisterSolveShape {
     static constexpr int problems = register_solve_threads / lanes;
     static constexpr int right_hand_sides = lanes * slots - order;
     static_assert(right_hand_sides >= 1);
     using MatrixTile = BatchTile<T, problems, order, order, lanes>;
     using RightHandSideTile = BatchTile<T, problems, right_hand_sides, order, lanes>;
-    /// The columns, a pivot column on its way and some 48 others, of 65,536 registers; four blocks
-    /// of four warps are enough to keep a multiprocessor busy.
-    static constexpr int registers = (slots + 1) * order * static_cast<int>(sizeof(T)) / 4 + 48;
+    /// The columns, a pivot column on its way and some 48 others, or 64 where pivots are complex,
+    /// of 65,536 registers; four blocks of four warps are enough to keep a multiprocessor busy.
+    static constexpr bool complex_pivots = elimination == Elimination::above_and_below &&
+                                           sizeof(T) > sizeof(RealOf<T>);
+    static constexpr int registers =
+        (slots + 1) * order * static_cast<int>(sizeof(T)) / 4 + (complex_pivots ? 64 : 48);
     static constexpr int fitting_blocks = 65536 / (register_solve_threads * registers);
     static constexpr int blocks_per_multiprocessor = fitting_blocks < 1   ? 1
                                                      : fitting_blocks < 4 ? fitting_blocks
@@ -50,9 +53,10 @@ APERTURE_HD constexpr int register_solve_shared_bytes(int order, int lanes, int 
 /// 2013, section III (layouts).
 template <class T, int order, int lanes, int slots, Elimination elimination>
 __global__ void __launch_bounds__(
-    register_solve_threads, RegisterSolveShape<T, order, lanes, slots>::blocks_per_multiprocessor)
+    register_solve_threads,
+    RegisterSolveShape<T, order, lanes, slots, elimination>::blocks_per_multiprocessor)
     solve_in_registers(SolveArguments<T> p) {
-    using Shape = RegisterSolveShape<T, order, lanes, slots>;
+    using Shape = RegisterSolveShape<T, order, lanes, slots, elimination>;
     using MatrixTile = typename Shape::MatrixTile;
     using RightHandSideTile = typename Shape::RightHandSideTile;
     T* tile = core::shared<T>();
