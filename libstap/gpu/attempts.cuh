@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Attempts after the first: a block of the fp64 kernel looks at what the fp32 kernel left of its
-// matrices, returns where all of that can be trusted, and else computes them again until they are
-// factored or attempts are used up. A matrix is repeated with those of its block, which share outer
-// products; loading is added to none but those that need it.
+// Attempts after the first. A block of the fp64 kernel looks at what the fp32 kernel left of many
+// matrices. Those that cannot be trusted it computes again, with the others of their Doppler bins
+// that share outer products, until they are factored or attempts are used up. Only those that need
+// it are loaded.
 
 #include "aperture/stap/attempts.hpp"
 #include "libstap/gpu/adaptive_block.cuh"
@@ -21,8 +21,8 @@ struct Attempts {
 
 /// Number of the attempt that matrix `q` of a block is at.
 template <class Block>
-__device__ int& attempt_of(const Block& block, const Attempts& attempts, int q) {
-    return *attempts.number.at(block.work->first_bin + q, block.work->columns.set);
+__device__ int& attempt_of(const Block& block, const PerSet<int>& number, int q) {
+    return *number.at(block.work->first_bin + q, block.work->columns.set);
 }
 
 /// Whether matrix `q` needs another attempt after number `attempt`.
@@ -40,8 +40,7 @@ template <class Block>
 __device__ Loading loading_at(const Block& block, const PerSet<int>& number, Loading wanted,
                               int q) {
     if (number.data == nullptr) return wanted;
-    const int attempt = *number.at(block.work->first_bin + q, block.work->columns.set);
-    wanted.relative += automatic_loading(attempt);
+    wanted.relative += automatic_loading(attempt_of(block, number, q));
     return wanted;
 }
 
@@ -57,8 +56,8 @@ __device__ bool loads_relatively(const Block& block, const PerSet<int>& number,
     return any;
 }
 
-/// Notes the first attempt for all matrices of the blocks that this one stands for; whether any of
-/// them needs another. `turns` blocks of `bins` Doppler bins and a set are taken by turns.
+/// Notes the first attempt for all matrices of the block's turns; whether any of them needs
+/// another. There are `turns` of `bins` Doppler bins and a set each.
 __device__ inline bool any_needs_another(const Attempts& attempts, unsigned turns, index_t sets,
                                          int doppler_bins, int bins, int order) {
     int any = 0;
@@ -78,18 +77,18 @@ __device__ inline bool any_needs_another(const Attempts& attempts, unsigned turn
     return any != 0;
 }
 
-/// Starts attempt fp64_attempt for the matrices of a block; false where none needs it, which
-/// `is_first` says is not to be looked for. Called by all threads.
+/// Starts attempt fp64_attempt for the matrices of a block, where one needs it or `always`; false
+/// where it was not started. Called by all threads.
 template <class Block>
-__device__ bool start_repetition(const Block& block, const Attempts& attempts, bool is_first) {
+__device__ bool start_repetition(const Block& block, const Attempts& attempts, bool always) {
     __syncthreads();
-    bool needed = is_first;
+    bool needed = always;
     for (int q = 0; q < block.work->matrices; ++q) {
         needed = needed || needs_another(block, attempts, q, first_attempt);
     }
     const int own = core::thread_rank();
     if (own < block.work->matrices) {
-        attempt_of(block, attempts, own) = needed ? fp64_attempt : first_attempt;
+        attempt_of(block, attempts.number, own) = needed ? fp64_attempt : first_attempt;
     }
     return needed;
 }
@@ -100,14 +99,14 @@ template <class Block>
 __device__ bool repeat_failed(const Block& block, const Attempts& attempts) {
     __syncthreads();
     const auto fails = [&](int q) {
-        return needs_another(block, attempts, q, attempt_of(block, attempts, q));
+        return needs_another(block, attempts, q, attempt_of(block, attempts.number, q));
     };
     bool any = false;
     for (int q = 0; q < block.work->matrices; ++q) any = any || fails(q);
     const int own = core::thread_rank();
     const bool own_fails = own < block.work->matrices && fails(own);
     __syncthreads();
-    if (own_fails) ++attempt_of(block, attempts, own);
+    if (own_fails) ++attempt_of(block, attempts.number, own);
     return any;
 }
 

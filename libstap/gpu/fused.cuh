@@ -15,8 +15,7 @@ struct AdaptiveArguments {
     DopplerCube cube;
     TrainingPlan plan;
     index_t sets;
-    unsigned
-        turns;  ///< blocks of Doppler bins and sets, which in fp64 a smaller grid takes by turns
+    unsigned turns;  ///< pairs of Doppler bins and a set; fp64 takes them with fewer blocks
     Loading loading;
     const Complex<Real>* total;  ///< [k][packed triangle], sums over all cells; TrainingCells::all
     SteeringVectors steering;
@@ -159,7 +158,8 @@ __device__ __forceinline__ void adapt_block(Block& block, const AdaptiveArgument
 /// Block: Policy::bins Doppler bins, one training set. Warp and thread: first products of pairs of
 /// channels (accumulate_covariance), then columns of R and v (RollingSolver, RegisterSolver) or
 /// entries in shared memory (BlockSolver), then 16 vectors x 32 or 64 cells of the output a warp
-/// (apply_weights). Grid: sets x ceil(K / bins) on x, sets fastest.
+/// (apply_weights). Grid: sets x ceil(K / bins) on x, sets fastest; fewer blocks where matrices are
+/// repeated, which take these by turns.
 /// Shared: SharedLayout, planned by `plan_shared_memory`.
 /// Bytes per bin and set: 8 L (bins + T - 1) / bins N_R read, and 8 n N_R once more through the
 /// cache, 8 D N_R written (4 more with a statistic). Flops: 4 n^2 N_R (of which neighbouring bins
@@ -169,8 +169,8 @@ template <class Real, class Policy, class Solver, bool Statistic>
 __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     adapt_kernel(AdaptiveArguments<Real> p) {
     constexpr bool fp64 = sizeof(Real) == sizeof(double);
-    // Cells of training on all have the loading that the sums over all needed.
     const bool is_total = p.plan.kind == TrainingCells::total;
+    // Cells of training on all repeat nothing: they have the loading that the sums over all needed.
     const bool repeats =
         fp64 && p.attempts.number.data != nullptr && p.plan.kind != TrainingCells::all;
     if (repeats && !is_total) {

@@ -137,6 +137,20 @@ void expect_fp32_where_it_is_enough(const Case& c, Run run) {
     EXPECT_GT(repeated, 0);
 }
 
+/// Matrix (k, b) is loaded, but little, and what its cells [0, cells) got is finite.
+inline void expect_little_loading(const Problem& problem, const HostResults& given, index_t k,
+                                  index_t b, index_t cells) {
+    EXPECT_EQ(given.info(k, b), 0) << k;
+    EXPECT_GE(given.attempt(k, b), first_loaded_attempt) << k;
+    EXPECT_LE(given.attempt(k, b), first_loaded_attempt + 4) << k;
+    for (index_t d = 0; d < problem.steering_vectors; ++d)
+        for (index_t r = 0; r < cells; ++r) {
+            ASSERT_TRUE(std::isfinite(std::norm(given.output(d, k, r))));
+            ASSERT_NE(given.output(d, k, r), cfloat(0));
+            ASSERT_TRUE(std::isfinite(given.statistic(d, k, r)));
+        }
+}
+
 /// Two channels that are the same in the cells of one training set make its matrices singular: they
 /// are loaded as little as makes them positive definite, and all others are not.
 template <class Run>
@@ -155,13 +169,7 @@ void expect_singular_matrix_to_be_loaded(const Case& c, Run run) {
                 EXPECT_LT(given.attempt(k, b), first_loaded_attempt) << k << ", " << b;
                 continue;
             }
-            EXPECT_GE(given.attempt(k, b), first_loaded_attempt) << k;
-            EXPECT_LE(given.attempt(k, b), first_loaded_attempt + 4) << k;
-            for (index_t d = 0; d < problem.steering_vectors; ++d)
-                for (index_t r = 0; r < 34; ++r) {
-                    ASSERT_TRUE(std::isfinite(std::norm(given.output(d, k, r))));
-                    ASSERT_TRUE(std::isfinite(given.statistic(d, k, r)));
-                }
+            expect_little_loading(problem, given, k, b, 34);
         }
     }
 }
@@ -188,17 +196,8 @@ void expect_singular_bins_to_be_loaded(Implementation implementation, Run run) {
     for (index_t k = 0; k < problem.doppler_bins; ++k)
         for (index_t r = 0; r < problem.shape.range_cells; ++r) cube(1, k, r) = cube(0, k, r);
     const HostResults given = run(problem, cube, steering);
-    for (index_t k = 0; k < problem.doppler_bins; ++k) {
-        EXPECT_EQ(given.info(k, 0), 0) << k;
-        EXPECT_GE(given.attempt(k, 0), first_loaded_attempt) << k;
-        EXPECT_LE(given.attempt(k, 0), first_loaded_attempt + 4) << k;
-        for (index_t d = 0; d < problem.steering_vectors; ++d)
-            for (index_t r = 0; r < problem.shape.range_cells; ++r) {
-                ASSERT_TRUE(std::isfinite(std::norm(given.output(d, k, r))));
-                ASSERT_NE(given.output(d, k, r), cfloat(0));
-                ASSERT_TRUE(std::isfinite(given.statistic(d, k, r)));
-            }
-    }
+    for (index_t k = 0; k < problem.doppler_bins; ++k)
+        expect_little_loading(problem, given, k, 0, problem.shape.range_cells);
 }
 
 /// Cells that are all zero cannot be helped: every attempt fails, the output is zero.
