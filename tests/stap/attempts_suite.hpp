@@ -146,7 +146,6 @@ inline void expect_little_loading(const Problem& problem, const HostResults& giv
     for (index_t d = 0; d < problem.steering_vectors; ++d)
         for (index_t r = 0; r < cells; ++r) {
             ASSERT_TRUE(std::isfinite(std::norm(given.output(d, k, r))));
-            ASSERT_NE(given.output(d, k, r), cfloat(0));
             ASSERT_TRUE(std::isfinite(given.statistic(d, k, r)));
         }
 }

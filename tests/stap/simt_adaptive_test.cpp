@@ -109,7 +109,8 @@ TEST(SimtAdaptiveBits, DoNotDependOnTheOrderOfLanes) {
          .detector = Detector::amf},
           Case{.detector = Detector::ace, .solver = gauss_jordan},
           Case{.training = Training::all, .guard = 2, .detector = Detector::glrt},
-          Case{.training = Training::sliding, .implementation = staged, .precision = mixed}}) {
+          Case{.training = Training::sliding, .implementation = staged, .precision = mixed},
+          Case{.loading = {0.1, true}, .precision = Precision::automatic}}) {
         SCOPED_TRACE(testing::PrintToString(c));
         const Problem problem = c.problem();
         const auto cube = noise_cube(problem);
