@@ -134,8 +134,12 @@ __global__ void cg_product_kernel(CgPlanes cg, int parity) {
 template <unsigned stages>
 __global__ void cg_advance_kernel(CgPlanes cg, int parity) {
     const CgState now = cg.states[1];
-    const double curvature = total_of(cg.curvature, static_cast<int>(gridDim.x)).value[0];
-    const bool go_on = now.stopped == 0 && curvature > 0;
+    // Where nothing was to be done from the start no curvature was ever written.
+    double curvature = 0;
+    if (now.stopped == 0) {
+        curvature = total_of(cg.curvature, static_cast<int>(gridDim.x)).value[0];
+    }
+    const bool go_on = curvature > 0;
     if constexpr ((stages & make_norms) != 0) {
         if (first_thread()) {
             cg.states[0] = {now.scaled_product, go_on ? 0 : 1, now.done + (go_on ? 1 : 0)};

@@ -46,16 +46,18 @@ class GpuPairRun {
     Array<double, 3, Device> sums_;
 };
 
-TEST_F(GpuPairs, AreTheOracles) {
-    for (const Case& c : cases()) {
-        SCOPED_TRACE(name_of(c));
-        for (const bool each_plane : {false, true}) {
-            const Problem problem{3, c.image, c.lags, Method::direct, each_plane};
-            GpuPairRun pairs(problem, 3);
-            expect_every_pair(
-                problem, [&](index_t image, const Planes& planes) { pairs.take(image, planes); },
-                [&](index_t a, index_t b) { return pairs.run(a, b); });
-        }
+class GpuPairCases : public tests::GpuTest, public testing::WithParamInterface<Case> {};
+INSTANTIATE_TEST_SUITE_P(Cases, GpuPairCases, testing::ValuesIn(cases()),
+                         [](const auto& instance) { return name_of(instance.param); });
+
+TEST_P(GpuPairCases, AreTheOracles) {
+    const Case& c = GetParam();
+    for (const bool each_plane : {false, true}) {
+        const Problem problem{3, c.image, c.lags, Method::direct, each_plane};
+        GpuPairRun pairs(problem, 3);
+        expect_every_pair(
+            problem, [&](index_t image, const Planes& planes) { pairs.take(image, planes); },
+            [&](index_t a, index_t b) { return pairs.run(a, b); });
     }
 }
 

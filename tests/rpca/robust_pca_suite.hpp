@@ -83,6 +83,19 @@ class RobustPcaSuite : public testing::Test {
         EXPECT_NEAR(result.outcome.density, 1 - zeros / static_cast<double>(m.size()), 1e-3);
     }
 
+    /// The textbook's parts of a planted sum, after `iterations` iterations or fewer.
+    void expect_split(index_t values, index_t frames, Parameters parameters, int iterations) {
+        SCOPED_TRACE(testing::Message() << values << " x " << frames << ", svd "
+                                        << static_cast<int>(parameters.svd) << ", " << iterations);
+        const Planted planted_sum = planted(values, frames, 2, 0.1, 3);
+        const Matrix m =
+            planted_sum.low_rank + planted_sum.sparse + Matrix::Constant(values, frames, 3);
+        parameters.max_iterations = iterations;
+        parameters.tolerance = 1e-15;
+        expect_the_textbook<double>(m, parameters, 1e-9);
+        expect_the_textbook<float>(m, parameters, 1e-4);
+    }
+
     Runner runner;
 };
 TYPED_TEST_SUITE_P(RobustPcaSuite);
@@ -108,20 +121,11 @@ TYPED_TEST_P(RobustPcaSuite, SplitsAsTheTextbookDoes) {
                                      {500, 300}});
     }
     for (const auto [values, frames] : shapes) {
-        SCOPED_TRACE(testing::Message() << values << " x " << frames);
-        const Planted planted_sum = planted(values, frames, 2, 0.1, 3);
-        const Matrix m =
-            planted_sum.low_rank + planted_sum.sparse + Matrix::Constant(values, frames, 3);
         for (const Solver solver : {Solver::ialm, Solver::admm}) {
-            for (const int iterations : {1, 2, 9}) {
-                SCOPED_TRACE(iterations);
-                Parameters parameters;
-                parameters.solver = solver;
-                parameters.max_iterations = iterations;
-                parameters.tolerance = 1e-15;
-                this->template expect_the_textbook<double>(m, parameters, 1e-9);
-                this->template expect_the_textbook<float>(m, parameters, 1e-4);
-            }
+            Parameters parameters;
+            parameters.solver = solver;
+            for (const int iterations : {1, 2, 9})
+                this->expect_split(values, frames, parameters, iterations);
         }
     }
 }
@@ -139,23 +143,20 @@ TYPED_TEST_P(RobustPcaSuite, SplitsManyFrames) {
 }
 
 TYPED_TEST_P(RobustPcaSuite, SplitsTheSameByEveryQr) {
-    const auto expect_split = [&](index_t values, index_t frames, Svd svd, int iterations) {
-        SCOPED_TRACE(testing::Message() << frames << " frames, by " << static_cast<int>(svd));
-        const Planted planted_sum = planted(values, frames, 2, 0.1, 3);
-        const Matrix m =
-            planted_sum.low_rank + planted_sum.sparse + Matrix::Constant(values, frames, 3);
+    for (const Svd svd : {Svd::tsqr, Svd::caqr, Svd::cholqr2, Svd::blas2}) {
         Parameters parameters;
         parameters.svd = svd;
-        parameters.max_iterations = iterations;
-        parameters.tolerance = 1e-15;
-        this->template expect_the_textbook<double>(m, parameters, 1e-9);
-        this->template expect_the_textbook<float>(m, parameters, 1e-4);
-    };
-    for (const Svd svd : {Svd::tsqr, Svd::caqr, Svd::cholqr2, Svd::blas2}) {
-        expect_split(700, 9, svd, 9);
+        this->expect_split(700, 9, parameters, 9);
     }
-    // Blocks that values fill, and no more of them than frames.
-    expect_split(128, 128, Svd::tsqr, 2);
+}
+
+TYPED_TEST_P(RobustPcaSuite, QrTakesBlocksThatValuesFillAndNoMoreOfThemThanFrames) {
+    Parameters parameters;
+    parameters.svd = Svd::tsqr;
+    this->expect_split(128, 128, parameters, 2);
+}
+
+TYPED_TEST_P(RobustPcaSuite, QrOfBlackFramesIsNothing) {
     Parameters parameters;
     parameters.svd = Svd::cholqr2;
     const DeviceResult<float> black =
@@ -421,7 +422,9 @@ TYPED_TEST_P(RobustPcaSuite, ProjectsAsTheCpuDoes) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(RobustPcaSuite, SplitsAsTheTextbookDoes, SplitsManyFrames,
-                            SplitsTheSameByEveryQr, TakesTheCpusIterationsAndRanks,
+                            SplitsTheSameByEveryQr,
+                            QrTakesBlocksThatValuesFillAndNoMoreOfThemThanFrames,
+                            QrOfBlackFramesIsNothing, TakesTheCpusIterationsAndRanks,
                             RecoversWhatWasPlanted, OfAStaticSceneHasRankOneAndNothingSparse,
                             OfFewFramesThatAreTheSameNothingIsSparse,
                             OfManyFramesThatAreTheSameNothingIsSparse, OfBlackFramesIsNothing,
