@@ -57,20 +57,23 @@ __device__ bool loads_relatively(const Block& block, const PerSet<int>& number,
 }
 
 /// Notes the first attempt for all matrices of the block's turns; whether any of them needs
-/// another. There are `turns` of `bins` Doppler bins and a set each.
+/// another. There are `turns` of `bins` Doppler bins and a set each. A thread looks at a matrix at
+/// a time: most often nothing is to be repeated, and what that costs is the latency of its loads.
 __device__ inline bool any_needs_another(const Attempts& attempts, unsigned turns, index_t sets,
                                          int doppler_bins, int bins, int order) {
     int any = 0;
-    const unsigned step = gridDim.x * static_cast<unsigned>(core::block_threads());
-    const unsigned begin = blockIdx.x + gridDim.x * static_cast<unsigned>(core::thread_rank());
-    for (unsigned turn = begin; turn < turns; turn += step) {
+    const auto width = static_cast<unsigned>(bins);
+    const unsigned own = (turns - blockIdx.x + gridDim.x - 1) / gridDim.x * width;
+    const auto step = static_cast<unsigned>(core::block_threads());
+    for (unsigned i = static_cast<unsigned>(core::thread_rank()); i < own; i += step) {
+        const unsigned turn = blockIdx.x + i / width * gridDim.x;
         const index_t set = turn % static_cast<unsigned>(sets);
-        const int first = static_cast<int>(turn / static_cast<unsigned>(sets)) * bins;
-        for (int k = first; k < first + bins && k < doppler_bins; ++k) {
-            *attempts.number.at(k, set) = first_attempt;
-            any |= stap::needs_another(first_attempt, *attempts.info.at(k, set),
-                                       *attempts.pivot_ratio.at(k, set), order);
-        }
+        const int k = static_cast<int>(turn / static_cast<unsigned>(sets) * width + i % width);
+        if (k >= doppler_bins) continue;
+        const int info = *attempts.info.at(k, set);
+        const float pivot_ratio = *attempts.pivot_ratio.at(k, set);
+        *attempts.number.at(k, set) = first_attempt;
+        any |= stap::needs_another(first_attempt, info, pivot_ratio, order);
     }
     any = core::block_reduce(any, core::shared<int>(), core::Maximum{});
     __syncthreads();
