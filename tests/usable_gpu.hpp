@@ -4,12 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "aperture/core/executor.hpp"
 
 namespace aperture::tests {
+
+/// Whether suites on a GPU leave out what scripts/sanitize_gpu would take minutes for.
+inline bool small_shapes() { return std::getenv("APERTURE_SMALL_SHAPES") != nullptr; }
 
 /// What the runners of suites on a GPU have in common: the GPU, where one can be used.
 struct UsableGpu {

@@ -372,12 +372,12 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
     }
     arguments.layout = *layout;
     arguments.turns = grid_of(arguments.sets * groups_of(problem.doppler_bins, tuning.bins));
-    // Most often nothing is to be repeated: no more blocks look than there is room for at once.
-    const bool repeats =
-        arguments.attempts.number.data != nullptr && problem.parameters.training != Training::all;
-    const auto at_once = static_cast<unsigned>(executor.multiprocessors() * tuning.blocks);
-    core::LaunchConfig config(repeats ? std::min(arguments.turns, at_once) : arguments.turns,
-                              static_cast<unsigned>(tuning.threads),
+    unsigned blocks = arguments.turns;
+    if (arguments.attempts.number.data != nullptr && problem.parameters.training != Training::all) {
+        const auto at_once = static_cast<unsigned>(executor.multiprocessors() * tuning.blocks);
+        blocks = std::min((arguments.turns + repetition_turns - 1) / repetition_turns, at_once);
+    }
+    core::LaunchConfig config(blocks, static_cast<unsigned>(tuning.threads),
                               static_cast<std::size_t>(arguments.layout.bytes));
     config.start_early = true;
     arguments.splits =

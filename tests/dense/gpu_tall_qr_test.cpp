@@ -18,7 +18,7 @@ struct GpuRunner : tests::UsableGpu {
     static std::vector<QrMethod> methods() {
         return {QrMethod::caqr, QrMethod::blas2, QrMethod::cholesky2, QrMethod::shifted_cholesky3};
     }
-    static constexpr index_t tall = 2200;
+    static index_t tall() { return tests::small_shapes() ? 500 : 6200; }
     static std::uint64_t allocations() { return core::device_allocations(); }
 
     template <class T>

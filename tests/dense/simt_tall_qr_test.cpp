@@ -23,7 +23,7 @@ struct SimtRunner {
     static constexpr int groups = runs == Runs::small_trees ? 3
                                   : runs == Runs::trees     ? tuning::large_tall_groups
                                                             : 0;
-    static constexpr index_t tall = runs == Runs::columns ? 197 : 530;
+    static index_t tall() { return runs == Runs::columns ? 197 : 530; }
 
     static std::string why_not() { return ""; }
     static std::vector<QrMethod> methods() {

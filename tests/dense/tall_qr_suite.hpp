@@ -21,7 +21,7 @@
 ///     std::string why_not();                    // not empty: the reason to skip the suite
 ///     std::vector<QrMethod> methods();
 ///     std::vector<std::pair<int, int>> sizes(); // rows, columns: around blocks, levels, panels
-///     static constexpr index_t tall;            // rows that make several blocks
+///     index_t tall();                           // rows that make several blocks
 ///     std::uint64_t allocations();              // on its device since the program started
 ///     template <class T> class Qr: Qr(Runner&, QrMethod, rows, columns) and TallQr's functions.
 namespace aperture::dense::oracle {
@@ -87,7 +87,7 @@ TYPED_TEST_P(TallQrSuite, FactorsWhateverColumnsHold) {
          {Content::graded, Content::hilbert, Content::dependent, Content::zero_columns,
           Content::zero, Content::huge, Content::tiny}) {
         for (const auto& [rows, columns] :
-             {std::pair{5, 3}, {40, 40}, {int{TypeParam::tall}, 31}}) {
+             {std::pair{5, 3}, {40, 40}, {static_cast<int>(TypeParam::tall()), 31}}) {
             this->template judge<float>({rows, columns, content});
             this->template judge<double>({rows, columns, content});
         }
@@ -109,7 +109,7 @@ TYPED_TEST_P(TallQrSuite, OfAHandSizedMatrixIsKnown) {
 }
 
 TYPED_TEST_P(TallQrSuite, TakesAndWritesAnyStrides) {
-    constexpr index_t m = TypeParam::tall - 97;
+    const index_t m = TypeParam::tall() - 97;
     constexpr index_t n = 37;
     const Array<float, 2> a = matrix_of<float>({m, n, Content::random});
     const Array<float, 2> c = matrix_of<float>({m, 70, Content::random});
@@ -141,7 +141,7 @@ TYPED_TEST_P(TallQrSuite, TakesAndWritesAnyStrides) {
 }
 
 TYPED_TEST_P(TallQrSuite, AppliesQAsIfItWereFormed) {
-    constexpr index_t m = TypeParam::tall + 90;
+    const index_t m = TypeParam::tall() + 90;
     constexpr index_t n = 40;
     const Array<double, 2> a = matrix_of<double>({m, n, Content::graded});
     this->for_methods([&](QrMethod method) {
@@ -164,28 +164,29 @@ TYPED_TEST_P(TallQrSuite, AppliesQAsIfItWereFormed) {
 }
 
 TYPED_TEST_P(TallQrSuite, NanSpreadsIntoROfItsCallAlone) {
-    Array<float, 2> a = matrix_of<float>({TypeParam::tall, 20, Content::random});
+    Array<float, 2> a = matrix_of<float>({TypeParam::tall(), 20, Content::random});
     this->for_methods([&](QrMethod method) {
-        typename TypeParam::template Qr<float> qr(this->runner, method, TypeParam::tall, 20);
+        typename TypeParam::template Qr<float> qr(this->runner, method, TypeParam::tall(), 20);
         Array<float, 2> r({20, 20}), again({20, 20}), first({20, 20});
         qr.find_r(std::as_const(a).view(), first);
-        const float kept = a(TypeParam::tall - 98, 7);
-        a(TypeParam::tall - 98, 7) = std::nanf("");
+        const float kept = a(TypeParam::tall() - 98, 7);
+        a(TypeParam::tall() - 98, 7) = std::nanf("");
         qr.find_r(std::as_const(a).view(), r);
         EXPECT_TRUE(std::isnan(r(7, 7)));
         EXPECT_TRUE(std::isnan(r(19, 19)));
-        a(TypeParam::tall - 98, 7) = kept;
+        a(TypeParam::tall() - 98, 7) = kept;
         qr.find_r(std::as_const(a).view(), again);
         EXPECT_TRUE(tests::same_bytes(again, first));
     });
 }
 
 TYPED_TEST_P(TallQrSuite, SteadyStateAllocatesNothingAndGivesTheSameBits) {
-    const Array<float, 2> a = matrix_of<float>({TypeParam::tall + 170, 40, Content::random});
+    const Array<float, 2> a = matrix_of<float>({TypeParam::tall() + 170, 40, Content::random});
     this->for_methods([&](QrMethod method) {
-        typename TypeParam::template Qr<float> qr(this->runner, method, TypeParam::tall + 170, 40);
-        Array<float, 2> r({40, 40}), q({TypeParam::tall + 170, 40}), first_r({40, 40}),
-            first_q({TypeParam::tall + 170, 40});
+        typename TypeParam::template Qr<float> qr(this->runner, method, TypeParam::tall() + 170,
+                                                  40);
+        Array<float, 2> r({40, 40}), q({TypeParam::tall() + 170, 40}), first_r({40, 40}),
+            first_q({TypeParam::tall() + 170, 40});
         const auto allocations = [&](Array<float, 2>& to_r, Array<float, 2>& to_q) {
             std::uint64_t made = 0;
             made += qr.factor(a.view(), to_r);
@@ -201,8 +202,8 @@ TYPED_TEST_P(TallQrSuite, SteadyStateAllocatesNothingAndGivesTheSameBits) {
 
 TYPED_TEST_P(TallQrSuite, CholeskyMethodsSayWhereTheyFallBack) {
     const auto falls_back = [&](Content content, QrMethod method) {
-        const Array<float, 2> a = matrix_of<float>({TypeParam::tall, 31, content});
-        typename TypeParam::template Qr<float> qr(this->runner, method, TypeParam::tall, 31);
+        const Array<float, 2> a = matrix_of<float>({TypeParam::tall(), 31, content});
+        typename TypeParam::template Qr<float> qr(this->runner, method, TypeParam::tall(), 31);
         Array<float, 2> r({31, 31});
         qr.find_r(a.view(), r);
         return qr.fell_back();

@@ -25,7 +25,7 @@ struct CpuRunner {
                 {16, 16},  {17, 15},   {127, 16},  {128, 16},  {129, 17}, {100, 100},
                 {700, 65}, {2047, 24}, {4100, 33}, {9001, 129}};
     }
-    static constexpr index_t tall = 6200;
+    static index_t tall() { return 6200; }
     static std::uint64_t allocations() { return core::host_allocations(); }
 
     template <class T>

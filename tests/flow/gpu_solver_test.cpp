@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "tests/flow/solver_cases.hpp"
+#include "tests/usable_gpu.hpp"
 
 namespace aperture::flow {
 namespace {
@@ -75,13 +76,7 @@ class GpuRun {
     core::Array<float, 3, core::Device> flow_;
 };
 
-class GpuTest : public testing::Test {
-  protected:
-    void SetUp() override {
-        const core::GpuStatus status = core::gpu_status();
-        if (!status.usable) GTEST_SKIP() << "no usable GPU: " << status.reason;
-    }
-};
+using tests::GpuTest;
 
 /// Sweeps, too, in all ways that a GPU has.
 std::vector<Case> every_case() {
@@ -107,15 +102,9 @@ TEST_P(GpuSolver, FindsTheOraclesSolution) {
 }
 
 TEST_P(GpuSolver, DoesWhatTheCpuDoes) {
-    for (const Shape shape : {Shape{1, 7}, Shape{9, 1}, Shape{8, 32}, Shape{37, 67}}) {
-        expect_cpus_result<GpuRun>(GetParam(), shape, 9);
-    }
-}
-
-TEST_P(GpuSolver, DoesOnLargeImagesWhatTheCpuDoes) {
-    for (const Shape shape : {Shape{388, 584}, Shape{541, 1021}}) {
-        expect_cpus_result<GpuRun>(GetParam(), shape, 9);
-    }
+    std::vector<Shape> shapes{{8, 32}, {37, 67}};
+    if (!tests::small_shapes()) shapes.insert(shapes.end(), {{388, 584}, {541, 1021}});
+    for (const Shape shape : shapes) expect_cpus_result<GpuRun>(GetParam(), shape, 9);
 }
 
 TEST_P(GpuSolver, StartsFromTheFlowItIsGiven) { expect_start_to_be_used<GpuRun>(GetParam()); }

@@ -4,17 +4,11 @@
 
 #include "aperture/core/executor.hpp"
 #include "tests/stap/kernel_cases.hpp"
+#include "tests/usable_gpu.hpp"
 
 namespace aperture::stap::kernel_cases {
 
-/// Skips the test where there is no GPU.
-class GpuTest : public testing::Test {
-  protected:
-    void SetUp() override {
-        const core::GpuStatus status = core::gpu_status();
-        if (!status.usable) GTEST_SKIP() << "no usable GPU: " << status.reason;
-    }
-};
+using tests::GpuTest;
 
 template <class T, int Rank>
 core::Array<T, Rank, core::Device> to_device(core::Gpu& gpu, const core::Array<T, Rank>& host) {
