@@ -45,8 +45,11 @@ inline Penalty penalty_of(Solver solver, const MatrixSizes& sizes, index_t frame
     return {mu, growth, range * mu, 1 / std::max(norm2, sizes.largest / lambda)};
 }
 
-/// Iterations in a row whose changes of the mask count, and the share of values that may change.
+/// The mask is final after so many iterations in a row that change at most this share of it.
 inline constexpr int steady_iterations = 3;
 inline constexpr double steady_share = 1e-4;
+/// And not before the residual is at most this. In the first iterations no singular value exceeds
+/// the threshold: the background is the mean, whose mask does not change, but is not the final one.
+inline constexpr double steady_residual = 1e-2;
 
 }  // namespace aperture::rpca

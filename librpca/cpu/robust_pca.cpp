@@ -130,11 +130,9 @@ bool RobustPca<T, Executor>::State::watch_mask(const cpu::StepSums& sums, Outcom
     if (parameters.mask_threshold <= 0) return false;
     const double share =
         sums.mask_changes / (static_cast<double>(values) * static_cast<double>(frames));
-    if (share > steady_share) {
-        steady = 0;
-        return false;
-    }
-    if (++steady < steady_iterations) return false;
+    const bool unchanged = share <= steady_share && outcome.residual <= steady_residual;
+    steady = unchanged ? steady + 1 : 0;
+    if (steady < steady_iterations) return false;
     outcome.iterations_to_mask = outcome.iterations;
     outcome.seconds_to_mask = watch.seconds();
     return true;

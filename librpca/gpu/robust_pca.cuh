@@ -73,7 +73,7 @@ class DeviceMultipliers {
         pass.mask_threshold = static_cast<T>(parameters_.mask_threshold);
         pass.rules = {parameters_.tolerance * parameters_.tolerance * loaded.square,
                       parameters_.mask_threshold > 0 ? steady_share * size : -1.0,
-                      steady_iterations};
+                      steady_residual * steady_residual * loaded.square, steady_iterations};
         pass.low_rank = low_rank;
         pass.sparse = sparse;
         // At first L is what is constant, as it was when M was loaded.

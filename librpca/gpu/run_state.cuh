@@ -37,6 +37,7 @@ struct RunState {
 struct EndRules {
     double residual_square;  ///< below it
     double steady_changes;   ///< of the mask in a pass that count as none; negative: not watched
+    double steady_residual_square;
     int steady_passes;
 };
 
@@ -57,7 +58,9 @@ __device__ inline void advance(RunState& state, const PassSums& sums, const EndR
         return;
     }
     if (rules.steady_changes >= 0) {
-        state.steady = sums.mask_changes <= rules.steady_changes ? state.steady + 1 : 0;
+        const bool unchanged = sums.mask_changes <= rules.steady_changes &&
+                               sums.residual_square <= rules.steady_residual_square;
+        state.steady = unchanged ? state.steady + 1 : 0;
         if (state.steady == rules.steady_passes) {
             state.mask_iterations = state.iterations;
             state.finishing = 1;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numbers>
 #include <string>
 
 #include "aperture/core/error.hpp"
@@ -288,6 +289,20 @@ TEST(RobustPca, EndsWhereTheMaskIsFinal) {
     const double different = (beyond(early) != beyond(whole)).count();
     EXPECT_LE(different, 3e-4 * static_cast<double>(m.size()));
     EXPECT_GT(beyond(whole).count(), 0);
+}
+
+// While no singular value exceeds the threshold the background is the mean of the frames.
+TEST(RobustPca, AMaskOfTheMeanIsNotFinal) {
+    Matrix m = Matrix::Constant(3000, 40, 100);
+    for (index_t f = 0; f < m.cols(); ++f) {
+        m.col(f).head(600).array() += 12 * std::sin(2 * std::numbers::pi * double(f) / 40);
+        m.col(f).segment(600 + 50 * f, 60).array() += 80;
+    }
+    Parameters parameters;
+    parameters.mask_threshold = 8;
+    const Result<float> early = solved<float>(m, parameters);
+    EXPECT_GT(early.outcome.iterations_to_mask, 0);
+    EXPECT_EQ(((m - early.l()).array().abs() > 8).count(), 60 * m.cols());
 }
 
 TEST(RobustPca, RefusesWhatIsNoNumber) {
