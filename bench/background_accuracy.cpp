@@ -80,20 +80,21 @@ int run(int argc, char** argv) {
     constexpr int most = 1'000'000'000;
     int threads = 0;
     Task task;
-    CLI::App app("Accuracy and time of OpenCV's background subtractors, as CSV",
-                 "background_accuracy");
-    app.add_option("--threads", threads, "CPU threads (default: all)")
-        ->check(apps::whole_number(1, most));
-    app.add_option("--clean", task.mask.clean,
-                   "Side of the window of a median over the mask; 0: none (default 5)")
-        ->check(apps::whole_number(0, 255));
-    app.add_option("--min-area", task.mask.min_area, "Leave out regions of fewer pixels")
-        ->check(apps::whole_number(0, most));
-    app.add_option("clip", task.clip.inputs.emplace_back(), "A folder with input/ and groundtruth/")
-        ->required();
-    app.add_option("first", task.first, "Number of the first frame that is scored")->required();
-    app.add_option("last", task.last, "Number of the last one")->required();
-    if (!apps::parse_command_line(app, argc, argv)) return 0;
+    apps::CommandLine line("background_accuracy",
+                           "Accuracy and time of OpenCV's background subtractors, as CSV");
+    line.whole_number("--threads", "N", threads, 1, most, "CPU threads (default: all)");
+    line.whole_number("--clean", "N", task.mask.clean, 0, 255,
+                      "Side of the window of a median over the mask; 0: none (default 5)");
+    line.whole_number("--min-area", "PIXELS", task.mask.min_area, 0, most,
+                      "Leave out regions of fewer pixels");
+    line.file("clip", "FOLDER", task.clip.inputs.emplace_back(),
+              "A folder with input/ and groundtruth/")
+        .required();
+    line.whole_number("first", "FIRST", task.first, 0, most,
+                      "Number of the first frame that is scored")
+        .required();
+    line.whole_number("last", "LAST", task.last, 0, most, "Number of the last one").required();
+    if (!line.parse(argc, argv)) return 0;
 
     core::Cpu cpu(threads);
     if (const std::string missing = missing_background_peers(); !missing.empty()) {

@@ -126,15 +126,19 @@ int run(int argc, char** argv) {
     int repeat = 3;
     bool no_solvers = false;
     std::vector<std::string> words;
-    CLI::App app("Accuracy and time of optical flows on sequences with ground truth, as CSV",
-                 "flow_accuracy");
-    app.add_option("--threads", threads, "CPU threads (default: all)")
-        ->check(apps::whole_number(1, most));
-    app.add_option("--repeat", repeat, "Times are medians over N runs after a warm-up (default 3)")
-        ->check(apps::whole_number(1, most));
-    app.add_flag("--no-solvers", no_solvers, "Presets with their own solvers only");
-    app.add_option("sequences", words, "NAME IMAGE0 IMAGE1 TRUTH, once or more")->required();
-    if (!apps::parse_command_line(app, argc, argv)) return 0;
+    apps::CommandLine line(
+        "flow_accuracy",
+        "Accuracy and time of optical flows on sequences with ground truth, as CSV");
+    line.whole_number("--threads", "N", threads, 1, most, "CPU threads (default: all)");
+    line.whole_number("--repeat", "N", repeat, 1, most,
+                      "Times are medians over N runs after a warm-up (default 3)");
+    line.flag("--no-solvers", no_solvers, "Presets with their own solvers only");
+    line.texts(
+            "sequences", "FILE", 1, -1,
+            [&words](const std::vector<std::string>& list) { words = list; },
+            "NAME IMAGE0 IMAGE1 TRUTH, once or more")
+        .required();
+    if (!line.parse(argc, argv)) return 0;
 
     core::Cpu cpu(threads);
     const std::vector<Sequence> sequences = read_sequences(words);

@@ -103,16 +103,14 @@ int run(int argc, char** argv) {
     int threads = 0;
     std::filesystem::path out;
     std::vector<std::filesystem::path> images;
-    CLI::App app("Convergence of every solver on one pair of images", "flow_convergence");
-    app.add_option("--alpha", alpha, "Weight of smoothness, grey levels of 0..255 (default 4)")
-        ->check(CLI::PositiveNumber);
-    app.add_option("--iterations", iterations, "Of each solver (default 400)")
-        ->check(apps::whole_number(1, most));
-    app.add_option("--threads", threads, "CPU threads (default: all)")
-        ->check(apps::whole_number(1, most));
-    app.add_option("--out", out, "Folder for the figures and convergence.csv")->required();
-    app.add_option("images", images, "Two images")->required()->expected(2);
-    if (!apps::parse_command_line(app, argc, argv)) return 0;
+    apps::CommandLine line("flow_convergence", "Convergence of every solver on one pair of images");
+    line.number("--alpha", "A", alpha, {0, 1e6, true},
+                "Weight of smoothness, grey levels of 0..255 (default 4)");
+    line.whole_number("--iterations", "N", iterations, 1, most, "Of each solver (default 400)");
+    line.whole_number("--threads", "N", threads, 1, most, "CPU threads (default: all)");
+    line.file("--out", "FOLDER", out, "Folder for the figures and convergence.csv").required();
+    line.files("images", "FILE", 2, 2, images, "Two images").required();
+    if (!line.parse(argc, argv)) return 0;
 
     core::Cpu cpu(threads);
     const auto image0 = media::to_grey(media::read_image(images[0]));

@@ -12,23 +12,35 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
-if(APERTURE_CUDA)
+# An nvidia device node says that there is a GPU. From here on APERTURE_CUDA is ON or OFF.
+set(has_gpu OFF)
+if(EXISTS /dev/nvidiactl)
+    set(has_gpu ON)
+endif()
+if(APERTURE_CUDA STREQUAL AUTO AND NOT has_gpu)
+    message(STATUS "Aperture: no GPU here; building for the CPU only (-DAPERTURE_CUDA=ON compiles kernels all the same)")
+    set(APERTURE_CUDA OFF)
+elseif(APERTURE_CUDA)
     include(CheckLanguage)
     if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND EXISTS /usr/local/cuda/bin/nvcc)
         set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
     endif()
     check_language(CUDA)
-    if(NOT CMAKE_CUDA_COMPILER)
+    if(CMAKE_CUDA_COMPILER)
+        set(APERTURE_CUDA ON)
+    elseif(APERTURE_CUDA STREQUAL AUTO)
         message(STATUS "Aperture: no CUDA compiler found; building for the CPU only")
         set(APERTURE_CUDA OFF)
+    else()
+        message(FATAL_ERROR "Aperture: APERTURE_CUDA is ON, but there is no CUDA compiler; name it with -DCMAKE_CUDA_COMPILER")
     endif()
 endif()
 
 if(APERTURE_CUDA)
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-        # An nvidia device node says that a GPU can be asked for its architecture. Otherwise 8.0 is
-        # the least that is supported, which the driver compiles for newer ones.
-        if(EXISTS /dev/nvidiactl)
+        # Without a GPU to ask, 8.0 is the least that is supported; the driver compiles it for newer
+        # ones.
+        if(has_gpu)
             set(CMAKE_CUDA_ARCHITECTURES native)
         else()
             set(CMAKE_CUDA_ARCHITECTURES 80-virtual 90-real)
@@ -51,6 +63,8 @@ target_compile_options(aperture_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -fno-math-errno>
     $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings -Xcompiler=-Wall,-Wextra --extended-lambda
                                --expt-relaxed-constexpr --diag-suppress=20012>)
+# A program loads the libraries that it calls, not all that a static library of ours may call.
+target_link_options(aperture_options INTERFACE LINKER:--as-needed)
 if(APERTURE_NATIVE)
     target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()

@@ -20,16 +20,21 @@ if command -v ccache >/dev/null; then
     export CMAKE_CUDA_COMPILER_LAUNCHER=ccache
 fi
 
-# build_preset PRESET [TARGET...]: configures and builds build/PRESET, one line for each tenth of
-# the work; the whole log is in build/PRESET.log and its end is shown where the build fails.
+# build_preset PRESET [-DOPTION=VALUE...] [TARGET...]: configures and builds build/PRESET, one line for
+# each tenth of the work; the whole log is in build/PRESET.log and its end is shown where the build
+# fails.
 build_preset() {
     local preset=$1 log=build/$1.log
     shift
-    local targets=()
+    local options=() targets=()
+    while [[ ${1-} == -D* ]]; do
+        options+=("$1")
+        shift
+    done
     if (($# > 0)); then targets=(--target "$@"); fi
     mkdir -p build
     say "configuring $preset"
-    if ! cmake --preset "$preset" >"$log" 2>&1; then
+    if ! cmake --preset "$preset" "${options[@]}" >"$log" 2>&1; then
         tail -n 40 "$log" >&2
         say "configuring $preset failed; the whole log: $log" >&2
         return 1

@@ -45,104 +45,86 @@ void parse_threshold(const std::string& text, rpca::MaskParameters& mask) {
     mask.threshold = parse_number("--threshold", text, {0, 1000});
 }
 
-void add_frame_options(CLI::App& app, BgsubOptions& options) {
-    app.add_option("frames", options.inputs,
-                   "A video; a folder of images, also one with input/ as of changedetection.net; a "
-                   "quoted pattern; images")
-        ->required()
-        ->type_name("FILE");
-    app.add_option_function<std::string>(
-           "--frames", [&](const std::string& text) { options.frames = parse_frames(text); },
-           "Frames FIRST to LAST - 1, counted from 0, every STEP-th")
-        ->type_name("FIRST:LAST[:STEP]");
-    app.add_option_function<std::string>(
-           "--scale", [&](const std::string& text) { options.scale = parse_scale(text); },
-           "Work on frames of another size")
-        ->type_name("FACTOR|WxH");
-    add_choice(app, "--color", frame_colour_choices, options.colour,
-               "Work on luma, or on red, green and blue together")
-        ->default_str("gray");
-    app.add_option("--window", options.window,
-                   "Solve N frames at a time, in bounded memory (default: all together)")
-        ->check(whole_number(2, most_frames))
-        ->type_name("N");
-    app.add_option("--overlap", options.overlap,
-                   "Frames that a window has in common with the one before (default 0)")
-        ->check(whole_number(0, most_frames))
-        ->type_name("M");
+void add_frame_options(CommandLine& line, BgsubOptions& options) {
+    line.files("frames", "FILE", 1, -1, options.inputs,
+               "A video; a folder of images, also one with input/ as of changedetection.net; a "
+               "quoted pattern; images")
+        .required();
+    line.text(
+        "--frames", "FIRST:LAST[:STEP]",
+        [&](const std::string& text) { options.frames = parse_frames(text); },
+        "Frames FIRST to LAST - 1, counted from 0, every STEP-th");
+    line.text(
+        "--scale", "FACTOR|WxH",
+        [&](const std::string& text) { options.scale = parse_scale(text); },
+        "Work on frames of another size");
+    line.choice("--color", frame_colour_choices, options.colour,
+                "Work on luma, or on red, green and blue together")
+        .default_text("gray");
+    line.whole_number("--window", "N", options.window, 2, most_frames,
+                      "Solve N frames at a time, in bounded memory (default: all together)");
+    line.whole_number("--overlap", "M", options.overlap, 0, most_frames,
+                      "Frames that a window has in common with the one before (default 0)");
 }
 
-void add_solver_options(CLI::App& app, BgsubOptions& options) {
+void add_solver_options(CommandLine& line, BgsubOptions& options) {
     rpca::Parameters& p = options.parameters;
-    add_choice(app, "--method", background_choices, options.method,
-               "Robust PCA, or each pixel's median over the frames")
-        ->default_str("rpca");
-    add_choice(app, "--solver", rpca_solver_choices, p.solver,
-               "Inexact augmented Lagrange multipliers; alternating directions; or accelerated "
-               "alternating projections, which take less time for a background of a given rank")
-        ->default_str("ialm");
-    app.add_option("--rank", p.rank,
-                   "Most that the background may have with accaltproj (default: a tenth of the "
-                   "frames, at most 10) and with --online (default 2)")
-        ->check(whole_number(1, most_frames))
-        ->type_name("R");
-    add_choice(app, "--svd", svd_choices, p.svd,
-               "Where singular values come from: the Gram matrix, or R of a QR decomposition")
-        ->default_str("gram");
-    add_number(app, "--lambda", p.lambda, {0, 1e9, true},
-               "Weight of the foreground (default: 1/sqrt(max(pixels, frames)))")
-        ->type_name("X");
-    add_number(app, "--tolerance", p.tolerance, {0, 1, true},
-               "Relative residual to stop at (default 1e-5); below 1e-6 with --precision fp64")
-        ->type_name("X");
-    add_choice(app, "--precision", solve_precision_choices, options.precision,
-               "Arithmetic of the solver")
-        ->default_str("fp32");
-    app.add_option("--max-iterations", p.max_iterations, "At most so many (default 500)")
-        ->check(whole_number(1, most_frames))
-        ->type_name("N");
-    add_choice(app, "--until", until_choices, options.until,
-               "Stop at the tolerance, or as soon as the mask no longer changes")
-        ->default_str("tolerance");
+    line.choice("--method", background_choices, options.method,
+                "Robust PCA, or each pixel's median over the frames")
+        .default_text("rpca");
+    line.choice("--solver", rpca_solver_choices, p.solver,
+                "Inexact augmented Lagrange multipliers; alternating directions; or accelerated "
+                "alternating projections, which take less time for a background of a given rank")
+        .default_text("ialm");
+    line.whole_number("--rank", "R", p.rank, 1, most_frames,
+                      "Most that the background may have with accaltproj (default: a tenth of the "
+                      "frames, at most 10) and with --online (default 2)");
+    line.choice("--svd", svd_choices, p.svd,
+                "Where singular values come from: the Gram matrix, or R of a QR decomposition")
+        .default_text("gram");
+    line.number("--lambda", "X", p.lambda, {0, 1e9, true},
+                "Weight of the foreground (default: 1/sqrt(max(pixels, frames)))");
+    line.number("--tolerance", "X", p.tolerance, {0, 1, true},
+                "Relative residual to stop at (default 1e-5); below 1e-6 with --precision fp64");
+    line.choice("--precision", solve_precision_choices, options.precision,
+                "Arithmetic of the solver")
+        .default_text("fp32");
+    line.whole_number("--max-iterations", "N", p.max_iterations, 1, most_frames,
+                      "At most so many (default 500)");
+    line.choice("--until", until_choices, options.until,
+                "Stop at the tolerance, or as soon as the mask no longer changes")
+        .default_text("tolerance");
 }
 
-void add_online_options(CLI::App& app, BgsubOptions& options) {
-    app.add_flag("--online", options.online,
-                 "Follow the background frame by frame, in bounded memory, as it was in the first "
-                 "frames");
-    app.add_option(
-           "--burn-in", options.burn_in,
-           core::text("First frames that --online solves together (default ", options.burn_in, ")"))
-        ->check(whole_number(1, most_frames))
-        ->type_name("N");
-    add_number(app, "--memory", options.following.memory, {1, 1e9},
-               core::text("Frames after which --online has forgotten most of one (default ",
-                          options.following.memory, ")"))
-        ->type_name("N");
+void add_online_options(CommandLine& line, BgsubOptions& options) {
+    line.flag("--online", options.online,
+              "Follow the background frame by frame, in bounded memory, as it was in the first "
+              "frames");
+    line.whole_number(
+        "--burn-in", "N", options.burn_in, 1, most_frames,
+        core::text("First frames that --online solves together (default ", options.burn_in, ")"));
+    line.number("--memory", "N", options.following.memory, {1, 1e9},
+                core::text("Frames after which --online has forgotten most of one (default ",
+                           options.following.memory, ")"));
 }
 
-void add_mask_options(CLI::App& app, BgsubOptions& options) {
-    app.add_option_function<std::string>(
-           "--threshold", [&](const std::string& text) { parse_threshold(text, options.mask); },
-           core::text("Something moves where frame and background differ by more, in grey levels "
-                      "or in deviations of the noise (default ",
-                      options.mask.threshold, ")"))
-        ->type_name("T|noise:K");
-    app.add_option("--clean", options.mask.clean,
-                   "Side of the window of a median over the mask; 0: none (default 5)")
-        ->check(whole_number(0, 255))
-        ->type_name("N");
-    app.add_option("--min-area", options.mask.min_area,
-                   "Leave out connected regions of fewer pixels")
-        ->check(whole_number(0, most_frames))
-        ->type_name("PIXELS");
-    app.add_option("--truth", options.truth,
-                   "True masks to compare with: a folder with groundtruth/gt000001.png and, where "
-                   "there are, ROI.bmp and temporalROI.txt")
-        ->type_name("FOLDER");
-    add_choice(app, "--out-format", out_format_choices, options.format,
-               "Videos; folders of pictures; arrays of NumPy; or one HDF5 file")
-        ->default_str("mp4");
+void add_mask_options(CommandLine& line, BgsubOptions& options) {
+    line.text(
+        "--threshold", "T|noise:K",
+        [&](const std::string& text) { parse_threshold(text, options.mask); },
+        core::text("Something moves where frame and background differ by more, in grey levels "
+                   "or in deviations of the noise (default ",
+                   options.mask.threshold, ")"));
+    line.whole_number("--clean", "N", options.mask.clean, 0, 255,
+                      "Side of the window of a median over the mask; 0: none (default 5)");
+    line.whole_number("--min-area", "PIXELS", options.mask.min_area, 0, most_frames,
+                      "Leave out connected regions of fewer pixels");
+    line.file("--truth", "FOLDER", options.truth,
+              "True masks to compare with: a folder with groundtruth/gt000001.png and, where "
+              "there are, ROI.bmp and temporalROI.txt");
+    line.choice("--out-format", out_format_choices, options.format,
+                "Videos; folders of pictures; arrays of NumPy; or one HDF5 file")
+        .default_text("mp4");
 }
 
 bool has_input_folder(const std::vector<path>& inputs) {
@@ -150,9 +132,9 @@ bool has_input_folder(const std::vector<path>& inputs) {
     return is_folder(inputs) && std::filesystem::is_directory(inputs.front() / "input", error);
 }
 
-void refuse_what_disagrees(const CLI::App& app, const BgsubOptions& options) {
+void refuse_what_disagrees(const CommandLine& line, const BgsubOptions& options) {
     const auto needs = [&](const char* option, const char* other, bool there) {
-        core::expects(app.count(option) == 0 || there, option, " needs ", other);
+        core::expects(!line.given(option) || there, option, " needs ", other);
     };
     const rpca::Parameters& p = options.parameters;
     const bool rpca = options.method == BackgroundMethod::rpca;
@@ -167,7 +149,7 @@ void refuse_what_disagrees(const CLI::App& app, const BgsubOptions& options) {
     needs("--online", "--method rpca", rpca);
     for (const auto* option : {"--window", "--repeat", "--solver", "--svd", "--lambda",
                                "--tolerance", "--precision", "--max-iterations", "--until"}) {
-        core::expects(app.count(option) == 0 || !options.online, option,
+        core::expects(!line.given(option) || !options.online, option,
                       " has no meaning with --online");
     }
     for (const auto* option : {"--svd", "--lambda"}) {
@@ -176,7 +158,7 @@ void refuse_what_disagrees(const CLI::App& app, const BgsubOptions& options) {
     needs("--overlap", "--window", options.window > 0);
     core::expects(options.window == 0 || options.overlap < options.window, "--overlap ",
                   options.overlap, ": expected less than the window's ", options.window);
-    core::expects(app.count("--repeat") == 0 || options.window == 0,
+    core::expects(!line.given("--repeat") || options.window == 0,
                   "--repeat has no meaning with --window");
     core::expects(options.precision == SolvePrecision::fp64 || p.tolerance >= fp32_tolerance,
                   "--tolerance ", p.tolerance, " needs --precision fp64: in fp32 the residual ",
@@ -233,21 +215,20 @@ path BgsubOptions::output(const std::string& suffix) const {
 
 std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
     BgsubOptions options;
-    CLI::App app("Background and moving foreground of a video, by robust PCA", "bgsub");
-    app.footer(example);
-    add_frame_options(app, options);
-    add_solver_options(app, options);
-    add_online_options(app, options);
-    add_mask_options(app, options);
-    add_common_options(app,
+    CommandLine line("bgsub", "Background and moving foreground of a video, by robust PCA",
+                     example);
+    add_frame_options(line, options);
+    add_solver_options(line, options);
+    add_online_options(line, options);
+    add_mask_options(line, options);
+    add_common_options(line, "PREFIX",
                        "s begin with this; with a final / they go into a folder (default: the name "
                        "of the video or folder, beside it)",
                        options.common);
-    app.get_option("--out")->type_name("PREFIX");
-    add_run_options(app, options.run);
-    if (!parse_command_line(app, argc, argv)) return std::nullopt;
-    refuse_what_disagrees(app, options);
-    if (options.online && app.count("--rank") > 0) options.following.rank = options.parameters.rank;
+    add_run_options(line, options.run);
+    if (!line.parse(argc, argv)) return std::nullopt;
+    refuse_what_disagrees(line, options);
+    if (options.online && line.given("--rank")) options.following.rank = options.parameters.rank;
     if (options.online) rpca::validate(options.following);
     if (options.until == RunUntil::mask) options.parameters.mask_threshold = options.mask.threshold;
     return options;

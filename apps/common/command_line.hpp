@@ -2,50 +2,141 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "apps/common/argument_fields.hpp"
 #include "apps/common/program.hpp"
 
-/// What only the files that define options need: CLI11 is much to compile.
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
 namespace aperture::apps {
 
-/// Parses; returns false where --help or --version was asked for and has been printed. Throws
-/// core::InvalidArgument with a one-line text for what it does not understand.
-bool parse_command_line(CLI::App& app, int argc, char** argv);
+/// An option that was added to a CommandLine, for what few options have.
+class Option {
+  public:
+    explicit Option(CLI::Option* option) : option_(option) {}
 
-/// Whole numbers from `least` to `most`; says so in a refusal, not in the help.
-CLI::Validator whole_number(long long least, long long most);
+    Option& required();
+    /// The value that the help shows as default.
+    Option& default_text(const std::string& value);
+    /// In place of the name of the value that the help shows.
+    Option& value_name(const std::string& name);
+    /// Only together with `other`, or never.
+    Option& needs(const Option& other);
+    Option& excludes(const Option& other);
 
-/// An option that takes a number in `range`; `value` is a double, or an optional of one.
-template <class Value>
-CLI::Option* add_number(CLI::App& app, const std::string& option, Value& value,
-                        const NumberRange& range, const std::string& description) {
-    return app.add_option_function<std::string>(
-        option,
-        [&value, option, range](const std::string& text) {
-            value = parse_number(option, text, range);
-        },
-        description);
-}
+  private:
+    CLI::Option* option_;
+};
 
-void add_common_options(CLI::App& app, const std::string& out_default, CommonOptions& options);
-void add_run_options(CLI::App& app, RunOptions& options);
+/// The options of a program: `name` as in "--out" or, without dashes, a positional argument;
+/// `value_name` stands for the value in the help. Only its translation unit includes CLI11, which
+/// takes long to compile. What is passed by reference must outlive parse().
+class CommandLine {
+  public:
+    CommandLine(const std::string& program, const std::string& description,
+                const std::string& example = "");
+    ~CommandLine();
+    CommandLine(const CommandLine&) = delete;
+    CommandLine& operator=(const CommandLine&) = delete;
 
-/// An option that takes one of `choices`; `value` is an Enum, or an optional of one.
-template <class Enum, std::size_t Count, class Value>
-CLI::Option* add_choice(CLI::App& app, const std::string& option,
-                        const Choices<Enum, Count>& choices, Value& value,
-                        const std::string& description) {
-    return app
-        .add_option_function<std::string>(
-            option,
-            [&value, &choices, option](const std::string& text) {
-                value = parse_choice(option, choices, text);
+    /// "--signed,!--unsigned": the second name stores false.
+    Option flag(const std::string& name, bool& value, const std::string& description);
+    /// One value; `store` throws core::InvalidArgument for a text that is none.
+    Option text(const std::string& name, const std::string& value_name,
+                std::function<void(const std::string&)> store, const std::string& description);
+    /// `least` to `most` values in a row; `most` below 0 is any number.
+    Option texts(const std::string& name, const std::string& value_name, int least, int most,
+                 std::function<void(const std::vector<std::string>&)> store,
+                 const std::string& description);
+    /// A file each time that the option is given.
+    Option repeated_file(const std::string& name, const std::string& value_name,
+                         std::vector<std::filesystem::path>& value, const std::string& description);
+
+    /// `value` is a path, or an optional of one.
+    template <class Value>
+    Option file(const std::string& name, const std::string& value_name, Value& value,
+                const std::string& description) {
+        return text(
+            name, value_name, [&value](const std::string& text) { value = text; }, description);
+    }
+    /// `least` to `most` files in a row; `most` below 0 is any number.
+    Option files(const std::string& name, const std::string& value_name, int least, int most,
+                 std::vector<std::filesystem::path>& value, const std::string& description);
+
+    /// A whole number from `least` to `most`; `value` is an integer, or an optional of one.
+    template <class Value>
+    Option whole_number(const std::string& name, const std::string& value_name, Value& value,
+                        std::int64_t least, std::int64_t most, const std::string& description) {
+        return text(
+            name, value_name,
+            [&value, name, least, most](const std::string& text) {
+                store_number(value, parse_whole_number(name, text, least, most));
             },
-            description)
-        ->type_name(choice_names(choices));
-}
+            description);
+    }
+
+    /// A number in `range`; `value` is a double, or an optional of one.
+    template <class Value>
+    Option number(const std::string& name, const std::string& value_name, Value& value,
+                  const NumberRange& range, const std::string& description) {
+        return text(
+            name, value_name,
+            [&value, name, range](const std::string& text) {
+                value = parse_number(name, text, range);
+            },
+            description);
+    }
+
+    /// One of `choices`; `value` is an Enum, or an optional of one.
+    template <class Enum, std::size_t Count, class Value>
+    Option choice(const std::string& name, const Choices<Enum, Count>& choices, Value& value,
+                  const std::string& description) {
+        return text(
+            name, choice_names(choices),
+            [&value, &choices, name](const std::string& text) {
+                value = parse_choice(name, choices, text);
+            },
+            description);
+    }
+
+    /// Returns false after printing what --help or --version asks for. Throws core::InvalidArgument
+    /// with a one-line text for what it does not understand.
+    bool parse(int argc, char** argv);
+    /// Whether the option was given; after parse().
+    bool given(const std::string& name) const;
+    const std::string& program() const { return program_; }
+    void version(const std::string& text);
+
+  private:
+    template <class Value>
+    static void store_number(Value& value, std::int64_t number) {
+        value = static_cast<Value>(number);
+    }
+    template <class Value>
+    static void store_number(std::optional<Value>& value, std::int64_t number) {
+        value = static_cast<Value>(number);
+    }
+
+    std::string program_;
+    std::unique_ptr<CLI::App> app_;
+};
+
+/// --out with `value_name` and what follows "Output file" in the help, --threads, --quiet, --strict
+/// and --version.
+void add_common_options(CommandLine& line, const std::string& value_name,
+                        const std::string& out_default, CommonOptions& options);
+/// --device, --repeat and --report.
+void add_run_options(CommandLine& line, RunOptions& options);
 
 }  // namespace aperture::apps

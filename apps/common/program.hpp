@@ -77,7 +77,8 @@ template <class Enum, std::size_t Count>
 std::string choice_names(const Choices<Enum, Count>& choices) {
     std::string names;
     for (const auto& choice : choices) {
-        names += (names.empty() ? "" : "|") + std::string(choice.name);
+        if (!names.empty()) names += '|';
+        names += choice.name;
     }
     return names;
 }

@@ -42,57 +42,51 @@ struct InputFiles {
     std::vector<path> planes;
 };
 
-void add_correlation_options(CLI::App& app, InputFiles& files, CorrOptions& options) {
-    add_choice(app, "--planes-from", plane_choices, options.planes,
-               "What is correlated: a and b of CIE L*a*b* and the orientation as a vector; luma; "
-               "red, green and blue; or the derivatives of luma")
-        ->default_str("lab-orientation");
-    app.add_option("--planes", files.planes,
-                   "In place of images: an HDF5 file with dataset /planes [plane][row][column], or "
-                   "two of one shape")
-        ->expected(1, 2)
-        ->type_name("FILE.h5");
-    add_choice(app, "--normalize", normalization_choices, options.normalization,
-               "Bring each plane to zero mean and unit energy, or take it as it is (default: "
-               "plane; with --planes none)");
-    app.add_option_function<std::string>(
-           "--offsets",
-           [&](const std::string& text) { options.offsets = parse_size("--offsets", text); },
-           "Displacements down and across, fewer than so many (default: half the image)")
-        ->type_name("HxW");
-    app.add_flag("--signed,!--unsigned", options.both_signs,
-                 "Displacements of both signs (default for a pair), or from 0 on (default "
-                 "otherwise)");
-    add_choice(app, "--estimator", estimator_choices, options.estimator,
-               "Sums of products; divided by the number of pixels that overlap; or Pearson's r "
-               "over these")
-        ->default_str("raw");
-    app.add_option("--mask", options.masks,
-                   "Image of the same size: pixels count where it is not black. Of a pair, may be "
-                   "given twice: for the first image, and for the second")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->type_name("FILE");
-    add_choice(app, "--method", correlation_choices, options.method,
-               "Sums as they are defined, by Fourier transforms, or what takes less time")
-        ->default_str("auto");
-    add_choice(app, "--precision", precision_choices, options.direct.precision,
-               "Of the direct method: fp32; on a GPU's tensor cores, numbers as sums of two of "
-               "TF32; or fp64")
-        ->default_str("fp32");
-    add_choice(app, "--impl", layout_choices, options.direct.layout,
-               "Of the direct method on a GPU: planes one after the other, or four together, "
-               "pixel by pixel; these make no surface of each plane")
-        ->default_str("separate");
-    app.add_option_function<std::string>(
-           "--tile",
-           [&](const std::string& text) { options.direct.tile = parse_size("--tile", text); },
-           "Of the direct method on a GPU: displacements that a warp takes at once, 32x64, 64x32 "
-           "or 16x128, of tf32x3 16x128 or 16x64 (default: the fastest)")
-        ->type_name("HxW");
+void add_correlation_options(CommandLine& line, InputFiles& files, CorrOptions& options) {
+    line.choice("--planes-from", plane_choices, options.planes,
+                "What is correlated: a and b of CIE L*a*b* and the orientation as a vector; luma; "
+                "red, green and blue; or the derivatives of luma")
+        .default_text("lab-orientation");
+    line.files("--planes", "FILE.h5", 1, 2, files.planes,
+               "In place of images: an HDF5 file with dataset /planes [plane][row][column], or "
+               "two of one shape");
+    line.choice("--normalize", normalization_choices, options.normalization,
+                "Bring each plane to zero mean and unit energy, or take it as it is (default: "
+                "plane; with --planes none)");
+    line.text(
+        "--offsets", "HxW",
+        [&](const std::string& text) { options.offsets = parse_size("--offsets", text); },
+        "Displacements down and across, fewer than so many (default: half the image)");
+    line.flag("--signed,!--unsigned", options.both_signs,
+              "Displacements of both signs (default for a pair), or from 0 on (default "
+              "otherwise)");
+    line.choice("--estimator", estimator_choices, options.estimator,
+                "Sums of products; divided by the number of pixels that overlap; or Pearson's r "
+                "over these")
+        .default_text("raw");
+    line.repeated_file(
+        "--mask", "FILE", options.masks,
+        "Image of the same size: pixels count where it is not black. Of a pair, may be "
+        "given twice: for the first image, and for the second");
+    line.choice("--method", correlation_choices, options.method,
+                "Sums as they are defined, by Fourier transforms, or what takes less time")
+        .default_text("auto");
+    line.choice("--precision", precision_choices, options.direct.precision,
+                "Of the direct method: fp32; on a GPU's tensor cores, numbers as sums of two of "
+                "TF32; or fp64")
+        .default_text("fp32");
+    line.choice("--impl", layout_choices, options.direct.layout,
+                "Of the direct method on a GPU: planes one after the other, or four together, "
+                "pixel by pixel; these make no surface of each plane")
+        .default_text("separate");
+    line.text(
+        "--tile", "HxW",
+        [&](const std::string& text) { options.direct.tile = parse_size("--tile", text); },
+        "Of the direct method on a GPU: displacements that a warp takes at once, 32x64, 64x32 "
+        "or 16x128, of tf32x3 16x128 or 16x64 (default: the fastest)");
 }
 
-void settle_inputs(const CLI::App& app, const InputFiles& files, CorrOptions& options) {
+void settle_inputs(const CommandLine& line, const InputFiles& files, CorrOptions& options) {
     if (files.planes.empty()) {
         core::expects(!files.images.empty(), "no image and no --planes is named (see corr --help)");
         options.inputs = files.images;
@@ -104,11 +98,11 @@ void settle_inputs(const CLI::App& app, const InputFiles& files, CorrOptions& op
         throw core::InvalidArgument(
             core::text("--planes leaves no place for an image: ", files.images.front().string()));
     }
-    core::expects(app.count("--planes-from") == 0, "--planes are taken as they are, --planes-from ",
+    core::expects(!line.given("--planes-from"), "--planes are taken as they are, --planes-from ",
                   "makes them of images: expected one of the two");
     options.inputs = files.planes;
     options.planes.reset();
-    if (app.count("--normalize") == 0) options.normalization = corr::Normalization::none;
+    if (!line.given("--normalize")) options.normalization = corr::Normalization::none;
 }
 
 void settle_output_names(CorrOptions& options, bool no_picture) {
@@ -144,37 +138,33 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     CorrOptions options;
     InputFiles files;
     bool no_picture = false;
-    CLI::App app("Spatial correlation of an image, of two, or of an ensemble", "corr");
-    app.footer(example);
-    app.add_option("images", files.images,
-                   "An image, or two of one size; or an ensemble: a folder, a quoted pattern, more "
-                   "images")
-        ->type_name("FILE");
-    add_correlation_options(app, files, options);
-    app.add_option(
-           "--radial", options.radial,
-           "Write the surface's means over all directions as a table, and those of the power "
-           "spectrum of the planes as FILE.spectrum.csv")
-        ->type_name("FILE.csv");
-    app.add_flag("--no-picture", no_picture, "Leave out the picture of the surface");
-    app.add_flag("--all-pairs", options.all_pairs,
-                 "Of an ensemble: correlate its images with one another, too, and write how like "
-                 "one another they are");
-    add_common_options(app,
+    CommandLine line("corr", "Spatial correlation of an image, of two, or of an ensemble", example);
+    line.files("images", "FILE", 1, -1, files.images,
+               "An image, or two of one size; or an ensemble: a folder, a quoted pattern, more "
+               "images");
+    add_correlation_options(line, files, options);
+    line.file("--radial", "FILE.csv", options.radial,
+              "Write the surface's means over all directions as a table, and those of the power "
+              "spectrum of the planes as FILE.spectrum.csv");
+    line.flag("--no-picture", no_picture, "Leave out the picture of the surface");
+    line.flag("--all-pairs", options.all_pairs,
+              "Of an ensemble: correlate its images with one another, too, and write how like "
+              "one another they are");
+    add_common_options(line, "FILE",
                        ", HDF5 (default: the first image, the folder, or the folder of the images, "
                        "with .corr.h5); the picture has the same name with .png",
                        options.common);
-    add_run_options(app, options.run);
-    if (!parse_command_line(app, argc, argv)) return std::nullopt;
+    add_run_options(line, options.run);
+    if (!line.parse(argc, argv)) return std::nullopt;
 
-    settle_inputs(app, files, options);
+    settle_inputs(line, files, options);
     // Which way the content of an image has moved is not known beforehand.
-    if (app.count("--signed") == 0) options.both_signs = options.pair();
+    if (!line.given("--signed")) options.both_signs = options.pair();
     core::expects(!options.all_pairs || options.ensemble,
                   "--all-pairs needs an ensemble: a folder, a pattern or three images");
     core::expects(!options.all_pairs || options.masks.empty(),
                   "--all-pairs correlates whole images: not with --mask");
-    core::expects(app.count("--repeat") == 0 || !options.ensemble,
+    core::expects(!line.given("--repeat") || !options.ensemble,
                   "--repeat needs a single image or a pair");
     core::expects(options.masks.size() <= (options.pair() ? 2 : 1),
                   "--mask: ", options.masks.size(), " masks, but ",

@@ -27,41 +27,28 @@ writes flow/000000.flo, flow/000000.flow.png and so on, all pictures on one scal
 images, a quoted pattern ('frames/*.png') and three or more images are sequences, too; so are two
 images where --out names a folder. --warped, --arrows and --consistency then name folders.)";
 
-void add_file(CLI::App& app, const std::string& option, std::optional<path>& file,
-              const std::string& description, const std::string& type_name) {
-    app.add_option(option, file, description)->type_name(type_name);
-}
-
 // A flow beyond it counts as unknown.
 constexpr NumberRange motion_range{0, 1e9, true};
 
-void add_result_options(CLI::App& app, OflowOptions& options, bool& no_picture) {
-    app.add_flag("--no-picture", no_picture, "Leave out the picture of the flow");
-    add_number(app, "--max-motion", options.max_motion, motion_range,
-               "Motion of full saturation in the pictures (default: the largest; of a sequence, "
-               "that which one pair in twenty at most exceeds)")
-        ->type_name("PX");
-    add_file(app, "--truth", options.truth, "True flow to compare with, .flo or KITTI .png",
-             "FILE");
-    add_file(app, "--error-map", options.error_map, "Picture of the error; needs --truth",
-             "FILE.png");
-    add_number(app, "--max-error", options.max_error, motion_range,
-               "Error at the bright end of the map (default 2)")
-        ->type_name("PX");
-    add_file(app, "--warped", options.warped, "Image 1 taken back by the flow", "FILE.png|FOLDER");
-    add_file(app, "--arrows", options.arrows, "Arrows over image 0", "FILE.png|FOLDER");
-    app.add_option("--arrow-spacing", options.arrow_spacing,
-                   "Pixels from one arrow to the next (default: by the size)")
-        ->check(whole_number(1, max_spacing))
-        ->type_name("N");
-    add_file(app, "--consistency", options.consistency,
-             "Mask, 255 where the flow from image 1 to image 0 leads back", "FILE.png|FOLDER");
-    app.add_option("--convergence", options.convergence,
-                   "hs: residual of every iteration on the finest level's first warp, as a table "
-                   "or drawn; may be given twice")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->type_name("FILE.csv|FILE.png");
+void add_result_options(CommandLine& line, OflowOptions& options, bool& no_picture) {
+    line.flag("--no-picture", no_picture, "Leave out the picture of the flow");
+    line.number("--max-motion", "PX", options.max_motion, motion_range,
+                "Motion of full saturation in the pictures (default: the largest; of a sequence, "
+                "that which one pair in twenty at most exceeds)");
+    line.file("--truth", "FILE", options.truth, "True flow to compare with, .flo or KITTI .png");
+    line.file("--error-map", "FILE.png", options.error_map, "Picture of the error; needs --truth");
+    line.number("--max-error", "PX", options.max_error, motion_range,
+                "Error at the bright end of the map (default 2)");
+    line.file("--warped", "FILE.png|FOLDER", options.warped, "Image 1 taken back by the flow");
+    line.file("--arrows", "FILE.png|FOLDER", options.arrows, "Arrows over image 0");
+    line.whole_number("--arrow-spacing", "N", options.arrow_spacing, 1, max_spacing,
+                      "Pixels from one arrow to the next (default: by the size)");
+    line.file("--consistency", "FILE.png|FOLDER", options.consistency,
+              "Mask, 255 where the flow from image 1 to image 0 leads back");
+    line.repeated_file(
+        "--convergence", "FILE.csv|FILE.png", options.convergence,
+        "hs: residual of every iteration on the finest level's first warp, as a table "
+        "or drawn; may be given twice");
 }
 
 bool names_folder(const path& out) {
@@ -118,9 +105,9 @@ void settle_picture_names(OflowOptions& options, bool no_picture) {
 }
 
 /// What has no meaning for many pairs, or none for one.
-void refuse_by_kind(const CLI::App& app, const OflowOptions& options) {
+void refuse_by_kind(const CommandLine& line, const OflowOptions& options) {
     const auto refuse = [&](const char* option, const char* reason) {
-        core::expects(app.count(option) == 0, option, ' ', reason);
+        core::expects(!line.given(option), option, ' ', reason);
     };
     if (options.sequence) {
         constexpr auto reason = "needs a single pair of images";
@@ -138,35 +125,34 @@ void refuse_by_kind(const CLI::App& app, const OflowOptions& options) {
 std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
     OflowOptions options;
     bool no_picture = false;
-    CLI::App app("Optical flow between two images, or all along a sequence of them", "oflow");
-    app.footer(example);
-    app.add_option("images", options.inputs,
-                   "Two images; or a sequence: a video, a folder, a quoted pattern, more images")
-        ->required()
-        ->type_name("FILE");
-    app.add_option_function<std::string>(
-           "--frames", [&](const std::string& text) { options.frames = parse_frames(text); },
-           "Of a sequence: frames FIRST to LAST - 1, counted from 0, every STEP-th")
-        ->type_name("FIRST:LAST[:STEP]");
-    add_parameter_options(app, options.flags);
-    add_result_options(app, options, no_picture);
-    add_common_options(app,
+    CommandLine line("oflow", "Optical flow between two images, or all along a sequence of them",
+                     example);
+    line.files("images", "FILE", 1, -1, options.inputs,
+               "Two images; or a sequence: a video, a folder, a quoted pattern, more images")
+        .required();
+    line.text(
+        "--frames", "FIRST:LAST[:STEP]",
+        [&](const std::string& text) { options.frames = parse_frames(text); },
+        "Of a sequence: frames FIRST to LAST - 1, counted from 0, every STEP-th");
+    add_parameter_options(line, options.flags);
+    add_result_options(line, options, no_picture);
+    add_common_options(line, "FILE",
                        ", .flo or KITTI .png (default: the first image with .flo); of a sequence, "
                        "a folder (default: the video or the folder of the images with .flow)",
                        options.common);
-    add_run_options(app, options.run);
-    if (!parse_command_line(app, argc, argv)) return std::nullopt;
+    add_run_options(line, options.run);
+    if (!line.parse(argc, argv)) return std::nullopt;
 
     options.sequence = options.inputs.size() != 2 || names_folder(options.common.out);
-    refuse_by_kind(app, options);
+    refuse_by_kind(line, options);
     const auto needs = [&](const char* option, const char* other, bool there) {
-        core::expects(app.count(option) == 0 || there, option, " needs ", other);
+        core::expects(!line.given(option) || there, option, " needs ", other);
     };
     needs("--error-map", "--truth", options.truth.has_value());
     needs("--max-error", "--error-map", options.error_map.has_value());
     needs("--arrow-spacing", "--arrows", options.arrows.has_value());
     needs("--convergence", "--method hs", options.flags.method == flow::Method::horn_schunck);
-    core::expects(app.count("--max-motion") == 0 || !no_picture,
+    core::expects(!line.given("--max-motion") || !no_picture,
                   "--max-motion has no meaning with --no-picture");
     options.parameters = choose_parameters(options.flags);
     settle_flow_name(options);

@@ -10,11 +10,9 @@ namespace {
 constexpr int max_count = 1'000'000;
 constexpr int multigrid_iterations = 1;
 
-void add_count(CLI::App& app, const std::string& option, std::optional<int>& value, int least,
+void add_count(CommandLine& line, const std::string& option, std::optional<int>& value, int least,
                const std::string& description) {
-    app.add_option(option, value, description)
-        ->check(whole_number(least, max_count))
-        ->type_name("N");
+    line.whole_number(option, "N", value, least, max_count, description);
 }
 
 template <class Value>
@@ -60,53 +58,43 @@ void refuse_idle_flags(const ParameterFlags& flags, const flow::Parameters& para
 
 }  // namespace
 
-void add_parameter_options(CLI::App& app, ParameterFlags& flags) {
-    add_choice(app, "--method", method_choices, flags.method,
-               "Horn-Schunck (default) or Lucas-Kanade");
-    add_choice(app, "--preset", preset_choices, flags.preset,
-               "Set of parameters that the others change (default fast)");
-    add_number(app, "--alpha", flags.alpha, {0, 1e6, true},
-               "hs: weight of smoothness, grey levels of 0..255")
-        ->type_name("A");
-    add_count(app, "--window", flags.window, 3, "lk: odd width of the window, pixels");
-    add_number(app, "--regularisation", flags.regularisation, {0, 1e9},
-               "lk: added to the diagonal of the normal equations, for each pixel of the window")
-        ->type_name("R");
-    add_count(app, "--levels", flags.levels, 0, "Levels of the pyramid; 0: as many as fit");
-    add_number(app, "--scale", flags.scale, {0.3, 0.95},
-               "Size of a level over that of the finer one")
-        ->type_name("S");
-    add_count(app, "--warps", flags.warps, 1, "Linearisations on each level");
-    add_count(app, "--median", flags.median, 0, "Window of the median filter: 0 (none), 3, 5, 7");
-    add_number(app, "--blur", flags.blur, {0, 1000},
-               "Standard deviation that the images are blurred with first, pixels; 0: none")
-        ->type_name("S");
-    add_number(app, "--texture", flags.texture, {0, 1},
-               "Share of the images' smooth part that is taken out first, 0 to 1")
-        ->type_name("T");
-    add_choice(app, "--interpolation", interpolation_choices, flags.interpolation,
-               "How image 1 is sampled");
-    add_choice(app, "--solver", flow_solver_choices, flags.solver, "hs: of the linear systems");
-    add_count(app, "--iterations", flags.iterations, 1,
+void add_parameter_options(CommandLine& line, ParameterFlags& flags) {
+    line.choice("--method", method_choices, flags.method, "Horn-Schunck (default) or Lucas-Kanade");
+    line.choice("--preset", preset_choices, flags.preset,
+                "Set of parameters that the others change (default fast)");
+    line.number("--alpha", "A", flags.alpha, {0, 1e6, true},
+                "hs: weight of smoothness, grey levels of 0..255");
+    add_count(line, "--window", flags.window, 3, "lk: odd width of the window, pixels");
+    line.number("--regularisation", "R", flags.regularisation, {0, 1e9},
+                "lk: added to the diagonal of the normal equations, for each pixel of the window");
+    add_count(line, "--levels", flags.levels, 0, "Levels of the pyramid; 0: as many as fit");
+    line.number("--scale", "S", flags.scale, {0.3, 0.95},
+                "Size of a level over that of the finer one");
+    add_count(line, "--warps", flags.warps, 1, "Linearisations on each level");
+    add_count(line, "--median", flags.median, 0, "Window of the median filter: 0 (none), 3, 5, 7");
+    line.number("--blur", "S", flags.blur, {0, 1000},
+                "Standard deviation that the images are blurred with first, pixels; 0: none");
+    line.number("--texture", "T", flags.texture, {0, 1},
+                "Share of the images' smooth part that is taken out first, 0 to 1");
+    line.choice("--interpolation", interpolation_choices, flags.interpolation,
+                "How image 1 is sampled");
+    line.choice("--solver", flow_solver_choices, flags.solver, "hs: of the linear systems");
+    add_count(line, "--iterations", flags.iterations, 1,
               "hs: of the solver, at most; V-cycles of multigrid");
-    add_number(app, "--tolerance", flags.tolerance, {0, 1},
-               "hs: relative residual at which the solver stops; 0: never")
-        ->type_name("T");
-    add_number(app, "--omega", flags.relaxation, {0, 2, true},
-               "hs: over-relaxation of redblack, above 0 and below 2")
-        ->type_name("W");
-    add_choice(app, "--precondition", precondition_choices, flags.precondition,
-               "hs: of cg and cacg, by the inverse 2x2 blocks or not");
-    add_count(app, "--s-step", flags.s_step, 1,
+    line.number("--tolerance", "T", flags.tolerance, {0, 1},
+                "hs: relative residual at which the solver stops; 0: never");
+    line.number("--omega", "W", flags.relaxation, {0, 2, true},
+                "hs: over-relaxation of redblack, above 0 and below 2");
+    line.choice("--precondition", precondition_choices, flags.precondition,
+                "hs: of cg and cacg, by the inverse 2x2 blocks or not");
+    add_count(line, "--s-step", flags.s_step, 1,
               "hs: iterations of cacg for each round of sums, 1 to 16 (default 4)");
-    add_choice(app, "--basis", basis_choices, flags.basis,
-               "hs: polynomials of cacg (default newton)");
-    add_choice(app, "--boundary", boundary_choices, flags.boundary,
-               "hs: the flow outside the image");
-    add_choice(app, "--stencil", stencil_choices, flags.stencil, "hs: points of the Laplacian");
-    add_choice(app, "--impl", flow_implementation_choices, flags.implementation,
-               "gpu: several operators in a kernel (default), one in each, or one kernel for all "
-               "iterations");
+    line.choice("--basis", basis_choices, flags.basis, "hs: polynomials of cacg (default newton)");
+    line.choice("--boundary", boundary_choices, flags.boundary, "hs: the flow outside the image");
+    line.choice("--stencil", stencil_choices, flags.stencil, "hs: points of the Laplacian");
+    line.choice("--impl", flow_implementation_choices, flags.implementation,
+                "gpu: several operators in a kernel (default), one in each, or one kernel for all "
+                "iterations");
 }
 
 flow::Parameters choose_parameters(const ParameterFlags& flags) {

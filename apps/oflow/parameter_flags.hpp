@@ -5,11 +5,8 @@
 #include <optional>
 
 #include "aperture/flow/parameters.hpp"
+#include "apps/common/command_line.hpp"
 #include "apps/common/program.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
-class App;
-}
 
 namespace aperture::apps {
 
@@ -41,7 +38,8 @@ struct ParameterFlags {
     std::optional<flow::Stencil> stencil;
     std::optional<flow::Implementation> implementation;
 };
-void add_parameter_options(CLI::App& app, ParameterFlags& flags);
+
+void add_parameter_options(CommandLine& line, ParameterFlags& flags);
 
 /// The preset with the flags put over it. Changing to or from multigrid without saying how many
 /// iterations gives 1 (full multigrid and a V-cycle) or 100, since one number cannot serve both.

@@ -20,89 +20,79 @@ constexpr auto example = R"(Example:
 reads /cube from flight.h5, adapts in 13 directions, writes flight.stap.h5 with /output, /statistic
 and /detections, and draws the range-Doppler map before and after adaptation.)";
 
-void add_input_options(CLI::App& app, StapOptions& options) {
-    app.add_option_function<std::string>(
-           "--cube",
-           [&options](const std::string& text) {
-               const CubeName name = parse_cube_name(text);
-               options.cube.path = name.path;
-               if (!name.dataset.empty()) options.cube.dataset = name.dataset;
-           },
-           "HDF5 file, or file.h5:/dataset")
-        ->required()
-        ->type_name("FILE");
-    app.add_option("--dataset", options.cube.dataset,
-                   "Dataset (default /cube, else the only 3-D complex one)")
-        ->type_name("PATH");
-    app.add_option("--axes", options.cube.axes,
-                   "Order of its axes, slowest first: channel,pulse,range in any order")
-        ->type_name("A,B,C");
-    add_choice(app, "--domain", domain_choices, options.cube.domain, "What the second axis counts");
-    add_number(app, "--spacing", options.spacing_wavelengths, spacing_range,
-               "Element spacing in wavelengths (default: attribute, else 0.5)")
-        ->type_name("D");
-    add_number(app, "--prf", options.prf_hz, prf_range,
-               "Pulse repetition frequency (default: attribute)")
-        ->type_name("HZ");
-    app.add_flag("--allow-nan", options.allow_nan, "Process a cube that holds NaN or infinity");
+void add_input_options(CommandLine& line, StapOptions& options) {
+    line.text(
+            "--cube", "FILE",
+            [&options](const std::string& text) {
+                const CubeName name = parse_cube_name(text);
+                options.cube.path = name.path;
+                if (!name.dataset.empty()) options.cube.dataset = name.dataset;
+            },
+            "HDF5 file, or file.h5:/dataset")
+        .required();
+    line.text(
+        "--dataset", "PATH", [&options](const std::string& text) { options.cube.dataset = text; },
+        "Dataset (default /cube, else the only 3-D complex one)");
+    line.text(
+        "--axes", "A,B,C", [&options](const std::string& text) { options.cube.axes = text; },
+        "Order of its axes, slowest first: channel,pulse,range in any order");
+    line.choice("--domain", domain_choices, options.cube.domain, "What the second axis counts");
+    line.number("--spacing", "D", options.spacing_wavelengths, spacing_range,
+                "Element spacing in wavelengths (default: attribute, else 0.5)");
+    line.number("--prf", "HZ", options.prf_hz, prf_range,
+                "Pulse repetition frequency (default: attribute)");
+    line.flag("--allow-nan", options.allow_nan, "Process a cube that holds NaN or infinity");
 }
 
-void add_adaptation_options(CLI::App& app, StapOptions& options) {
-    app.add_option("--doppler-bins", options.doppler_bins,
-                   "K (default: attribute, else pulses rounded up to a power of two)")
-        ->check(whole_number(1, max_count))
-        ->type_name("K");
-    app.add_option_function<std::string>(
-           "--taper",
-           [&options](const std::string& text) { options.taper = signal::parse_taper(text); },
-           "Window along pulses: none, hann, hamming, chebyshev:dB")
-        ->type_name("NAME");
-    add_choice(app, "--tdof", tap_choices, options.temporal_taps,
-               "Adjacent Doppler bins in a snapshot (default 3)");
-    app.add_option("--training-block", options.training_block,
-                   "Range cells per covariance (default: attribute, else 64 or twice its order)")
-        ->check(whole_number(1, max_count))
-        ->type_name("N_R");
-    add_choice(app, "--training", training_choices, options.training,
-               "Cells that train: disjoint blocks (default), a window around each cell, or all");
-    app.add_option("--guard", options.guard, "Cells left out on either side of the one under test")
-        ->check(whole_number(0, max_count))
-        ->type_name("G");
-    app.add_option_function<std::string>(
-           "--loading",
-           [&options](const std::string& text) { options.loading = parse_loading(text); },
-           "Added to the diagonal: X, or rel:X times trace(R)/n (default none)")
-        ->type_name("X|rel:X");
-    app.add_option_function<std::string>(
-           "--azimuth",
-           [&options](const std::string& text) { options.azimuths = parse_azimuths(text); },
-           "Directions in degrees from boresight: a,b,c or start:stop:count (default: /steering of "
-           "the file, else 16 over the visible range)")
-        ->type_name("LIST");
-    add_choice(app, "--solver", solver_choices, options.solver, "Factorisation (default cholesky)");
-    add_choice(
-        app, "--precision", precision_choices, options.precision,
+void add_adaptation_options(CommandLine& line, StapOptions& options) {
+    line.whole_number("--doppler-bins", "K", options.doppler_bins, 1, max_count,
+                      "K (default: attribute, else pulses rounded up to a power of two)");
+    line.text(
+        "--taper", "NAME",
+        [&options](const std::string& text) { options.taper = signal::parse_taper(text); },
+        "Window along pulses: none, hann, hamming, chebyshev:dB");
+    line.choice("--tdof", tap_choices, options.temporal_taps,
+                "Adjacent Doppler bins in a snapshot (default 3)");
+    line.whole_number(
+        "--training-block", "N_R", options.training_block, 1, max_count,
+        "Range cells per covariance (default: attribute, else 64 or twice its order)");
+    line.choice("--training", training_choices, options.training,
+                "Cells that train: disjoint blocks (default), a window around each cell, or all");
+    line.whole_number("--guard", "G", options.guard, 0, max_count,
+                      "Cells left out on either side of the one under test");
+    line.text(
+        "--loading", "X|rel:X",
+        [&options](const std::string& text) { options.loading = parse_loading(text); },
+        "Added to the diagonal: X, or rel:X times trace(R)/n (default none)");
+    line.text(
+        "--azimuth", "LIST",
+        [&options](const std::string& text) { options.azimuths = parse_azimuths(text); },
+        "Directions in degrees from boresight: a,b,c or start:stop:count (default: /steering of "
+        "the file, else 16 over the visible range)");
+    line.choice("--solver", solver_choices, options.solver, "Factorisation (default cholesky)");
+    line.choice(
+        "--precision", precision_choices, options.precision,
         "Of covariance and solution: fp32, mixed (fp64), or auto (default), which is fp32 and "
         "again fp64 where that cannot be trusted");
-    add_choice(app, "--impl", implementation_choices, options.implementation,
-               "One kernel, a kernel per stage, or cuBLAS (default fused)");
+    line.choice("--impl", implementation_choices, options.implementation,
+                "One kernel, a kernel per stage, or cuBLAS (default fused)");
 }
 
-void add_result_options(CLI::App& app, StapOptions& options) {
-    add_choice(
-        app, "--detector", detector_choices, options.detector,
+void add_result_options(CommandLine& line, StapOptions& options) {
+    line.choice(
+        "--detector", detector_choices, options.detector,
         "Writes /statistic and /detections (default none); cfar needs a --training-block of twice "
         "the order, channels x taps");
-    app.add_option("--pfa", options.pfa, "False-alarm probability of one cell (default 1e-6)")
-        ->type_name("P");
-    app.add_option_function<std::string>(
-           "--save",
-           [&options](const std::string& text) { options.save = parse_saved_results(text); },
-           "Also write: a list of covariance, weights, info, steering")
-        ->type_name("LIST");
-    app.add_option("--plot", options.plot,
-                   "Picture of the range-Doppler maps before and after adaptation, in dB")
-        ->type_name("FILE.png");
+    line.text(
+        "--pfa", "P",
+        [&options](const std::string& text) { options.pfa = parse_number("--pfa", text); },
+        "False-alarm probability of one cell (default 1e-6)");
+    line.text(
+        "--save", "LIST",
+        [&options](const std::string& text) { options.save = parse_saved_results(text); },
+        "Also write: a list of covariance, weights, info, steering");
+    line.file("--plot", "FILE.png", options.plot,
+              "Picture of the range-Doppler maps before and after adaptation, in dB");
 }
 
 }  // namespace
@@ -116,18 +106,18 @@ std::vector<std::filesystem::path> outputs_of(const StapOptions& options) {
 
 std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
     StapOptions options;
-    CLI::App app("Space-time adaptive processing of a radar data cube", "stap");
-    app.footer(example);
-    add_input_options(app, options);
-    add_adaptation_options(app, options);
-    add_result_options(app, options);
-    add_common_options(app, " (default: CUBE with .stap.h5 in place of .h5)", options.common);
-    add_run_options(app, options.run);
-    if (!parse_command_line(app, argc, argv)) return std::nullopt;
+    CommandLine line("stap", "Space-time adaptive processing of a radar data cube", example);
+    add_input_options(line, options);
+    add_adaptation_options(line, options);
+    add_result_options(line, options);
+    add_common_options(line, "FILE", " (default: CUBE with .stap.h5 in place of .h5)",
+                       options.common);
+    add_run_options(line, options.run);
+    if (!line.parse(argc, argv)) return std::nullopt;
 
     core::expects(options.pfa > 0 && options.pfa < 1, "--pfa ", options.pfa,
                   ": expected a probability between 0 and 1");
-    core::expects(app.count("--pfa") == 0 || options.detector != stap::Detector::none,
+    core::expects(!line.given("--pfa") || options.detector != stap::Detector::none,
                   "--pfa needs a detector (--detector amf, ace, glrt or cfar)");
     if (options.common.out.empty()) {
         options.common.out = options.cube.path;

@@ -20,6 +20,9 @@ constexpr index_t max_covariance_order = 4096;  // 256 MiB
 
 constexpr stap::CubeShape default_shape{8, 32, 512, stap::Domain::pulse};
 
+constexpr Choices<std::string_view, 3> perfect_choices{
+    {{"small", "small"}, {"medium", "medium"}, {"large", "large"}}};
+
 constexpr auto example = R"(Example:
   stap_sim --clutter --channels 8 --pulses 32 --range-cells 512 --cnr 40 --jammer 35:30
            --target 200:0.25:0:0 --target 350:-0.125:20:5 --out scene.h5
@@ -36,96 +39,80 @@ struct SimulationOptions {
     std::optional<double> prf_hz;
 };
 
-void add_scene_options(CLI::App& app, CLI::Option* perfect, CLI::Option* clutter,
+void add_scene_options(CommandLine& line, const Option& perfect, const Option& clutter,
                        SimulationOptions& options) {
     stap::ClutterScene& scene = options.scene;
     const auto count = [&](const char* flag, index_t& value, const char* text) {
-        return app.add_option(flag, value, text)
-            ->check(whole_number(1, max_count))
-            ->type_name("N")
-            ->capture_default_str();
+        line.whole_number(flag, "N", value, 1, max_count, text)
+            .default_text(core::text(value))
+            .excludes(perfect);
     };
-    count("--channels", scene.shape.channels, "Elements of the array")->excludes(perfect);
-    count("--pulses", scene.shape.pulses, "Pulses")->excludes(perfect);
-    count("--range-cells", scene.shape.range_cells, "Range cells")->excludes(perfect);
+    count("--channels", scene.shape.channels, "Elements of the array");
+    count("--pulses", scene.shape.pulses, "Pulses");
+    count("--range-cells", scene.shape.range_cells, "Range cells");
     const auto number = [&](const char* flag, double& value, const NumberRange& range,
                             const char* text) {
-        add_number(app, flag, value, range, text)
-            ->type_name("X")
-            ->default_str(core::text(value))
-            ->needs(clutter);
+        line.number(flag, "X", value, range, text).default_text(core::text(value)).needs(clutter);
     };
     number("--spacing", scene.spacing_wavelengths, spacing_range, "Element spacing in wavelengths");
-    app.add_option_function<std::string>(
-           "--cnr", [&scene](const std::string& text) { scene.cnr_db = parse_cnr(text); },
-           "Clutter to noise in dB per element and pulse (-inf for none)")
-        ->type_name("X")
-        ->default_str(core::text(scene.cnr_db))
-        ->needs(clutter);
+    line.text(
+            "--cnr", "X", [&scene](const std::string& text) { scene.cnr_db = parse_cnr(text); },
+            "Clutter to noise in dB per element and pulse (-inf for none)")
+        .default_text(core::text(scene.cnr_db))
+        .needs(clutter);
     number("--beta", scene.beta, {-1000, 1000},
            "Slope of the clutter ridge: half spacings flown per pulse");
     number("--motion", scene.motion_std, {0, 1000},
            "Intrinsic clutter motion: standard deviation of its spectrum, cycles per pulse");
-    app.add_option("--patches", scene.patches, "Clutter patches of a range ring")
-        ->check(whole_number(1, 1 << 20))
-        ->type_name("N")
-        ->capture_default_str()
-        ->needs(clutter);
-    app.add_option_function<std::string>(
-           "--seed",
-           [&scene](const std::string& text) {
-               constexpr auto most = std::numeric_limits<std::int64_t>::max();
-               scene.seed = static_cast<std::uint64_t>(parse_whole_number("--seed", text, 0, most));
-           },
-           "Seed of the scene")
-        ->type_name("N")
-        ->default_str(core::text(scene.seed))
-        ->needs(clutter);
-    app.add_option_function<std::vector<std::string>>(
-           "--jammer",
-           [&scene](const std::vector<std::string>& list) {
-               for (const auto& text : list) scene.jammers.push_back(parse_jammer(text));
-           },
-           "Barrage noise at an azimuth (degrees) with a JNR (dB); repeatable")
-        ->type_name("AZIMUTH:JNR")
-        ->needs(clutter);
-    app.add_option_function<std::vector<std::string>>(
-           "--target",
-           [&scene](const std::vector<std::string>& list) {
-               for (const auto& text : list) scene.targets.push_back(parse_target(text));
-           },
-           "Range cell, Doppler (cycles per pulse), azimuth (degrees), SNR (dB); repeatable")
-        ->type_name("RANGE:DOPPLER:AZIMUTH:SNR")
-        ->needs(clutter);
+    line.whole_number("--patches", "N", scene.patches, 1, 1 << 20,
+                      "Clutter patches of a range ring")
+        .default_text(core::text(scene.patches))
+        .needs(clutter);
+    line.text(
+            "--seed", "N",
+            [&scene](const std::string& text) {
+                constexpr auto most = std::numeric_limits<std::int64_t>::max();
+                scene.seed =
+                    static_cast<std::uint64_t>(parse_whole_number("--seed", text, 0, most));
+            },
+            "Seed of the scene")
+        .default_text(core::text(scene.seed))
+        .needs(clutter);
+    line.texts(
+            "--jammer", "AZIMUTH:JNR", 1, -1,
+            [&scene](const std::vector<std::string>& list) {
+                for (const auto& text : list) scene.jammers.push_back(parse_jammer(text));
+            },
+            "Barrage noise at an azimuth (degrees) with a JNR (dB); repeatable")
+        .needs(clutter);
+    line.texts(
+            "--target", "RANGE:DOPPLER:AZIMUTH:SNR", 1, -1,
+            [&scene](const std::vector<std::string>& list) {
+                for (const auto& text : list) scene.targets.push_back(parse_target(text));
+            },
+            "Range cell, Doppler (cycles per pulse), azimuth (degrees), SNR (dB); repeatable")
+        .needs(clutter);
 }
 
 std::optional<SimulationOptions> parse_options(int argc, char** argv) {
     SimulationOptions options;
     options.scene.shape = default_shape;
-    CLI::App app("Writes radar data cubes with known truth", "stap_sim");
-    app.footer(example);
-    auto* const perfect =
-        app.add_option("--perfect", options.perfect,
-                       "Shape of the PERFECT suite: small, medium or large; white input "
-                       "unless --clutter")
-            ->check(CLI::IsMember({"small", "medium", "large"}).description(""))
-            ->type_name("small|medium|large");
-    auto* const clutter =
-        app.add_flag("--clutter", options.clutter, "Ward's side-looking clutter and noise");
-    add_scene_options(app, perfect, clutter, options);
-    app.add_option("--doppler-bins", options.doppler_bins,
-                   "Doppler bins that stap is to make (attribute doppler_bins)")
-        ->check(whole_number(1, 1 << 24))
-        ->type_name("K");
-    app.add_option("--training-block", options.training_block,
-                   "Range cells per covariance for stap (attribute training_block)")
-        ->check(whole_number(1, 1 << 24))
-        ->type_name("N_R");
-    add_number(app, "--prf", options.prf_hz, prf_range,
-               "Pulse repetition frequency in Hz (attribute prf_hz)")
-        ->type_name("HZ");
-    add_common_options(app, " (required)", options.common);
-    if (!parse_command_line(app, argc, argv)) return std::nullopt;
+    CommandLine line("stap_sim", "Writes radar data cubes with known truth", example);
+    const Option perfect =
+        line.choice("--perfect", perfect_choices, options.perfect,
+                    "Shape of the PERFECT suite: small, medium or large; white input "
+                    "unless --clutter");
+    const Option clutter =
+        line.flag("--clutter", options.clutter, "Ward's side-looking clutter and noise");
+    add_scene_options(line, perfect, clutter, options);
+    line.whole_number("--doppler-bins", "K", options.doppler_bins, 1, 1 << 24,
+                      "Doppler bins that stap is to make (attribute doppler_bins)");
+    line.whole_number("--training-block", "N_R", options.training_block, 1, 1 << 24,
+                      "Range cells per covariance for stap (attribute training_block)");
+    line.number("--prf", "HZ", options.prf_hz, prf_range,
+                "Pulse repetition frequency in Hz (attribute prf_hz)");
+    add_common_options(line, "FILE", " (required)", options.common);
+    if (!line.parse(argc, argv)) return std::nullopt;
     core::expects(options.clutter || !options.perfect.empty(),
                   "expected --perfect small|medium|large or --clutter (see stap_sim --help)");
     core::expects(!options.common.out.empty(), "--out is required (see stap_sim --help)");

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
-#include <cufft.h>
 
 #include <source_location>
 
@@ -43,26 +41,8 @@ inline void check_status(cudaError_t status, const char* call,
             throw_device_error(call, reason, where);
     }
 }
-inline void check_status(cublasStatus_t status, const char* call,
-                         const std::source_location& where = std::source_location::current()) {
-    if (status == CUBLAS_STATUS_ALLOC_FAILED || status == CUBLAS_STATUS_ARCH_MISMATCH) {
-        throw_unfit(call, cublasGetStatusString(status), where);
-    }
-    if (status != CUBLAS_STATUS_SUCCESS) {
-        throw_device_error(call, cublasGetStatusString(status), where);
-    }
-}
-inline void check_status(cufftResult status, const char* call,
-                         const std::source_location& where = std::source_location::current()) {
-    if (status == CUFFT_ALLOC_FAILED) throw_unfit(call, "cuFFT is out of memory", where);
-    if (status != CUFFT_SUCCESS) {
-        throw_device_error(call, text("cuFFT status ", static_cast<int>(status)), where);
-    }
-}
 
 }  // namespace aperture::core
 
-/// Around every call of the CUDA runtime, cuBLAS and cuFFT.
+/// Around every call of the CUDA runtime, and of a library whose status has a check_status.
 #define APERTURE_CUDA_TRY(call) ::aperture::core::check_status((call), #call)
-#define APERTURE_CUBLAS_TRY(call) ::aperture::core::check_status((call), #call)
-#define APERTURE_CUFFT_TRY(call) ::aperture::core::check_status((call), #call)

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <cublas_v2.h>
 #include <cuda_runtime.h>
 
 #include <atomic>
@@ -128,7 +127,6 @@ struct Gpu::State {
     int device = 0;
     cudaDeviceProp properties{};
     cudaStream_t stream{};
-    cublasHandle_t cublas{};
 
     explicit State(int number) : device(number) {
         process_gpu.take(device);
@@ -142,7 +140,6 @@ struct Gpu::State {
         }
     }
     ~State() {
-        if (cublas != nullptr) cublasDestroy(cublas);
         cudaStreamDestroy(stream);
         process_gpu.give_back();
     }
@@ -189,15 +186,6 @@ CUstream_st* Gpu::stream() const {
     // Whoever asks is about to use it, perhaps in another thread than the one before.
     process_gpu.make_current();
     return state_->stream;
-}
-
-cublasContext* Gpu::cublas() {
-    process_gpu.make_current();
-    if (state_->cublas == nullptr) {
-        APERTURE_CUDA_TRY(cublasCreate(&state_->cublas));
-        APERTURE_CUDA_TRY(cublasSetStream(state_->cublas, state_->stream));
-    }
-    return state_->cublas;
 }
 
 void Gpu::synchronize() { APERTURE_CUDA_TRY(cudaStreamSynchronize(state_->stream)); }

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-// A program may hold Eigen compiled with other options: one linker symbol for both would mix them.
-#define Eigen eigen_of_aperture
-#include <Eigen/Eigenvalues>
+#include "librpca/cpu/eigen.hpp"
 
 namespace aperture::rpca::cpu {
 
@@ -39,11 +37,13 @@ Root root_of(const Matrix& gram) {
     Eigen::VectorXd inverse_length(n);
     for (index_t i = 0; i < n; ++i) inverse_length(i) = length(i) > 0 ? 1 / length(i) : 0;
     const Matrix unit = inverse_length.asDiagonal() * gram * inverse_length.asDiagonal();
-    const Eigen::SelfAdjointEigenSolver<Matrix> solver(unit);
+    Eigen::VectorXd eigenvalues;
+    Matrix eigenvectors;
+    decompose_symmetric(unit, eigenvalues, eigenvectors);
     index_t lost = 0;
-    while (lost < n && solver.eigenvalues()(lost) <= dependent) ++lost;
-    const Eigen::VectorXd roots = solver.eigenvalues().tail(n - lost).cwiseSqrt();
-    const Matrix vectors = solver.eigenvectors().rightCols(n - lost);
+    while (lost < n && eigenvalues(lost) <= dependent) ++lost;
+    const Eigen::VectorXd roots = eigenvalues.tail(n - lost).cwiseSqrt();
+    const Matrix vectors = eigenvectors.rightCols(n - lost);
     return {roots.asDiagonal() * vectors.transpose() * length.asDiagonal(),
             inverse_length.asDiagonal() * vectors * roots.cwiseInverse().asDiagonal()};
 }
@@ -68,11 +68,13 @@ void Subspace::truncate(core::View<const double, 2, core::Host> gram, double lea
     s.directions.resize(k_.extent()[1], 0);
     s.coefficients.resize(0, k_.extent()[1]);
     if (x.rows() == 0) return;
-    const Eigen::SelfAdjointEigenSolver<Matrix> solver(Matrix(x * x.transpose()));
-    s.singular_values = solver.eigenvalues().reverse().cwiseMax(0).cwiseSqrt();
+    Eigen::VectorXd eigenvalues;
+    Matrix eigenvectors;
+    decompose_symmetric(x * x.transpose(), eigenvalues, eigenvectors);
+    s.singular_values = eigenvalues.reverse().cwiseMax(0).cwiseSqrt();
     const index_t most = std::min<index_t>(s.most, s.singular_values.size());
     while (rank_ < most && s.singular_values(rank_) > least * s.singular_values(0)) ++rank_;
-    const Matrix left = solver.eigenvectors().rowwise().reverse().leftCols(rank_);
+    const Matrix left = eigenvectors.rowwise().reverse().leftCols(rank_);
     s.basis = root.inverse * left;
     s.coefficients = left.transpose() * x;
     s.directions =

@@ -2,10 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cufft.h>
+
 #include <climits>
 
 #include "libcore/gpu/complex.cuh"
 #include "libcore/gpu/cuda_check.hpp"
+
+namespace aperture::core {
+
+inline void check_status(cufftResult status, const char* call,
+                         const std::source_location& where = std::source_location::current()) {
+    if (status == CUFFT_ALLOC_FAILED) throw_unfit(call, "cuFFT is out of memory", where);
+    if (status != CUFFT_SUCCESS) {
+        throw_device_error(call, text("cuFFT status ", static_cast<int>(status)), where);
+    }
+}
+
+}  // namespace aperture::core
 
 namespace aperture::signal {
 

@@ -6,6 +6,20 @@
 #include "libstap/gpu/cublas_baseline.hpp"
 #include "libstap/gpu/gpu_instances.cuh"
 
+namespace aperture::core {
+
+inline void check_status(cublasStatus_t status, const char* call,
+                         const std::source_location& where = std::source_location::current()) {
+    if (status == CUBLAS_STATUS_ALLOC_FAILED || status == CUBLAS_STATUS_ARCH_MISMATCH) {
+        throw_unfit(call, cublasGetStatusString(status), where);
+    }
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        throw_device_error(call, cublasGetStatusString(status), where);
+    }
+}
+
+}  // namespace aperture::core
+
 namespace aperture::stap::gpu {
 
 namespace {
@@ -108,12 +122,20 @@ cuComplex** as_batch(core::Array<cfloat*, 1, core::Device>& pointers) {
 
 }  // namespace
 
+void CublasBaseline::DestroyCublas::operator()(cublasContext* handle) const {
+    cublasDestroy(handle);
+}
+
 CublasBaseline::CublasBaseline(core::Gpu& gpu, const Problem& problem,
                                core::View<const cfloat, 2, core::Host> steering)
     : gpu_(gpu), problem_(problem), matrices_(problem.doppler_bins * problem.training_sets) {
     const Parameters& p = problem.parameters;
     core::expects(p.training == Training::block && p.precision != Precision::mixed,
                   "implementation cublas trains on blocks, in fp32; use fused or staged");
+    cublasContext* handle = nullptr;
+    APERTURE_CUDA_TRY(cublasCreate(&handle));
+    cublas_.reset(handle);
+    APERTURE_CUDA_TRY(cublasSetStream(handle, gpu.stream()));
     const index_t n = problem.order;
     const index_t bins = problem.doppler_bins;
     const index_t sets = problem.training_sets;
@@ -171,7 +193,7 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
     const int block = problem_.parameters.training_block;
     const index_t sets = problem_.training_sets;
     const int count = static_cast<int>(matrices_);
-    cublasContext* const cublas = gpu_.cublas();
+    cublasContext* const cublas = cublas_.get();
     const cuComplex one{1.0f, 0.0f};
     const cuComplex zero{0.0f, 0.0f};
     const SteeringVectors steering = detail::steering_vectors(steering_);
@@ -183,10 +205,10 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
         const cuComplex mean{1.0f / static_cast<float>(block), 0.0f};
         detail::extract(gpu_, problem_, detail::doppler_cube(cube),
                         detail::training_plan(problem_, {}), sets, snapshots_.view());
-        APERTURE_CUBLAS_TRY(cublasCgemmBatched(cublas, CUBLAS_OP_C, CUBLAS_OP_N, n, n, block, &mean,
-                                               as_batch(snapshot_pointers_), block,
-                                               as_batch(snapshot_pointers_), block, &zero,
-                                               as_batch(covariance_pointers_), n, count));
+        APERTURE_CUDA_TRY(cublasCgemmBatched(cublas, CUBLAS_OP_C, CUBLAS_OP_N, n, n, block, &mean,
+                                             as_batch(snapshot_pointers_), block,
+                                             as_batch(snapshot_pointers_), block, &zero,
+                                             as_batch(covariance_pointers_), n, count));
         core::launch(
             gpu_, &load_diagonals_kernel, core::LaunchConfig(blocks_for(matrices_), threads),
             core::device_cast(covariance_.data()), matrices_, n, detail::loading_of(problem_));
@@ -198,12 +220,12 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
         // The stored matrix is conj(R) column by column; its inverse times conj(v) is conj(w). The
         // diagonal of U is judged, not what the library says of the inverse.
         const auto scope = stage_scope(gpu_, timeline, "weights", weights_work(problem_));
-        APERTURE_CUBLAS_TRY(cublasCgetrfBatched(cublas, n, as_batch(covariance_pointers_), n,
-                                                pivots_.data(), info_.data(), count));
-        APERTURE_CUBLAS_TRY(cublasCgetriBatched(cublas, n, as_batch(covariance_pointers_), n,
-                                                pivots_.data(), as_batch(inverse_pointers_), n,
-                                                info_.data(), count));
-        APERTURE_CUBLAS_TRY(cublasCgemmBatched(
+        APERTURE_CUDA_TRY(cublasCgetrfBatched(cublas, n, as_batch(covariance_pointers_), n,
+                                              pivots_.data(), info_.data(), count));
+        APERTURE_CUDA_TRY(cublasCgetriBatched(cublas, n, as_batch(covariance_pointers_), n,
+                                              pivots_.data(), as_batch(inverse_pointers_), n,
+                                              info_.data(), count));
+        APERTURE_CUDA_TRY(cublasCgemmBatched(
             cublas, CUBLAS_OP_N, CUBLAS_OP_N, n, vectors, n, &one, as_batch(inverse_pointers_), n,
             as_batch(right_hand_side_pointers_), n, &zero, as_batch(weight_pointers_), n, count));
         core::launch(gpu_, &judge_factors_kernel,
@@ -229,14 +251,14 @@ void CublasBaseline::apply_weights(const core::View<cfloat, 3, core::Device>& ou
     const int vectors = problem_.steering_vectors;
     const int block = problem_.parameters.training_block;
     const index_t sets = problem_.training_sets;
-    cublasContext* const cublas = gpu_.cublas();
+    cublasContext* const cublas = cublas_.get();
     const cuComplex one{1.0f, 0.0f};
     const cuComplex zero{0.0f, 0.0f};
     const int stride = static_cast<int>(output.stride[0]);
     const int bins = problem_.doppler_bins;
     const int last = static_cast<int>(problem_.shape.range_cells - (sets - 1) * block);
     if (last == block) {
-        APERTURE_CUBLAS_TRY(cublasCgemmBatched(
+        APERTURE_CUDA_TRY(cublasCgemmBatched(
             cublas, CUBLAS_OP_N, CUBLAS_OP_N, block, vectors, n, &one, as_batch(snapshot_pointers_),
             block, as_batch(weight_pointers_), n, &zero, as_batch(output_pointers_), stride,
             static_cast<int>(matrices_)));
@@ -244,15 +266,15 @@ void CublasBaseline::apply_weights(const core::View<cfloat, 3, core::Device>& ou
     }
     for (int k = 0; k < bins && sets > 1; ++k) {
         const index_t first = k * sets;
-        APERTURE_CUBLAS_TRY(cublasCgemmBatched(
+        APERTURE_CUDA_TRY(cublasCgemmBatched(
             cublas, CUBLAS_OP_N, CUBLAS_OP_N, block, vectors, n, &one,
             as_batch(snapshot_pointers_) + first, block, as_batch(weight_pointers_) + first, n,
             &zero, as_batch(output_pointers_) + first, stride, static_cast<int>(sets - 1)));
     }
     cuComplex** const short_blocks = as_batch(last_snapshot_pointers_);
-    APERTURE_CUBLAS_TRY(cublasCgemmBatched(cublas, CUBLAS_OP_N, CUBLAS_OP_N, last, vectors, n, &one,
-                                           short_blocks, block, short_blocks + bins, n, &zero,
-                                           short_blocks + 2 * bins, stride, bins));
+    APERTURE_CUDA_TRY(cublasCgemmBatched(cublas, CUBLAS_OP_N, CUBLAS_OP_N, last, vectors, n, &one,
+                                         short_blocks, block, short_blocks + bins, n, &zero,
+                                         short_blocks + 2 * bins, stride, bins));
 }
 
 }  // namespace aperture::stap::gpu

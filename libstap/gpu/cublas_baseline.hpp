@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+
 #include "aperture/stap/pipeline.hpp"
+
+struct cublasContext;
 
 namespace aperture::stap::gpu {
 
@@ -21,10 +25,15 @@ class CublasBaseline {
              core::Timeline* timeline);
 
   private:
+    struct DestroyCublas {
+        void operator()(cublasContext* handle) const;
+    };
+
     void set_pointers(const core::View<cfloat, 3, core::Device>& output);
     void apply_weights(const core::View<cfloat, 3, core::Device>& output);
 
     core::Gpu& gpu_;
+    std::unique_ptr<cublasContext, DestroyCublas> cublas_;
     Problem problem_;
     index_t matrices_;
     core::Array<cfloat, 2, core::Device> steering_;          ///< [n][D]

@@ -11,7 +11,6 @@
 #include "aperture/core/view.hpp"
 
 struct CUstream_st;
-struct cublasContext;
 
 namespace aperture::core {
 
@@ -68,8 +67,6 @@ class Gpu {
     std::size_t free_memory() const;
 
     CUstream_st* stream() const;
-    /// Created at the first call, bound to the stream.
-    cublasContext* cublas();
     /// Waits for all work given so far; throws DeviceError if any of it failed.
     void synchronize();
 
