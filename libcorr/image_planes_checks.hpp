@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What ImagePlanes asks of its arguments, on every executor.
+// Argument checks of ImagePlanes, for every executor.
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/shape.hpp"

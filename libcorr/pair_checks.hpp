@@ -10,7 +10,7 @@
 
 namespace aperture::corr {
 
-/// Throws core::InvalidArgument where pairs of `images` images take more than `available` bytes.
+/// Throws core::InvalidArgument if pairs of `images` images need more than `available` bytes.
 inline void expects_memory(index_t images, double bytes_an_image,
                            std::optional<std::size_t> available) {
     const double needed = static_cast<double>(images) * bytes_an_image;
@@ -21,12 +21,12 @@ inline void expects_memory(index_t images, double bytes_an_image,
                    static_cast<double>(*available) / gib, " GiB are available"));
 }
 
-/// Throws core::InvalidArgument where `image` is none of `images` images.
+/// Throws core::InvalidArgument if `image` is not in 0 .. images-1.
 inline void expects_image(index_t image, index_t images) {
     core::expects(image >= 0 && image < images, "image ", image, " of ", images);
 }
 
-/// Throws core::InvalidArgument where one of the images `a` and `b` was not taken.
+/// Throws core::InvalidArgument if one of the images `a` and `b` was not taken.
 inline void expects_taken(index_t a, bool a_taken, index_t b, bool b_taken) {
     core::expects(a_taken && b_taken, "images ", a, " and ", b, ": one of them was not taken");
 }

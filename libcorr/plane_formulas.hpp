@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the planes of an image are made of, pixel by pixel, for the CPU and for kernels. Roots and
-// powers are polynomials instead of calls, so that loops over pixels become SIMD instructions and
-// every executor computes the same.
+// Pixel-wise formulas of an image's planes, for the CPU and for kernels. Roots and powers are
+// polynomials instead of calls, so that loops over pixels vectorise and every executor computes the
+// same.
 
 #include <cmath>
 
@@ -13,13 +13,13 @@
 
 namespace aperture::corr {
 
-/// Pixels on either side that a derivative takes, and the blur of the tensor.
+/// Reach of the derivative filter in pixels, and the blur of the tensor.
 inline constexpr int derivative_reach = 2;
 inline constexpr double tensor_sigma = 2;
 inline constexpr int tensor_reach = 6;
 
-/// About value^exponent of a positive value: a float's bits are about its logarithm. `shift` is
-/// chosen for the exponent.
+/// Approximates value^exponent of a positive value: a float's bits approximate its logarithm.
+/// `shift` is chosen for the exponent.
 APERTURE_HD float rough_power(float value, float exponent, float shift) {
     constexpr float one = 127.0F * (1 << 23);
     const auto bits = static_cast<float>(__builtin_bit_cast(int, value));
@@ -27,8 +27,9 @@ APERTURE_HD float rough_power(float value, float exponent, float shift) {
     return __builtin_bit_cast(float, static_cast<int>(power));
 }
 
-/// Of a positive number. From s = value^(-1/3) (1 - h)^(1/3), with h = 1 - value s^3: better
-/// negative roots, and the root itself, are s and value s^2 times a power of 1 - h. Error 2e-7.
+/// The cube root of a positive number. With h = 1 - value s^3, an approximation s of value^(-1/3)
+/// is refined to s (1 - h)^(-1/3), and the root is value s^2 (1 - h)^(-2/3), both by series in h.
+/// Error 2e-7.
 APERTURE_HD float cube_root(float value) {
     float s = rough_power(value, -1.0F / 3, 0.065F);
     float h = 1 - value * s * s * s;
@@ -38,8 +39,8 @@ APERTURE_HD float cube_root(float value) {
     return root + root * h * (2.0F / 3 + 5.0F / 9 * h);
 }
 
-/// IEC 61966-2-1, 0..255 to 0..1; what is beyond is taken for the nearest. u^2.4 = (u s)^3 with s =
-/// u^(-1/5), which is found as in cube_root. Error 5e-7.
+/// sRGB to linear light, IEC 61966-2-1, 0..255 to 0..1; other values are clamped. u^2.4 = (u s)^3
+/// with s = u^(-1/5), computed as in cube_root. Error 5e-7.
 APERTURE_HD float linear_light(float value) {
     constexpr float linear_end = 0.04045F * 255;
     constexpr float scale = 1.4740006e-6F;  // (255 * 1.055)^-2.4
@@ -58,7 +59,7 @@ APERTURE_HD float linear_light(float value) {
     return inside > linear_end ? curve : line;
 }
 
-/// CIE 15, equation 8.6: of X / X_n, Y / Y_n and Z / Z_n.
+/// CIE 15, equation 8.6, for X / X_n, Y / Y_n and Z / Z_n.
 APERTURE_HD float lab_root(float ratio) {
     constexpr float linear_end = 216.0F / 24389;
     const float root = cube_root(ratio);
@@ -70,9 +71,9 @@ struct Lab {
     float lightness, a, b;
 };
 
-/// Of sRGB values. The white is red, green and blue of 255. Rows of IEC 61966-2-1's matrix over its
-/// X_n, Y_n and Z_n sum to 1, so that all is measured from green. Equal values have no colour at
-/// all, not even rounding, which compilers differ in.
+/// L*a*b* of sRGB values; white is 255 in all channels. Rows of IEC 61966-2-1's matrix over its
+/// X_n, Y_n and Z_n sum to 1, so that differences from green are enough. Equal values have exactly
+/// zero a and b: rounding would differ between compilers.
 APERTURE_HD Lab lab_of(float red, float green, float blue) {
     const float light = linear_light(green);
     const float from_red = linear_light(red) - light;
@@ -87,18 +88,19 @@ APERTURE_HD Lab lab_of(float red, float green, float blue) {
     return {116 * root - 16, grey ? 0 : a, grey ? 0 : b};
 }
 
-/// Luma of Rec. BT.601, measured from green, so that grey pixels stay exactly what they are.
+/// Luma of Rec. BT.601 from differences to green, so that grey pixels stay exact.
 APERTURE_HD float luma(float red, float green, float blue) {
     return green + 0.299F * (red - green) + 0.114F * (blue - green);
 }
 
-/// From the values two and one pixels before, one and two behind. Real is float, or a pack of them.
+/// From the values two and one pixels before, one and two behind. Real is float or a pack of
+/// floats.
 template <class Real>
 APERTURE_HD Real derivative(Real before2, Real before1, Real behind1, Real behind2) {
     return (8.0F * (behind1 - before1) - (behind2 - before2)) * (1.0F / 12);
 }
 
-/// Half of the Gaussian that blurs the tensor, its middle first. They sum to one as rounded.
+/// Half of the Gaussian that blurs the tensor, its centre first. The rounded weights sum to one.
 struct TensorWeights {
     float at[tensor_reach + 1];
 };
@@ -120,7 +122,7 @@ struct Orientation {
     Real cosine, sine;
 };
 
-/// Of a blurred structure tensor.
+/// From a blurred structure tensor.
 template <class Real>
 APERTURE_HD Orientation<Real> orientation_of(Real xx, Real xy, Real yy) {
     constexpr float least_slope_squared = 0.25F;  // (L* a pixel)^2
@@ -128,20 +130,20 @@ APERTURE_HD Orientation<Real> orientation_of(Real xx, Real xy, Real yy) {
     return {scale * (xx - yy), scale * 2.0F * xy};
 }
 
-/// Of a part of a plane: its pixels, their sum, and the sum of squares of their differences from
-/// the part's mean.
+/// Moments of a part of a plane: number of pixels, their sum, and the sum of squared differences
+/// from the part's mean.
 struct Moments {
     double pixels, sum, deviation;
 };
 
-/// The same from a mean of more than this part.
+/// The sum of squared differences from `mean`, the mean over more than this part.
 APERTURE_HD double deviation_from(const Moments& part, double mean) {
     if (part.pixels == 0) return 0;
     const double difference = part.sum / part.pixels - mean;
     return part.deviation + part.pixels * difference * difference;
 }
 
-/// Brings a plane to zero mean and unit energy.
+/// Normalizes a plane to zero mean and unit energy.
 struct Normalizer {
     double mean, scale;
 
@@ -150,7 +152,8 @@ struct Normalizer {
     }
 };
 
-/// `deviation` is that from the mean. Zero throughout for what varies by less than rounding.
+/// `deviation`: sum of squared differences from the mean. The scale is zero if it is rounding
+/// noise.
 APERTURE_HD Normalizer normalizer_of(double pixels, double mean, double deviation) {
     constexpr double no_contrast = 1e-6;
     const double energy = deviation + pixels * mean * mean;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Blur, resize and their sequence are one thing: every output row and column is a weighted sum over
-// a window of input rows and columns. Here are the windows of one axis, borders included, for the
-// CPU and for kernels.
+// Blur, resize and their sequence are one operation: every output row and column is a weighted sum
+// over a window of input rows and columns. This file computes the windows of one axis, borders
+// included, for the CPU and for kernels.
 
 #include <cmath>
 
@@ -16,7 +16,7 @@ using core::index_t;
 
 enum class Sampling { none, bilinear, bicubic };
 
-/// What happens along one axis.
+/// Filtering along one axis.
 struct AxisFilter {
     index_t from;
     index_t to;
@@ -24,27 +24,27 @@ struct AxisFilter {
     double sigma;  ///< of the blur before sampling
 
     APERTURE_HD index_t radius() const { return static_cast<index_t>(std::ceil(3 * sigma)); }
-    /// Pixels before the one at or before the sampled place, and pixels in all.
+    /// Samples before the pixel at or below the sampled position, and number of samples.
     APERTURE_HD int before() const { return sampling == Sampling::bicubic ? 1 : 0; }
     APERTURE_HD int samples() const {
         return sampling == Sampling::none ? 1 : sampling == Sampling::bilinear ? 2 : 4;
     }
-    /// Elements of every window: at most all that there are.
+    /// Elements of every window: at most the whole axis.
     APERTURE_HD index_t taps() const {
         const index_t reach = 2 * radius() + samples();
         return from < reach ? from : reach;
     }
 };
 
-/// Blur against aliasing along an axis.
+/// Sigma of the anti-aliasing blur along an axis.
 inline double pyramid_sigma(index_t from, index_t to) {
     if (to >= from) return 0;
     const double ratio = static_cast<double>(from) / static_cast<double>(to);
     return 0.6 * std::sqrt(ratio * ratio - 1);
 }
 
-/// The pixels that output i is sampled from, from `begin` on (some may be outside the image), and
-/// their weights.
+/// The pixels that output i samples, from `begin` on (some may be outside the image), and their
+/// weights.
 struct SampledPixels {
     index_t begin;
     double weights[4];
@@ -69,7 +69,7 @@ APERTURE_HD SampledPixels sampled_pixels(const AxisFilter& axis, index_t i) {
              ((-1.5 * t + 2) * t + 0.5) * t, (0.5 * t - 0.5) * t * t}};
 }
 
-/// Half of a normalised Gaussian: kernel[0] is its middle.
+/// Half of a normalised Gaussian: kernel[0] is its centre.
 APERTURE_HD void gaussian(double sigma, index_t radius, double* kernel) {
     kernel[0] = 1;
     double sum = 1;
@@ -81,8 +81,8 @@ APERTURE_HD void gaussian(double sigma, index_t radius, double* kernel) {
     for (index_t k = 0; k <= radius; ++k) kernel[k] /= sum;
 }
 
-/// What a pixel gives to a window around `middle`, both in the image: its own weight, and at an end
-/// of the image those of all that is beyond.
+/// Weight of a pixel in a window around `middle`, both in the image: its own and, at an end of the
+/// image, those of all pixels beyond.
 APERTURE_HD double blur_weight(const double* kernel, index_t radius, index_t extent, index_t middle,
                                index_t pixel) {
     const index_t first = pixel == 0 ? -radius : pixel - middle;
@@ -95,8 +95,8 @@ APERTURE_HD double blur_weight(const double* kernel, index_t radius, index_t ext
     return sum;
 }
 
-/// Writes the taps() weights of output i and returns where its window begins; the window lies in
-/// the input. The weights sum to one as rounded: the largest takes what the others lose.
+/// Stores the taps() weights of output i and returns the start of its window, which lies in the
+/// input. The rounded weights sum to one: the largest one compensates for the others' rounding.
 APERTURE_HD index_t window_weights(const AxisFilter& axis, const double* kernel, index_t i,
                                    float* weights) {
     const SampledPixels sampled = sampled_pixels(axis, i);

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What operations on images ask of their arguments, on every executor.
+// Argument checks of operations on images, for every executor.
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/view.hpp"
 
 namespace aperture::signal {
 
-/// Refuses an image, or planes, whose columns are not contiguous.
+/// Throws core::InvalidArgument for an image, or planes, with columns that are not contiguous.
 template <class T, int Rank, class Space>
 void expects_contiguous_columns(const char* operation, const char* role,
                                 const core::View<T, Rank, Space>& image) {

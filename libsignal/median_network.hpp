@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Networks of minima and maxima that find medians of sorted rows, for the CPU's packs and the GPU's
-// threads. Two outputs above each other, at rows y and y+1, share the size-1 rows between the
-// uppermost and the lowest of both windows: their core. Every row is sorted across its window once
-// (used by size outputs), rows are merged by twos (used by two cores for size 5), twos are merged
-// into the core, of which the size+1 middle ranks can be the median of either window, and each
-// output merges those with the one row that it has alone. Unused results of the networks are never
-// computed: the compiler removes them.
+// Networks of minima and maxima that compute medians of sorted rows, for the CPU's packs and the
+// GPU's threads. Two outputs above each other, at rows y and y+1, share a core: the size-1 rows
+// between the uppermost and the lowest row of both windows. Every row is sorted across its window
+// once (used by size outputs). Rows are merged in pairs (used by two cores for size 5). Pairs are
+// merged into the core; only its size+1 middle ranks can be the median of either window. Each
+// output merges these with the one row that only it has. The compiler removes unused results.
 //
 // Minima and maxima for each pixel of a long strip:
 //             sort a row   merge rows by twos   core (for 2 outputs)   last row    sum
@@ -89,7 +88,7 @@ template <class Order, int m, int n>
     }
 }
 
-/// Sorted, the n values load(first), load(first + 1), ...
+/// The n values load(first), load(first + 1), ..., sorted.
 template <class Order, int n, class Load>
 [[gnu::always_inline]] APERTURE_HD Ranks<Order, n> sorted(const Load& load, int first = 0) {
     if constexpr (n == 1) {
@@ -115,8 +114,8 @@ template <class Order, int size, int... i>
 }  // namespace detail
 
 /// The median of the core, size * (size-1) values, and one more row of its window. Only ranks
-/// `least` to `least` + size of the core can be it, and of these and the row it has rank `size`:
-/// the least upper bound of i of the one and size+1-i of the other, over all i.
+/// `least` to `least` + size of the core can be the median, which has rank `size` among these and
+/// the row: the least upper bound of i of the one and size+1-i of the other, over all i.
 template <class Order, int size>
 [[gnu::always_inline]] APERTURE_HD typename Order::Value median_of(
     const Ranks<Order, size*(size - 1)>& core, const Ranks<Order, size>& row) {

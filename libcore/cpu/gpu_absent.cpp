@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// The answers of a build without CUDA.
+// Implementation for a build without CUDA.
 #include "aperture/core/executor.hpp"
 
 namespace aperture::core {

@@ -10,8 +10,8 @@ namespace aperture::core {
 
 namespace detail {
 
-/// Of every two neighbouring groups of `half` lanes, the sums of a's in the first and of b's in the
-/// second.
+/// Adds every two neighbouring groups of `half` lanes: those of a into the first group, those of b
+/// into the second.
 template <class T, int half, int... lane>
 [[gnu::always_inline]] inline Pack<T> add_halves(Pack<T> a, Pack<T> b,
                                                  std::integer_sequence<int, lane...>) {
@@ -39,7 +39,7 @@ template <class T, int half, int count>
 
 }  // namespace detail
 
-/// Lane i < count holds the sum of the lanes of x[i], the others more of the same.
+/// Lane i holds the sum of the lanes of x[i % count].
 template <class T, int count>
 [[gnu::always_inline]] inline Pack<T> sums_of_lanes(Pack<T> (&x)[count]) {
     return detail::first_of_groups<T, lanes<T> / count>(

@@ -12,7 +12,7 @@ namespace {
 
 using std::filesystem::path;
 
-/// The number that follows `name` in a file of names and numbers, or without a name the first.
+/// The number after `name` in a file of names and numbers; without a name, the first number.
 std::optional<std::size_t> number_in(const path& file, const std::string& name = "") {
     std::ifstream stream(file);
     std::string word = name;
@@ -22,7 +22,8 @@ std::optional<std::size_t> number_in(const path& file, const std::string& name =
     return std::nullopt;
 }
 
-/// What a control group (version 2) leaves; files that it has in memory can be read again.
+/// Bytes left in a control group (version 2). Inactive file pages count as free: they can be
+/// reread.
 std::optional<std::size_t> left_in(const path& group) {
     const auto limit = number_in(group / "memory.max");
     const auto used = number_in(group / "memory.current");

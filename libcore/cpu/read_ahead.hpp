@@ -8,8 +8,7 @@
 
 namespace aperture::core {
 
-/// Memory that is wanted soon, asked for line by line, so that it comes to the second-level cache
-/// while something else is computed.
+/// Prefetches memory line by line into the second-level cache, during other work.
 class ReadAhead {
   public:
     /// `count` runs of `bytes` that begin `distance` bytes apart.
@@ -24,7 +23,7 @@ class ReadAhead {
     explicit ReadAhead(const Runs& runs) : runs_(runs) { begin_run(); }
     ReadAhead(const Runs& runs, const Runs& then) : runs_(runs), then_(then) { begin_run(); }
 
-    /// Asks for the next line, if one is left.
+    /// Prefetches the next line, if one is left.
     [[gnu::always_inline]] void ask() {
         if (lines_ == 0) return;
         __builtin_prefetch(at_, 0, 2);

@@ -6,7 +6,7 @@
 
 namespace aperture::core {
 
-/// Width in bytes of the machine's vector registers, as far as the compiler may use them.
+/// Width in bytes of the vector registers that the compiler may use.
 #if defined(__AVX512F__)
 inline constexpr int simd_bytes = 64;
 #elif defined(__AVX__)
@@ -33,7 +33,7 @@ using Pack = typename PackOf<T>::type;
 template <class T>
 inline constexpr int lanes = simd_bytes / static_cast<int>(sizeof(T));
 
-/// A pack from any address that suits a T.
+/// Loads a pack from any address aligned for a T.
 template <class T>
 inline Pack<T> load(const T* from) {
     return *reinterpret_cast<const typename PackOf<T>::unaligned*>(from);
@@ -47,8 +47,8 @@ inline Pack<T> broadcast(T value) {
     return value - Pack<T>{};
 }
 
-/// Has a pack in a register from here on. Compilers otherwise fold its load into each of its uses,
-/// and a loop of multiply-adds then waits for loads.
+/// Keeps a pack in a register from here on. Compilers otherwise fold its load into each of its
+/// uses, and a loop of multiply-adds then waits for loads.
 template <class P>
 [[gnu::always_inline]] inline void hold(P& pack) {
 #if defined(__AVX512F__)

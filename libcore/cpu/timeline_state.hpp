@@ -9,7 +9,7 @@
 
 namespace aperture::core {
 
-/// A pair of events around a stage in a GPU's stream; implemented where CUDA is.
+/// A pair of events around a stage in a GPU's stream; implemented in builds with CUDA.
 class StageEvents {
   public:
     virtual ~StageEvents() = default;

@@ -9,14 +9,14 @@
 namespace aperture::core {
 
 /// Calls work(task, scratch) for tasks 0 .. tasks-1 on the executor's threads, with `scratch_bytes`
-/// of memory private to the thread. Which thread does which task is open, so no result may depend
-/// on it.
+/// of memory private to the thread. The assignment of tasks to threads is unspecified; no result
+/// may depend on it.
 template <class Work>
 void for_each_task(Cpu& cpu, index_t tasks, std::size_t scratch_bytes, const Work& work) {
     // Grown here, because an exception must not leave a parallel region.
     for (int thread = 0; thread < cpu.threads(); ++thread) cpu.scratch(thread, scratch_bytes);
-        // All threads or one: OpenMP lets go of threads that a smaller team leaves out, and one
-        // task is no work for a team.
+        // All threads or one: OpenMP releases threads that a smaller team leaves out, and one task
+        // needs no team.
 #pragma omp parallel num_threads(tasks > 1 ? cpu.threads() : 1)
     {
         std::byte* scratch = cpu.scratch(omp_get_thread_num(), scratch_bytes);
@@ -25,8 +25,8 @@ void for_each_task(Cpu& cpu, index_t tasks, std::size_t scratch_bytes, const Wor
     }
 }
 
-/// Hands out consecutive parts of one scratch block, each aligned to 64 bytes. Without a block it
-/// only counts, so that what takes the parts also says how many bytes they need.
+/// Allocates consecutive parts of one scratch block, each aligned to 64 bytes. Without a block it
+/// only counts, so that the same code also computes the bytes needed.
 class ScratchParts {
   public:
     explicit ScratchParts(std::byte* block = nullptr) : block_(block) {}
@@ -37,7 +37,7 @@ class ScratchParts {
         bytes_ += (static_cast<std::size_t>(elements) * sizeof(T) + 63) / 64 * 64;
         return part;
     }
-    /// Of the parts taken so far.
+    /// Bytes of all parts so far.
     std::size_t bytes() const { return bytes_; }
 
   private:
@@ -45,7 +45,7 @@ class ScratchParts {
     std::size_t bytes_ = 0;
 };
 
-/// Bytes of scratch memory that `Parts`, made of ScratchParts and `arguments`, takes.
+/// Bytes of scratch memory for `Parts`, constructed from ScratchParts and `arguments`.
 template <class Parts, class... Arguments>
 std::size_t scratch_bytes_of(const Arguments&... arguments) {
     ScratchParts parts;

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the threads of a block do together: reductions, and tiles brought from global to shared
-// memory, at once or asynchronously.
+// Collective operations of a block: reductions, and loads of tiles from global to shared memory,
+// direct or asynchronous.
 
 #include "libcore/gpu/warp.cuh"
 
 namespace aperture::core {
 
-/// The values of all threads combined, the same bits in all threads, every time: a butterfly in
-/// each warp, then the warps' values in order. Needs full warps and `shared_values` for one T per
-/// warp, which is free for other use after the block's next barrier. Contains two barriers.
+/// Reduces the values of all threads, bitwise equal in all threads, and reproducible: a butterfly
+/// in each warp, then the warps' values in order. Needs full warps and `shared_values` with one T
+/// per warp, which may be reused after the block's next barrier. Contains two barriers.
 template <class T, class Combine = Sum>
 __device__ T block_reduce(T value, T* shared_values, Combine combine = {}) {
     value = warp_reduce(value, combine);
@@ -42,8 +42,8 @@ __device__ __forceinline__ void copy_now(void* to, const void* from) {
 }  // namespace detail
 
 /// Starts a copy of 4, 8 or 16 bytes, both addresses aligned to as much, from global to shared
-/// memory. The data are there after `wait_for_copies` in this thread, and for the others of the
-/// block after a barrier behind that.
+/// memory. The data is valid after `wait_for_copies` in this thread, and for the others of the
+/// block after a further barrier.
 template <int Bytes>
 __device__ __forceinline__ void copy_async(void* to_shared, const void* from_global) {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
@@ -64,22 +64,22 @@ __device__ __forceinline__ void copy_async(void* to_shared, const void* from_glo
 #endif
 }
 
-/// What the kernel before in the stream has written is there from here on. Kernels launched with
-/// LaunchConfig::start_early call it before they touch global memory.
+/// Waits until the previous kernel in the stream has stored all its results. Kernels launched with
+/// LaunchConfig::start_early must call it before they access memory that it uses.
 __device__ __forceinline__ void wait_for_previous_kernel() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// From here on a kernel behind this one that starts early may have what room this one leaves.
+/// From here on the next kernel may start early on free resources of the device.
 __device__ __forceinline__ void let_next_kernel_start() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-/// Closes the group of the copies this thread has started since the last call.
+/// Closes the group of the copies that this thread has started since the last call.
 __device__ __forceinline__ void commit_copies() {
 #if !defined(__CUDACC__)
     simt::commit_copies();
@@ -88,7 +88,7 @@ __device__ __forceinline__ void commit_copies() {
 #endif
 }
 
-/// Waits until at most the `GroupsLeft` youngest groups of this thread are under way.
+/// Waits until at most the `GroupsLeft` youngest groups of this thread are pending.
 template <int GroupsLeft = 0>
 __device__ __forceinline__ void wait_for_copies() {
 #if !defined(__CUDACC__)
@@ -108,7 +108,7 @@ struct GlobalTile {
     int valid_columns;
 };
 
-/// Whether a tile is brought by plain loads and stores or by asynchronous copies.
+/// Whether a tile is loaded by plain loads and stores or by asynchronous copies.
 enum class Transfer { direct, asynchronous };
 
 namespace detail {
@@ -157,9 +157,9 @@ __device__ void load_tile_pieces(T* tile, int tile_stride, GlobalTile<T> from, i
 
 }  // namespace detail
 
-/// Brings a tile to shared memory, [row][column] with `tile_stride` elements between rows, with all
-/// the threads 0 <= `thread` < `threads`; what does not exist becomes zero. In pieces of 16 bytes
-/// where addresses and strides allow. The caller ends it: a barrier for Transfer::direct;
+/// Loads a tile into shared memory, [row][column] with `tile_stride` elements between rows, by the
+/// threads 0 <= `thread` < `threads`; elements that do not exist become zero. In pieces of 16 bytes
+/// if addresses and strides allow. The caller must complete it: a barrier for Transfer::direct;
 /// `commit_copies`, `wait_for_copies` and a barrier for Transfer::asynchronous.
 template <Transfer Mode, class T>
 __device__ void load_tile(T* tile, int tile_stride, GlobalTile<T> from, int rows, int columns,

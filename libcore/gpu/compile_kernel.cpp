@@ -42,7 +42,7 @@ std::string_view variable(const char* name) {
     return value == nullptr ? "" : value;
 }
 
-/// What is used of NVRTC.
+/// The functions of NVRTC in use.
 struct Nvrtc {
 #define APERTURE_NVRTC_FUNCTIONS(X) \
     X(nvrtcVersion)                 \
@@ -57,7 +57,7 @@ struct Nvrtc {
     APERTURE_NVRTC_FUNCTIONS(APERTURE_DECLARE)
 #undef APERTURE_DECLARE
 
-    /// False where this machine does not have it.
+    /// False if this machine does not have it.
     bool load() {
         if (variable("APERTURE_NVRTC") == "off") return false;
         void* const library = dlopen(APERTURE_NVRTC_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -73,8 +73,8 @@ struct Nvrtc {
     }
 };
 
-/// Loaded at the first call, not with the program: there is a slower kernel for what it compiles.
-/// Null where there is none.
+/// Loaded on first use, not with the program: slower kernels exist for what it compiles. Null if
+/// not available.
 const Nvrtc* nvrtc() {
     static Nvrtc functions;
     static const bool loaded = functions.load();
@@ -107,7 +107,7 @@ class Program {
     Program& operator=(const Program&) = delete;
     ~Program() { api_.nvrtcDestroyProgram(&handle_); }
 
-    /// Nothing where the compiler is not whole or does not know the architecture.
+    /// Empty if the compiler is incomplete or does not know the architecture.
     std::optional<CompiledKernel> compile(const std::string& expression, int compute_capability) {
         APERTURE_NVRTC_TRY(nvrtcAddNameExpression(handle_, expression.c_str()));
         const std::vector<std::string> options = compiler_options(compute_capability);
@@ -145,11 +145,11 @@ class Program {
     nvrtcProgram handle_ = nullptr;
 };
 
-/// Empty where there is no cache to use.
+/// Empty if no cache can be used.
 fs::path cache_file(const std::string& key) {
     if (variable("APERTURE_CACHE") == "off") return {};
     fs::path folder = variable("XDG_CACHE_HOME");
-    // The XDG base directory specification: a relative path is to be ignored.
+    // The XDG base directory specification: a relative path must be ignored.
     if (!folder.is_absolute()) {
         if (variable("HOME").empty()) return {};
         folder = fs::path(variable("HOME")) / ".cache";
@@ -189,7 +189,7 @@ void write_cache(const fs::path& path, const std::string& expression,
     if (!file || ignored) fs::remove(beside, ignored);
 }
 
-/// What the machine code depends on, in short.
+/// A hash of everything that the machine code depends on.
 std::string fingerprint(const Nvrtc& api, const KernelSource& source, const std::string& expression,
                         int compute_capability) {
     int major = 0, minor = 0;

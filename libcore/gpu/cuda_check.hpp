@@ -20,12 +20,12 @@ namespace aperture::core {
     throw UnfitDevice(text(call, ": ", reason, " at ", where.file_name(), ":", where.line()));
 }
 
-/// Throws DeviceError with the call's text and the library's own words unless `status` is success;
-/// UnfitDevice where the device is short of memory or has no code.
+/// Throws DeviceError with the call's text and the library's message unless `status` is success;
+/// UnfitDevice if the device lacks memory or code.
 inline void check_status(cudaError_t status, const char* call,
                          const std::source_location& where = std::source_location::current()) {
     if (status == cudaSuccess) return;
-    // Leaves no error behind for the next call that asks.
+    // Clears the error, so that the next check does not see it.
     static_cast<void>(cudaGetLastError());
     const std::string reason = text(cudaGetErrorName(status), ", ", cudaGetErrorString(status));
     switch (status) {
@@ -44,5 +44,5 @@ inline void check_status(cudaError_t status, const char* call,
 
 }  // namespace aperture::core
 
-/// Around every call of the CUDA runtime, and of a library whose status has a check_status.
+/// For every call of the CUDA runtime, and of a library whose status has a check_status.
 #define APERTURE_CUDA_TRY(call) ::aperture::core::check_status((call), #call)

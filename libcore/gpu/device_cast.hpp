@@ -30,7 +30,7 @@ struct DeviceTypeOf<const T> {
 template <class T>
 using DeviceType = typename detail::DeviceTypeOf<T>::type;
 
-/// The pointer as kernels take it. Throws InvalidArgument where it is not aligned to an element.
+/// The pointer in the kernels' type. Throws InvalidArgument if it is not aligned to an element.
 template <class T>
 DeviceType<T>* device_cast(T* pointer) {
     using Target = DeviceType<T>;

@@ -16,7 +16,7 @@
 
 namespace aperture::core::simt {
 
-/// Where an execution stands that is not running: a fiber's, or the host thread's own.
+/// The state of a suspended execution: a fiber's, or the host thread's own.
 struct Context {
     boost::context::detail::fcontext_t handle = nullptr;
     const void* stack_bottom = nullptr;
@@ -24,7 +24,7 @@ struct Context {
     void* fake_stack = nullptr;
 };
 
-/// What the first thing run on a fiber and everything that comes back to it must do.
+/// Must run first on a fiber, and after everything that jumps back to it.
 inline void arrive(boost::context::detail::transfer_t from, void* fake_stack = nullptr) {
     Context& left = *static_cast<Context*>(from.data);
     left.handle = from.fctx;
@@ -43,7 +43,7 @@ inline void jump(Context& from, Context& to) {
     arrive(boost::context::detail::jump_fcontext(to.handle, &from), from.fake_stack);
 }
 
-/// A stack of its own with a guard page below it, and the execution that stands on it.
+/// A stack of its own with a guard page below it, and the execution on it.
 class Fiber {
   public:
     Context context;
@@ -63,7 +63,7 @@ class Fiber {
     Fiber& operator=(const Fiber&) = delete;
     ~Fiber() {
 #if defined(__SANITIZE_ADDRESS__)
-        // The frames of an abandoned fiber leave AddressSanitizer's marks behind.
+        // The frames of an abandoned fiber leave AddressSanitizer's poison behind.
         __asan_unpoison_memory_region(bottom(), stack_bytes);
 #endif
         munmap(memory_, guard_ + stack_bytes);

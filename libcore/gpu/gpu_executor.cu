@@ -14,11 +14,11 @@ namespace {
 
 std::atomic<std::uint64_t> device_allocation_count{0};
 
-/// The GPU of this process: all executors are on one, so that memory that names none is on theirs,
-/// whichever thread asks for it.
+/// The GPU of this process. All executors are on it, so that allocations without an executor are,
+/// too, from any thread.
 class ProcessGpu {
   public:
-    /// For one more executor.
+    /// Registers an executor.
     void take(int device) {
         const std::scoped_lock lock(mutex_);
         expects(executors_ == 0 || device_ == device, "GPU ", device, ": this process uses GPU ",
@@ -30,7 +30,7 @@ class ProcessGpu {
         const std::scoped_lock lock(mutex_);
         --executors_;
     }
-    /// For what the calling thread asks CUDA for next.
+    /// Makes it the calling thread's current device.
     void make_current() const {
         int current = 0;
         APERTURE_CUDA_TRY(cudaGetDevice(&current));
@@ -44,7 +44,7 @@ class ProcessGpu {
 };
 ProcessGpu process_gpu;
 
-/// Has machine code for a GPU where any kernel of the library has.
+/// Has machine code for a GPU if the library's kernels have.
 __global__ void probe_kernel() {}
 
 constexpr int least_compute_capability = 80;
@@ -59,7 +59,7 @@ GpuStatus gpu_status(int device) {
     if (error != cudaSuccess) {
         cudaGetLastError();
         int driver = 0;
-        // 0 where there is none; the error itself would speak of one that is too old.
+        // 0 without a driver; the error itself would report one that is too old.
         cudaDriverGetVersion(&driver);
         return {false, driver == 0 ? "no NVIDIA driver is installed" : cudaGetErrorString(error)};
     }
@@ -183,7 +183,7 @@ std::size_t Gpu::free_memory() const {
 }
 
 CUstream_st* Gpu::stream() const {
-    // Whoever asks is about to use it, perhaps in another thread than the one before.
+    // The caller is about to use it, perhaps on another thread than before.
     process_gpu.make_current();
     return state_->stream;
 }

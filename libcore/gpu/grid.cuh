@@ -11,8 +11,8 @@
 #if !defined(__CUDACC_RTC__)
 namespace aperture::core {
 
-/// Waits for all threads of the grid and makes their writes visible to all; only in kernels started
-/// by `launch_cooperative`, and not in those compiled at run time.
+/// Waits for all threads of the grid and makes their writes visible to all; only in kernels
+/// launched by `launch_cooperative`, and not in those compiled at run time.
 __device__ __forceinline__ void grid_sync() {
 #if defined(__CUDA_ARCH__)
     cooperative_groups::this_grid().sync();

@@ -4,8 +4,8 @@
 
 // The one header every kernel file includes. A kernel file is read by three compilers: nvcc, NVRTC
 // (which has no standard headers) and, for the SIMT host executor, plain g++. It includes only
-// other kernel files and aperture/core/portable.hpp; what only a host needs stands behind
-// `#if !defined(__CUDACC_RTC__)`.
+// other kernel files and aperture/core/portable.hpp; host-only code is inside `#if
+// !defined(__CUDACC_RTC__)`.
 
 #include "aperture/core/portable.hpp"
 
@@ -13,7 +13,7 @@
 #include "libcore/gpu/simt_host.hpp"
 #endif
 
-// Unrolls the loop that follows on the device: completely, by a constant, not at all. (g++ would
+// Unroll the loop that follows on the device: completely, by a constant, or not at all. (g++ would
 // warn about `#pragma unroll`.)
 #if defined(__CUDACC__)
 #define APERTURE_UNROLL _Pragma("unroll")

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How the host starts a kernel, on a GPU or on the SIMT host executor. Not for kernels themselves:
+// Kernel launches from the host, on a GPU or on the SIMT host executor. Not for kernels themselves:
 // NVRTC sees an empty file.
 
 #include "libcore/gpu/kernel.cuh"
@@ -22,9 +22,9 @@
 
 namespace aperture::core {
 
-/// Grid and block in blocks and threads, dynamic shared memory in bytes per block. Remembers the
-/// line that made it, for error messages. `start_early`: blocks may start while the last ones of
-/// the kernel before still run, where the device can do that; the kernel has to call
+/// Grid and block in blocks and threads, dynamic shared memory in bytes per block. Stores the
+/// calling line for error messages. `start_early`: blocks may start while the last ones of the
+/// previous kernel still run, if the device supports it; the kernel must call
 /// wait_for_previous_kernel.
 struct LaunchConfig {
     dim3 grid;
@@ -73,8 +73,8 @@ void launch_typed(Gpu& gpu, const void* kernel, const LaunchConfig& config, bool
 }
 }  // namespace detail
 
-/// Starts `kernel` in the GPU's stream; asynchronous. Throws DeviceError, naming the kernel and the
-/// calling line, where the launch is refused.
+/// Launches `kernel` in the GPU's stream; asynchronous. Throws DeviceError, naming the kernel and
+/// the calling line, if the launch is refused.
 template <class... Parameters, class... Args>
 void launch(Gpu& gpu, void (*kernel)(Parameters...), LaunchConfig config, Args&&... args) {
     detail::launch_typed<Parameters...>(gpu, reinterpret_cast<const void*>(kernel), config, false,
@@ -116,8 +116,8 @@ void launch_on_host(Simt& simt, void (*kernel)(Parameters...), const LaunchConfi
 }
 }  // namespace detail
 
-/// Runs `kernel` on the host; synchronous. Throws DeviceError where a device would refuse the
-/// launch or the kernel breaks a rule of the execution model (see Simt).
+/// Runs `kernel` on the host; synchronous. Throws DeviceError if a device would refuse the launch
+/// or the kernel breaks a rule of the execution model (see Simt).
 template <class... Parameters, class... Args>
 void launch(Simt& simt, void (*kernel)(Parameters...), LaunchConfig config, Args&&... args) {
     detail::launch_on_host(simt, kernel, config, false, args...);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A place in the work that an executor has been given, for hosts that wait for what lies before it
-// while what lies behind it goes on. For orchestration that is a template on the executor.
+// A position in the work submitted to an executor: a host waits for the work before it while the
+// work after it continues. For orchestration that is a template on the executor.
 
 #include "libcore/gpu/kernel.cuh"
 
@@ -34,16 +34,16 @@ class Mark {
         return *this;
     }
 
-    /// Behind all work given so far.
+    /// Sets the mark after all work submitted so far.
     void set(Gpu& gpu) { APERTURE_CUDA_TRY(cudaEventRecord(event_, gpu.stream())); }
-    /// Until all work before the mark is done; throws DeviceError if any of it failed.
+    /// Waits until all work before the mark is done; throws DeviceError if any of it failed.
     void wait() { APERTURE_CUDA_TRY(cudaEventSynchronize(event_)); }
 
   private:
     cudaEvent_t event_{};
 };
 #else
-/// The SIMT host executor has done all work that it has been given.
+/// The SIMT host executor has finished all submitted work.
 class Mark {
   public:
     void set(Simt&) {}

@@ -50,8 +50,8 @@ void check(const Simt& simt, const Shape& shape) {
     }
 }
 
-/// While a copy is under way, AddressSanitizer stops whoever touches what it fills. It can mark
-/// multiples of 8 bytes.
+/// While a copy is pending, AddressSanitizer reports accesses to its target. It can mark multiples
+/// of 8 bytes.
 void mark_as_filling([[maybe_unused]] const PendingCopy& copy) {
 #if defined(__SANITIZE_ADDRESS__)
     if (copy.bytes % 8 == 0) __asan_poison_memory_region(copy.to, copy.bytes);
@@ -127,7 +127,7 @@ bool Scheduler::choose_in_block() {
     return true;
 }
 
-/// Makes the next thread the current one; false where all threads have ended, or `error` is set.
+/// Makes the next thread the current one; false if all threads have ended, or `error` is set.
 bool Scheduler::choose() {
     if (choose_in_block()) return true;
     if (shape.cooperative) {
@@ -250,7 +250,7 @@ void Scheduler::launch(const Simt& simt, const Shape& launched, void (*body)(con
     kernel = closure;
     run();
     if (error) {
-        // Threads are left where they stood: their stacks are not used again.
+        // Threads are abandoned where they stand: their stacks are not reused.
         blocks.clear();
         idle.clear();
         fibers.clear();
@@ -398,7 +398,7 @@ void wait_for_copies(int groups_left) {
     Lane& lane = current("wait_for_copies").lane();
     std::size_t kept = 0;
     for (const PendingCopy& copy : lane.copies) {
-        // What has not been committed is in no group and may stay under way.
+        // Uncommitted copies are in no group and may stay pending.
         if (copy.group + static_cast<unsigned>(groups_left) < lane.copy_groups) {
             finish_copy(copy);
         } else {
@@ -422,7 +422,7 @@ void fail(const std::string& what, const std::source_location& where) {
 SimtDevice simt_device() {
     const char* const name = std::getenv("APERTURE_SIMT_DEVICE");
     if (name == nullptr) return {};
-    // Bytes of a block: the CUDA programming guide's technical specifications.
+    // Shared memory of a block: the CUDA programming guide's technical specifications.
     for (const SimtDevice& device :
          {SimtDevice{80, 163 * 1024}, SimtDevice{86, 99 * 1024}, SimtDevice{89, 99 * 1024},
           SimtDevice{90, 227 * 1024}, SimtDevice{100, 227 * 1024}, SimtDevice{120, 99 * 1024}}) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs kernels on the host: CUDA's own names for plain g++, and the executor behind them. A kernel
-// file that includes libcore/gpu/kernel.cuh compiles against this where there is no CUDA compiler.
-// A program that uses it links Boost.Context.
+// Runs kernels on the host: CUDA's own names for plain g++, and the executor behind them. Without a
+// CUDA compiler, a kernel file that includes libcore/gpu/kernel.cuh compiles against this. A
+// program that uses it links Boost.Context.
 
 #include <math.h>
 
@@ -21,8 +21,8 @@
 #include "aperture/core/error.hpp"
 #include "aperture/core/view.hpp"
 
-// The tag keeps a kernel compiled here apart from the function of the same name that nvcc makes to
-// launch it, when both are linked into one program.
+// The tag distinguishes a kernel compiled here from nvcc's launch function of the same name, when
+// both are linked into one program.
 #define __global__ __attribute__((abi_tag("simt")))
 #define __device__ __attribute__((abi_tag("simt")))
 #define __host__
@@ -79,7 +79,7 @@ struct Shape {
 
 enum class WarpOperation { sync, shuffle, vote, matrix };
 
-/// What the lanes of a warp operation brought: `values[lane]` of the lanes in `arrived`.
+/// Operands of a warp operation: `values[lane]` of the lanes in `arrived`.
 struct Exchange {
     const std::uint64_t* values;
     std::uint32_t arrived;
@@ -98,20 +98,21 @@ void wait_for_copies(int groups_left);
 
 }  // namespace simt
 
-/// The limits of the device that a Simt stands for.
+/// The limits of the device that a Simt emulates.
 struct SimtDevice {
     int compute_capability = 90;  ///< ten times the major number plus the minor number
     int shared_memory_per_block = 227 * 1024;
     int multiprocessors = 4;  ///< few, so that grids sized by them stay small
 };
-/// Of the compute capability that APERTURE_SIMT_DEVICE names (80, 86, 89, 90, 100 or 120), else a
-/// Hopper GPU. Throws InvalidArgument for another name.
+/// The device of the compute capability in APERTURE_SIMT_DEVICE (80, 86, 89, 90, 100 or 120), by
+/// default a Hopper GPU. Throws InvalidArgument for another name.
 SimtDevice simt_device();
 
-/// Runs kernels on the host, one thread of a block after the other, each on a fiber of its own;
-/// everything is synchronous. Barriers that not all threads of a block reach, shuffles that read an
-/// inactive lane, copies never waited for and impossible launches throw DeviceError; what a kernel
-/// throws reaches the caller of `launch`. Belongs to one host thread. Deterministic.
+/// Runs kernels on the host, one thread of a block after the other, each on its own fiber;
+/// everything is synchronous. Throws DeviceError for barriers that not all threads of a block
+/// reach, shuffles that read an inactive lane, copies never waited for and impossible launches;
+/// exceptions from a kernel reach the caller of `launch`. Belongs to one host thread.
+/// Deterministic.
 class Simt {
   public:
     using Space = Host;
@@ -131,15 +132,15 @@ class Simt {
     int shared_memory_per_block() const { return device.shared_memory_per_block; }
     void synchronize() {}
 
-    /// Calls `thread(kernel)` for every thread of the grid; `launch` is the typed way to it.
+    /// Calls `thread(kernel)` for every thread of the grid; `launch` is the typed interface to it.
     void run(const simt::Shape& shape, void (*thread)(const void* kernel), const void* kernel);
 
   private:
     std::unique_ptr<simt::Scheduler> scheduler_;
 };
 
-/// What `copy` is on a Gpu, for orchestration that is a template on the executor: both sides are
-/// host memory here.
+/// The counterpart of `copy` on a Gpu, for orchestration that is a template on the executor: both
+/// sides are host memory here.
 template <class T, int Rank, class Layout>
 void copy(Simt&, View<const T, Rank, Host, Layout> from, View<T, Rank, Host, Layout> to) {
     expects(from.extent == to.extent && from.dense() && to.dense(),
@@ -148,8 +149,9 @@ void copy(Simt&, View<const T, Rank, Host, Layout> from, View<T, Rank, Host, Lay
 }
 
 /// The block's dynamic shared memory; filled with 0xFF before each block and exactly as large as
-/// the launch said, so that AddressSanitizer sees an overrun. It also sees who touches what an
-/// asynchronous copy of 8 or 16 bytes fills before the thread that started it has waited for it.
+/// the launch requested, so that AddressSanitizer detects an overrun. It also detects accesses to
+/// the target of an asynchronous copy of 8 or 16 bytes before the thread that started it has
+/// waited.
 template <class T>
 inline T* shared() {
     return static_cast<T*>(simt::shared_memory());
@@ -280,7 +282,7 @@ inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 inline float __frcp_rn(float x) { return 1.0f / x; }
 inline double __drcp_rn(double x) { return 1.0 / x; }
 inline float __fdividef(float x, float y) { return x / y; }
-/// Of what is no integer's, the nearest one; of NaN, zero.
+/// Saturates beyond the range of int; NaN becomes zero.
 inline int __float2int_rn(float x) {
     if (!(std::abs(x) < 0x1p31F)) return x != x ? 0 : x < 0 ? INT_MIN : INT_MAX;
     return static_cast<int>(std::nearbyint(x));

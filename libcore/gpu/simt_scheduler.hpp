@@ -32,8 +32,8 @@ struct Lane {
     std::vector<PendingCopy> copies;
 };
 
-/// A meeting point of the lanes in `mask`. The values are buffered twice: a lane can overtake those
-/// that still read the last meeting's values by one meeting only.
+/// A meeting point of the lanes in `mask`. The values are double buffered: a lane can be ahead by
+/// at most one meeting of those that still read the last meeting's values.
 struct Meeting {
     std::uint32_t mask = 0;
     std::uint32_t waiting = 0;
@@ -68,7 +68,7 @@ struct Block {
     std::unique_ptr<std::byte, ReleaseShared> shared;
 };
 
-/// One launch at a time: which thread runs, and what all the others wait for.
+/// Runs one launch at a time: the current thread, and what all the others wait for.
 class Scheduler {
   public:
     // The launch.
@@ -85,7 +85,7 @@ class Scheduler {
     std::vector<uint3> thread_index;
     std::exception_ptr error;
 
-    // The thread that runs now.
+    // The current thread.
     Block* block = nullptr;
     unsigned rank = 0;
     unsigned warp_in_turn = 0;

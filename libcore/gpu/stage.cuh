@@ -17,7 +17,7 @@ inline auto stage_scope(Gpu& gpu, Timeline* timeline, const char* name, double g
     return Timeline::stage(timeline, gpu, name, gflop, mb);
 }
 #else
-/// The SIMT host executor is not there to be timed.
+/// The SIMT host executor is not timed.
 struct NothingMeasured {
     ~NothingMeasured() {}
 };

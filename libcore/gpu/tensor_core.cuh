@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Products of complex fp32 matrices on the tensor cores, each number the sum of two TF32 numbers:
-// three products (the fourth is below the rounding error) carry 22 of the 24 bits.
+// Products of complex fp32 matrices on the tensor cores, with each number as the sum of two TF32
+// numbers: three products (the fourth is below the rounding error) preserve 22 of the 24 bits.
 // Source: PTX ISA, mma.sync m16n8k8; Ootomo & Yokota 2022, error-corrected matrix products.
 
 #include "libcore/gpu/warp.cuh"
@@ -22,10 +22,10 @@ inline unsigned bits_of(float x) { return std::bit_cast<unsigned>(x); }
 inline float float_of(unsigned bits) { return std::bit_cast<float>(bits); }
 #endif
 
-// sums += a b for matrices of 16 x 8 and 8 x 8 fp32 numbers, of which the TF32 part is read, spread
-// over the 32 lanes of a full warp: lane 4 g + p holds a(g,p), a(g+8,p), a(g,p+4), a(g+8,p+4);
-// b(p,g), b(p+4,g); sums(g,2p), sums(g,2p+1), sums(g+8,2p), sums(g+8,2p+1). By fp32 arithmetic, for
-// devices without TF32.
+// sums += a b for matrices of 16 x 8 and 8 x 8 fp32 numbers, using their TF32 part only,
+// distributed over the 32 lanes of a full warp: lane 4 g + p holds a(g,p), a(g+8,p), a(g,p+4),
+// a(g+8,p+4); b(p,g), b(p+4,g); sums(g,2p), sums(g,2p+1), sums(g+8,2p), sums(g+8,2p+1). By fp32
+// arithmetic, for devices without TF32.
 __device__ __forceinline__ void multiply_add_by_shuffles(float (&sums)[4], const float (&a)[4],
                                                          const float (&b)[2]) {
     const auto factor = [](float x) { return float_of(bits_of(x) & tf32_mask); };
@@ -45,9 +45,9 @@ __device__ __forceinline__ void multiply_add_by_shuffles(float (&sums)[4], const
 }
 
 #if !defined(__CUDACC__)
-// The sum of a number and eight products as an NVIDIA H200 was seen to form it: all are cut off 25
-// bits below the largest one's first bit, added up exactly, and the sum is rounded toward zero. A
-// product's first bit counts where its factors' first bits put it, be there a carry or not.
+// The sum of a number and eight products as observed on an NVIDIA H200: all are truncated 25 bits
+// below the first bit of the largest one, added exactly, and the sum is rounded toward zero. A
+// product's first bit follows from its factors' first bits, with or without a carry.
 inline float add_products_cut_off(float sum, const double (&x)[8], const double (&y)[8]) {
     double exact = sum;
     for (int k = 0; k < 8; ++k) exact += x[k] * y[k];
@@ -72,7 +72,7 @@ inline float add_products_cut_off(float sum, const double (&x)[8], const double 
     return away ? std::nextafter(nearest, 0.0f) : nearest;
 }
 
-// Factors cut to TF32.
+// Factors are truncated to TF32.
 inline void multiply_add_on_host(float (&sums)[4], const float (&a)[4], const float (&b)[2],
                                  const std::source_location& where) {
     struct Operands {
@@ -95,7 +95,7 @@ inline void multiply_add_on_host(float (&sums)[4], const float (&a)[4], const fl
         }
         sums[i] = add_products_cut_off(sums[i], x, y);
     }
-    // The operands of other lanes live until all have read them.
+    // The operands of other lanes must live until all have read them.
     simt::exchange(full_warp, 0, simt::WarpOperation::matrix, where);
 }
 #endif
@@ -122,8 +122,8 @@ __device__ __forceinline__ void multiply_add_tf32(
 
 }  // namespace detail
 
-/// x = high + low exactly. `high` is a TF32 number, of 11 significant bits; of `low` the tensor
-/// cores read as many, so that 2^-22 |x| is lost.
+/// x = high + low exactly. `high` is a TF32 number with 11 significant bits. The tensor cores read
+/// as many bits of `low`, so that 2^-22 |x| is lost.
 struct Tf32Sum {
     float high, low;
 };
@@ -133,7 +133,7 @@ __device__ __forceinline__ Tf32Sum split_tf32(float x) {
 }
 
 /// An entry of the left matrix of ConjugateProduct: lane 4 g + p has row g, column p. Its real and
-/// its imaginary row lie 8 rows apart.
+/// its imaginary row are 8 rows apart.
 struct LeftFactor {
     float high[4], low[4];
 
@@ -145,8 +145,8 @@ struct LeftFactor {
     }
 
   private:
-    // The sum with zero makes a number of its own (-0 becomes 0): a compiler that knows of a copy
-    // puts it where another operand was, and moves it for every product.
+    // The sum with zero makes a separate number (-0 becomes 0): a compiler that sees a copy puts it
+    // where another operand was, and moves it for every product.
     __device__ __forceinline__ static void place(float (&operand)[4], float re, float im) {
         operand[0] = re;
         operand[1] = -im;
@@ -170,8 +170,8 @@ struct RightFactor {
 };
 
 /// The sums of conj(x) y of matrices of 8 x 4 and 4 x 8 numbers: lane 4 g + p has row g, columns 2
-/// p and 2 p + 1. Every addition rounds toward zero. All lanes of a full warp call, for each pair
-/// of factors once with each `part`.
+/// p and 2 p + 1. Every addition rounds toward zero. All lanes of a full warp must call, for each
+/// pair of factors once with each `part`.
 struct ConjugateProduct {
     static constexpr int parts = 3;
     float sums[4] = {};
@@ -179,8 +179,8 @@ struct ConjugateProduct {
     __device__ __forceinline__ void add(int part, const LeftFactor& x, const RightFactor& y) {
         detail::multiply_add_tf32(sums, part == 0 ? x.low : x.high, part == 1 ? y.low : y.high);
     }
-    /// Makes the sums one unit in the last place larger, about what the three parts of a product of
-    /// random numbers cut off them (0.29 to 0.39 units each, NVIDIA H200).
+    /// Increases the sums by one unit in the last place: about what truncation costs in the three
+    /// parts of a product of random numbers (0.29 to 0.39 units each, NVIDIA H200).
     __device__ __forceinline__ void make_up_for_cuts() {
         APERTURE_UNROLL
         for (int i = 0; i < 4; ++i) sums[i] = fmaf(sums[i], 0x1p-24f, sums[i]);

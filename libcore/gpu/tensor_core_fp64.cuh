@@ -2,22 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Products of fp64 matrices on the tensor cores, where there are any for fp64.
+// Products of fp64 matrices on the tensor cores, on devices with fp64 tensor cores.
 // Source: PTX ISA, mma.sync m16n8k8 and m8n8k4 for .f64.
 
 #include "libcore/gpu/warp.cuh"
 
 namespace aperture::core {
 
-/// Of eight rows of a left factor or eight columns of a right one, 8 long: lane 4 g + p of a warp
-/// has entries p and 4 + p of number g. Along the sum any order will do that is the same in both
-/// factors.
+/// Eight rows of a left factor or eight columns of a right one, 8 long: lane 4 g + p of a warp has
+/// entries p and 4 + p of number g. The order along the sum is arbitrary, but must be the same in
+/// both factors.
 struct Fp64Slice {
     double v[2];
 };
 
-/// sums += a b for matrices of 16 x 8 and 8 x 8 numbers: lane 4 g + p has the sums (g, 2 p),
-/// (g, 2 p + 1), (g + 8, 2 p), (g + 8, 2 p + 1). All lanes of a full warp call.
+/// sums += a b for matrices of 16 x 8 and 8 x 8 numbers: lane 4 g + p has the sums (g, 2 p), (g, 2
+/// p + 1), (g + 8, 2 p), (g + 8, 2 p + 1). All lanes of a full warp must call.
 __device__ __forceinline__ void multiply_add(
     double (&sums)[4], const Fp64Slice& upper, const Fp64Slice& lower, const Fp64Slice& right
 #if !defined(__CUDACC__)
@@ -44,7 +44,7 @@ __device__ __forceinline__ void multiply_add(
                                operands(column + i % 2).right.v[k / 4], sums[i]);
         }
     }
-    // The operands of other lanes live until all have read them.
+    // The operands of other lanes must live until all have read them.
     simt::exchange(full_warp, 0, simt::WarpOperation::matrix, where);
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "

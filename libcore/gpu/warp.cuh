@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the lanes of a warp, or of a sub-warp of Width = 1, 2, 4, ..., 32 lanes, do together. All
-// lanes in `mask` call; a sub-warp is `Width` consecutive lanes aligned to `Width`.
+// Collective operations of a warp, or of a sub-warp of Width = 1, 2, 4, ..., 32 lanes. All lanes in
+// `mask` must call; a sub-warp is `Width` consecutive lanes aligned to `Width`.
 
 #include "libcore/gpu/complex.cuh"
 
@@ -47,7 +47,7 @@ __device__ __forceinline__ Complex<T> exchange_xor(Complex<T> value, int lane_ma
             exchange_xor<Width>(value.im, lane_mask, mask)};
 }
 
-/// Several sums at a time.
+/// Several sums at once.
 template <int count>
 struct Sums {
     double value[count];
@@ -87,8 +87,8 @@ struct Minimum {
     }
 };
 
-/// The sub-warp's values combined by a butterfly: the same bits in all of its lanes, every time.
-/// `combine` is commutative.
+/// Reduces the sub-warp's values by a butterfly: bitwise equal in all of its lanes, and
+/// reproducible. `combine` must be commutative.
 template <int Width = warp_size, class T, class Combine = Sum>
 __device__ __forceinline__ T warp_reduce(T value, Combine combine = {}, unsigned mask = full_warp) {
     APERTURE_UNROLL
@@ -118,8 +118,9 @@ __device__ __forceinline__ void warp_sum_halves(T* values) {
 }
 }  // namespace detail
 
-/// Count sums (a power of two) over all lanes of a warp at a time, in about Count exchanges instead
-/// of 5 Count: lane l gets the sum of the lanes' values[l * Count / 32]. `values` is used up.
+/// Reduces Count sums (a power of two) over all lanes of a warp at once, in about Count exchanges
+/// instead of 5 Count: lane l returns the sum of the lanes' values[l * Count / 32]. Overwrites
+/// `values`.
 template <int Count, class T>
 __device__ __forceinline__ T warp_sum_each(T (&values)[Count]) {
     static_assert(Count >= 1 && Count <= warp_size && (Count & (Count - 1)) == 0);

@@ -11,8 +11,8 @@
 
 namespace aperture::corr {
 
-/// A plane whose border is replicated as far as derivatives reach, and to the right for whole
-/// packs, too.
+/// A plane with a border replicated by the reach of derivatives, and to the right for whole packs,
+/// too.
 class BorderedPlane {
   public:
     void reshape(Shape shape) {
@@ -21,10 +21,10 @@ class BorderedPlane {
     }
 
     Shape shape() const { return shape_; }
-    /// The nearest row that there is, from its first pixel on.
+    /// The nearest existing row, from its first pixel on.
     float* row(index_t y) { return values_.data() + offset(y); }
     const float* row(index_t y) const { return values_.data() + offset(y); }
-    /// To be called once the row's pixels are there.
+    /// Must be called once the row's pixels are stored.
     void replicate_border(index_t y) {
         float* const first = row(y);
         std::fill_n(first - derivative_reach, derivative_reach, first[0]);
@@ -41,7 +41,7 @@ class BorderedPlane {
     Shape shape_;
 };
 
-/// A row of a plane and those that derivatives by y take.
+/// A row of a plane and the rows that its derivatives by y need.
 class DerivativeRows {
   public:
     DerivativeRows(const BorderedPlane& plane, index_t y) {

@@ -59,7 +59,7 @@ struct Correlator<core::Cpu>::State {
         }
     }
 
-    /// Of one image.
+    /// Correlates one image.
     void run(PlanesView<core::Host> a, PlanesView<core::Host> b, bool same,
              core::View<double, 3, core::Host> sums) {
         ground_a.find(cpu, a);

@@ -21,8 +21,9 @@ constexpr int lanes = core::lanes<T>;
 constexpr int most_rows = 8;
 constexpr int most_packs = 3;
 
-/// Products of one sum before it is added to others, and rows before those become double. Errors of
-/// rounding average out over the rows, so that images of few rows take the short form.
+/// Products of one sum before it is added to others, and rows of those sums before conversion to
+/// double. Rounding errors average out over the rows, so that images of few rows use the short
+/// form.
 struct Chains {
     index_t products;
     index_t rows;
@@ -31,15 +32,15 @@ constexpr Chains long_chains{128, 16};
 constexpr Chains short_chains{8, 1};
 constexpr index_t few_rows = 64;
 
-/// Where rows are alike, so are their errors, and do not average out: every row's sums begin with
-/// another offset, which their ends take out. In parts of the plane's mean product.
+/// Equal rows have equal errors, which do not average out. So every row's sums start with another
+/// offset, subtracted at their ends. In units of the plane's mean product.
 double offset_of(index_t row) {
     constexpr double golden = 0.6180339887498949;
     const double turns = golden * static_cast<double>(row % 1024);
     return 1 + (turns - std::floor(turns));
 }
 
-/// `count` in parts of at most `most`, none more than one larger than another.
+/// Splits `count` into parts of at most `most`, with sizes that differ by at most one.
 std::vector<int> equal_parts(index_t count, int most) {
     const index_t parts = (count + most - 1) / most;
     std::vector<int> sizes;
@@ -49,7 +50,7 @@ std::vector<int> equal_parts(index_t count, int most) {
     return sizes;
 }
 
-/// Sums of a block of displacements along one row of A: of row j's dy with row j of `b`.
+/// Sums of a block of displacements along one row of A: row j of `b` is for the dy of row j.
 template <class T, int rows, int packs>
 struct RowSums {
     static constexpr int lanes = corr::lanes<T>;
@@ -59,9 +60,9 @@ struct RowSums {
     index_t columns;
     index_t first_lag;
     index_t chain;
-    T offset;  ///< what each sum begins with
+    T offset;  ///< start value of each sum
 
-    /// Columns of B that some lane of pack k has a partner for.
+    /// Columns of B with a partner in some lane of pack k.
     index_t begin(int k) const {
         return std::clamp<index_t>(-(first_lag + lanes * k + lanes - 1), 0, columns);
     }
@@ -72,7 +73,7 @@ struct RowSums {
     /// Adds to sums [row][pack * lanes].
     void add_to(T* sums) const {
         if (begin(0) >= end(packs - 1)) {
-            // Too narrow for parts; what has no partner meets zeros.
+            // Too narrow to split; pixels without a partner are multiplied by zeros.
             add<0, packs>(begin(packs - 1), end(0), sums);
             return;
         }
@@ -82,7 +83,7 @@ struct RowSums {
     }
 
   private:
-    // Left of where all packs have partners, only the last ones do; right of it only the first.
+    // Left of where all packs have partners, only the last packs do; right of it only the first.
     template <int... i>
     void add_heads([[maybe_unused]] T* sums, std::integer_sequence<int, i...>) const {
         (add<packs - 1 - i, packs>(begin(packs - 1 - i), begin(packs - 2 - i), sums), ...);

@@ -12,22 +12,22 @@
 
 namespace aperture::corr {
 
-/// Sums of products of floats or doubles as they are defined. A thread takes a block of
-/// displacements, up to 8 dy by three packs of dx, whose sums stay in registers along a row: each
-/// loaded pack of A meets eight pixels of B. Sums are of 128 products in T, 16 rows of those in T,
-/// all of those in double.
+/// Sums of products of floats or doubles by definition. A thread processes a block of
+/// displacements, up to 8 dy by three packs of dx, with sums in registers along a row: each loaded
+/// pack of A is multiplied by eight pixels of B. 128 products are summed in T, 16 rows of those
+/// sums in T, and the rest in double; for images of few rows 8 products and one row.
 template <class T>
 class DirectCorrelation {
   public:
     DirectCorrelation() = default;
     explicit DirectCorrelation(const Problem& problem);
 
-    /// Writes `sums`, [planes or 1][dy][dx]; `same` where both images are one.
+    /// Computes `sums`, [planes or 1][dy][dx]; `same`: both images are one.
     void run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b, bool same,
              core::View<double, 3, core::Host> sums);
 
   private:
-    /// Displacements that a thread takes at once.
+    /// Displacements that a thread processes at once.
     struct Block {
         index_t first_row;  ///< entry of the surface
         int rows;
@@ -39,17 +39,17 @@ class DirectCorrelation {
                    core::View<double, 3, core::Host> sums) const;
     using RunBlock = void (DirectCorrelation::*)(const PaddedRows<T>&, const Block&,
                                                  core::View<double, 3, core::Host>) const;
-    /// run_block for every size that a block has.
+    /// run_block for every size of a block.
     template <int... i>
     static constexpr auto of_every_size(std::integer_sequence<int, i...>)
         -> std::array<RunBlock, sizeof...(i)>;
 
     Problem problem_;
     PaddedRows<T> a_;
-    PaddedRows<T> b_;                    ///< of another image than a; allocated by the first
-    std::vector<double> mean_products_;  ///< about as large as the products of a plane are
+    PaddedRows<T> b_;                    ///< if B is not A; allocated by the first such run
+    std::vector<double> mean_products_;  ///< approximate size of the products of a plane
     std::vector<T> zeros_;               ///< a row outside B
-    std::vector<Block> blocks_;          ///< those with most work first
+    std::vector<Block> blocks_;          ///< in order of decreasing work
 };
 
 }  // namespace aperture::corr

@@ -16,8 +16,8 @@ namespace {
 using core::Host;
 using MaskView = core::View<const float, 2, Host>;
 
-/// (A - mean) m, zero where the mask is, whatever the image has there; and the mask as 0 and 1 for
-/// every plane.
+/// Computes (A - mean) m, zero where the mask is zero, whatever the image's value there; and the
+/// mask as 0 and 1 for every plane.
 void take_masked(core::Cpu& cpu, PlanesView<Host> image, const MaskView& mask,
                  const std::vector<float>& means, core::Array<float, 3>& values,
                  core::Array<float, 3>& masks) {
@@ -144,7 +144,7 @@ void SurfaceEstimator::finish_pearson_row(index_t i, index_t planes, Surfaces& r
             energy_a += moments_.squares_a(p, i, j);
             energy_b += moments_.squares_b(p, i, j);
         }
-        // What rounding leaves of no variance is none.
+        // A variance at rounding level counts as zero.
         constexpr double rounding = 1e-6;
         const bool varies = variance_a > rounding * energy_a && variance_b > rounding * energy_b;
         const double scale = varies ? 1 / std::sqrt(variance_a * variance_b) : 0;
@@ -153,7 +153,7 @@ void SurfaceEstimator::finish_pearson_row(index_t i, index_t planes, Surfaces& r
             sums(s, i, j) *= scale;
             sum += sums(s, i, j);
         }
-        // Sums of products are rounded otherwise than energies.
+        // Sums of products and energies round differently.
         const double r = std::clamp(sum, -1.0, 1.0);
         for (index_t s = 0; r != sum && s < surfaces; ++s) sums(s, i, j) *= r / sum;
         results.surface(i, j) = r;
@@ -196,7 +196,7 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correla
     const index_t columns = a.extent[2];
     const core::View<double, 3, Host> sums = prepare(planes, {rows, columns}, results);
     if (estimator_ == Estimator::pearson) {
-        // Of contrast alone, the same sums lose nothing to the means.
+        // Without the means the same sums lose no precision to them.
         const auto take = [&](PlanesView<Host> image, core::Array<float, 3>& to) {
             find_means(image, nullptr);
             to.reshape(image.extent);
@@ -240,7 +240,7 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
     const auto views = [](const core::Array<float, 3>& planes_of) { return planes_of.view(); };
     counts_.reshape(sums.extent);
     correlate(views(masks_a_), views(masks_b_), counts_);
-    // Every plane has the mask, and their sum counts it as often.
+    // Every plane has the same mask, so that the sum counts it `planes` times.
     const auto masks_in_sum = static_cast<double>(each_plane_ ? 1 : planes);
     const auto [lag_rows, lag_columns] = lags_.extent();
     for (index_t i = 0; i < lag_rows; ++i) {
@@ -259,7 +259,7 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
     for (index_t i = 0; i < lag_rows; ++i) {
         for (index_t j = 0; j < lag_columns; ++j) {
             if (results.counts(i, j) > 0) continue;
-            // Nothing overlaps: what is there is rounding.
+            // No overlap: the entries are rounding noise.
             results.counts(i, j) = 0;
             for (index_t s = 0; s < sums.extent[0]; ++s) sums(s, i, j) = 0;
             for (index_t p = 0; centred && p < planes; ++p) {

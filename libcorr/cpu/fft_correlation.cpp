@@ -18,7 +18,7 @@ using signal::ComplexPack;
 using signal::swapped;
 
 constexpr index_t lanes = core::lanes<float>;
-/// Columns that are transformed as the real and the imaginary parts of a pack.
+/// Columns transformed together, as the real and the imaginary parts of a pack.
 constexpr index_t columns_at_once = 2 * lanes;
 
 index_t parts(index_t count, index_t part) { return (count + part - 1) / part; }
@@ -46,7 +46,7 @@ void add_product(const ComplexPack& a, const ComplexPack& b, ComplexPack& sum) {
     sum.im += a.im * b.re - a.re * b.im;
 }
 
-/// Lanes of `count` packs become packs.
+/// Transposes a square of lanes x lanes complex numbers.
 void transpose(ComplexPack (&square)[lanes]) {
     Pack<float> re[lanes];
     Pack<float> im[lanes];

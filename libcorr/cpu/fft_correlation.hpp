@@ -11,29 +11,29 @@
 
 namespace aperture::corr {
 
-/// Sums of products by real transforms that are long enough for no displacement to wrap around:
-/// down the columns, along the rows, and back. A transform takes a column in each lane, two columns
-/// as the parts of one complex number; between the directions squares of lanes are transposed. Rows
-/// and columns of zeros are not read, spectra of planes are added before the one inverse transform,
-/// and only rows and columns of wanted displacements are transformed back.
+/// Sums of products by real FFTs that are long enough to avoid wrap-around: down the columns, along
+/// the rows, and back. A transform has a column in each lane, and two columns as the parts of one
+/// complex number; between the directions squares of lanes are transposed. Rows and columns of
+/// zeros are not loaded, spectra of planes are summed before the one inverse transform, and only
+/// rows and columns of requested displacements are transformed back.
 class FftCorrelation {
   public:
     FftCorrelation() = default;
     explicit FftCorrelation(const Problem& problem);
 
-    /// Writes `sums`, [planes or 1][dy][dx]; `same` where both images are one.
+    /// Computes `sums`, [planes or 1][dy][dx]; `same`: both images are one.
     void run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b, bool same,
              core::View<double, 3, core::Host> sums);
 
-    // The same in two steps, for an image that meets several others.
+    // The same in two steps, for an image that is correlated with several others.
 
     /// Extents of the spectra of an image: [plane][pack of a column's frequencies][frequency of a
     /// row: real parts, imaginary parts].
     std::array<index_t, 3> spectra_extent() const;
-    /// Writes the spectra of `image`.
+    /// Computes the spectra of `image`.
     void transform(core::Cpu& cpu, const GroundedPlanes& image,
                    core::View<float, 3, core::Host> spectra);
-    /// Writes `sums` of the images that have these spectra.
+    /// Computes `sums` of the images with these spectra.
     void correlate(core::Cpu& cpu, core::View<const float, 3, core::Host> a,
                    core::View<const float, 3, core::Host> b,
                    core::View<double, 3, core::Host> sums);
@@ -43,16 +43,16 @@ class FftCorrelation {
                            core::Array<float, 3>& spectra) const;
     /// A thread's memory for the rows of one pack of a column's frequencies.
     struct RowMemory {
-        signal::ComplexPack* work;     ///< of the transform
+        signal::ComplexPack* work;     ///< scratch of the transform
         signal::ComplexPack* of_a;     ///< frequencies of a row of A
         signal::ComplexPack* product;  ///< sums over planes
     };
-    /// store(k, frequency) of a row's transform from spectra of columns.
+    /// Transforms a row of the column spectra; calls store(k, frequency).
     template <class Store>
     void transform_row(const core::Array<float, 3>& spectra, index_t plane, index_t block,
                        const RowMemory& memory, const Store& store) const;
-    /// add_product(plane, block, memory) for every plane and pack of a column's frequencies, and
-    /// the sums back along the rows.
+    /// Calls add_product(plane, block, memory) for every plane and pack of a column's frequencies,
+    /// and transforms the sums back along the rows.
     template <class AddProduct>
     void correlate_rows(core::Cpu& cpu, const AddProduct& add_product);
     void transform_back(core::Cpu& cpu, core::View<double, 3, core::Host> sums) const;

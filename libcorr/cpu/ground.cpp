@@ -10,10 +10,10 @@
 namespace aperture::corr {
 namespace {
 
-/// A mean below this part of the root mean square costs no accuracy.
+/// A mean below this fraction of the root mean square costs no accuracy.
 constexpr double little_ground = 0.5;
 
-/// To ten bits.
+/// Rounds the mantissa to ten bits.
 double rounded(double mean) {
     int exponent = 0;
     const double mantissa = std::frexp(mean, &exponent);
@@ -28,7 +28,7 @@ void Ground::find(core::Cpu& cpu, PlanesView<core::Host> image) {
     const index_t columns = image.extent[2];
     for_plane_rows(cpu, planes, rows, [&](index_t p, index_t y) {
         const float* row = &image(p, y, 0);
-        // A ground need not be the mean to the last digit.
+        // Float is enough: a ground need not be exactly the mean.
         float sum = 0;
         float squares = 0;
 #pragma omp simd reduction(+ : sum, squares)

@@ -10,7 +10,7 @@
 
 namespace aperture::corr {
 
-/// What is taken from the planes of an image before they are correlated: means that are a large
+/// The means that are subtracted from an image's planes before correlation: those that are a large
 /// part of the values.
 class Ground {
   public:
@@ -22,9 +22,9 @@ class Ground {
 
     void find(core::Cpu& cpu, PlanesView<core::Host> image);
 
-    /// Zero where the mean costs no accuracy. Of ten bits: taking it from most values is exact.
+    /// Zero if the mean costs no accuracy. Ten bits: subtracting it from most values is exact.
     double of(index_t plane) const { return of_planes_[static_cast<std::size_t>(plane)]; }
-    /// Root mean square of what is left.
+    /// Root mean square of the remainder.
     double contrast(index_t plane) const { return contrasts_[static_cast<std::size_t>(plane)]; }
 
   private:
@@ -33,7 +33,7 @@ class Ground {
     core::Array<double, 3> of_rows_;  ///< [plane][row]: sum, sum of squares
 };
 
-/// The planes of an image as they are to be correlated: each less its ground.
+/// The planes of an image, and the grounds to subtract from them.
 struct GroundedPlanes {
     PlanesView<core::Host> planes;
     const Ground& ground;

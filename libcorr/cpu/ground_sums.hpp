@@ -9,8 +9,8 @@
 
 namespace aperture::corr {
 
-/// What grounds contribute to sums of products. With A = A' + g and B = B' + h, sum A B is
-/// sum A' B' + g sum B' + h sum A' + N g h.
+/// Contribution of the grounds to sums of products. With A = A' + g and B = B' + h, sum A B is sum
+/// A' B' + g sum B' + h sum A' + N g h.
 class GroundSums {
   public:
     /// Adds the last three terms to `sums`, [planes or 1][dy][dx], in double precision.
@@ -18,7 +18,7 @@ class GroundSums {
              const GroundedPlanes& b, core::View<double, 3, core::Host> sums);
 
   private:
-    /// The other image's ground times the sum of this one's plane without its own.
+    /// Adds the other image's ground times the sum of this image's plane without its own.
     void add_side(core::Cpu& cpu, const Problem& problem, const GroundedPlanes& image, Side side,
                   const Ground& other, core::View<double, 3, core::Host> sums);
 

@@ -38,10 +38,10 @@ void write_luma(const Image& image, index_t y, float* to) {
     for (index_t x = 0; x < columns; ++x) to[x] = luma(from.red[x], from.green[x], from.blue[x]);
 }
 
-/// Of the pixels where `mask` is not zero, if there is one.
+/// Moments of the pixels with nonzero `mask`, if there are any.
 template <bool masked>
 Moments moments_of(const float* row, [[maybe_unused]] const float* mask, index_t columns) {
-    // From the first pixel, so that little is lost where a row hardly varies.
+    // Relative to the first pixel, so that rows that hardly vary lose little precision.
     const double ground = row[0];
     double pixels = 0;
     double sum = 0;
@@ -97,7 +97,7 @@ struct ImagePlanes<core::Cpu>::State {
     PlaneKind kind;
     Normalization normalization;
     TensorWeights weights;
-    BorderedPlane scalar;             ///< L* or luma, which derivatives are taken of
+    BorderedPlane scalar;             ///< L* or luma, the input of derivatives
     core::Array<Moments, 2> moments;  ///< [plane][row]
 
     void derive(const Image& image, const Mask* mask, const Planes& planes) {
@@ -126,7 +126,7 @@ struct ImagePlanes<core::Cpu>::State {
         if (normalization == Normalization::plane) normalize(planes);
     }
 
-    /// write_row(y) for every row, and what normalization needs to know of it while it is at hand.
+    /// Calls write_row(y) for every row, and computes its moments while it is in cache.
     template <class WriteRow>
     void for_rows(const Mask* mask, const Planes& planes, const WriteRow& write_row) {
         core::for_each_task(cpu, planes.extent[1], 0, [&](index_t y, std::byte*) {

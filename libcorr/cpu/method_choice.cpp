@@ -13,30 +13,30 @@ namespace {
 
 constexpr double lanes = core::lanes<float>;
 
-// Measured on two cores of a Xeon with AVX-512 (bench/corr.cpp); other machines differ more in all
-// of them than in their proportions.
+// Measured on two cores of a Xeon with AVX-512 (bench/corr.cpp); other machines differ more by a
+// common factor than in the proportions.
 
-/// Packs of products a nanosecond and thread, and the least nanoseconds that a block of
-/// displacements takes for a column, which is what a sum waits for the one before.
+/// Packs of products a nanosecond and thread; and the least nanoseconds of a block of displacements
+/// for a column. Each sum depends on the one before; this is that latency.
 constexpr double packs_a_ns = 5;
 constexpr double least_ns = 1.6;
-/// 5 n log2 n operations of transforms a nanosecond, lane and thread.
+/// FFT operations, counted as 5 n log2 n, a nanosecond, lane and thread.
 constexpr double transforms_a_ns = 2.1;
-/// Milliseconds to begin, and nanoseconds to read a pixel of a plane and put it in place.
+/// Start-up in milliseconds, and nanoseconds to load and store a pixel of a plane.
 constexpr double start_ms = 0.02;
 constexpr double direct_ns_a_pixel = 2;
 constexpr double fft_ns_a_pixel = 0.8;
 
 // Measured on an NVIDIA H200 (bench/corr_gpu.cpp), for each of its multiprocessors; those of other
-// devices are taken to be alike.
+// devices are assumed to be alike.
 constexpr double measured_multiprocessors = 132;
 
-/// Displacements of a warp, and multiplications and additions a picosecond.
+/// Displacements of a warp, and multiply-adds a picosecond.
 constexpr double tile_rows = 32;
 constexpr double tile_columns = 64;
 constexpr double products_a_ps = 22 / measured_multiprocessors;
 constexpr double direct_start_ms = 0.05;
-/// Pixels of planes with zeros behind them, or of surfaces, a nanosecond.
+/// Pixels of zero-padded planes, or of surfaces, a nanosecond.
 constexpr double pixels_a_ns = 92 / measured_multiprocessors;
 constexpr double fft_start_ms = 0.034;
 
@@ -57,7 +57,7 @@ MethodChoice choose_method(const Problem& problem, int threads, bool same) {
     const auto lag_columns = static_cast<double>(problem.lags.extent().columns);
     MethodChoice choice;
 
-    // Blocks of 8 rows and 3 packs of displacements, as DirectCorrelation has them.
+    // Blocks of 8 rows and 3 packs of displacements, as in DirectCorrelation.
     const double packs = std::ceil(lag_columns / lanes);
     const double blocks = std::ceil(lag_rows / 8) * std::ceil(packs / 3);
     const double block_ns = std::max(lag_rows * packs / blocks / packs_a_ns, least_ns);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A band goes tile by tile through a thread's second-level cache: products of derivatives; strips
-// of rows blurred down the columns, whose sums stay in registers; the strip blurred along the rows
-// and written as orientations.
+// A band is processed tile by tile in a thread's L2 cache: products of derivatives; strips of rows
+// blurred down the columns, with sums in registers; the strip blurred along the rows and stored as
+// orientations.
 #include "libcorr/cpu/orientation.hpp"
 
 #include "libsignal/cpu/image.hpp"
@@ -19,10 +19,10 @@ constexpr int tile_columns = 256;
 constexpr int strip_rows = 8;
 constexpr int band_rows = static_cast<int>(orientation_band);
 constexpr int product_rows = band_rows + 2 * tensor_reach;
-/// Columns of a tile with what the blur reaches, and room for a whole pack.
+/// Columns of a tile with the border of the blur, and room for a whole pack.
 constexpr int pitch = tile_columns + 2 * tensor_reach + lanes;
 
-/// Of the products J_xx, J_xy and J_yy. Column 0 is tensor_reach before the tile's first.
+/// Products J_xx, J_xy and J_yy. Column 0 is tensor_reach before the tile's first.
 struct Scratch {
     alignas(64) float products[3][product_rows][pitch];
     alignas(64) float strip[3][strip_rows][pitch];
@@ -31,7 +31,7 @@ struct Scratch {
 struct Tile {
     index_t first_row, first_column;
     int rows, columns;
-    /// Columns of the scratch rows that are in the image.
+    /// Range of the scratch columns that are in the image.
     int begin, end;
 
     Tile(Shape shape, index_t row, index_t end_row, index_t column)
@@ -68,7 +68,7 @@ void multiply_derivatives(const BorderedPlane& lightness, const Tile& tile, Scra
     }
 }
 
-/// Strip rows from row `first` of the tile on.
+/// Blurs strip rows from row `first` of the tile on.
 void blur_columns(const Pack<float> (&weights)[tensor_reach + 1], index_t image_rows,
                   const Tile& tile, int first, Scratch& scratch) {
     const index_t top = tile.first_row - tensor_reach;

@@ -13,8 +13,8 @@ namespace aperture::corr {
 /// The image that displacements lead to (A), or the one that they start from (B).
 enum class Side { a, b };
 
-/// take(i, j, sum) for every entry of a surface, with the sum over those pixels of one side's image
-/// that have a partner.
+/// Calls take(i, j, sum) for every entry of a surface, with the sum over those pixels of one side's
+/// image that have a partner.
 template <class Take>
 void for_overlap_sums(core::Cpu& cpu, const signal::SummedAreas& areas, Shape image,
                       const Lags& lags, Side side, const Take& take) {

@@ -20,7 +20,7 @@ class PaddedRows {
     }
 
     bool empty() const { return values_.size() == 0; }
-    /// From here, `left` zeros lie before and the columns behind.
+    /// The first pixel of a row; `left` zeros precede it.
     T* row(index_t plane, index_t y) { return values_.data() + offset(plane, y); }
     const T* row(index_t plane, index_t y) const { return values_.data() + offset(plane, y); }
 

@@ -18,11 +18,11 @@ namespace {
 
 using core::Host;
 
-/// What is kept of an image.
+/// The data kept of an image.
 struct TakenImage {
     bool taken = false;
     core::Array<float, 3> spectra;
-    core::Array<float, 3> planes;  ///< what other images' grounds meet
+    core::Array<float, 3> planes;  ///< for the sums that other images' grounds multiply
     Ground ground;
 
     GroundedPlanes grounded() const { return {planes, ground}; }

@@ -56,7 +56,7 @@ PairPeaks find_pair_peaks(std::span<const double> energies, const Lags& lags,
             if (largest > 0) {
                 correlate(a, b, sums);
                 const auto at = std::max_element(sums.begin(), sums.end()) - sums.begin();
-                // Rounding may leave a little more.
+                // Rounding may exceed 1.
                 peak = std::clamp(sums.data()[at] / largest, -1.0, 1.0);
                 dy = lags.first_row() + at / extent.columns;
                 dx = lags.first_column() + at % extent.columns;

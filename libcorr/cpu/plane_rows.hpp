@@ -8,14 +8,14 @@
 
 namespace aperture::corr {
 
-/// do_row(plane, row) for every row of every plane on the executor's threads.
+/// Calls do_row(plane, row) for every row of every plane on the executor's threads.
 template <class DoRow>
 void for_plane_rows(core::Cpu& cpu, core::index_t planes, core::index_t rows, const DoRow& do_row) {
     core::for_each_task(cpu, planes * rows, 0,
                         [&](core::index_t task, std::byte*) { do_row(task / rows, task % rows); });
 }
 
-/// Sum of row_sum(row), in double; the same bits for every number of threads. `of_rows` is memory.
+/// Sum of row_sum(row) in double, independent of the number of threads; `of_rows` is scratch.
 template <class RowSum>
 double sum_of_rows(core::Cpu& cpu, core::index_t rows, std::vector<double>& of_rows,
                    const RowSum& row_sum) {

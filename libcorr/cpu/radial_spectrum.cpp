@@ -15,9 +15,9 @@ namespace {
 
 using core::Host;
 
-/// Columns that are transformed together: 64 bytes of a row.
+/// Columns transformed together: 64 bytes of a row.
 constexpr index_t columns_at_once = 8;
-/// Rows of the spectrum whose powers are added by one thread are this many parts of all.
+/// Maximum number of bands of rows of the spectrum; one thread sums the powers of a band.
 constexpr index_t most_bands = 64;
 
 Shape checked(Shape image) {
@@ -26,7 +26,7 @@ Shape checked(Shape image) {
     return image;
 }
 
-/// Columns up to the highest frequency, in whole groups.
+/// Columns up to the highest frequency, rounded up to whole groups.
 index_t pitch_of(index_t columns) { return (columns / 2 / columns_at_once + 1) * columns_at_once; }
 
 }  // namespace
@@ -42,7 +42,7 @@ RadialSpectrum::RadialSpectrum(core::Cpu& cpu, Shape image)
     for (index_t k = 0; k < image.rows; ++k) {
         for_rings(k, [&](index_t, std::size_t ring, int weight) { counts_[ring] += weight; });
     }
-    // Of odd extents the last ring is usually beyond all frequencies.
+    // With odd extents the last ring usually lies beyond all frequencies.
     while (counts_.back() == 0) counts_.pop_back();
     powers_.resize(counts_.size());
     band_powers_ = core::Array<double, 2>(
@@ -52,7 +52,7 @@ RadialSpectrum::RadialSpectrum(core::Cpu& cpu, Shape image)
 template <class Take>
 void RadialSpectrum::for_rings(index_t row, const Take& take) const {
     const auto [rows, columns] = image_;
-    // Frequencies as whole numbers would be exact; those at 1/2 are not to be lost to rounding.
+    // The tolerance keeps frequencies at 1/2 despite rounding.
     constexpr double most = 0.25 * (1 + 1e-12);
     const auto extent = static_cast<double>(std::max(rows, columns));
     const double fy = static_cast<double>(std::min(row, rows - row)) / static_cast<double>(rows);
@@ -61,7 +61,7 @@ void RadialSpectrum::for_rings(index_t row, const Take& take) const {
         const double square = fy * fy + fx * fx;
         if (square > most) break;
         const auto ring = static_cast<std::size_t>(std::floor(extent * std::sqrt(square) + 0.5));
-        // Those of negative fx have the same power.
+        // Negative fx have the same power.
         take(l, ring, l == 0 || 2 * l == columns ? 1 : 2);
     }
 }
@@ -114,7 +114,7 @@ void RadialSpectrum::add(PlanesView<Host> planes) {
             for (index_t x = 0; x < width; ++x) of_row += static_cast<double>(planes(p, y, x));
             return of_row;
         });
-        // Without their mean, values of single precision lose none of their contrast.
+        // Without their mean, values in single precision lose none of their contrast.
         transform(planes, p, sum / (static_cast<double>(rows) * static_cast<double>(columns)));
         add_powers(sum * sum);
     }

@@ -15,8 +15,8 @@ void expects_surface(const SurfaceView& surface, const Lags& lags) {
     core::expects_shape("surface", surface, {lags.extent().rows, lags.extent().columns});
 }
 
-/// How far from `from` on value(0), value(1), ..., value(count - 1) fall below `top` / e; `from` is
-/// within half an entry of 0.
+/// The distance from `from` at which value(0), value(1), ..., value(count - 1) fall below `top` /
+/// e; `from` is within half an entry of 0.
 template <class Value>
 std::optional<double> decay_length(index_t count, double from, double top, const Value& value) {
     const double bound = top / std::numbers::e;
@@ -24,7 +24,7 @@ std::optional<double> decay_length(index_t count, double from, double top, const
     for (index_t i = 1; i < count; ++i) {
         if (!(value(i) < bound)) continue;
         const double before = value(i - 1);
-        // What is before may be no number.
+        // The previous value may be NaN.
         const double rest = before >= bound ? (bound - value(i)) / (before - value(i)) : 0;
         return static_cast<double>(i) - rest - from;
     }
@@ -37,7 +37,7 @@ bool is_outermost(index_t at, index_t extent, index_t lags, bool both_signs) {
     return at == extent - 1 || (both_signs && at == 0);
 }
 
-/// How far the vertex of a parabola through values at -1, 0 and 1 is from 0, and above the middle.
+/// Vertex of a parabola through values at -1, 0 and 1: offset from 0, and height above the middle.
 struct Vertex {
     double offset = 0;
     double height = 0;

@@ -12,8 +12,8 @@ namespace aperture::corr::gpu {
 using signal::CufftLayout;
 using signal::CufftPlan;
 
-/// The transforms of FftCorrelation by cuFFT. Each is planned when it is first needed: plans take
-/// longer than what many programs have to correlate.
+/// The transforms of FftCorrelation by cuFFT. Each is planned on first use: planning takes longer
+/// than the correlations of many programs.
 class CufftTransforms {
   public:
     CufftTransforms(core::Gpu& gpu, const TransformSizes& sizes) : gpu_(gpu), sizes_(sizes) {}

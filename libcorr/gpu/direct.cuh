@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Sums of products as they are defined.
+// Sums of products by definition.
 
 #include "libcorr/gpu/row_ring.cuh"
 
 namespace aperture::corr::gpu {
 
 /// Displacements of a warp: a thread has ThreadRows x ThreadColumns of them, in registers.
-/// LanesAcross threads are side by side, in 32 / LanesAcross rows, which take rows of displacements
-/// by turns: those that read together are in different banks then.
+/// LanesAcross threads are side by side, in 32 / LanesAcross rows. Their rows of displacements are
+/// interleaved, which avoids bank conflicts.
 template <int LanesAcross, int ThreadRows = 8, int ThreadColumns = 8>
 struct DirectTile {
     static constexpr int thread_rows = ThreadRows;
@@ -27,24 +27,24 @@ struct DirectTile {
     __device__ __forceinline__ static int row() { return core::lane_rank() / LanesAcross; }
 };
 
-/// How a warp goes along a row (RowRing).
+/// How a warp moves along a row (RowRing).
 template <class Tile_, class Form_>
 struct DirectSteps {
     using Tile = Tile_;
     using Form = Form_;
     static constexpr int cell_bytes = static_cast<int>(sizeof(typename Form::Cell));
     static constexpr int step = Form::planes_of_cell == 1 ? 8 : 2;
-    /// Cells that are loaded at a time; of B those behind a row's last ones are, too.
+    /// Cells loaded at once; loads of B reach this far behind a row's last cells.
     static constexpr int loaded = Form::planes_of_cell == 1 ? 4 : 1;
     static constexpr int planes = 1;
     static constexpr int rows_of_a = 1;
     static constexpr int columns_behind = 0;
     static constexpr int columns_over = 0;
-    /// Threads of four rows leave out those that A's first rows do not reach: code for each
-    /// number of rows.
+    /// Threads of four rows skip those that A's first rows do not reach: code for each number of
+    /// rows.
     static constexpr bool skips_rows = Tile::thread_rows == 4;
     static constexpr int saved_rows = skips_rows ? 4 * Tile::lanes_down / 3 : 0;
-    /// In columns of a row, as what a row and a piece cost besides are, too. As measured.
+    /// In columns of a row, as are the overheads of a row and of a piece. Measured.
     APERTURE_HD static constexpr index_t work_of_row(int columns, int) {
         return 10 + (columns + step - 1) / step * step;
     }
@@ -53,8 +53,8 @@ struct DirectSteps {
     APERTURE_HD static constexpr int cells_of_a(int columns) {
         return columns + Tile::columns + columns_beyond;
     }
-    /// Rows are an odd multiple of 16 bytes apart, so that those of a warp's threads are in
-    /// different banks, and end before the next one, which copies may be filling.
+    /// Rows are an odd multiple of 16 bytes apart, so that a warp's threads have no bank conflicts,
+    /// and end before the next row, which copies may be filling.
     APERTURE_HD static constexpr int cells_of_b(int columns) {
         return ((columns + loaded) * cell_bytes / 16 | 1) * 16 / cell_bytes;
     }
@@ -63,7 +63,7 @@ struct DirectSteps {
     }
 };
 
-/// The most columns whose rings eight warps have room for on a multiprocessor of 228 KB.
+/// The most columns with which the rings of eight warps fit a multiprocessor's 228 KB.
 template <class Steps>
 APERTURE_HD constexpr int fitting_columns() {
     constexpr int most_bytes = 228 * 1024 / 8 - 1024;
@@ -94,9 +94,9 @@ __device__ __forceinline__ void load_four(const double* from, double* to) {
 }
 
 /// Adds the products of `columns` columns, rounded up to steps, for the first Rows rows of the
-/// thread: row j has the row of B that lies j * row_stride before `b`. A factor is loaded while the
-/// one before is multiplied. Code for more columns at a time would need fewer loads of A, but not
-/// stay where a multiprocessor fetches instructions as fast as it issues them.
+/// thread: row j has the row of B that lies j * row_stride before `b`. Each factor is loaded while
+/// the previous one is multiplied. More columns at once would need fewer loads of A, but their code
+/// would not fit the instruction cache that keeps up with the issue rate.
 template <class Walk, int Rows, class T>
 __device__ __forceinline__ void add_columns(
     const T* a, const T* b, int columns,
@@ -166,7 +166,7 @@ __device__ __forceinline__ void add_columns(
     }
 }
 
-/// The same, for the thread's rows whose row of B is there for some thread: as many are `reached`.
+/// The same for the first `reached` rows of the thread: some thread has a row of B for them.
 template <class Walk, class Cell, class T>
 __device__ __forceinline__ void add_reached_columns(
     int reached, const Cell* a, const Cell* b, int columns,
@@ -179,9 +179,9 @@ __device__ __forceinline__ void add_reached_columns(
     add_columns<Walk, Walk::Tile::thread_rows>(a, b, columns, sum);
 }
 
-/// A sum of numbers as a multiple of a unit: adding to it does not round, and what is added is
-/// rounded by up to half a unit, whatever the sum. What the numbers begin with beside what is
-/// summed is taken out in the end, so that integers may wrap until then.
+/// A fixed-point sum: additions do not round, and each number is rounded by up to half a unit,
+/// whatever the sum. The numbers' start values are subtracted at the end, so that integers may wrap
+/// until then.
 class SumInUnits {
   public:
     /// For sums of up to `largest`, which is less than 2^30 units.
@@ -193,8 +193,7 @@ class SumInUnits {
     __device__ __forceinline__ unsigned units_of(float number) const {
         return static_cast<unsigned>(__float2int_rn(number * units_));
     }
-    /// The sum less `offsets`, which is how far the numbers begin from zero together; NaN where
-    /// these are.
+    /// The sum minus `offsets`, the total of the numbers' start values; NaN if this is NaN.
     __device__ __forceinline__ float value(unsigned units, double offsets) const {
         const double unit = 1 / static_cast<double>(units_);
         const double of_offsets = offsets * static_cast<double>(units_);
@@ -205,15 +204,15 @@ class SumInUnits {
     }
 
   private:
-    float units_;  ///< in one, a power of two
+    float units_;  ///< in 1, a power of two
 };
 
-/// Sums of products over a part of the rows of A. Thread: 64 displacements in registers, twice: of
-/// a chain, and of all chains; of 7 loads of 16 bytes (4 x 16) or 10 (8 x 8) come 256
-/// multiply-adds. Warp, which is a block: Tile::rows x Tile::columns displacements. Grid: planes of
-/// cells, warps. Shared memory: RowRing, 28 KB. 2 flops a product; some 5 % of the instructions are
-/// not multiply-adds, and of those a seventh meet zeros for 250 x 250 displacements of 500 x 500
-/// pixels.
+/// Sums of products over a part of the rows of A. Thread: 64 displacements in registers, twice: the
+/// sums of a chain, and of all chains; 7 loads of 16 bytes (4 x 16) or 10 (8 x 8) feed 256
+/// multiply-adds. Block: one warp, with Tile::rows x Tile::columns displacements. Grid: planes of
+/// cells, warps. Shared memory: RowRing, 28 KB. 2 flops a product. About 5 % of the instructions
+/// are not multiply-adds, and a seventh of the multiply-adds have zero factors for 250 x 250
+/// displacements of 500 x 500 pixels.
 /// Source: Bordawekar, Bondhugula & Rao 2010, section 3.
 template <class Tile, class Form>
 __global__ void __launch_bounds__(core::warp_size, 8)
@@ -224,8 +223,8 @@ __global__ void __launch_bounds__(core::warp_size, 8)
     using Number = typename Form::Number;
     constexpr bool in_chains = sizeof(Number) == sizeof(float);
     const int plane = static_cast<int>(blockIdx.x);
-    // Where rows are alike, so are their errors, and do not average out: every chain begins with
-    // another offset, which the end takes out.
+    // Equal rows have equal errors, which do not average out. So every chain starts with another
+    // offset, which is subtracted at the end.
     Number product = 0;
     if constexpr (in_chains) {
         constexpr int together = Form::planes_of_cell;
@@ -233,7 +232,7 @@ __global__ void __launch_bounds__(core::warp_size, 8)
             product += grounds_a[p].contrast * grounds_b[p].contrast;
         }
     }
-    // Cauchy and Schwarz's bound; an offset is less than a fourth of it.
+    // Cauchy-Schwarz bound of the sums; an offset is less than a fourth of it.
     const auto pixels = static_cast<float>(index_t{task.a.rows} * task.a.columns);
     const SumInUnits in_units(static_cast<float>(product) * pixels);
     product *= pixels / (pixels + 8);

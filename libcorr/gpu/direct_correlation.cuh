@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The direct method on a device: planes are staged, partial sums found, and added. Host code, a
+// The direct method on a device: stages planes, computes partial sums, and adds them. Host code, a
 // template on the executor.
 
 #include "aperture/corr/correlator.hpp"
@@ -12,18 +12,18 @@
 
 namespace aperture::corr::gpu {
 
-/// What an image is to a launch: its planes, and their grounds.
+/// An image for a launch: its planes, and their grounds.
 struct GroundedImage {
     Planes<const float> planes;
     const PlaneGround* grounds;
 };
 
-/// One way to form sums of products; holds its workspace.
+/// One way to compute sums of products; holds its workspace.
 template <class Executor>
 class DirectSums {
   public:
     virtual ~DirectSums() = default;
-    /// Of one image; `sums` as Correlator has them. `same` where both images are one. Asynchronous.
+    /// Correlates one image; `sums` in Correlator's layout. `same`: a is b. Asynchronous.
     virtual void run(const GroundedImage& a, const GroundedImage& b, bool same, double* sums) = 0;
 };
 
@@ -95,7 +95,7 @@ class DirectSumsBy final : public DirectSums<Executor> {
                      static_cast<int>(extent.columns)};
         sums_ = core::Array<Number, 1, Space>({parts_.size() * planes * tile.rows * tile.columns});
         const auto image_columns = static_cast<int>(problem.image.columns);
-        // A piece begins up to a step before the first column that has a partner.
+        // A piece may begin up to a step before the first column with a partner.
         left_ = (Tile::columns + Walk::step + Walk::columns_behind + 3) / 4 * 4;
         pitch_ = (left_ + image_columns + Tile::columns + Walk::most_columns + columns_beyond + 3) /
                  4 * 4;
@@ -130,10 +130,10 @@ class DirectSumsBy final : public DirectSums<Executor> {
     }
 
   private:
-    /// As many as its registers are for.
+    /// Limited by registers.
     static constexpr int warps_a_multiprocessor = 8;
     static constexpr int products_in_chain = 512;
-    /// Errors of rounding average out over the chains, one of at most a 64th of the rows.
+    /// Rounding errors average out over the chains, each of at most a 64th of the rows.
     static constexpr index_t rows_of_chains = 64;
 
     int planes_of_launch() const {
@@ -168,7 +168,7 @@ class DirectSumsBy final : public DirectSums<Executor> {
     int left_ = 0;  ///< cells before the first column
     int pitch_ = 0;
     core::Array<Cell, 1, Space> staged_a_;
-    core::Array<Cell, 1, Space> staged_b_;  ///< of another image than a; allocated by the first
+    core::Array<Cell, 1, Space> staged_b_;  ///< if B is not A; allocated by the first such run
     int chain_rows_ = 0;
     unsigned warps_ = 0;
     core::Array<PartOfTile, 1, Space> parts_;
@@ -178,8 +178,8 @@ class DirectSumsBy final : public DirectSums<Executor> {
     core::Array<Number, 1, Space> sums_;
 };
 
-/// Of the tiles that there are for a form, the one that is asked for, or the first. Throws
-/// core::InvalidArgument where there is no such tile.
+/// The requested tile of those that exist for a form, or the first. Throws core::InvalidArgument if
+/// there is no such tile.
 template <class Executor, class... Kernels>
 std::unique_ptr<DirectSums<Executor>> make_direct_sums_of(Executor& executor,
                                                           const Problem& problem) {
@@ -201,8 +201,8 @@ std::unique_ptr<DirectSums<Executor>> make_direct_sums_of(Executor& executor,
     return made;
 }
 
-/// With floats, threads of 4 rows read less of B; doubles do not leave them the registers, and a
-/// cell of four planes is columns enough.
+/// With floats, threads of 4 rows load less of B. Doubles leave too few registers for that, and a
+/// cell of four planes already replaces more columns.
 template <class Form, class OfFloats, class OfOthers>
 using KernelOfForm = RegisterKernel<
     std::conditional_t<std::is_same_v<typename Form::Cell, float>, OfFloats, OfOthers>, Form>;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Sums of products on the tensor cores, each number the sum of two TF32 numbers.
+// Sums of products on the tensor cores, with each number as the sum of two TF32 numbers.
 
 #include "libcorr/gpu/row_ring.cuh"
 
@@ -18,8 +18,8 @@ struct TensorTile {
     static constexpr int columns = block_columns * Blocks;
 };
 
-/// How a warp goes along a row (RowRing): 8 columns a product of matrices, `products` of them in
-/// a chain of additions that round toward zero.
+/// How a warp moves along a row (RowRing): 8 columns a matrix product, and `products` of them in a
+/// chain of additions that round toward zero.
 template <class Tile_>
 struct TensorWalk {
     using Tile = Tile_;
@@ -32,15 +32,15 @@ struct TensorWalk {
     static constexpr int columns_behind = 8;
     static constexpr int columns_over = 7;
     static constexpr int saved_rows = Tile::rows / 4;
-    /// In fourths of a step, as what a piece costs besides is, too. As measured: a step of one
-    /// block takes three fourths of what one of two does.
+    /// In fourths of a step, as is the overhead of a piece. Measured: a step of one block takes
+    /// three fourths of a step of two.
     APERTURE_HD static constexpr index_t work_of_row(int columns, int left) {
         const int of_second = max(0, min(columns, left - Tile::block_columns));
         const int both = Tile::blocks == 2 ? (of_second + step - 1) / step : 0;
         return 3 * ((columns + step - 1) / step) + both;
     }
     static constexpr index_t work_of_start = 40;
-    /// Eights of cells 12 cells apart: the lanes of a warp read in different banks.
+    /// Groups of 8 cells are 12 cells apart: a warp's lanes have no bank conflicts.
     APERTURE_HD static constexpr int place(int i) { return i + i / 8 * 4; }
     APERTURE_HD static constexpr int cells_of_a(int columns) {
         return place(columns + Tile::columns + columns_beyond);
@@ -48,16 +48,16 @@ struct TensorWalk {
     APERTURE_HD static constexpr int cells_of_b(int columns) { return columns_behind + columns; }
 };
 
-/// Adds the products of columns begin to end-1, of the first `blocks` blocks of a warp's columns
-/// and the first `pairs` pairs of rows, to total [pair of rows][block]. `a`: of two rows, `b`: of
-/// the first pair, the next one two rows before it.
+/// Adds the products of columns begin to end-1, for the first `blocks` blocks of a warp's columns
+/// and the first `pairs` pairs of rows, to total [pair of rows][block]. `a`: two rows; `b`: the row
+/// of the first pair; the next pair's is two rows before it.
 template <int blocks, int pairs, class Walk>
 __device__ __forceinline__ void add_products(
     const float* const (&a)[2], const float* b, int begin, int end,
     float (&total)[Walk::Tile::row_pairs][Walk::Tile::blocks][4]) {
     using Tile = typename Walk::Tile;
     using Ring = RowRing<Walk>;
-    // Chains of additions side by side: a product waits for the one before it in its chain.
+    // Independent chains of additions: a product waits for the previous one in its chain.
     constexpr int together = 8 / blocks < pairs ? 8 / blocks : pairs;
     const int group = core::lane_rank() / 4;
     const int place = core::lane_rank() % 4;
@@ -79,7 +79,7 @@ __device__ __forceinline__ void add_products(
                 }
             }
         }
-        // Sums wait for the products of the next group before they are added to others.
+        // Double buffering: a group's sums are added to the totals after the next group's products.
         float sums[2][together][blocks][4];
         const auto add_sums = [&](int first) {
             APERTURE_UNROLL
@@ -110,7 +110,7 @@ __device__ __forceinline__ void add_products(
             for (int i = 0; i < 4 * together * blocks; ++i) {
                 now[i / (4 * blocks)][i / 4 % blocks][i % 4] = 0;
             }
-            // Small products first: what they cut off is small.
+            // Small products first: truncating them costs little.
             APERTURE_UNROLL
             for (int part = 0; part < 3; ++part) {
                 APERTURE_UNROLL
@@ -147,13 +147,13 @@ __device__ __forceinline__ void add_piece(
     add_products<1, pairs, Walk>(a, b, both_end, end - x0, total);
 }
 
-/// Sums of products over a part of the rows of A, as products of matrices: with columns x .. x+7,
-/// entry (m, k) of the left one A(r, x + k + 8 m + dx0), entry (k, n) of the right one B(y, x + k -
-/// n), their product adds to displacement dx0 + 8 m + n for m, n < 8: all of its entries count.
-/// Rows 8 to 15 of the left one have row r + 1 of A, and add to the dy below. Warp, which is a
-/// block: Tile::rows x Tile::columns displacements, in the accumulators of 8 x Tile::blocks
-/// products. Grid: planes of the image, warps. Shared memory: RowRing. Three products of TF32
-/// numbers for one of floats (core::Tf32Sum), of 1024 multiply-adds each.
+/// Sums of products over a part of the rows of A, as matrix products. For columns x .. x+7 the left
+/// matrix has entries (m, k) = A(r, x + k + 8 m + dx0), and the right one (k, n) = B(y, x + k - n).
+/// Their product adds to displacement dx0 + 8 m + n for m, n < 8: all of its entries count. Rows 8
+/// to 15 of the left matrix have row r + 1 of A, and add to the dy below. Block: one warp, with
+/// Tile::rows x Tile::columns displacements in the accumulators of 8 x Tile::blocks products. Grid:
+/// planes of the image, warps. Shared memory: RowRing. Three products of TF32 numbers for one of
+/// floats (core::Tf32Sum), of 1024 multiply-adds each.
 /// Source: Bordawekar, Bondhugula & Rao 2010; Ootomo & Yokota 2022.
 template <class Tile>
 __global__ void __launch_bounds__(core::warp_size, 8)
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(core::warp_size, 8)
         for_rows<Walk>(
             task, part, 2 * plane, [&](const RowRing<Walk>& ring, int r, int x0, int end) {
                 const float* const a[2] = {ring.a(0), ring.a(1)};
-                // Of the tile's lower half, rows of B are there from later rows of A on.
+                // The tile's lower half has rows of B from later rows of A on only.
                 if (r - part.lag_y < Tile::row_pairs) {
                     add_piece<Tile::row_pairs / 2, Walk>(a, ring.b(0), x0, end, columns, total);
                 } else {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Sums of products by real transforms, of several images and planes at a time.
+// Sums of products by real FFTs, for several images and planes at a time.
 
 #include "libcore/gpu/complex.cuh"
 #include "libcorr/gpu/fused_columns.cuh"
@@ -22,7 +22,7 @@ using core::Complex;
 
 inline constexpr int spectra_threads = 256;
 
-/// Planes without their ground [row][plane][column], zeros behind the columns. A thread for every
+/// Planes minus their ground [row][plane][column], zero-padded along the rows. A thread for every
 /// spectra_threads-th column. Grid: rows, planes. Moves 8 bytes a pixel.
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
@@ -36,26 +36,26 @@ __global__ void __launch_bounds__(Threads)
     }
 }
 
-/// A thread for a number. Grid: numbers.
+/// Clears numbers, one a thread. Grid: numbers.
 template <int Threads>
 __global__ void __launch_bounds__(Threads) clear_kernel(Complex<float>* numbers, index_t count) {
     const index_t i = index_t{blockIdx.x} * Threads + static_cast<int>(threadIdx.x);
     if (i < count) numbers[i] = {};
 }
 
-/// How products of spectra are added up.
+/// How products of spectra are summed.
 struct SpectraShape {
     int frequencies;  ///< of a row
     int images;
-    int planes;       ///< of an image that are there
-    bool each_plane;  ///< products of each are kept
-    bool first;       ///< planes of these images: nothing is there yet
+    int planes;       ///< of an image, in this group
+    bool each_plane;  ///< keep the products of each
+    bool first;       ///< first planes of these images: overwrite the products
 };
 
-/// A conj(B), planes added: spectra [row][image][plane][frequency], products [row][image][plane or
-/// 1][frequency]. A thread for a frequency. Grid: frequencies, rows, images. A row's factor in
-/// `turns` moves the surface so that it begins with its first displacement. 16 bytes moved for a
-/// frequency of a plane.
+/// A conj(B), summed over planes: spectra [row][image][plane][frequency], products
+/// [row][image][plane or 1][frequency]. A thread for a frequency. Grid: frequencies, rows, images.
+/// A row's factor in `turns` shifts the surface so that it begins with its first displacement. 16
+/// bytes moved for a frequency of a plane.
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
     multiply_spectra_kernel(const Complex<float>* a, const Complex<float>* b,
@@ -82,8 +82,8 @@ __global__ void __launch_bounds__(Threads)
     to = shape.first ? sum * turn : to + sum * turn;
 }
 
-/// Sums of one displacement each from transformed rows [dy][surface][x], scaled. A thread for an
-/// entry. Grid: dx, dy, surfaces. 12 bytes moved an entry.
+/// Copies the requested displacements from transformed rows [dy][surface][x], scaled. A thread for
+/// an entry. Grid: dx, dy, surfaces. 12 bytes moved an entry.
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
     take_surfaces_kernel(const float* rows, int length, int first_column, int lag_columns,
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(Threads)
 
 #if !defined(__CUDACC_RTC__)
 
-/// Of the transforms between these kernels.
+/// Sizes of the transforms between these kernels.
 struct TransformSizes {
     int rows;     ///< length of the transforms along columns
     int columns;  ///< length of the transforms along rows
@@ -125,7 +125,7 @@ class FftCorrelation {
     using Space = typename Executor::Space;
 
   public:
-    /// For spectra of both images: as much as stays in a large second-level cache, several times.
+    /// For spectra of both images: several times what a large L2 cache holds.
     static constexpr index_t most_bytes = index_t{256} << 20;
 
     FftCorrelation(Executor& executor, const Problem& problem,
@@ -168,11 +168,12 @@ class FftCorrelation {
         }
     }
 
-    /// Of all images; `sums` as Correlator has them. Asynchronous.
+    /// Correlates all images; `sums` in Correlator's layout. Asynchronous.
     void run(const Planes<const float>& a, const PlaneGround* grounds_a,
              const Planes<const float>& b, const PlaneGround* grounds_b, bool same, double* sums) {
         for (index_t done = 0; done < problem_.images; done += groups_.images) {
-            // Transforms are made for so many images: the last ones come with some from before.
+            // Transforms are planned for a fixed number of images: the last group overlaps the
+            // previous one.
             const index_t image = std::min(done, problem_.images - groups_.images);
             double* const to =
                 sums + image * (problem_.each_plane ? problem_.planes : 1) * entries();
@@ -194,21 +195,21 @@ class FftCorrelation {
         }
     }
 
-    /// Planes of an image that are worked on at once, a divisor of all.
+    /// Planes of an image that are processed together, a divisor of all.
     index_t planes_at_once() const { return groups_.planes; }
-    /// Numbers of the spectra of the planes that are worked on at once.
+    /// Numbers of the spectra of the planes that are processed together.
     index_t spectra_size() const { return of_rows_.size(); }
 
-    /// Spectra of the planes that are worked on at once. Asynchronous.
+    /// Computes the spectra of the planes that are processed together. Asynchronous.
     void transform(const Planes<const float>& image, const PlaneGround* grounds,
                    Complex<float>* spectra) {
         transform_rows(image, grounds, of_rows_.data());
         transforms_->columns(of_rows_.data(), spectra);
     }
 
-    /// Of spectra of the planes from `plane` of an image on, to all surfaces of the images. Where
-    /// planes are added, `sums` are there after the last planes, which come in order.
-    /// Asynchronous.
+    /// Correlates spectra of the planes from `plane` of an image on; computes all surfaces of the
+    /// images. If planes are summed, groups must come in order, and `sums` is valid after the last
+    /// one. Asynchronous.
     void correlate(const Complex<float>* a, const Complex<float>* b, index_t plane, double* sums) {
         multiply(a, b, plane == 0);
         const bool last = plane + groups_.planes == problem_.planes;
@@ -282,7 +283,7 @@ class FftCorrelation {
     std::unique_ptr<Transforms> transforms_;
     std::unique_ptr<RowTransforms<Executor>> fused_rows_;
     std::unique_ptr<ColumnCorrelation<Executor>> fused_;
-    core::Array<float, 1, Space> padded_;              ///< where rows are not transformed by us
+    core::Array<float, 1, Space> padded_;              ///< if fused_rows_ is not possible
     core::Array<Complex<float>, 1, Space> of_rows_;    ///< zeros in the rows below the image
     core::Array<Complex<float>, 1, Space> spectra_a_;  ///< allocated by the first run
     core::Array<Complex<float>, 1, Space> spectra_b_;  ///< of other images, or of their rows

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Transforms along columns, sums of products over the planes of an image and transforms back, in
-// one kernel.
+// FFTs along columns, sums of products over the planes of an image and inverse FFTs, in one kernel.
 
 #include "libcore/gpu/block.cuh"
 #include "libcore/gpu/complex.cuh"
@@ -35,19 +34,19 @@ struct FusedColumns {
     int lag_rows;
     int planes;
     int frequencies;
-    unsigned pitch;           ///< numbers of a row of the spectra, of all images
+    unsigned pitch;           ///< complex numbers of a row of the spectra, of all images
     unsigned products_pitch;  ///< of a row of the products
     int sums;                 ///< of a thread
 };
 
-/// sum A conj(B) over the planes of an image: `a` and `b` transformed along rows,
-/// [row][image][plane][frequency], image_rows of them and zeros behind; to [dy][image][frequency],
-/// lag_rows of them, transformed along rows still. Same: b is a. Block: fused_columns frequencies
-/// of an image, fused_samples samples a thread at a time, at most Threads. Grid: frequencies,
-/// images. Shared memory: length x fused_columns numbers [row][frequency], twice where there is a
-/// B; sums [sum][thread], each for the thread that begins with it on the way back: in registers
-/// they would leave room for a third fewer threads. Moves 8 bytes a frequency of a row that is
-/// there, of each plane and of the result; BlockFft has the flops.
+/// sum A conj(B) over the planes of an image. `a` and `b` are transformed along rows,
+/// [row][image][plane][frequency], with image_rows rows, zero-padded down the columns. The result
+/// is [dy][image][frequency] with lag_rows rows, still transformed along rows. Same: b is a. Block:
+/// fused_columns frequencies of an image, fused_samples samples a thread at once, at most Threads.
+/// Grid: frequencies, images. Shared memory: length x fused_columns numbers [row][frequency], twice
+/// unless Same; and sums [sum][thread], each for the thread that starts with it on the way back: in
+/// registers they would leave room for a third fewer threads. Moves 8 bytes a frequency of an
+/// existing row, of each plane and of the result; BlockFft has the flops.
 template <int Threads, int Blocks, bool Same>
 __global__ void __launch_bounds__(Threads, Blocks)
     fused_columns_kernel(const FusedColumns task, const Complex<float>* a, const Complex<float>* b,
@@ -94,7 +93,7 @@ __global__ void __launch_bounds__(Threads, Blocks)
                      });
         }
     }
-    // Real and imaginary parts change places: the transform the other way.
+    // Exchanging real and imaginary parts makes this the inverse transform.
     const int lag_rows = frequency < task.frequencies ? task.lag_rows : 0;
     Complex<float>* const to = products + image * task.frequencies + frequency;
     Fft::run(
@@ -112,7 +111,7 @@ __global__ void __launch_bounds__(Threads, Blocks)
 
 #if !defined(__CUDACC_RTC__)
 
-/// What works on the columns of some images at once, where their length allows it.
+/// Correlates the columns of several images at once, if their length allows it.
 template <class Executor>
 class ColumnCorrelation {
     using Space = typename Executor::Space;
@@ -129,7 +128,7 @@ class ColumnCorrelation {
         const int sums =
             signal::gpu::BlockFft<fused_columns, fused_samples>::butterflies(last_radix) *
             last_radix;
-        // Numbers of a row's sample and of a column's are 32 bits wide.
+        // Indices of spectra are 32 bits wide.
         const bool narrow =
             index_t{rows} * images * planes * frequencies <= std::numeric_limits<int>::max();
         possible_ = narrow && threads_ <= most_threads &&

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Transforms along rows, two real rows as the parts of a complex one, with what is done to pixels
-// before and to displacements behind.
+// FFTs along rows, with two real rows as the parts of a complex one, fused with the preparation of
+// pixels and the extraction of displacements.
 
 #include "libcore/gpu/block.cuh"
 #include "libcore/gpu/complex.cuh"
@@ -26,7 +26,7 @@ struct FusedRows {
     const Complex<float>* twiddles;  ///< exp(-j 2 pi k / length)
 };
 
-/// Spectra [row][plane][frequency] of planes without their ground, zeros behind the columns. Block:
+/// Spectra [row][plane][frequency] of planes minus their ground, zero-padded along the rows. Block:
 /// lanes of a pair of neighbouring rows, pairs. Grid: pairs, planes. Shared memory: length numbers
 /// [sample] a pair. Moves 4 bytes a pixel and 8 a frequency; BlockFft has the flops.
 template <int Threads, int Blocks>
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(Threads, Blocks)
                                   x < columns_below ? below[x] - ground : 0.0F);
         });
     }
-    // The spectra of real rows are the even and the odd part.
+    // The even and the odd part are the spectra of the two real rows.
     const int frequencies = length / 2 + 1;
     const index_t pitch = index_t{gridDim.y} * frequencies;
     Complex<float>* const to = spectra + y * pitch + plane * frequencies;
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(Threads, Blocks)
     }
 }
 
-/// Which displacements along rows are wanted, how many rows of them there are, and their factor.
+/// Requested displacements along rows, the number of rows, and the factor of the sums.
 struct RowLags {
     int rows;
     int first_column;
@@ -97,11 +97,12 @@ __global__ void __launch_bounds__(Threads, Blocks)
     const Complex<float>* const row = spectra + y * pitch + surface * frequencies;
     const Complex<float>* const below = row + pitch;
     double* const to = sums + (index_t{surface} * lags.rows + y) * lags.columns;
-    // Real and imaginary parts change places: the transform the other way.
+    // Exchanging real and imaginary parts makes this the inverse transform.
     Fft::run(
         task.plan, lane, task.twiddles, core::shared<Complex<float>>() + pair * length,
         [=](int, int k) {
-            // What is real by definition loses its rounding errors, of which the other row is free.
+            // Clears rounding errors of numbers that are real by definition: they would leak to the
+            // other row.
             const float sign = k == 0 || 2 * k == length ? 0.0F : 2 * k < length ? 1.0F : -1.0F;
             const int at = min(k, length - k);
             const Complex<float> a = there ? row[at] : Complex<float>(0.0F, 0.0F);
@@ -119,7 +120,7 @@ __global__ void __launch_bounds__(Threads, Blocks)
 
 #if !defined(__CUDACC_RTC__)
 
-/// What transforms rows, where their length allows it.
+/// Transforms rows, if their length allows it.
 template <class Executor>
 class RowTransforms {
     using Space = typename Executor::Space;

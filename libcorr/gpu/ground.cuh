@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The same as libcorr/cpu/ground.*: means that are a large part of a plane's values, taken from it
-// before the sums of products, and what they contribute.
+// Means that are a large part of a plane's values: subtracted before the sums of products, and
+// their contribution. The same as libcorr/cpu/ground.*.
 
 #include "libcore/gpu/block.cuh"
 #include "libsignal/gpu/planes.cuh"
@@ -17,8 +17,8 @@ namespace aperture::corr::gpu {
 using core::index_t;
 using signal::gpu::Planes;
 
-/// Of a plane: what is taken from it, and the root mean square of what is left or, where that is a
-/// difference of nearly the same numbers, somewhat more.
+/// The mean that is subtracted from a plane, and the RMS of the remainder. The RMS is overestimated
+/// if it is a difference of nearly equal numbers.
 struct PlaneGround {
     float ground;
     float contrast;
@@ -33,8 +33,8 @@ struct PartialSums {
 inline constexpr int ground_warps = 8;
 inline constexpr int ground_parts = 32;
 
-/// Sums of a part of a plane's rows. A warp for every Warps-th row; values of a lane in a row in
-/// float, rows in double. Grid: ground_parts, planes. 4 bytes moved and 3 flops a pixel.
+/// Sums of a part of a plane's rows. A warp for every Warps-th row; a lane sums its values of a row
+/// in float, rows in double. Grid: ground_parts, planes. 4 bytes moved and 3 flops a pixel.
 template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
     plane_sums_kernel(Planes<const float> image, PartialSums* sums) {
@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     if (threadIdx.x == 0) sums[plane * ground_parts + part] = {sum, squares};
 }
 
-/// Grounds of planes, a warp for each: zero where the mean costs no accuracy, otherwise the mean to
-/// ten bits, so that taking it from most values is exact.
+/// Grounds of planes, a warp for each: zero if the mean costs no accuracy, otherwise the mean to
+/// ten bits, so that subtracting it from most values is exact.
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
     find_ground_kernel(const PartialSums* sums, double pixels, PlaneGround* grounds) {
@@ -97,8 +97,8 @@ __global__ void __launch_bounds__(Threads)
                       static_cast<float>(sqrt((left < 0 ? 0.0 : left) + unsure))};
 }
 
-/// Sums of all pixels above and left of a corner, [plane][row][column] of rows + 1 x columns + 1
-/// corners, of planes less their ground.
+/// Summed-area tables of planes minus their ground: sums of all pixels above and left of a corner,
+/// [plane][row][column] of rows + 1 x columns + 1 corners.
 struct SummedAreas {
     double* above;
     int rows;  ///< of corners
@@ -116,9 +116,9 @@ struct SummedAreas {
 
 inline constexpr int rows_of_warp = 8;
 
-/// Sums along rows, each in the entry right and below of its pixel; nothing where `other`, the
-/// ground that they would be multiplied by, is zero. A warp for a row at a time: 32 pixels a step
-/// by a scan. Grid: rows_of_warp rows for each warp, planes. 12 bytes moved a pixel.
+/// Prefix sums along rows, each stored right and below of its pixel. Skipped if `other`, the ground
+/// that would multiply them, is zero. A warp for a row at a time: 32 pixels a step by a scan. Grid:
+/// rows_of_warp rows for each warp, planes. 12 bytes moved a pixel.
 template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
     sum_rows_kernel(Planes<const float> image, const PlaneGround* own, const PlaneGround* other,
@@ -147,8 +147,8 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     }
 }
 
-/// Sums down the columns of the same, and zeros in the first row and column. A thread for a column.
-/// Grid: columns, planes. 16 bytes moved a pixel.
+/// Prefix sums of these down the columns, and zeros in the first row and column. A thread for a
+/// column. Grid: columns, planes. 16 bytes moved a pixel.
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
     sum_columns_kernel(const PlaneGround* other, SummedAreas areas) {
@@ -167,10 +167,10 @@ __global__ void __launch_bounds__(Threads)
     }
 }
 
-/// What grounds contribute to sums of products: with A = A' + g and B = B' + h, sum A B is sum A'
-/// B' + g sum B' + h sum A' + N g h over the N pixels that overlap. The grounds of the other image
-/// times the sums over one without its own are added, for A, which displacements lead to, for B, or
-/// for an image with itself for both; the last term is added with A's.
+/// Contribution of grounds to sums of products: with A = A' + g and B = B' + h, sum A B is sum A'
+/// B' + g sum B' + h sum A' + N g h over the N pixels that overlap. One call adds the other image's
+/// grounds times the sums over one image without its own: for A, which displacements lead to, for
+/// B, or for both if they are one image. The last term is added with A's.
 struct GroundTerm {
     SummedAreas areas;
     bool of_a;
@@ -223,7 +223,7 @@ inline Planes<const float> from_plane(Planes<const float> planes, index_t first)
     return planes;
 }
 
-/// Finds the grounds of `planes` planes; `sums` has ground_parts entries a plane. Asynchronous.
+/// Computes the grounds of `planes` planes; `sums` has ground_parts entries a plane. Asynchronous.
 template <class Executor>
 void find_grounds(Executor& executor, const Planes<const float>& image, int planes,
                   PartialSums* sums, PlaneGround* grounds) {
@@ -238,7 +238,7 @@ void find_grounds(Executor& executor, const Planes<const float>& image, int plan
                  double(image.rows) * double(image.columns), grounds);
 }
 
-/// Sums the planes of `images` images that the term has room for. Asynchronous.
+/// Computes the summed-area tables of `planes` planes. Asynchronous.
 template <class Executor>
 void sum_areas(Executor& executor, const Planes<const float>& image, int planes,
                const PlaneGround* own, const PlaneGround* other, const SummedAreas& areas) {

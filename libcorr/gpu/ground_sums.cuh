@@ -9,7 +9,7 @@
 
 namespace aperture::corr::gpu {
 
-/// Grounds of the planes of all images of a problem, and what they contribute to sums of products.
+/// Grounds of the planes of all images of a problem, and their contribution to sums of products.
 template <class Executor>
 class GroundSums {
     using Space = typename Executor::Space;
@@ -27,7 +27,7 @@ class GroundSums {
         find_grounds(executor_, image, static_cast<int>(planes()), partial_sums_.data(), grounds);
     }
 
-    /// Adds what grounds contribute to `sums`, as Correlator has them. Asynchronous.
+    /// Adds the grounds' contribution to `sums`, in Correlator's layout. Asynchronous.
     void add(const Planes<const float>& a, const PlaneGround* grounds_a,
              const Planes<const float>& b, const PlaneGround* grounds_b, bool same, double* sums) {
         const Lags& lags = problem_.lags;

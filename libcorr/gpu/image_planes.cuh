@@ -30,9 +30,9 @@ struct Image {
     }
 };
 
-// What becomes of a pixel by itself: `count` values of planes.
+// Pixel-wise formulas: `count` values of planes.
 
-/// a* and b*; L* goes to a place of its own.
+/// a* and b*; L* is stored separately.
 struct LabPixel {
     static constexpr int count = 2;
     Planes<float> lightness;
@@ -64,11 +64,12 @@ struct RgbPixel {
     }
 };
 
-/// Planes whose pixels depend on their own pixel only, and their moments. Thread: the pixels of a
-/// column, tile_warps rows apart. Warp: tile_columns pixels of a row. Block: a tile. Grid: columns,
-/// rows. Shared memory: the warps' sums, 448 bytes at most. Bytes moved and flops a pixel of a
-/// colour image: L*a*b* 24 and 190, luma 16 and 6, RGB 24 and none, and for moments 4 in double a
-/// value. Memory bounds it: L*a*b* of 500 x 500 pixels take 1.3 us on an H200. Sources: PlaneKind.
+/// Computes planes whose pixels depend on their own pixel only, and their moments. Thread: the
+/// pixels of a column, tile_warps rows apart. Warp: tile_columns pixels of a row. Block: a tile.
+/// Grid: columns, rows. Shared memory: the warps' sums, 448 bytes at most. Bytes moved and flops a
+/// pixel of a colour image: L*a*b* 24 and 190, luma 16 and 6, RGB 24 and none, and 4 in double a
+/// value for moments. Bound by memory: L*a*b* of 500 x 500 pixels takes 1.3 us on an H200. Sources:
+/// PlaneKind.
 template <class Pixel>
 __global__ void __launch_bounds__(tile_threads)
     pixel_kernel(Image image, Pixel pixel, TileMoments moments, Planes<float> planes) {
@@ -82,10 +83,10 @@ inline constexpr std::size_t gradient_shared = gradient_rows * gradient_columns 
 static_assert(write_tile_shared<2> <= gradient_shared);
 
 /// Derivatives of the luma and their moments. Thread: the pixels of a column, tile_warps rows
-/// apart. Warp: tile_columns pixels of a row. Block: a tile, whose luma it makes with the border
-/// that the filter needs. Grid: columns, rows. Shared memory: luma [36][36], 5.1 KB. 20 bytes moved
-/// (23 with the border that blocks share through a cache) and 20 flops a pixel of a colour image,
-/// and 8 in double for moments; memory bounds it. Source: Barron, Fleet & Beauchemin 1994.
+/// apart. Warp: tile_columns pixels of a row. Block: a tile, with luma computed for the filter's
+/// border, too. Grid: columns, rows. Shared memory: luma [36][36], 5.1 KB. 20 bytes moved (23 with
+/// the border that blocks share through a cache) and 20 flops a pixel of a colour image, and 8 in
+/// double for moments. Bound by memory. Source: Barron, Fleet & Beauchemin 1994.
 inline __global__ void __launch_bounds__(tile_threads)
     gradient_kernel(Image image, TileMoments moments, Planes<float> planes) {
     float* const tile = core::shared<float>();
@@ -121,7 +122,7 @@ class PlaneDerivation {
 
     PlaneKind kind() const { return kind_; }
 
-    /// `mask` has no data where all pixels count.
+    /// `mask` has no data if all pixels count.
     void run(const core::View<const float, 3, Space>& view, const Planes<const float>& mask,
              const core::View<float, 3, Space>& to) {
         const Image image{planes_of(view), view.extent[0] == 3};

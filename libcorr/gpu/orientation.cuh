@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The same as libcorr/cpu/orientation.hpp: orientations from the structure tensor of the lightness.
+// Orientations from the structure tensor of the lightness. The same as libcorr/cpu/orientation.hpp.
 
 #include "libcorr/gpu/plane_tiles.cuh"
 
 namespace aperture::corr::gpu {
 
-/// Rows of a column whose sums a thread has in registers.
+/// Rows of a column with sums in a thread's registers.
 inline constexpr int tensor_strip = 8;
 inline constexpr int tensor_strips = tile_rows / tensor_strip;
 
-/// What a tile needs of the lightness, and of the tensor once that is blurred down the columns.
+/// Extents of the lightness of a tile, and of the tensor blurred down the columns.
 inline constexpr int orientation_reach = tensor_reach + derivative_reach;
 inline constexpr int lightness_rows = tile_rows + 2 * orientation_reach;
 inline constexpr int lightness_columns = tile_columns + 2 * orientation_reach;
@@ -24,10 +24,10 @@ inline constexpr std::size_t orientation_shared =
 static_assert(tensor_columns * tensor_strips <= tile_threads);
 static_assert(write_tile_shared<2> <= orientation_shared);
 
-/// Products of derivatives of `lightness`, [lightness_rows][lightness_columns], blurred down the
-/// columns to `tensor`, [xx, xy, yy][tile_rows][tensor_columns]. Outside the image the products,
-/// not only the lightness, are those of the nearest pixel. A thread takes a strip of a column, for
-/// which it makes the products as they are needed.
+/// Computes products of derivatives of `lightness`, [lightness_rows][lightness_columns], and blurs
+/// them down the columns to `tensor`, [xx, xy, yy][tile_rows][tensor_columns]. Outside the image
+/// the products are replicated, not only the lightness. Thread: a strip of a column, with products
+/// computed on the fly.
 __device__ __forceinline__ void blur_products(const float* lightness, int rows, int columns,
                                               const TensorWeights& weights, float* tensor) {
     using signal::gpu::inside;
@@ -64,7 +64,7 @@ __device__ __forceinline__ void blur_products(const float* lightness, int rows, 
     }
 }
 
-/// Along a row, around `middle`.
+/// Blurs along a row, around `middle`.
 __device__ __forceinline__ float blurred(const TensorWeights& weights, const float* middle) {
     float sum = weights.at[0] * middle[0];
     APERTURE_UNROLL
@@ -72,13 +72,13 @@ __device__ __forceinline__ float blurred(const TensorWeights& weights, const flo
     return sum;
 }
 
-/// Derivatives, their products, both passes of the Gaussian, orientations and their moments in one.
-/// Thread: a strip of a column, then the pixels of a column, tile_warps rows apart. Warp: of the
-/// latter, tile_columns pixels of a row. Block: a tile. Grid: columns, rows. Shared memory:
+/// Derivatives, their products, both passes of the Gaussian, orientations and their moments in one
+/// kernel. Thread: a strip of a column, then the pixels of a column, tile_warps rows apart. Warp:
+/// of the latter, tile_columns pixels of a row. Block: a tile. Grid: columns, rows. Shared memory:
 /// lightness [48][48], tensor [3][32][44], 26 KB. 12 bytes moved a pixel, 17 with the border that
-/// blocks share through a cache; 220 flops: 45 for products and 107 down the columns, both with
-/// what the pass along the rows reaches, and 65 there. What bounds it is shared memory, 73 values
-/// of four bytes a pixel: 2.5 us for 500 x 500 pixels on an H200. Sources:
+/// blocks share through a cache; 220 flops: 45 for products and 107 down the columns, both
+/// including the border of the pass along the rows, and 65 for that pass. Bound by shared memory,
+/// 73 values of four bytes a pixel: 2.5 us for 500 x 500 pixels on an H200. Sources:
 /// PlaneKind::lab_orientation.
 inline __global__ void __launch_bounds__(tile_threads)
     orientation_kernel(Planes<const float> lightness, TensorWeights weights, TileMoments moments,

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// PairCorrelator on a device. Host code, a template on the executor and on the transforms it has,
-// and the kernel that keeps planes.
+// PairCorrelator on a device. Host code, a template on the executor and its transforms, and the
+// kernel that copies planes.
 
 #include <optional>
 #include <vector>
@@ -35,7 +35,7 @@ class DevicePairCorrelator {
     using Fft = FftCorrelation<Executor, Transforms>;
 
   public:
-    /// `most_bytes`: for the spectra of two images' planes that are transformed at once.
+    /// `most_bytes`: for the spectra of two images' planes that are transformed together.
     DevicePairCorrelator(Executor& executor, const Problem& problem, index_t images,
                          index_t most_bytes = Fft::most_bytes)
         : executor_(executor),
@@ -50,7 +50,7 @@ class DevicePairCorrelator {
         try {
             expects_memory(images, bytes_an_image, free_memory());
         } catch (const core::InvalidArgument& too_little) {
-            // A CPU may have more.
+            // A CPU may have more memory.
             if constexpr (std::is_same_v<Space, core::Device>) {
                 throw core::UnfitDevice(too_little.what());
             }
@@ -117,7 +117,7 @@ class DevicePairCorrelator {
     PlaneGround* grounds_of_image(index_t image) {
         return grounds_.data() + image * problem_.planes;
     }
-    /// do_group(its first plane, where its spectra are among those of an image)
+    /// Calls do_group(its first plane, offset of its spectra among those of an image).
     template <class DoGroup>
     void for_groups(const DoGroup& do_group) {
         for (index_t i = 0; i < groups(); ++i) {
@@ -139,7 +139,7 @@ class DevicePairCorrelator {
     std::vector<bool> taken_;
     // Of all images, one after the other.
     core::Array<Complex<float>, 1, Space> spectra_;
-    core::Array<float, 1, Space> planes_;  ///< what other images' grounds meet
+    core::Array<float, 1, Space> planes_;  ///< for the sums that other images' grounds multiply
     core::Array<PlaneGround, 1, Space> grounds_;
 };
 

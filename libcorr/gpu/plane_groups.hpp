@@ -9,8 +9,8 @@
 
 namespace aperture::corr::gpu {
 
-/// The problem. Throws core::InvalidArgument as `validate` does, and for more planes than a grid
-/// has blocks for.
+/// Returns the problem. Throws core::InvalidArgument as `validate` does, and for more planes than
+/// the blocks of a grid.
 inline const Problem& validated(const Problem& problem) {
     validate(problem);
     constexpr index_t most_planes = 65535;
@@ -20,8 +20,8 @@ inline const Problem& validated(const Problem& problem) {
     return problem;
 }
 
-/// How many images are worked on at once, and planes of each: as many as `most_bytes` has room for,
-/// planes a divisor of all.
+/// Images that are processed together, and planes of each: as many as fit in `most_bytes`, with
+/// `planes` a divisor of all.
 struct PlaneGroups {
     index_t images = 1;
     index_t planes = 1;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Planes made tile by tile, and normalized. Sums never leave the device: a block that writes a tile
-// leaves the tile's moments, one block for each plane makes a mean and a scale of them in a fixed
-// order, and the pixels are scaled with what it finds there.
+// Planes computed tile by tile, and normalized. Sums stay on the device: a block stores its tile's
+// moments with the tile, one block for each plane reduces them to a mean and a scale in a fixed
+// order, and the pixels are scaled by these.
 
 #include "libcore/gpu/block.cuh"
 #include "libcorr/plane_formulas.hpp"
@@ -38,8 +38,8 @@ __device__ __forceinline__ void for_own_pixels(int rows, int columns, const Visi
     }
 }
 
-/// Where blocks leave the moments of their tiles, [plane][block]. Without `moments` nobody wants
-/// them; without data in `mask` all pixels count.
+/// Where blocks store the moments of their tiles, [plane][block]. Null `moments`: not needed; null
+/// data in `mask`: all pixels count.
 struct TileMoments {
     Moments* moments;
     index_t blocks;
@@ -50,12 +50,12 @@ struct TileMoments {
     }
 };
 
-/// Shared memory of write_tile, free for other use before it.
+/// Shared memory of write_tile; it may have other uses before.
 template <int count>
 inline constexpr std::size_t write_tile_shared = tile_warps * sizeof(core::Sums<1 + 2 * count>);
 
-/// Writes the block's tile of `count` planes, values_of(y, x, values) its pixels, and its moments.
-/// All threads call.
+/// Stores the block's tile of `count` planes, with pixels from values_of(y, x, values), and its
+/// moments. All threads must call.
 template <int count, class ValuesOf>
 __device__ __forceinline__ void write_tile(const Planes<float>& planes, const TileMoments& to,
                                            const ValuesOf& values_of) {
@@ -90,9 +90,9 @@ __device__ __forceinline__ void write_tile(const Planes<float>& planes, const Ti
     }
 }
 
-/// What normalizes a plane, from the moments of its tiles. Thread: every tile_threads-th of them,
-/// twice: for the mean, and for the deviation from it. Block: a plane. Grid: planes. Shared memory:
-/// the warps' sums, 128 bytes. 24 bytes moved for a tile, once more from a cache.
+/// Computes the normalizer of a plane from the moments of its tiles. Thread: every tile_threads-th
+/// of them, twice: for the mean, and for the deviation from it. Block: a plane. Grid: planes.
+/// Shared memory: the warps' sums, 128 bytes. 24 bytes moved for a tile, once more from a cache.
 inline __global__ void __launch_bounds__(tile_threads)
     normalizer_kernel(const Moments* all, index_t blocks, Normalizer* normalizers) {
     const Moments* const parts = all + blockIdx.x * blocks;
@@ -113,10 +113,10 @@ inline __global__ void __launch_bounds__(tile_threads)
     }
 }
 
-/// Planes normalized in place. Thread: the pixels of a column, tile_warps rows apart. Warp:
+/// Normalizes planes in place. Thread: the pixels of a column, tile_warps rows apart. Warp:
 /// tile_columns pixels of a row. Block: a tile of a plane. Grid: columns, rows, planes. No shared
-/// memory. 8 bytes moved and 2 flops in double a value. Memory bounds it: a million values take
-/// 1.7 us on an H200.
+/// memory. 8 bytes moved and 2 flops in double a value. Bound by memory: a million values take 1.7
+/// us on an H200.
 inline __global__ void __launch_bounds__(tile_threads)
     normalize_kernel(const Normalizer* normalizers, Planes<float> planes) {
     const int plane = static_cast<int>(blockIdx.z);
@@ -129,7 +129,7 @@ inline __global__ void __launch_bounds__(tile_threads)
 
 #if !defined(__CUDACC_RTC__)
 
-/// Kernels on the tiles of `planes` planes.
+/// Launch configuration for the tiles of `planes` planes.
 inline core::LaunchConfig tile_config(int rows, int columns, int planes,
                                       std::size_t shared_bytes = 0,
                                       std::source_location call = std::source_location::current()) {

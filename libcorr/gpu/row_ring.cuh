@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What kernels of the direct method share: a warp has a tile of displacements and a part of the
-// rows of A, each of which meets the rows of B that the tile's displacements lead to, in some
-// columns, and then perhaps some of the next tile. Warps need nothing of each other.
+// Shared by the kernels of the direct method. A warp has a tile of displacements and a part of the
+// rows of A, each with the rows of B at the tile's displacements, in some columns; then possibly
+// parts of the next tiles. Warps are independent.
 
 #include "libcorr/gpu/staged_planes.cuh"
 
 namespace aperture::corr::gpu {
 
-/// Products that are summed together: of A's rows begin to end-1 and B's columns left to right-1 at
+/// Products that are summed together: rows begin to end-1 of A and columns left to right-1 of B, at
 /// the displacements of one tile.
 struct PartOfTile {
     int lag_y;  ///< the tile's first displacement; lag_x is a multiple of 4
@@ -19,20 +19,20 @@ struct PartOfTile {
     int end;
     int left;  ///< a multiple of Walk::step
     int right;
-    int piece;  ///< columns of a row at a time, a multiple of Walk::step
+    int piece;  ///< columns of a row at once, a multiple of Walk::step
 };
 
-/// What one launch sums.
+/// The sums of one launch.
 template <class Cell>
 struct SumTask {
     StagedPlanes<const Cell> a;
     StagedPlanes<const Cell> b;
     const PartOfTile* parts;
-    const int* first_parts;  ///< of every warp, and of the one that there is not
+    const int* first_parts;  ///< of every warp, and the end of the last
     int chain_rows;          ///< rows of products in a sum before it is added to others
 };
 
-/// In parts of a plane's mean product: different for every chain, between 1 and 2.
+/// Start of a chain: between 1 and 2 times the plane's mean product, different for every chain.
 template <class T>
 __device__ __forceinline__ T chain_offset(T product, int chain) {
     constexpr float golden = 0.618034F;
@@ -40,24 +40,24 @@ __device__ __forceinline__ T chain_offset(T product, int chain) {
     return product * (1 + static_cast<T>(turns - floorf(turns)));
 }
 
-/// Columns that are copied behind the last displacement's of a row of A.
+/// Columns copied beyond those of the last displacement of a row of A.
 inline constexpr int columns_beyond = 24;
 
-/// Rows of A and B in shared memory of a block of one warp. With each row r of A one of B is new,
-/// the one at the tile's first dy. Each row of B is there twice, Tile::rows + 1 slots apart, so
-/// that those of all displacements are in slots one after the other. `Walk` says how a kernel goes
-/// along a row:
-/// - Tile, whose `rows` x `columns` displacements a warp has; Form (staged_planes.cuh);
+/// Ring buffers of rows of A and B in shared memory, for a block of one warp. Each row r of A needs
+/// one new row of B, at the tile's first dy. Each row of B is stored twice, Tile::rows + 1 slots
+/// apart, so that the rows of all displacements are in consecutive slots. `Walk` defines how a
+/// kernel moves along a row:
+/// - Tile, with the `rows` x `columns` displacements of a warp; Form (staged_planes.cuh);
 /// - `step`: columns at a time; `most_columns`: of a piece of a row;
-/// - `planes`: of cells, that are read together;
-/// - `rows_of_a` that are read together: r, r + 1, ...;
-/// - `columns_behind`: columns that it reads of B before the first one of a step;
-/// - `columns_over`: columns beyond B's last one that it steps to;
-/// - `saved_rows`: rows of A whose work is saved where the first ones do not meet all of a tile's
-///   rows of B; work_of_row(n, left): of another one along n columns, `left` to the end of those
-///   that have partners; work_of_start: of a piece before its first row;
-/// - `place(i)`: where cell i of a row of A is; multiples of 16 bytes stay together;
-/// - `cells_of_a(n)`, `cells_of_b(n)`: that rows of A and B take for a piece of n columns, of
+/// - `planes`: planes of cells that are loaded together;
+/// - `rows_of_a`: rows that are loaded together: r, r + 1, ...;
+/// - `columns_behind`: columns of B that are loaded before the first one of a step;
+/// - `columns_over`: columns beyond B's last one that steps reach;
+/// - `saved_rows`: rows of A whose work is saved, because the first ones meet only some of a tile's
+///   rows of B; work_of_row(n, left): cost of another row of n columns, with `left` columns to the
+///   last one with a partner; work_of_start: cost of a piece before its first row;
+/// - `place(i)`: position of cell i of a row of A; multiples of 16 bytes stay together;
+/// - `cells_of_a(n)`, `cells_of_b(n)`: cells of a row of A and B for a piece of n columns, in
 ///   multiples of 16 bytes.
 template <class Walk>
 struct RowRing {
@@ -85,11 +85,11 @@ struct RowRing {
         return slot + i < slots ? slot + i : slot + i - slots;
     }
 
-    /// Of A's row r + i, from the tile's first displacement on; the next plane is plane_of_a on.
+    /// A's row r + i, from the tile's first displacement on; the next plane is plane_of_a further.
     __device__ __forceinline__ const Cell* a(int i) const {
         return slot_of_a(later(newest_a, i, slots_of_a));
     }
-    /// Of B's row r - dy, `dy` from the tile's first; that of dy + 1 is pitch_of_b before it.
+    /// B's row r - dy, with `dy` from the tile's first; the row of dy + 1 is pitch_of_b before it.
     __device__ __forceinline__ const Cell* b(int dy) const {
         return slot_of_b(newest_b + slots_of_b - dy) + Walk::columns_behind;
     }
@@ -99,7 +99,7 @@ struct RowRing {
     }
 };
 
-/// copy(i) with all lanes for i = 0, 16 bytes on, ... < `cells`, which is at most `most`.
+/// Calls copy(i) in all lanes for i = 0, 16 bytes further, ... < `cells`, which is at most `most`.
 template <class Cell, int most, class Copy>
 __device__ __forceinline__ void for_pieces(int cells, const Copy& copy) {
     constexpr int piece = 16 / static_cast<int>(sizeof(Cell));
@@ -110,9 +110,9 @@ __device__ __forceinline__ void for_pieces(int cells, const Copy& copy) {
     }
 }
 
-/// do_row(ring, r, x0, end) for every row r of A in a part and columns x0 .. end-1 of B, in pieces
-/// of part.piece; up to the next multiple of Walk::step from x0 on, what is beyond is
-/// zero or meets zeros. Copies for the next row start before.
+/// Calls do_row(ring, r, x0, end) for every row r of A in a part and columns x0 .. end-1 of B, in
+/// pieces of part.piece. Up to the next multiple of Walk::step from x0 on, cells beyond are zero or
+/// multiplied by zeros. Copies for the next row are issued before.
 template <class Walk, class Cell, class DoRow>
 __device__ __forceinline__ void for_rows(const SumTask<Cell>& task, const PartOfTile& part,
                                          int plane, const DoRow& do_row) {
@@ -169,20 +169,20 @@ __device__ __forceinline__ void for_rows(const SumTask<Cell>& task, const PartOf
     }
 }
 
-/// Where an entry of the surface is in partial sums [plane of a launch][part][row][column of a
-/// tile]: tiles row by row, each with several parts one after the other.
+/// Position of an entry's partial sums in [plane of a launch][part][row][column of a tile]: tiles
+/// row by row, each with several consecutive parts.
 struct TileParts {
     int first;
     int count;
 };
 
-/// How partial sums make surfaces.
+/// How partial sums are reduced to surfaces.
 struct PartialSurfaces {
     const TileParts* tiles;
     int tiles_across;
     int skipped_columns;  ///< of the first tiles, before the first displacement
     int parts;            ///< of all tiles
-    int planes;           ///< of cells, that a surface is the sum of
+    int planes;           ///< of cells, summed to a surface
     int lag_rows;
     int lag_columns;
 };
@@ -190,9 +190,9 @@ struct PartialSurfaces {
 inline constexpr int entries_of_block = 32;
 inline constexpr int adders_of_entry = 8;
 
-/// Adds parts, and planes where there is one surface, in double precision. Adders threads for an
-/// entry, each of which takes every Adders-th part, Entries entries a block. Grid: entries,
-/// surfaces. 4 bytes and an addition a part, 8 bytes a sum.
+/// Sums parts, and planes if there is one surface, in double precision. Adders threads for an
+/// entry, each with every Adders-th part; Entries entries a block. Grid: entries, surfaces. 4 bytes
+/// and an addition a part, 8 bytes a sum.
 template <class Tile, class Number, int Entries, int Adders>
 __global__ void __launch_bounds__(Entries* Adders)
     add_parts_kernel(PartialSurfaces from, const Number* parts, double* sums) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Planes as the direct method reads them: without their ground, in the layout that a kernel takes,
-// with so many zeros around that no kernel asks whether a column is inside.
+// Planes as the direct method reads them: minus their ground, in a kernel's layout, with enough
+// zeros around them that kernels need no column checks.
 
 #include "libcore/gpu/tensor_core.cuh"
 #include "libcorr/gpu/ground.cuh"
@@ -11,7 +11,7 @@
 namespace aperture::corr::gpu {
 
 /// Cells [plane or group of planes][row][column]: rows [0, rows) of an image and one of zeros;
-/// columns [-left, pitch - left), of which those outside the image are zeros.
+/// columns [-left, pitch - left), zero outside the image.
 template <class Cell>
 struct StagedPlanes {
     Cell* data = nullptr;
@@ -21,15 +21,15 @@ struct StagedPlanes {
     int rows = 0;
     int columns = 0;
 
-    /// Column 0 of a row; of the row of zeros where the image has no such row.
+    /// Column 0 of a row; the row of zeros for a row outside the image.
     __device__ __forceinline__ Cell* row(int plane, int y) const {
         const int inside = y >= 0 && y < rows ? y : rows;
         return data + plane * stride + static_cast<index_t>(inside) * pitch + left;
     }
 };
 
-// What cells have of a pixel. `Number`: of sums of their products; `planes` of cells for so many of
-// an image; `cell`: of such a plane.
+// Formats of a cell. `Number`: type of sums of cell products; `planes`: planes of cells for a
+// number of an image's planes; `cell`: a cell of such a plane.
 
 /// One plane's value.
 template <class T>
@@ -45,7 +45,7 @@ struct SeparateForm {
     }
 };
 
-/// Four planes' values, zeros for those that are not there.
+/// Four planes' values, zero for missing planes.
 struct PackedForm {
     using Cell = float4;
     using Number = float;
@@ -62,7 +62,7 @@ struct PackedForm {
     }
 };
 
-/// The two TF32 numbers that one plane's value is the sum of, in two planes.
+/// One plane's value as the sum of two TF32 numbers, in two planes.
 struct SplitForm {
     using Cell = float;
     using Number = float;
@@ -73,7 +73,7 @@ struct SplitForm {
                                                  int x) {
         const int plane = part / 2;
         const core::Tf32Sum both = core::split_tf32(from.at(plane, y, x) - grounds[plane].ground);
-        // What the tensor cores would cut off is rounded.
+        // Rounded, because the tensor cores would truncate it.
         return part % 2 == 0 ? both.high : core::split_tf32(both.low).high;
     }
 };
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(stage_threads)
 
 #if !defined(__CUDACC_RTC__)
 
-/// Of an image of `planes` planes. Asynchronous.
+/// Stages an image of `planes` planes. Asynchronous.
 template <class Form, class Executor>
 void stage(Executor& executor, const Planes<const float>& from, int planes,
            const PlaneGround* grounds, const StagedPlanes<typename Form::Cell>& to) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How the work of the direct method is shared out: as many warps as a device holds at once, each
-// with as much to do as another, so that all end together.
+// Distribution of the direct method's work: as many warps as a device holds at once, each with
+// equal work, so that all end together.
 
 #include <algorithm>
 #include <vector>
@@ -12,10 +12,10 @@
 
 namespace aperture::corr::gpu {
 
-/// The parts of all tiles of displacements, in the order of the tiles, shared out to warps.
+/// The parts of all tiles of displacements, in the order of the tiles, distributed to warps.
 struct TilePartition {
     std::vector<PartOfTile> parts;
-    std::vector<int> first_parts;  ///< of every warp, and the number of all
+    std::vector<int> first_parts;  ///< of every warp, and the end of the last
     std::vector<TileParts> tiles;  ///< row by row
     int tiles_across = 0;
     int skipped_columns = 0;  ///< of the first tiles, before the first displacement
@@ -23,15 +23,15 @@ struct TilePartition {
     int warps() const { return static_cast<int>(first_parts.size()) - 1; }
 };
 
-/// Some columns of a tile for all rows that have partners, and its work.
+/// Some columns of a tile, for all rows with partners, and their work.
 struct Strip {
     PartOfTile part;
-    index_t saved;     ///< rows whose work is saved, the first ones
-    index_t of_row;    ///< of one of the others
-    index_t of_start;  ///< of a part before its first row
+    index_t saved;     ///< first rows whose work is saved
+    index_t of_row;    ///< work of any other row
+    index_t of_start;  ///< work of a part before its first row
 };
 
-/// The strips of a tile: pieces of about equal columns, at most `most_columns`, some together where
+/// Splits a tile into strips: pieces of about equal columns, at most `most_columns`, merged if
 /// there are more than `most`.
 template <class Walk>
 std::vector<Strip> strips_of_tile(Shape image, index_t lag_y, index_t lag_x, int most_columns,
@@ -40,7 +40,7 @@ std::vector<Strip> strips_of_tile(Shape image, index_t lag_y, index_t lag_x, int
     const index_t begin = std::max<index_t>(0, lag_y) - (Walk::rows_of_a - 1);
     const index_t end = std::min(image.rows, image.rows + lag_y + Tile::rows - 1);
     const index_t saved = lag_y < 0 ? 0 : std::min<index_t>(Walk::saved_rows, end - begin - 1);
-    // Columns of B that some displacement has a partner for.
+    // Columns of B with a partner at some displacement.
     const index_t left =
         std::max<index_t>(0, -(lag_x + Tile::columns - 1)) / Walk::step * Walk::step;
     const index_t right = std::min(image.columns + Walk::columns_over, image.columns - lag_x);
@@ -70,8 +70,8 @@ std::vector<Strip> strips_of_tile(Shape image, index_t lag_y, index_t lag_x, int
     return strips;
 }
 
-/// Cuts strips, which come in order, into parts of warps that have `share` of the work each; the
-/// last of `warps` warps takes what is left.
+/// Cuts strips, which come in order, into parts for warps with `share` of the work each; the last
+/// of `warps` warps gets the rest.
 class PartCutter {
   public:
     PartCutter(TilePartition& all, index_t share, index_t warps)
@@ -102,16 +102,16 @@ class PartCutter {
             part.begin = part.end;
         }
     }
-    /// What one warp had too much of, the next has less of.
+    /// Ends a warp. The next one's work is reduced by any excess.
     void end_warp() {
         all_.first_parts.push_back(static_cast<int>(all_.parts.size()));
         left_ += share_;
     }
 
   private:
-    /// Before its first row, a part reads a tile's rows of B.
+    /// A part loads a tile's rows of B before its first row.
     static constexpr index_t least_rows = 2;
-    /// Of a part, whose sums may be in single precision.
+    /// Maximum products of a part, because its sums may be in single precision.
     static constexpr index_t most_products = index_t{1} << 21;
 
     TilePartition& all_;
@@ -120,8 +120,9 @@ class PartCutter {
     index_t left_;
 };
 
-/// For `warps` warps, or fewer where there is little to do. Tiles begin at multiples of 4 columns,
-/// so that rows can be copied by 16 bytes; warps go along rows by up to `most_columns` at a time.
+/// For `warps` warps, or fewer if there is little work. Tiles begin at multiples of 4 columns, so
+/// that rows can be copied by 16 bytes; warps process up to `most_columns` columns of a row at
+/// once.
 template <class Walk>
 TilePartition partition_tiles(Shape image, const Lags& lags, index_t warps, int most_columns) {
     using Tile = typename Walk::Tile;
@@ -149,7 +150,7 @@ TilePartition partition_tiles(Shape image, const Lags& lags, index_t warps, int 
         }
     }
     const index_t used = std::clamp<index_t>(rows / least_rows, 1, warps);
-    // Where strips are cut, a piece is started once more.
+    // Each cut of a strip starts a piece once more.
     PartCutter cutter(all, work / used + Walk::work_of_start, used);
     for (const std::vector<Strip>& strips : tiles) {
         const auto first = static_cast<int>(all.parts.size());

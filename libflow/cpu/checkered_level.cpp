@@ -12,22 +12,21 @@ using core::store;
 
 namespace {
 
-/// Levels smaller than this are done by the calling thread: waking others takes longer.
+/// Smaller levels run on the calling thread: waking others takes longer.
 constexpr index_t pixels_for_threads = 8192;
 
 index_t halved(index_t extent) { return (extent + 1) / 2; }
 
 }  // namespace
 
-/// Where the neighbours of the pixels of one parity of a row are; entry k of each belongs to pixel
-/// k of the row.
+/// Neighbours of the pixels of one parity of a row; entry k of each belongs to pixel k of the row.
 struct CheckeredLevel::Neighbours {
     const float* here;
     const float* left;
     const float* right;
     const float* above;
     const float* below;
-    /// The rows above and below at the columns to the left and to the right.
+    /// The rows above and below, at the columns to the left and to the right.
     const float* above_left;
     const float* above_right;
     const float* below_left;
@@ -91,8 +90,8 @@ void CheckeredLevel::take(const LinearSystem<core::Host>& system) {
 
 namespace {
 
-/// Averages 2x2 pixels of two rows of `fine` columns, of which the even and the odd ones lie apart;
-/// a block that lacks a column averages what it has.
+/// Averages 2x2 pixels of two rows of `fine` columns, with even and odd ones stored apart. A block
+/// that lacks a column averages the columns it has.
 void average_rows(const float* even0, const float* odd0, const float* even1, const float* odd1,
                   index_t fine, float* to_even, float* to_odd) {
     const index_t whole = fine / 2;
@@ -123,7 +122,7 @@ void CheckeredLevel::take_coarsened(const CheckeredLevel& fine) {
                          fine.shape_.columns, tensor_.row(i, 0, y), tensor_.row(i, 1, y));
         }
         if (coupling_ != Coupling::weighted) return;
-        // The edges that leave a block of 2x2 pixels, a quarter as strong.
+        // A quarter of the mean weight of the edges that leave a block of 2x2 pixels.
         for (index_t x = 0; x < shape_.columns; ++x) {
             const auto parity = static_cast<int>(x % 2);
             const int other = 2 * x + 1 == fine.shape_.columns ? 0 : 1;
@@ -145,8 +144,8 @@ void CheckeredLevel::take_coarsened(const CheckeredLevel& fine) {
     });
 }
 
-// A neighbour outside the image that repeats the pixel itself is left out, so that a border pixel
-// is relaxed as fully as any other.
+// Weight of the pixel itself in S through replicated borders. It is left out, so that a border
+// pixel is relaxed as fully as any other.
 float CheckeredLevel::repeats(index_t y, index_t x) const {
     if (boundary_ == Boundary::zero) return 0;
     const auto beyond = [](index_t at, index_t extent) {
@@ -200,7 +199,7 @@ struct CheckeredLevel::Degree {
     float inner = 0;
     float at_first = 0;
     float at_last = 0;
-    index_t first = -1;  ///< entries at the ends of the row, -1 where they have the other parity
+    index_t first = -1;  ///< indices of the row's ends, -1 if they have the other parity
     index_t last = -1;
 };
 
@@ -266,7 +265,7 @@ CheckeredLevel::Neighbours CheckeredLevel::around(index_t unknown, int parity, i
         if (at >= 0 && at < shape_.rows) return unknowns_.row(unknown, of, at);
         return clamp ? unknowns_.row(unknown, of, y) : zeros_.data();
     };
-    // Of the other parity, the column to the left has the same entry or the one before it.
+    // In the other parity, the column to the left has the same index or the previous one.
     const int other = 1 - parity;
     const index_t left = parity == 0 ? -1 : 0;
     return {row(parity, y),
@@ -282,7 +281,7 @@ CheckeredLevel::Neighbours CheckeredLevel::around(index_t unknown, int parity, i
 
 namespace {
 
-/// S of a pack of pixels, with alpha^2; what repeats the pixel itself is taken out again.
+/// S of a pack of pixels, with alpha^2, without the pixel itself through replicated borders.
 template <Coupling coupling>
 struct CheckeredSum {
     float smoothness;
@@ -356,7 +355,7 @@ void CheckeredLevel::update_row(index_t y, int parity, float omega) {
     set_unknown_margins(y);
 }
 
-// The colours of Coupling::nine are those of a 2x2 block, the others those of a chess board.
+// The colours of Coupling::nine are those of a 2x2 block, otherwise those of a chess board.
 template <Coupling coupling>
 void CheckeredLevel::update_colour(int colour, index_t y, float omega) {
     if constexpr (coupling == Coupling::nine) {
@@ -430,7 +429,7 @@ void CheckeredLevel::prolong_row(const CheckeredLevel& coarse, index_t y) {
     const bool inside = far >= 0 && far < coarse.shape_.rows;
     const float far_weight = inside || clamp ? 0.25F : 0.0F;
     for (index_t unknown : {0, 1}) {
-        // Entry x of `mixed` is column x of the coarse level, between its rows.
+        // Entry x of `mixed` is column x of the coarse level, interpolated between its rows.
         float* const mixed = residual_.row(unknown, 0, y);
         for (int parity : {0, 1}) {
             const float* own = coarse.unknowns_.row(unknown, parity, near);
@@ -473,7 +472,7 @@ void CheckeredLevel::residual_row(index_t y, int parity, float* to_u, float* to_
         store(to_v + k,
               load(b_v + k) - (cross * here_u + load(j22 + k) * here_v) - (d * here_v - sum(v, k)));
     }
-    // What whole packs left behind the last pixel.
+    // Clears what whole packs stored behind the last pixel.
     for (index_t k = count; k < halved(shape_.columns); ++k) to_u[k] = to_v[k] = 0;
 }
 

@@ -8,10 +8,10 @@
 
 namespace aperture::flow {
 
-/// A system and its unknowns in checkered storage, one level of multigrid: Gauss-Seidel on the 2x2
-/// blocks of its pixels, two colours (four for Coupling::nine); no colour depends on itself, so the
-/// order within one, and the number of threads, leave no trace. Coarser levels join 2x2 pixels:
-/// tensors and residuals are averaged, alpha^2 is a quarter.
+/// A system and its unknowns in checkered storage, one level of multigrid. Gauss-Seidel runs on the
+/// 2x2 blocks of its pixels in two colours (four for Coupling::nine). No colour depends on itself,
+/// so the result does not depend on the order within one or on the number of threads. Coarser
+/// levels merge 2x2 pixels: tensors and residuals are averaged, alpha^2 is a quarter.
 class CheckeredLevel {
   public:
     CheckeredLevel() = default;
@@ -28,11 +28,11 @@ class CheckeredLevel {
 
     /// Sweeps over all colours, x += omega (D^-1 (S(x) + b) - x).
     void sweep(int count, float omega);
-    /// Sweeps, and b of `coarse` becomes the average of the residual they leave.
+    /// Sweeps, then sets b of `coarse` to the average of the residual.
     void sweep_and_restrict(int count, CheckeredLevel& coarse);
-    /// b of `coarse` becomes the average of this level's.
+    /// Sets b of `coarse` to the average of this level's.
     void restrict_right(CheckeredLevel& coarse) const;
-    /// x += what bilinear interpolation makes of the unknowns of `coarse`, then sweeps.
+    /// Adds the bilinearly interpolated unknowns of `coarse` to x, then sweeps.
     void prolong_and_sweep(const CheckeredLevel& coarse, int count);
     /// |b - A x|^2
     double residual_squared();
@@ -68,9 +68,9 @@ class CheckeredLevel {
     SplitPlanes tensor_;
     SplitPlanes inverse_;
     SplitPlanes right_;
-    SplitPlanes weights_;  ///< to the right and below; for Coupling::nine what repeats a pixel
+    SplitPlanes weights_;  ///< to the right and below; for Coupling::nine alpha^2 repeats()
     SplitPlanes unknowns_;
-    SplitPlanes residual_;  ///< also rows of a coarser level on their way to this one
+    SplitPlanes residual_;  ///< also interpolated rows of a coarser level
     RowSums<1> sums_;
     ZeroRow zeros_;
 };

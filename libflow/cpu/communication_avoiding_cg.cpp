@@ -40,8 +40,8 @@ void CommunicationAvoidingCg::start(const PreparedSystem& system, const PaddedPl
     choose_basis(system);
 }
 
-// The eigenvalues of M^-1 A lie in [0, 2): A = M - S, where S is what the neighbours give, and M +
-// S is positive semi-definite, too. Those of A are estimated by powers of A on the residual.
+// The eigenvalues of M^-1 A lie in [0, 2): A = M - S, where S is the sum over the neighbours, and M
+// + S is positive semi-definite, too. Those of A are estimated by powers of A on the residual.
 double CommunicationAvoidingCg::largest_eigenvalue(const PreparedSystem& system) {
     if (parameters_.precondition) return 2;
     constexpr int powers = 12;
@@ -80,7 +80,7 @@ void CommunicationAvoidingCg::choose_basis(const PreparedSystem& system) {
                                    std::max(largest_eigenvalue(system), 1e-30));
 }
 
-// y_first is there; y_(first + 1) to y_(first + degree) follow.
+// Computes y_(first + 1) to y_(first + degree) from y_first.
 void CommunicationAvoidingCg::build(const PreparedSystem& system, index_t first, int degree) {
     with_coupling(system.coupling, [&](auto coupling) {
         for (int k = 0; k < degree; ++k) {
@@ -182,7 +182,7 @@ void CommunicationAvoidingCg::take_gram(const PreparedSystem& system, bool with_
     }
 }
 
-// Coordinates of B y from those of y, whose entries for the highest powers are zero.
+// Coordinates of B y from those of y; the entries of y for the highest powers are zero.
 CommunicationAvoidingCg::Coordinates CommunicationAvoidingCg::multiply(
     const Coordinates& of) const {
     Coordinates result(of.size(), 0);
@@ -308,9 +308,9 @@ double CommunicationAvoidingCg::true_residual(const PreparedSystem& system, cons
 
 int CommunicationAvoidingCg::advance(const PreparedSystem& system, PaddedPlanes& x, int most,
                                      std::vector<double>* squared) {
-    // Beyond this share of z, what was recurred is no longer what is left.
+    // Beyond this relative distance from z the recurrence has diverged.
     constexpr double apart = 0.01;
-    // The residual of CG may rise for some iterations; by this factor it is no longer CG.
+    // The residual of CG may rise for some iterations, but not by this factor.
     constexpr double grown = 100;
     while (true) {
         const double before = residual_squared_;
@@ -335,7 +335,7 @@ int CommunicationAvoidingCg::advance(const PreparedSystem& system, PaddedPlanes&
             set_all_margins(system.boundary);
             return done;
         }
-        // The basis has become dependent to rounding: back to where it was, with half the steps.
+        // The basis is numerically dependent: undo the round and halve the steps.
         if (squared != nullptr) squared->resize(recorded);
         for_rows(*cpu_, shape_, [&](index_t y) {
             for (index_t unknown : {0, 1}) {

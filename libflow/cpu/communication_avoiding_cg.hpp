@@ -10,24 +10,24 @@
 namespace aperture::flow {
 
 /// Conjugate gradients, s iterations at a time (Carson 2015, algorithm 7; Hoemmen 2010): a basis Y
-/// of the space that s iterations move in, [p, B p, ..., B^s p, z, ..., B^(s-1) z] in polynomials
-/// of B = M^-1 A, its Gram matrix G = Y^T M Y in one pass, then s iterations on coordinates of 2 s
-/// + 1 numbers, in double. M are the 2x2 blocks, or one. With z = M^-1 r this is preconditioned CG:
-/// B is self-adjoint in the inner product of M.
+/// of the space of s iterations, [p, B p, ..., B^s p, z, ..., B^(s-1) z] in polynomials of B = M^-1
+/// A; its Gram matrix G = Y^T M Y in one pass; then s iterations on 2 s + 1 coordinates, in double.
+/// M are the 2x2 blocks, or the identity. With z = M^-1 r this is preconditioned CG: B is
+/// self-adjoint in the inner product of M.
 ///
-/// The true residual is formed after every s iterations and takes the place of the recurrence's
-/// where the two have come apart (van der Vorst & Ye 2000); the direction stays, as in CG with
-/// replaced residuals, until the residual no longer falls. Where it has grown beyond what CG's may,
-/// the step is taken back and repeated with half the s.
+/// The true residual is computed after every s iterations. It replaces the recurrence's once they
+/// have diverged (van der Vorst & Ye 2000); the direction stays, as in CG with residual
+/// replacement, until the residual no longer falls. If the residual exceeds any that CG can have,
+/// the step is undone and repeated with half the s.
 class CommunicationAvoidingCg {
   public:
     CommunicationAvoidingCg() = default;
     CommunicationAvoidingCg(core::Cpu& cpu, Shape shape, const SolverParameters& parameters);
 
-    /// `x` has its margins set.
+    /// `x` must have its margins set.
     void start(const PreparedSystem& system, const PaddedPlanes& x);
-    /// At most min(s, `most`) iterations; returns how many were done, 0 where nothing is left to
-    /// do. `squared`, where it is not null, receives |r|^2 of each as the recurrence has it.
+    /// At most min(s, `most`) iterations; returns their number, 0 if nothing is left to do.
+    /// `squared`, if not null, receives the recurrence's |r|^2 of each.
     int advance(const PreparedSystem& system, PaddedPlanes& x, int most,
                 std::vector<double>* squared);
     /// |b - A x|^2
@@ -47,8 +47,8 @@ class CommunicationAvoidingCg {
                    const Coordinates& b) const;
     int iterate(int most, std::vector<double>* squared);
     void combine(const PreparedSystem& system, PaddedPlanes& x);
-    /// z = M^-1 (b - A x) into scaled_, |b - A x|^2, and how far `expected` is from z, relative to
-    /// z.
+    /// Stores z = M^-1 (b - A x) in scaled_ and |b - A x|^2; returns the distance of `expected`
+    /// from z, relative to z.
     double true_residual(const PreparedSystem& system, const PaddedPlanes& x,
                          const PaddedPlanes* expected);
     void set_all_margins(Boundary boundary);
@@ -62,9 +62,9 @@ class CommunicationAvoidingCg {
     std::vector<PaddedPlanes> basis_;  ///< s + 1 vectors from p, then s from z
     PaddedPlanes direction_;           ///< p
     PaddedPlanes scaled_;              ///< z
-    PaddedPlanes recurred_;            ///< z as the coordinates have it
+    PaddedPlanes recurred_;            ///< z of the recurrence
     PaddedPlanes before_;              ///< x before the last s iterations
-    core::Array<double, 2> row_sums_;  ///< of the Gram matrices, row by row of the image
+    core::Array<double, 2> row_sums_;  ///< of the Gram matrices, for each row of the image
     std::vector<double> gram_;         ///< Y^T M Y
     std::vector<double> norms_;        ///< Y^T M^2 Y
     Coordinates x_, z_, p_;

@@ -36,7 +36,7 @@ void ConjugateGradients::start(const PreparedSystem& system, const PaddedPlanes&
             });
         });
     });
-    // Nothing has been multiplied yet: this only scales the residual and takes its norms.
+    // The product is still zero: this only scales the residual and computes its norms.
     advance(system, residual_, 0.0F);
     next_direction(system, 0.0F);
 }

@@ -6,19 +6,19 @@
 
 namespace aperture::flow {
 
-/// Conjugate gradients, preconditioned by the inverse 2x2 blocks where asked for (Saad 2003,
-/// algorithm 9.1). Sums run over rows in a fixed order, in double.
+/// Conjugate gradients, preconditioned by the inverse 2x2 blocks on request (Saad 2003, algorithm
+/// 9.1). Sums run over rows in a fixed order, in double.
 class ConjugateGradients {
   public:
     ConjugateGradients() = default;
     ConjugateGradients(core::Cpu& cpu, Shape shape, bool precondition);
 
-    /// r = b - A x, p = M^-1 r. `x` has its margins set.
+    /// r = b - A x, p = M^-1 r. `x` must have its margins set.
     void start(const PreparedSystem& system, const PaddedPlanes& x);
-    /// One iteration; false, and x as it was, where no step can be taken any more: the residual is
-    /// zero or, by rounding, no direction is left.
+    /// One iteration. Returns false and leaves x unchanged if no further step is possible: the
+    /// residual is zero or, by rounding, no direction remains.
     bool step(const PreparedSystem& system, PaddedPlanes& x);
-    /// |r|^2 as the recurrence has it.
+    /// |r|^2 of the recurrence.
     double residual_squared() const { return residual_squared_; }
 
   private:

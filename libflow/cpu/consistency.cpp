@@ -12,11 +12,11 @@
 namespace aperture::flow {
 namespace {
 
-/// Of |f|^2 + |b|^2, and in squared pixels (Sundaram, Brox & Keutzer 2010).
+/// Factor of |f|^2 + |b|^2, and offset in squared pixels (Sundaram, Brox & Keutzer 2010).
 constexpr float relative_tolerance = 0.01F;
 constexpr float absolute_tolerance = 0.5F;
 
-/// Plane `i` of a flow at a place inside the image.
+/// Plane `i` of a flow at a position inside the image.
 float sample(const ConstFlowView<core::Host>& flow, index_t i, float y, float x) {
     const auto above = static_cast<index_t>(y);
     const auto left = static_cast<index_t>(x);

@@ -63,7 +63,7 @@ void Constancy::constrain_row(const PaddedPlanes& flow, index_t y) {
         const float weight = landing.inside(x) ? 1.0F : 0.0F;
         const float xx = unless_rounding(twelfth * across.across(x));
         const float yy = unless_rounding(twelfth * down.down(x));
-        // The other order of the mixed derivative gives the same: rows and columns are apart.
+        // Both orders of the mixed derivative are equal: rows and columns are filtered separately.
         const float xy = unless_rounding(twelfth * across.down(x));
         const float of_value = weight * normalisation(across.here(x), down.here(x));
         const float of_across = weight * normalisation(xx, xy);

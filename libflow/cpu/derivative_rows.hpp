@@ -7,14 +7,14 @@
 
 namespace aperture::flow {
 
-/// Zero in place of what rounding leaves of no gradient.
+/// Replaces derivatives that are rounding noise by zero.
 inline float unless_rounding(float derivative) {
     return std::abs(derivative) > no_gradient ? derivative : 0.0F;
 }
 
-/// A row of a plane with image margins, and the rows that the derivative filter (1, -8, 0, 8, -1) /
-/// 12 reaches above and below it (Barron, Fleet & Beauchemin 1994); `across` and `down` are 12
-/// times the derivatives.
+/// A row of a plane with image margins, and the two rows above and below it that the derivative
+/// filter (1, -8, 0, 8, -1) / 12 reaches (Barron, Fleet & Beauchemin 1994); `across` and `down` are
+/// 12 times the derivatives.
 struct DerivativeRows {
     const float* row[5];
 
@@ -31,7 +31,7 @@ struct DerivativeRows {
     float here(index_t x) const { return row[2][x]; }
 };
 
-/// The places that the pixels of row y go to, as far as they are in the image.
+/// Target positions of the pixels of row y, and whether they are inside the image.
 struct LandingRow {
     const float* u;
     const float* v;

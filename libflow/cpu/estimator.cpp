@@ -41,10 +41,10 @@ struct Level {
     PaddedPlanes flow;
     PaddedPlanes warped;
     PaddedPlanes terms;   ///< J11, J12, J22 and both right-hand sides
-    PaddedPlanes change;  ///< the solution before it is taken over, and the median's input
+    PaddedPlanes change;  ///< the solution, then the median's input
     std::optional<SystemSolver<core::Cpu>> solver;
     WindowedLeastSquares windows;
-    // Of robust estimates.
+    // Robust estimates and weighted medians only.
     Constancy constancy;
     PaddedPlanes coupling;
     WeightedMedian weighted_median;
@@ -114,7 +114,7 @@ struct Estimator<core::Cpu>::State {
         }
     }
 
-    /// Resamples a flow from one level to another and stretches it by the ratio of their extents.
+    /// Resamples a flow from one level to another and scales it by the ratio of their extents.
     void rescale(ConstFlowView<core::Host> from, PaddedPlanes& to) {
         const Shape shape = to.shape();
         const float ratio[2] = {
@@ -146,7 +146,7 @@ struct Estimator<core::Cpu>::State {
         linearise(cpu, level.image[0], level.warped, level.flow, increment, level.terms);
     }
 
-    /// Solves for `change`: the new flow, or what is to be added to it.
+    /// Solves for `change`: the new flow, or an increment.
     void solve_level(Level& level, bool watched) {
         if (parameters.method == Method::lucas_kanade) {
             const auto scope = stage("solve");
@@ -178,7 +178,7 @@ struct Estimator<core::Cpu>::State {
         }
     }
 
-    /// The system of `change` as it is.
+    /// Computes the robust system at the current `change`.
     void weigh(Level& level) {
         const auto scope = stage("derivatives");
         weigh_data(cpu, level.constancy.constraints(), level.flow, level.change,
@@ -187,7 +187,7 @@ struct Estimator<core::Cpu>::State {
                          level.coupling);
     }
 
-    /// flow += the change, limited, and filtered by the median.
+    /// Adds the limited change to the flow and filters the result by the median.
     void take_change(Level& level) {
         const bool whole =
             parameters.method == Method::horn_schunck && !parameters.smooth_increment;

@@ -10,7 +10,7 @@ namespace aperture::flow {
 
 void FreeFlow::take(core::Cpu& cpu, const LinearSystem<core::Host>& system,
                     ConstFlowView<core::Host> flow) {
-    // Eigenvalues of the summed tensor closer to zero than this are rounding.
+    // Below this ratio of eigenvalues the smaller one is rounding noise.
     constexpr double rounding = 2e-6;
     count_ = 0;
     if (system.boundary == Boundary::zero) return;
@@ -28,7 +28,7 @@ void FreeFlow::take(core::Cpu& cpu, const LinearSystem<core::Host>& system,
         directions_ = {Direction{1, 0}, Direction{0, 1}};
         count_ = 2;
     } else {
-        // Across the direction of the gradients, whose angle is half that of (j11 - j22, 2 j12).
+        // Perpendicular to the gradients; their angle is half that of (j11 - j22, 2 j12).
         const double angle = std::atan2(2 * j12, j11 - j22) / 2;
         directions_[0] = {-std::sin(angle), std::cos(angle)};
         count_ = 1;

@@ -8,16 +8,16 @@
 
 namespace aperture::flow {
 
-/// The constant flows that a system says nothing about: where all gradients of an image have one
-/// direction, or none at all, and the borders are replicated. Solvers that weight pixels
-/// differently let such a flow grow although nothing asks for it; put back to what the start had of
-/// it, the solution from a start of zero is that of minimum norm.
+/// The constant flows that a system does not determine: if all gradients of an image have one
+/// direction, or none at all, and the borders are replicated. Such a flow grows in solvers that
+/// weight pixels differently. Resetting it to its start value makes the solution from a zero start
+/// that of minimum norm.
 class FreeFlow {
   public:
     FreeFlow() = default;
     explicit FreeFlow(Shape shape) : tensor_sums_(shape), flow_sums_(shape) {}
 
-    /// Finds the free directions and what `flow` has of them.
+    /// Finds the free directions and the component of `flow` along them.
     void take(core::Cpu& cpu, const LinearSystem<core::Host>& system,
               ConstFlowView<core::Host> flow);
     void restore(core::Cpu& cpu, FlowView<core::Host> flow);
@@ -29,7 +29,7 @@ class FreeFlow {
 
     RowSums<3> tensor_sums_;
     RowSums<2> flow_sums_;
-    int count_ = 0;  ///< of free directions
+    int count_ = 0;  ///< number of free directions
     std::array<Direction, 2> directions_{};
     Direction start_{};
 };

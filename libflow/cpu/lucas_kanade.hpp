@@ -6,11 +6,11 @@
 
 namespace aperture::flow {
 
-/// What a window around each pixel adds to its flow: the least-squares solution of the normal
-/// equations, tensors and right-hand sides summed over the window (Lucas & Kanade 1981; in the
-/// notation of Bouguet 2001). Where the smaller eigenvalue of the summed tensor, per pixel of the
-/// window, is below a grey level squared over a hundred, the window has no texture to hold on to
-/// and adds nothing: the flow of the coarser level stays.
+/// Flow increments from a window around each pixel: the least-squares solution of the normal
+/// equations, with tensors and right-hand sides summed over the window (Lucas & Kanade 1981; in the
+/// notation of Bouguet 2001). If the smaller eigenvalue of the summed tensor, per pixel of the
+/// window, is below 0.01 squared grey levels a pixel, the window has no texture. Its increment is
+/// then zero: the flow of the coarser level stays.
 class WindowedLeastSquares {
   public:
     WindowedLeastSquares() = default;

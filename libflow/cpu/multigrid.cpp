@@ -6,7 +6,7 @@ namespace aperture::flow {
 namespace {
 
 constexpr int smoothing_sweeps = 2;
-/// On the few pixels of the coarsest level this is a solution.
+/// Enough to solve for the few pixels of the coarsest level.
 constexpr int coarsest_sweeps = 16;
 constexpr index_t coarsest_extent = 2;
 
@@ -37,7 +37,7 @@ void Multigrid::solve_coarsest() {
     work_units_ += coarsest_sweeps * share(levels_.size() - 1);
 }
 
-// Adds what the coarser level found and smooths.
+// Adds the coarser level's correction and smooths.
 void Multigrid::correct(std::size_t level) {
     levels_[level].prolong_and_sweep(levels_[level + 1], smoothing_sweeps);
     work_units_ += smoothing_sweeps * share(level);
@@ -61,7 +61,7 @@ void Multigrid::full_cycle() {
     solve_coarsest();
     for (std::size_t l = levels_.size() - 1; l-- > 0;) {
         if (l > 0) levels_[l].clear_unknowns();
-        // The correction is smoothed once, on its way into the cycle.
+        // No sweeps here: the cycle smooths the correction.
         levels_[l].prolong_and_sweep(levels_[l + 1], 0);
         cycle(l);
     }

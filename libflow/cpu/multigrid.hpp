@@ -8,22 +8,22 @@
 
 namespace aperture::flow {
 
-/// Multigrid on 2x2 cells: coarser systems are the average of finer ones, corrections come back by
-/// bilinear interpolation, two Gauss-Seidel sweeps before and after (Trottenberg, Oosterlee &
-/// Schueller 2001, sections 2.6 and 2.8). The cost of a cycle is that of about seven sweeps.
+/// Multigrid on 2x2 cells: coarser systems are averages of finer ones, prolongation is bilinear,
+/// with two Gauss-Seidel sweeps before and after (Trottenberg, Oosterlee & Schueller 2001, sections
+/// 2.6 and 2.8). A cycle costs about seven sweeps.
 class Multigrid {
   public:
     Multigrid() = default;
     Multigrid(core::Cpu& cpu, Shape shape);
 
-    /// The system of all levels, and the finest's unknowns.
+    /// Computes the systems of all levels and loads the finest unknowns.
     void start(const LinearSystem<core::Host>& system, ConstFlowView<core::Host> flow);
-    /// Corrects from the coarsest level to the finest, a V-cycle on each: the first iteration.
+    /// Corrects from the coarsest level to the finest, with a V-cycle on each: the first iteration.
     void full_cycle();
     void v_cycle() { cycle(0); }
     double residual_squared() { return levels_.front().residual_squared(); }
     void give(FlowView<core::Host> flow) const { levels_.front().give_unknowns(flow); }
-    /// Sweeps and products so far, those of coarser levels by their share of pixels.
+    /// Sweeps and products so far; coarser levels count by their share of pixels.
     double work_units() const { return work_units_; }
 
   private:

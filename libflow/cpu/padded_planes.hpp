@@ -12,8 +12,8 @@
 
 namespace aperture::flow {
 
-/// Floats before the first and after the last pixel of a row: what a pack that begins at any pixel
-/// of the row, or one to its left, may touch.
+/// Floats before the first and after the last pixel of a row. A pack may begin at any pixel of the
+/// row, or one to its left.
 inline constexpr index_t row_margin = 16;
 static_assert(core::lanes<float> <= row_margin);
 
@@ -23,7 +23,7 @@ inline index_t whole_packs(index_t columns) {
 }
 
 /// Planes [plane][row][column] with margins on both sides of a row, so that neighbours and whole
-/// packs are read and written without asking where the row ends. Everything begins as zero.
+/// packs are loaded and stored without bounds checks. Initialised to zero.
 class PaddedPlanes {
   public:
     PaddedPlanes() = default;
@@ -40,7 +40,7 @@ class PaddedPlanes {
     float* row(index_t plane, index_t y) { return storage_.data() + offset(plane, y); }
     const float* row(index_t plane, index_t y) const { return storage_.data() + offset(plane, y); }
 
-    /// Takes the values, margins included, of planes of the same shape.
+    /// Copies the values, margins included, of planes of the same shape.
     void copy(const PaddedPlanes& from) {
         assert(storage_.extent() == from.storage_.extent());
         std::copy(from.storage_.begin(), from.storage_.end(), storage_.begin());
@@ -65,7 +65,7 @@ class PaddedPlanes {
     index_t pitch_ = 0;
 };
 
-/// What lies left and right of a row, as the boundary has it.
+/// Set the pixels left and right of a row according to the boundary.
 inline void set_left_margin(float* row, Boundary boundary) {
     row[-1] = boundary == Boundary::replicate ? row[0] : 0.0F;
 }

@@ -6,7 +6,7 @@
 
 namespace aperture::flow {
 
-/// Rows of which every so many share their place: row y is row y & mask of those that there are.
+/// A ring of rows: row y is stored at index y & mask.
 struct RowRing {
     float* first;
     index_t pitch;
@@ -14,15 +14,15 @@ struct RowRing {
     float* operator[](index_t y) const { return first + (y & mask) * pitch; }
 };
 
-/// Where the u of pixel x >= -1 lies in a row of PairedRows.
+/// Position of the u of pixel x >= -1 in a row of PairedRows.
 inline index_t paired(index_t x) {
     constexpr index_t lanes = core::lanes<float>;
     return x + ((x + lanes) / lanes - 1) * lanes;
 }
 
-/// Both unknowns of an image row by row, a pack of u and a pack of v by turns: one pointer serves
-/// both. A row begins with a pack of each that lies left of the image and ends with one that lies
-/// right of it. A pack of u that begins with pixel x is at 2 x, v behind it.
+/// Both unknowns of an image row by row, with packs of u and v interleaved: one pointer serves
+/// both. A row begins with a pack of each left of the image and ends with a pack of each right of
+/// it. A pack of u that begins with pixel x is at 2 x, followed by v.
 class PairedRows {
   public:
     PairedRows() = default;
@@ -30,7 +30,7 @@ class PairedRows {
         std::fill(storage_.begin(), storage_.end(), 0.0F);
     }
 
-    /// Floats from row to row of an image of so many columns.
+    /// Floats from row to row of an image of `columns` columns.
     static index_t pitch(index_t columns) {
         return 2 * (whole_packs(columns) + 2 * core::lanes<float>);
     }
@@ -38,7 +38,7 @@ class PairedRows {
     float* row(index_t y) { return ring()[y]; }
     RowRing ring() { return {storage_.data() + 2 * core::lanes<float>, storage_.extent()[1], -1}; }
 
-    /// Row y of u and v with the pixels beside it.
+    /// Loads row y of u and v with the pixels beside it.
     void take_row(const PaddedPlanes& flow, index_t y) {
         constexpr int lanes = core::lanes<float>;
         for (index_t x = -lanes; x < flow.shape().columns + lanes; x += lanes) {
@@ -46,7 +46,7 @@ class PairedRows {
             core::store(row(y) + 2 * x + lanes, core::load(flow.row(1, y) + x));
         }
     }
-    /// Row y to u and v, whose margins are the caller's.
+    /// Stores row y to u and v; does not set their margins.
     void give_row(PaddedPlanes& flow, index_t y) {
         constexpr int lanes = core::lanes<float>;
         for (index_t x = 0; x < flow.shape().columns; x += lanes) {

@@ -9,7 +9,7 @@
 namespace aperture::flow {
 namespace {
 
-/// Of the coarsest level of a pyramid.
+/// Minimum extent of a coarser level of a pyramid.
 constexpr index_t smallest_extent = 16;
 
 }  // namespace
@@ -87,7 +87,7 @@ std::vector<Shape> pyramid_shapes(Shape shape, const Parameters& p) {
         return std::max<index_t>(1, std::llround(static_cast<double>(extent) * factor));
     };
     while (p.levels == 0 || static_cast<int>(shapes.size()) < p.levels) {
-        // From the image itself, so that rounding does not add up over the levels.
+        // From the image itself, so that rounding does not accumulate over the levels.
         const double factor = std::pow(p.scale, static_cast<double>(shapes.size()));
         const Shape next{scaled(shape.rows, factor), scaled(shape.columns, factor)};
         if (std::min(next.rows, next.columns) < smallest_extent || next == shapes.back()) break;

@@ -8,8 +8,9 @@
 namespace aperture::flow {
 namespace {
 
-/// Points of [0, largest] in the order of Leja: each as far as can be from those before it (Bai, Hu
-/// & Reichel 1994). Newton's basis with these shifts stays far from linearly dependent.
+/// Points of [0, largest] in Leja order: each maximises the product of its distances from those
+/// before it (Bai, Hu & Reichel 1994). Newton's basis with these shifts stays far from linearly
+/// dependent.
 std::vector<double> leja_points(int count, double largest) {
     constexpr int candidates = 64;
     std::vector<double> points;
@@ -17,7 +18,7 @@ std::vector<double> leja_points(int count, double largest) {
         double best = largest;
         double farthest = -1;
         for (int c = 0; c <= candidates; ++c) {
-            // Chebyshev's points, dense where polynomials grow.
+            // Chebyshev points, dense where polynomials grow.
             const double at = largest / 2 * (1 + std::cos(std::numbers::pi * c / candidates));
             double distance = points.empty() ? at : 1;
             for (const double point : points) distance *= std::abs(at - point) / largest;

@@ -8,15 +8,15 @@
 
 namespace aperture::flow {
 
-/// Polynomials of a matrix B by their recurrence
+/// Recurrence of polynomials of a matrix B:
 ///
 ///     y_(k+1) = (B y_k - shift_k y_k - back_k y_(k-1)) / scale_k
 struct Recurrence {
     std::vector<double> shift, back, scale;
 };
 
-/// The first `steps` of a basis for a B whose eigenvalues lie in [0, largest]; all coefficients are
-/// proportional to `largest`.
+/// The recurrence of a basis of `steps` steps for a B with eigenvalues in [0, largest]; all
+/// coefficients are proportional to `largest`.
 Recurrence basis_recurrence(Basis basis, int steps, double largest);
 
 }  // namespace aperture::flow

@@ -82,7 +82,7 @@ void PreparedSystem::invert_row(index_t y) {
             SymmetricBlock<core::Pack<float>>{
                 load(tensor.row(0, y) + x), load(tensor.row(1, y) + x), load(tensor.row(2, y) + x)},
             degrees(y, x));
-        // Nothing may come back from behind the last pixel: its inverse stays zero there.
+        // Lanes behind the last pixel must not contribute: their inverse stays zero.
         core::Pack<float> kept = core::Pack<float>{} + 1.0F;
         for (index_t lane = shape.columns - x; lane < core::lanes<float>; ++lane) kept[lane] = 0.0F;
         core::store(inverse.row(0, y) + x, kept * inverted.a11);

@@ -14,15 +14,15 @@ struct SymmetricBlock {
     Values a22;
 };
 
-/// (J + d I)^-1 of a positive semi-definite J and d >= 0; where that is singular to rounding, as it
-/// is for a pixel without neighbours, the pseudo-inverse.
+/// (J + d I)^-1 of a positive semi-definite J and d >= 0; the pseudo-inverse if that is singular to
+/// rounding, as for a pixel without neighbours.
 inline SymmetricBlock<core::Pack<float>> inverse_block(const SymmetricBlock<core::Pack<float>>& j,
                                                        core::Pack<float> d) {
     using core::Pack;
     constexpr float rounding = 1e-6F;
     const Pack<float> zero{};
     const Pack<float> trace = j.a11 + j.a22;
-    // Not D11 D22 - D12^2 as it stands: for a tensor of rank one that is a small difference.
+    // Not D11 D22 - D12^2, which cancels for a tensor of rank one.
     const Pack<float> own = j.a11 * j.a22 - j.a12 * j.a12;
     const Pack<float> determinant = d * (trace + d) + (own > rounding * trace * trace ? own : zero);
     const Pack<float> safe = determinant > 0.0F ? determinant : zero + 1.0F;
@@ -37,10 +37,10 @@ inline SymmetricBlock<core::Pack<float>> inverse_block(const SymmetricBlock<core
 
 Coupling coupling_of(const LinearSystem<core::Host>& system);
 
-/// A system in the storage of the solvers that go row by row. With D = J + d I, d the sum of a
-/// pixel's weights times alpha^2, and S the sum of its neighbours' values times their weights and
-/// alpha^2, the matrix is A x = D x - S(x). A neighbour outside the image is the pixel itself
-/// (replicate) or zero, and counts in d either way; weights given by the caller are zero there.
+/// A system in the storage of the row-wise solvers. With D = J + d I, d the sum of a pixel's
+/// weights times alpha^2, and S the sum of its neighbours' values times their weights and alpha^2,
+/// the matrix is A x = D x - S(x). A neighbour outside the image is the pixel itself (replicate) or
+/// zero, and counts in d either way; weights given by the caller are zero there.
 struct PreparedSystem {
     Shape shape;
     Boundary boundary = Boundary::replicate;
@@ -55,9 +55,9 @@ struct PreparedSystem {
     /// Planes are allocated by the first system that needs them.
     explicit PreparedSystem(Shape extents) : shape(extents) {}
 
-    /// All but J, its inverse and b.
+    /// Copies all but J, its inverse and b.
     void take_form(core::Cpu& cpu, const LinearSystem<core::Host>& system);
-    /// J and b of a system whose form has been taken, and `inverse` where asked for.
+    /// Copies J and b, after take_form, and computes `inverse` on request.
     void take_pixels(core::Cpu& cpu, const LinearSystem<core::Host>& system, bool with_inverse);
     void take(core::Cpu& cpu, const LinearSystem<core::Host>& system, bool with_inverse) {
         take_form(cpu, system);
@@ -70,14 +70,14 @@ struct PreparedSystem {
     void invert_row(index_t y);
 };
 
-/// The rows that the neighbours of row y lie in.
+/// The rows that contain the neighbours of row y.
 struct RowPointers {
     const float* above;
     const float* middle;
     const float* below;
 };
 
-/// `row(y)` gives a row of the image; a row outside it is the nearest one, or `zeros`.
+/// `row(y)` returns a row of the image. A row outside it is the nearest one or `zeros`.
 template <class Row>
 RowPointers rows_around(index_t y, Shape shape, Boundary boundary, const float* zeros,
                         const Row& row) {
@@ -86,7 +86,7 @@ RowPointers rows_around(index_t y, Shape shape, Boundary boundary, const float* 
     return {y > 0 ? row(y - 1) : outside, middle, y + 1 < shape.rows ? row(y + 1) : outside};
 }
 
-/// S of a row, a pack at a time; without alpha^2 for Coupling::five and Coupling::nine.
+/// S of a row, a pack at a time; includes alpha^2 for Coupling::weighted only.
 template <Coupling coupling>
 struct NeighbourSum {
     NeighbourSum(const PreparedSystem& system, index_t y) {
@@ -105,7 +105,7 @@ struct NeighbourSum {
                                   (load(rows.below + x - 1) + load(rows.below + x + 1));
                        });
     }
-    /// The same of values that the caller has; diagonal() gives the sum of the four others.
+    /// The same for given values; diagonal() returns the sum of the four diagonal neighbours.
     template <class Diagonal>
     core::Pack<float> operator()(index_t x, core::Pack<float> left_value,
                                  core::Pack<float> right_value, core::Pack<float> above_value,
@@ -130,7 +130,7 @@ struct NeighbourSum {
     const float* above = nullptr;
 };
 
-/// d x - S(x) of a row, a pack at a time, with alpha^2: what leaves a pixel for its neighbours.
+/// d x - S(x) of a row, a pack at a time, with alpha^2: the flux to the neighbours.
 template <Coupling coupling>
 struct Flux {
     Flux(const PreparedSystem& system, index_t y) : sum(system, y), smoothness(system.smoothness) {}
@@ -154,7 +154,7 @@ struct Flux {
     float smoothness;
 };
 
-/// Calls visit(std::integral_constant<Coupling, ...>) with what the system has.
+/// Calls visit(std::integral_constant<Coupling, ...>).
 template <class Visit>
 void with_coupling(Coupling coupling, const Visit& visit) {
     switch (coupling) {
@@ -167,7 +167,7 @@ void with_coupling(Coupling coupling, const Visit& visit) {
     }
 }
 
-/// A row of zeros with margins that any pack of a row may be read from.
+/// A row of zeros with margins, so that any pack of a row can be loaded from it.
 class ZeroRow {
   public:
     ZeroRow() = default;

@@ -9,8 +9,8 @@
 
 namespace aperture::flow {
 
-/// Sums over the rows of an image that come out the same whatever the number of threads: each row
-/// has its own sums, in double, which are added up from the first row to the last.
+/// Sums over the rows of an image that do not depend on the number of threads: each row has its own
+/// sums, in double, which are added from the first row to the last.
 template <int count>
 class RowSums {
   public:
@@ -33,8 +33,8 @@ class RowSums {
     core::Array<std::array<double, count>, 1> rows_;
 };
 
-/// The sum of value(x) over a row, a pack at a time; a few hundred pixels are added up in float,
-/// their sums in double. one(x) is the value of a single pixel.
+/// The sum over a row: packed(x) is a pack of values, one(x) a single value. A few hundred pixels
+/// are summed in float, those sums in double.
 template <class Packed, class Single>
 double sum_row(index_t columns, const Packed& packed, const Single& one) {
     constexpr index_t stretch = 16 * core::lanes<float>;

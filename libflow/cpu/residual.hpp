@@ -14,7 +14,7 @@ class Operator {
     Operator(const PreparedSystem& system, const PaddedPlanes& x, const float* zeros)
         : system_(system), x_(x), zeros_(zeros) {}
 
-    /// Row y of A x for both unknowns, handed out as give(first column, pack of u, pack of v).
+    /// Computes row y of A x for both unknowns; calls give(first column, pack of u, pack of v).
     template <class Give>
     void row(index_t y, const Give& give) const {
         using core::load;
@@ -53,7 +53,7 @@ class Residual {
     Residual() = default;
     explicit Residual(Shape shape) : sums_(shape), rows_(2, shape), zeros_(shape.columns) {}
 
-    /// |b - A x|^2; `x` has its margins set.
+    /// |b - A x|^2; `x` must have its margins set.
     double squared(core::Cpu& cpu, const PreparedSystem& system, const PaddedPlanes& x);
 
   private:
@@ -62,7 +62,7 @@ class Residual {
     ZeroRow zeros_;
 };
 
-/// Copies a flow in and sets its margins.
+/// Copies a flow to padded planes and sets its margins.
 void take_flow(core::Cpu& cpu, ConstFlowView<core::Host> from, Boundary boundary, PaddedPlanes& to);
 void give_flow(core::Cpu& cpu, const PaddedPlanes& from, FlowView<core::Host> to);
 

@@ -9,8 +9,8 @@
 
 namespace aperture::flow {
 
-/// do_row(y) for all rows on the executor's threads, which take some thousand pixels at a time:
-/// less is not worth waking another thread.
+/// do_row(y) for all rows on the executor's threads, in tasks of about 4096 pixels: fewer are not
+/// worth waking another thread.
 template <class DoRow>
 void for_rows(core::Cpu& cpu, Shape shape, const DoRow& do_row) {
     constexpr index_t pixels = 4096;
@@ -22,13 +22,13 @@ void for_rows(core::Cpu& cpu, Shape shape, const DoRow& do_row) {
     });
 }
 
-/// Runs `stages` passes over the rows of an image in one: pass s follows pass s-1 a row behind it,
-/// so that rows are still in cache. do_row(s, y) may read and write rows y-1 to y+1 of what other
-/// passes wrote, in place, as long as pass s of two rows never touch the same element: the result
-/// is that of one pass after the other, on any number of threads.
+/// Runs `stages` passes over the rows of an image as a wavefront: pass s follows pass s-1 a row
+/// behind, so that rows are still in cache. do_row(s, y) may load and store, in place, rows y-1 to
+/// y+1 of other passes' results, as long as pass s of two rows never touches the same element. The
+/// result equals that of one pass after the other, on any number of threads.
 ///
-/// A thread has a band of rows, of which each pass leaves out one more at either end; what is
-/// missing around the border of two bands is done when both are.
+/// Each thread has a band of rows. At an end shared with another band, each pass omits one more
+/// row; the omitted rows follow once both bands are done.
 template <class DoRow>
 void run_wavefront(core::Cpu& cpu, index_t rows, int stages, const DoRow& do_row) {
     const index_t bands = std::clamp<index_t>(rows / (2 * stages), 1, cpu.threads());

@@ -13,10 +13,10 @@
 namespace aperture::flow {
 namespace {
 
-/// Iterations of the stationary methods between two looks at the residual where nobody wants to see
-/// all of them: a look costs about one iteration.
+/// Iterations of the stationary methods between two convergence tests, unless all residuals are
+/// requested: a test costs about one iteration.
 constexpr int iterations_between_looks = 10;
-/// Gauss-Seidel sweeps that run over the image in one pass.
+/// Gauss-Seidel sweeps for each pass over the image.
 constexpr int sweeps_at_once = 8;
 
 }  // namespace
@@ -28,14 +28,14 @@ struct SystemSolver<core::Cpu>::State {
     SolverParameters parameters;
     FreeFlow free_flow;
     RowSums<1> sums;
-    // Of the solvers that go row by row.
+    // Row-wise solvers.
     PreparedSystem prepared;
     PaddedPlanes flow;
     Residual residual;
     StationaryIteration stationary;
     ConjugateGradients gradients;
     CommunicationAvoidingCg avoiding;
-    // Of those that go colour by colour.
+    // Coloured solvers.
     CheckeredLevel checkered;
     Multigrid multigrid;
 
@@ -63,8 +63,8 @@ struct SystemSolver<core::Cpu>::State {
         return residuals != nullptr || parameters.tolerance > 0;
     }
 
-    /// Runs `iterate(count)`, which returns false where nothing is left to do, and looks at
-    /// `squared()`, the squared residual, as often as the caller or the tolerance asks for it.
+    /// Runs `iterate(count)`, which returns false if there is nothing left to do. Tests
+    /// `squared()`, the squared residual, as often as the caller or the tolerance needs it.
     template <class Iterate, class Squared>
     int run(const LinearSystem<core::Host>& system, int at_once, std::vector<double>* residuals,
             const Iterate& iterate, const Squared& squared) {
@@ -74,7 +74,7 @@ struct SystemSolver<core::Cpu>::State {
         if (right == 0) right = 1;
         if (residuals != nullptr) at_once = 1;
         if (!looking) at_once = parameters.iterations;
-        // False where the tolerance has been reached.
+        // False once the tolerance is reached.
         const auto look = [&] {
             if (!looking) return true;
             const double relative = std::sqrt(squared()) / right;

@@ -6,8 +6,8 @@
 
 namespace aperture::flow {
 
-/// Planes whose rows are stored as their even and their odd columns: what Gauss-Seidel updates at
-/// once is contiguous, and so are the neighbours it reads.
+/// Planes with each row split into even and odd columns: the pixels that Gauss-Seidel updates
+/// together are contiguous, and so are the neighbours it reads.
 class SplitPlanes {
   public:
     SplitPlanes() = default;

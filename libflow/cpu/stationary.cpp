@@ -17,31 +17,31 @@ using core::load;
 using core::Pack;
 using core::store;
 
-// Several steps run over the image at a time. A step on a row can follow as soon as the step before
-// it is a row further, so a front moves down the image with the steps behind it, a row apart; what
-// the front touches stays in a second-level cache. Steps come in groups, and a group takes a block
-// of fronts a tile of columns at a time: what that touches stays in a first-level cache. Rows go by
-// twos: what lies between them is loaded once, and there are half as many loops to begin and end.
+// Several steps run over the image at a time. A step can process a row once the previous step is a
+// row further. So a front moves down the image, with the steps behind it a row apart, and its
+// working set stays in the L2 cache. Steps are grouped. A group processes a block of fronts one
+// tile of columns at a time, and that working set stays in the L1 cache. Rows are processed in
+// pairs: shared rows are loaded once, and half as many loops start and end.
 
-/// Steps from reading the whole image to reading it again: more wait less for memory and repeat
-/// more rows where two threads meet.
+/// Steps for each pass over the image. More steps wait less for memory and repeat more rows where
+/// two bands meet.
 constexpr int steps_at_once = 16;
-/// Steps that share what the first-level cache holds: the coefficients of as many rows of a tile.
+/// Steps of a group: the L1 cache holds the coefficients of as many rows of a tile.
 constexpr int group_steps = 2;
 constexpr index_t tile_columns = 304;
-/// Rows of a group's result that are kept for the next group, and fronts of a block.
+/// Rows of a group's result kept for the next group, and fronts of a block.
 constexpr index_t kept_rows = 16;
 constexpr index_t block_fronts = kept_rows - 2;
 static_assert(block_fronts % 2 == 0 && (kept_rows & (kept_rows - 1)) == 0);
 static_assert(group_steps <= core::lanes<float> && core::lanes<float> <= row_margin);
 
-/// Columns [first, last); `first` is where a pack begins.
+/// Columns [first, last); `first` is the start of a pack.
 struct Columns {
     index_t first;
     index_t last;
 };
 
-/// What a step does in a tile.
+/// A step's work in a tile.
 struct TileStep {
     RowRing from;
     RowRing to;
@@ -50,14 +50,14 @@ struct TileStep {
     index_t end;
 };
 
-/// The tile of this number from the left, and the columns of its results.
+/// A tile's number from the left, and the columns of its results.
 struct Tile {
     index_t number;
     Columns columns;
 };
 
-/// What lies between the steps of a band: of a group's last step the rows that the next group
-/// needs, of its other steps four rows of every tile and of the pack on either side of it.
+/// The rows between the steps of a band: of a group's last step the rows that the next group needs,
+/// of its other steps four rows of every tile and of one pack on either side.
 class StepRows {
   public:
     static std::size_t bytes(index_t columns) {
@@ -96,12 +96,12 @@ class StepRows {
 
 constexpr std::make_integer_sequence<int, core::lanes<float>> all_lanes{};
 
-/// As many lanes from number `first` on of `a` with `b` behind it.
+/// Lanes `first` and following of `a` with `b` appended.
 template <int first, int... lane>
 Pack<float> lanes_of(Pack<float> a, Pack<float> b, std::integer_sequence<int, lane...>) {
     return __builtin_shufflevector(a, b, (first + lane)...);
 }
-/// The neighbours to the left and to the right of a pack, from packs: a load one pixel aside would
+/// The pixels to the left and to the right of a pack, from packs: a load one pixel aside would
 /// touch two cache lines.
 Pack<float> left_of(Pack<float> before, Pack<float> here) {
     return lanes_of<core::lanes<float> - 1>(before, here, all_lanes);
@@ -122,7 +122,7 @@ class Band {
           zeros_(zeros),
           between_(scratch, system.shape.columns) {}
 
-    /// Rows [first, last) after `steps` steps.
+    /// Computes rows [first, last) after `steps` steps.
     void sweep(index_t first, index_t last, int steps) {
         const index_t columns = system_.shape.columns;
         const index_t packs = whole_packs(columns) / core::lanes<float>;
@@ -165,7 +165,7 @@ class Band {
         return s;
     }
 
-    /// Rows y and y + 1 as far as the step has them.
+    /// Updates those of rows y and y + 1 that belong to the step.
     void update_two(const TileStep& step, index_t y) const {
         if (y >= step.begin && y + 1 < step.end) {
             update<2>(step, y);
@@ -176,8 +176,8 @@ class Band {
         }
     }
 
-    /// Rows [y, y + rows). A function of its own: inlined into the loops over fronts and steps it
-    /// has too few registers.
+    /// Updates rows [y, y + rows). Not inlined: the loops over fronts and steps would leave too few
+    /// registers.
     template <int rows>
     [[gnu::noinline]] void update(const TileStep& step, index_t y) const {
         constexpr int lanes = core::lanes<float>;
@@ -243,7 +243,7 @@ class Band {
         for (float* const row : to) set_margins(row, step.columns);
     }
 
-    /// What lies left and right of the image, as the boundary has it.
+    /// Sets the pixels left and right of the image according to the boundary.
     void set_margins(float* row, Columns columns) const {
         const bool replicate = system_.boundary == Boundary::replicate;
         const index_t width = system_.shape.columns;
@@ -276,7 +276,7 @@ void take_coefficients(core::Cpu& cpu, const PreparedSystem& system, Coefficient
     });
 }
 
-/// Pixels [x, x + count) of row y, zeros behind them.
+/// Pixels [x, x + count) of row y, padded with zeros.
 PixelPack pixels_of(const LinearSystem<core::Host>& system, index_t y, index_t x, index_t count) {
     const std::array<const float*, 5> from = {&system.tensor(0, y, x), &system.tensor(1, y, x),
                                               &system.tensor(2, y, x), &system.right(0, y, x),
@@ -292,7 +292,7 @@ PixelPack pixels_of(const LinearSystem<core::Host>& system, index_t y, index_t x
     return pixels;
 }
 
-/// False where some pixel has no OneEquationUpdate.
+/// Returns false if a pixel has no OneEquationUpdate.
 template <Coupling coupling>
 bool take_updates(core::Cpu& cpu, const PreparedSystem& prepared,
                   const LinearSystem<core::Host>& system, Coefficients& to) {

@@ -7,26 +7,26 @@
 
 namespace aperture::flow {
 
-/// Row by row, what an update needs of each pack of pixels, one after another: the processor has
-/// too few registers for a pointer to each.
+/// Coefficients of the updates, row by row and one pack of pixels after another: there are too few
+/// registers for a pointer to each coefficient.
 using Coefficients = core::Array<float, 2>;
 
 /// Jacobi's iteration x <- D^-1 (S(x) + b), D the diagonal (Solver::jacobi) or the 2x2 blocks of
 /// the pixels (Solver::block2x2; Horn & Schunck 1981, equation 11). Several sweeps run over a band
-/// of rows while it is in cache: step t follows step t-1 a row behind it, and at its ends a band
-/// computes the rows of its neighbours once more that later steps need, so that bands are
-/// independent and no value depends on how many there are.
+/// of rows while it is in cache: step t follows step t-1 a row behind. At its ends a band
+/// recomputes the rows of its neighbours that later steps need. So bands are independent, and no
+/// value depends on their number.
 class StationaryIteration {
   public:
     StationaryIteration() = default;
     StationaryIteration(core::Cpu& cpu, Shape shape, Solver solver);
 
-    /// Whether every pixel of `system`, whose form `prepared` has, has one equation: then it has
-    /// been taken.
+    /// Stores the coefficients if every pixel of `system` has one equation, and returns whether it
+    /// does. `prepared` holds the system's form.
     bool take_one_equation(const PreparedSystem& prepared, const LinearSystem<core::Host>& system);
-    /// Any other.
+    /// Stores the coefficients of any other system.
     void take(const PreparedSystem& system);
-    /// `count` sweeps over `flow`, which has its margins set before and after.
+    /// `count` sweeps over `flow`, with margins that must be set before and are set after.
     void sweep(const PreparedSystem& system, PaddedPlanes& flow, int count);
 
   private:
@@ -39,7 +39,7 @@ class StationaryIteration {
     Coefficients coefficients_;
     PairedRows flow_;
     PairedRows other_;
-    PairedRows zeros_;  ///< one row, as it is outside the image
+    PairedRows zeros_;  ///< one row, used outside the image
 };
 
 }  // namespace aperture::flow

@@ -8,8 +8,8 @@
 
 #include "libflow/cpu/prepared_system.hpp"
 
-/// What Jacobi's iteration makes of a pack of pixels: u' and v' from the sums S_u and S_v over the
-/// neighbours, and coefficients of the pixels that stay the same from step to step.
+/// Jacobi updates of a pack of pixels: u' and v' from the sums S_u and S_v over the neighbours, and
+/// coefficients of the pixels that are constant over the steps.
 namespace aperture::flow {
 
 inline core::Pack<float> square_root(core::Pack<float> x) {
@@ -18,7 +18,7 @@ inline core::Pack<float> square_root(core::Pack<float> x) {
 }
 inline core::Pack<float> magnitude(core::Pack<float> x) { return x < 0.0F ? -x : x; }
 
-/// Sums without weights lack alpha^2.
+/// The factor alpha^2 that sums without weights lack.
 inline float scale_of_sums(const PreparedSystem& system) {
     return system.coupling == Coupling::weighted ? 1.0F : system.smoothness;
 }
@@ -57,16 +57,17 @@ struct BlockUpdate {
 /// J11, J12, J22, b_u and b_v of a pack of pixels.
 using PixelPack = std::array<core::Pack<float>, 5>;
 
-/// The update of a pixel with one equation, J = g g^T and b = -c g, as brightness constancy has it,
-/// where d is the same everywhere: u' = m_u - p t and v' = m_v - q t with t = p m_u + q m_v + r,
-/// the mean m = S / d of the neighbours (Horn & Schunck's form), (p, q) = g / sqrt(d + |g|^2) and r
-/// = c / sqrt(d + |g|^2): three coefficients a pixel.
+/// The update of a pixel with one equation, J = g g^T and b = -c g, as in brightness constancy, for
+/// a constant d: u' = m_u - p t and v' = m_v - q t with t = p m_u + q m_v + r, the mean m = S / d
+/// of the neighbours (Horn & Schunck's form), (p, q) = g / sqrt(d + |g|^2) and r = c / sqrt(d +
+/// |g|^2): three coefficients a pixel.
 template <Coupling coupling>
 struct OneEquationUpdate {
     static constexpr int coefficients = 3;
     static constexpr float part_of_sum = 1.0F / (coupling == Coupling::nine ? 3.0F : 4.0F);
 
-    /// Of a pack of J and b. `misfit` becomes positive in lanes that have no such form to rounding.
+    /// Coefficients of a pack of J and b. `misfit` becomes positive in lanes that lack this form to
+    /// rounding.
     static std::array<core::Pack<float>, coefficients> of(const PixelPack& pixels,
                                                           core::Pack<float> degrees,
                                                           core::Pack<float>& misfit) {

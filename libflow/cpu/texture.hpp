@@ -6,11 +6,10 @@
 
 namespace aperture::flow {
 
-/// Structure-texture decomposition: takes `share` of the structure u out of an image f, u the
-/// minimum of the total variation of u plus |u - f|^2 / (2 theta) (Rudin, Osher & Fatemi 1992), by
-/// projected gradients of the dual (Chambolle 2004), 100 iterations. What is left varies little
-/// with illumination. Source: Wedel et al. 2009, section 3.3; theta is an eighth of half the grey
-/// range.
+/// Structure-texture decomposition: subtracts `share` of the structure u from an image f. u
+/// minimises its total variation plus |u - f|^2 / (2 theta) (Rudin, Osher & Fatemi 1992), by 100
+/// iterations of projected gradients of the dual (Chambolle 2004). The remainder varies little with
+/// illumination. Source: Wedel et al. 2009, section 3.3; theta is an eighth of half the grey range.
 class TextureFilter {
   public:
     TextureFilter() = default;

@@ -19,11 +19,11 @@ using core::store;
 constexpr int lanes = core::lanes<float>;
 using Ints = Pack<int>;
 
-/// Pixels of a row that are looked up in one go.
+/// Pixels of a row that are processed together.
 constexpr int stretch = 64;
 static_assert(stretch % lanes == 0);
 
-/// Where pixels of a row go: the pixel to the left and above, and how far beyond it.
+/// Sampling positions of pixels of a row: the pixel to the upper left, and the fractions beyond it.
 struct Places {
     int x[stretch];
     int y[stretch];
@@ -31,7 +31,7 @@ struct Places {
     float part_y[stretch];
 };
 
-/// `at`, inside the image, in whole pixels and a part of one.
+/// Clamps `at` to the image and splits it into whole pixels and a fraction.
 inline void split(Pack<float> at, float last, int* whole, float* part) {
     at = at > 0.0F ? at : Pack<float>{};
     at = at < last ? at : core::broadcast(last);
@@ -40,8 +40,8 @@ inline void split(Pack<float> at, float last, int* whole, float* part) {
     store(part, at - __builtin_convertvector(number, Pack<float>));
 }
 
-/// Of `count` pixels from `first` on, rounded up to whole packs: rows have margins. A displacement
-/// that is not finite is none.
+/// Positions of `count` pixels from `first` on, rounded up to whole packs: rows have margins. A
+/// non-finite displacement counts as zero.
 void find_places(Shape shape, index_t y, const float* u, const float* v, int first, int count,
                  Places& places) {
     constexpr float largest = std::numeric_limits<float>::max();
@@ -61,7 +61,7 @@ void find_places(Shape shape, index_t y, const float* u, const float* v, int fir
     }
 }
 
-/// Four floats, as many as a cubic convolution takes of a row.
+/// Four floats: the samples of a row for cubic convolution.
 using Four = float __attribute__((vector_size(16)));
 
 inline Four load_four(const float* from) {
@@ -70,7 +70,7 @@ inline Four load_four(const float* from) {
     return four;
 }
 
-/// Weights of four samples for some pixels: of cubic convolution, a = -1/2 (Keys 1981).
+/// Weights of four samples for several pixels: cubic convolution, a = -1/2 (Keys 1981).
 struct CubicWeights {
     float at[4][stretch];
 
@@ -87,16 +87,16 @@ struct CubicWeights {
     }
 };
 
-// Four pixels at a time, with a load for each row of a pixel's samples: gathering each sample by
-// itself takes several times as long.
+// Four pixels at a time, with a load for each row of a pixel's samples: gathering single samples
+// takes several times as long.
 void warp_row_cubic(const float* image, int pitch, Shape shape, index_t y, const float* u,
                     const float* v, float* to) {
     const auto last_row = static_cast<int>(shape.rows - 1);
     const auto columns = static_cast<int>(shape.columns);
     Places places;
     CubicWeights across, down;
-    // The weighted sum of the four rows around a pixel's place. Rows beyond the image repeat its
-    // first and last; columns have margins.
+    // The weighted sum of the four rows around a pixel's position. Rows outside the image replicate
+    // its border; columns have margins.
     const auto sum_of_rows = [&](int i) {
         const float* left = image + places.x[i] - 1;
         const int row = places.y[i];

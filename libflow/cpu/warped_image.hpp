@@ -7,8 +7,8 @@
 
 namespace aperture::flow {
 
-/// Pixels on either side of an image row that repeat its ends: as far as the derivative filter and
-/// cubic interpolation reach.
+/// Margin pixels on either side of an image row, which repeat its ends: the reach of the derivative
+/// filter and of cubic interpolation.
 inline constexpr index_t image_margin = 3;
 static_assert(image_margin <= row_margin);
 

@@ -20,7 +20,7 @@ constexpr int spacing = window_spacing;
 constexpr int width = 2 * samples + 1;
 static_assert(samples * spacing <= row_margin);
 
-/// exp(-t) for t >= 0, nearly: (1 - t / 16)^16 up to where that is zero.
+/// Approximates exp(-t) for t >= 0 by (1 - t / 16)^16, and by zero beyond t = 16.
 template <class Values>
 inline Values bell(Values t) {
     Values power = 1.0F - t * 0.0625F;
@@ -29,7 +29,7 @@ inline Values bell(Values t) {
     return power;
 }
 
-/// Of the distance of a sample from the middle of its window.
+/// Weights by distance of a sample from its window's centre.
 struct DistanceWeights {
     float at[width][width];
 
@@ -77,7 +77,8 @@ class Windows {
             low = ((weight > 0.0F) & (value < low)) ? value : low;
             high = ((weight > 0.0F) & (value > high)) ? value : high;
         });
-        // Less than half of the weight is below `low`; `high` has half of it or more up to it.
+        // Invariant: the weight below `low` is less than half; the weight below `high` is half or
+        // more, or `high` is the largest value.
         for (int i = 0; i < median_bisections; ++i) {
             const Pack<float> between = 0.5F * low + 0.5F * high;
             Pack<float> below{};

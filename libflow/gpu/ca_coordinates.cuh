@@ -3,7 +3,7 @@
 #pragma once
 
 // The small part of communication-avoiding CG: s iterations on coordinates in the basis, in double,
-// and what becomes of a round of them.
+// and the evaluation of a round.
 
 #include "libflow/gpu/matrix_powers.cuh"
 #include "libflow/gpu/reductions.cuh"
@@ -11,37 +11,36 @@
 namespace aperture::flow::gpu {
 
 struct CaLimits {
-    double squared;  ///< stops where |b - A x|^2 is at most this
-    int iterations;  ///< or after so many
+    double squared;  ///< stops at |b - A x|^2 <= this
+    int iterations;  ///< maximum
 };
 
 struct CaState {
     double largest;           ///< eigenvalues of M^-1 A lie in [0, largest]
-    double start_squared;     ///< |b - A x|^2 of the start,
-    double residual_squared;  ///< of the solution that is kept,
-    double least_squared;     ///< and the least so far
+    double start_squared;     ///< |b - A x|^2 of the start
+    double residual_squared;  ///< of the kept solution
+    double least_squared;     ///< the least so far
     int begun;
     int stopped;
     int steps;     ///< s
     int current;   ///< which solution is kept
-    int replaced;  ///< the true residual takes the place of z
-    int restart;   ///< and of p
-    int done;      ///< iterations that are kept
-    int taken;     ///< iterations of the round under way
+    int replaced;  ///< the true residual replaces z
+    int restart;   ///< and p
+    int done;      ///< iterations kept
+    int taken;     ///< iterations of the current round
     int products;  ///< with A
 };
 
 struct RoundSums {
     double residual;  ///< |r|^2
     double scaled;    ///< |z|^2
-    double away;      ///< |z - what was recurred|^2
+    double away;      ///< |z - recurred z|^2
 };
 
-/// The state after a round, or after the start, that has come to these sums: a round is kept unless
-/// the residual has grown beyond what CG's may, which means that its basis has become dependent to
-/// rounding; half as many steps are tried then. The true residual takes over where it and the
-/// recurrence have come apart (van der Vorst & Ye 2000), and directions start anew where it no
-/// longer falls.
+/// The state after the start, or after a round with these sums. A round is discarded if its
+/// residual exceeds any that CG can have: its basis is then numerically dependent, and the next
+/// round has half as many steps. The true residual replaces the recurrence once they have diverged
+/// (van der Vorst & Ye 2000), and directions restart if it no longer falls.
 APERTURE_HD CaState judged(CaState state, const RoundSums& sums, const CaLimits& limits) {
     constexpr double apart = 0.01;
     constexpr double grown = 100;
@@ -75,13 +74,13 @@ APERTURE_HD CaState judged(CaState state, const RoundSums& sums, const CaLimits&
 }
 
 struct CoordinatePlanes {
-    float* values;    ///< [3][vectors at most]: of x, z and p
-    double* history;  ///< |r|^2 after every iteration; null where nobody asks
+    float* values;    ///< [3][maximum vectors]: x, z and p
+    double* history;  ///< |r|^2 after every iteration; null: not kept
 };
 
 inline constexpr int coordinate_threads = 512;
 
-/// Shared memory of CoordinateSolver for at most so many vectors.
+/// Shared memory of CoordinateSolver for at most `most` vectors.
 template <int most>
 struct CoordinateMemory {
     double gram[most * most];   ///< Y^T M Y
@@ -95,8 +94,8 @@ struct CoordinateMemory {
 template <int most>
 class CoordinateSolver {
   public:
-    /// In a basis of `steps` + 1 vectors from p and `steps` from z, of which a round of fewer steps
-    /// makes only the first ones: rows and columns of the others are zero.
+    /// For a basis of `steps` + 1 vectors from p and `steps` from z. A round of fewer steps
+    /// computes only the first ones: rows and columns of the others are zero.
     __device__ CoordinateSolver(const RecurrenceTable& recurrence, const CaState& state, int steps,
                                 const CoordinatePlanes& planes, CoordinateMemory<most>* memory)
         : recurrence_(recurrence),
@@ -106,8 +105,8 @@ class CoordinateSolver {
           steps_(steps),
           vectors_(2 * steps + 1) {}
 
-    /// Adds up the Gram matrices from the parts of `parts` blocks, a warp for an entry. All threads
-    /// of the block call; a barrier has to follow.
+    /// Sums the Gram matrices over the parts of `parts` blocks, a warp for an entry. All threads of
+    /// the block must call; the caller must add a barrier.
     __device__ void take_gram(const double* gram, int parts) const {
         const int entries = gram_entries * gram_squares(vectors_);
         take_matrix(gram, parts, memory_->gram);
@@ -116,8 +115,8 @@ class CoordinateSolver {
         }
     }
 
-    /// At most `count` iterations by one warp; writes the coordinates and the history, and returns
-    /// how many were done.
+    /// Runs at most `count` iterations in one warp. Writes the coordinates and the history, and
+    /// returns the number of iterations.
     __device__ int iterate(int count) const {
         CoordinateMemory<most>& m = *memory_;
         for_vectors([&](int i) {
@@ -131,8 +130,8 @@ class CoordinateSolver {
         while (done < count) {
             for_vectors([&](int i) { m.product[i] = multiplied(m.p, i); });
             __syncwarp();
-            // What z - alpha B p comes to in the end, from one product with the matrix and one
-            // reduction: (z - alpha B p)^T G (z - alpha B p), term by term.
+            // The squared norm of z - alpha B p, expanded so that one product with the matrix and
+            // one reduction are enough: (z - alpha B p)^T G (z - alpha B p).
             Sums<3> forms{};
             for_vectors([&](int i) {
                 const double of_product = row(m.gram, i, m.product);
@@ -214,7 +213,7 @@ class CoordinateSolver {
         return core::warp_reduce(sum);
     }
 
-    /// Coordinate i of B y from those of y, whose entries for the highest powers are zero.
+    /// Coordinate i of B y from those of y; the entries of y for the highest powers are zero.
     __device__ double multiplied(const double* of, int i) const {
         const bool from_p = i <= steps_;
         const int count = from_p ? steps_ + 1 : steps_;

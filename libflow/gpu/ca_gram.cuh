@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The Gram matrix of a basis that lies in tiles, and the iterations on coordinates: stages of
+// The Gram matrix of a basis in tiles, and the iterations on coordinates: stages of
 // ca_on_chip_kernel.
 
 #include "libflow/gpu/ca_tile.cuh"
@@ -18,15 +18,15 @@ class TileGram {
 
     __device__ explicit TileGram(const Tile& tile) : tile_(tile) {}
 
-    /// The tile's part of Y^T M Y, and of Y^T M^2 Y where a history is kept, on and above the
+    /// Stores the tile's part of Y^T M Y, and of Y^T M^2 Y if a history is kept, on and above the
     /// diagonal, column by column: [tile][matrix][product].
     __device__ void store() const {
         store_products<false>();
         if (tile_.arguments().ca.coordinates.history != nullptr) store_products<true>();
     }
 
-    /// Adds up the parts of all tiles, and takes the round's steps on the coordinates. The same in
-    /// every block; the first one writes the history. Ends with a barrier.
+    /// Sums the parts of all tiles and runs the round's steps on the coordinates. Every block does
+    /// the same; the first one writes the history. Ends with a barrier.
     __device__ void iterate() const {
         CoordinatePlanes planes{tile_.memory().coordinates, nullptr};
         if (blockIdx.x == 0) planes.history = tile_.arguments().ca.coordinates.history;
@@ -44,7 +44,7 @@ class TileGram {
     }
 
   private:
-    /// Where the part that a tile has in a matrix begins.
+    /// Offset of a tile's part of a matrix.
     static __device__ __forceinline__ int part_of(int tile, bool squared) {
         return (2 * tile + (squared ? 1 : 0)) * products;
     }
@@ -61,10 +61,9 @@ class TileGram {
         }
     }
 
-    /// Products of a group of vectors with one of weighted vectors, of those on and above the
-    /// diagonal where both are the same. A thread adds up its pixels in float, they are few; all
-    /// else is in double: what is lost here comes back multiplied by the basis's condition. Ends
-    /// with a barrier.
+    /// Products of a group of vectors with a group of weighted vectors; for equal groups those on
+    /// and above the diagonal. A thread sums its few pixels in float. All else is in double,
+    /// because the basis's condition number amplifies errors here. Ends with a barrier.
     template <bool squared, bool diagonal>
     __device__ void store_group(int first_row, int first_column) const {
         constexpr int group = gram_group<most>;
@@ -135,7 +134,7 @@ class TileGram {
         __syncthreads();
     }
 
-    /// Adds up a matrix from the parts of all tiles. Ends with a barrier.
+    /// Sums a matrix over the parts of all tiles. Ends with a barrier.
     template <bool squared>
     __device__ void take(double* matrix) const {
         constexpr int slices = on_chip_threads / products;

@@ -2,24 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Communication-avoiding CG with its basis on chip: a whole solution in one cooperative kernel, two
-// waits for the grid in s iterations. A block keeps the basis on its tile of the image and computes
-// what s steps need beyond the tile, too (Mohiyuddin et al. 2009, matrix powers with redundant
-// work). That is enough for x a pixel beyond the tile, so that the true residual needs no exchange
-// of its own.
+// Communication-avoiding CG with its basis on chip: a whole solution in one cooperative kernel,
+// with two grid barriers in s iterations. A block stores the basis on its tile of the image and
+// recomputes what s steps need beyond the tile (Mohiyuddin et al. 2009, matrix powers with
+// redundant work). This is enough for x one pixel beyond the tile, so that the true residual needs
+// no exchange of its own.
 
 #include "libcore/gpu/grid.cuh"
 #include "libflow/gpu/ca_gram.cuh"
 
 namespace aperture::flow::gpu {
 
-/// Rounds of s iterations (Carson 2015, algorithm 7) until the solution is there. Block: a tile of
-/// the layout. Thread: pixels of the tile and of its borders, on_chip_threads apart. Grid: the
-/// tiles of a row of them, then the next row; all resident at once, one a multiprocessor. Shared
-/// memory: OnChipMemory, then the basis, layout.pairs times 8 bytes. For each pixel and round 12 s
-/// bytes come from the second-level cache for the steps, times the borders' share, 84 for the rest
-/// of the round, and borders of p and z; flops: 40 (2 s - 1) for the steps, 2 (2 s + 1) (s + 1) + 4
-/// (2 s + 1) for the Gram matrix, 12 (2 s + 1) for the combination, 40 for the residual.
+/// Rounds of s iterations (Carson 2015, algorithm 7) until convergence. Block: a tile of the
+/// layout. Thread: pixels of the tile and its borders, on_chip_threads apart. Grid: the tiles, row
+/// by row; all resident at once, one a multiprocessor. Shared memory: OnChipMemory, then the basis,
+/// layout.pairs times 8 bytes. Bytes from the L2 cache for each pixel and round: 12 s for the
+/// steps, times the borders' share, 84 for the rest of the round, and borders of p and z. Flops: 40
+/// (2 s - 1) for the steps, 2 (2 s + 1) (s + 1) + 4 (2 s + 1) for the Gram matrix, 12 (2 s + 1) for
+/// the combination, 40 for the residual.
 template <Coupling coupling, Boundary boundary, int most>
 __global__ void __launch_bounds__(on_chip_threads, 1)
     ca_on_chip_kernel(const __grid_constant__ OnChipArguments<most> a) {
@@ -44,8 +44,8 @@ __global__ void __launch_bounds__(on_chip_threads, 1)
 
 #if !defined(__CUDACC_RTC__)
 
-/// Calls function(std::integral_constant<int, most>) for the kernel that takes up to `most` >=
-/// `steps` steps, where there is one.
+/// Calls function(std::integral_constant<int, most>) for the kernel of up to `most` >= `steps`
+/// steps, if there is one.
 template <class Function>
 void with_most_steps(int steps, const Function& function) {
     if (steps <= 4) {
@@ -81,7 +81,7 @@ std::size_t on_chip_shared(const BasisLayout<most>& layout) {
     return sizeof(OnChipMemory<most>) + sizeof(Pair) * static_cast<std::size_t>(layout.pairs);
 }
 
-/// Tiles of so many pixels, one for each block; none where the image does not fit.
+/// Size of the tiles, one for each block; zero if the image does not fit.
 struct OnChipPlan {
     int tile_rows = 0;
     int tile_columns = 0;
@@ -93,8 +93,8 @@ struct OnChipPlan {
     }
 };
 
-/// The tiles for `steps` steps that cost a block the fewest passes of its threads over its vectors,
-/// no more tiles than multiprocessors; for as many passes, the fewest tiles.
+/// The tiling for `steps` steps with the fewest passes of a block's threads over its vectors, and
+/// no more tiles than multiprocessors; among equals, the fewest tiles.
 inline OnChipPlan plan_on_chip(Shape shape, int steps, int multiprocessors,
                                std::size_t shared_bytes) {
     OnChipPlan best;
@@ -125,8 +125,8 @@ inline OnChipPlan plan_on_chip(Shape shape, int steps, int multiprocessors,
     return best;
 }
 
-/// A solution from what CommunicationAvoidingCg::start has prepared, whose basis needs two vectors
-/// only: p and z where tiles meet. `residuals` has room for one of each tile.
+/// Solves what CommunicationAvoidingCg::start has prepared. The basis in memory needs two vectors
+/// only: p and z where tiles meet. `residuals` has an entry for each tile.
 template <class Executor>
 void solve_on_chip(Executor& executor, Coupling coupling_of_pixels, Boundary beyond,
                    const CaArguments& ca, const OnChipPlan& plan, Sums<3>* residuals) {

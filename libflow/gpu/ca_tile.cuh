@@ -2,26 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A tile of the image whose part of the basis of communication-avoiding CG is in a block's shared
-// memory: stages of ca_on_chip_kernel that go pixel by pixel.
+// A tile of the image with its part of the basis of communication-avoiding CG in a block's shared
+// memory: the pixel-wise stages of ca_on_chip_kernel.
 
 #include "libflow/gpu/ca_rounds.cuh"
 
 namespace aperture::flow::gpu {
 
-/// So many that 45 sums of a Gram matrix fit a thread's registers with what it needs besides: 136.
+/// Threads of a block: few enough that 45 sums of a Gram matrix and all else fit 136 registers a
+/// thread.
 inline constexpr int on_chip_threads = 480;
 
-/// Where the vectors of a basis for up to `most` steps, p_0, ..., p_most and then z_0, ...,
-/// z_(most - 1), lie in shared memory, in pairs. Each has a border around the tile, as wide as what
-/// is made of it still reaches: s pixels for p_0, one less for every step, and for z one less than
-/// for p; but a pixel for all, where p_s and z_(s - 1) are zero. Vectors that s steps do not make
-/// are where p_0 is, with zero coordinates.
+/// Positions in shared memory, in pairs, of the vectors of a basis for up to `most` steps: p_0,
+/// ..., p_most and then z_0, ..., z_(most - 1). Each has a border around the tile, as wide as later
+/// steps need: s pixels for p_0, one less for every step, and for z one less than for p. The border
+/// is at least one pixel, where p_s and z_(s - 1) are zero. Vectors beyond s steps share the place
+/// of p_0, with zero coordinates.
 template <int most>
 struct BasisLayout {
     static constexpr int vectors = 2 * most + 1;
     static constexpr int first_scaled = most + 1;  ///< z_0
-    /// Where the solution is once the coordinates are known: in place of p_1, pixel by pixel.
+    /// The solution replaces p_1, pixel by pixel, once the coordinates are known.
     static constexpr int solution = 1;
 
     int origin[vectors];  ///< of the tile's first pixel
@@ -32,12 +33,12 @@ struct BasisLayout {
     int columns;
 };
 
-/// Products with the Gram matrix's vectors are made for groups of so many of them, whose sums fit a
-/// thread's registers: all nine of four steps at once.
+/// Vectors of a group in Gram products. The sums of a group fit in a thread's registers: all nine
+/// vectors of four steps at once.
 template <int most>
 inline constexpr int gram_group = most <= 4 ? 2 * most + 1 : 6;
 
-/// Shared memory of a block in front of its basis.
+/// Shared memory of a block, before its basis.
 template <int most>
 struct OnChipMemory {
     static constexpr int vectors = BasisLayout<most>::vectors;
@@ -45,7 +46,7 @@ struct OnChipMemory {
         most <= 4 ? vectors * (vectors + 1) / 2 : gram_group<most> * gram_group<most>;
     static constexpr int warps = on_chip_threads / core::warp_size;
 
-    /// First, where reductions.cuh has its sums.
+    /// First, because reductions.cuh uses the start of shared memory.
     double sums[most_products * warps > on_chip_threads ? most_products* warps : on_chip_threads];
     CaState state;
     CoordinateMemory<vectors> solver;
@@ -56,15 +57,15 @@ template <int most>
 struct OnChipArguments {
     CaArguments ca;
     BasisLayout<most> layout;
-    Sums<3>* residuals;  ///< as ca.residuals, of the tiles
+    Sums<3>* residuals;  ///< as ca.residuals, for the tiles
 };
 
 /// A vector of the basis on a tile and its border.
 struct TileVector {
     Pair* first;  ///< of the tile
     int pitch;
-    /// The image's first and last row and column, but where its border ends with them: what is
-    /// beyond those nobody reads.
+    /// The image's first and last row and column, unless the border ends with them: values beyond
+    /// are not read then.
     int top;
     int bottom;
     int left;
@@ -94,15 +95,15 @@ class CaTile {
     __device__ __forceinline__ const OnChipArguments<most>& arguments() const { return a_; }
     __device__ __forceinline__ OnChipMemory<most>& memory() const { return memory_; }
 
-    /// All vectors, whose borders are not written everywhere. The caller ends it with a barrier.
+    /// Clears all vectors: their borders are not written everywhere. The caller must add a barrier.
     __device__ void clear() const {
         for (int i = core::thread_rank(); i < a_.layout.pairs; i += on_chip_threads) {
             basis_[i] = {0.0F, 0.0F};
         }
     }
 
-    /// p_0 and z_0 with their borders: of what has been published, or the true residual. Ends with
-    /// a barrier.
+    /// Loads p_0 and z_0 with their borders: the published ones or the true residual. Ends with a
+    /// barrier.
     __device__ void load_first_vectors() const {
         const CaState& state = memory_.state;
         const int halo = a_.layout.halo;
@@ -128,8 +129,8 @@ class CaTile {
         __syncthreads();
     }
 
-    /// Powers of B on p_0 and z_0, as many as the round has steps and one less; the others are
-    /// zero. Ends with a barrier.
+    /// Computes powers of B on p_0 and z_0, as many as the round has steps and one less. Clears the
+    /// other vectors. Ends with a barrier.
     __device__ void build_basis() const {
         const PowersArguments& powers = a_.ca.powers;
         const auto largest = static_cast<float>(memory_.state.largest);
@@ -149,7 +150,7 @@ class CaTile {
                 if (back != 0.0F) value = value - back * last.at(row, column);
                 put(next, row, column, value);
             };
-            // The first step has no vector before it, and nothing of it.
+            // The first step has no previous vector; its `back` is zero.
             const int before = step > 0 ? step - 1 : 0;
             const TileVector p[]{vector(before), vector(step), vector(step + 1)};
             const bool both = step + 1 < steps;
@@ -175,8 +176,8 @@ class CaTile {
         __syncthreads();
     }
 
-    /// x += Y x' on the tile and a pixel around it, which takes a power less than p does, and z = Y
-    /// z', p = Y p' on the tile, which are published as far as neighbours read them. Ends with a
+    /// x += Y x' on the tile and a pixel around it, because x needs one power less than p. z = Y z'
+    /// and p = Y p' on the tile; the pixels that neighbours read are published. Ends with a
     /// barrier.
     __device__ void combine() const {
         const CaState& state = memory_.state;
@@ -208,7 +209,7 @@ class CaTile {
         __syncthreads();
     }
 
-    /// z = M^-1 (b - A x) and its sums.
+    /// Stores z = M^-1 (b - A x) and its sums.
     __device__ void store_residual() const {
         struct Pixel {
             SymmetricBlock tensor;
@@ -241,20 +242,20 @@ class CaTile {
         store_part(own, a_.residuals);
     }
 
-    /// Judges the round. Ends with a barrier.
+    /// Evaluates the round. Ends with a barrier.
     __device__ void take_residual() const {
         const Sums<3> sums = total_of(a_.residuals, static_cast<int>(gridDim.x));
         take_state(
             judged(memory_.state, {sums.value[0], sums.value[1], sums.value[2]}, a_.ca.limits));
     }
-    /// What every thread knows becomes the block's. Ends with a barrier.
+    /// Stores the state, which every thread has, for the block. Ends with a barrier.
     __device__ void take_state(const CaState& state) const {
         __syncthreads();
         if (core::thread_rank() == 0) memory_.state = state;
         __syncthreads();
     }
 
-    /// Puts the solution where the caller has it, and the state where the host looks for it.
+    /// Copies the solution to the caller's planes, and the state to the entry that the host reads.
     __device__ void finish() const {
         const CaState& state = memory_.state;
         if (blockIdx.x == 0 && core::thread_rank() == 0) a_.ca.states[1] = state;
@@ -267,7 +268,7 @@ class CaTile {
 
     __device__ __forceinline__ int image_rows() const { return a_.ca.solution[0].rows; }
     __device__ __forceinline__ int image_columns() const { return a_.ca.solution[0].columns; }
-    /// Of the tile, as far as it is in the image.
+    /// Extents of the tile's part inside the image.
     __device__ __forceinline__ int rows() const { return min(a_.layout.rows, image_rows() - y0_); }
     __device__ __forceinline__ int columns() const {
         return min(a_.layout.columns, image_columns() - x0_);
@@ -292,14 +293,14 @@ class CaTile {
         return row >= -border && row < rows() + border && column >= -border &&
                column < columns() + border;
     }
-    /// Calls visit(pointer) for where a pixel's value lies, and for where it is repeated beyond the
-    /// image.
+    /// Calls visit(pointer) for the place of a pixel's value, and for its replicated places outside
+    /// the image.
     template <class Visit>
     __device__ __forceinline__ void for_places(const TileVector& v, int row, int column,
                                                const Visit& visit) const {
         Pair* const place = &v.at(row, column);
         visit(place);
-        // Elsewhere zeros are there, or weights of zero.
+        // A zero boundary needs zeros there, and weighted couplings multiply by zero.
         if constexpr (boundary == Boundary::zero || coupling == Coupling::weighted) return;
         const int pitch = v.pitch;
         const bool above = row == v.top;
@@ -322,15 +323,14 @@ class CaTile {
         for_places(v, row, column, [&](Pair* place) { *place = value; });
     }
 
-    /// a / b of numbers of threads and pixels, which are so small that no rounding reaches the
-    /// next.
+    /// a / b for counts of threads and pixels, which are small enough for an exact result.
     static __device__ __forceinline__ int quotient(int a, int b) {
         return static_cast<int>(__fdividef(static_cast<float>(a) + 0.5F, static_cast<float>(b)));
     }
 
-    /// Calls visit(row, column, load(y, x)) for the pixels of the tile and a border around it that
-    /// are in the image, one of a thread after the other; what the next one needs is loaded before
-    /// a pixel is visited.
+    /// Calls visit(row, column, load(y, x)) for the image pixels of the tile and a border around
+    /// it, a thread's pixels one after another. The next pixel's data is loaded before the current
+    /// pixel is visited.
     template <class Load, class Visit>
     __device__ __forceinline__ void for_cells(int border, const Load& load,
                                               const Visit& visit) const {
@@ -360,7 +360,7 @@ class CaTile {
         }
     }
 
-    /// S of a vector at a pixel, as sum_around has it.
+    /// S of a vector at a pixel, as defined by sum_around.
     __device__ __forceinline__ Pair neighbours(const TileVector& v, int row, int column) const {
         const Pair* const here = &v.at(row, column);
         const int pitch = v.pitch;

@@ -6,12 +6,12 @@
 
 namespace aperture::flow::gpu {
 
-/// The flow after a warp, before its median: the flow so far plus the change, none of whose
-/// components is larger than `most`.
+/// The flow after a warp, before its median: the current flow plus the change, with each component
+/// limited to `most`.
 struct LimitedChange {
     Planes<const float> flow;
     Planes<const float> solution;
-    float whole;  ///< 1: the solution is the new flow; 0: what is added to it
+    float whole;  ///< 1: the solution is the new flow; 0: an increment
     float most;
     int rows;
     int columns;
@@ -20,7 +20,7 @@ struct LimitedChange {
         const float before = flow.at(plane, y, x);
         const float now = solution.at(plane, y, x);
         float change = whole != 0.0F ? now - before : now;
-        // Not fminf and fmaxf: what is not a number stays so.
+        // Not fminf and fmaxf, which would drop NaN.
         change = change < -most ? -most : change;
         return before + (change > most ? most : change);
     }

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Conjugate gradients, s iterations at a time (Carson 2015, algorithm 7; Hoemmen 2010), as
-// libflow/cpu/communication_avoiding_cg.hpp has it: basis and Gram matrix, s iterations on
-// coordinates, their combination, the true residual. The solution and its residual are kept twice,
-// so that a round whose basis has broken down is left behind without a trace.
+// Conjugate gradients, s iterations at a time (Carson 2015, algorithm 7; Hoemmen 2010), as in
+// libflow/cpu/communication_avoiding_cg.hpp: basis and Gram matrix, s iterations on coordinates,
+// their linear combination, the true residual. Solution and residual are double buffered, so that a
+// round with a dependent basis can be discarded.
 
 #include "libflow/gpu/ca_on_chip.cuh"
 
@@ -15,7 +15,7 @@
 
 namespace aperture::flow::gpu {
 
-/// One of the powers of A on the residual, scaled by the growth so far. Threads take pixels by
+/// One of the powers of A on the residual, scaled by the growth so far. Threads visit pixels by
 /// for_own_pixels; shared memory: reduction_shared. Moves 28 bytes a pixel.
 template <Coupling coupling, Boundary boundary>
 __global__ void ca_eigenvalue_kernel(CaArguments a, int power) {
@@ -37,8 +37,8 @@ __global__ void ca_eigenvalue_kernel(CaArguments a, int power) {
     store_part(own, a.growth[power % 2]);
 }
 
-/// z = M^-1 (b - A x) and its sums, of the start (`first`) or of what a round has come to. Threads
-/// take pixels by for_own_pixels; shared memory: reduction_shared. Moves 56 bytes a pixel.
+/// z = M^-1 (b - A x) and its sums, for the start (`first`) or the result of a round. Threads visit
+/// pixels by for_own_pixels; shared memory: reduction_shared. Moves 56 bytes a pixel.
 template <Coupling coupling, Boundary boundary>
 __global__ void ca_residual_kernel(CaArguments a, bool first) {
     if (first) {
@@ -69,18 +69,18 @@ __global__ void ca_residual_kernel(CaArguments a, bool first) {
     store_part(own, a.residuals);
 }
 
-/// Judges the round before; then the basis and the block's part of its Gram matrix, and of Y^T M^2
-/// Y where a history is kept. A block takes every so-many-th window of Tile, less `halo` on every
-/// side; a thread Tile::items of its pixels. Shared memory: two vectors of the window, and later a
-/// double for each entry of the Gram matrix and warp. For each pixel 40 bytes are read, times the
-/// window's share of its tile, and 8 (2 s - 1) written, which come back from the cache for the Gram
-/// matrix; 2 (2 s - 1) products with A, 16 flops each.
+/// Evaluates the previous round. Then computes the basis and the block's part of its Gram matrix,
+/// and of Y^T M^2 Y if a history is kept. Block: windows of Tile, gridDim apart, less `halo` on
+/// every side; a thread has Tile::items pixels. Shared memory: two vectors of the window, later a
+/// double for each entry of the Gram matrix and warp. Per pixel: 40 bytes read, times the ratio of
+/// the window to its own pixels; 8 (2 s - 1) bytes written, which the Gram matrix reads from the
+/// cache; 2 (2 s - 1) products with A, 16 flops each.
 template <Coupling coupling, Boundary boundary, class Tile>
 __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(CaArguments a) {
     const CaState state = judge(a);
     if (blockIdx.x == 0 && core::thread_rank() == 0) a.states[1] = state;
     if (state.stopped != 0) return;
-    // What the totals were made in becomes the window.
+    // The window reuses the memory of the totals.
     __syncthreads();
     float* const memory = core::shared<float>();
     double* const sums = core::shared<double>();
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(CaArguments a)
     }
 }
 
-/// Up to s iterations on the coordinates, by one block: its warps add up the Gram matrix, the first
+/// Up to s iterations on the coordinates, by one block: its warps sum the Gram matrix, the first
 /// one iterates. Shared memory: CoordinateMemory<most_vectors>.
 template <int threads>
 __global__ void __launch_bounds__(threads) ca_coordinates_kernel(CaArguments a) {
@@ -141,8 +141,8 @@ __global__ void __launch_bounds__(threads) ca_coordinates_kernel(CaArguments a) 
     if (core::lane_rank() == 0) state.taken = taken;
 }
 
-/// x += Y x', z = Y z', p = Y p', the last two in place of the first vectors of the basis. Threads
-/// take pixels by for_own_pixels. Moves 8 (2 s + 1) + 32 bytes a pixel, 12 (2 s + 1) flops.
+/// x += Y x', z = Y z', p = Y p'; z and p replace the first vectors of the basis. Threads visit
+/// pixels by for_own_pixels. Moves 8 (2 s + 1) + 32 bytes a pixel, 12 (2 s + 1) flops.
 template <int threads>
 __global__ void __launch_bounds__(threads) ca_combine_kernel(CaArguments a) {
     const CaState& state = a.states[1];
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(threads) ca_combine_kernel(CaArguments a) {
     });
 }
 
-/// Judges the last round and puts the solution where the caller has it. Threads take pixels by
+/// Evaluates the last round and copies the solution to the caller's planes. Threads visit pixels by
 /// for_own_pixels; shared memory: reduction_shared. Moves 16 bytes a pixel, or none.
 template <int threads>
 __global__ void __launch_bounds__(threads) ca_finish_kernel(CaArguments a) {
@@ -186,7 +186,7 @@ class CommunicationAvoidingCg {
     using Space = typename Executor::Space;
 
     CommunicationAvoidingCg() = default;
-    /// On chip where there is a plan for it, and where that is not asked to be several kernels.
+    /// On chip if a plan fits and Implementation::staged is not requested.
     CommunicationAvoidingCg(const Executor& executor, Shape shape,
                             const SolverParameters& parameters)
         : CommunicationAvoidingCg(
@@ -239,8 +239,8 @@ class CommunicationAvoidingCg {
             {2 * gram_entries * gram_squares(vectors()) * static_cast<index_t>(powers_blocks_)});
     }
 
-    /// To go on from `x`, in place, until |b - A x|^2 <= limit; |r|^2 of every iteration is kept
-    /// where `with_history` is true. The planes stay the caller's.
+    /// Starts from `x`, in place, to continue until |b - A x|^2 <= limit. Keeps |r|^2 of every
+    /// iteration if `with_history`. The caller keeps ownership of the planes.
     void start(Executor& executor, const PreparedSystem<Executor>& system, const Planes<float>& x,
                double limit, bool with_history) {
         coupling_ = system.coupling();
@@ -276,17 +276,17 @@ class CommunicationAvoidingCg {
         });
     }
 
-    /// Rounds of s iterations that all of them take, where none has to be repeated.
+    /// Rounds of s iterations in a solution without repeated rounds.
     int rounds() const {
         return (parameters_.iterations + parameters_.s_step - 1) / parameters_.s_step;
     }
-    /// Products with A that these take.
+    /// Products with A in these rounds.
     double products() const {
         const int first = parameters_.precondition ? 1 : 1 + eigenvalue_powers;
         return first + 2.0 * parameters_.s_step * rounds();
     }
 
-    /// So many rounds; on chip, all there are.
+    /// Runs `rounds` rounds; on chip, all of them.
     void advance(Executor& executor, int rounds) {
         if (plan_.fits()) {
             solve_on_chip(executor, coupling_, boundary_, arguments_, plan_,
@@ -314,8 +314,8 @@ class CommunicationAvoidingCg {
             launch_residual(executor, false);
         }
     }
-    /// Whether the basis is known to hold, so that no round need be repeated: in fp32 the
-    /// monomial one for a few steps, the others for twice as many.
+    /// Whether the basis is known to be accurate in fp32, so that no round is repeated: monomial up
+    /// to 4 steps, the others up to 8.
     bool is_sound() const {
         return parameters_.s_step <= (parameters_.basis == Basis::monomial ? 4 : 8);
     }
@@ -330,7 +330,7 @@ class CommunicationAvoidingCg {
         bool stopped;
         int products;
     };
-    /// As far as is known: on chip of all rounds, else of all but the last. Waits for the device.
+    /// On chip, after all rounds; otherwise without the last one. Waits for the device.
     Progress progress(Executor& executor) {
         fetch(executor, states_, states_on_host_);
         const CaState& state = known_state();
@@ -351,10 +351,10 @@ class CommunicationAvoidingCg {
 
     int vectors() const { return 2 * parameters_.s_step + 1; }
 
-    // Blocks of a tile may still read the first state while one of them has come to the last.
+    // On chip, blocks may still read the first state after one has stored the final one.
     const CaState& known_state() const { return states_on_host_(plan_.fits() ? 1 : 0); }
 
-    /// Two vectors of a window, or the sums of the Gram matrix.
+    /// Bytes for two vectors of a window, or for the partial sums of the Gram matrix.
     template <class Tile>
     std::size_t powers_shared() const {
         const auto entries = static_cast<std::size_t>(gram_entries * gram_squares(vectors()));

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Conjugate gradients, preconditioned by the inverse 2x2 blocks where asked for (Saad 2003,
-// algorithm 9.1), without a word to the host: every kernel finds its scalars in the sums of the one
-// before, and does nothing once the iteration has ended.
+// Conjugate gradients, preconditioned by the inverse 2x2 blocks on request (Saad 2003, algorithm
+// 9.1), without host round trips: every kernel computes its scalars from the previous kernel's
+// sums, and does nothing once the iteration has ended.
 
 #include "libcore/gpu/grid.cuh"
 #include "libflow/gpu/operator.cuh"
@@ -13,8 +13,8 @@
 namespace aperture::flow::gpu {
 
 struct CgState {
-    double scaled_product;  ///< r^T M^-1 r, of which the direction was made
-    int stopped;            ///< the tolerance is reached, or no step can be taken any more
+    double scaled_product;  ///< r^T M^-1 r of the residual that the direction was computed from
+    int stopped;            ///< the tolerance is reached, or no further step is possible
     int done;               ///< iterations
 };
 
@@ -23,12 +23,12 @@ struct CgPlanes {
     Planes<float> x;
     Planes<float> residual;      ///< r
     Planes<float> scaled;        ///< z = M^-1 r; r itself without preconditioning
-    Planes<float> direction[2];  ///< p of the iteration before, and of this one
+    Planes<float> direction[2];  ///< p of the previous iteration, and of this one
     Planes<float> product;       ///< A p
     Sums<1>* curvature;          ///< p^T A p
     Sums<2>* norms;              ///< r^T r, r^T z
-    CgState* states;             ///< [2]: before and after the direction of an iteration is known
-    double limit;                ///< stops where |r|^2 is at most this
+    CgState* states;  ///< [2]: before and after the computation of an iteration's direction
+    double limit;     ///< stops at |r|^2 <= this
     bool precondition;
 
     __device__ __forceinline__ Pair scale(int y, int x_, Pair r) const {
@@ -36,7 +36,7 @@ struct CgPlanes {
     }
 };
 
-/// What the halves of an iteration consist of; a kernel does one of it or several.
+/// Stages of the two halves of an iteration; a kernel runs one or several of them.
 enum CgProductStage : unsigned {
     make_direction = 1,  ///< p = z + beta p
     make_product = 2,    ///< A p
@@ -53,7 +53,7 @@ __device__ __forceinline__ bool first_thread() {
     return blockIdx.x == 0 && core::thread_rank() == 0;
 }
 
-/// Whether there is to be another iteration, and the direction's beta.
+/// Whether another iteration follows, and the direction's beta.
 __device__ __forceinline__ bool begin_iteration(const CgState& before, const Sums<2>& norms,
                                                 double limit, float* beta) {
     const double scaled_product = norms.value[1];
@@ -64,11 +64,11 @@ __device__ __forceinline__ bool begin_iteration(const CgState& before, const Sum
 
 __device__ __forceinline__ Pair next_direction(float beta, Pair z, const Planes<float>& before,
                                                int y, int x) {
-    // The planes hold nothing before the first direction.
+    // The planes are not initialised before the first direction.
     return beta == 0.0F ? z : z + beta * pair_at(before, y, x);
 }
 
-/// r = b - A x and what follows from it. Threads take pixels by for_own_pixels; shared memory:
+/// r = b - A x, z and their norms. Threads visit pixels by for_own_pixels; shared memory:
 /// reduction_shared. Moves 56 bytes a pixel.
 template <Coupling coupling, Boundary boundary>
 __global__ void cg_start_kernel(CgPlanes cg) {
@@ -86,7 +86,7 @@ __global__ void cg_start_kernel(CgPlanes cg) {
 }
 
 /// The first half of an iteration: direction[1 - parity] from direction[parity], its product, and
-/// the curvature, or those of them in `stages`. Threads take pixels by for_own_pixels; shared
+/// the curvature; only the parts in `stages`. Threads visit pixels by for_own_pixels; shared
 /// memory: reduction_shared. All stages together move 44 bytes a pixel (neighbours come from the
 /// cache), 31 flops.
 template <Coupling coupling, Boundary boundary, unsigned stages>
@@ -128,13 +128,13 @@ __global__ void cg_product_kernel(CgPlanes cg, int parity) {
     if constexpr ((stages & make_curvature) != 0) store_part(own, cg.curvature);
 }
 
-/// The second half: the solution and the residual a step further along direction[1 - parity], the
-/// residual's norms, or those of them in `stages`. Threads take pixels by for_own_pixels; shared
+/// The second half: advances solution and residual along direction[1 - parity], and computes the
+/// residual's norms; only the parts in `stages`. Threads visit pixels by for_own_pixels; shared
 /// memory: reduction_shared. All stages together move 68 bytes a pixel, 22 flops.
 template <unsigned stages>
 __global__ void cg_advance_kernel(CgPlanes cg, int parity) {
     const CgState now = cg.states[1];
-    // Where nothing was to be done from the start no curvature was ever written.
+    // If the start has converged, no curvature was ever stored.
     double curvature = 0;
     if (now.stopped == 0) {
         curvature = total_of(cg.curvature, static_cast<int>(gridDim.x)).value[0];
@@ -175,13 +175,13 @@ __global__ void cg_advance_kernel(CgPlanes cg, int parity) {
     if constexpr ((stages & make_norms) != 0) store_part(own, cg.norms);
 }
 
-/// Blocks of the cooperative kernel that a multiprocessor must hold at once: all of a grid's.
+/// Blocks of the cooperative kernel that must be resident on a multiprocessor at once.
 inline constexpr int resident_blocks = reduction_blocks_per_multiprocessor;
 
-/// Many iterations in one cooperative kernel, a thread's x, r and coefficients in its registers; z
-/// and p go through memory for the neighbours' sake. Threads take `items` pixels by for_own_pixels;
-/// two barriers of the grid an iteration, between which 16 bytes a pixel are written, and z and p
-/// read where the stencil reaches; shared memory: reduction_shared.
+/// Many iterations in one cooperative kernel, with a thread's x, r and coefficients in registers; z
+/// and p go through memory for the neighbours. Threads visit `items` pixels by for_own_pixels. Each
+/// iteration has two grid barriers, writes 16 bytes a pixel between them, and reads z and p within
+/// the stencil; shared memory: reduction_shared.
 template <Coupling coupling, Boundary boundary, int items>
 __global__ void __launch_bounds__(reduction_threads, resident_blocks)
     cg_persistent_kernel(CgPlanes cg, int iterations, int parity) {
@@ -191,7 +191,7 @@ __global__ void __launch_bounds__(reduction_threads, resident_blocks)
     Pair product[items]{};
     SymmetricBlock tensor[items]{};
     SymmetricBlock inverse[items]{};
-    // The same pixels in the same order as for_own_pixels, with numbers known when compiled.
+    // Same pixels and order as for_own_pixels, with compile-time indices.
     const auto for_items = [&](const auto& visit) {
         const int across = (cg.x.columns + reduction_columns - 1) / reduction_columns;
         APERTURE_UNROLL
@@ -281,7 +281,7 @@ class ConjugateGradients {
         if (precondition) scaled_ = PlaneArray<Space>(2, shape);
     }
 
-    /// To go on from `x`, in place, until |r|^2 <= limit. The planes stay the caller's.
+    /// Starts from `x`, in place, to continue until |r|^2 <= limit. The caller keeps the planes.
     void start(Executor& executor, const PreparedSystem<Executor>& system, const Planes<float>& x,
                double limit) {
         coupling_ = system.coupling();
@@ -305,7 +305,7 @@ class ConjugateGradients {
         });
     }
 
-    /// `count` iterations, fewer where the tolerance is reached or no step can be taken any more.
+    /// `count` iterations, fewer if the tolerance is reached or no further step is possible.
     void advance(Executor& executor, int count) {
         with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
             constexpr Coupling c = decltype(coupling)::value;
@@ -359,7 +359,7 @@ class ConjugateGradients {
         launch(executor, &cg_advance_kernel<make_norms>, planes_, parity_);
     }
 
-    /// False where the image does not fit into the registers of a grid that is resident at once.
+    /// False if the image does not fit in the registers of a grid that is resident at once.
     template <Coupling c, Boundary b>
     bool persist(Executor& executor, int count) {
         const core::LaunchConfig config = reduction_config(executor, shape_);

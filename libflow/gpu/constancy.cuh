@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The same as libflow/cpu/constancy.hpp: what brightness and its gradient are to keep.
+// Constancy of brightness and of its gradient. The same as libflow/cpu/constancy.hpp.
 
 #include "libflow/gpu/data_term.cuh"
 
 namespace aperture::flow::gpu {
 
-/// c_x, c_y, c_t of the brightness, of its derivative across and of that down.
+/// c_x, c_y, c_t of the brightness, of its x derivative and of its y derivative.
 inline constexpr int constraint_planes = 9;
 
-/// A tile of pixels with a border, in shared memory; (row, column) count from the first pixel
-/// without border.
+/// A tile of pixels with a border, in shared memory; row and column are relative to the first pixel
+/// inside the border.
 template <int border>
 struct BorderedTile {
     static constexpr int rows = pixel_rows + 2 * border;
@@ -37,10 +37,10 @@ struct BorderedTile {
     }
 };
 
-/// Constraints of increments about the flow so far, which `start` takes, too. Thread: pixels of a
-/// column, pixel_warps rows apart. Block: pixel_rows x pixel_columns pixels. Grid: columns, rows.
+/// Constraints of increments about the current flow, which is copied to `start`. Thread: pixels of
+/// a column, pixel_warps rows apart. Block: pixel_rows x pixel_columns pixels. Grid: columns, rows.
 /// Shared memory: the mean of the images with a border of 4 pixels, their difference and both
-/// slopes of the mean with a border of 2, 12.5 KB. 60 bytes moved and some 110 flops a pixel.
+/// slopes of the mean with a border of 2, 12.5 KB. 60 bytes moved and about 110 flops a pixel.
 /// Source: Brox et al. 2004, section 2; Zimmer, Bruhn & Weickert 2011, section 2.3.
 template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
         difference.value, first_row - reach, first_column - reach, Tile::rows, Tile::columns, rows,
         columns, [&](int y, int x) { return warped1.at(0, y, x) - image0.at(0, y, x); });
     __syncthreads();
-    // Outside the image a slope, not what it is the slope of, is that of the nearest pixel.
+    // Outside the image the slope itself is replicated, not the mean.
     const auto slopes = [&](const Tile& to, const auto& derivative) {
         signal::gpu::load_bordered(
             to.value, first_row - reach, first_column - reach, Tile::rows, Tile::columns, rows,
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
             constraints.at(plane + 1, y, x) = scale * c_y;
             constraints.at(plane + 2, y, x) = scale * c_t;
         };
-        // The other order of the mixed derivative gives the same: rows and columns are apart.
+        // Both orders of the mixed derivative are equal: rows and columns are filtered separately.
         const float mixed = unless_rounding(slope_x.down(r, c));
         constrain(0, slope_x.at(r, c), slope_y.at(r, c), difference.at(r, c));
         constrain(3, unless_rounding(slope_x.across(r, c)), mixed, difference.across(r, c));

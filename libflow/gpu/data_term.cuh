@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The same as libflow/cpu/data_term.hpp: what brightness constancy says about each pixel.
+// Brightness constancy at each pixel. The same as libflow/cpu/data_term.hpp.
 
 #include "libflow/gpu/warped_image.cuh"
 #include "libflow/model_constants.hpp"
@@ -12,23 +12,23 @@ namespace aperture::flow::gpu {
 /// J11, J12, J22 and both right-hand sides.
 inline constexpr int term_planes = 5;
 
-/// As far as the derivative filter reaches.
+/// Reach of the derivative filter in pixels.
 inline constexpr int derivative_reach = 2;
 
-/// Which solution the terms are for, and what it is started with.
+/// The solution that the terms are for, and its start.
 struct Unknown {
-    /// 1: the whole flow, started with the flow so far; 0: what is added to it, started with zero.
+    /// 1: the whole flow, started with the current flow; 0: an increment, started with zero.
     float whole;
-    /// Filled with the start; may have no data.
+    /// Receives the start; may be null.
     Planes<float> start;
 };
 
-/// Zero in place of what rounding leaves of no gradient.
+/// Replaces derivatives that are rounding noise by zero.
 __device__ __forceinline__ float unless_rounding(float derivative) {
     return fabsf(derivative) > no_gradient ? derivative : 0.0F;
 }
 
-/// Whether pixel (y, x) is still in the image where (u, v) takes it.
+/// Whether pixel (y, x), moved by (u, v), is still in the image.
 __device__ __forceinline__ bool lands_inside(int rows, int columns, int y, int x, float u,
                                              float v) {
     const float at_x = static_cast<float>(x) + u;
@@ -37,8 +37,8 @@ __device__ __forceinline__ bool lands_inside(int rows, int columns, int y, int x
            at_y <= static_cast<float>(rows - 1);
 }
 
-/// The terms of pixel (y, x) with the flow so far (u, v); `zero` and `one` give the value of image
-/// 0 and of the warped image 1 at a distance (dy, dx) of at most derivative_reach.
+/// The terms of pixel (y, x) about the current flow (u, v). `zero` and `one` return image 0 and the
+/// warped image 1 at an offset (dy, dx) of at most derivative_reach.
 template <class Zero, class One>
 __device__ __forceinline__ void store_terms(const Zero& zero, const One& one, int y, int x, float u,
                                             float v, const Unknown& unknown,
@@ -67,12 +67,12 @@ __device__ __forceinline__ void store_terms(const Zero& zero, const One& one, in
     }
 }
 
-/// Warp, derivatives, terms and start in one. Thread: pixels of a column, pixel_warps rows apart.
-/// Block: pixel_rows x pixel_columns pixels, for which it samples image 1 with the border that the
+/// Warp, derivatives, terms and start in one kernel. Thread: pixels of a column, pixel_warps rows
+/// apart. Block: pixel_rows x pixel_columns pixels, with samples of image 1 for the border that the
 /// derivatives need. Grid: columns, rows. Shared memory: both images' tile with its border, 2
 /// [pixel_rows + 4][pixel_columns + 4] floats, 5.8 KB. 44 bytes moved (12 more without the start's
-/// 8) and some 150 flops a pixel. `one` has at(plane, row, column): the warped image, or image 1
-/// and the flow it is warped by.
+/// 8) and about 150 flops a pixel. `one` has at(plane, row, column): the warped image, or image 1
+/// and the flow that warps it.
 template <class One>
 __global__ void __launch_bounds__(pixel_warps* core::warp_size)
     linearise_kernel(Planes<const float> zero, One one, Planes<const float> flow, Unknown unknown,
@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(pixel_warps* core::warp_size)
 
 #if !defined(__CUDACC_RTC__)
 
-/// The terms of `zero` and an image 1 that is warped already, or is on the way (WarpedImage).
+/// The terms of `zero` and an image 1 that is warped already, or sampled on the fly (WarpedImage).
 /// Asynchronous.
 template <class Executor, class One>
 void linearise(Executor& executor, const Planes<const float>& zero, const One& one,

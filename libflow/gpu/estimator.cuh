@@ -21,8 +21,8 @@
 namespace aperture::flow {
 namespace gpu {
 
-/// Whether the warped image is kept: where warping is a stage of its own, and for those that need
-/// it again or with a wide border.
+/// Whether the warped image is stored: if warping is a separate stage, or if the image is needed
+/// again or with a wide border.
 inline bool warps_apart(const Parameters& p) {
     return p.solver.implementation == Implementation::staged || p.robust || p.weighted_median;
 }
@@ -33,15 +33,15 @@ struct Level {
     using Space = typename Executor::Space;
 
     Shape shape;
-    PlaneArray<Space> images;  ///< of both; none on the first level where the caller's are used
+    PlaneArray<Space> images;  ///< of both; empty on the first level if the caller's are used
     PlaneArray<Space> flow;
-    PlaneArray<Space> next_flow;  ///< what a warp makes of it
-    PlaneArray<Space> warped;     ///< where warps_apart
+    PlaneArray<Space> next_flow;  ///< the result of a warp
+    PlaneArray<Space> warped;     ///< only if warps_apart
     PlaneArray<Space> terms;
     PlaneArray<Space> solution;
     std::optional<SystemSolver<Executor>> solver;
     WindowedLeastSquares<Executor> windows;
-    // Of robust estimates.
+    // Robust estimates only.
     PlaneArray<Space> constraints;
     PlaneArray<Space> coupling;
 
@@ -65,7 +65,7 @@ struct Level {
     }
 };
 
-/// The whole, coarse to fine.
+/// The coarse-to-fine estimation.
 template <class Executor>
 struct Estimation {
     using Space = typename Executor::Space;
@@ -74,7 +74,7 @@ struct Estimation {
     Executor& executor;
     Parameters parameters;
     std::vector<Level> levels;
-    PlaneArray<Space> blurred;  ///< both images, on their way to the texture filter
+    PlaneArray<Space> blurred;  ///< both images, input of the texture filter
     TextureFilter<Executor> texture;
     std::vector<double>* residuals = nullptr;
     core::Timeline* timeline = nullptr;
@@ -91,7 +91,7 @@ struct Estimation {
 
     auto stage(const char* name) const { return core::stage_scope(executor, timeline, name, 0, 0); }
     bool staged() const { return parameters.solver.implementation == Implementation::staged; }
-    /// What is solved for is the new flow, not what a warp adds.
+    /// Whether the unknown is the new flow rather than a warp's increment.
     bool solves_for_flow() const {
         return parameters.method == Method::horn_schunck && !parameters.smooth_increment;
     }
@@ -117,7 +117,7 @@ struct Estimation {
         return first;
     }
 
-    /// Resamples a flow from one level to another and stretches it by the ratio of their extents.
+    /// Resamples a flow from one level to another and scales it by the ratio of their extents.
     void rescale(const Planes<const float>& from, const Planes<float>& to) {
         const signal::gpu::PlaneFactors ratio{
             {static_cast<float>(to.columns) / static_cast<float>(from.columns),
@@ -176,7 +176,7 @@ struct Estimation {
         }
     }
 
-    /// The system of the solution as it is.
+    /// Computes the robust system at the current solution.
     void weigh_level(Level& level, const ImagePair& images) {
         const auto scope = stage("derivatives");
         const RobustModel model{static_cast<float>(parameters.brightness),
@@ -186,7 +186,7 @@ struct Estimation {
               images.image[0], model, level.terms.planes(), level.coupling.planes());
     }
 
-    /// The flow plus the change, limited, and filtered by the median.
+    /// Adds the limited change to the flow and filters the result by the median.
     void take_change(Level& level, const ImagePair& images, const Planes<float>& to) {
         const LimitedChange change{std::as_const(level.flow).planes(),
                                    std::as_const(level.solution).planes(),

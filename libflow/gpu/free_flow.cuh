@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The constant flows that a system says nothing about, kept as the start had them: what
-// libflow/cpu/free_flow.hpp does, decided on the device.
+// Keeps the component of a flow along the null space of its system, which are constant flows, at
+// its start value. The same as libflow/cpu/free_flow.hpp, decided on the device.
 
 #include "libflow/gpu/operator.cuh"
 
 namespace aperture::flow::gpu {
 
-/// Projects (u, v) onto the free directions of an image whose tensors add up to J; false where
+/// Projects (u, v) onto the free directions of an image with summed tensor J; returns false if
 /// there are none.
 __device__ inline bool project_free(const Sums<5>& start, double* u, double* v) {
-    // Eigenvalues of the summed tensor closer to zero than this are rounding.
+    // Below this ratio of eigenvalues the smaller one is rounding noise.
     constexpr double rounding = 2e-6;
     const double* j = start.value;
     const double mean = (j[0] + j[2]) / 2;
@@ -31,9 +31,9 @@ __device__ inline bool project_free(const Sums<5>& start, double* u, double* v) 
     return true;
 }
 
-/// The sums of a flow, where anything is free. Launched early: launch, and where nothing is free
-/// all, hide behind the kernel before. Threads take pixels by for_own_pixels; shared memory:
-/// reduction_shared. Where anything is free 8 bytes read a pixel.
+/// Sums a flow if a direction is free. Launched early: the launch overlaps the previous kernel.
+/// Without a free direction it then ends. Threads visit pixels by for_own_pixels; shared memory:
+/// reduction_shared. Reads 8 bytes a pixel if a direction is free.
 template <int threads>
 __global__ void __launch_bounds__(threads)
     sum_flow_kernel(const Sums<5>* start, Planes<const float> flow, Sums<2>* parts) {
@@ -50,9 +50,9 @@ __global__ void __launch_bounds__(threads)
     store_part(own, parts);
 }
 
-/// Adds to a flow what it has lost of the free directions since the sums `start` were taken; `now`
-/// are those of sum_flow_kernel. Threads, shared memory and launch as there. Where anything is free
-/// 16 bytes moved a pixel.
+/// Restores a flow's component along the free directions to its value in the sums `start`; `now`
+/// are the sums from sum_flow_kernel. Threads, shared memory and launch as there. Moves 16 bytes a
+/// pixel if a direction is free.
 template <int threads>
 __global__ void __launch_bounds__(threads)
     restore_free_kernel(const Sums<5>* start, const Sums<2>* now, Planes<float> flow) {
@@ -82,8 +82,8 @@ class FreeFlow {
     FreeFlow(const Executor& executor, Shape shape)
         : shape_(shape), start_(executor, shape), now_(executor, shape) {}
 
-    /// The sums that say which directions are free and what `flow` has of them, to be taken before
-    /// the flow changes.
+    /// The sums that determine the free directions and the component of `flow` along them. They
+    /// must be computed before the flow changes.
     StartSums wanted(const LinearSystem<Space>& system, const Planes<const float>& flow) {
         possible_ = system.boundary == Boundary::replicate;
         return {flow, possible_ ? start_.data() : nullptr};

@@ -6,7 +6,7 @@
 
 namespace aperture::flow::gpu {
 
-/// Both images of a level; plane i is image i, wherever they lie.
+/// Both images of a level, which may lie in different arrays; plane i is image i.
 struct ImagePair {
     Planes<const float> image[2];
     int rows;
@@ -23,7 +23,7 @@ inline ImagePair pair_of(const Planes<const float>& image0, const Planes<const f
     return {{image0, image1}, image0.rows, image0.columns};
 }
 
-/// Of two planes.
+/// The images in planes 0 and 1.
 template <class Space>
 ImagePair pair_of(const PlaneArray<Space>& images) {
     return pair_of(images.planes(0, 1), images.planes(1, 1));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The same as libflow/cpu/lucas_kanade.hpp: what a window around each pixel adds to its flow.
+// Flow increments from a window around each pixel. The same as libflow/cpu/lucas_kanade.hpp.
 
 #include "libflow/gpu/data_term.cuh"
 #include "libsignal/gpu/box_sum.cuh"
@@ -13,8 +13,8 @@
 
 namespace aperture::flow::gpu {
 
-/// Of the normal equations of a window: what is added to their diagonal, and the smaller eigenvalue
-/// below which the window adds nothing.
+/// Safeguards of a window's normal equations: the term added to their diagonal, and the smaller
+/// eigenvalue below which the increment is zero.
 struct WindowGuard {
     float added;
     float least;
@@ -38,7 +38,7 @@ __device__ __forceinline__ float2 solve_window(const float (&sum)[term_planes],
 }
 
 /// Solves for sums in memory. Thread: a pixel; block, grid: those of assign_kernel. 28 bytes moved
-/// and some 25 flops a pixel.
+/// and about 25 flops a pixel.
 template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
     solve_windows_kernel(Planes<const float> sums, WindowGuard guard, Planes<float> increment) {
@@ -56,9 +56,10 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     }
 }
 
-/// Window sums and solution in one. Thread: segments of the sums, then eight pixels, of which it
-/// keeps the five sums. Block: box_rows x box_columns pixels. Grid: columns, rows. Shared memory:
-/// BoxLayout, 42 KB for size 9. 28 bytes moved, some 50 additions in double and 25 flops a pixel.
+/// Window sums and solution in one kernel. Thread: segments of the sums, then eight pixels with
+/// five sums each in registers. Block: box_rows x box_columns pixels. Grid: columns, rows. Shared
+/// memory: BoxLayout, 42 KB for size 9. 28 bytes moved, about 50 additions in double and 25 flops a
+/// pixel.
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
     lucas_kanade_kernel(Planes<const float> terms, signal::gpu::BoxLayout layout, WindowGuard guard,
@@ -94,14 +95,14 @@ __global__ void __launch_bounds__(Threads)
 
 #if !defined(__CUDACC_RTC__)
 
-/// Least squares in windows; holds the sums where they are a stage of their own.
+/// Least squares in windows; holds the sums if they are a separate stage.
 template <class Executor>
 class WindowedLeastSquares {
   public:
     using Space = typename Executor::Space;
 
     WindowedLeastSquares() = default;
-    /// Throws core::InvalidArgument where a window does not fit a block's shared memory.
+    /// Throws core::InvalidArgument if a window does not fit a block's shared memory.
     WindowedLeastSquares(const Executor& executor, Shape shape, const Parameters& p)
         : window_(p.window), staged_(p.solver.implementation == Implementation::staged) {
         signal::gpu::expects_box_fits(executor, window_);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The basis that s iterations of communication-avoiding CG move in, and its Gram matrix, a tile of
-// the image at a time: stages of ca_powers_kernel.
+// The basis for s iterations of communication-avoiding CG and its Gram matrix, one tile of the
+// image at a time: stages of ca_powers_kernel.
 
 #include "libcore/gpu/block.cuh"
 #include "libflow/gpu/operator.cuh"
@@ -13,15 +13,15 @@ namespace aperture::flow::gpu {
 inline constexpr int most_steps = 16;  ///< s
 inline constexpr int most_vectors = 2 * most_steps + 1;
 
-/// y_(k+1) = (B y_k - shift_k y_k - back_k y_(k-1)) / scale_k, all of it times the largest
-/// eigenvalue.
+/// y_(k+1) = (B y_k - shift_k y_k - back_k y_(k-1)) / scale_k; all coefficients are in units of the
+/// largest eigenvalue.
 struct RecurrenceTable {
     float shift[most_steps];
     float back[most_steps];
     float scale[most_steps];
 };
 
-/// A block's window of pixels, halo included, for up to `steps` steps; a thread has `items` pixels.
+/// A block's window of pixels, halo included, for up to `steps` steps; `items` pixels a thread.
 template <int rows_, int columns_, int threads_, int steps_>
 struct PowersTile {
     static constexpr int steps = steps_;
@@ -32,7 +32,7 @@ struct PowersTile {
     static constexpr int items = pixels / threads;
     static_assert(items * threads == pixels);
 };
-/// For a few steps; and for more, whose halo would leave nothing of the small one.
+/// For a few steps, and for more steps: their halo would fill the small window.
 using FewSteps = PowersTile<32, 64, 512, 5>;
 using ManySteps = PowersTile<64, 64, 512, most_steps>;
 
@@ -40,7 +40,7 @@ struct PowersArguments {
     SystemPlanes system;
     Planes<float> basis;  ///< planes 2 k and 2 k + 1 are vector k: s + 1 from p, then s from z
     RecurrenceTable recurrence;
-    int halo;  ///< of a window: the most steps ever taken
+    int halo;  ///< of a window: the largest number of steps
     bool precondition;
 };
 
@@ -53,7 +53,7 @@ __device__ __forceinline__ void store_vector(const Planes<float>& basis, int k, 
     basis.at(2 * k + 1, y, x) = value.v;
 }
 
-/// Where a window lies, and which of its pixels a block answers for.
+/// Position of a window, and which of its pixels the block owns.
 template <class Tile>
 struct PowersWindow {
     int y0;
@@ -69,7 +69,8 @@ struct PowersWindow {
         y0 = tile / across * (Tile::rows - 2 * halo) - halo;
         x0 = tile % across * own_columns - halo;
     }
-    /// Pixel `i` of the window, at least `margin` from its edge.
+    /// Pixel `i` of the window: true if it is in the image and at least `margin` from the window's
+    /// edge.
     __device__ __forceinline__ bool pixel(int i, int margin, int* y, int* x) const {
         const int row = i / Tile::columns;
         const int column = i % Tile::columns;
@@ -80,10 +81,10 @@ struct PowersWindow {
     }
 };
 
-/// Powers of B = M^-1 A on p and z over a window, up to `steps` and steps - 1, written to the basis
-/// for the block's own pixels; with first vectors from `p` and `z`, which are copied there where
-/// they are not yet. Both vectors of the window in shared memory; what a step needs of the
-/// neighbouring windows is computed here, too. Ends with a barrier.
+/// Computes powers of B = M^-1 A on p and z over a window, up to `steps` and steps - 1, and stores
+/// the block's own pixels in the basis. Copies the first vectors `p` and `z` there, too, unless
+/// they are already in place. Shared memory: both vectors of the window. Values that a step needs
+/// from neighbouring windows are recomputed. Ends with a barrier.
 template <Coupling coupling, Boundary boundary, class Tile>
 __device__ void build_basis(const PowersArguments& a, const PowersWindow<Tile>& window, int steps,
                             float largest, const Planes<const float>& p,
@@ -159,8 +160,8 @@ __device__ void build_basis(const PowersArguments& a, const PowersWindow<Tile>& 
     }
 }
 
-/// Entries of a Gram matrix are computed in squares of gram_square x gram_square, those on and
-/// above the diagonal, column of squares by column.
+/// Entries of a Gram matrix are computed in squares of gram_square x gram_square on and above the
+/// diagonal, ordered by column of squares.
 inline constexpr int gram_square = 4;
 inline constexpr int gram_entries = gram_square * gram_square;
 
@@ -168,7 +169,7 @@ APERTURE_HD constexpr int gram_squares(int vectors) {
     const int across = (vectors + gram_square - 1) / gram_square;
     return across * (across + 1) / 2;
 }
-/// The row and the column of squares that square number `square` is in.
+/// Row and column of square number `square`, counted in squares.
 APERTURE_HD void locate_square(int square, int* row, int* column) {
     *column = 0;
     while (square > *column) {
@@ -178,8 +179,8 @@ APERTURE_HD void locate_square(int square, int* row, int* column) {
     *row = square;
 }
 
-/// Of 16 values a lane, the sums over all lanes in double: that of value i in lanes 2 i and 2 i
-/// + 1. Lanes whose numbers differ in one bit share the values out between them, then the halves,
+/// Reduces 16 values a lane to their sums over all lanes, in double: lanes 2 i and 2 i + 1 return
+/// the sum of value i. Lanes that differ in one bit split the values between them, then the halves,
 /// and so on.
 template <class T, int count>
 __device__ __forceinline__ double sum_over_lanes(const T (&values)[count]) {
@@ -199,11 +200,10 @@ __device__ __forceinline__ double sum_over_lanes(const T (&values)[count]) {
     }
 }
 
-/// Adds the block's own pixels to the Gram matrix Y^T M Y, or to Y^T M^2 Y: entries
-/// thread_rank() + k block_threads() of its squares to sums[k]. A warp takes every so-many-th pixel
-/// of the window; a thread adds up its few in float, all else is in double: what is lost here comes
-/// back multiplied by the basis's condition. Shared memory: a double for each entry and warp. Ends
-/// with a barrier.
+/// Adds the block's own pixels to the Gram matrix Y^T M Y, or to Y^T M^2 Y: entries thread_rank() +
+/// k block_threads() of its squares to sums[k]. A thread sums its few pixels, Tile::threads apart,
+/// in float. All else is in double, because the basis's condition number amplifies errors here.
+/// Shared memory: a double for each entry and warp. Ends with a barrier.
 template <Coupling coupling, class Tile, int kept>
 __device__ void add_gram(const PowersArguments& a, const PowersWindow<Tile>& window, int vectors,
                          bool squared, double* memory, double (&sums)[kept]) {

@@ -20,27 +20,26 @@ struct RelaxTile {
     static constexpr int columns = columns_;
     static constexpr int threads = threads_;
 };
-/// The larger one repeats less work in its halo; the smaller one gives every multiprocessor some.
+/// The larger one repeats less work in its halo; the smaller one gives every multiprocessor a tile.
 using LargeTile = RelaxTile<64, 64, 512>;
 using SmallTile = RelaxTile<32, 32, 256>;
 
 struct RelaxArguments {
     SystemPlanes system;
-    Planes<const float> from;    ///< the unknowns; zero where there is no data
-    Planes<const float> coarse;  ///< unknowns of the coarser level to add; none without data
-    Planes<float> to;            ///< the unknowns relaxed; not those of `from`
-    Planes<float> coarse_right;  ///< the residual's average; not wanted where there is no data
+    Planes<const float> from;    ///< initial unknowns; null: zero
+    Planes<const float> coarse;  ///< unknowns of the coarser level to add; null: none
+    Planes<float> to;            ///< the relaxed unknowns; must not overlap `from`
+    Planes<float> coarse_right;  ///< average of the residual; null: not computed
     int sweeps;
 
-    /// Pixels around its own that a block relaxes, too: one for each colour's turn, and the
-    /// residual's neighbours.
+    /// Halo width in pixels: one for each colour's turn, and one for the residual's neighbours.
     APERTURE_HD int halo(int colours) const {
         return colours * sweeps + (coarse_right.data != nullptr ? 1 : 0);
     }
 };
 
-/// Both unknowns of a window in shared memory. Even and odd columns lie apart, so that the pixels
-/// of one colour, and each of their neighbours, are in different banks.
+/// Both unknowns of a window in shared memory. Even and odd columns are stored apart, so that the
+/// pixels of one colour, and each of their neighbours, have no bank conflicts.
 template <class Tile>
 struct Window {
     float* memory;
@@ -62,12 +61,12 @@ struct Window {
     }
 };
 
-/// Prolongs, relaxes by some sweeps and restricts the residual, each where asked for, on tiles of
-/// Tile less its halo on every side. Every pixel of the window is relaxed that its turn has valid
-/// neighbours for: what a block needs of the neighbouring tiles it computes itself. A thread
-/// relaxes every so-many-th pixel of a colour. Shared memory: u and v of the window. Moves 36 bytes
-/// a pixel, times the window's share of its tile for 28 of them; 90 flops a pixel and sweep, of
-/// which 50 invert the block anew: that is cheaper than to read its inverse.
+/// Prolongs, relaxes and restricts the residual, each on request, on tiles of Tile less its halo on
+/// every side. Every pixel of the window with valid neighbours in its turn is relaxed: a block
+/// recomputes what it needs of neighbouring tiles. A thread relaxes pixels of a colour,
+/// Tile::threads apart. Shared memory: u and v of the window. Moves 36 bytes a pixel, 28 of them
+/// times the ratio of the window to its tile; 90 flops a pixel and sweep, of which 50 invert the
+/// block again: that is cheaper than loading its inverse.
 template <Coupling coupling, Boundary boundary, class Tile>
 __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arguments) {
     const SystemPlanes& system = arguments.system;
@@ -131,15 +130,15 @@ __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arg
 
 struct CoarsenArguments {
     SystemPlanes fine;
-    Planes<const float> unknowns;  ///< of the fine level; zero where there is no data
-    Planes<float> tensor;          ///< of the coarse level, as what follows
+    Planes<const float> unknowns;  ///< of the fine level; null: zero
+    Planes<float> tensor;          ///< of the coarse level, as the following
     Planes<float> right;
     Planes<float> weights;
 };
 
-/// A level's system from that of the next finer one: tensor and residual averaged, the right-hand
-/// side's where the unknowns are zero. A thread for a coarse pixel, pixel_config. Moves 33 bytes a
-/// fine pixel, 13 less where its unknowns are zero.
+/// Computes a level's system from the next finer one: the averages of tensor and residual. The
+/// residual of zero unknowns is the right-hand side. A thread for a coarse pixel, pixel_config.
+/// Moves 33 bytes a fine pixel, 13 less if its unknowns are zero.
 template <Coupling coupling, Boundary boundary>
 __global__ void coarsen_kernel(CoarsenArguments arguments) {
     int y = 0;
@@ -187,7 +186,7 @@ class Multigrid {
         }
     }
 
-    /// To go on from `x`, in place. The planes stay the caller's.
+    /// Starts from `x`, in place. The caller keeps ownership of the planes.
     void start(Executor&, const PreparedSystem<Executor>& system, const Planes<float>& x) {
         coupling_ = system.coupling();
         boundary_ = system.boundary();
@@ -203,7 +202,7 @@ class Multigrid {
         }
     }
 
-    /// Corrects from the coarsest level to the finest, a V-cycle on each: the first iteration.
+    /// Corrects from the coarsest level to the finest, with a V-cycle on each: the first iteration.
     void full_cycle(Executor& executor) {
         for (std::size_t l = 0; l < tail(); ++l) coarsen(executor, l);
         run_tail(executor, true);
@@ -211,16 +210,16 @@ class Multigrid {
     }
     void v_cycle(Executor& executor) { cycle(executor, 0, false); }
 
-    /// Sweeps and products so far, those of coarser levels by their share of pixels.
+    /// Sweeps and products so far; coarser levels count by their share of pixels.
     double work_units() const { return work_units_; }
 
   private:
     struct Level {
         Shape shape;
-        PlaneArray<Space> tensor;  // of the finest level the caller's, as what follows
+        PlaneArray<Space> tensor;  // the caller's on the finest level, as are the next two
         PlaneArray<Space> right;
         PlaneArray<Space> weights;
-        PlaneArray<Space> unknowns[2];  // a window reads around what another one writes
+        PlaneArray<Space> unknowns[2];  // double buffered: windows overlap
     };
 
     static Shape halved(Shape shape) { return {(shape.rows + 1) / 2, (shape.columns + 1) / 2}; }
@@ -246,7 +245,7 @@ class Multigrid {
                tail_bytes(shape) <= executor.shared_memory_per_block();
     }
 
-    /// The level from which on one block does it all.
+    /// The first level of those that one block handles alone.
     std::size_t tail() const { return levels_.size() - 1; }
 
     SystemPlanes system(std::size_t l) const {
@@ -259,8 +258,8 @@ class Multigrid {
         planes.smoothness = finest_.smoothness / static_cast<float>(index_t{1} << (2 * l));
         return planes;
     }
-    /// A level's unknowns are found in one of two places; the finest's in the caller's planes
-    /// whenever a cycle has ended.
+    /// Each level's unknowns have two buffers. The finest level's are in the caller's planes after
+    /// each cycle.
     Planes<float> unknowns(std::size_t l, int which) {
         if (l == 0 && which == 0) return x_;
         return levels_[l].unknowns[l == 0 ? 0 : which].planes();
@@ -272,8 +271,9 @@ class Multigrid {
         for (std::size_t k = tail(); k-- > l;) ascend(executor, k);
     }
 
-    /// Two sweeps on level l, from what a finer level has not asked for before or from the
-    /// correction by level l + 1, and the right-hand side of that level.
+    /// Two sweeps on level l, then the right-hand side of level l + 1. The start is the caller's
+    /// unknowns on level 0 and zero elsewhere, plus the correction by level l + 1 on the top level
+    /// of a full cycle.
     void descend(Executor& executor, std::size_t l, bool top, bool from_coarse) {
         RelaxArguments arguments{};
         if (l == 0) arguments.from = constant(unknowns(0, 0));
@@ -318,7 +318,7 @@ class Multigrid {
         });
     }
 
-    /// The system of level l + 1 from that of level l and, of the finest, its unknowns.
+    /// Computes the system of level l + 1 from that of level l and, on the finest, its unknowns.
     void coarsen(Executor& executor, std::size_t l) {
         Level& coarse = levels_[l + 1];
         CoarsenArguments arguments{
@@ -369,7 +369,7 @@ class Multigrid {
             add_work(coarsest_sweeps, shapes[last]);
         };
         if (!full) return v_cycle_from(0);
-        // A product with zero is none.
+        // The residual of zero needs no product.
         if (tail() == 0 && last > 0) add_work(1, finest);
         for (std::size_t l = shapes.size(); l-- > 0;) v_cycle_from(l);
     }
@@ -379,7 +379,7 @@ class Multigrid {
         work_units_ += sweeps * pixels(of) / pixels(levels_.front().shape);
     }
 
-    std::vector<Level> levels_;  // the last one stands for all that follow
+    std::vector<Level> levels_;  // the last one represents all coarser ones, too
     std::vector<Shape> tail_shapes_;
     Coupling coupling_ = Coupling::five;
     Boundary boundary_ = Boundary::replicate;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The coarse end of multigrid, all levels that fit into one block's shared memory: starting a
-// kernel for each of them would take longer than the work does.
+// The coarse end of multigrid: all levels that fit into one block's shared memory. Launching a
+// kernel for each of them would take longer than their work.
 
 #include "libcore/gpu/block.cuh"
 #include "libflow/gpu/relaxation.cuh"
@@ -11,15 +11,15 @@
 namespace aperture::flow::gpu {
 
 inline constexpr int most_tail_threads = 512;
-/// Levels of more pixels are faster with many blocks.
+/// Larger levels are faster with many blocks.
 inline constexpr int most_tail_pixels = 4096;
-/// Levels of no more pixels than this, of which a warp has one of a colour a lane, are left to one
-/// warp: its barrier costs less than the block's.
+/// Levels of up to this size, with one pixel of a colour for each lane, run in one warp: its
+/// barrier costs less than the block's.
 inline constexpr int one_warp_pixels = 64;
 
 struct TailArguments {
     SystemPlanes finest;       ///< the first of the levels
-    Planes<const float> from;  ///< its unknowns; zero where there is no data
+    Planes<const float> from;  ///< its unknowns; null: zero
     Planes<float> to;
     int levels;
     bool full;  ///< a full cycle, or a V-cycle
@@ -31,7 +31,7 @@ constexpr int tail_planes() {
     return coupling == Coupling::weighted ? 12 : 10;
 }
 
-/// The threads that work on a level together.
+/// The threads that process a level together.
 struct Team {
     int rank;
     int size;
@@ -74,7 +74,7 @@ struct TailLevel {
     }
 };
 
-/// Levels one behind the other, the finest first.
+/// All levels in consecutive memory, the finest first.
 template <Coupling coupling, Boundary boundary>
 class Tail {
   public:
@@ -85,7 +85,7 @@ class Tail {
         if (block().size == core::warp_size) one_warp_ = 0;
     }
 
-    /// The finest level, and the tensors of all.
+    /// Loads the finest level; computes the tensors and inverses of all.
     __device__ void load() const {
         const TailLevel<coupling> finest = level(0);
         for_pixels(block(), finest, [&](int y, int x) {
@@ -127,7 +127,7 @@ class Tail {
         });
     }
 
-    /// Down to the coarsest level, two sweeps on each, and back.
+    /// Down to the coarsest level and back, with two sweeps on each.
     __device__ void v_cycle(int first) const {
         const int alone = max(first, min(one_warp_, last_));
         for (int l = first; l < alone; ++l) descend(block(), l);
@@ -141,7 +141,7 @@ class Tail {
         for (int l = alone; l-- > first;) ascend(block(), l);
     }
 
-    /// Corrects from the coarsest level to the finest, a V-cycle on each.
+    /// Corrects from the coarsest level to the finest, with a V-cycle on each.
     __device__ void full_cycle() const {
         for (int l = 0; l < last_; ++l) {
             restrict_residual(block(), l);
@@ -215,8 +215,8 @@ class Tail {
         }
     }
 
-    /// The right-hand side of level l + 1 is the average of the residual of level l; its unknowns
-    /// begin at zero.
+    /// The right-hand side of level l + 1 becomes the average of the residual of level l; its
+    /// unknowns start at zero.
     __device__ void restrict_residual(const Team& team, int l) const {
         const TailLevel<coupling> fine = level(l);
         const TailLevel<coupling> coarse = level(l + 1);
@@ -259,13 +259,14 @@ class Tail {
     const TailArguments& arguments_;
     float* memory_;
     int last_;
-    int one_warp_;  ///< the first level that one warp is enough for
+    int one_warp_;  ///< the first level that runs in one warp
 };
 
-/// One cycle over levels of which the finest has at most most_tail_pixels, by one block: a thread
-/// relaxes every so-many-th pixel of a colour. Shared memory: tail_planes floats for each pixel of
-/// all levels, at most 4/3 of the finest's and some borders. Reads 28 bytes and writes 8 for each
-/// pixel of the finest level; a cycle is about 8 barriers a level, and latency is what it costs.
+/// One cycle by one block, over levels of which the finest has at most most_tail_pixels. A thread
+/// relaxes pixels of a colour, the block's size apart. Shared memory: tail_planes floats for each
+/// pixel of all levels, at most 4/3 of the finest's and some borders. Reads 28 bytes and writes 8
+/// for each pixel of the finest level. A cycle has about 8 barriers a level and is bound by
+/// latency.
 template <Coupling coupling, Boundary boundary>
 __global__ void __launch_bounds__(most_tail_threads)
     multigrid_tail_kernel(TailArguments arguments) {

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The matrix of a flow's linear system at one pixel, for unknowns that lie anywhere: a stage of the
-// kernels of every solver.
+// The matrix of a flow's linear system at one pixel, for unknowns in any memory. The kernels of all
+// solvers use it.
 
 #include "libflow/gpu/prepared_system.cuh"
 
 namespace aperture::flow::gpu {
 
-/// Both unknowns of a pixel, or what else has a component along each axis. Aligned so that both are
-/// one access to memory.
+/// Both unknowns of a pixel, or any quantity with a component along each axis. Aligned so that both
+/// are one memory access.
 struct alignas(8) Pair {
     float u;
     float v;
@@ -49,8 +49,8 @@ __device__ __forceinline__ Pair value_at(int rows, int columns, int y, int x, co
     }
 }
 
-/// S of pixel (y, x) from at(dy, dx), the values around it; without alpha^2 for Coupling::five and
-/// Coupling::nine.
+/// S of pixel (y, x) from at(dy, dx), the surrounding values; without alpha^2 for Coupling::five
+/// and Coupling::nine.
 template <Coupling coupling, class Around>
 __device__ __forceinline__ Pair sum_around(const SystemPlanes& system, int y, int x,
                                            const Around& at) {
@@ -72,7 +72,7 @@ __device__ __forceinline__ Pair sum_around(const SystemPlanes& system, int y, in
     }
 }
 
-/// The same from field(y, x), which knows the pixels inside the image.
+/// The same from field(y, x), defined for pixels inside the image.
 template <Coupling coupling, Boundary boundary, class Field>
 __device__ __forceinline__ Pair neighbour_sum(const SystemPlanes& system, int y, int x,
                                               const Field& field) {
@@ -81,8 +81,7 @@ __device__ __forceinline__ Pair neighbour_sum(const SystemPlanes& system, int y,
     });
 }
 
-/// d x - S at pixel (y, x), where x is `here` and S, as sum_around has it, `sum`: what leaves it
-/// for its neighbours.
+/// d x - S at pixel (y, x): the flux to its neighbours. `here` is x and `sum` is S from sum_around.
 template <Coupling coupling>
 __device__ __forceinline__ Pair flux_of(const SystemPlanes& system, int y, int x, Pair here,
                                         Pair sum) {
@@ -120,8 +119,8 @@ __device__ __forceinline__ Pair residual_at(const SystemPlanes& system, int y, i
 
 #if !defined(__CUDACC_RTC__)
 
-/// Calls function(coupling, boundary), both std::integral_constant, for what a system has; weights
-/// between pixels come with replicated borders only.
+/// Calls function(coupling, boundary), both std::integral_constant. Weights between pixels always
+/// have replicated borders.
 template <class Function>
 void with_stencil(Coupling coupling, Boundary boundary, const Function& function) {
     using Replicate = std::integral_constant<Boundary, Boundary::replicate>;

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which pixels of an image a patch of a tile holds, inside the image and beside it, and how they
-// come to the registers of its thread.
+// Which image pixels a patch of a tile holds, inside and outside the image, and how they are loaded
+// into its thread's registers.
 
 #include "libflow/gpu/redblack.cuh"
 #include "libflow/gpu/sweep_tuning.hpp"
 
 namespace aperture::flow::gpu {
 
-/// Where what stands at `i` of an image's rows or columns comes from; -1: there is nothing but
-/// zeros. Beyond a border that repeats the nearest pixel stands the mirrored image: sweeps keep it
-/// mirrored, so that no sweep has to look after borders.
+/// The row or column of the image that position `i` is loaded from; -1: zero. A replicated border
+/// is extended by the mirrored image. Sweeps preserve the mirror symmetry, so that they need no
+/// border handling.
 __device__ __forceinline__ int source_of(int i, int extent, Outside outside) {
     const int mirrored = i < 0 ? -1 - i : i < extent ? i : 2 * extent - 1 - i;
     if (outside == Outside::zero) return mirrored == i ? i : -1;
@@ -23,7 +23,7 @@ __device__ __forceinline__ int source_of(int i, int extent, Outside outside) {
     return within < extent ? within : period - 1 - within;
 }
 
-/// The pixels of a patch, by their places in the image; -1: zeros.
+/// Rows and columns of a patch's pixels in the image; -1: zeros.
 struct PatchPixels {
     int row[patch_extent];
     int column[patch_extent];
@@ -38,7 +38,7 @@ struct PatchPixels {
 
     /// Whether columns run from right to left.
     __device__ __forceinline__ bool reversed() const { return column[0] > column[3]; }
-    /// Whether the patch has all columns, behind one another, from a multiple of four on.
+    /// Whether the columns are four consecutive ones, starting at a multiple of four.
     __device__ __forceinline__ bool by_fours() const {
         const int first = min(column[0], column[3]);
         return max(column[0], column[3]) - first == 3 && first >= 0 && first % 4 == 0;
@@ -53,7 +53,7 @@ struct PatchPixels {
 template <int planes>
 using PatchValues = float[planes][patch_extent][patch_extent];
 
-/// What has been read four by four is put in the patch's order.
+/// Reverses rows that were loaded four at a time if the columns run from right to left.
 template <int planes>
 __device__ __forceinline__ void arrange(const PatchPixels& pixels, PatchValues<planes>& values) {
     if (!pixels.reversed()) return;
@@ -71,11 +71,11 @@ __device__ __forceinline__ void arrange(const PatchPixels& pixels, PatchValues<p
     }
 }
 
-/// Pixels wherever they are, one by one.
+/// Loads pixels one by one.
 template <int planes>
 __device__ __forceinline__ void gather(const Planes<const float>& from, const PatchPixels& pixels,
                                        PatchValues<planes>& to) {
-    // Loads without branches, none of which waits for another.
+    // Independent loads without branches.
     APERTURE_UNROLL
     for (int i = 0; i < planes; ++i) {
         APERTURE_UNROLL
@@ -91,12 +91,12 @@ __device__ __forceinline__ void gather(const Planes<const float>& from, const Pa
     }
 }
 
-/// The pixels of a patch, whole fours where they are some.
+/// Loads the pixels of a patch, four at a time where possible.
 template <int planes>
 __device__ __forceinline__ void read_pixels(const Planes<const float>& from,
                                             const PatchPixels& pixels, PatchValues<planes>& to) {
     if (!pixels.by_fours() || !has_fours(from)) return gather(from, pixels, to);
-    // All loads are under way before the first one is waited for.
+    // All loads are issued before the first result is needed.
     APERTURE_UNROLL
     for (int i = 0; i < planes; ++i) {
         APERTURE_UNROLL

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What is done at every pixel by itself. A source is what has at(plane, row, column): planes, or
-// what makes values from them.
+// Pixel-wise operations. A source is any type with at(plane, row, column): planes, or values
+// computed from them.
 
 #include "libflow/gpu/planes.cuh"
 
@@ -20,7 +20,7 @@ struct Zeros {
 
 /// to = from. Thread: the pixels of a column, pixel_warps rows apart. Warp: pixel_columns pixels of
 /// a row. Block: pixel_rows x pixel_columns pixels of a plane. Grid: columns, rows, planes. No
-/// shared memory. Moves 4 bytes a pixel and what the source reads.
+/// shared memory. Moves 4 bytes a pixel plus the source's loads.
 template <class Source>
 __global__ void __launch_bounds__(pixel_warps* core::warp_size)
     assign_kernel(Source from, Planes<float> to) {
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(pixel_warps* core::warp_size)
 
 #if !defined(__CUDACC_RTC__)
 
-/// Tiles of `planes` planes.
+/// Launch configuration for tiles of `planes` planes.
 inline core::LaunchConfig pixel_tile_config(
     int rows, int columns, int planes, std::size_t shared_bytes = 0,
     std::source_location call = std::source_location::current()) {
@@ -44,7 +44,7 @@ inline core::LaunchConfig pixel_tile_config(
             dim3(pixel_columns, pixel_warps), shared_bytes, call};
 }
 
-/// The first `planes` planes of `to` become those of `from`. Asynchronous.
+/// Copies the first `planes` planes of `from` to `to`. Asynchronous.
 template <class Executor, class Source>
 void assign(Executor& executor, const Source& from, int planes, const Planes<float>& to) {
     core::launch(executor, &assign_kernel<Source>, pixel_tile_config(to.rows, to.columns, planes),

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Planes of one shape, the form in which kernels of this library take images, flows and systems.
+// Planes of one shape: how the kernels of this library access images, flows and systems.
 
 #include "libcore/gpu/block.cuh"
 #include "libsignal/gpu/planes.cuh"
@@ -18,7 +18,7 @@ using core::index_t;
 using signal::gpu::constant;
 using signal::gpu::Planes;
 
-/// Whether four pixels from a column on that is a multiple of four are one access to memory.
+/// Whether four pixels, from a column that is a multiple of four, are one memory access.
 template <class T>
 __device__ __forceinline__ bool has_fours(const Planes<T>& planes) {
     return core::detail::aligned<16>(planes.data) && planes.stride % 4 == 0 &&

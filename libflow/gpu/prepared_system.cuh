@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A linear system as the solvers' kernels read it: what linear_system.hpp defines, and the inverse
-// 2x2 blocks. The same as libflow/cpu/prepared_system.hpp.
+// A linear system as the solvers' kernels read it: linear_system.hpp's, and the inverse 2x2 blocks.
+// The same as libflow/cpu/prepared_system.hpp.
 
 #include "aperture/flow/stencil.hpp"
 #include "libflow/gpu/reductions.cuh"
@@ -22,7 +22,7 @@ struct SystemPlanes {
     Planes<const float> tensor;   ///< J: J11, J12, J22
     Planes<const float> inverse;  ///< of D, in the same order
     Planes<const float> right;    ///< b
-    /// alpha^2 w to the right and below, zero across the border; no data but for
+    /// alpha^2 w to the right and below, zero across the border; null except for
     /// Coupling::weighted.
     Planes<const float> weights;
     float smoothness = 1;  ///< alpha^2
@@ -34,12 +34,12 @@ struct SymmetricBlock {
     float a22;
 };
 
-/// (J + d I)^-1 of a positive semi-definite J and d >= 0; where that is singular to rounding, as it
-/// is for a pixel without neighbours, the pseudo-inverse.
+/// (J + d I)^-1 of a positive semi-definite J and d >= 0; the pseudo-inverse if that is singular to
+/// rounding, as for a pixel without neighbours.
 __device__ __forceinline__ SymmetricBlock inverse_block(const SymmetricBlock& j, float d) {
     constexpr float rounding = 1e-6F;
     const float trace = j.a11 + j.a22;
-    // Not D11 D22 - D12^2 as it stands: for a tensor of rank one that is a small difference.
+    // Not D11 D22 - D12^2, which cancels for a tensor of rank one.
     const float own = j.a11 * j.a22 - j.a12 * j.a12;
     const float determinant = d * (trace + d) + (own > rounding * trace * trace ? own : 0.0F);
     if (determinant > 0.0F) {
@@ -50,7 +50,7 @@ __device__ __forceinline__ SymmetricBlock inverse_block(const SymmetricBlock& j,
     return {j.a11 * pseudo, j.a12 * pseudo, j.a22 * pseudo};
 }
 
-/// The sum d of the weights of pixel (y, x), times alpha^2.
+/// The sum d of pixel (y, x)'s weights, times alpha^2.
 template <Coupling coupling>
 __device__ __forceinline__ float degree(const SystemPlanes& system, int y, int x) {
     if constexpr (coupling == Coupling::weighted) {
@@ -62,17 +62,18 @@ __device__ __forceinline__ float degree(const SystemPlanes& system, int y, int x
     }
 }
 
-/// Multiplies the weights by alpha^2 and clears those across the border. A thread for a pixel.
+/// Extents of a block of a kernel with one thread a pixel.
 inline constexpr int prepare_columns = 32;
 inline constexpr int prepare_rows = 8;
 
-/// A block for a tile of prepare_rows x prepare_columns pixels.
+/// This thread's pixel; false if it is outside the image.
 __device__ __forceinline__ bool own_pixel(int rows, int columns, int* y, int* x) {
     *x = static_cast<int>(blockIdx.x) * prepare_columns + static_cast<int>(threadIdx.x);
     *y = static_cast<int>(blockIdx.y) * prepare_rows + static_cast<int>(threadIdx.y);
     return *y < rows && *x < columns;
 }
 
+/// Multiplies the weights by alpha^2 and clears those across the border. A thread for a pixel.
 template <class T>
 __global__ void scale_weights_kernel(Planes<const T> coupling, T smoothness, Planes<T> weights) {
     int y = 0;
@@ -82,7 +83,7 @@ __global__ void scale_weights_kernel(Planes<const T> coupling, T smoothness, Pla
     weights.at(1, y, x) = y + 1 < weights.rows ? smoothness * coupling.at(1, y, x) : T(0);
 }
 
-/// Four pixels of a row, of which the image need not have all, by its planes; zeros for the others.
+/// Loads four pixels of a row from `count` planes; zeros outside the image.
 template <int count>
 __device__ __forceinline__ void read_fours(const Planes<const float>& from, int y, int x,
                                            float (&to)[count][4]) {
@@ -99,17 +100,17 @@ __device__ __forceinline__ void read_fours(const Planes<const float>& from, int 
     }
 }
 
-/// The sums that FreeFlow needs of the flow that a solution starts from, where it needs them: of
-/// the tensor's three planes and of both of the flow's.
+/// Input and output of the start sums for FreeFlow: the flow's two planes, summed with the tensor's
+/// three. Null `parts`: not needed.
 struct StartSums {
     Planes<const float> flow;
     Sums<5>* parts = nullptr;
 };
 
-/// Inverts the blocks, where `inverse` has data, and adds up what a solution starts from. Thread:
-/// four pixels of a row at a time, by for_own_pixels; warp: 128 pixels of a row. Shared memory:
-/// reduction_shared. `inverse` has room for whole fours, as PlaneArray has. 24 bytes moved a pixel
-/// for the blocks, 20 for the sums, 32 for both; 25 flops.
+/// Inverts the blocks, if `inverse` is not null, and sums the start of a solution. Thread: four
+/// pixels of a row at a time, by for_own_pixels; warp: 128 pixels of a row. Shared memory:
+/// reduction_shared. Rows of `inverse` must have room for whole fours, as in PlaneArray. 24 bytes
+/// moved a pixel for the blocks, 20 for the sums, 32 for both; 25 flops.
 template <Coupling coupling>
 __global__ void __launch_bounds__(reduction_threads)
     prepare_kernel(SystemPlanes system, Planes<float> inverse, StartSums start) {
@@ -182,8 +183,8 @@ inline core::LaunchConfig pixel_config(
             dim3(prepare_columns, prepare_rows), 0, call};
 }
 
-/// Holds what is derived from a system; tensor and right-hand side stay where the caller has them
-/// and must outlive the use.
+/// Holds data derived from a system. Tensor and right-hand side stay with the caller and must
+/// outlive the use.
 template <class Executor>
 class PreparedSystem {
   public:
@@ -192,7 +193,7 @@ class PreparedSystem {
     PreparedSystem() = default;
     explicit PreparedSystem(Shape shape) : shape_(shape), inverse_(3, shape) {}
 
-    /// The system has been checked against the shape. `inverse` and sums are made where asked for.
+    /// The system must fit the shape. Computes inverse and sums on request.
     void take(Executor& executor, const LinearSystem<Space>& system, bool with_inverse,
               const StartSums& start = {}) {
         boundary_ = system.boundary;

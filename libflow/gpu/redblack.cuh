@@ -9,18 +9,18 @@
 
 namespace aperture::flow::gpu {
 
-/// Whether pixel (y, x) has a stage's colour: that of a chess board, or for Coupling::nine its
-/// place in a 2x2 block. Without colours all pixels do.
+/// Whether pixel (y, x) has a stage's colour: of a chess board, or for Coupling::nine its position
+/// in a 2x2 block. Always true for kinds without colours.
 template <SweepKind kind, Coupling coupling>
 APERTURE_HD constexpr bool has_colour(int stage, int y, int x) {
     if (kind != SweepKind::redblack) return true;
     return coupling == Coupling::nine ? (y % 2) * 2 + x % 2 == stage : (y + x) % 2 == stage;
 }
 
-/// x += omega (D^-1 (S(x) + b) - x) on the pixels of one colour, in place: none of them is
-/// another's neighbour. A thread for a pixel of the colour, a block for prepare_rows rows (every
-/// other one for nine points) of 2 prepare_columns columns, no shared memory. 60 bytes moved (76
-/// for nine points), 26 flops a pixel.
+/// x += omega (D^-1 (S(x) + b) - x) on the pixels of one colour, in place; no two of them are
+/// neighbours. A thread for a pixel of the colour, a block for prepare_rows rows (every other one
+/// for nine points) of 2 prepare_columns columns, no shared memory. 60 bytes moved (76 for nine
+/// points), 26 flops a pixel.
 /// Source: Young 1971 (successive over-relaxation); Anderson 2014, section 7.2.
 template <Coupling coupling>
 __global__ void relax_colour_kernel(SweepProblem problem, int colour, Planes<float> x) {

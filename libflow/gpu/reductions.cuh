@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Sums over an image, in double and in one fixed order: a thread adds up its pixels, a block its
-// threads, and whoever needs the sum of all adds up the blocks. Nothing comes back to the host in
-// between: a kernel that needs a sum of the one before finds the blocks' parts and totals them.
+// Sums over an image, in double and in a fixed order: each thread sums its pixels, each block its
+// threads, and the kernel that needs the total sums the blocks' parts. No sum returns to the host
+// in between.
 
 #include "libcore/gpu/block.cuh"
 #include "libflow/gpu/planes.cuh"
@@ -19,19 +19,19 @@ namespace aperture::flow::gpu {
 
 using core::Sums;
 
-/// Blocks of reduction_rows x reduction_columns threads walk over tiles of as many pixels; so many
-/// of them for each multiprocessor that loads are in flight, and few enough to add up.
+/// Blocks of reduction_rows x reduction_columns threads walk over tiles of as many pixels. There
+/// are enough blocks a multiprocessor to keep loads in flight, and few enough parts to sum.
 inline constexpr int reduction_columns = 32;
 inline constexpr int reduction_rows = 8;
 inline constexpr int reduction_threads = reduction_columns * reduction_rows;
 inline constexpr int reduction_blocks_per_multiprocessor = 4;
 
-/// Shared memory, in bytes, for block sums and totals of up to 5 values: those of 8 warps.
+/// Shared memory, in bytes, for block sums and totals of up to 5 values from 8 warps.
 inline constexpr int most_sums = 5;
 inline constexpr int reduction_shared =
     reduction_threads / core::warp_size * most_sums * static_cast<int>(sizeof(double));
 
-/// Calls visit(y, x) for the pixels of this thread, the same ones in every kernel of a grid.
+/// Calls visit(y, x) for the pixels of this thread: the same ones in every kernel of one grid size.
 template <class Visit>
 __device__ __forceinline__ void for_own_pixels(int rows, int columns, const Visit& visit) {
     const int across = (columns + reduction_columns - 1) / reduction_columns;
@@ -44,7 +44,7 @@ __device__ __forceinline__ void for_own_pixels(int rows, int columns, const Visi
     }
 }
 
-/// The block's part of a sum; all threads call. Its shared memory is that of the totals.
+/// Stores the block's part of a sum; all threads must call. Shares its memory with total_of.
 template <int count>
 __device__ __forceinline__ void store_part(const Sums<count>& own, Sums<count>* parts) {
     static_assert(count <= most_sums);
@@ -52,7 +52,7 @@ __device__ __forceinline__ void store_part(const Sums<count>& own, Sums<count>* 
     if (core::thread_rank() == 0) parts[blockIdx.x] = sum;
 }
 
-/// The sum of the parts of `blocks` blocks, the same bits in every thread of every block.
+/// The sum of the parts of `blocks` blocks, bitwise equal in every thread of every block.
 template <int count>
 __device__ __forceinline__ Sums<count> total_of(const Sums<count>* parts, int blocks) {
     static_assert(count <= most_sums);
@@ -65,7 +65,7 @@ __device__ __forceinline__ Sums<count> total_of(const Sums<count>* parts, int bl
 
 #if !defined(__CUDACC_RTC__)
 
-/// A kernel whose threads take the pixels of an image by for_own_pixels.
+/// Launch configuration of a kernel whose threads visit pixels by for_own_pixels.
 template <class Executor>
 core::LaunchConfig reduction_config(const Executor& executor, Shape shape,
                                     std::source_location call = std::source_location::current()) {
@@ -76,7 +76,7 @@ core::LaunchConfig reduction_config(const Executor& executor, Shape shape,
             dim3(reduction_columns, reduction_rows), reduction_shared, call};
 }
 
-/// Brings what the device holds to the host; waits for it.
+/// Copies a device array to the host; synchronises.
 template <class T, class Executor>
 void fetch(Executor& executor, const core::Array<T, 1, typename Executor::Space>& device,
            core::Array<T, 1>& host) {
@@ -84,7 +84,7 @@ void fetch(Executor& executor, const core::Array<T, 1, typename Executor::Space>
     executor.synchronize();
 }
 
-/// The parts of the blocks of kernels started by reduction_config.
+/// The blocks' parts of a sum, for kernels launched with reduction_config.
 template <int count, class Space>
 class Parts {
   public:
@@ -96,7 +96,7 @@ class Parts {
 
     Sums<count>* data() { return device_.data(); }
     int blocks() const { return static_cast<int>(device_.extent()[0]); }
-    /// The sum, once the kernel that makes it has run.
+    /// The total, once the kernel that stores the parts has been launched; synchronises.
     template <class Executor>
     Sums<count> on_host(Executor& executor) {
         fetch(executor, device_, host_);

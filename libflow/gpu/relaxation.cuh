@@ -2,16 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What multigrid does at a pixel: Gauss-Seidel on its 2x2 block, and the way to coarser levels and
-// back. Stages of the kernels in multigrid.cuh and multigrid_tail.cuh; the same as
-// libflow/cpu/checkered_level.cpp.
+// Multigrid at one pixel: Gauss-Seidel on its 2x2 block, restriction and prolongation. Stages of
+// the kernels in multigrid.cuh and multigrid_tail.cuh; the same as libflow/cpu/checkered_level.cpp.
 
 #include "libflow/gpu/operator.cuh"
 
 namespace aperture::flow::gpu {
 
-/// Sweeps before and after a coarser level, and on the coarsest one, for whose few pixels they are
-/// a solution.
+/// Sweeps before and after a coarser level, and on the coarsest one, where they solve its few
+/// pixels.
 inline constexpr int smoothing_sweeps = 2;
 inline constexpr int coarsest_sweeps = 16;
 inline constexpr int coarsest_extent = 2;
@@ -20,8 +19,8 @@ __device__ __forceinline__ constexpr int colours_of(Coupling coupling) {
     return coupling == Coupling::nine ? 4 : 2;
 }
 
-/// How much of S is the pixel itself, in units of alpha^2: what a neighbour outside the image
-/// repeats is left out, so that a border pixel is relaxed as fully as any other.
+/// The weight of the pixel itself in S, in units of alpha^2, through replicated borders. It is left
+/// out, so that a border pixel is relaxed as fully as any other.
 template <Coupling coupling, Boundary boundary>
 __device__ __forceinline__ float repeats(const SystemPlanes& system, int y, int x) {
     if constexpr (boundary == Boundary::zero || coupling == Coupling::weighted) {
@@ -37,7 +36,7 @@ __device__ __forceinline__ float repeats(const SystemPlanes& system, int y, int 
     }
 }
 
-/// The inverse of what a pixel's own unknowns are multiplied by.
+/// The inverse of the block that multiplies a pixel's own unknowns.
 template <Coupling coupling, Boundary boundary>
 __device__ __forceinline__ SymmetricBlock relaxation_block(const SystemPlanes& system, int y,
                                                            int x) {
@@ -49,7 +48,7 @@ __device__ __forceinline__ SymmetricBlock relaxation_block(const SystemPlanes& s
     return inverse_block(block_at(system.tensor, y, x), d);
 }
 
-/// The unknowns that solve the equations of pixel (y, x), its neighbours given.
+/// The unknowns that solve the equations of pixel (y, x) for given neighbours.
 template <Coupling coupling, Boundary boundary, class Field>
 __device__ __forceinline__ Pair relaxed(const SystemPlanes& system, const SymmetricBlock& inverse,
                                         int y, int x, const Field& field) {
@@ -63,9 +62,8 @@ __device__ __forceinline__ Pair relaxed(const SystemPlanes& system, const Symmet
     return inverse * (sum + pair_at(system.right, y, x));
 }
 
-/// Pixel number `i` of those of one colour in a window whose rows and columns begin at (y0, x0);
-/// `columns` counts those of the window, rounded up to even. Both coordinates count from the
-/// window's corner.
+/// Pixel number `i` of one colour in a window with its corner at (y0, x0); `columns` are the
+/// window's, rounded up to even. Both coordinates are relative to that corner.
 struct ColouredPixel {
     int y;
     int x;
@@ -82,14 +80,14 @@ __device__ __forceinline__ ColouredPixel coloured_pixel(int i, int colour, int y
         return {y, 2 * (i % pairs) + ((y0 + y + x0 + colour) & 1)};
     }
 }
-/// How many of one colour there are; both extents are even.
+/// Number of pixels of one colour; both extents are even.
 template <Coupling coupling>
 __device__ __forceinline__ int coloured_pixels(int rows, int columns) {
     return coupling == Coupling::nine ? rows * columns / 4 : rows * columns / 2;
 }
 
-/// The average of value(y, x) over the pixels that (y, x) of the coarser level joins; one that the
-/// image lacks is the nearest there is.
+/// The average of value(y, x) over the fine pixels of coarse pixel (y, x). The nearest pixel
+/// replaces one outside the image.
 template <class Value>
 __device__ __forceinline__ auto average(int rows, int columns, int y, int x, const Value& value) {
     const int below = min(2 * y + 1, rows - 1);
@@ -98,8 +96,8 @@ __device__ __forceinline__ auto average(int rows, int columns, int y, int x, con
                     (value(below, 2 * x) + value(below, right)));
 }
 
-/// The weights of pixel (y, x) of the coarser level: the edges that leave its 2x2 pixels, a quarter
-/// as strong.
+/// The weights of pixel (y, x) of the coarser level: a quarter of the mean weight of the edges that
+/// leave its 2x2 pixels.
 __device__ __forceinline__ Pair coarse_weights(const Planes<const float>& fine, int y, int x) {
     const int below = min(2 * y + 1, fine.rows - 1);
     const int right = min(2 * x + 1, fine.columns - 1);

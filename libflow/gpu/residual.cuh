@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How far a flow is from solving its system.
+// The residual norm of a flow's linear system.
 
 #include "libflow/gpu/operator.cuh"
 #include "libflow/gpu/reductions.cuh"
@@ -15,7 +15,7 @@
 
 namespace aperture::flow::gpu {
 
-/// |b - A x|^2 and |b|^2. Threads take pixels by for_own_pixels; shared memory: reduction_shared.
+/// |b - A x|^2 and |b|^2. Threads visit pixels by for_own_pixels; shared memory: reduction_shared.
 /// Reads 28 bytes a pixel, 40 flops.
 template <Coupling coupling, Boundary boundary>
 __global__ void residual_kernel(SystemPlanes system, Planes<const float> x, Sums<2>* parts) {
@@ -31,7 +31,7 @@ __global__ void residual_kernel(SystemPlanes system, Planes<const float> x, Sums
 
 #if !defined(__CUDACC_RTC__)
 
-/// The residual's norm, where the host asks for it.
+/// Residual norm for the host.
 template <class Executor>
 class Residual {
   public:
@@ -57,7 +57,7 @@ class Residual {
     Parts<2, Space> parts_;
 };
 
-/// flow::residual_norms on any executor; waits for it.
+/// flow::residual_norms on any executor; synchronises.
 template <class Executor>
 ResidualNorms residual_norms(Executor& executor,
                              const LinearSystem<typename Executor::Space>& system,

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The same as libflow/cpu/robust_weights.hpp: penalties by lagged diffusivity.
+// Robust penalties by lagged diffusivity. The same as libflow/cpu/robust_weights.hpp.
 
 #include "libflow/gpu/constancy.cuh"
 
 namespace aperture::flow::gpu {
 
-/// How a robust estimate weighs its terms: see Parameters.
+/// Weights of a robust estimate's terms: see Parameters.
 struct RobustModel {
     float brightness;
     float contrast;
@@ -18,7 +18,7 @@ __device__ __forceinline__ float charbonnier_weight(float error_squared, float e
     return 1.0F / sqrtf(error_squared + epsilon * epsilon);
 }
 
-/// One quantity that a flow is to keep.
+/// One constancy constraint on an increment.
 struct Constraint {
     float x;
     float y;
@@ -27,10 +27,10 @@ struct Constraint {
     __device__ __forceinline__ float error(float du, float dv) const { return x * du + y * dv + t; }
 };
 
-/// Tensors and right-hand sides of what constrain_kernel found about the flow `about`, weighted at
-/// the flow `now`, and the weights between pixels. A thread for a pixel, pixel_rows x pixel_columns
-/// pixels a block in Warps rows at a time. No shared memory. 84 bytes moved and some 110
-/// flops a pixel. Source: Brox et al. 2004, section 3; Werlberger et al. 2009.
+/// Tensors and right-hand sides of constrain_kernel's constraints about the flow `about`, weighted
+/// at the flow `now`, and the weights between pixels. A thread for a pixel, pixel_rows x
+/// pixel_columns pixels a block in Warps rows at a time. No shared memory. 84 bytes moved and about
+/// 110 flops a pixel. Source: Brox et al. 2004, section 3; Werlberger et al. 2009.
 template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
     weigh_kernel(Planes<const float> constraints, Planes<const float> about,

@@ -31,7 +31,7 @@ SolveResult SystemSolver<core::Cpu>::solve(const LinearSystem<core::Host>&, Flow
 
 namespace gpu {
 
-/// Iterations between two looks at how far they have come, where a look is a wait for the device.
+/// Iterations between two convergence tests, where a test waits for the device.
 inline constexpr int iterations_between_looks = 10;
 inline constexpr int rounds_between_looks = 4;
 
@@ -50,7 +50,7 @@ struct SystemSolver<Executor>::State {
     gpu::PreparedSystem<Executor> prepared;
     gpu::FreeFlow<Executor> free_flow;
     gpu::Residual<Executor> residual;
-    // Of one kind of solver each.
+    // Only the chosen solver's member is initialised.
     gpu::Sweeps<Executor> sweeps;
     gpu::ConjugateGradients<Executor> gradients;
     gpu::CommunicationAvoidingCg<Executor> avoiding;
@@ -82,16 +82,16 @@ struct SystemSolver<Executor>::State {
 
     static double or_one(double norm) { return norm == 0 ? 1 : norm; }
 
-    /// Iterations that only the host can end: runs `iterate(count)`, which returns false where
-    /// nothing is left to do, and looks at the residual of `x` as often as the caller or the
-    /// tolerance asks for it.
+    /// Runs iterations that only the host can end. `iterate(count)` returns false if there is
+    /// nothing left to do. The residual of `x` is tested as often as the caller or the tolerance
+    /// needs it.
     template <class Iterate>
     int run(const gpu::Planes<const float>& x, int at_once, std::vector<double>* residuals,
             const Iterate& iterate) {
         const bool looking = residuals != nullptr || parameters.tolerance > 0;
         if (residuals != nullptr) at_once = 1;
         if (!looking) at_once = parameters.iterations;
-        // False where the tolerance has been reached.
+        // False once the tolerance is reached.
         const auto look = [&] {
             if (!looking) return true;
             const ResidualNorms norms = residual.norms(executor, prepared, x);
@@ -110,7 +110,7 @@ struct SystemSolver<Executor>::State {
         return done;
     }
 
-    /// |r|^2 at which the tolerance is reached; what no residual is below without one.
+    /// |r|^2 at which the tolerance is reached; -1, which no residual reaches, without one.
     double limit(const gpu::Planes<const float>& x) {
         if (!(parameters.tolerance > 0)) return -1;
         const double right = or_one(residual.norms(executor, prepared, x).right);
@@ -149,7 +149,7 @@ struct SystemSolver<Executor>::State {
 
     SolveResult solve_avoiding(const gpu::Planes<float>& x, std::vector<double>* residuals) {
         const auto constant = gpu::constant(x);
-        // Where rounds may have to be repeated, somebody has to see whether they were.
+        // If rounds may be repeated, the host must check whether they were.
         const bool looking =
             parameters.tolerance > 0 || residuals != nullptr || !avoiding.is_sound();
         double right = 1;

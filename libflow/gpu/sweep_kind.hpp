@@ -6,14 +6,14 @@
 
 namespace aperture::flow::gpu {
 
-/// The iterations that go pixel by pixel.
+/// Pixel-wise iterations.
 enum class SweepKind {
-    jacobi,    ///< Solver::jacobi: the diagonal alone
-    block2x2,  ///< Solver::block2x2: the two unknowns of a pixel together
+    jacobi,    ///< Solver::jacobi: diagonal scaling only
+    block2x2,  ///< Solver::block2x2: the two unknowns of a pixel are solved together
     redblack,  ///< Solver::redblack: Gauss-Seidel on the 2x2 blocks, two colours or four, and SOR
 };
 
-/// Stages of a sweep: its colours, one where there are none. A value travels a pixel a stage.
+/// Stages of a sweep: its colours, or one. A value propagates by one pixel a stage.
 constexpr int stages_of(SweepKind kind, Coupling coupling) {
     if (kind != SweepKind::redblack) return 1;
     return coupling == Coupling::nine ? 4 : 2;

@@ -3,14 +3,14 @@
 #pragma once
 
 // A tile of an image on chip: every thread holds a patch of 4 x 4 pixels, unknowns and updates, in
-// registers, and sweeps go over it with nothing but the patches' borders exchanged.
+// registers. Sweeps exchange only the patches' borders.
 
 #include "libflow/gpu/patch_pixels.cuh"
 
 namespace aperture::flow::gpu {
 
-/// Brings the rows that patches show each other to the threads above and below. In shared memory,
-/// twice, so that one barrier a stage is enough: [buffer][thread row][first, last row of the
+/// Exchanges border rows of patches with the threads above and below through shared memory. Double
+/// buffering makes one barrier a stage enough: [buffer][thread row][first, last row of the
 /// patch][entry][lane] of float4.
 class RowExchange {
   public:
@@ -22,14 +22,14 @@ class RowExchange {
         const int row = static_cast<int>(threadIdx.y);
         const int rows = static_cast<int>(blockDim.y);
         own_ = core::shared<float4>() + row * cells + threadIdx.x;
-        // At the tile's ends a patch sees itself: what comes of that stays in the halo.
+        // At the tile's ends a patch reads itself; the resulting errors stay in the halo.
         to_above_ = row > 0 ? -cells : 0;
         to_below_ = row + 1 < rows ? cells : 0;
         turn_ = rows * cells;
     }
 
-    /// Shows the first and the last row, and gets the last one of the patch above and the first one
-    /// of the patch below. A barrier.
+    /// Stores the first and the last row; loads the last row of the patch above and the first row
+    /// of the patch below. Contains a barrier.
     template <int count>
     __device__ __forceinline__ void swap(const float4 (&first)[count], const float4 (&last)[count],
                                          float4 (&above)[count], float4 (&below)[count]) {
@@ -56,19 +56,19 @@ class RowExchange {
     int turn_;
 };
 
-/// A tile's place among those of an image.
+/// Row and column of a tile among those of an image.
 struct TilePosition {
     int down;
     int across;
 };
 
-/// Four pixels of a row with the one to the left and the one to the right.
+/// Four pixels of a row with their left and right neighbours.
 struct ExtendedRow {
     float at[patch_extent + 2];
 };
 
 /// The patch of one thread. The block is tile_lanes x thread rows; a tile shares `halo` pixels with
-/// each of its neighbours on every side.
+/// each neighbour on every side.
 template <SweepKind kind, Coupling coupling>
 class Patch {
   public:
@@ -82,19 +82,19 @@ class Patch {
           columns_(problem.system.tensor.columns),
           halo_(halo) {}
 
-    /// Makes the patch the thread's of a tile.
+    /// Moves the patch to this thread's position in a tile.
     __device__ __forceinline__ void move_to(TilePosition tile) {
         y_ = tile.down * (tile_rows() - 2 * halo_) - halo_ + down();
         x_ = tile.across * (tile_columns - 2 * halo_) - halo_ + across();
     }
 
-    /// Whether the patch is none of the halo's.
+    /// Whether the patch is outside the halo.
     __device__ __forceinline__ bool inner() const {
         return down() >= halo_ && down() < tile_rows() - halo_ && across() >= halo_ &&
                across() < tile_columns - halo_;
     }
 
-    /// Keeps the compiler from holding addresses in registers while sweeps need them.
+    /// Keeps the compiler from holding addresses in registers during the sweeps.
     __device__ __forceinline__ void forget_position() {
 #if defined(__CUDA_ARCH__)
         asm volatile("" : "+r"(y_), "+r"(x_));
@@ -116,7 +116,7 @@ class Patch {
                 const int y = pixels.row[r];
                 const int x = pixels.column[j];
                 update_[r][j] = {};
-                // The inverse of a pixel that is not there is read as zero, and so is its update.
+                // The inverse of a pixel outside the image is loaded as zero, and so is its update.
                 if (kind != SweepKind::block2x2 && (y < 0 || x < 0)) continue;
                 update_[r][j] = update_of<kind, coupling>(
                     problem, {block[0][r][j], block[1][r][j], block[2][r][j]},
@@ -149,7 +149,7 @@ class Patch {
         }
     }
 
-    /// Barriers: all threads of the block call it.
+    /// Contains barriers: all threads of the block must call it.
     __device__ __forceinline__ void sweep(RowExchange& exchange, int count) {
         APERTURE_UNROLL_BY(unrolled_sweeps)
         for (int sweep = 0; sweep < count; ++sweep) {
@@ -163,19 +163,19 @@ class Patch {
     }
 
   private:
-    // A sweep that changes all pixels leaves them in other registers than it found them in: by two,
-    // block2x2 on five points is 188 instructions a sweep instead of 215.
+    // A sweep that updates all pixels leaves them in other registers. Unrolled by two, block2x2 on
+    // five points takes 188 instructions a sweep instead of 215.
     static constexpr int unrolled_sweeps = stages == 1 ? 2 : 1;
 
-    // Gauss-Seidel on nine points repeats border pixels as they are at each colour: it has the
-    // nearest ones beside the border brought up to date before each stage, and no mirrored image.
+    // Nine-point Gauss-Seidel replicates the current border pixels at each colour. Instead of
+    // mirroring the image, it refreshes the pixels beside the border before each stage.
     static constexpr bool refreshes = kind == SweepKind::redblack && coupling == Coupling::nine;
 
     __device__ __forceinline__ PatchPixels pixels() const {
         return {y_, x_, rows_, columns_, refreshes ? Outside::zero : outside_};
     }
 
-    /// Of the block's tiles, and of the thread's patch in one, in pixels.
+    /// Rows of a tile, and the offset of the thread's patch in its tile, in pixels.
     __device__ static __forceinline__ int tile_rows() {
         return extent * static_cast<int>(blockDim.y);
     }
@@ -213,7 +213,7 @@ class Patch {
     __device__ __forceinline__ Beside rows_beside(RowExchange& exchange) const {
         Beside rows{};
         if constexpr (stages == 2) {
-            // A colour needs the other one only, which has every other pixel of a row.
+            // A colour reads only the other colour, which is every other pixel of a row.
             constexpr int odd = stage == 0 ? 1 : 0;
             const auto pack = [&](int r, int j) {
                 return make_float4(x_of_[0][r][j], x_of_[0][r][j + 2], x_of_[1][r][j],
@@ -253,7 +253,7 @@ class Patch {
         return rows;
     }
 
-    /// Row r, -1 and `extent` for those beside the patch, with what a stage needs at its ends.
+    /// Row r with the end pixels that a stage needs; -1 and `extent` are the rows beside the patch.
     template <int stage>
     __device__ __forceinline__ ExtendedRow extended(const float (&row)[extent], int r) const {
         constexpr bool all = coupling == Coupling::nine;
@@ -277,7 +277,7 @@ class Patch {
         return result;
     }
 
-    /// Brings the rows beside the image up to date.
+    /// Replicates the border into the rows beside the image.
     __device__ __forceinline__ void refresh(Beside& rows) {
         APERTURE_UNROLL
         for (int i = 0; i < 2; ++i) {
@@ -350,7 +350,8 @@ class Patch {
     int x_ = 0;
     float x_of_[2][extent][extent];  ///< u and v
     PixelUpdate<kind, coupling> update_[extent][extent];
-    // Of Coupling::weighted: between a pixel and the one to its left and right, above and below.
+    // Coupling::weighted: weights between a pixel and its left and right, upper and lower
+    // neighbours.
     float across_[extent][extent + 1];
     float down_[extent + 1][extent];
 };

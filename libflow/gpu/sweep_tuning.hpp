@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How sweeps are laid over a GPU.
+// Tile plans and cost model of the sweeps on a GPU.
 
 #include <algorithm>
 
@@ -10,46 +10,46 @@
 
 namespace aperture::flow::gpu {
 
-/// Rows and columns of a thread's patch: with 4 x 4 as many accesses to shared memory go across as
-/// down, three for a pixel.
+/// Rows and columns of a thread's patch. With 4 x 4, as many accesses to shared memory go across as
+/// down, three a pixel.
 inline constexpr int patch_extent = 4;
-/// Patches side by side in a tile, and its pixels.
+/// Patches side by side in a tile, and the tile's columns in pixels.
 inline constexpr int tile_lanes = 16;
 inline constexpr int tile_columns = tile_lanes * patch_extent;
-/// Shared memory, in bytes, for what a row of patches shows others.
+/// Shared memory, in bytes, for the border rows of one row of patches.
 inline constexpr int shared_of_row = 2 * 4 * tile_lanes * 16;
 
-/// Most threads of a block, so that a patch fits the registers: 168 a thread for the five-point
-/// block updates, 255 for all that needs more.
+/// Maximum threads of a block, so that a patch fits in registers: 168 a thread for the five-point
+/// block updates, 255 for larger ones.
 constexpr int most_patches(SweepKind kind, Coupling coupling) {
     return coupling == Coupling::five && kind != SweepKind::jacobi ? 384 : 256;
 }
 
-/// What the kernels take, in clock cycles of a multiprocessor: what plans are compared by.
+/// Kernel costs in clock cycles of a multiprocessor, for comparing plans.
 struct SweepCosts {
-    int stage;      ///< from the first instruction of a stage to its barrier, however few pixels
-    int stage_row;  ///< a row of a tile, a stage
-    int load_row;   ///< a row of a tile, to be brought from memory with its updates
+    int stage;      ///< latency from the start of a stage to its barrier, for any number of pixels
+    int stage_row;  ///< a row of a tile, per stage
+    int load_row;   ///< loading a row of a tile with its updates
     int pass;       ///< from one launch to the next
-    int exchange;   ///< wait for the grid, write and read what tiles share
+    int exchange;   ///< grid barrier, storing and loading what tiles share
 };
 
 /// Fitted to block2x2 on an NVIDIA H200, halos of 4, 8 and 12 and tiles of 32 to 96 rows: 0.42 us a
 /// sweep of 48 rows and 0.52 of 80, 3.5 us an exchange. 584 x 388 pixels 400 times take 0.26 ms by
 /// the persistent plan (halo 12, tiles of 80 rows); 1920 x 1080 pixels 100 times by fused plans,
 /// halo and rows of a tile: 8 and 88 0.53 ms, 12 and 96 0.53, 8 and 48 0.57, 8 and 80 0.60, 8 and
-/// 72 0.67. Bringing the next tile to shared memory while one is swept took 0.62: it leaves a
-/// multiprocessor one block.
+/// 72 0.67. Prefetching the next tile into shared memory during a sweep took 0.62: it leaves room
+/// for one block a multiprocessor.
 inline constexpr SweepCosts sweep_costs{390, 6, 80, 2800, 6200};
 
-/// Tiles of 4 x thread_rows rows, of which `halo` pixels on every side are the neighbours', for
-/// `at_once` sweeps each of `rounds` times. No thread rows: nothing fits.
+/// Tiles of 4 x thread_rows rows that overlap their neighbours by `halo` pixels on every side;
+/// `rounds` rounds of `at_once` sweeps. No thread rows: nothing fits.
 struct TilePlan {
     int thread_rows = 0;
     int halo = 0;
     int at_once = 0;
     int rounds = 0;
-    int blocks = 0;  ///< of a launch
+    int blocks = 0;  ///< per launch
 
     constexpr int tile_rows() const { return thread_rows * patch_extent; }
     constexpr int inner_rows() const { return tile_rows() - 2 * halo; }
@@ -62,7 +62,7 @@ struct TilePlan {
     }
 };
 
-/// What a plan is made for.
+/// The work that a plan is made for.
 struct SweepWork {
     SweepKind kind;
     Coupling coupling;
@@ -90,8 +90,8 @@ constexpr long long round_cost(const SweepWork& work, const TilePlan& plan, long
 
 constexpr int several_rounds(long long rounds) { return static_cast<int>(std::max(rounds, 2LL)); }
 
-/// The cheapest plan, by cost(plan), of all halos and heights of tiles; plans that cost less than 0
-/// are none. The cost is to say what else the plan needs.
+/// The cheapest plan by cost(plan) over all halos and tile heights. A negative cost marks an
+/// invalid plan. cost() also sets the rest of the plan.
 template <class Rounds, class Cost>
 constexpr TilePlan cheapest_plan(const SweepWork& work, const Rounds& rounds_of, const Cost& cost) {
     constexpr int halo_step = patch_extent;
@@ -121,8 +121,8 @@ constexpr TilePlan cheapest_plan(const SweepWork& work, const Rounds& rounds_of,
 
 }  // namespace detail
 
-/// A launch of fused_sweeps_kernel for each round; two at least, so that they can end where they
-/// began.
+/// A launch of fused_sweeps_kernel for each round. At least two rounds, so that the result ends in
+/// the original planes.
 constexpr TilePlan plan_fused(const SweepWork& work) {
     return detail::cheapest_plan(work, detail::several_rounds, [&](TilePlan& plan) {
         const long long all = detail::tiles_of(work, plan);
@@ -132,14 +132,14 @@ constexpr TilePlan plan_fused(const SweepWork& work) {
         const long long resident = std::min<long long>(
             tiles, most_patches(work.kind, work.coupling) / (plan.thread_rows * tile_lanes));
         const long long sweep = detail::round_cost(work, plan, tiles, resident);
-        // Measured: of blocks that share a multiprocessor, one is hardly loaded while another is
-        // swept.
+        // Measured: blocks that share a multiprocessor hardly overlap the loads of one with the
+        // sweeps of another.
         return plan.rounds * (sweep_costs.pass + load + sweep);
     });
 }
 
-/// One launch with a tile for each multiprocessor, an exchange between rounds; no thread rows where
-/// the image is too large for that.
+/// One launch with at most one tile a multiprocessor and an exchange between rounds. No thread rows
+/// if the image is too large.
 constexpr TilePlan plan_persistent(const SweepWork& work) {
     const auto any = [](long long rounds) { return static_cast<int>(rounds); };
     return detail::cheapest_plan(work, any, [&](TilePlan& plan) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a stationary iteration does to a pixel, for all kernels that do it, and Jacobi's iteration
+// The pixel update of stationary iterations, shared by all their kernels, and Jacobi's iteration
 // with a kernel for each operator. The same as libflow/cpu/stationary.cpp.
 
 #include "libflow/gpu/prepared_system.cuh"
@@ -16,11 +16,11 @@ struct SweepProblem {
     float omega = 1;  ///< of SweepKind::redblack
 };
 
-/// What a neighbour outside the image is taken for.
+/// The value of a neighbour outside the image: the nearest pixel's or zero.
 enum class Outside { nearest, zero };
 
-/// Gauss-Seidel relaxes a border pixel with the neighbours it has; weights across the border are
-/// zero.
+/// Gauss-Seidel relaxes a border pixel with its existing neighbours only; weights across the border
+/// are zero.
 template <SweepKind kind, Coupling coupling>
 __device__ __forceinline__ Outside outside_of(Boundary boundary) {
     constexpr bool colours = kind == SweepKind::redblack && coupling != Coupling::nine;
@@ -34,7 +34,7 @@ struct Unknowns {
     float v;
 };
 
-/// One unknown around a pixel; the diagonal ones for Coupling::nine only.
+/// One unknown around a pixel; the diagonal neighbours for Coupling::nine only.
 struct Neighbours {
     float left;
     float right;
@@ -54,8 +54,8 @@ struct NeighbourWeights {
     float below;
 };
 
-/// S of one unknown, without alpha^2 but for Coupling::weighted. Sums are such that a mirrored
-/// neighbourhood has the same one to the bit.
+/// S of one unknown; includes alpha^2 for Coupling::weighted only. The order of summation gives a
+/// mirrored neighbourhood the bitwise same result.
 template <Coupling coupling>
 __device__ __forceinline__ float sum_of(const Neighbours& n, const NeighbourWeights& w) {
     if constexpr (coupling == Coupling::weighted) {
@@ -68,7 +68,7 @@ __device__ __forceinline__ float sum_of(const Neighbours& n, const NeighbourWeig
     }
 }
 
-/// x <- M S + c, M and c holding alpha^2 and omega.
+/// x <- M S + c; M and c include alpha^2 and omega.
 template <SweepKind kind, Coupling coupling>
 struct PixelUpdate {
     float uu;
@@ -76,7 +76,7 @@ struct PixelUpdate {
     float vv;
     float c_u;
     float c_v;
-    /// What of S is the pixel itself and to be left out: redblack with Coupling::nine.
+    /// Weight of the pixel itself in S, to be subtracted: redblack with Coupling::nine.
     float repeats;
 
     /// `keep` is 1 - omega.
@@ -109,7 +109,7 @@ struct PixelUpdate<SweepKind::jacobi, coupling> {
     }
 };
 
-/// The weights, without alpha^2, of neighbours outside the image that repeat pixel (y, x) itself.
+/// The summed weights, without alpha^2, of neighbours outside the image that repeat pixel (y, x).
 template <Coupling coupling>
 __device__ __forceinline__ float repeats_of(const Planes<const float>& image, int y, int x) {
     if constexpr (coupling == Coupling::weighted) return 0.0F;
@@ -119,13 +119,13 @@ __device__ __forceinline__ float repeats_of(const Planes<const float>& image, in
     return 0.5F * (across + down) + 0.25F * across * down;
 }
 
-/// The planes that update_of wants a pixel's block from: J for jacobi, the inverse of D else.
+/// The planes that update_of needs a pixel's block from: J for jacobi, otherwise the inverse of D.
 template <SweepKind kind>
 __device__ __forceinline__ const Planes<const float>& blocks_of(const SystemPlanes& system) {
     return kind == SweepKind::jacobi ? system.tensor : system.inverse;
 }
 
-/// The update of pixel (y, x), whose entries of blocks_of and of b are `block` and `right`.
+/// The update of pixel (y, x); `block` and `right` are its entries of blocks_of and of b.
 template <SweepKind kind, Coupling coupling>
 __device__ __forceinline__ PixelUpdate<kind, coupling> update_of(const SweepProblem& problem,
                                                                  SymmetricBlock block,
@@ -164,7 +164,7 @@ __device__ __forceinline__ PixelUpdate<kind, coupling> update_of(const SweepProb
     }
 }
 
-/// update_of with what it wants read from the planes.
+/// update_of with its inputs loaded from the planes.
 template <SweepKind kind, Coupling coupling>
 __device__ __forceinline__ PixelUpdate<kind, coupling> update_at(const SweepProblem& problem, int y,
                                                                  int x) {
@@ -186,7 +186,7 @@ __device__ __forceinline__ float neighbour(const Planes<T>& x, int plane, Outsid
     return x.at(plane, min(max(row, 0), x.rows - 1), min(max(beside, 0), x.columns - 1));
 }
 
-/// S of one unknown from planes, as sum_of has it.
+/// S of one unknown from planes, as defined by sum_of.
 template <Coupling coupling, class T>
 __device__ __forceinline__ float sum_at(const Planes<T>& x, int plane,
                                         const Planes<const float>& weights, Outside outside, int y,
@@ -207,8 +207,8 @@ __device__ __forceinline__ float sum_at(const Planes<T>& x, int plane,
     return sum_of<coupling>(n, w);
 }
 
-/// S of one unknown into a plane. A thread for a pixel, a block for prepare_rows x prepare_columns
-/// of them, no shared memory. 8 bytes moved, 3 flops (8 for nine points, 7 with weights) a pixel.
+/// Stores S of one unknown. A thread for a pixel, a block for prepare_rows x prepare_columns of
+/// them, no shared memory. 8 bytes moved, 3 flops (8 for nine points, 7 with weights) a pixel.
 /// Source: Anderson 2014, section 7.2; Horn & Schunck 1981, section 8.
 template <SweepKind kind, Coupling coupling>
 __global__ void sum_neighbours_kernel(SweepProblem problem, int unknown, Planes<const float> x,

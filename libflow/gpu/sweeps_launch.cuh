@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Stationary and coloured sweeps on an executor: which kernels do them, and their workspace.
+// Stationary and coloured sweeps on an executor: choice of kernels, and workspace.
 
 #include <algorithm>
 #include <array>
@@ -68,7 +68,7 @@ void sweep_by_colours(Executor& executor, const SweepProblem& problem, int count
     }
 }
 
-/// `count` sweeps as the plan, which is for as many, lays them over launches.
+/// `count` sweeps in the launches of a plan for as many sweeps.
 template <SweepKind kind, Coupling coupling, class Executor>
 void sweep_fused(Executor& executor, const SweepProblem& problem, const TilePlan& plan, int count,
                  const Planes<float>& x,
@@ -85,7 +85,8 @@ void sweep_fused(Executor& executor, const SweepProblem& problem, const TilePlan
     }
 }
 
-/// `count` sweeps by persistent_sweeps_kernel; as many blocks as the plan has tiles fit the device.
+/// `count` sweeps by persistent_sweeps_kernel; all of the plan's blocks must fit the device at
+/// once.
 template <SweepKind kind, Coupling coupling, class Executor>
 void sweep_persistent(Executor& executor, const SweepProblem& problem, const TilePlan& plan,
                       int count, const Planes<float>& x, const Planes<float>& other) {
@@ -108,9 +109,8 @@ class Sweeps {
         if (!staged) workspace_[1] = PlaneArray<Space>(2, shape);
     }
 
-    /// `count` sweeps on x [2] in place, x += omega (D^-1 (S(x) + b) - x), omega of redblack only
-    /// and 1 otherwise. The system's inverse is filled, but for jacobi, which does without.
-    /// Asynchronous on a Gpu.
+    /// `count` sweeps on x [2] in place: x += omega (D^-1 (S(x) + b) - x), with omega = 1 except
+    /// for redblack. The system's inverse must be filled, except for jacobi. Asynchronous on a Gpu.
     void run(Executor& executor, const PreparedSystem<Executor>& system, int count, float omega,
              const Planes<float>& x);
 
@@ -120,7 +120,7 @@ class Sweeps {
 
     SweepKind kind_ = SweepKind::block2x2;
     Implementation implementation_ = Implementation::fused;
-    /// Sums of neighbours where a kernel makes them; else where rounds but the last one end.
+    /// Sums of neighbours if staged; otherwise the results of all rounds but the last.
     std::array<PlaneArray<Space>, 2> workspace_;
 };
 

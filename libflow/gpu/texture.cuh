@@ -9,23 +9,22 @@
 
 namespace aperture::flow::gpu {
 
-/// Iterations of a launch, which are as many pixels lost on each side of a block's region.
+/// Iterations of a launch; each one invalidates a pixel on each side of a block's region.
 inline constexpr int texture_steps = 8;
 inline constexpr int texture_region = 64;
 inline constexpr int texture_tile = texture_region - 2 * texture_steps;
 inline constexpr int texture_warps = 16;
-// The structure itself, taken after the last iteration, needs a pixel more.
+// The structure, computed after the last iteration, needs one more pixel.
 static_assert(texture_iterations % texture_steps != 0);
 
-/// What the iterations of one launch begin and end with. Planes 2 i and 2 i + 1 of the duals are
-/// those of image i.
+/// Input and output of one launch. Planes 2 i and 2 i + 1 of the duals belong to image i.
 struct TextureStep {
-    bool first;      ///< the dual begins as zero
+    bool first;      ///< the dual starts at zero
     int iterations;  ///< at most texture_steps
     Planes<const float> dual;
     Planes<float> next_dual;
-    float share;            ///< of the structure that is taken out; for the last launch
-    Planes<float> texture;  ///< [image]; no data but for the last launch, which writes no dual
+    float share;            ///< fraction of the structure to subtract; for the last launch
+    Planes<float> texture;  ///< [image]; null except in the last launch, which stores no dual
 };
 
 /// A block's region in shared memory: image, dual (across, down) and structure.
@@ -61,11 +60,11 @@ struct TextureRegion {
     }
 };
 
-/// Iterations of Chambolle's projected gradients, several in one launch: a block has a region that
-/// is texture_steps wider on each side than the tile it writes, and what its edge does not know
-/// reaches one pixel further inwards with each of them. Thread: pixels of a column, Warps
-/// rows apart. Grid: tile columns, tile rows, images. Shared memory: four values a pixel of the
-/// region, 64 KB. 20 bytes moved a pixel and launch; 1.8 times 20 flops an iteration.
+/// Iterations of Chambolle's projected gradients, several per launch. A block's region is
+/// texture_steps wider on each side than the tile it stores; the invalid border grows by one pixel
+/// an iteration. Thread: pixels of a column, Warps rows apart. Grid: tile columns, tile rows,
+/// images. Shared memory: four values a pixel of the region, 64 KB. 20 bytes moved a pixel and
+/// launch; 1.8 times 20 flops an iteration.
 /// Source: Chambolle 2004, with the step and projection of Wedel et al. 2009, section 3.3.
 template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
@@ -76,7 +75,8 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     const int columns = images.columns;
     const int top = static_cast<int>(blockIdx.y) * texture_tile - texture_steps;
     const int left = static_cast<int>(blockIdx.x) * texture_tile - texture_steps;
-    // visit(i, y, x) for the pixels of the image in the region, `margin` of its edge left out.
+    // Calls visit(i, y, x) for the region's image pixels, without its first `before` and last
+    // `after` rows and columns.
     const auto for_pixels = [&](int before, int after, const auto& visit) {
         for (int r = static_cast<int>(threadIdx.y) + before; r < texture_region - after;
              r += Warps) {
@@ -130,7 +130,7 @@ class TextureFilter {
     explicit TextureFilter(Shape shape)
         : dual_{PlaneArray<Space>(4, shape), PlaneArray<Space>(4, shape)} {}
 
-    /// Takes `share` of the structure out of both images; `textures` has a plane for each.
+    /// Subtracts `share` of the structure from both images; `textures` has a plane for each.
     /// Asynchronous.
     void run(Executor& executor, float share, const ImagePair& images,
              const Planes<float>& textures) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Several sweeps over a tile at a time (temporal blocking): a kernel launch for each few sweeps, or
-// one for all of them.
+// Several sweeps over a tile at a time (temporal blocking): a launch for each few sweeps, or one
+// launch for all.
 
 #include "libcore/gpu/grid.cuh"
 #include "libflow/gpu/sweep_patch.cuh"
@@ -16,25 +16,25 @@ struct TileGrid {
     int across;
 
     __device__ __forceinline__ int count() const { return down * across; }
-    /// Counted from the last one where `backwards`.
+    /// Counts from the last tile if `backwards`.
     __device__ __forceinline__ TilePosition position(int tile, bool backwards) const {
         const int number = backwards ? count() - 1 - tile : tile;
         return {number / across, number % across};
     }
 };
 
-/// `sweeps` sweeps from `from` to `to`, which must not overlap. Tiles are taken from the last one
-/// back where `backwards`, which launches behind one another are in turn: each begins with what the
-/// one before has left in the second-level cache.
+/// `sweeps` sweeps from `from` to `to`, which must not overlap. `backwards` reverses the order of
+/// the tiles. Consecutive launches alternate it, so that each starts with the data that the
+/// previous one left in the L2 cache.
 ///
 /// Thread: a patch of 4 x 4 pixels in registers, 7 values each (8 for jacobi, 9.5 with weights).
-/// Warp: two rows of 16 patches, which show each other their columns by shuffles. Block: tile_lanes
-/// x thread rows, a tile of 64 x 4 thread rows pixels, of which those further than `halo` from its
-/// edges are right at the end and stored; `halo` >= stages a sweep times sweeps, a multiple of 4.
-/// Grid: a block for each tile. Shared: RowExchange, 2 KiB a thread row.
-/// Per pixel of a tile: 28 bytes read (32 with weights), and 8 written of those that are right; 10
-/// flops a sweep (12 for redblack, 16 for nine points, 22 with weights) and 3 accesses of a warp to
-/// shared memory or shuffles for 32 pixels.
+/// Warp: two rows of 16 patches, which exchange their columns by shuffles. Block: tile_lanes x
+/// thread rows, a tile of 64 x 4 thread rows pixels. Pixels further than `halo` from its edges are
+/// valid at the end and stored; `halo` >= stages a sweep times sweeps, a multiple of 4. Grid: a
+/// block for each tile. Shared: RowExchange, 2 KiB a thread row.
+/// Per pixel of a tile: 28 bytes read (32 with weights), 8 written if valid; 10 flops a sweep (12
+/// for redblack, 16 for nine points, 22 with weights); per 32 pixels 3 accesses of a warp to shared
+/// memory or shuffles.
 /// Source: Horn & Schunck 1981, equation 11; Datta et al. 2009 (time skewing and overlapped tiles).
 template <SweepKind kind, Coupling coupling>
 __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
@@ -45,19 +45,18 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
     RowExchange exchange;
     patch.move_to(tiles.position(static_cast<int>(blockIdx.x), backwards));
     patch.load_updates(problem);
-    // What the system is made of is older than the kernel before, which may be writing `from`.
+    // The system was complete before the previous kernel, which may still write `from`.
     core::wait_for_previous_kernel();
     patch.load_unknowns(from);
     patch.sweep(exchange, sweeps);
     if (patch.inner()) patch.store_unknowns(to);
 }
 
-/// `sweeps` sweeps on x in place, in a cooperative launch of a block for each tile: `at_once` of
-/// them between two exchanges of tiles, for which the whole grid waits. Threads, warps and blocks
-/// are those above, shared memory is RowExchange's; updates are read once and unknowns stay in
-/// registers. After each `at_once` sweeps a block writes its part and reads its halo, x and `other`
-/// in turn. Per pixel of a tile and exchange: up to 8 bytes read and 8 written; flops and accesses
-/// as above.
+/// `sweeps` sweeps on x in place, in a cooperative launch with a block for each tile: `at_once`
+/// sweeps between two exchanges of tiles, each with a grid barrier. Threads, warps, blocks and
+/// shared memory are those above; updates are loaded once and unknowns stay in registers. After
+/// each `at_once` sweeps a block stores its part and loads its halo, alternately in x and `other`.
+/// Per pixel of a tile and exchange: up to 8 bytes read and 8 written; flops and accesses as above.
 /// Source: Anderson 2014, chapter 7; Zhang et al. 2023 (PERKS: iterations that stay on chip).
 template <SweepKind kind, Coupling coupling>
 __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
@@ -69,9 +68,9 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
     patch.load_updates(problem);
     patch.load_unknowns(constant(x));
     int round = (sweeps + at_once - 1) / at_once;
-    // Nobody writes x before all have read it.
+    // All blocks must load x before one stores it.
     if (round % 2 == 1 && gridDim.x > 1) core::grid_sync();
-    // Rounds that are left; the last one writes x.
+    // `round` counts the remaining rounds; the last one writes x.
     for (; round > 0; --round) {
         patch.forget_position();
         const int now = min(at_once, sweeps);

@@ -13,7 +13,7 @@
 
 namespace aperture::flow::gpu {
 
-/// Where a pixel is sampled along one axis.
+/// A sampling position along one axis: pixel and fraction.
 struct Place {
     int whole;
     float part;
@@ -33,7 +33,7 @@ __device__ __forceinline__ bool is_number(float value) {
     return fabsf(value) <= largest;
 }
 
-/// `image` at (x + u, y + v), outside it its nearest pixel; at (x, y) where u or v is no number.
+/// `image` at (x + u, y + v), with replicated borders; at (x, y) if u or v is not finite.
 template <signal::Interpolation interpolation>
 __device__ __forceinline__ float sample(const Planes<const float>& image, int y, int x, float u,
                                         float v) {
@@ -74,7 +74,7 @@ __device__ __forceinline__ float sample(const Planes<const float>& image, int y,
     }
 }
 
-/// An image seen through a flow, pixel by pixel.
+/// An image warped by a flow, sampled on the fly.
 template <signal::Interpolation interpolation>
 struct WarpedImage {
     Planes<const float> image;
@@ -97,7 +97,7 @@ void with_interpolation(signal::Interpolation interpolation, const Function& fun
     return function(std::integral_constant<Interpolation, Interpolation::bilinear>{});
 }
 
-/// 16 bytes moved a pixel, 12 flops (bilinear) or some 70 (bicubic). Asynchronous.
+/// 16 bytes moved a pixel, 12 flops (bilinear) or about 70 (bicubic). Asynchronous.
 template <class Executor>
 void warp_planes(Executor& executor, const Planes<const float>& image,
                  const Planes<const float>& flow, signal::Interpolation interpolation,

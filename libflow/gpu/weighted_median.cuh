@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The same as libflow/cpu/weighted_median.hpp: medians near motion boundaries.
+// Weighted medians near motion boundaries. The same as libflow/cpu/weighted_median.hpp.
 
 #include "libflow/gpu/constancy.cuh"
 
 namespace aperture::flow::gpu {
 
-/// exp(-t) for t >= 0, nearly: (1 - t / 16)^16 up to where that is zero.
+/// Approximates exp(-t) for t >= 0 by (1 - t / 16)^16, and by zero beyond t = 16.
 __device__ __forceinline__ float bell(float t) {
     float power = fmaxf(1.0F - t * 0.0625F, 0.0F);
     APERTURE_UNROLL
@@ -16,13 +16,13 @@ __device__ __forceinline__ float bell(float t) {
     return power;
 }
 
-/// Weights of a window's samples by their distance from its middle along one axis.
+/// Weights of a window's samples by distance from its centre along one axis.
 struct DistanceWeights {
     float at[2 * window_samples + 1];
 };
 
-/// What a block has of its surroundings in shared memory: a pixel more than the windows reach, for
-/// the derivatives of the flow.
+/// A block's pixels and their surroundings in shared memory: one pixel more than the windows reach,
+/// for the derivatives of the flow.
 using MedianTile = BorderedTile<window_samples * window_spacing + 1>;
 
 /// The window of one pixel.
@@ -60,7 +60,8 @@ struct WeightedWindow {
             low = of > 0.0F && value < low ? value : low;
             high = of > 0.0F && value > high ? value : high;
         });
-        // Less than half of the weight is below `low`; `high` has half of it or more up to it.
+        // Invariant: the weight below `low` is less than half; the weight below `high` is half or
+        // more, or `high` is the largest value.
         for (int i = 0; i < median_bisections; ++i) {
             const float between = 0.5F * low + 0.5F * high;
             float below = 0;
@@ -93,7 +94,7 @@ struct WeightedWindow {
     }
 };
 
-/// In (0, 1]: that the content of a pixel is seen in image 1 where the flow (u, v) says.
+/// In (0, 1]: the visibility in image 1 of a pixel's content, moved by the flow (u, v).
 __device__ __forceinline__ float visibility_at(const MedianTile& u, const MedianTile& v, int row,
                                                int column, float difference, bool inside_image) {
     const float divergence = 0.5F * ((u.at(row, column + 1) - u.at(row, column - 1)) +
@@ -115,18 +116,18 @@ __device__ __forceinline__ bool has_step(const MedianTile& u, const MedianTile& 
     return fmaxf(steps(u), steps(v)) > boundary_step;
 }
 
-/// The values of shared memory that weighted_median_kernel takes, and its pixels.
+/// Pixels of a block and floats of shared memory in weighted_median_kernel.
 inline constexpr int weighted_median_pixels = pixel_rows * pixel_columns;
 inline constexpr int weighted_median_values =
     4 * MedianTile::values + BorderedTile<boundary_reach>::values + weighted_median_pixels + 1;
 
-/// Weighted medians of `from` into those pixels of `to` that are near a motion boundary. Block:
-/// pixel_rows x pixel_columns pixels; one without a boundary near it ends after a look at its flow.
-/// Those near one are listed first, so that all lanes of a warp have a window, whose 49 weights
-/// are in registers. Thread: every 256th pixel of the list. Grid: columns, rows. Shared memory:
-/// image 0, visibility and flow of the block's pixels with a border of 7, a flag for each with a
-/// border of 2, and the list, 27 KB. 12 bytes moved a pixel and some 4000 flops for one near a
-/// boundary. Source: Sun, Roth & Black 2010, section 5, equations 10 to 12.
+/// Filters those pixels of `to` that are near a motion boundary by weighted medians of `from`.
+/// Block: pixel_rows x pixel_columns pixels; it returns early if no boundary is near. Pixels near
+/// one are listed first, so that all lanes of a warp have a window; its 49 weights are in
+/// registers. Thread: every 256th pixel of the list. Grid: columns, rows. Shared memory: image 0,
+/// visibility and flow of the block's pixels with a border of 7, a flag for each with a border of
+/// 2, and the list, 27 KB. 12 bytes moved a pixel and about 4000 flops for one near a boundary.
+/// Source: Sun, Roth & Black 2010, section 5, equations 10 to 12.
 template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
     weighted_median_kernel(Planes<const float> image0, Planes<const float> warped1,
@@ -185,7 +186,7 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     for (int i = core::thread_rank(); i < MedianTile::values; i += core::block_threads()) {
         const int r = i / MedianTile::columns - border;
         const int c = i % MedianTile::columns - border;
-        // What is outside the image has no weight, and no window reaches the outermost pixels.
+        // Pixels outside the image have zero weight; windows do not reach the outermost pixels.
         const bool used = in_image(r, c) && r >= 1 - border && r < pixel_rows + border - 1 &&
                           c >= 1 - border && c < pixel_columns + border - 1;
         if (!used) {
@@ -210,8 +211,8 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
 
 #if !defined(__CUDACC_RTC__)
 
-/// Of `from` into `to`, which has another filter's result where no boundary is near. `warped1` is
-/// warped by about this flow. Asynchronous.
+/// Filters `from` into `to` near boundaries; elsewhere `to` keeps another filter's result.
+/// `warped1` is warped by about this flow. Asynchronous.
 template <class Executor>
 void filter_near_boundaries(Executor& executor, const Planes<const float>& image0,
                             const Planes<const float>& warped1, const Planes<const float>& from,

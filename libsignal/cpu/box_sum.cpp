@@ -24,8 +24,8 @@ using cpu::index_t;
 
 constexpr int lanes = core::lanes<double>;
 
-/// Rows of a task, a multiple of the lanes; each costs size / band_rows additions for a pixel to
-/// begin.
+/// Rows of a task, a multiple of the lanes. Starting a task costs size / band_rows additions a
+/// pixel.
 constexpr int band_rows = 32;
 static_assert(band_rows % lanes == 0);
 
@@ -66,9 +66,9 @@ inline void store_floats(float* to, Pack<double> sums, index_t count) {
     }
 }
 
-/// give(i, load(i) + ... + load(i+size-1)) for i = 0 .. count-1, in groups of windows that have an
-/// element in common: each is what it has before that, summed backwards, and from there on, summed
-/// forwards. About three additions for a window.
+/// Calls give(i, load(i) + ... + load(i+size-1)) for i = 0 .. count-1. The windows of a group have
+/// an element in common: each sum is the elements before it, summed backwards, plus those from it
+/// on, summed forwards. About three additions a window.
 template <class Load, class Give>
 [[gnu::always_inline]] inline void sliding_sums(index_t count, index_t size, const Load& load,
                                                 const Give& give) {
@@ -94,8 +94,7 @@ template <class Load, class Give>
 }
 
 /// First pass: sums along the columns for rows `row` to `row` + band_rows - 1 (past the image, of
-/// its replicated border), transposed to
-/// [lanes rows][column][lane].
+/// its replicated border), transposed to [lanes rows][column][lane].
 void sum_rows(core::View<const float, 2, core::Host> from, int size, index_t row,
               double* transposed) {
     const index_t columns = from.extent[1];

@@ -14,7 +14,7 @@ namespace aperture::signal {
 
 namespace {
 
-/// FFTW makes and destroys plans in global tables.
+/// FFTW creates and destroys plans in global tables.
 std::mutex& planner() {
     static std::mutex mutex;
     return mutex;
@@ -31,7 +31,7 @@ fftwf_plan make_plan(const FftBatch& batch) {
     const auto count = static_cast<int>(batch.count);
     const auto stride = static_cast<int>(batch.stride);
     const auto distance = static_cast<int>(batch.distance);
-    // Estimated plans look at the alignment of the data only, never at the data.
+    // Estimating a plan uses the alignment of the data, never the data.
     alignas(64) fftwf_complex aligned[8];
     const std::lock_guard lock(planner());
     auto* const plan =
@@ -102,7 +102,7 @@ RealFft::RealFft(RealFft&&) noexcept = default;
 RealFft& RealFft::operator=(RealFft&&) noexcept = default;
 
 void RealFft::run(const float* samples, std::complex<float>* frequencies) const {
-    // FFTW asks for samples that it may change, but does so only where a plan says.
+    // FFTW's signature allows it to change the samples; only plans with that flag do.
     fftwf_execute_dft_r2c(plan_->plan, const_cast<float*>(samples),
                           reinterpret_cast<fftwf_complex*>(frequencies));
 }

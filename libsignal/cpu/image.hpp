@@ -26,7 +26,7 @@ template <int n, class F>
     (std::make_integer_sequence<int, n>{});
 }
 
-/// The first `count` lanes, at most all, from memory or to it; the others are zero.
+/// Load or store the first `count` lanes, at most all; the other loaded lanes are zero.
 template <class T>
 inline core::Pack<T> load_part(const T* from, index_t count) {
     if (count >= core::lanes<T>) return core::load(from);

@@ -10,7 +10,7 @@
 
 namespace aperture::signal {
 
-/// Real and imaginary parts of as many numbers as a pack has lanes.
+/// Real and imaginary parts of one complex number for each lane.
 struct ComplexPack {
     core::Pack<float> re;
     core::Pack<float> im;
@@ -35,26 +35,26 @@ inline ComplexPack operator*(const ComplexPack& a, const Twiddle& w) {
 }
 /// -i a
 inline ComplexPack turned_back(const ComplexPack& a) { return {a.im, -a.re}; }
-/// What is the inverse transform's, to the forward one: i conj(a).
+/// i conj(a): applied before and after a forward transform, it makes the inverse one.
 inline ComplexPack swapped(const ComplexPack& a) { return {a.im, a.re}; }
 
 /// Complex transforms X[k] = sum_i x[i] exp(-2 pi j i k / n) of one length, one in each lane. With
 /// n = n1 n2, transforms of length n1 on every n2-th element and of length n2 on n1 runs of them
-/// (Cooley & Tukey 1965), each by Stockham's passes of radix 2 to 5 in memory near the processor.
+/// (Cooley & Tukey 1965), each by Stockham passes of radix 2 to 5 in cache.
 class LaneFft {
   public:
     using index_t = core::index_t;
 
     LaneFft() = default;
-    /// The length has no prime factor above 5.
+    /// The length must have no prime factor above 5.
     explicit LaneFft(index_t length);
 
     index_t length() const { return length_; }
     /// Packs of scratch memory that `run` needs, aligned to a pack.
     index_t scratch_packs() const { return length_ + 2 * std::max(outer_.length, inner_.length); }
 
-    /// load(i) for i below `count`, what follows is zero; store(k, X[k]) in no particular order,
-    /// after all is loaded.
+    /// Calls load(i) for i below `count`; later samples are zero. Calls store(k, X[k]) in
+    /// unspecified order, after all loads.
     template <class Load, class Store>
     void run(ComplexPack* scratch, index_t count, const Load& load, const Store& store) const {
         ComplexPack* const all = scratch;
@@ -79,10 +79,10 @@ class LaneFft {
     }
 
   private:
-    /// One of Stockham's passes.
+    /// A Stockham pass.
     struct Pass {
         int radix;
-        index_t transforms;  ///< of what is left of the length
+        index_t transforms;  ///< of the remaining length
         index_t stride;
         std::vector<Twiddle> twiddles;  ///< [transform][1 .. radix-1]
     };
@@ -91,7 +91,7 @@ class LaneFft {
         std::vector<Pass> passes;
     };
     static Plan plan(index_t length);
-    /// Where the result is: in `from` or in `other`, both of which are overwritten.
+    /// Returns the result, `from` or `other`; both are overwritten.
     static const ComplexPack* transform(const Plan& plan, ComplexPack* from, ComplexPack* other);
 
     index_t length_ = 1;
@@ -100,7 +100,7 @@ class LaneFft {
     std::vector<Twiddle> turns_;  ///< [i2][k1]
 };
 
-/// The least length from `least` on that LaneFft takes.
+/// The smallest length from `least` on that LaneFft supports.
 core::index_t good_lane_fft_length(core::index_t least);
 
 }  // namespace aperture::signal

@@ -22,7 +22,7 @@ constexpr int lanes = core::lanes<float>;
 /// Rows of a task; even.
 constexpr index_t band_rows = 24;
 
-/// In every lane.
+/// Lane by lane.
 struct LaneOrder {
     using Value = Pack<float>;
     [[gnu::always_inline]] static Value lower(Value a, Value b) { return a < b ? a : b; }
@@ -31,15 +31,15 @@ struct LaneOrder {
 template <int n>
 using Ranks = network::Ranks<LaneOrder, n>;
 
-/// A part of the image with its border, in memory of our own: row r, column 0 is at data + r *
-/// pitch and belongs to pixel (first row - size / 2 + r, -(size / 2)).
+/// A band of the image with its border, in scratch memory: row r, column 0 is at data + r * pitch
+/// and belongs to pixel (first row - size / 2 + r, -(size / 2)).
 struct PaddedRows {
     const float* data;
     index_t pitch;
 };
 
-/// Elements from row to row: whole packs and an odd number of them, so that the rows of a strip do
-/// not fall into the same sets of the cache.
+/// Elements from row to row: an odd number of whole packs, so that the rows of a strip do not share
+/// cache sets.
 index_t pitch_of(index_t columns, int size) {
     const index_t packs = cpu::ceil_div(cpu::round_up(columns, lanes) + size - 1, lanes);
     return (packs | 1) * lanes;
@@ -71,10 +71,10 @@ void filter_strip(const PaddedRows& image, index_t rows, index_t columns, float*
             return core::load(first + i);
         });
     };
-    // The row that only the upper window has was sorted as the core's last row size-1 rows before.
+    // The row that only the upper window has was sorted size-1 rows before, as the core's last row.
     Ranks<size> upper_rows[half];
     for (int i = 0; i < half; ++i) upper_rows[i] = row(2 * i);
-    // Rows of the core but the last two, merged by twos.
+    // Rows of the core except the last two, merged in pairs.
     Ranks<2 * size> twos[half];
     for (int i = 0; i < half - 1; ++i) twos[i] = network::merge(row(2 * i + 1), row(2 * i + 2));
     Ranks<size> lower_row = row(size - 2);

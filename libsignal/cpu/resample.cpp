@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The windows of both axes (axis_filter.hpp) are tabulated, and two passes apply them to bands of
-// as many output rows as a pack has lanes. In the first a lane is an input column, in the second an
-// output row, with the band transposed between them: so both passes load whole packs whatever the
-// ratio of the extents.
+// The windows of both axes (axis_filter.hpp) are tabulated. Two passes apply them to bands of as
+// many output rows as a pack has lanes. In the first a lane is an input column, in the second an
+// output row; the band is transposed between them. So both passes load whole packs for any ratio of
+// the extents.
 #include "aperture/signal/resample.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct AxisWeights {
     const float* of(index_t i) const { return weights + i * taps; }
 };
 
-/// Hands out consecutive parts of a block of memory, each aligned to 64 bytes; without a block it
+/// Allocates consecutive parts of a block of memory, each aligned to 64 bytes; without a block it
 /// only counts.
 class Parts {
   public:
@@ -65,8 +65,8 @@ AxisWeights tabulate(const AxisFilter& axis, Parts& parts) {
     return {taps, first, weights};
 }
 
-/// Where a block of packs starts that should begin at x: earlier where it would reach over the end,
-/// if there is room.
+/// Start of the block of packs for x: moved back if it would reach beyond the end, where there is
+/// room.
 index_t block_start(index_t x, index_t extent) {
     return std::max<index_t>(0, std::min(x, extent - lanes));
 }
@@ -95,7 +95,7 @@ void filter_rows(const Input& from, const AxisWeights& rows, index_t row, index_
     }
 }
 
-/// Second pass: the first `count` rows of the band, to image rows from `to` on.
+/// Second pass: the first `count` rows of the band, stored in image rows from `to` on.
 void filter_columns(const float* transposed, const AxisWeights& columns, index_t count,
                     const Output& to) {
     const index_t extent = to.extent[1];
@@ -125,8 +125,7 @@ void filter(core::Cpu& executor, const Input& from, const AxisFilter& row_filter
     const index_t table_bytes = counted.bytes();
     const auto bytes =
         static_cast<std::size_t>(table_bytes + from.extent[1] * lanes * index_t(sizeof(float)));
-    // The tables lie before the first thread's own memory, with as much left free before the
-    // others'.
+    // The tables precede the first thread's own memory; the other threads leave as much unused.
     Parts parts(executor.scratch(0, bytes));
     const AxisWeights rows = tabulate(row_filter, parts);
     const AxisWeights columns = tabulate(column_filter, parts);

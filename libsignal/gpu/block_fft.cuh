@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Complex transforms of lengths 2^a 3^b 5^c 7^d by a block, in registers and shared memory.
+// Complex FFTs of lengths 2^a 3^b 5^c 7^d by a block, in registers and shared memory.
 
 #include "libcore/gpu/complex.cuh"
 
@@ -54,7 +54,7 @@ APERTURE_HD constexpr Complex<float> times_minus_j(Complex<float> a) { return {a
 template <int R>
 __device__ __forceinline__ void butterfly(Complex<float> (&v)[R]);
 
-/// Sums and differences of v[k] and v[R-k], of which each output needs real multiples.
+/// Each output needs real multiples of the sums and differences of v[k] and v[R-k] only.
 template <int R>
 __device__ __forceinline__ void odd_butterfly(Complex<float> (&v)[R]) {
     constexpr int half = R / 2;
@@ -82,7 +82,7 @@ __device__ __forceinline__ void odd_butterfly(Complex<float> (&v)[R]) {
     }
 }
 
-/// A transform of A B samples, which have no common factor, as A x B ones without twiddles.
+/// A transform of A B samples, A and B coprime, as A x B transforms without twiddles.
 /// Source: Good 1958.
 template <int A, int B>
 __device__ __forceinline__ void coprime_butterfly(Complex<float> (&v)[A * B]) {
@@ -153,44 +153,44 @@ __device__ __forceinline__ void butterfly(Complex<float> (&v)[R]) {
 struct BlockFftPass {
     int radix;
     int stride;           ///< length / radix
-    int span;             ///< product of the radices before
-    int step;             ///< stride / span: twiddles of neighbouring butterflies are so far apart
+    int span;             ///< product of the radices of earlier passes
+    int step;             ///< stride / span: twiddle distance of neighbouring butterflies
     unsigned reciprocal;  ///< 2^32 / span, rounded up; where span is 1, nothing is divided by it
 };
 
-/// The order in which a length is taken apart: radices whose product it is, two at least.
+/// The factorisation of a length into radices, at least two.
 struct BlockFftPlan {
     static constexpr int most_passes = 20;
     int length = 1;
-    int lanes = 1;  ///< threads of a sequence
+    int lanes = 1;  ///< threads for a sequence
     int passes = 0;
     BlockFftPass pass[most_passes] = {};
 };
 
-/// A transform of a sequence, exp(-j ...), unscaled, by plan.lanes threads: Stockham's, whose
-/// passes leave samples in order. All threads of a block make as many at once as they have room
-/// for. A thread holds up to Held samples at a time between two barriers, so that one buffer is
-/// enough: butterflies lane, lane + lanes, ... of length / radix. The first pass takes what load
-/// gives, and the last one hands its outputs over: both have sample j + r length / radix as the
-/// r-th of butterfly j, so that outputs that a thread keeps can be what it loads where the plan of
-/// the next transform is the reverse. 16 bytes of shared memory moved a sample for each pass but
-/// one, about 5 n log2 n flops. Source: Van Loan, Computational Frameworks for the Fast Fourier
-/// Transform, 1992, section 1.7; Govindaraju et al. 2008.
-/// Step: of the samples of a sequence in the buffer. Where it is one, neighbouring threads are
-/// neighbouring lanes and take neighbouring samples; otherwise they take the same sample of Step
+/// A transform of a sequence, exp(-j ...), unscaled, by plan.lanes threads: Stockham's algorithm,
+/// whose passes leave samples in order. A block transforms as many sequences at once as its threads
+/// have room for. A thread holds up to Held samples between two barriers, so that one buffer is
+/// enough: butterflies lane, lane + lanes, ... of length / radix. The first pass calls load, and
+/// the last one store: both have sample j + r length / radix as the r-th of butterfly j. So outputs
+/// that a thread keeps can be its inputs if the plan of the next transform is the reverse. 16 bytes
+/// of shared memory moved a sample for each pass but one, about 5 n log2 n flops. Source: Van Loan,
+/// Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7; Govindaraju et al.
+/// 2008.
+/// Step: distance of a sequence's samples in the buffer. With one, neighbouring threads are
+/// neighbouring lanes with neighbouring samples; otherwise they have the same sample of Step
 /// neighbouring sequences.
 template <int Step, int Held>
 struct BlockFft {
-    /// Butterflies of a thread. Those of one sample, for the shortest lengths only, would need more
+    /// Butterflies of a thread. As many of radix 1, for the shortest lengths only, would need more
     /// registers for addresses than all others.
     APERTURE_HD static constexpr int butterflies(int radix) {
         return Held / (radix == 1 ? 2 : radix);
     }
 
-    /// `twiddles`: exp(-j 2 pi k / length); `buffer`: shared, the sequence's first sample. Calls
-    /// load(i, sample) and store(i, sample, value) with i < Held, known when compiled, the number
-    /// of a sample among the thread's; loads are of samples in the order of the first radix, stores
-    /// in that of the last.
+    /// `twiddles`: exp(-j 2 pi k / length); `buffer`: shared memory, the sequence's first sample.
+    /// Calls load(i, sample) and store(i, sample, value) with a compile-time i < Held, the number
+    /// of a sample among the thread's; loads are in the order of the first radix, stores in that of
+    /// the last.
     template <class Load, class Store>
     __device__ __forceinline__ static void run(const BlockFftPlan& plan, int lane,
                                                const Complex<float>* twiddles,
@@ -201,7 +201,7 @@ struct BlockFft {
         any_pass<false, true>(plan, plan.passes - 1, lane, twiddles, buffer, from(buffer), store);
     }
 
-    /// The same; the result is in the buffer, for all threads of the block.
+    /// The same, with the result in the buffer for all threads of the block.
     template <class Load>
     __device__ __forceinline__ static void run_to_buffer(const BlockFftPlan& plan, int lane,
                                                          const Complex<float>* twiddles,
@@ -239,7 +239,7 @@ struct BlockFft {
                                                     Complex<float>* buffer, const Load& load,
                                                     const Store& store) {
 #if defined(__CUDA_ARCH__)
-        // Otherwise what passes are is found before the caller's loops, and spilled.
+        // Otherwise the compiler hoists the pass's data out of the caller's loops, and spills it.
         if constexpr (!First) asm volatile("" : "+r"(number));
 #endif
         const BlockFftPass& it = plan.pass[number];
@@ -270,7 +270,8 @@ struct BlockFft {
         }
     }
 
-    /// v[r] times root^r. Powers by at most three products: as exact as a table, for fewer loads.
+    /// Multiplies v[r] by root^r. Powers by at most three products: as exact as a table, fewer
+    /// loads.
     template <int R>
     __device__ __forceinline__ static void twiddle(Complex<float> (&v)[R],
                                                    const Complex<float>* twiddles, unsigned step) {
@@ -304,10 +305,11 @@ struct BlockFft {
                                span;
         };
 #if defined(__CUDA_ARCH__)
-        // Otherwise addresses for all radices are found before the caller's loops, and spilled.
+        // Otherwise the compiler hoists addresses for all radices out of the caller's loops, and
+        // spills.
         asm volatile("" : "+r"(lane), "+r"(stride));
 #endif
-        // Without a beginning it would live through all of the caller's loops.
+        // Without initialisation it would stay live through all of the caller's loops.
         Complex<float> v[count][R] = {};
         APERTURE_UNROLL
         for (int b = 0; b < count; ++b) {
@@ -327,7 +329,7 @@ struct BlockFft {
             }
         }
         if constexpr (!Last) {
-            // Of what the pass before wrote, or the transform before, everything is read.
+            // All of the previous pass's, or previous transform's, samples must have been read.
             __syncthreads();
             APERTURE_UNROLL
             for (int b = 0; b < count; ++b) {
@@ -364,8 +366,8 @@ BlockFftPlan block_fft_plan(int length, const std::vector<int>& radices) {
     return plan;
 }
 
-/// Few passes, those of odd radices first, then by the power of two that they have: of these the
-/// stores lie in different banks. Nothing for lengths with other prime factors than 2, 3, 5 and 7.
+/// A plan with few passes, ordered by the power of two in their radices, odd ones first, so that
+/// stores have no bank conflicts. Empty for lengths with prime factors other than 2, 3, 5 and 7.
 template <int Held>
 std::optional<BlockFftPlan> block_fft_plan(int length) {
     std::vector<int> radices;
@@ -380,7 +382,7 @@ std::optional<BlockFftPlan> block_fft_plan(int length) {
     return block_fft_plan<Held>(length, radices);
 }
 
-/// The same passes from last to first.
+/// The same passes in reverse order.
 template <int Held>
 BlockFftPlan reversed(const BlockFftPlan& plan) {
     std::vector<int> radices;

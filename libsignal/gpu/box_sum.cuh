@@ -14,8 +14,8 @@ inline constexpr int box_rows = 32;
 inline constexpr int box_columns = 64;
 inline constexpr int box_threads = 256;
 
-/// A tile of sums in shared memory: `forward` [box_rows + size - 1][pitch] for sums that are not
-/// whole yet, `sums` [box_rows][pitch]. An odd pitch keeps the rows of a warp in different banks.
+/// A tile of sums in shared memory: `forward` [box_rows + size - 1][pitch] for partial sums, `sums`
+/// [box_rows][pitch]. An odd pitch avoids bank conflicts between the rows of a warp.
 struct BoxLayout {
     int size;
 
@@ -28,11 +28,11 @@ struct BoxLayout {
     }
 };
 
-/// For each of `lines` lines the `outputs` sums of load(line, i) to load(line, i + size - 1), given
-/// to store(line, i, sum): what a segment of `size` elements has from i on, and what the next one
-/// has before i + size. A thread adds up a segment of a line at a time: three additions an output.
-/// store(line, i) may overwrite what load(line, i) reads. `forward(line, i)` is memory for the
-/// outputs + size - 1 elements of a line. Contains a barrier, and needs one before and after.
+/// For each of `lines` lines, calls store(line, i, sum) for `outputs` sums of load(line, i) to
+/// load(line, i + size - 1): a segment of `size` elements from i on, plus the next segment before i
+/// + size. A thread sums a segment of a line at a time: three additions an output. store(line, i)
+/// may overwrite the source of load(line, i). `forward(line, i)` is scratch for the outputs + size
+/// - 1 elements of a line. Contains a barrier, and needs one before and after.
 /// Source: van Herk 1992, there for minima.
 template <class Load, class Forward, class Store>
 __device__ __forceinline__ void sliding_sums(int lines, int outputs, int size, const Load& load,
@@ -62,9 +62,9 @@ __device__ __forceinline__ void sliding_sums(int lines, int outputs, int size, c
     }
 }
 
-/// Sums over the windows of a tile of box_rows x box_columns pixels, `value(y, x)` those of the
-/// image, its border replicated. They are in `memory` (BoxLayout) from `sums` on when it returns,
-/// behind a barrier; `sums` is free for the next tile after it, too.
+/// Sums over the windows of a tile of box_rows x box_columns pixels; `value(y, x)` is the image,
+/// with borders replicated. Returns the sums in `memory` (BoxLayout), after a barrier. Once they
+/// are read, the next tile needs no other barrier.
 template <class Value>
 __device__ __forceinline__ const double* box_sums(double* memory, BoxLayout layout, int first_row,
                                                   int first_column, int image_rows,
@@ -92,7 +92,7 @@ __device__ __forceinline__ const double* box_sums(double* memory, BoxLayout layo
 
 /// Window sums of planes. Thread: segments of columns, then of rows. Block: box_rows x box_columns
 /// outputs of a plane. Grid: columns, rows, planes. Shared memory: BoxLayout, 42 KB for size 9. 8
-/// bytes moved and some ten additions in double an output, whatever the size.
+/// bytes moved and about ten additions in double an output, for any size.
 template <class Source, class Sink>
 __global__ void __launch_bounds__(box_threads)
     box_sum_kernel(Source from, BoxLayout layout, Sink to) {
@@ -114,21 +114,21 @@ __global__ void __launch_bounds__(box_threads)
 
 #if !defined(__CUDACC_RTC__)
 
-/// Throws core::InvalidArgument where windows of this size do not fit a block's shared memory.
+/// Throws core::InvalidArgument if windows of this size do not fit a block's shared memory.
 template <class Executor>
 void expects_box_fits(const Executor& executor, int size) {
     core::expects(BoxLayout{size}.bytes() <= executor.shared_memory_per_block(), "box sum: size ",
                   size, " is too large for ", executor.name());
 }
 
-/// The layout, grid and block of kernels on the tiles of box_sums.
+/// Launch configuration of kernels on the tiles of box_sums.
 inline core::LaunchConfig box_config(int rows, int columns, int planes, BoxLayout layout,
                                      std::source_location call = std::source_location::current()) {
     return {tile_grid(rows, columns, planes, box_rows, box_columns), dim3(box_threads),
             static_cast<std::size_t>(layout.bytes()), call};
 }
 
-/// Of `planes` planes that have rows, columns and at(plane, row, column). Asynchronous.
+/// Sums over `planes` planes with rows, columns and at(plane, row, column). Asynchronous.
 template <class Executor, class Source, class Sink>
 void box_sum(Executor& executor, const Source& from, int planes, int size, const Sink& to) {
     expects_box_fits(executor, size);

@@ -69,7 +69,7 @@ class CufftPlan {
     }
 
   private:
-    /// cuFFT takes no pointers to constants.
+    /// cuFFT accepts no pointers to const.
     static cufftComplex* mutable_complex(const core::Complex<float>* from) {
         return reinterpret_cast<cufftComplex*>(const_cast<core::Complex<float>*>(from));
     }
@@ -77,7 +77,7 @@ class CufftPlan {
     cufftHandle handle_ = 0;
 };
 
-/// The least n or more that has no prime factors above 7, which cuFFT has kernels for.
+/// The smallest number from n on without prime factors above 7, for which cuFFT has kernels.
 inline int good_cufft_length(int n) {
     for (;; ++n) {
         int rest = n;

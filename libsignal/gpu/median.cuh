@@ -13,12 +13,12 @@ namespace aperture::signal::gpu {
 
 inline constexpr int median_columns = 32;
 inline constexpr int median_warps = 4;
-/// Outputs of a thread, below each other; even. A strip of n costs (n + size - 1) / n of the
-/// network's work on sorting rows.
+/// Outputs of a thread, in one column; even. A strip of n costs (n + size - 1) / n of the network's
+/// work on sorting rows.
 inline constexpr int median_strip = 8;
 inline constexpr int median_rows = median_warps * median_strip;
 
-/// As fminf and fmaxf have it: a number comes before what is none. On the host those are calls.
+/// The order of fminf and fmaxf: a number precedes NaN. On the host those are calls.
 struct FloatOrder {
     using Value = float;
 #if defined(__CUDA_ARCH__)
@@ -30,7 +30,8 @@ struct FloatOrder {
 #endif
 };
 
-/// Medians of a strip: the window of output r begins at tile[r * pitch]. give(r, median) for all r.
+/// Medians of a strip: the window of output r begins at tile[r * pitch]. Calls give(r, median) for
+/// all r.
 template <int size, class Give>
 __device__ __forceinline__ void strip_medians(const float* tile, int pitch, const Give& give) {
     using network::merge;
@@ -40,11 +41,11 @@ __device__ __forceinline__ void strip_medians(const float* tile, int pitch, cons
         const float* first = tile + r * pitch;
         return network::sorted<FloatOrder, size>([first](int i) { return first[i]; });
     };
-    // The row that only the upper window has was sorted as the core's last row size-1 rows before.
+    // The row that only the upper window has was sorted size-1 rows before, as the core's last row.
     Ranks<FloatOrder, size> upper_rows[half];
     APERTURE_UNROLL
     for (int i = 0; i < half; ++i) upper_rows[i] = row(2 * i);
-    // Rows of the core but the last two, merged by twos.
+    // Rows of the core except the last two, merged in pairs.
     Ranks<FloatOrder, 2 * size> twos[half];
     APERTURE_UNROLL
     for (int i = 0; i < half - 1; ++i) twos[i] = merge(row(2 * i + 1), row(2 * i + 2));
@@ -72,12 +73,12 @@ __device__ __forceinline__ void strip_medians(const float* tile, int pitch, cons
     }
 }
 
-/// Medians of size x size windows of planes. Thread: median_strip outputs below each other, rows
-/// sorted once for all windows that have them. Warp: median_columns strips. Block: median_rows x
+/// Medians of size x size windows of planes. Thread: median_strip outputs in one column, with rows
+/// sorted once for all windows that contain them. Warp: median_columns strips. Block: median_rows x
 /// median_columns outputs of a plane. Grid: columns, rows, planes. Shared memory: the block's
 /// pixels with their border, [median_rows + size - 1][median_columns + size - 1] floats, 5.2 KB for
-/// size 5. 4 bytes written and what `from` reads; 72 minima and maxima an output of size 5. `from`
-/// and `to` have rows, columns and at(plane, row, column). Source: Batcher 1968.
+/// size 5. 4 bytes written plus the loads of `from`; 72 minima and maxima an output of size 5.
+/// `from` and `to` have rows, columns and at(plane, row, column). Source: Batcher 1968.
 template <int size, class Source, class Sink>
 __global__ void __launch_bounds__(median_warps* core::warp_size)
     median_kernel(Source from, Sink to) {
@@ -102,7 +103,7 @@ __global__ void __launch_bounds__(median_warps* core::warp_size)
 
 #if !defined(__CUDACC_RTC__)
 
-/// Of `planes` planes; size is 3, 5 or 7. Asynchronous.
+/// Filters `planes` planes; size is 3, 5 or 7. Asynchronous.
 template <class Executor, class Source, class Sink>
 void median_filter(Executor& executor, const Source& from, int planes, int size, const Sink& to) {
     const auto kernel = size == 3   ? &median_kernel<3, Source, Sink>

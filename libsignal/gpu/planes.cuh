@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Planes of one shape, the form in which kernels take images.
+// Planes of one shape: how kernels access images.
 
 #include "libcore/gpu/kernel.cuh"
 
@@ -38,10 +38,9 @@ APERTURE_HD Planes<const T> constant(const Planes<T>& planes) {
 /// The nearest of 0, ..., extent - 1.
 __device__ __forceinline__ int inside(int i, int extent) { return min(max(i, 0), extent - 1); }
 
-/// Brings what a tile with its border needs to shared memory [row][column], rows `columns` values
-/// apart, with all threads of the block: value(y, x) for image pixels from (first_row,
-/// first_column) on; a pixel outside the image is the nearest one inside. The caller ends it with a
-/// barrier.
+/// Loads a tile with its border into shared memory [row][column], rows `columns` values apart, by
+/// all threads of the block: value(y, x) of image pixels from (first_row, first_column) on, with
+/// borders replicated. The caller must add a barrier.
 template <class Value>
 __device__ __forceinline__ void load_bordered(float* tile, int first_row, int first_column,
                                               int rows, int columns, int image_rows,
@@ -56,7 +55,7 @@ __device__ __forceinline__ void load_bordered(float* tile, int first_row, int fi
 
 #if !defined(__CUDACC_RTC__)
 
-/// What a caller's view is to a kernel; its columns are contiguous.
+/// A caller's view as kernels access it; its columns must be contiguous.
 template <class T, class Space>
 Planes<T> planes_of(const core::View<T, 3, Space>& view) {
     return {view.data, view.stride[0], view.stride[1], static_cast<int>(view.extent[1]),
@@ -68,12 +67,12 @@ Planes<T> planes_of(const core::View<T, 2, Space>& view) {
             static_cast<int>(view.extent[1])};
 }
 
-/// Tiles that cover an extent.
+/// Number of tiles that cover an extent.
 inline unsigned tiles_over(int extent, int tile) {
     return static_cast<unsigned>((extent + tile - 1) / tile);
 }
 
-/// A grid of tiles that covers `planes` planes of rows x columns: tiles to the right on x, below on
+/// A grid of tiles that covers `planes` planes of rows x columns: tile columns on x, tile rows on
 /// y, planes on z.
 inline dim3 tile_grid(int rows, int columns, int planes, int tile_rows, int tile_columns) {
     return {tiles_over(columns, tile_columns), tiles_over(rows, tile_rows),

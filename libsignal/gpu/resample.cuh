@@ -21,8 +21,8 @@ inline constexpr int resize_rows = 32;
 inline constexpr int resample_warps = 8;
 
 /// A block's shared memory: half kernels [2][radius + 1] in double; for every row and column of the
-/// tile where its window begins and its weights [row or column][tap]; the rows of the tile,
-/// filtered along the columns only: [filter_rows][span].
+/// tile the start of its window and its weights [row or column][tap]; the rows of the tile,
+/// filtered down the columns only: [filter_rows][span].
 struct FilterLayout {
     AxisFilter rows;
     AxisFilter columns;
@@ -40,11 +40,12 @@ struct FilterLayout {
     }
 };
 
-/// Blur and resampling of planes in one: first the columns of what a tile needs, from global
-/// memory, then its rows. Thread: a part of both. Block: filter_rows x resample_columns outputs,
-/// for which it makes its weights itself. Grid: columns, rows, planes. Shared memory: FilterLayout,
-/// 11 KB for a factor of 1/2. For a factor f and windows of n pixels: 4 / f^2 + 4 bytes moved and 2
-/// n (1 / f + 1) flops an output. `from` and `to` have at(plane, row, column).
+/// Blur and resampling of planes in one kernel: first down the columns that a tile needs, from
+/// global memory, then along its rows. Thread: a part of both. Block: filter_rows x
+/// resample_columns outputs, with weights computed by the block. Grid: columns, rows, planes.
+/// Shared memory: FilterLayout, 11 KB for a factor of 1/2. For a factor f and windows of n pixels:
+/// 4 / f^2 + 4 bytes moved and 2 n (1 / f + 1) flops an output. `from` and `to` have at(plane, row,
+/// column).
 template <class Source, class Sink>
 __global__ void __launch_bounds__(resample_warps* core::warp_size)
     filter_kernel(Source from, FilterLayout layout, Sink to) {
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(resample_warps* core::warp_size)
     }
 }
 
-/// The pixels of one output along an axis, the border replicated, and their weights.
+/// The pixels of one output along an axis, with borders replicated, and their weights.
 template <int samples>
 struct ResizeWindow {
     int pixel[samples];
@@ -120,7 +121,7 @@ struct ResizeWindow {
     }
 };
 
-/// A factor for each of the planes of a flow, or one.
+/// A factor for each of the two planes of a flow, or for one plane.
 struct PlaneFactors {
     float factor[2] = {1.0F, 1.0F};
 };
@@ -160,8 +161,8 @@ __global__ void __launch_bounds__(resample_warps* core::warp_size)
 
 #if !defined(__CUDACC_RTC__)
 
-/// Along both axes; `planes` of them. Throws core::InvalidArgument, naming the operation, where the
-/// windows do not fit a block's shared memory. Asynchronous.
+/// Filters `planes` planes along both axes. Throws core::InvalidArgument, naming the operation, if
+/// the windows do not fit a block's shared memory. Asynchronous.
 template <class Executor, class Source, class Sink>
 void filter(Executor& executor, const char* operation, const Source& from, const AxisFilter& rows,
             const AxisFilter& columns, int planes, const Sink& to) {
@@ -206,7 +207,7 @@ void downsample(Executor& executor, const Source& from, int planes, const Sink& 
            planes, to);
 }
 
-/// One plane, or two with a factor each.
+/// Resizes one plane, or two with a factor each.
 template <class Executor, class Source, class Sink>
 void resize(Executor& executor, const Source& from, Interpolation interpolation, int planes,
             PlaneFactors factors, const Sink& to) {

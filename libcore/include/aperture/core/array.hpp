@@ -13,30 +13,30 @@
 
 namespace aperture::core {
 
-/// Allocations made through Array since the program started, per space: a pipeline in its steady
-/// state makes none, and tests hold it to that.
+/// Allocations made through Array since the program started, per space. A pipeline in its steady
+/// state makes none, and tests check this.
 std::uint64_t host_allocations();
 std::uint64_t device_allocations();
 
-/// What the system may do with the pages of host memory.
+/// How the system may treat the pages of host memory.
 enum class Pages {
     pageable,
-    /// They stay in main memory ("pinned"), so that a GPU copies from and to them while the host
-    /// goes on. They take longer to allocate. A build without CUDA has none: DeviceError.
+    /// They stay in main memory ("pinned"), so that copies to and from a GPU are asynchronous. They
+    /// take longer to allocate. A build without CUDA has none: DeviceError.
     locked,
 };
 
 namespace detail {
 void* allocate(Host, std::size_t bytes, Pages pages);
 void release(Host, void* block, Pages pages) noexcept;
-/// In a build without CUDA those that allocate for it throw DeviceError.
+/// In a build without CUDA the functions that allocate for it throw DeviceError.
 void* allocate(Device, std::size_t bytes, Pages pages);
 void release(Device, void* block, Pages pages) noexcept;
 void* allocate_locked(std::size_t bytes);
 void release_locked(void* block) noexcept;
 }  // namespace detail
 
-/// Owns dense memory for a view; move-only, because a copy of this size must be written out.
+/// Owns dense memory for a view; move-only, because a copy of this size must be explicit.
 /// Host memory is aligned to 64 bytes, device memory to 256. Elements are not initialised.
 template <class T, int Rank, class Space = Host, class Layout = Strided>
 class Array {
@@ -45,7 +45,7 @@ class Array {
   public:
     Array() = default;
     explicit Array(std::array<index_t, Rank> extents) : Array(extents, Pages::pageable) {}
-    /// `reshape` keeps to the same kind of pages. On a device there is one kind only.
+    /// `reshape` keeps the kind of pages. A device has one kind only.
     Array(std::array<index_t, Rank> extents, Pages pages)
         : block_(nullptr, Release{pages}), extents_(extents), capacity_(elements_of(extents)) {
         if (capacity_ > 0) {
@@ -53,7 +53,7 @@ class Array {
             block_.reset(detail::allocate(Space{}, bytes, pages));
         }
     }
-    /// What is moved from is empty.
+    /// The moved-from array is empty.
     Array(Array&& other) noexcept
         : block_(std::move(other.block_)),
           extents_(std::exchange(other.extents_, {})),
@@ -65,7 +65,7 @@ class Array {
         return *this;
     }
 
-    /// Makes the extents fit; reallocates, losing the contents, only where the capacity is short.
+    /// Sets the extents; reallocates, losing the contents, only if the capacity is too small.
     void reshape(std::array<index_t, Rank> extents) {
         if (elements_of(extents) > capacity_) {
             *this = Array(extents, block_.get_deleter().pages);

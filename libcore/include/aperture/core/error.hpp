@@ -8,22 +8,22 @@
 
 namespace aperture::core {
 
-/// The caller's fault: an argument or a file that cannot be right. The text carries the values.
+/// The caller's fault: an argument or a file that cannot be right. The text contains the values.
 /// Programs exit with status 1.
 class InvalidArgument : public std::invalid_argument {
   public:
     using std::invalid_argument::invalid_argument;
 };
 
-/// A fault of the machine at run time: device, driver, memory or library call. The text carries the
-/// call, the library's own words, file and line. Programs exit with status 2.
+/// A fault of the machine at run time: device, driver, memory or library call. The text contains
+/// the call, the library's message, file and line. Programs exit with status 2.
 class DeviceError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// The device is not up to the work: too little memory or shared memory, no code for its
-/// architecture. Another device may do it.
+/// The device is unsuitable: too little memory or shared memory, or no code for its architecture.
+/// Another device may be suitable.
 class UnfitDevice : public DeviceError {
   public:
     using DeviceError::DeviceError;

@@ -20,7 +20,7 @@ class Cpu {
   public:
     using Space = Host;
 
-    /// `threads` = 0 takes what OpenMP would take. No process-wide setting is changed.
+    /// `threads` = 0: OpenMP's default. No process-wide setting is changed.
     explicit Cpu(int threads = 0);
 
     int threads() const { return threads_; }
@@ -32,7 +32,7 @@ class Cpu {
     /// thread.
     std::byte* scratch(int thread, std::size_t bytes);
 
-    /// Nothing to wait for; there so that generic code may say it.
+    /// Nothing to wait for; for generic code.
     void synchronize() {}
 
   private:
@@ -42,15 +42,14 @@ class Cpu {
 
 /// Runs operations on one GPU, in order, on a stream of its own. Calls are asynchronous unless
 /// their comment says otherwise. An executor belongs to one host thread, and may be moved to
-/// another one. All executors of a process are on one GPU at a time, where its device arrays are,
-/// too. Defined in builds with CUDA; a build without has the declaration only, and `gpu_status`
-/// says why.
+/// another one. All executors and device arrays of a process are on one GPU at a time. Defined in
+/// builds with CUDA; a build without has the declaration only, and `gpu_status` returns the reason.
 class Gpu {
   public:
     using Space = Device;
 
-    /// Throws DeviceError where `device` cannot be used, InvalidArgument where executors of another
-    /// one exist.
+    /// Throws DeviceError if `device` cannot be used, InvalidArgument if executors of another one
+    /// exist.
     explicit Gpu(int device = 0);
     ~Gpu();
     Gpu(Gpu&&) noexcept;
@@ -67,7 +66,7 @@ class Gpu {
     std::size_t free_memory() const;
 
     CUstream_st* stream() const;
-    /// Waits for all work given so far; throws DeviceError if any of it failed.
+    /// Waits for all work submitted so far; throws DeviceError if any of it failed.
     void synchronize();
 
   private:
@@ -75,8 +74,8 @@ class Gpu {
     std::unique_ptr<State> state_;
 };
 
-/// Whether a Gpu can be made here, and if not why: "built without CUDA", a compute capability below
-/// 8.0, no code for it in this build, the driver's words, ...
+/// Whether a Gpu can be created here, and if not why: "built without CUDA", a compute capability
+/// below 8.0, no code for it in this build, the driver's message, ...
 struct GpuStatus {
     bool usable = false;
     std::string reason;

@@ -7,8 +7,8 @@
 
 namespace aperture::core {
 
-/// Bytes of main memory that can still be taken without swapping: what the kernel estimates, and no
-/// more than the control groups of the process leave it. Nothing where the system does not say.
+/// Bytes of main memory that can still be allocated without swapping: the kernel's estimate,
+/// limited by the control groups of the process. Empty if the system does not report it.
 std::optional<std::size_t> available_memory();
 
 }  // namespace aperture::core

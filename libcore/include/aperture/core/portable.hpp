@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What code shared by host and device needs: the attribute macro and the index type. No standard
-// header is included where the run-time compiler (NVRTC) reads this, which has none.
+// For code shared by host and device: the attribute macro and the index type. Includes no standard
+// header, because the run-time compiler (NVRTC) has none.
 
 #if defined(__CUDACC__)
 #define APERTURE_HD __host__ __device__ __forceinline__

@@ -12,7 +12,7 @@
 
 namespace aperture::core {
 
-/// What `--report` writes: one JSON object (docs/formats.md). `parameters` keeps its order.
+/// The output of `--report`: one JSON object (docs/formats.md). `parameters` keeps its order.
 struct Report {
     using Value = std::variant<bool, long long, double, std::string>;
 
@@ -25,15 +25,15 @@ struct Report {
     double transfer_ms = 0;
     double total_ms = 0;
     std::map<std::string, Value> accuracy;
-    std::map<std::string, Value> sequence;  ///< of many inputs in a row; left out where empty
+    std::map<std::string, Value> sequence;  ///< of a series of inputs; omitted if empty
 
-    /// The JSON text; version and git commit are the library's. Numbers that are not finite, and
-    /// work that was not counted, become null; bytes that are not UTF-8, as file names may have,
-    /// become U+FFFD.
+    /// The JSON text; version and git commit are the library's. Non-finite numbers and work that
+    /// was not counted become null; bytes that are not UTF-8, for example in file names, become
+    /// U+FFFD.
     std::string json() const;
 };
 
-/// Stage by stage, the median over several runs; the runs must have the same stages.
+/// Median of each stage over several runs, which must have the same stages.
 std::vector<Stage> median_stages(const std::vector<std::vector<Stage>>& runs);
 
 /// The project's version, "0.1.0", and the git commit it was built from ("unknown" outside git).

@@ -19,15 +19,15 @@ std::string extents_text(const std::array<index_t, Rank>& extent) {
     return words;
 }
 
-/// What an operation asks of a view's strides.
+/// Requirement on a view's strides.
 enum class Strides {
     any,
     unit_last,  ///< the last extent is contiguous
     dense,
 };
 
-/// Throws InvalidArgument, with `name` and what was found and expected, unless `view` has these
-/// extents and strides. Allocates nothing where it has.
+/// Throws InvalidArgument, with `name`, the actual and the expected values, unless `view` has these
+/// extents and strides. Otherwise allocates nothing.
 template <class T, int Rank, class Space, class Layout>
 void expects_shape(const char* name, const View<T, Rank, Space, Layout>& view,
                    const std::type_identity_t<std::array<index_t, Rank>>& extent,

@@ -24,9 +24,8 @@ class Stopwatch {
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// One timed stage of a pipeline run. `gflop` and `mb` are what the stage must do (minimum floating
-/// point operations; bytes read once and written once), not what an implementation did; 0 where it
-/// was not counted.
+/// One timed stage of a pipeline run. `gflop` and `mb` are the minimum work of the stage (floating
+/// point operations; bytes read once and written once), not an implementation's; 0 if not counted.
 struct Stage {
     std::string name;
     double ms = 0;
@@ -34,9 +33,9 @@ struct Stage {
     double mb = 0;
 };
 
-/// Measures the stages of one run: wall time on the CPU, events in the stream on the GPU. Each
-/// stage is also an NVTX range where CUDA is. One timeline serves many runs: `begin_run` forgets
-/// the last one but keeps its events, so that the steady state allocates nothing on the device.
+/// Measures the stages of one run: wall time on the CPU, events in the stream on the GPU. With CUDA
+/// each stage is also an NVTX range. One timeline serves many runs: `begin_run` discards the last
+/// one but keeps its events, so that the steady state allocates nothing on the device.
 class Timeline {
   public:
     Timeline();
@@ -46,7 +45,7 @@ class Timeline {
 
     void begin_run();
 
-    /// Times from construction to destruction. Take it around the calls of a stage.
+    /// Times from construction to destruction, around the calls of a stage.
     class Scope {
       public:
         Scope(Scope&& other) noexcept : timeline_(other.timeline_), gpu_(other.gpu_) {
@@ -63,11 +62,11 @@ class Timeline {
         Timeline* timeline_;
         Gpu* gpu_;
     };
-    /// `timeline` may be null: nothing is measured then. Stages do not nest.
+    /// If `timeline` is null, nothing is measured. Stages do not nest.
     static Scope stage(Timeline* timeline, Cpu& cpu, const char* name, double gflop, double mb);
     static Scope stage(Timeline* timeline, Gpu& gpu, const char* name, double gflop, double mb);
 
-    /// The stages since `begin_run`, in order; stages of one name are added up. Waits for the GPU.
+    /// The stages since `begin_run`, in order; stages of one name are summed. Waits for the GPU.
     std::vector<Stage> stages();
 
   private:

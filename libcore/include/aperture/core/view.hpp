@@ -11,9 +11,9 @@
 
 namespace aperture::core {
 
-/// Memory the CPU can touch.
+/// Memory that the CPU can access.
 struct Host {};
-/// Memory of a GPU; only kernels and copies touch it.
+/// Memory of a GPU, accessible to kernels and copies only.
 struct Device {};
 
 /// Any strides.
@@ -42,8 +42,7 @@ struct View {
     View(T* first, std::array<index_t, Rank> extents)
         : data(first), extent(extents), stride(dense_strides(extents)) {}
 
-    /// A view of mutable data reads as a view of constant data; a view of a named layout as
-    /// Strided.
+    /// Converts a view of mutable data to one of constant data, and a named layout to Strided.
     template <class U, class OtherLayout>
     requires(std::is_convertible_v<U (*)[], T (*)[]> &&
              (std::same_as<Layout, OtherLayout> || std::same_as<Layout, Strided>))

@@ -19,8 +19,8 @@ struct Shape {
     bool operator==(const Shape&) const = default;
 };
 
-/// The displacements (dy, dx) that a surface has: dy in 0 .. rows-1 and dx in 0 .. columns-1, or
-/// with both signs from 1-rows and 1-columns on. Entry (i, j) of the surface is the displacement
+/// The displacements (dy, dx) of a surface: dy in 0 .. rows-1 and dx in 0 .. columns-1, or with
+/// both signs from 1-rows and 1-columns on. Entry (i, j) of the surface is the displacement
 /// (first_row() + i, first_column() + j).
 struct Lags {
     index_t rows = 1;
@@ -34,12 +34,12 @@ struct Lags {
     }
 };
 
-/// Pixels along one axis of `extent` pixels that have a partner at a displacement of `lag`: those
-/// from max(0, -lag) on.
+/// Number of pixels along an axis of `extent` pixels with a partner at a displacement of `lag`; the
+/// first is max(0, -lag).
 inline index_t overlap(index_t extent, index_t lag) { return extent - (lag < 0 ? -lag : lag); }
 
-/// Multiplications and additions of all sums of products at all displacements: 70.5e9 for four
-/// planes of 500 x 500 pixels and 250 x 250 displacements.
+/// Flops of all sums of products at all displacements: 70.5e9 for four planes of 500 x 500 pixels
+/// and 250 x 250 displacements.
 inline double direct_flops(index_t planes, Shape image, const Lags& lags) {
     const auto all = [](index_t extent, index_t count, bool both_signs) {
         const auto n = static_cast<double>(count);

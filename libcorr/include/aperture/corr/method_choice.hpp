@@ -6,17 +6,17 @@
 
 namespace aperture::corr {
 
-/// The method that should take less time, and the times that it was chosen by.
+/// The faster method by estimated times, and these times.
 struct MethodChoice {
     Method method = Method::fft;
     double direct_ms = 0;
     double fft_ms = 0;
 };
 
-/// For `problem`, whatever its method, with `threads` threads; both images are one where `same`.
+/// For `problem`, whatever its method, with `threads` threads; `same`: both images are one.
 MethodChoice choose_method(const Problem& problem, int threads, bool same = true);
 
-/// The same on a Gpu of so many multiprocessors, from planes to sums in its memory.
+/// The same on a Gpu with this many multiprocessors, from planes to sums in its memory.
 MethodChoice choose_gpu_method(const Problem& problem, int multiprocessors, bool same = true);
 
 }  // namespace aperture::corr

@@ -6,28 +6,28 @@
 
 namespace aperture::corr {
 
-/// Sums of products of pairs of images, each of which is transformed once: what Correlator finds by
-/// the method of transforms, whatever the problem's method is, and as exactly. Keeps spectra and
-/// planes of all images; taking an image and correlating a pair allocate nothing. The results have
-/// the same bits for every number of threads. On a Gpu `take` and `run` are asynchronous.
+/// Sums of products of pairs of images, with one transform of each image. Results and accuracy are
+/// those of Correlator with Method::fft, whatever the problem's method. Keeps spectra and planes of
+/// all images; `take` and `run` allocate nothing. Results are bitwise independent of the number of
+/// threads. On a Gpu `take` and `run` are asynchronous.
 template <class Executor>
 class PairCorrelator {
   public:
     using Space = typename Executor::Space;
 
-    /// Throws core::InvalidArgument as `validate` does, and where `images` images take more memory
-    /// than there is.
+    /// Throws core::InvalidArgument as `validate` does, and if `images` images need more memory
+    /// than is available.
     PairCorrelator(Executor& executor, const Problem& problem, index_t images);
     ~PairCorrelator();
     PairCorrelator(PairCorrelator&&) noexcept;
     PairCorrelator& operator=(PairCorrelator&&) noexcept;
 
-    /// `planes`, [plane][row][column], are those of `image`, 0 .. images-1, from now on; columns
-    /// are contiguous.
+    /// Stores `planes`, [plane][row][column], as image number `image`, 0 .. images-1; columns are
+    /// contiguous.
     void take(index_t image, PlanesView<Space> planes);
 
-    /// Of images `a` and `b`, which may be the same, to `sums`, [planes, or 1: their sum][dy][dx],
-    /// dense. Throws core::InvalidArgument for images that were not taken.
+    /// Computes `sums`, [planes, or 1: their sum][dy][dx], dense, of images `a` and `b`, which may
+    /// be the same. Throws core::InvalidArgument for images that were not taken.
     void run(index_t a, index_t b, core::View<double, 3, Space> sums);
 
   private:

@@ -20,31 +20,31 @@ struct RadialPower {
     std::vector<std::int64_t> counts;  ///< frequencies in the ring
 };
 
-/// Radial average of the power spectrum (periodogram, without a window) of images that come one
-/// after the other: the mean over the images, and over the frequencies (fy, fx) of a ring, of
+/// Radial average of the power spectrum (periodogram, without a window) of a sequence of images:
+/// the mean, over the images and over the frequencies (fy, fx) of a ring, of
 ///
 ///     sum_p |F_p(fy, fx)|^2 / (rows columns),
 ///     F_p(fy, fx) = sum_{y, x} A_p(y, x) exp(-j 2 pi (fy y + fx x))
 ///
-/// at fy = k / rows and fx = l / columns, cycles a pixel, k and l whole and fy and fx from -1/2 to
-/// 1/2. With n the larger of rows and columns, ring r has frequencies of r - 1/2 <= n |f| < r +
-/// 1/2, up to |f| = 1/2: what is in the corners beyond belongs to none. White noise has a flat
-/// spectrum as high as its variance, planes added up. Images of any size; the same bits for every
-/// number of threads.
+/// at fy = k / rows and fx = l / columns, cycles a pixel, with integers k and l, and fy and fx from
+/// -1/2 to 1/2. With n the larger of rows and columns, ring r has frequencies of r - 1/2 <= n |f| <
+/// r + 1/2, up to |f| = 1/2; the corners beyond belong to no ring. White noise has a flat spectrum
+/// equal to its variance, summed over planes. Images may have any size; results are bitwise
+/// independent of the number of threads.
 class RadialSpectrum {
   public:
     /// Throws core::InvalidArgument for empty images.
     RadialSpectrum(core::Cpu& cpu, Shape image);
 
-    /// One more image, [plane][row][column] of any number of planes.
+    /// Adds an image, [plane][row][column] of any number of planes.
     void add(PlanesView<core::Host> planes);
 
     /// Throws core::InvalidArgument before the first image.
     RadialPower average() const;
 
   private:
-    /// take(column, ring, frequencies that this one stands for) for those frequencies of a row that
-    /// are in a ring.
+    /// Calls take(column, ring, number of frequencies that this one represents) for those
+    /// frequencies of a row that lie in a ring.
     template <class Take>
     void for_rings(index_t row, const Take& take) const;
     void transform(PlanesView<core::Host> planes, index_t plane, double mean);
@@ -53,11 +53,11 @@ class RadialSpectrum {
     core::Cpu& cpu_;
     Shape image_;
     signal::RealFft rows_;
-    signal::ForwardFft<core::Cpu> columns_;         ///< of some neighbours
+    signal::ForwardFft<core::Cpu> columns_;         ///< of a group of neighbours
     core::Array<std::complex<float>, 2> spectrum_;  ///< [row][column up to half], padded
     core::Array<double, 2> band_powers_;            ///< [band of rows][ring]
     std::vector<double> row_sums_;
-    std::vector<double> powers_;  ///< of rings, all images added up
+    std::vector<double> powers_;  ///< of rings, summed over images
     std::vector<std::int64_t> counts_;
     index_t images_ = 0;
 };

@@ -12,28 +12,28 @@
 namespace aperture::corr {
 
 // A surface is [dy][dx] with the displacements of its Lags; the functions here throw
-// core::InvalidArgument where its extents are others. Entries that are not numbers are no peaks,
-// and end no correlation length.
+// core::InvalidArgument for other extents. NaN entries are no peaks, and do not end a correlation
+// length.
 
 using SurfaceView = core::View<const double, 2, core::Host>;
 
-/// How far along an axis an image remains like itself, in pixels.
+/// Distance along an axis over which an image stays correlated with itself, in pixels.
 struct CorrelationLengths {
     std::optional<double> x;
     std::optional<double> y;
 };
 
-/// A displacement that is more likely than those around it, in pixels.
+/// A local maximum of a surface, with its displacement in pixels.
 struct Peak {
     double dy = 0;
     double dx = 0;
     double value = 0;
 };
 
-/// Along each axis how far from `from`, (0, 0) or a peak, the surface falls below 1/e of the value
-/// there, towards larger displacements and linear between entries. Nothing where it never does, or
-/// where the value is not positive. Throws core::InvalidArgument where the surface has no entry at
-/// `from`.
+/// Distance along each axis from `from`, (0, 0) or a peak, to where the surface falls below 1/e of
+/// its value there, towards larger displacements and linear between entries. Empty if it never
+/// does, or if the value is not positive. Throws core::InvalidArgument if the surface has no entry
+/// at `from`.
 CorrelationLengths correlation_lengths(SurfaceView surface, const Lags& lags, const Peak& from);
 /// From (0, 0).
 CorrelationLengths correlation_lengths(SurfaceView surface, const Lags& lags);
@@ -41,34 +41,33 @@ CorrelationLengths correlation_lengths(SurfaceView surface, const Lags& lags);
 /// Whether displacement (0, 0) can be a peak: of an image with itself it always is one.
 enum class Centre { counts, excluded };
 
-/// The largest of the local maxima, entries above all of their up to eight neighbours; nothing
-/// where there is none. Entries of the largest displacements, next to which the surface might go on
-/// rising, are left out unless the surface has no others along that axis. The place between entries
-/// and the value there are those of a parabola along each axis through the entry and its two
-/// neighbours, where both are there.
+/// The largest local maximum, an entry above all of its up to eight neighbours; empty if there is
+/// none. Entries at the largest displacements are excluded, because the surface might go on rising
+/// beyond them, unless it has no others along that axis. Position and value are interpolated by a
+/// parabola along each axis through the entry and its two neighbours, if both exist.
 std::optional<Peak> strongest_peak(SurfaceView surface, const Lags& lags, Centre centre);
 
-/// The largest entry of a surface of two images, where it is positive and lies on the border of the
-/// displacements that were searched: beyond it the surface may go on rising, and the true peak be.
-/// With one sign displacements of 0 are border, too; an axis of one displacement has none.
+/// The largest entry of a surface of two images, if it is positive and lies on the border of the
+/// displacements searched: the surface may go on rising beyond it, to the true peak. With one sign
+/// displacements of 0 are border, too; an axis of one displacement has no border.
 std::optional<Peak> largest_on_border(SurfaceView surface, const Lags& lags);
 
-/// Means over displacements of one length, whatever their direction.
+/// Means over displacements of one length, in any direction.
 struct RadialAverage {
-    std::vector<double> mean;          ///< of displacements at least r - 0.5, below r + 0.5 long
-    std::vector<std::int64_t> counts;  ///< entries of the surface that were averaged
+    std::vector<double> mean;          ///< mean[r]: lengths from r - 0.5 to below r + 0.5
+    std::vector<std::int64_t> counts;  ///< number of averaged entries
 };
 RadialAverage radial_average(SurfaceView surface, const Lags& lags);
 
-/// Mean and standard deviation over surfaces that come one after the other (Welford 1962).
+/// Mean and standard deviation over a sequence of surfaces (Welford 1962).
 class EnsembleStatistics {
   public:
-    /// Surfaces are of one extent, that of the first; their columns are contiguous.
+    /// Adds a surface with the extent of the first one; columns must be contiguous.
     void add(SurfaceView surface);
 
     index_t count() const { return count_; }
     const core::Array<double, 2>& mean() const { return mean_; }
-    /// Of the population that the surfaces are a sample of (divisor count - 1); 0 for a single one.
+    /// Sample standard deviation (divisor count - 1); 0 for a single surface.
     core::Array<double, 2> deviation() const;
 
   private:

@@ -7,25 +7,23 @@
 
 namespace aperture::flow {
 
-/// Components of a true flow beyond this, and those that are not finite, are unknown (Baker et al.
-/// 2011).
+/// A true flow with a larger or non-finite component is unknown (Baker et al. 2011).
 inline constexpr float largest_known = 1e9F;
 
-/// How far a flow is from the truth, over all pixels whose truth is known (Baker et al. 2011,
-/// section 4.1).
+/// Errors of a flow over all pixels with known truth (Baker et al. 2011, section 4.1).
 struct Accuracy {
-    index_t known = 0;       ///< pixels
-    index_t non_finite = 0;  ///< of these, those whose estimate is not finite; counted as outliers
+    index_t known = 0;       ///< pixels with known truth
+    index_t non_finite = 0;  ///< of these, non-finite estimates: outliers, not in the means
     double aae = 0;          ///< mean angle between (u, v, 1) and the true one, degrees
     double epe = 0;          ///< mean distance of the end points, pixels
-    double rmse = 0;         ///< root of the mean squared distance, pixels
-    double r05 = 0;          ///< share of pixels with a distance above 0.5, 1 and 2 pixels
+    double rmse = 0;         ///< root mean squared distance, pixels
+    double r05 = 0;          ///< fraction of pixels with a distance above 0.5, 1 and 2 pixels
     double r1 = 0;
     double r2 = 0;
 };
 
-/// Throws core::InvalidArgument where the extents differ. Without a known pixel all but the counts
-/// are NaN.
+/// Throws core::InvalidArgument if the extents differ. Without a known pixel all members but the
+/// counts are NaN.
 Accuracy compare(core::Cpu& cpu, ConstFlowView<core::Host> flow, ConstFlowView<core::Host> truth);
 
 }  // namespace aperture::flow

@@ -8,8 +8,7 @@ namespace aperture::flow {
 
 using core::index_t;
 
-/// A grey image [row][column] in 0..255 whatever the bit depth it was stored with; columns are
-/// contiguous.
+/// A grey image [row][column], scaled to 0..255 for any stored bit depth; columns are contiguous.
 template <class Space>
 using ImageView = core::View<const float, 2, Space>;
 

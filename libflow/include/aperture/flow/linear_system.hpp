@@ -12,24 +12,24 @@
 namespace aperture::flow {
 
 enum class Solver {
-    jacobi,     ///< the diagonal alone
-    block2x2,   ///< Horn & Schunck's iteration: the two unknowns of a pixel together
-    cg,         ///< conjugate gradients, scaled by the inverse 2x2 blocks unless told otherwise
-    cacg,       ///< the same, s iterations for each round of sums (Carson 2015)
+    jacobi,     ///< diagonal scaling only
+    block2x2,   ///< Horn & Schunck's iteration: the two unknowns of a pixel are solved together
+    cg,         ///< conjugate gradients, preconditioned by the inverse 2x2 blocks by default
+    cacg,       ///< the same, s iterations per global reduction (Carson 2015)
     redblack,   ///< Gauss-Seidel on the 2x2 blocks, two colours (four for Stencil::nine), SOR
     multigrid,  ///< full multigrid, then V(2,2)-cycles, red-black smoothing
 };
 
-/// How a solution is laid over a GPU; the result is the same to rounding. The Cpu has one way, and
-/// so have Solver::cacg and Solver::multigrid.
+/// Kernel organisation on a GPU; results agree to rounding. The Cpu and Solver::multigrid ignore
+/// it. Solver::cacg runs on chip if it fits, unless staged.
 enum class Implementation {
-    fused,       ///< several sweeps, or all that belongs together, in one kernel
+    fused,       ///< several sweeps, or all stages of an iteration, in one kernel
     staged,      ///< a kernel for each operator, as in Anderson's listings
     persistent,  ///< one kernel that keeps the system on chip for all iterations, where it fits;
                  ///< the fastest there (docs/performance.md)
 };
 
-/// Polynomials that Solver::cacg spans its space with.
+/// Polynomial basis of the Krylov space in Solver::cacg.
 enum class Basis { monomial, newton, chebyshev };
 
 /// The coupled system of a variational flow for x = (u, v), at every pixel p
@@ -43,8 +43,8 @@ template <class Space>
 struct LinearSystem {
     core::View<const float, 3, Space> tensor;  ///< [3][row][column]: J11, J12 = J21, J22
     core::View<const float, 3, Space> right;   ///< b [2][row][column]
-    /// w [2][row][column] >= 0: that between a pixel and the one to its right, and the one below;
-    /// empty: those of the stencil. Needs Stencil::five and Boundary::replicate.
+    /// w [2][row][column] >= 0: the weights between a pixel and its right and its lower neighbour.
+    /// Empty: the stencil's. Needs Stencil::five and Boundary::replicate.
     core::View<const float, 3, Space> coupling;
     float smoothness = 1;  ///< alpha^2 > 0
     Boundary boundary = Boundary::replicate;
@@ -53,11 +53,11 @@ struct LinearSystem {
 
 struct SolverParameters {
     Solver solver = Solver::multigrid;
-    int iterations = 100;      ///< at most; V-cycles after the first, full one for multigrid
+    int iterations = 100;      ///< maximum; multigrid: one full cycle, then V-cycles
     double tolerance = 0;      ///< stops at |b - A x| <= tolerance |b|; 0: never
-    double relaxation = 1;     ///< omega of SOR in (0, 2), for redblack
-    bool precondition = true;  ///< of cg and cacg, by the inverse 2x2 blocks
-    int s_step = 4;            ///< of cacg, 1 to 16; Basis::monomial is good to about 4
+    double relaxation = 1;     ///< redblack: omega of SOR in (0, 2)
+    bool precondition = true;  ///< cg and cacg: by the inverse 2x2 blocks
+    int s_step = 4;            ///< cacg: 1 to 16; Basis::monomial is accurate up to about 4
     Basis basis = Basis::newton;
     Implementation implementation = Implementation::fused;
 
@@ -67,19 +67,19 @@ struct SolverParameters {
 /// Throws core::InvalidArgument for values out of range.
 void validate(const SolverParameters& parameters);
 
-/// Throws core::InvalidArgument where the views of a system do not fit `shape` or each other.
+/// Throws core::InvalidArgument if the views of a system do not fit `shape` or each other.
 template <class Space>
 void check_system(const LinearSystem<Space>& system, Shape shape);
 
-/// How a solution went.
+/// Cost of a solution.
 struct SolveResult {
     int iterations = 0;
-    /// Sweeps or products with the matrix on the whole image, coarser grids by their share.
+    /// Sweeps or products with A on the whole image; coarser grids count by their share of pixels.
     double work_units = 0;
 };
 
-/// Solves systems of one shape; holds the workspace, so that a second call allocates nothing. The
-/// result does not depend, to the bit, on the number of threads.
+/// Solves systems of one shape. Holds the workspace: a second call allocates nothing. The result is
+/// bitwise independent of the number of threads.
 template <class Executor>
 class SystemSolver {
   public:
@@ -91,11 +91,12 @@ class SystemSolver {
     SystemSolver(SystemSolver&&) noexcept;
     SystemSolver& operator=(SystemSolver&&) noexcept;
 
-    /// `flow` holds the start and receives the solution. Where the system is singular and the start
-    /// is zero, the solution is that of minimum norm. `residuals`, where it is not null, receives
-    /// |b - A x| / |b| of the start and after every iteration (|b| = 0 counts as 1), at the price
-    /// of one more product an iteration. Views must not overlap. On a Gpu nothing is waited for
-    /// where there is neither a tolerance nor `residuals`; the result then is what was asked for.
+    /// `flow` is the initial value and receives the solution. A singular system with a zero start
+    /// has the solution of minimum norm. `residuals`, if not null, receives |b - A x| / |b| of the
+    /// start and after every iteration (|b| = 0 counts as 1); this costs one more product an
+    /// iteration. Views must not overlap. Asynchronous on a Gpu without a tolerance and
+    /// `residuals`, with Solver::cacg only for s_step up to 4 (Basis::monomial) or 8; the result
+    /// then reports the requested iterations.
     SolveResult solve(const LinearSystem<Space>& system, FlowView<Space> flow,
                       std::vector<double>* residuals = nullptr);
 

@@ -12,49 +12,49 @@ enum class Method {
     lucas_kanade,  ///< least squares in a window around each pixel (Lucas & Kanade 1981)
 };
 
-/// How an optical flow is estimated: coarse to fine over a pyramid, on each level several times
-/// linearised about the flow so far (a warp), solved and filtered. The defaults are Preset::fast of
-/// Horn-Schunck.
+/// Coarse-to-fine optical flow over a pyramid. On each level the problem is several times
+/// linearised about the current flow (a warp), solved and filtered. The defaults are Preset::fast
+/// of Horn-Schunck.
 struct Parameters {
     Method method = Method::horn_schunck;
-    /// Of Horn-Schunck: Charbonnier's penalties of the errors and of the steps of the flow instead
-    /// of squares, and constancy of the gradient beside that of the brightness (Brox et al. 2004).
-    /// Needs Stencil::five, Boundary::replicate and the whole flow smoothed.
+    /// Horn-Schunck: Charbonnier penalties of the data term and of flow differences instead of
+    /// squares, and gradient constancy in addition to brightness constancy (Brox et al. 2004).
+    /// Needs Stencil::five, Boundary::replicate and smooth_increment = false.
     bool robust = false;
-    /// alpha, weight of smoothness against brightness constancy, in grey levels of 0..255; of a
-    /// robust estimate, against constancy of the gradient, both in pixels.
+    /// alpha: the weight of smoothness relative to brightness constancy, in grey levels of 0..255.
+    /// Robust estimates: relative to gradient constancy, both in pixels.
     double alpha = 2.5;
-    /// Of a robust estimate: weight of brightness constancy where that of the gradient is 1 (the
-    /// inverse of Brox's gamma); grey levels of an edge across which smoothness counts about 1/e
-    /// as much, 0: any; how often a warp finds the weights of the penalties anew, a system each.
+    /// Robust estimates: the weight of brightness constancy relative to gradient constancy (the
+    /// inverse of Brox's gamma); the grey-level step of an edge that reduces smoothness to about
+    /// 1/e, 0: no reduction; how often a warp recomputes the penalty weights, with a system each.
     double brightness = 0.5;
     double contrast = 20;
     int reweightings = 2;
-    /// Of Lucas-Kanade: odd width of the window, and what is added to the diagonal of its normal
-    /// equations, per pixel of the window and in squared grey levels a pixel.
+    /// Lucas-Kanade: odd width of the window; and the term added to the diagonal of its normal
+    /// equations, in (grey levels per pixel)^2 for each pixel of the window.
     int window = 9;
     double regularisation = 0.1;
 
-    /// Of the pyramid, fewer where they would be smaller than 16 pixels; 0: as many as fit.
+    /// Pyramid levels; fewer if they would be smaller than 16 pixels; 0: as many as fit.
     int levels = 0;
-    double scale = 0.5;  ///< of one level to the next finer one, in [0.3, 0.95]
+    double scale = 0.5;  ///< ratio of a level to the next finer one, in [0.3, 0.95]
     int warps = 3;       ///< linearisations on each level
     int median = 7;      ///< window of the median filter after each warp; 0: none
-    /// Near motion boundaries a wide median, weighted by likeness and visibility (Sun, Roth & Black
-    /// 2010), takes the place of that filter.
+    /// Near motion boundaries, replaces that filter by a wide median weighted by similarity and
+    /// visibility (Sun, Roth & Black 2010).
     bool weighted_median = false;
-    /// A warp changes no component of the flow by more than this; 0: no limit.
+    /// Limit of a warp's change to each component of the flow, pixels; 0: no limit.
     double largest_update = 1;
     signal::Interpolation interpolation = signal::Interpolation::bicubic;
-    /// The smoothness term sees what a warp adds instead of the whole flow (Anderson 2014).
+    /// Smoothness applies to a warp's increment instead of the whole flow (Anderson 2014).
     bool smooth_increment = false;
-    /// Standard deviation of a Gaussian that the images are blurred with first, pixels; 0: none.
+    /// Standard deviation of the Gaussian blur applied to the images first, pixels; 0: none.
     double blur = 0.5;
-    /// Share of the image's smooth part that is taken out first, in [0, 1]: structure-texture
+    /// Fraction of the image's smooth part that is subtracted first, in [0, 1]: structure-texture
     /// decomposition by total variation (Wedel et al. 2009); 0: none.
     double texture = 0;
 
-    /// Iterations are those of one system.
+    /// Solver of each linear system; `iterations` counts per system.
     SolverParameters solver{.solver = Solver::redblack, .iterations = 8, .relaxation = 1.8};
     Boundary boundary = Boundary::replicate;
     Stencil stencil = Stencil::five;
@@ -66,14 +66,14 @@ struct Parameters {
 enum class Preset {
     thesis,    ///< Anderson 2014, chapter 7: four levels, 400 iterations, increments smoothed
     fast,      ///< the default
-    accurate,  ///< robust penalties and weighted medians, in the time of OpenCV's DeepFlow
+    accurate,  ///< robust penalties and weighted medians, as fast as OpenCV's DeepFlow
 };
 Parameters preset(Preset which, Method method);
 
 /// Throws core::InvalidArgument for values out of range.
 void validate(const Parameters& parameters);
 
-/// Rows and columns of the pyramid's levels, the image itself first.
+/// Extents of the pyramid levels, the image itself first.
 std::vector<Shape> pyramid_shapes(Shape shape, const Parameters& parameters);
 
 }  // namespace aperture::flow

@@ -18,9 +18,9 @@ struct FftBatch {
 };
 
 /// Forward transforms X[k] = sum_p x[p] exp(-j 2 pi k p / length), in place, on one executor (FFTW
-/// on core::Cpu, cuFFT on core::Gpu). A plan is made once and used many times; using it allocates
-/// nothing. FFTW plans are estimated, not measured, so that results repeat to the bit. The executor
-/// must outlive the plan.
+/// on core::Cpu, cuFFT on core::Gpu). A plan is created once and used many times; running it
+/// allocates nothing. FFTW plans are estimated, not measured, so that results are bitwise
+/// reproducible. The executor must outlive the plan.
 template <class Executor>
 class ForwardFft {
   public:
@@ -30,8 +30,8 @@ class ForwardFft {
     ForwardFft& operator=(ForwardFft&&) noexcept;
 
     /// `first` is the first sample of the batch, in the executor's memory, aligned to 64 bytes on a
-    /// Cpu. On a Cpu the calling thread does all the work, and several threads may use one plan at
-    /// once; on a Gpu the call is asynchronous.
+    /// Cpu. On a Cpu the calling thread does all the work, and several threads may use one plan
+    /// concurrently. Asynchronous on a Gpu.
     void run(std::complex<float>* first) const;
 
   private:
@@ -40,8 +40,8 @@ class ForwardFft {
 };
 
 /// Forward transforms of real sequences, X[k] = sum_p x[p] exp(-j 2 pi k p / length) for k = 0 ..
-/// length/2; the others are conjugates of these. On CPUs (FFTW), any length, with an estimated plan
-/// as ForwardFft has. Several threads may use one plan at once.
+/// length/2; the others are conjugates of these. CPUs only (FFTW), any length, with an estimated
+/// plan like ForwardFft's. Several threads may use one plan concurrently.
 class RealFft {
   public:
     explicit RealFft(core::index_t length);
@@ -49,7 +49,8 @@ class RealFft {
     RealFft(RealFft&&) noexcept;
     RealFft& operator=(RealFft&&) noexcept;
 
-    /// `length` samples to length/2 + 1 frequencies, both aligned to 64 bytes. Leaves the samples.
+    /// Transforms `length` samples, unchanged, to length/2 + 1 frequencies; both aligned to 64
+    /// bytes.
     void run(const float* samples, std::complex<float>* frequencies) const;
 
   private:

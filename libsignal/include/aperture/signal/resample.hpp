@@ -6,14 +6,14 @@
 
 namespace aperture::signal {
 
-// For all functions here: images are [row][column]; rows may lie any number of elements apart,
-// columns must be contiguous. Outside the image its border is replicated. `to` must not overlap
-// `from`. Nothing happens where `to` is empty. Weights sum to one, so that a constant stays what it
-// is up to rounding; a value that is not finite spreads to all outputs whose windows hold it, zero
-// weights included. Results have the same bits for every number of threads. Throws
-// core::InvalidArgument for columns apart, and where `to` has pixels and `from` has none; on a Gpu
-// also where a blur's windows are too large for a block's shared memory, which on an H100 takes
-// a sigma of 100 pixels, or a pyramid's step to a fiftieth. Asynchronous on a Gpu.
+// For all functions here: images are [row][column]; rows may have any stride, columns must be
+// contiguous. Outside the image its border is replicated. `to` must not overlap `from` and may be
+// empty. Weights sum to one, so that a constant is preserved up to rounding. A non-finite value
+// spreads to all outputs whose windows contain it, even with weight zero. Results are bitwise
+// independent of the number of threads. Throws core::InvalidArgument for columns that are not
+// contiguous, and if `to` has pixels and `from` has none; on a Gpu also for a blur whose windows
+// exceed a block's shared memory: on an H100, from a sigma of 100 pixels or a pyramid's step to a
+// fiftieth. Asynchronous on a Gpu.
 
 /// Convolves with a Gaussian of standard deviation `sigma` pixels, 0 to 1000, cut off at a distance
 /// of ceil(3 sigma) pixels in each axis and normalised. Sigma 0 copies. `to` has the extents of
@@ -23,16 +23,16 @@ void gaussian_blur(core::Cpu& cpu, core::View<const float, 2, core::Host> from, 
 void gaussian_blur(core::Gpu& gpu, core::View<const float, 2, core::Device> from, float sigma,
                    core::View<float, 2, core::Device> to);
 
-/// How values between pixels are found.
+/// Interpolation between pixels.
 enum class Interpolation {
     bilinear,
     bicubic,  ///< cubic convolution with a = -1/2 (Keys 1981); it can overshoot
 };
 
 /// Samples `from` on the grid of `to`, any extents to any extents. Both grids divide the same area
-/// into cells with the pixels in their middle, so that column x of `to` is at
-/// (x + 0.5) * from_width / to_width - 0.5 in `from`, likewise rows. There is no filter against
-/// aliasing: blur before making an image smaller, or take `downsample`.
+/// into cells with the pixels at their centres: column x of `to` is at (x + 0.5) * from_width /
+/// to_width - 0.5 in `from`, likewise rows. There is no anti-aliasing filter: blur before shrinking
+/// an image, or use `downsample`.
 void resize(core::Cpu& cpu, core::View<const float, 2, core::Host> from,
             Interpolation interpolation, core::View<float, 2, core::Host> to);
 void resize(core::Gpu& gpu, core::View<const float, 2, core::Device> from,

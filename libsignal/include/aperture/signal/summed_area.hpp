@@ -7,15 +7,15 @@
 
 namespace aperture::signal {
 
-/// Sums over any rectangle of an image from four numbers (Crow 1984), in double precision.
+/// Summed-area table: sums over any rectangle of an image from four entries (Crow 1984), in double.
 class SummedAreas {
   public:
     using index_t = core::index_t;
 
-    /// Of one plane [1][row][column], each value less `ground`; columns are contiguous. Allocates
-    /// only where no earlier plane was as large.
+    /// Computes the table of one plane [1][row][column], with `ground` subtracted from each value;
+    /// columns must be contiguous. Allocates only if no earlier plane was as large.
     void take(core::Cpu& cpu, core::View<const float, 3, core::Host> plane, double ground);
-    /// Of the squares of the same.
+    /// Computes the table of the squares of these values.
     void take_squares(core::Cpu& cpu, core::View<const float, 3, core::Host> plane, double ground);
 
     /// Over rows top .. bottom-1 and columns left .. right-1.
@@ -29,7 +29,7 @@ class SummedAreas {
     void take_values(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
                      const Value& value);
 
-    core::Array<double, 2> above_;  ///< sums of all that is above and left of a corner of pixels
+    core::Array<double, 2> above_;  ///< sums of all pixels above and left of a corner
 };
 
 }  // namespace aperture::signal
