@@ -16,35 +16,34 @@
 
 namespace aperture::rpca {
 
-/// One pass of alternating projections over M and the panel [U Y], each of U and Y of `width`
-/// columns:
+/// One pass of alternating projections over M and the panel [U Y], with `width` columns in each of
+/// U and Y:
 ///
-///     U' = [U Y] basis,  L = U' coefficients,  R = M - L where that is at most the threshold,
-///     else 0,  Y' = R directions
+///     U' = [U Y] basis,  L = U' coefficients,  R = M - L where |M - L| <= threshold, else 0,
+///     Y' = R directions
 ///
-/// and the products that the next U is found from. A Factor is a small matrix: it has `columns`,
+/// It also sums the products that the next U depends on. A Factor is a small matrix with `columns`,
 /// reserve(rows, columns) and set(rows, columns, element(row, column)).
 template <class T, class Factor>
 struct Projection {
-    Factor basis = {};         ///< without columns: U stays
-    Factor coefficients = {};  ///< of U, or, of twice the rows, of [U Y]
-    Factor directions = {};    ///< without columns: Y stays
+    Factor basis = {};         ///< without columns: U is unchanged
+    Factor coefficients = {};  ///< of U or, with twice the rows, of [U Y]
+    Factor directions = {};    ///< without columns: Y is unchanged
     T threshold = 0;
-    T mask_threshold = 0;         ///< where positive, changes of the mask are counted
+    T mask_threshold = 0;         ///< if positive, changes of the mask are counted
     bool replaces_basis = false;  ///< R directions become U instead of Y
     bool sums_rest = false;       ///< R^T R is summed instead of products with U and Y
 };
 
-/// What a pass sums.
+/// Sums of a pass.
 struct ProjectionSums {
-    double residual_square = 0;  ///< of M - L - S, which is R
+    double residual_square = 0;  ///< of R = M - L - S
     double zeros = 0;            ///< values with S = 0
     double mask_changes = 0;
 };
 
-/// Accelerated alternating projections (Cai, Cai & Wei 2019): what RobustPca does for
-/// Solver::accaltproj. Small matrices are the host's; M, U and Y are those of Matrix, as
-/// cpu::ProjectedMatrix is.
+/// Accelerated alternating projections (Cai, Cai & Wei 2019), Solver::accaltproj of RobustPca.
+/// Small matrices are on the host; Matrix owns M, U and Y, as cpu::ProjectedMatrix does.
 template <class T, class Matrix>
 class AlternatingProjections {
     using Executor = typename Matrix::Executor;
@@ -57,21 +56,22 @@ class AlternatingProjections {
     Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
                 FramesView<T, Space> sparse, const std::function<bool(const Progress&)>& observe);
 
-    /// Of the L of the last run, U C.
+    /// U and C of L = U C from the last run.
     T basis(index_t value, index_t column) const { return matrix_.basis(value, column); }
     double coefficient(index_t column, index_t frame) const {
         return subspace_.coefficient(column, frame);
     }
 
   private:
-    /// The first threshold, in deviations of M from its medians.
+    /// The first threshold, in standard deviations of M around its medians.
     static constexpr double first_deviations = 6;
-    /// Of normal noise, the median of sizes over the deviation.
+    /// Median of |x| for normal x of unit variance.
     static constexpr double median_size = 0.6744897501960817;
-    /// What the threshold is multiplied by (gamma).
+    /// Factor of the threshold per iteration (gamma).
     static constexpr double decay = 0.5;
 
-    /// [U Y] and K: the medians, and what the largest singular values of the rest have.
+    /// Initialises [U Y] and K with the medians and the largest principal components of the
+    /// remainder.
     void start();
     void set_projection();
     bool watch_mask(const ProjectionSums& sums, Outcome& outcome, const core::Stopwatch& watch);
@@ -84,7 +84,7 @@ class AlternatingProjections {
     cpu::Spectrum spectrum_;
     cpu::Subspace subspace_;
     typename Matrix::Pass projection_;
-    double threshold_ = 0;  ///< that the first iteration begins with
+    double threshold_ = 0;  ///< of the first iteration
     int steady_ = 0;
 };
 
@@ -139,7 +139,7 @@ template <class T, class Matrix>
 void AlternatingProjections<T, Matrix>::set_projection() {
     const index_t width = matrix_.width();
     const index_t rank = subspace_.rank();
-    // U keeps no column of the one before it.
+    // The new U has no more columns than the new rank.
     projection_.basis.set(2 * width, rank_, [&](index_t i, index_t j) {
         return j < rank ? subspace_.basis(i, j) : 0.0;
     });
@@ -175,7 +175,7 @@ Outcome AlternatingProjections<T, Matrix>::run(
     start();
     const double size = static_cast<double>(values_) * static_cast<double>(frames_);
     const double share_of_next = 1 / (2 * std::sqrt(std::sqrt(size)));  // beta
-    // What rounding makes of nothing.
+    // Singular values below this share of the largest are rounding error.
     const double least =
         std::max(32 * static_cast<double>(std::numeric_limits<T>::epsilon()), 1e-7);
     double factor = 1;

@@ -26,7 +26,7 @@ void expects_frames(index_t frames, index_t values, FramesView<const T, Space> m
         "frames must be ", frames, " x ", values, " with values side by side");
 }
 
-/// `first`: frame * values + value of what is not.
+/// `first` is frame * values + value of the first that is not finite.
 inline void expects_finite(bool is_finite, index_t first, index_t values) {
     core::expects(is_finite, "value ", first % values, " of frame ", first / values,
                   " is not finite");

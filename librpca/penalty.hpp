@@ -9,7 +9,7 @@
 
 namespace aperture::rpca {
 
-/// mu, which weighs ||M - L - S||^2, and what it grows by.
+/// The penalty mu of ||M - L - S||^2 and its growth per iteration.
 struct Penalty {
     double mu = 0;
     double growth = 1;
@@ -19,17 +19,17 @@ struct Penalty {
     double next(double now) const { return std::min(now * growth, std::max(largest, now)); }
 };
 
-/// What the first mu is chosen by.
+/// Norms of M that determine the first mu.
 struct MatrixSizes {
     double largest = 0;
     double sum = 0;            ///< of |M|
-    double ground_square = 0;  ///< of each value's mean
-    double norm2 = 0;          ///< of M less what is constant
+    double ground_square = 0;  ///< of the vector of temporal means
+    double norm2 = 0;          ///< of M minus its temporal means
 };
 
-/// Lin, Chen & Ma 2010, section 4; Candes et al. 2011, section 5. M is not zero. For ||M||_2 stand
-/// its constant and its changing part as if one were orthogonal to the other, as of a video they
-/// nearly are: that is no less, and more by a factor of sqrt(2) at most.
+/// Lin, Chen & Ma 2010, section 4; Candes et al. 2011, section 5. M is not zero. ||M||_2 is
+/// estimated as if its constant and its changing part were orthogonal, as they nearly are for a
+/// video. The estimate is an upper bound, too large by a factor of at most sqrt(2).
 inline Penalty penalty_of(Solver solver, const MatrixSizes& sizes, index_t frames, index_t values,
                           double lambda) {
     if (solver == Solver::admm) {
@@ -45,11 +45,11 @@ inline Penalty penalty_of(Solver solver, const MatrixSizes& sizes, index_t frame
     return {mu, growth, range * mu, 1 / std::max(norm2, sizes.largest / lambda)};
 }
 
-/// The mask is final after so many iterations in a row that change at most this share of it.
+/// A mask is final after so many consecutive iterations with at most this share of changed values.
 inline constexpr int steady_iterations = 3;
 inline constexpr double steady_share = 1e-4;
-/// And not before the residual is at most this. In the first iterations no singular value exceeds
-/// the threshold: the background is the mean, whose mask does not change, but is not the final one.
+/// Nor is it final above this residual. In the first iterations no singular value exceeds the
+/// threshold: the background is the mean, whose mask does not change.
 inline constexpr double steady_residual = 1e-2;
 
 }  // namespace aperture::rpca

@@ -7,7 +7,7 @@
 
 namespace aperture::rpca {
 
-/// Of an Svd that is by QR.
+/// The QR method of an Svd other than gram.
 inline dense::QrMethod qr_method(Svd svd) {
     switch (svd) {
         case Svd::caqr:

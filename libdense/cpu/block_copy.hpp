@@ -7,7 +7,7 @@
 #include "aperture/core/view.hpp"
 #include "libdense/cpu/lane_runs.hpp"
 
-/// Between matrices of any strides and blocks whose columns lie one after the other.
+/// Copies between matrices of any strides and column-major blocks.
 namespace aperture::dense::tall {
 
 using core::index_t;
@@ -17,8 +17,8 @@ inline index_t rounded_up(index_t count, index_t unit) { return (count + unit - 
 template <class T>
 using MatrixView = core::View<T, 2, core::Host>;
 
-/// Rows [first, first + rows) of `from` as columns at a distance of `stride`, in which as many rows
-/// are written as fill packs.
+/// Copies rows [first, first + rows) of `from` to columns with distance `stride`. May write whole
+/// packs; rows past the end are unspecified.
 template <class T>
 void load_columns(MatrixView<const T> from, index_t first, index_t rows, index_t stride, T* to) {
     constexpr int lanes = core::lanes<T>;
@@ -44,7 +44,7 @@ void load_columns(MatrixView<const T> from, index_t first, index_t rows, index_t
     }
 }
 
-/// The same with zeros behind the rows.
+/// The same, with zeros behind the rows.
 template <class T>
 void load_padded(MatrixView<const T> from, index_t first, index_t rows, index_t stride, T* to) {
     load_columns(from, first, rows, stride, to);
@@ -53,7 +53,7 @@ void load_padded(MatrixView<const T> from, index_t first, index_t rows, index_t 
     }
 }
 
-/// Columns at a distance of `stride` become rows [first, first + rows) of `to`.
+/// Copies columns with distance `stride` to rows [first, first + rows) of `to`.
 template <class T>
 void store_columns(const T* from, index_t stride, index_t first, index_t rows, MatrixView<T> to) {
     constexpr int lanes = core::lanes<T>;

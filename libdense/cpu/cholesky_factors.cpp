@@ -12,7 +12,7 @@
 namespace aperture::dense::tall {
 namespace {
 
-/// An upper triangle in fp64, row by row.
+/// An upper triangular matrix in fp64, row-major.
 class Triangle {
   public:
     explicit Triangle(index_t order)
@@ -26,7 +26,7 @@ class Triangle {
         for (index_t i = 0; i < order_; ++i) (*this)(i, i) = 1;
     }
 
-    /// R of gram + shift I = R^T R; false where a pivot is not positive or not a number.
+    /// Computes R with gram + shift I = R^T R; returns false if a pivot is not positive and finite.
     bool factor(core::View<const double, 2, core::Host> gram, double shift) {
         std::fill(elements_.begin(), elements_.end(), 0.0);
         for (index_t i = 0; i < order_; ++i) {
@@ -45,7 +45,7 @@ class Triangle {
         return true;
     }
 
-    /// This triangle becomes left times it.
+    /// Replaces this triangle by left times it.
     void multiply_from_left(const Triangle& left) {
         for (index_t i = 0; i < order_; ++i) {
             for (index_t j = order_; j-- > i;) {
@@ -61,9 +61,8 @@ class Triangle {
     std::vector<double> elements_;
 };
 
-/// `columns` columns from column `first` on, of those rows that a product has at once, of X with
-/// X R = Q, in the place of Q; the columns before are X's. `factor` is -R with 1 / R_jj on its
-/// diagonal.
+/// Solves X R = Q in place for `columns` columns from `first` on and product_packs packs of rows;
+/// the columns before hold X. `factor` is -R with 1 / R_jj on the diagonal.
 template <class T, int columns>
 void solve_tile(T* q, index_t stride, index_t first, const T* factor) {
     constexpr int lanes = core::lanes<T>;
@@ -125,7 +124,7 @@ class CholeskyFactors final : public TallFactors<T> {
           step_(columns),
           r_(columns) {
         factor_.reserve(columns, columns);
-        // Behind the last columns and rows.
+        // Zero padding behind the last columns and rows.
         std::fill(q_.begin(), q_.end(), T(0));
     }
 
@@ -145,7 +144,7 @@ class CholeskyFactors final : public TallFactors<T> {
     void apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x) override {
         if (fell_back_) return tree_->apply_transposed(cpu, c, x);
         for (index_t j = 0; j < c.extent[1]; ++j) {
-            // A task takes some of Q's columns, and all rows in their order.
+            // A task computes some columns of Q^T, with the rows in a fixed order.
             core::for_each_task(cpu, layout_.columns, 0, [&](index_t i, std::byte* /*scratch*/) {
                 double sum = 0;
                 for (index_t b = 0; b < layout_.blocks(); ++b) {
@@ -182,17 +181,17 @@ class CholeskyFactors final : public TallFactors<T> {
     }
 
   private:
-    /// False where Q would not be orthonormal.
+    /// Returns false if Q would not be orthonormal.
     bool orthonormalise(core::Cpu& cpu, MatrixView<const T> a) {
         load(cpu, a);
         r_.set_identity();
         if (shifted_ && !step(cpu, shift())) return false;
         if (!step(cpu, 0)) return false;
-        // What a step leaves of Q^T Q - I, of less than 1, the next one brings to rounding.
+        // If ||Q^T Q - I|| is below 1/2, the next step reduces it to rounding level.
         return deviation() < 0.5 && step(cpu, 0);
     }
 
-    /// Fukaya et al. 2020, section 4, with the trace for the square of the norm.
+    /// Fukaya et al. 2020, section 4, with the trace in place of the squared norm.
     double shift() const {
         const auto m = static_cast<double>(layout_.rows);
         const auto n = static_cast<double>(layout_.columns);
@@ -221,7 +220,8 @@ class CholeskyFactors final : public TallFactors<T> {
         });
     }
 
-    /// Q becomes Q R'^-1 and R becomes R' R, R' of Q's Gram matrix; then that of the new Q.
+    /// With the Cholesky factor R' of Q's Gram matrix: Q = Q R'^-1, R = R' R; then the new Gram
+    /// matrix.
     bool step(core::Cpu& cpu, double shift) {
         if (!step_.factor(std::as_const(gram_).view(), shift)) return false;
         r_.multiply_from_left(step_);
@@ -238,7 +238,7 @@ class CholeskyFactors final : public TallFactors<T> {
         return true;
     }
 
-    /// work(block, its columns) of all blocks, and the Gram matrix of what it leaves.
+    /// Calls work(block, its columns) for all blocks, and sums the Gram matrix of the result.
     template <class Work>
     void for_each_part(core::Cpu& cpu, const Work& work) {
         core::for_each_task(cpu, gram_sums_.parts(), 0, [&](index_t part, std::byte* /*scratch*/) {

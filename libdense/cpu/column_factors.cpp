@@ -12,11 +12,11 @@
 namespace aperture::dense::tall {
 namespace {
 
-/// Rows that a task takes of all columns; sums over them are added in their order.
+/// Rows per task, over all columns; partial sums are added in a fixed order.
 constexpr index_t slice_rows = 8192;
 
 /// Reflectors I - tau v v^T, one after the other over whole columns (Golub & Van Loan 2013,
-/// algorithm 5.2.1), two passes over what is left of the matrix for each.
+/// algorithm 5.2.1): two passes over the trailing matrix each.
 template <class T>
 class ColumnFactors final : public TallFactors<T> {
   public:
@@ -83,12 +83,12 @@ class ColumnFactors final : public TallFactors<T> {
         core::for_each_task(cpu, slices_, 0, copy_slice);
     }
 
-    /// Column j of v_ from its diagonal on becomes v, which begins with one.
+    /// Replaces column j of v_, from the diagonal on, by v with a leading one.
     void make_reflector(index_t j) {
         T* const x = column(v_, j);
         T largest = 0;
         for (index_t i = j; i < rows_; ++i) largest = std::max(largest, std::abs(x[i]));
-        // Squares of what is divided by the largest neither overflow nor vanish.
+        // Scaled by its largest element, so that squares neither overflow nor underflow.
         const T unit = largest > 0 && std::isfinite(largest)
                            ? std::ldexp(T(1), std::max(std::ilogb(largest), smallest_exponent))
                            : T(1);
@@ -106,7 +106,7 @@ class ColumnFactors final : public TallFactors<T> {
 
     static double product(const T* a, const T* b, index_t begin, index_t end) {
         constexpr int lanes = core::lanes<T>;
-        // Errors of longer sums would be those of the reflectors.
+        // Longer fp32 sums would limit the accuracy of the reflectors.
         constexpr index_t together = 32 * lanes;
         double total = 0;
         index_t i = begin;
@@ -120,7 +120,7 @@ class ColumnFactors final : public TallFactors<T> {
         return total;
     }
 
-    /// Applies reflector j to columns, rows from j on.
+    /// Applies reflector j to the columns, from row j on.
     void reflect(core::Cpu& cpu, index_t j, T* columns, index_t count) {
         const T* const v = column(v_, j);
         const auto rows_of = [&](index_t slice) {
@@ -154,9 +154,9 @@ class ColumnFactors final : public TallFactors<T> {
     static constexpr int smallest_exponent = std::numeric_limits<T>::min_exponent;
 
     index_t rows_;
-    index_t padded_;            ///< rows, to whole packs
+    index_t padded_;            ///< rows rounded up to whole packs
     core::Array<T, 2> v_;       ///< [column][row]: R above the diagonal, v from it on
-    core::Array<T, 2> turned_;  ///< [column][row]: what Q is applied to
+    core::Array<T, 2> turned_;  ///< [column][row]: the matrix that Q is applied to
     std::vector<T> tau_;
     std::vector<T> diagonal_;  ///< of R
     index_t slices_;

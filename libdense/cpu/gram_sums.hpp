@@ -7,14 +7,14 @@
 
 namespace aperture::dense::tall {
 
-/// How the products of a Gram matrix are summed within a block.
+/// Accumulation type of a Gram matrix within a block.
 enum class GramSum {
     of_type,  ///< in the type of the elements
-    fp64,     ///< so that fp32 products are exact
+    fp64,     ///< fp32 products are then exact
 };
 
-/// The Gram matrix of a matrix in blocks: sums of a fixed number of parts, which tasks take, added
-/// in fp64 and in one order.
+/// The Gram matrix of a matrix in blocks. A fixed number of parts is summed by independent tasks
+/// and added in fp64, in a fixed order.
 template <class T>
 class GramSums {
   public:
@@ -26,7 +26,7 @@ class GramSums {
 
     void clear(index_t part) { std::fill_n(&sums_(part, 0), sums_.extent()[1], 0.0); }
 
-    /// `ahead` is asked for on the way.
+    /// Prefetches `ahead` meanwhile.
     void add(index_t part, index_t block, const T* columns, GramSum how,
              core::ReadAhead ahead = {}) {
         const index_t rows = layout_.used_rows(block);
@@ -46,7 +46,7 @@ class GramSums {
         }
     }
 
-    /// Both triangles.
+    /// Writes both triangles.
     void gather(core::View<double, 2, core::Host> gram) const {
         const index_t n = layout_.columns;
         index_t at = 0;

@@ -14,11 +14,11 @@
 #include "libdense/cpu/lane_kernels.hpp"
 #include "libdense/cpu/lane_runs.hpp"
 
-/// From batches in memory to problems in lanes and back. A complex row is a run of reals
-/// re, im, re, im, ...; transposing a square of `lanes` runs gives lane elements as they must lie.
+/// Conversion between batches in memory and problems in lanes. A complex row is a run of reals re,
+/// im, re, im, ...; transposing a square of `lanes` runs yields lane elements in their layout.
 namespace aperture::dense::lanes {
 
-/// re, im, re, im, ... of two packs to all re, all im, and back.
+/// Converts re, im, re, im, ... in two packs to all re, all im, and back.
 template <class R, int... lane>
 [[gnu::always_inline]] inline void split_parts(core::Pack<R>& a, core::Pack<R>& b,
                                                std::integer_sequence<int, lane...>) {
@@ -36,7 +36,7 @@ template <class R, int... lane>
     a = first;
 }
 
-/// One element of `problems` neighbours in an interleaved batch; lanes beyond repeat the last one.
+/// Loads one element of `problems` neighbours in an interleaved batch; spare lanes repeat the last.
 template <Scalar T>
 inline Element<T> gather_element(const T* from, int problems) {
     constexpr int count = width<T>;
@@ -68,19 +68,17 @@ inline void scatter_element(Element<T> value, int problems, T* to) {
     if (problems < count) std::copy_n(tail, problems, to);
 }
 
-/// The rows of a batch's matrices that one call moves, and of each row the part up to and with the
-/// diagonal (more may be moved) or all of it.
+/// The part of each row to copy: all of it, or up to and including the diagonal (possibly more).
 enum class Part { all, lower };
 
-/// Columns of `row` that Part names, of `columns` in all; at least a whole square where there is
-/// one.
+/// Columns of `row` in the part; at least a whole square if the row is that long.
 template <Scalar T>
 inline core::index_t columns_of(Part part, core::index_t row, core::index_t columns) {
     constexpr core::index_t square = std::max(1, width<T> / (is_complex<T> ? 2 : 1));
     return part == Part::all ? columns : std::min(columns, (row / square + 1) * square);
 }
 
-/// Brings problems [first, first + problems), at most `width`, into lanes; lanes beyond repeat the
+/// Loads problems [first, first + problems), at most `width`, into lanes; spare lanes repeat the
 /// last problem. `to` has the shape of one matrix of `batch` and unit column stride.
 template <Scalar T, class Layout>
 void load_lanes(MatrixBatch<const T, core::Host, Layout> batch, core::index_t first, int problems,
@@ -98,7 +96,7 @@ void load_lanes(MatrixBatch<const T, core::Host, Layout> batch, core::index_t fi
     } else {
         using R = Real<T>;
         constexpr int reals = is_complex<T> ? 2 : 1;
-        // Rows without a gap on either side are one run.
+        // Gapless rows are joined to one run.
         const bool joined = row_stride == columns && to.row_stride == columns &&
                             (part == Part::all || columns * reals <= width<T>);
         std::array<const R*, width<T>> runs;
@@ -113,7 +111,7 @@ void load_lanes(MatrixBatch<const T, core::Host, Layout> batch, core::index_t fi
     }
 }
 
-/// The way back, all of every matrix: lanes [0, problems) to problems [first, first + problems).
+/// Stores lanes [0, problems) to problems [first, first + problems), all of every matrix.
 template <Scalar T, class Layout>
 void store_lanes(const Matrix<T>& from, MatrixBatch<T, core::Host, Layout> batch,
                  core::index_t first, int problems) {
@@ -144,7 +142,7 @@ void store_lanes(const Matrix<T>& from, MatrixBatch<T, core::Host, Layout> batch
 }
 
 /// Calls body(first problem, number of problems <= width, scratch) for every pack of a batch, on
-/// the executor's threads. The scratch is made beforehand, so that nothing can throw inside.
+/// the executor's threads. Scratch is allocated beforehand, so that nothing can throw inside.
 template <Scalar T, class Body>
 void for_each_pack(core::Cpu& cpu, core::index_t problems, std::ptrdiff_t scratch_elements,
                    const Body& body) {
@@ -162,7 +160,7 @@ void for_each_pack(core::Cpu& cpu, core::index_t problems, std::ptrdiff_t scratc
     }
 }
 
-/// Throws unless the strides are those the layout promises.
+/// Throws unless the strides match the layout.
 template <class T, class Layout>
 void expect_layout(const MatrixBatch<T, core::Host, Layout>& batch, const char* name) {
     constexpr int unit = std::same_as<Layout, core::Interleaved> ? 0 : 2;

@@ -12,7 +12,7 @@
 #include "libcore/cpu/simd.hpp"
 
 /// Small dense linear algebra on `width` problems at once, one per SIMD lane. Everything is built
-/// from one loop, sum[r][c] += a(r, k) * b(c, k) (or its conjugate) over tiles held in registers.
+/// from one loop, sum[r][c] += a(r, k) * b(c, k) (or its conjugate), over tiles in registers.
 ///
 /// An element of a matrix is a pack of real parts and, for complex T, a pack of imaginary parts
 /// right after it, aligned to the pack. No operation crosses lanes: a NaN stays in its problem, and
@@ -21,14 +21,14 @@ namespace aperture::dense::lanes {
 
 template <Scalar T>
 inline constexpr bool is_complex = !std::same_as<T, Real<T>>;
-/// Problems side by side.
+/// Problems per pack.
 template <Scalar T>
 inline constexpr int width = core::lanes<Real<T>>;
-/// Reals that one element occupies.
+/// Reals per element.
 template <Scalar T>
 inline constexpr std::ptrdiff_t element_reals = width<T>*(is_complex<T> ? 2 : 1);
 
-/// One element in all lanes; `im` stands only for complex T.
+/// One element in all lanes; `im` exists only for complex T.
 template <Scalar T, bool Complex = is_complex<T>>
 struct Element {
     core::Pack<Real<T>> re;
@@ -38,9 +38,9 @@ struct Element<T, true> {
     core::Pack<Real<T>> re, im;
 };
 
-/// A strided view of elements (row, column) that lie in lanes. Strides count elements and may be
-/// negative, so that a transposed or reversed matrix is a view too. It gives access through itself
-/// whether or not it is const, as a pointer does.
+/// A strided view of elements (row, column) in lanes. Strides count elements and may be negative,
+/// so that transposed and reversed matrices are views too. Like a pointer, a const view allows
+/// writes.
 template <Scalar T>
 struct Matrix {
     Real<T>* data = nullptr;
@@ -68,7 +68,7 @@ struct Matrix {
     }
 };
 
-/// A matrix that is the same in all lanes.
+/// A matrix that is identical in all lanes.
 template <Scalar T>
 struct SharedMatrix {
     const T* data = nullptr;
@@ -88,14 +88,14 @@ struct SharedMatrix {
     }
 };
 
-/// Row stride, in elements, that keeps the columns of a large matrix from falling into few cache
-/// sets: an odd number. Small matrices stay dense.
+/// An odd row stride, in elements, for large matrices: their columns then spread over cache sets.
+/// Small matrices stay dense.
 constexpr std::ptrdiff_t padded(int n) { return n < 16 ? n : n | 1; }
 
-/// The register tile, tile_rows x tile_columns sums, and the order of the tiles on the diagonal.
-/// With 32 registers 4 x 3 complex sums take 24 and leave 8 for the operands: 81 % of the FMA peak
-/// in `solve` of order 18 with 16 right-hand sides on a Zen 5, against 77 % for 3 x 3, 74 % for
-/// 3 x 4 and 66 % for 2 x 4. Real sums are half as large. With 16 registers 2 x 2 and 3 x 3 fit.
+/// The register tile has tile_rows x tile_columns sums; diagonal tiles have tile_diagonal rows.
+/// With 32 registers 4 x 3 complex sums need 24 and leave 8 for the operands: 81 % of the FMA peak
+/// in `solve` of order 18 with 16 right-hand sides on a Zen 5, against 77 % for 3 x 3, 74 % for 3 x
+/// 4 and 66 % for 2 x 4. Real sums need half the registers. With 16 registers 2 x 2 and 3 x 3 fit.
 template <Scalar T>
 inline constexpr int tile_rows = core::simd_bytes == 64 ? (is_complex<T> ? 4 : 6)
                                                         : (is_complex<T> ? 2 : 3);
@@ -156,8 +156,8 @@ template <Scalar T>
     return a;
 }
 
-/// The one inner loop: sum[r][c] += sum over k < depth of a(r, k) op(b(c, k)). With `lower` the
-/// sums above the diagonal are left out.
+/// The one inner loop: sum[r][c] += sum over k < depth of a(r, k) op(b(c, k)). `lower` skips the
+/// sums above the diagonal.
 template <Second second, bool lower = false, Scalar T, int rows, int columns>
 [[gnu::always_inline]] inline void add_products(Element<T> (&sum)[rows][columns],
                                                 const Matrix<T>& a, const Matrix<T>& b,
@@ -179,10 +179,10 @@ template <Second second, bool lower = false, Scalar T, int rows, int columns>
     }
 }
 
-/// Solves one tile of X op(G)^T = B, G lower triangular with the reciprocals of its
-/// diagonal stored in the diagonal's real parts: columns [j, j + columns) of rows [0, rows) of x,
-/// whose columns [first, j) hold the solution and whose columns before `first` are zero. B, a
-/// Matrix or a SharedMatrix, may be X.
+/// Solves one tile of X op(G)^T = B. G is lower triangular with the reciprocals of its diagonal in
+/// the diagonal's real parts. The tile is columns [j, j + columns) of rows [0, rows) of x; columns
+/// [first, j) already hold the solution, columns before `first` are zero. B, a Matrix or a
+/// SharedMatrix, may alias X.
 template <Second second, int rows, int columns, Scalar T, class Sides>
 [[gnu::noinline]] void substitute_tile(const Matrix<T>& g, const Sides& b, const Matrix<T>& x,
                                        std::ptrdiff_t first, std::ptrdiff_t j) {
@@ -236,7 +236,7 @@ template <int most, class Body>
     }
 }
 
-/// What `factor` found, lane by lane.
+/// Pivot statistics of `factor`, per lane.
 template <Scalar T>
 struct Pivots {
     using Integers = decltype(core::Pack<Real<T>>{} < core::Pack<Real<T>>{});
@@ -245,15 +245,15 @@ struct Pivots {
     core::Pack<Real<T>> smallest = core::broadcast(std::numeric_limits<Real<T>>::max());
     core::Pack<Real<T>> largest{};
 
-    /// Largest over smallest pivot; infinity where info is not 0.
+    /// Ratio of the largest to the smallest pivot; infinity if info is not 0.
     core::Pack<Real<T>> ratio() const {
         const auto infinity = core::broadcast(std::numeric_limits<Real<T>>::infinity());
         return info == 0 ? largest / smallest : infinity;
     }
 };
 
-/// Through fp64, so that it is rounded once: every solution takes its square as a factor (1 dB in
-/// the solutions of order 18).
+/// Computed in fp64 and rounded once: its square is a factor of every solution (1 dB in the
+/// solutions of order 18).
 template <class R>
 inline core::Pack<R> reciprocal_square_root(core::Pack<R> x) {
     alignas(core::simd_bytes) R value[core::lanes<R>];
@@ -262,8 +262,8 @@ inline core::Pack<R> reciprocal_square_root(core::Pack<R> x) {
     return core::load(value);
 }
 
-/// Accepts pivot number `order` (counted from 1): 1 / sqrt(pivot), or 1 in lanes where the pivot is
-/// not positive and finite, which are noted.
+/// Validates pivot number `order` (counted from 1) and returns 1 / sqrt(pivot). In lanes where the
+/// pivot is not positive and finite, returns 1 and sets info.
 template <Scalar T>
 inline core::Pack<Real<T>> accept_pivot(core::Pack<Real<T>> pivot, int order, Pivots<T>& pivots) {
     using R = Real<T>;
@@ -278,7 +278,7 @@ inline core::Pack<Real<T>> accept_pivot(core::Pack<Real<T>> pivot, int order, Pi
     return reciprocal_square_root<R>(pivot);
 }
 
-/// Factors the diagonal tile at (j, j) of `g` whose columns before j are factored.
+/// Factors the diagonal tile at (j, j) of `g`; the columns before j are already factored.
 template <int size, Scalar T>
 [[gnu::noinline]] void factor_diagonal_tile(const Matrix<T>& g, std::ptrdiff_t j,
                                             Pivots<T>& pivots) {
@@ -307,10 +307,10 @@ template <int size, Scalar T>
     }
 }
 
-/// Factors Hermitian positive definite matrices of order n in place: the lower triangle, the only
-/// part read or written, becomes G of A = G G^H, with 1 / G_jj in place of G_jj. (G = L D^1/2 of
-/// A = L D L^H; Higham 2002, alg. 10.2, by tiles, left-looking.) Lanes whose matrix is not positive
-/// definite get a finite or infinite factor that means nothing, and say so in the result.
+/// Factors Hermitian positive definite matrices of order n in place. Reads and writes the lower
+/// triangle only, which becomes G of A = G G^H with 1 / G_jj in place of G_jj. (G = L D^1/2 of A =
+/// L D L^H; Higham 2002, alg. 10.2, by tiles, left-looking.) Lanes with a matrix that is not
+/// positive definite get a meaningless factor, finite or infinite, and a nonzero info.
 template <Scalar T>
 Pivots<T> factor(int n, const Matrix<T>& a) {
     constexpr int size = tile_diagonal<T>;
@@ -329,7 +329,7 @@ Pivots<T> factor(int n, const Matrix<T>& a) {
     return pivots;
 }
 
-/// Solves X op(G)^T = B for `rows` rows of x of n elements each; G as `factor` leaves it. B may be
+/// Solves X op(G)^T = B for `rows` rows of x of n elements each, with G from `factor`. B may alias
 /// X. Columns of x before `first` are zero and stay so.
 template <Second second, Scalar T, class Sides>
 void substitute(int n, int rows, const Matrix<T>& g, const Sides& b, const Matrix<T>& x,
@@ -345,12 +345,13 @@ void substitute(int n, int rows, const Matrix<T>& g, const Sides& b, const Matri
     }
 }
 
-/// Solves A x = b for every row of x ([right-hand side][n]), A = G G^H as `factor` leaves it; b may
-/// be x. Rows and their solutions in lanes whose `info` is not 0 mean nothing.
+/// Solves A x = b for every row of x ([right-hand side][n]), with A = G G^H from `factor`; b may
+/// alias x. In lanes with info != 0 the solutions are meaningless.
 template <Scalar T, class Sides>
 void solve(int n, int right_hand_sides, const Matrix<T>& g, const Sides& b, const Matrix<T>& x) {
     substitute<Second::plain>(n, right_hand_sides, g, b, x);
-    // Read backwards, G^H is lower triangular: the second sweep is the first on reversed views.
+    // In reverse order G^H is lower triangular: back-substitution is the forward sweep on reversed
+    // views.
     const std::ptrdiff_t last = n - 1;
     const Matrix<T> reversed_g{g.at(last, last), -g.column_stride, -g.row_stride};
     const Matrix<T> reversed_x{x.at(0, last), x.row_stride, -x.column_stride};
@@ -394,8 +395,8 @@ void hermitian_rank_k(int n, int depth, Real<T> alpha, const Matrix<T>& a, Real<
     }
 }
 
-/// The upper triangle of H = G^-H, zero below within the diagonal tiles: what Gauss-Jordan
-/// elimination leaves above the pivots (scaled by D^1/2), element by element the same operations.
+/// The upper triangle of H = G^-H, with zeros below inside the diagonal tiles: what Gauss-Jordan
+/// elimination leaves above the pivots (scaled by D^1/2), by the same elementwise operations.
 template <Scalar T>
 void eliminate_above(int n, const Matrix<T>& g, const Matrix<T>& h) {
     for (int i = 0; i < n; i += tile_columns<T>) {
@@ -411,13 +412,13 @@ void eliminate_above(int n, const Matrix<T>& g, const Matrix<T>& h) {
     }
 }
 
-/// Solves A x = b for every row of x by Gauss-Jordan elimination, b may be x: y = G^-1 b row by row
-/// of the pivots, x = H y (`eliminate_above`), so that no step waits for a solved unknown.
+/// Solves A x = b for every row of x by Gauss-Jordan elimination; b may alias x. y = G^-1 b pivot
+/// by pivot, then x = H y (`eliminate_above`), a product without dependent steps.
 template <Scalar T, class Sides>
 void solve_eliminated(int n, int right_hand_sides, const Matrix<T>& g, const Matrix<T>& h,
                       const Sides& b, const Matrix<T>& x) {
     substitute<Second::plain>(n, right_hand_sides, g, b, x);
-    // Column tile j needs y from j on only, so it may overwrite y.
+    // Column tile j reads y from column j on only, so it may overwrite y.
     for (int j = 0; j < n; j += tile_columns<T>) {
         multiply<Second::plain>(right_hand_sides, std::min(tile_columns<T>, n - j), n - j,
                                 Real<T>{1}, x.from(0, j), h.from(j, j), Real<T>{0}, x.from(0, j));

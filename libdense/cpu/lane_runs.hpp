@@ -11,8 +11,8 @@
 
 namespace aperture::dense::lanes {
 
-/// Run l, of `length` reals, becomes lane l of `length` packs, `stride` reals from one to the
-/// next.
+/// Transposes runs of `length` reals to lanes: run l becomes lane l of `length` packs, `stride`
+/// reals apart.
 template <class R>
 inline void gather_runs(const std::array<const R*, core::lanes<R>>& runs, std::ptrdiff_t length,
                         R* to, std::ptrdiff_t stride = core::lanes<R>) {
@@ -24,7 +24,7 @@ inline void gather_runs(const std::array<const R*, core::lanes<R>>& runs, std::p
         return;
     }
     for (std::ptrdiff_t e = 0; e < length; e += count) {
-        // The last square ends with the run: some reals are moved twice, none one by one.
+        // The last square ends with the run: it moves some reals twice instead of one by one.
         const std::ptrdiff_t begin = std::min(e, length - count);
         core::Pack<R> square[count];
 #pragma GCC unroll 16
@@ -35,7 +35,8 @@ inline void gather_runs(const std::array<const R*, core::lanes<R>>& runs, std::p
     }
 }
 
-/// Lane l < count of `length` packs, `stride` reals from one to the next, becomes run l.
+/// Transposes lanes back to runs: lane l < count of `length` packs, `stride` reals apart, becomes
+/// run l.
 template <class R>
 inline void scatter_runs(const R* from, std::ptrdiff_t length, int count,
                          const std::array<R*, core::lanes<R>>& runs,

@@ -10,11 +10,11 @@
 namespace aperture::dense::tall {
 namespace {
 
-/// Most rows of a block: a panel of it lies in the first-level cache beside three columns.
+/// Most rows of a block: one panel of it and three columns fit in the first-level cache.
 template <class T>
 constexpr index_t block_rows = 2816 / static_cast<index_t>(sizeof(T));
-/// As many as keep some cores busy, of rows enough for the merges' work and for the matrix's own
-/// first blocks not to count.
+/// Enough chunks to occupy some cores, each with enough rows to amortise the merges and its first
+/// block.
 index_t chunks_of(index_t rows, index_t columns) {
     constexpr index_t chunk_rows = 2048;
     constexpr index_t least_rows_per_column = 2;
@@ -97,7 +97,7 @@ void QrTree<T>::factor(core::Cpu& cpu, MatrixView<const T> a, bool keep) {
     }
 }
 
-/// The rows of a block in a matrix, and its reflectors, if it is one of the chunk's.
+/// The rows of a block in a matrix, and its reflectors, to prefetch; empty outside the chunk.
 template <class T>
 core::ReadAhead QrTree<T>::ahead_of(index_t block, const Chunk& chunk, MatrixView<const T> of,
                                     bool reflectors) const {

@@ -9,31 +9,30 @@
 
 namespace aperture::dense::tall {
 
-/// QR of a tall matrix by a fixed tree (TSQR; Demmel et al. 2012; Anderson 2014, section 3.3): the
-/// rows are cut into chunks; in a chunk, block after block is absorbed into the triangle of the
-/// blocks before; the chunks' triangles are then merged in pairs. How rows are cut depends on the
-/// matrix's shape alone.
+/// QR of a tall matrix by a fixed tree (TSQR; Demmel et al. 2012; Anderson 2014, section 3.3). Rows
+/// are cut into chunks. Within a chunk, the triangle absorbs block after block; then the chunks'
+/// triangles are merged in pairs. The partition depends on the matrix's shape only.
 ///
-/// Q is kept as the reflectors of blocks and merges. It has as many columns as rows: its first ones
-/// are those of the thin Q. A chunk's triangle lives in place of its first rows, so that Q^T A has
-/// R in the first rows of the first chunk and zeros elsewhere.
+/// Q is stored as the reflectors of blocks and merges. It is square; its first columns are the thin
+/// Q. A chunk's triangle takes the place of its first rows, so that Q^T A has R in the first rows
+/// of the first chunk and zeros elsewhere.
 template <class T>
 class QrTree {
   public:
-    /// Needs at least as many rows as columns.
+    /// Requires rows >= columns.
     QrTree(index_t rows, index_t columns);
 
-    /// With `keep`, what Q is applied from is kept.
+    /// With `keep`, Q can be applied afterwards.
     void factor(core::Cpu& cpu, MatrixView<const T> a, bool keep);
-    /// The upper triangle of `r`, of as many rows as columns; the rest becomes zero.
+    /// Copies R to the upper triangle of `r`, of as many rows as columns, and zeroes the rest.
     void copy_r(MatrixView<T> r) const;
 
-    /// x = the first rows of Q^T c, as many as the matrix has columns. Where `rest` is not empty it
-    /// receives all of Q^T c but these, in its rows; it may be c itself.
+    /// x = the first rows of Q^T c, as many as the matrix has columns. A nonempty `rest` receives
+    /// the other elements of Q^T c, in their rows; it may alias c.
     void apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x,
                           MatrixView<T> rest);
-    /// to = Q [x; rest], whose first rows are x and whose others are those of `rest`; zeros where
-    /// that is empty. `to` may be `rest`.
+    /// to = Q [x; rest]: the first rows are x, the others those of `rest`, or zeros if it is empty.
+    /// `to` may alias `rest`.
     void apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<const T> rest, MatrixView<T> to);
 
     index_t columns() const { return columns_; }
@@ -43,7 +42,7 @@ class QrTree {
         BlockShape shape;
         index_t first_row = 0;
         index_t rows = 0;  ///< without padding
-        index_t v = 0;     ///< where its reflectors begin
+        index_t v = 0;     ///< offset of its reflectors
         index_t panel = 0;
     };
     struct Chunk {
@@ -53,7 +52,7 @@ class QrTree {
     };
     struct Merge {
         Block block;
-        index_t upper = 0;  ///< chunks
+        index_t upper = 0;  ///< chunk numbers
         index_t lower = 0;
     };
 
@@ -84,8 +83,8 @@ class QrTree {
     index_t reflector_reals_ = 0;
     index_t panels_ = 0;
     index_t block_reals_ = 0;  ///< of the largest block
-    core::Array<T, 1> r_;      ///< triangles of all chunks, that of the first is R in the end
-    core::Array<T, 1> tops_;   ///< what lies in the triangles' places while Q is applied
+    core::Array<T, 1> r_;      ///< triangles of all chunks; the first one is R in the end
+    core::Array<T, 1> tops_;   ///< the elements in the triangles' places while Q is applied
     core::Array<T, 1> v_;
     std::vector<PanelFactors<T>> factors_;
 };

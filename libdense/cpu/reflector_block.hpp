@@ -5,14 +5,13 @@
 #include "libdense/cpu/block_copy.hpp"
 #include "libdense/cpu/reflector_panel.hpp"
 
-/// QR of a triangle on top of a block of rows, [R; B], panel by panel. A block's columns lie one
-/// after the other at a distance of its padded rows; as many zero columns follow as make the last
-/// panel full.
+/// QR of a triangle on top of a block of rows, [R; B], panel by panel. A block is column-major with
+/// its padded rows as the stride, followed by zero columns that fill the last panel.
 namespace aperture::dense::tall {
 
-/// What lies in a block.
+/// Contents of a block.
 enum class BlockKind {
-    own_top,   ///< it has no triangle above it: its own first rows become one
+    own_top,   ///< no triangle above it: its own first rows become one
     stacked,   ///< any rows
     triangle,  ///< another triangle
 };
@@ -22,7 +21,7 @@ struct BlockShape {
     index_t rows = 0;  ///< a multiple of a pack's lanes
     index_t columns = 0;
 
-    /// Those of the panel at column k that are not zero.
+    /// The nonzero rows of the panel at column k.
     template <class T>
     Rows rows_of_panel(index_t k) const {
         constexpr int w = panel_columns<T>;
@@ -35,7 +34,7 @@ struct BlockShape {
     }
 };
 
-/// Between the columns of a triangle of order n: a pack from any of its rows stays inside.
+/// Distance between columns of a triangle of order n: a pack from any of its rows stays in bounds.
 template <class T>
 index_t triangle_stride(index_t n) {
     return rounded_up(n, panel_columns<T>) + core::lanes<T>;
@@ -45,14 +44,15 @@ index_t panels_of(index_t columns) {
     return rounded_up(columns, panel_columns<T>) / panel_columns<T>;
 }
 
-/// The first rows of a block of its own, turned to a triangle within a panel's columns.
+/// The first rows of a block without a triangle, reduced to one within a panel's columns.
 template <class T>
 class OwnTop {
     static constexpr int w = panel_columns<T>;
     static constexpr int lanes = core::lanes<T>;
 
   public:
-    /// Finds the turn of the rows and columns [k, k + count) of a block, and keeps it in `factors`.
+    /// Computes the orthogonal factor of rows and columns [k, k + count) of a block for
+    /// `factors`.
     static void find(const T* block, index_t stride, index_t k, index_t count,
                      PanelFactors<T>& factors) {
         std::array<T, w * w> a{};
@@ -75,12 +75,12 @@ class OwnTop {
             }
         }
     }
-    /// Takes the rows out of a column of the block, turned; zeros stay.
+    /// Moves the rows out of a column of the block, transformed, and leaves zeros.
     void lift(T* column, T* top) const {
         turn(column + k_, top);
         std::fill_n(column + k_, count_, T(0));
     }
-    /// Puts them back, turned.
+    /// Moves them back, transformed.
     void lower(T* column, const T* top) const { turn(top, column + k_); }
 
   private:
@@ -90,7 +90,8 @@ class OwnTop {
         for (int i = 0; i < count_; ++i) to[i] = sum[i];
     }
 
-    /// A reflector of rows [j, count) that clears column j of `a`; `q` gathers them, transposed.
+    /// Applies a reflector of rows [j, count) that clears column j of `a`; accumulates `q`,
+    /// transposed.
     static void turn_column(std::array<T, w * w>& a, std::array<T, w * w>& q, int j, int count) {
         T largest = 0;
         for (int i = j; i < count; ++i) largest = std::max(largest, std::abs(a[i * w + j]));
@@ -126,9 +127,8 @@ class OwnTop {
     core::Pack<T> turn_[w];
 };
 
-/// QR of [R; B], or of B alone where it has its own top: R (`r`, with triangle_stride) becomes the
-/// triangle, V takes the place of B. `factors` are those of the panels. `ahead` is asked for on the
-/// way.
+/// QR of [R; B], or of B alone if it has its own top: R (`r`, with triangle_stride) becomes the
+/// triangle and V replaces B. `factors` has one entry per panel. Prefetches `ahead` meanwhile.
 template <class T>
 void factor_block(const BlockShape& shape, T* b, T* r, PanelFactors<T>* factors,
                   core::ReadAhead ahead = {}) {
@@ -153,9 +153,9 @@ void factor_block(const BlockShape& shape, T* b, T* r, PanelFactors<T>* factors,
     }
 }
 
-/// Applies a block's Q^T, or Q, to `columns` columns of [top; c]: `c` lies as the block does, and
-/// `top` as the triangle. Where the block has its own top, Q^T takes the rows out of c, which keeps
-/// zeros in their place, and Q puts them back. `ahead` is asked for on the way.
+/// Applies a block's Q^T, or Q, to `columns` columns of [top; c]: `c` is laid out like the block,
+/// `top` like the triangle. If the block has its own top, Q^T moves those rows from c to `top` and
+/// leaves zeros, and Q moves them back. Prefetches `ahead` meanwhile.
 template <class T, bool transposed>
 void apply_block(const BlockShape& shape, const T* v, const PanelFactors<T>* factors, T* c, T* top,
                  index_t columns, core::ReadAhead ahead = {}) {

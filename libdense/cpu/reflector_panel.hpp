@@ -13,40 +13,40 @@
 #include "libcore/cpu/read_ahead.hpp"
 #include "libcore/cpu/simd.hpp"
 
-/// Householder reflectors that couple a few rows on top with a block of rows below, whose columns
-/// lie one after the other: lanes run along the rows of the block.
+/// Householder reflectors that couple a few rows on top with a column-major block of rows below.
+/// Lanes run along the rows of the block.
 ///
-/// A panel of w columns is [R; B], R the w x w triangle that the rows above have left. Reflector j
-/// is I - tau v v^T with v = [e_j; b_j]: it touches one row of R. Together they are
-/// I - [I; V] T [I; V]^T with T upper triangular (Schreiber & Van Loan 1989), V in the place of B.
+/// A panel of w columns is [R; B] with R the w x w triangle of the rows above. Reflector j is I -
+/// tau v v^T with v = [e_j; b_j]: it changes one row of R. Their product is I - [I; V] T [I; V]^T
+/// with T upper triangular (Schreiber & Van Loan 1989); V replaces B.
 namespace aperture::dense::tall {
 
-/// Columns of a panel: as many as have their sums of products with three others in registers.
+/// Columns of a panel: their sums of products with three other columns fit in registers.
 template <class T>
 inline constexpr int panel_columns = core::simd_bytes == 64 ? 8 : std::min(core::lanes<T>, 4);
 
-/// What a panel's reflectors need beside V.
+/// The data of a panel's reflectors besides V.
 template <class T>
 struct PanelFactors {
     static constexpr int w = panel_columns<T>;
-    std::array<T, w * w> t{};    ///< T, row by row
-    std::array<T, w * w> top{};  ///< of a block of its own: what its own rows on top are turned by
+    std::array<T, w * w> t{};  ///< T, row by row
+    std::array<T, w * w>
+        top{};  ///< orthogonal factor of the top rows of a block without a triangle
 };
 
-/// Rows of a block.
+/// A range of rows of a block.
 struct Rows {
     std::ptrdiff_t begin = 0;
     std::ptrdiff_t end = 0;
 };
 
-/// Applies a panel's Q^T, or Q, to [top; c] for columns of c at distance `stride`, of which rows
-/// `rows` are used, and of the w rows in `top`, whose columns lie at distance `top_stride` with a
-/// pack's lanes allocated.
+/// Applies a panel's Q^T, or Q, to [top; c]. Columns of c are `stride` apart and use rows `rows`;
+/// columns of `top` have w rows, are `top_stride` apart and have space for a whole pack.
 template <class T, bool transposed>
 class PanelApplication {
     static constexpr int w = panel_columns<T>;
     static constexpr int lanes = core::lanes<T>;
-    /// As many as leave registers for what is multiplied.
+    /// As many columns as leave registers for the operands.
     static constexpr int together = 3;
 
   public:
@@ -60,7 +60,7 @@ class PanelApplication {
         }
     }
 
-    /// `ahead` is asked for on the way.
+    /// Prefetches `ahead` meanwhile.
     void run(T* c, std::ptrdiff_t stride, T* top, std::ptrdiff_t top_stride, std::ptrdiff_t columns,
              core::ReadAhead& ahead) const {
         std::ptrdiff_t j = 0;
@@ -103,7 +103,7 @@ class PanelApplication {
 #pragma GCC unroll 8
             for (int j = 0; j < n; ++j) x[j] += t_[k] * core::broadcast(y[j][k]);
         }
-        // Lanes beyond w are zero and leave what lies below as it is.
+        // Lanes beyond w are zero and do not change the elements below.
 #pragma GCC unroll 8
         for (int j = 0; j < n; ++j) {
             core::store(top + j * top_stride, core::load(top + j * top_stride) + x[j]);
@@ -137,7 +137,7 @@ class PanelApplication {
     core::Pack<T> t_[w];  ///< -T or its transpose, column by column
 };
 
-/// Finds a panel's reflectors. On return V stands in the place of B and R is the triangle of both.
+/// Computes a panel's reflectors. Afterwards V has replaced B, and R is the triangle of both.
 template <class T>
 class PanelFactorisation {
     static constexpr int w = panel_columns<T>;
@@ -174,8 +174,8 @@ class PanelFactorisation {
         core::store(products_, core::sums_of_lanes<T, w>(sum));
     }
 
-    /// Brings column j to a size whose square is far from the ends of T's range; the power of two
-    /// that does so is what it has been divided by.
+    /// Scales column j by a power of two, so that its square is far from T's limits. Returns the
+    /// divisor.
     T scale_column(int j, T& alpha) {
         T largest = std::abs(alpha);
         T* const column = b_ + j * stride_;
@@ -205,7 +205,7 @@ class PanelFactorisation {
         }
         const T length = std::sqrt(square);
         const T beta = alpha >= 0 ? -length : length;
-        // Of a column of zeros nothing is reflected; what is no number spreads.
+        // A zero column has no reflector; NaN propagate.
         const bool there = length != 0;
         const T tau = there ? (beta - alpha) / beta : T(0);
         const T scale = there ? 1 / (alpha - beta) : T(0);
@@ -227,8 +227,8 @@ class PanelFactorisation {
         update_columns<j>(core::broadcast(scale), factor);
     }
 
-    /// b_j becomes v_j, columns behind it lose their part along v_j, and the next column's products
-    /// with all are summed.
+    /// Scales b_j to v_j, applies the reflector to the trailing columns, and sums the products of
+    /// the next column with all columns.
     template <int j>
     void update_columns(core::Pack<T> scale, const core::Pack<T> (&factor)[w]) {
         core::Pack<T> sum[w] = {};

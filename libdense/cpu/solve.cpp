@@ -8,7 +8,7 @@ namespace {
 
 using core::index_t;
 
-// Right-hand sides solved at once stay in the second-level cache beside the factor.
+// Right-hand sides solved at once: they stay in the second-level cache beside the factor.
 constexpr std::ptrdiff_t right_hand_side_bytes = 256 * 1024;
 
 template <Scalar T>

@@ -9,12 +9,12 @@
 
 namespace aperture::dense::tall {
 
-/// A way of finding QR of matrices of one shape. Arguments have been checked.
+/// A QR method for matrices of one shape. Arguments have been validated.
 template <class T>
 class TallFactors {
   public:
     virtual ~TallFactors() = default;
-    /// With `keep`, what Q is applied from is kept.
+    /// With `keep`, Q can be applied afterwards.
     virtual void factor(core::Cpu& cpu, MatrixView<const T> a, MatrixView<T> r, bool keep) = 0;
     /// Whether the last matrix had to be factored by a tree instead.
     virtual bool fell_back() const { return false; }

@@ -13,8 +13,8 @@
 
 namespace aperture::dense::tall {
 
-/// A matrix of few rows and columns that blocks are multiplied by, column tile after column tile:
-/// [tile][row][column of the tile].
+/// A small matrix that blocks are multiplied by, stored in column tiles: [tile][row][column of the
+/// tile].
 template <class T>
 struct Factor {
     static constexpr index_t most_columns = core::simd_bytes == 64 ? 12 : 6;
@@ -42,7 +42,7 @@ struct Factor {
         (std::make_integer_sequence<int, static_cast<int>(most_columns)>{});
     }
 
-    /// Then as many elements are set without allocating.
+    /// Allocates: `set` with as many elements allocates nothing afterwards.
     void reserve(index_t row_count, index_t column_count) {
         elements.reshape({row_count * column_count});
     }
@@ -61,8 +61,8 @@ struct Factor {
     }
 };
 
-/// product_packs packs of `columns` columns of a product: `rows` of `in`, at a distance of
-/// `stride`, times `factor`.
+/// product_packs packs of `columns` columns of a product: `rows` columns of `in`, `stride` apart,
+/// times `factor`.
 template <class T, int columns>
 inline void multiply_tile(const T* __restrict__ in, index_t stride, index_t rows,
                           const T* __restrict__ factor, T* __restrict__ out) {
@@ -101,7 +101,7 @@ inline void multiply(const T* in, index_t stride, const Factor<T>& factor, T* ou
     }
 }
 
-/// As many elements of type T as a pack of Sum has lanes, in Sum.
+/// Loads as many elements of type T as a pack of Sum has lanes, converted to Sum.
 template <class T, class Sum>
 [[gnu::always_inline]] inline core::Pack<Sum> load_as(const T* from) {
     if constexpr (std::same_as<T, Sum>) {
@@ -114,7 +114,7 @@ template <class T, class Sum>
 }
 
 /// Adds the products of gram_tile columns at `a` with as many at `b` over `rows` rows to `sums`:
-/// summed in Sum over a block, in fp64 over blocks. `ahead` is asked for on the way.
+/// accumulated in Sum within a block, in fp64 across blocks. Prefetches `ahead` meanwhile.
 template <class T, class Sum>
 inline void add_gram_tile(const T* a, const T* b, index_t stride, index_t rows, double* sums,
                           core::ReadAhead& ahead) {

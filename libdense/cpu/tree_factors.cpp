@@ -30,8 +30,8 @@ class TreeFactors final : public TallFactors<T> {
     QrTree<T> tree_;
 };
 
-/// CAQR (Demmel et al. 2012; Anderson 2014, section 3.4): a tree for each panel of columns, which
-/// then turns the columns behind it.
+/// CAQR (Demmel et al. 2012; Anderson 2014, section 3.4): one tree per panel of columns, which then
+/// updates the trailing columns.
 template <class T>
 class PanelTrees final : public TallFactors<T> {
   public:
@@ -93,8 +93,8 @@ class PanelTrees final : public TallFactors<T> {
     }
 
   private:
-    /// Columns of a panel: as few as keep a block of it in the second-level cache, enough for the
-    /// columns behind to be read seldom.
+    /// Columns of a panel: few enough for a block of it to stay in the second-level cache, many
+    /// enough for the trailing columns to be read rarely.
     static constexpr index_t width = 64;
 
     MatrixView<T> columns_of(core::Array<T, 2>& transposed, index_t columns) {
@@ -114,7 +114,7 @@ class PanelTrees final : public TallFactors<T> {
     index_t rows_;
     std::vector<QrTree<T>> trees_;
     core::Array<T, 2> work_;    ///< [column][row]
-    core::Array<T, 2> turned_;  ///< the same, of what Q^T is applied to
+    core::Array<T, 2> turned_;  ///< the same, for the matrix that Q^T is applied to
 };
 
 }  // namespace

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A batch of matrices as kernels see it, and the stages that bring a few of its matrices to shared
-// memory and back, coalesced in either layout.
+// The kernels' view of a batch of matrices, and functions that load a few of its matrices to shared
+// memory and store them, coalesced in either layout.
 
 #include "libcore/gpu/block.cuh"
 
@@ -25,7 +25,7 @@ struct StridedBatch {
     __device__ __forceinline__ bool interleaved() const { return problem_stride == 1; }
 };
 
-/// Elements from one matrix to the next in a BatchTile.
+/// Distance between matrices in a BatchTile, in elements.
 APERTURE_HD constexpr int batch_tile_problem_stride(int rows, int columns, int lanes) {
     const int matrix = rows * (columns | 1);
     if (lanes >= core::warp_size) return matrix;
@@ -33,10 +33,9 @@ APERTURE_HD constexpr int batch_tile_problem_stride(int rows, int columns, int l
     return matrix + ((lanes - matrix) % period + period) % period;
 }
 
-/// `problems` matrices of rows x columns in shared memory, entry (row, column) of matrix p at p *
-/// problem_stride + row * row_stride + column. Both strides are such that the lanes of a warp,
-/// `lanes` of them on one problem and the next on the next, meet few banks twice along a row or a
-/// column.
+/// `problems` matrices of rows x columns in shared memory; entry (row, column) of matrix p is at p
+/// * problem_stride + row * row_stride + column. `lanes` consecutive lanes access one problem. The
+/// strides keep bank conflicts low when a warp accesses a row or a column of each.
 template <class T, int problems_, int rows_, int columns_, int lanes>
 struct BatchTile {
     static constexpr int problems = problems_;
@@ -46,8 +45,8 @@ struct BatchTile {
     static constexpr int problem_stride = batch_tile_problem_stride(rows, columns, lanes);
 };
 
-/// Calls `visit(problem, row, column)` for all entries of a tile, divided among the block's threads
-/// so that neighbouring threads get neighbouring problems or columns.
+/// Calls `visit(problem, row, column)` for all entries of a tile. Neighbouring threads of the block
+/// get neighbouring problems or columns.
 template <class Tile, class Visit>
 __device__ __forceinline__ void for_each_entry(bool problem_fastest, Visit visit) {
     constexpr int matrix = Tile::rows * Tile::columns;
@@ -88,7 +87,7 @@ __device__ __forceinline__ void load_rows(T* tile, StridedBatch<T> from, index_t
     });
 }
 
-/// Stores what `load_rows` loads.
+/// Stores rows, the inverse of `load_rows`.
 template <class Tile, class T>
 __device__ __forceinline__ void store_rows(const T* tile, StridedBatch<T> to, index_t first_problem,
                                            index_t valid, int first_row, int valid_rows) {

@@ -10,7 +10,7 @@
 
 namespace aperture::dense {
 
-/// The view as kernels take it. Throws unless the strides are those the layout promises.
+/// Converts a view for kernels. Throws unless the strides match the layout.
 template <class T, class Space, class Layout>
 StridedBatch<core::DeviceType<T>> strided(const MatrixBatch<T, Space, Layout>& batch,
                                           const char* name) {
@@ -20,7 +20,7 @@ StridedBatch<core::DeviceType<T>> strided(const MatrixBatch<T, Space, Layout>& b
     return {core::device_cast(batch.data), batch.stride[0], batch.stride[1], batch.stride[2]};
 }
 
-/// The number of blocks on grid.x for `problems` of which a block takes `problems_per_block`.
+/// The number of blocks on grid.x for `problems` problems.
 inline unsigned blocks_for(index_t problems, index_t problems_per_block) {
     const index_t blocks = (problems + problems_per_block - 1) / problems_per_block;
     core::expects(blocks <= 0x7fffffff, "a batch of ", problems, " problems is too large");

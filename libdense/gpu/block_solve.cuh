@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The stages of a Hermitian positive definite solve whose matrices are spread over the registers of
-// a block of 16 x 16 threads, 2-D cyclically:
+// Building blocks of a Hermitian positive definite solve. The matrix is distributed over the
+// registers of a block of 16 x 16 threads, 2-D cyclically:
 //
 //     entry[a][b] of thread (ty, tx) is entry (16 a + ty, 16 b + tx).
 //
-// The pivot loop is rolled, so that code does not grow with the order; only tile numbers are
-// compile-time. A step publishes the pivot's column and row in shared memory, in two buffers by
-// turns: one barrier a step.
+// The pivot loop is rolled, so that code size does not grow with the order; only tile numbers are
+// compile-time. A step publishes the pivot's column and row in double-buffered shared memory: one
+// barrier a step.
 //
 // Source: Anderson 2014, ch. 4 (2-D cyclic register distribution); Higham 2002, ch. 10 and 14.4.
 
@@ -19,7 +19,7 @@ namespace aperture::dense {
 
 inline constexpr int block_side = 16;
 
-/// Where steps publish; `step` counts on from sweep to sweep.
+/// The shared buffers of published lines; `step` continues across sweeps.
 template <class T>
 struct PublishedLines {
     T* shared;  ///< two buffers of `elements`
@@ -31,17 +31,17 @@ struct PublishedLines {
     __device__ __forceinline__ T* row() const { return column() + column_elements; }
 };
 
-/// The register tiles of one thread and its place in the block.
+/// A thread's register tiles and its position in the block.
 template <class T, int row_tiles, int column_tiles>
 struct BlockEntries {
     T entry[row_tiles][column_tiles];
     int ty, tx;
 };
 
-/// Eliminates with the first `pivots_in_tiles` diagonal entries of the leading `pivot_tiles` x
-/// `pivot_tiles` tiles; column tiles from `pivot_tiles` on are right-hand sides. Multipliers and
-/// pivots stay in the columns they eliminate, L^H (unit diagonal) right of the diagonal. With
-/// `first_pass` false only right-hand sides change, by the multipliers kept.
+/// Eliminates with the diagonal entries of the leading `pivot_tiles` x `pivot_tiles` tiles, up to
+/// `order`; column tiles from `pivot_tiles` on are right-hand sides. Multipliers and pivots stay in
+/// the columns they eliminate, L^H (unit diagonal) to the right of the diagonal. With `first_pass`
+/// false, only the right-hand sides change, by the stored multipliers.
 template <Elimination elimination, bool first_pass, int pivot_tiles, int row_tiles,
           int column_tiles, class T, class Judge>
 __device__ __forceinline__ void eliminate_in_block(BlockEntries<T, row_tiles, column_tiles>& tiles,

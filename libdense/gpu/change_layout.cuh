@@ -14,8 +14,7 @@ namespace aperture::dense {
 inline constexpr int layout_tile = 32;
 inline constexpr int layout_tile_rows = 8;
 
-/// Copies a batch into the other layout: a transposition of [problem][entry], entry = row * columns
-/// + column.
+/// Transposes a batch to the other layout, [problem][entry] with entry = row * columns + column.
 ///
 /// Block: 32 x 8 threads, a tile of 32 problems x 32 entries, one thread 4 elements each way. Grid:
 /// tiles of problems times tiles of entries on x, the latter fastest. Shared: the tile [entry]

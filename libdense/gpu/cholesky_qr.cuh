@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// QR of tall matrices by Cholesky's factor of the Gram matrix. Host code, a template on the
+// QR of tall matrices by Cholesky factorisation of the Gram matrix. Host code, a template on the
 // executor.
 
 #include "libdense/gpu/column_products.cuh"
@@ -17,11 +17,10 @@
 
 namespace aperture::dense::gpu {
 
-/// Gram matrices, their factors and quotients are in fp64 whatever T is. Of fp32 matrices one step
-/// is enough where rounding errors of the Gram matrix do not grow beyond those of fp32; that bound
-/// comes with the quotient. Otherwise the same again of the quotient (Yamamoto et al. 2015), which
-/// is what mixed precision saves (Yamazaki, Tomov & Dongarra 2015). Where that would not do, the
-/// tree.
+/// Gram matrices, Cholesky factors and quotients are in fp64 for every T. For fp32 matrices one
+/// step suffices if the Gram matrix's rounding errors, bounded along with the quotient, stay below
+/// fp32 rounding (Yamazaki, Tomov & Dongarra 2015). Otherwise a second step factors the quotient
+/// (Yamamoto et al. 2015); if that would not suffice either, the tree does.
 template <class T, class Executor, int Groups>
 class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     using Space = typename Executor::Space;
@@ -79,7 +78,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
         return static_cast<unsigned>((count + of - 1) / of);
     }
 
-    /// Of tall_divide_kernel: 0 where not even one has its columns in shared memory.
+    /// Warps of tall_divide_kernel; 0 if shared memory does not even hold the columns of one.
     int warps_that_fit() const {
         int warps = DivideShape::most_warps;
         const int limit = executor_.shared_memory_per_block();
@@ -89,7 +88,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     StridedMatrix<T> padded(Buffer<T>& buffer) const {
         return {buffer.data(), 1, pitch_, rows_, columns_};
     }
-    /// A matrix as it is, where its columns lie so that they can be read, or its copy.
+    /// The matrix itself if its columns are contiguous and aligned, otherwise a copy.
     TallColumns<const T> columns_of(Matrix<const T> a, Buffer<T>& copied) {
         const bool aligned = reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0 &&
                              (a.extent[1] == 1 || a.stride[1] % RowPiece<T>::size == 0);
@@ -103,7 +102,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
         if (buffer.size() == 0) buffer = Buffer<T>({columns_ * pitch_});
     }
 
-    /// False where Q would not be orthonormal.
+    /// Returns false if Q would not be orthonormal.
     bool orthonormalise(Matrix<const T> a, Matrix<T> r, bool keep) {
         constexpr double of_sums = std::numeric_limits<double>::epsilon() / 2;
         constexpr double enough = std::numeric_limits<T>::epsilon() / 8;
@@ -123,11 +122,11 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
             if (was_near) return true;
             double growth = 0;
             for (int p = 0; p < panels_; ++p) growth += read_state_.data()[1 + p];
-            // Sums of products, and the factor of their matrix.
+            // Errors of the sums of products and of the Cholesky factor.
             const double deviation = of_sums * (100 + static_cast<double>(columns_)) * growth;
             if (!is_shifted) {
                 if (deviation <= enough) return true;
-                // What a step leaves of Q^T Q - I the next one brings to rounding.
+                // The next step reduces Q^T Q - I to rounding level.
                 was_near = deviation <= 0.25;
                 if (!was_near) return false;
             }
@@ -136,7 +135,8 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
             from = {q_.data(), pitch_, rows_, columns_};
         }
     }
-    /// Of the trace (Fukaya et al. 2020, section 4, with the trace for the square of the norm).
+    /// Relative to the trace (Fukaya et al. 2020, section 4, with the trace in place of the squared
+    /// norm).
     double shift() const {
         const auto m = static_cast<double>(rows_);
         const auto n = static_cast<double>(columns_);
@@ -159,7 +159,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
                                         step == 0 ? nullptr : totals_[(step + 1) % 2].data(),
                                         order_, totals_[step % 2].data(), strided(r)});
     }
-    /// How much errors grow, and where `writes` is set Q = from R^-1.
+    /// Bounds the error growth; if `writes`, also computes Q = from R^-1.
     void divide(const TallColumns<const T>& from, bool writes) {
         if (writes) reserve(q_);
         const unsigned of_sizes = blocks_of(panels_, warps_);
@@ -177,19 +177,19 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     index_t rows_;
     index_t columns_;
     int panels_;
-    index_t order_;  ///< columns in whole panels
+    index_t order_;  ///< columns rounded up to whole panels
     index_t pitch_;
     bool shifted_;
     int warps_;
     ColumnProducts<T, Executor> products_;
-    Buffer<double> state_;  ///< whether Cholesky's factor failed; the divided sizes' squares
+    Buffer<double> state_;  ///< whether Cholesky failed; then partial sums of the error growth
     core::Array<double, 1> read_state_;
     Buffer<double> gram_;
     Buffer<double> sizes_;
     Buffer<double> divisors_;
-    Buffer<double> totals_[2];  ///< R so far
+    Buffer<double> totals_[2];  ///< the accumulated R, double-buffered
     Buffer<T> q_;
-    Buffer<T> other_;  ///< what Q^T is applied to
+    Buffer<T> other_;  ///< aligned copy of the matrix that Q^T is applied to
     std::unique_ptr<Base> tree_;
     bool fell_back_ = false;
 };

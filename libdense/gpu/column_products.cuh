@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Products of tall matrices with one another and with small ones, in fp64 on tensor cores. Host
+// Products of tall matrices with each other and with small matrices, in fp64 on tensor cores. Host
 // code, a template on the executor.
 
 #include "libdense/gpu/tall_gram.cuh"
@@ -16,8 +16,8 @@
 
 namespace aperture::dense::gpu {
 
-/// left^T right of tall matrices: sums over ranges of rows, one a multiprocessor, and these in
-/// their order.
+/// left^T right for tall matrices: partial sums over ranges of rows, one per multiprocessor, are
+/// added up in a fixed order.
 template <class T, class Executor>
 class ColumnProducts {
     using Shape = TallGramShape<T>;
@@ -28,7 +28,8 @@ class ColumnProducts {
         : executor_(executor),
           is_small_(Shape::shared_bytes > executor.shared_memory_per_block()) {}
 
-    /// `to` has the columns of both, or up to whole panels of 32: then zeros, too.
+    /// `to` has the columns of both, possibly rounded up to whole panels of 32 and filled with
+    /// zeros.
     template <class U>
     void find(const TallColumns<const T>& left, const TallColumns<const T>& right,
               const StridedMatrix<U>& to) {
@@ -61,7 +62,7 @@ class ColumnProducts {
                          dim3(Gather::threads), Gather::shared_bytes),
                      TallGatherArguments<U>{parts_.data(), ranges, sides, to});
     }
-    /// The number of ranges.
+    /// Returns the number of ranges.
     template <class ItsShape>
     int find_parts(const TallSides& sides, const TallColumns<const T>& left,
                    const TallColumns<const T>& right) {

@@ -56,7 +56,7 @@ class ColumnQr final : public TallFactors<T, typename Executor::Space> {
     }
 
   private:
-    /// As many ranges of rows as keep a device busy.
+    /// Ranges of rows: enough to fill the device.
     index_t row_blocks() const {
         return std::min<index_t>(2 * executor_.multiprocessors(),
                                  (rows_ + ColumnShape::threads - 1) / ColumnShape::threads);
@@ -72,7 +72,8 @@ class ColumnQr final : public TallFactors<T, typename Executor::Space> {
                                         dim3(ColumnShape::threads), ColumnShape::shared_bytes),
                      arguments...);
     }
-    /// Reflector j times `columns` columns of c; where it is found, the first of them is its own.
+    /// Applies reflector j to `columns` columns of c. With `finds` it is computed first, from
+    /// column 0 of c.
     void turn(index_t j, T* c, index_t columns, bool finds) {
         const core::LaunchConfig config(
             dim3(
@@ -109,12 +110,12 @@ class ColumnQr final : public TallFactors<T, typename Executor::Space> {
     index_t rows_;
     index_t columns_;
     index_t range_;
-    Buffer<T> matrix_;  ///< scaled columns; becomes R and reflectors as they were before scaling
+    Buffer<T> matrix_;  ///< scaled columns; becomes R and the unscaled reflectors
     Buffer<double> sizes_;
     Buffer<ColumnReflector> reflectors_;
     Buffer<double> parts_;
     Buffer<double> tops_;
-    Buffer<T> turned_;  ///< what Q is applied to, of as many columns as the matrix
+    Buffer<T> turned_;  ///< the matrix that Q is applied to, with as many columns as A
 };
 
 }  // namespace aperture::dense::gpu

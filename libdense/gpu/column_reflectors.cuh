@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Householder QR one column after the other, each reflector over whole columns: the BLAS2 way that
-// the others are compared with. Sums in fp64.
+// Householder QR column by column, each reflector over whole columns: the BLAS2 baseline. Sums in
+// fp64.
 
 #include "libcore/gpu/block.cuh"
 #include "libdense/gpu/copy_matrix.cuh"
@@ -13,7 +13,7 @@ namespace aperture::dense::gpu {
 struct ColumnShape {
     static constexpr int warps = 8;
     static constexpr int threads = warps * core::warp_size;
-    /// Columns of a block: a warp adds up the parts of each.
+    /// Columns per block; each warp adds up the partial sums of one.
     static constexpr int columns = warps;
     static constexpr int shared_bytes = warps * columns * static_cast<int>(sizeof(double));
 };
@@ -22,7 +22,7 @@ struct ColumnShape {
 struct ColumnReflector {
     double tau;
     double inverse;
-    double beta;  ///< what becomes of the diagonal's element
+    double beta;  ///< the new diagonal element
 };
 
 template <class T>
@@ -30,14 +30,14 @@ struct ColumnArguments {
     const T* x;  ///< column j
     index_t j;
     index_t rows;
-    T* c;  ///< what is turned: [column][pitch]
+    T* c;  ///< updated columns, [column][pitch]
     index_t pitch;
     int columns;
-    index_t range;  ///< rows of a block
-    double* parts;  ///< of the products with x, [block][column]
-    double* tops;   ///< row j
+    index_t range;  ///< rows per block
+    double* parts;  ///< products with x, [block][column]
+    double* tops;   ///< row j of c
     ColumnReflector* reflector;
-    bool finds;  ///< column 0 of c is x itself
+    bool finds;  ///< computes the reflector; column 0 of c is x itself
 };
 
 namespace detail {
@@ -51,7 +51,7 @@ __device__ __forceinline__ void for_rows_below(const ColumnArguments<T>& a, cons
     }
 }
 
-/// A warp: the sum of what blocks have left of a column, in their order.
+/// Adds up the blocks' partial sums of a column, in a fixed order; one warp.
 template <class T>
 __device__ __forceinline__ double sum_of_parts(const ColumnArguments<T>& a, int column) {
     double sum = 0;
@@ -62,7 +62,7 @@ __device__ __forceinline__ double sum_of_parts(const ColumnArguments<T>& a, int 
 }
 
 __device__ inline ColumnReflector column_reflector(double alpha, double square) {
-    // NaN is not small.
+    // Written so that a NaN continues and propagates.
     if (square <= 1e-290) return {0, 0, alpha};
     const double norm = sqrt(alpha * alpha + square);
     const double beta = alpha > 0 ? -norm : norm;
@@ -71,7 +71,8 @@ __device__ inline ColumnReflector column_reflector(double alpha, double square) 
 
 }  // namespace detail
 
-/// Grid: ranges of rows, ColumnShape::columns columns each. Shared memory: ColumnShape.
+/// Products of x with the columns of c below row j. Grid: ranges of rows, ColumnShape::columns
+/// columns each. Shared memory: ColumnShape.
 template <class T>
 __global__ void __launch_bounds__(ColumnShape::threads)
     column_products_kernel(ColumnArguments<T> a) {
@@ -102,7 +103,7 @@ __global__ void __launch_bounds__(ColumnShape::threads)
     }
 }
 
-/// The same grid and shared memory.
+/// Applies the reflector. Same grid and shared memory.
 template <class T>
 __global__ void __launch_bounds__(ColumnShape::threads) column_turn_kernel(ColumnArguments<T> a) {
     const int first = static_cast<int>(blockIdx.y) * ColumnShape::columns;
@@ -123,7 +124,7 @@ __global__ void __launch_bounds__(ColumnShape::threads) column_turn_kernel(Colum
         if (core::lane_rank() == 0) sums[warp] = factor;
     }
     __syncthreads();
-    // x itself stays.
+    // x is not overwritten.
     const int begin = a.finds && first == 0 ? 1 : 0;
     if (blockIdx.x == 0 && core::thread_rank() == 0) {
         for (int c = begin; c < ColumnShape::columns && first + c < a.columns; ++c) {
@@ -139,8 +140,7 @@ __global__ void __launch_bounds__(ColumnShape::threads) column_turn_kernel(Colum
     });
 }
 
-/// Makes columns ones of sizes about 1, by powers of two. Grid: columns. Shared memory:
-/// ColumnShape.
+/// Scales columns to maxima in [1, 2) by powers of two. Grid: columns. Shared memory: ColumnShape.
 template <class T>
 __global__ void __launch_bounds__(ColumnShape::threads)
     scale_columns_kernel(T* matrix, index_t pitch, index_t rows, double* sizes) {
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(ColumnShape::threads)
     double largest = 0;
     for (index_t i = core::thread_rank(); i < rows; i += ColumnShape::threads) {
         const double size = fabs(static_cast<double>(column[i]));
-        // What is not a number is none of the sizes.
+        // Ignores NaN and infinities.
         if (size > largest && size <= 1.7976931348623157e308) largest = size;
     }
     largest = core::block_reduce(largest, core::shared<double>(), core::Maximum{});
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(ColumnShape::threads)
     }
 }
 
-/// R of the scaled columns and their sizes. Grid: columns.
+/// Writes R, undoing the scaling. Grid: columns.
 template <class T>
 __global__ void __launch_bounds__(ColumnShape::threads)
     write_column_r_kernel(const T* matrix, index_t pitch, const double* sizes,

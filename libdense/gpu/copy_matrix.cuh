@@ -3,7 +3,7 @@
 #pragma once
 
 // Copies between matrices of any strides, tile by tile through shared memory, so that both sides
-// are read and written in the order in which they lie.
+// are accessed contiguously.
 
 #include "libcore/gpu/launch.cuh"
 
@@ -11,7 +11,7 @@ namespace aperture::dense::gpu {
 
 using core::index_t;
 
-/// A matrix where row and column are at any distance.
+/// A matrix with any row and column stride.
 template <class T>
 struct StridedMatrix {
     T* data;
@@ -24,14 +24,14 @@ struct StridedMatrix {
 enum class CopyPart {
     all,
     upper,     ///< the upper triangle, with zeros below
-    identity,  ///< ones on the diagonal, whatever `from` holds
+    identity,  ///< the identity, independent of `from`
 };
 
 inline constexpr int copy_tile = 32;
 inline constexpr int copy_rows = 8;
 
-/// A tile a block, of what `to` has; what `from` has not is zero. Grid: tiles down, tiles across.
-/// Shared memory: a tile.
+/// Copies a tile of `to` per block; elements outside `from` are zero. Grid: tiles down, tiles
+/// across. Shared memory: a tile.
 template <class T>
 __global__ void __launch_bounds__(copy_tile* copy_rows)
     copy_matrix_kernel(StridedMatrix<const T> from, StridedMatrix<T> to, CopyPart part) {
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(copy_tile* copy_rows)
     const index_t first_row = index_t{blockIdx.x} * copy_tile;
     const index_t first_column = index_t{blockIdx.y} * copy_tile;
     const int lane = static_cast<int>(threadIdx.x);
-    // visit(row, column) in the tile, lanes along what lies nearest.
+    // visit(row, column) in the tile, with lanes along the smaller stride.
     const auto for_tile = [&](bool rows_are_near, const auto& visit) {
         for (int i = static_cast<int>(threadIdx.y); i < copy_tile; i += copy_rows) {
             if (rows_are_near) {
@@ -82,7 +82,7 @@ StridedMatrix<const T> constant(const StridedMatrix<T>& m) {
     return {m.data, m.row, m.column, m.rows, m.columns};
 }
 
-/// Starts the kernel.
+/// Asynchronous.
 template <class T, class Executor>
 void copy_matrix(Executor& executor, const StridedMatrix<const T>& from, const StridedMatrix<T>& to,
                  CopyPart part) {

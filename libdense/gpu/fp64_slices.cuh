@@ -2,30 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How matrices lie that are multiplied in fp64 on tensor cores, 32 x 32 numbers a warp.
+// Data layouts of 32 x 32 matrix products per warp in fp64 on tensor cores.
 
 #include "libcore/gpu/tensor_core_fp64.cuh"
 #include "libdense/gpu/tall_shape.cuh"
 
 namespace aperture::dense::gpu {
 
-/// Columns of a tall matrix, dense and beginning at addresses of 16 bytes.
+/// A column-major tall matrix; columns are contiguous and 16-byte aligned.
 template <class T>
 struct TallColumns {
     T* data;
-    index_t pitch;  ///< from a column to the next
+    index_t pitch;  ///< distance between columns
     index_t rows;
     index_t columns;
 };
 
-/// A product of 32 x 32 numbers, spread over a warp: 16 rows by 8 columns in each of [2][4].
+/// A 32 x 32 product distributed over a warp: [2][4] tiles of 16 rows by 8 columns.
 struct WarpTile {
     static constexpr int rows = 32;
     static constexpr int elements = rows * rows;
     double sums[2][4][4] = {};
 
-    /// Adds left right, 8 along the sum: slices of 8 rows, and right(n) of 8 columns each, from
-    /// first_n on where there are zeros before.
+    /// Adds left right over 8 terms of the sum: slices of 8 rows each, and right(n) of 8 columns
+    /// each. Skips n < first_n, where right is zero.
     template <class Right>
     __device__ __forceinline__ void add(const core::Fp64Slice (&left)[4], const Right& right,
                                         int first_n = 0) {
@@ -39,7 +39,7 @@ struct WarpTile {
             }
         }
     }
-    /// The same of a matrix with itself, without what is below the diagonal blocks.
+    /// Adds both^T both, without the blocks below the block diagonal.
     __device__ __forceinline__ void add_upper(const core::Fp64Slice (&both)[4]) {
         APERTURE_UNROLL
         for (int m = 0; m < 2; ++m) {
@@ -49,8 +49,8 @@ struct WarpTile {
             }
         }
     }
-    /// What lane 4 g + p has along columns 8 k + {2 p, 2 p + 1}, as rows of a left factor. The
-    /// right one's numbers have to be in that order (slice_row).
+    /// Columns 8 k + {2 p, 2 p + 1} of lane 4 g + p, as rows of a left factor. The right factor
+    /// must use the same order (slice_row).
     __device__ __forceinline__ void as_left(int k, core::Fp64Slice (&left)[4]) const {
         APERTURE_UNROLL
         for (int m = 0; m < 2; ++m) {
@@ -61,7 +61,7 @@ struct WarpTile {
             }
         }
     }
-    /// visit(row, column, sum) of the lane's own sums.
+    /// Calls visit(row, column, sum) for the lane's own sums.
     template <class Visit>
     __device__ __forceinline__ void for_each(const Visit& visit) {
         const int lane = core::lane_rank();
@@ -79,10 +79,10 @@ struct WarpTile {
     }
 };
 
-/// Where along the sum a lane's entry i of a slice lies in WarpTile::as_left's order.
+/// Summation index of entry i of a lane's slice, in the order of WarpTile::as_left.
 APERTURE_HD constexpr int slice_row(int lane, int i) { return lane % 4 * 2 + i; }
 
-/// Two numbers that are read together.
+/// Two numbers that are loaded together.
 template <class T>
 struct alignas(2 * sizeof(T)) Pair {
     T v[2];
@@ -93,15 +93,15 @@ __device__ __forceinline__ core::Fp64Slice load_pair(const T* from) {
     return {{static_cast<double>(pair.v[0]), static_cast<double>(pair.v[1])}};
 }
 
-/// A factor of 32 x 32 numbers in the order in which lanes read it: [8 along the sum][8 rows or
-/// columns][lane][entry].
+/// Offset of a slice of a 32 x 32 factor packed in the order in which lanes read it: [8 terms of
+/// the sum][8 rows or columns][lane][entry].
 APERTURE_HD constexpr int packed_slice(int k, int n) { return (k * 4 + n) * core::warp_size * 2; }
-/// Of a right factor.
+/// Offset of an element of a packed right factor.
 APERTURE_HD constexpr int packed_index(int row, int column) {
     const int lane = column % 8 * 4 + row % 8 / 2;
     return packed_slice(row / 8, column / 8) + lane * 2 + row % 2;
 }
-/// Its rows or columns 8 n on, 8 k on along the sum.
+/// The slice of 8 rows or columns from 8 n on and 8 terms of the sum from 8 k on.
 template <class T>
 __device__ __forceinline__ core::Fp64Slice load_packed(const T* factor, int k, int n) {
     return load_pair(factor + packed_slice(k, n) + core::lane_rank() * 2);

@@ -30,10 +30,10 @@ struct RankKArguments {
     int panel_bits;      ///< log2 of the samples in a panel
     int sample_stride;   ///< elements between samples: order rounded up to the tile, made odd
     int problem_stride;  ///< elements between the panels of two problems, odd too
-    int splits;          ///< neighbouring lanes that share a block's samples: 1, 2 or 4
+    int splits;          ///< neighbouring lanes that split a block's samples: 1, 2 or 4
 };
 
-/// Samples [begin, begin + count) of `valid` problems to shared memory, transposed.
+/// Loads samples [begin, begin + count) of `valid` problems to shared memory, transposed.
 template <class T>
 __device__ __forceinline__ void load_panels(T* panels, const RankKArguments<T>& p, index_t first,
                                             int valid, index_t begin, int count) {
@@ -62,14 +62,14 @@ __device__ __forceinline__ void load_panels(T* panels, const RankKArguments<T>& 
 /// C = alpha A A^H + beta C.
 ///
 /// Thread: the sum over every `splits`-th sample of one 4 x 4 block of the lower triangle of one
-/// problem; `splits` neighbouring lanes add theirs and write rows of the block and its mirror in
-/// turn. Block: `problems_per_block` problems, or, for the orders whose lower triangle has more
-/// 4 x 4 blocks than the block threads, one problem in several rounds. Grid: ceil(problems /
-/// problems_per_block) on x. Shared: [problem][sample][row] T, a panel of samples at a time.
-/// Sums of every fourth sample, added at the end, lose less than one long sum: of 10,000 fp32 sums
-/// of 64 |x|^2 the worst has 133 dB instead of 124.
-/// Bytes per problem: sizeof(T) (order samples + order^2), and sizeof(T) order (order + 1) / 2
-/// where beta is not 0. Flops per problem: order (order + 1) samples (times 4 if complex).
+/// problem; `splits` neighbouring lanes then add their sums and store rows of the block and of its
+/// mirror image in turn. Block: `problems_per_block` problems; if the lower triangle has more 4 x 4
+/// blocks than the block has threads, one problem in several rounds. Grid: ceil(problems /
+/// problems_per_block) on x. Shared: [problem][sample][row] T, a panel of samples at a time. Four
+/// interleaved sums lose less to rounding than one long sum: for 10,000 fp32 sums of 64 |x|^2 the
+/// worst has 133 dB instead of 124.
+/// Bytes per problem: sizeof(T) (order samples + order^2), and sizeof(T) order (order + 1) / 2 if
+/// beta is not 0. Flops per problem: order (order + 1) samples (times 4 if complex).
 /// Source: Anderson 2014, ch. 4 (covariances as sums of outer products).
 template <class T>
 __global__ void __launch_bounds__(256) hermitian_rank_k_blocks(RankKArguments<T> p) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The stages of a Hermitian sum of outer products, C = sum_s x(s) x(s)^H, whose lower triangle is
-// dealt out to threads in square blocks held in registers. The batched rank-k update wraps them;
-// fused kernels compose them with their own.
+// Building blocks of a Hermitian sum of outer products, C = sum_s x(s) x(s)^H. Threads hold square
+// blocks of the lower triangle in registers. The batched rank-k update wraps these functions; fused
+// kernels combine them with their own.
 //
 //     const LowerBlock block = lower_block(t);      // 0 <= t < lower_blocks<tile>(order)
 //     T sum[tile][tile];
@@ -14,8 +14,8 @@
 //     for_each_lower_entry(sum, block, order, store);
 //
 // The panel holds the vectors x(s) in shared memory, one after another (`stride` >= order rounded
-// up to a multiple of `tile`; what lies beyond the order is read, and its products are dropped).
-// A thread and sample cost 2 tile loads from shared memory for tile^2 multiply-adds; with tile = 4
+// up to a multiple of `tile`; elements beyond the order are read, and their products are dropped).
+// Per thread and sample: 2 tile loads from shared memory for tile^2 multiply-adds; with tile = 4
 // both take about equally long for Complex<float>. The sum over s runs in ascending order.
 
 #include "libcore/gpu/warp.cuh"
@@ -76,8 +76,8 @@ __device__ __forceinline__ void accumulate_outer_products(T (&sum)[tile][tile], 
     }
 }
 
-/// Adds the sums of the lane whose number differs in the bits `lane_mask`: the same bits in both.
-/// All lanes of the warp call.
+/// Adds the sums of the lane that differs in the bits `lane_mask`; both lanes get identical
+/// results. All lanes of the warp must call.
 template <int tile, class T>
 __device__ __forceinline__ void add_other_lanes(T (&sum)[tile][tile], int lane_mask) {
     APERTURE_UNROLL

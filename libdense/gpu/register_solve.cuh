@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The stages of a Hermitian positive definite solve A X = B whose matrices stay in registers; the
-// batched solve wraps them, fused kernels compose them with their own.
+// Building blocks of a Hermitian positive definite solve A X = B in registers. The batched solve
+// wraps these functions; fused kernels combine them with their own.
 //
-// One problem belongs to a sub-warp of `lanes` = 1, 2, 4, ... 32 consecutive lanes. The augmented
-// matrix [A | B] is dealt out to them by columns, cyclically:
+// One problem belongs to a sub-warp of `lanes` = 1, 2, 4, ... 32 consecutive lanes. The columns of
+// the augmented matrix [A | B] are distributed cyclically:
 //
 //     columns[slot][row] of lane g is entry (row, slot * lanes + g) of [A | B],
 //
-// `order` rows, `slots` columns a lane, so that lanes * slots - order right-hand sides go together.
-// Every index into `columns` is a constant once the loops are unrolled, which keeps it in
-// registers: slots * order * sizeof(T) / 4 of them, below about 200. A step broadcasts the pivot
+// With `order` rows and `slots` columns a lane, lanes * slots - order right-hand sides are solved
+// together. Every index into `columns` is a constant once the loops are unrolled, so that it stays
+// in registers: slots * order * sizeof(T) / 4 of them, below about 200. A step broadcasts the pivot
 // column by shuffles, one element for `slots` multiply-adds, and updates whole slots; slots of
-// finished columns are left out at compile time. Fully unrolled, a solve is about order^2 (2 +
+// finished columns are skipped at compile time. Fully unrolled, a solve is about order^2 (2 +
 // slots) instructions times 1 for float, 2 for Complex<float> (shuffles) to 4 (multiply-adds).
 //
 //     T columns[slots][order];
@@ -24,8 +24,8 @@
 //     back_substitute<lanes>(columns, lane);   // not after Elimination::above_and_below
 //     for_each_solution<lanes>(columns, lane, store);
 //
-// All 32 lanes of the warp call, also those without a problem (any finite numbers will do there).
-// Nothing one sub-warp computes reaches another.
+// All 32 lanes of the warp must call, also those without a problem (with any finite numbers).
+// Sub-warps do not affect each other.
 //
 // Source: Anderson 2014, ch. 4 and 6.3; Higham 2002, ch. 10 and 14.4.
 
@@ -35,8 +35,8 @@ namespace aperture::dense {
 
 using core::RealOf;
 
-/// Which rows a step clears in the pivot column: with `below` the factors of A = L D L^H are left
-/// and `back_substitute` must follow; with `above_and_below` (Gauss-Jordan) the solutions are.
+/// Rows that a step clears in the pivot column: `below` yields the factors of A = L D L^H and needs
+/// `back_substitute`; `above_and_below` (Gauss-Jordan) yields the solutions.
 enum class Elimination { below, above_and_below };
 
 template <class R>
@@ -44,16 +44,16 @@ inline constexpr R largest_finite = R(3.40282346638528859812e+38);
 template <>
 inline constexpr double largest_finite<double> = 1.79769313486231570815e+308;
 
-/// What the pivots of one problem said so far; the same in all its lanes.
+/// Statistics of one problem's pivots so far; identical in all its lanes.
 template <class R>
 struct Pivots {
-    /// 0, or the order of the first leading minor that is not positive and finite. A pivot whose
-    /// reciprocal is not finite counts as not positive.
+    /// 0, or the order of the first leading minor that is not positive and finite. A pivot with an
+    /// infinite reciprocal counts as not positive.
     int info = 0;
     R smallest = largest_finite<R>;
     R largest = R(0);
 
-    /// Judges pivot `k` and returns its reciprocal.
+    /// Validates pivot `k` and returns its reciprocal.
     __device__ __forceinline__ R take(int k, R pivot) {
         const R reciprocal = R(1) / pivot;
         const bool good =
@@ -64,16 +64,16 @@ struct Pivots {
         return reciprocal;
     }
 
-    /// Largest over smallest pivot, 1 where there was none, infinity where info is not 0.
+    /// Ratio of the largest to the smallest pivot; 1 without pivots, infinity if info is not 0.
     __device__ __forceinline__ R ratio() const {
         if (info != 0) return largest_finite<R> * R(2);
         return largest > R(0) ? largest / smallest : R(1);
     }
 };
 
-/// 1 / pivot, from that of its real part. Rounding leaves an imaginary part where both halves of a
-/// Hermitian matrix are eliminated; errors would grow with the square of the condition number if it
-/// were dropped.
+/// 1 / pivot from the reciprocal of its real part. If both halves of a Hermitian matrix are
+/// eliminated, rounding leaves an imaginary part; dropping it would make errors grow with the
+/// square of the condition number.
 template <class R>
 __device__ __forceinline__ R pivot_reciprocal(R, R of_real_part) {
     return of_real_part;
@@ -84,9 +84,9 @@ __device__ __forceinline__ core::Complex<R> pivot_reciprocal(core::Complex<R> pi
     return {of_real_part, -(pivot.im * of_real_part) * of_real_part};
 }
 
-/// Fills the lane's columns. `matrix(row, column)` gives A and is asked for row >= column only (the
-/// other triangle is its mirror); `right_hand_side(row, r)` gives entry `row` of right-hand side r,
-/// 0 <= r < lanes * slots - order, and must give zeros where there is none.
+/// Fills the lane's columns. `matrix(row, column)` returns A and is called for row >= column only
+/// (the other triangle is its mirror image). `right_hand_side(row, r)` returns entry `row` of
+/// right-hand side r, 0 <= r < lanes * slots - order, and must return zero where there is none.
 template <int lanes, int slots, int order, class T, class Matrix, class RightHandSide>
 __device__ __forceinline__ void fill_columns(T (&columns)[slots][order], int lane, Matrix matrix,
                                              RightHandSide right_hand_side) {
@@ -109,7 +109,7 @@ __device__ __forceinline__ void fill_columns(T (&columns)[slots][order], int lan
     }
 }
 
-/// Refills only the right-hand sides, for another pass against a kept factor.
+/// Refills the right-hand sides only, for another pass with a stored factor.
 template <int lanes, int slots, int order, class T, class RightHandSide>
 __device__ __forceinline__ void refill_right_hand_sides(T (&columns)[slots][order], int lane,
                                                         RightHandSide right_hand_side) {
@@ -141,9 +141,9 @@ __device__ __forceinline__ void for_each_solution(const T (&columns)[slots][orde
 
 namespace detail {
 
-// Row k is divided by the pivot, then rows i are relieved of (pivot column)_i times row k. Columns
-// at or left of the last finished one hold what is needed later (multipliers, pivots); where
-// `keep` is false nothing needs them and they are overwritten with numbers nobody reads.
+// Divides row k by the pivot, then subtracts (pivot column)_i times row k from rows i. Columns at
+// or left of the last finished one hold multipliers and pivots; if `keep` is false they are not
+// needed and get overwritten with garbage.
 template <Elimination elimination, int lanes, bool keep, bool first_pass, int slots, int order,
           class T>
 __device__ __forceinline__ void sweep(T (&columns)[slots][order], int lane,
@@ -188,8 +188,8 @@ __device__ __forceinline__ void sweep(T (&columns)[slots][order], int lane,
 }  // namespace detail
 
 /// One sweep over all pivots. `below` leaves L^H (unit diagonal) in the upper triangle of A and
-/// D^-1 L^-1 B in the right-hand sides; `above_and_below` leaves the solutions. With `keep_factor`,
-/// `eliminate_again` may follow, and the multipliers stay in A's columns.
+/// D^-1 L^-1 B in the right-hand sides; `above_and_below` leaves the solutions. With `keep_factor`
+/// the multipliers stay in A's columns for `eliminate_again`.
 template <Elimination elimination, int lanes, bool keep_factor = false, int slots, int order,
           class T>
 __device__ __forceinline__ void eliminate(T (&columns)[slots][order], int lane,
@@ -197,15 +197,15 @@ __device__ __forceinline__ void eliminate(T (&columns)[slots][order], int lane,
     detail::sweep<elimination, lanes, keep_factor, true>(columns, lane, pivots);
 }
 
-/// The same for refilled right-hand sides only, with the factor kept by `eliminate<..., true>`.
+/// Eliminates refilled right-hand sides, with the factor stored by `eliminate<..., true>`.
 template <Elimination elimination, int lanes, int slots, int order, class T>
 __device__ __forceinline__ void eliminate_again(T (&columns)[slots][order], int lane) {
     Pivots<RealOf<T>> unused;
     detail::sweep<elimination, lanes, true, false>(columns, lane, unused);
 }
 
-/// After `eliminate<Elimination::below>`: turns the right-hand sides into the solutions, X := L^-H
-/// X, column by column of L^H. A's columns stay.
+/// Back-substitution after `eliminate<Elimination::below>`, X := L^-H X, column by column of L^H.
+/// A's columns are unchanged.
 template <int lanes, int slots, int order, class T>
 __device__ __forceinline__ void back_substitute(T (&columns)[slots][order], int lane) {
     using R = RealOf<T>;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Chooses the kernel of a batched solve and starts it: in the registers of a sub-warp, of a block,
-// or in shared memory, by order (tuning.hpp).
+// Selects and launches the kernel of a batched solve by order (tuning.hpp): in the registers of a
+// sub-warp, in those of a block, or in shared memory.
 
 #include <span>
 #include <string>
@@ -65,7 +65,7 @@ std::string type_name() {
     return core::is_complex<E> ? "aperture::core::Complex<" + real + ">" : real;
 }
 
-/// The name NVRTC knows the kernel by.
+/// The kernel's name expression for NVRTC.
 template <class E>
 std::string register_solve_expression(int order, tuning::RegisterSolve policy,
                                       Elimination elimination) {
@@ -78,7 +78,7 @@ inline core::KernelSource register_solve_source() {
     return {"libdense/gpu/solve_in_registers.cuh", {core::kernel_texts(), kernel_texts()}};
 }
 
-/// False where no such kernel can be had; then another must do.
+/// Returns false if no such kernel is available; the caller then uses another one.
 template <class Orders, class Executor, class E>
 bool solve_in_sub_warps(Executor& executor, Elimination elimination,
                         const SolveArguments<E>& arguments) {
@@ -141,7 +141,8 @@ void solve_in_shared_memory(Executor& executor, const SolveArguments<E>& argumen
         arguments);
 }
 
-/// By the number of 16 x 16 tiles of the order, and of right-hand sides: 1 or 4 tiles a pass.
+/// Selects the kernel by the 16 x 16 tiles of the order and of the right-hand sides: 1 or 4 tiles a
+/// pass.
 template <class E, class Executor>
 void solve_in_block_registers(Executor& executor, Elimination elimination,
                               const SolveArguments<E>& arguments) {
@@ -160,8 +161,8 @@ void solve_in_block_registers(Executor& executor, Elimination elimination,
 
 }  // namespace detail
 
-/// `solve` on a GPU or the SIMT executor. Orders above tuning::largest_block_order are always
-/// factored (Elimination::below): Gauss-Jordan would need the whole matrix in shared memory.
+/// `solve` on a GPU or the SIMT executor. Orders above tuning::largest_block_order always use
+/// Cholesky (Elimination::below): Gauss-Jordan would need the whole matrix in shared memory.
 template <class Orders = tuning::PrecompiledOrders, class Executor, class T, class Layout>
 void launch_solve(Executor& executor, Factorisation factorisation,
                   MatrixBatch<const T, typename Executor::Space, Layout> a,
@@ -175,7 +176,7 @@ void launch_solve(Executor& executor, Factorisation factorisation,
     core::expects(n <= max_order, "solve: order ", n, " exceeds ", max_order);
     core::expects(x.extent[0] == problems && x.extent[2] == n, "solve: x holds ", x.extent[0],
                   " problems of order ", x.extent[2], ", a holds ", problems, " of order ", n);
-    // Passes over right-hand sides step by up to 2^16 beyond the last.
+    // The loops over right-hand sides overshoot by up to 2^16.
     core::expects(x.extent[1] <= 0x7fff0000, "solve: ", x.extent[1],
                   " right-hand sides are too many");
     core::expects(info.extent[0] == problems, "solve: info holds ", info.extent[0], " entries for ",

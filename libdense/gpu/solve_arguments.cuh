@@ -7,7 +7,7 @@
 
 namespace aperture::dense {
 
-/// What every solve kernel takes: `a` is [problem][n][n], `x` [problem][right-hand side][n].
+/// Arguments of every solve kernel: `a` is [problem][n][n], `x` [problem][right-hand side][n].
 template <class T>
 struct SolveArguments {
     StridedBatch<const T> a;

@@ -17,12 +17,12 @@ APERTURE_HD constexpr int block_solve_shared_bytes(int row_tiles, int right_hand
 /// up to 16 row_tiles.
 ///
 /// Thread: row_tiles x (row_tiles + right_hand_side_tiles) entries of [A | B]. Block: 16 x 16
-/// threads, one problem; 16 right_hand_side_tiles right-hand sides at a time, further ones in
-/// further passes against the factor in registers. Grid: problems on x.
+/// threads, one problem; 16 right_hand_side_tiles right-hand sides a pass, further ones in further
+/// passes with the factor in registers. Grid: problems on x.
 /// Shared: two buffers of a pivot column [16 row_tiles] and a pivot row [16 (row_tiles +
 /// right_hand_side_tiles)] of T.
-/// Bytes and flops per problem as for `solve_in_registers`; an Interleaved batch moves a sector
-/// (32 bytes) for every element.
+/// Bytes and flops per problem as for `solve_in_registers`; an Interleaved batch moves a sector (32
+/// bytes) for every element.
 /// Source: Anderson 2014, ch. 4 and 6.3 (one problem per block, 2-D cyclic in registers).
 template <class T, int row_tiles, int right_hand_side_tiles, Elimination elimination>
 __global__ void __launch_bounds__(block_side* block_side) solve_in_block(SolveArguments<T> p) {

@@ -16,8 +16,9 @@ struct RegisterSolveShape {
     static_assert(right_hand_sides >= 1);
     using MatrixTile = BatchTile<T, problems, order, order, lanes>;
     using RightHandSideTile = BatchTile<T, problems, right_hand_sides, order, lanes>;
-    /// The columns, a pivot column on its way and some 48 others, or 64 where pivots are complex,
-    /// of 65,536 registers; four blocks of four warps are enough to keep a multiprocessor busy.
+    /// Registers of a thread: the columns, the published pivot column, and about 48 more, or 64
+    /// with complex pivots; a multiprocessor has 65,536. Four blocks of four warps are enough
+    /// occupancy.
     static constexpr bool complex_pivots = elimination == Elimination::above_and_below &&
                                            sizeof(T) > sizeof(RealOf<T>);
     static constexpr int registers =
@@ -42,10 +43,10 @@ APERTURE_HD constexpr int register_solve_shared_bytes(int order, int lanes, int 
 ///
 /// Thread: `slots` columns of [A | B]. Warp: 32 / lanes problems. Block: 128 threads, 128 / lanes
 /// problems. Grid: ceil(problems / (128 / lanes)) on x.
-/// Shared: one BatchTile of T (register_solve_shared_bytes), first the lower triangles
-/// [problem][row][column], then right-hand sides [problem][right-hand side][row], at most lanes *
-/// slots - order of them at a time; further ones take further passes against the factor in
-/// registers. Interleaved batches with lanes = 1 go straight between global memory and registers.
+/// Shared: one BatchTile of T (register_solve_shared_bytes), first for the lower triangles
+/// [problem][row][column], then for at most lanes * slots - order right-hand sides a pass
+/// [problem][right-hand side][row]; further passes use the factor in registers. Interleaved batches
+/// with lanes = 1 bypass shared memory.
 /// Bytes per problem: sizeof(T) (order (order + 1) / 2 + 2 order right_hand_sides).
 /// Flops per problem (times 4 if complex; useful ones): order^3 / 3 + 2 order^2 right_hand_sides
 /// (`below`), order^3 + 2 order^2 right_hand_sides (`above_and_below`).

@@ -7,10 +7,10 @@
 
 namespace aperture::dense {
 
-/// Right-hand sides that go together in `solve_in_shared`: two tiles.
+/// Tiles of right-hand sides per pass of `solve_in_shared`.
 inline constexpr int shared_solve_right_hand_side_tiles = 2;
 
-/// Elements of a lower triangle stored row after row, without gaps.
+/// Elements of a row-major packed lower triangle.
 APERTURE_HD constexpr int packed_elements(int order) { return order * (order + 1) / 2; }
 
 /// Bytes of shared memory of `solve_in_shared`.
@@ -23,8 +23,9 @@ APERTURE_HD constexpr int shared_solve_bytes(int order, int row_tiles) {
 
 namespace detail {
 
-// A panel of 16 columns from `first` on, rows `first` to `order`, in registers: takes what the
-// columns before it subtract, factors it, and puts multipliers and pivots back.
+// Factors a panel of 16 columns from `first` on, rows `first` to `order`, in registers: subtracts
+// the contributions of earlier columns (left-looking), factors it, and stores multipliers and
+// pivots.
 template <int row_tiles, class T>
 __device__ void factor_panel(T* packed, RealOf<T>* reciprocals, PublishedLines<T>& lines, int order,
                              int first, Pivots<RealOf<T>>& pivots) {
@@ -71,8 +72,9 @@ __device__ void factor_panel(T* packed, RealOf<T>* reciprocals, PublishedLines<T
     __syncthreads();
 }
 
-// Forward: X := D^-1 L^-1 X, else X := L^-H X, for x[a][b] = entry (16 a + ty, 16 b + tx). Row k is
-// published, then every thread relieves its rows below (above) of it.
+// Forward: X := D^-1 L^-1 X, otherwise back-substitution X := L^-H X, with x[a][b] = entry (16 a +
+// ty, 16 b + tx). Row k is published; then every thread subtracts its multiple from the rows below
+// (above).
 template <int row_tiles, int tiles, bool forward, class T>
 __device__ void substitute(T (&x)[row_tiles][tiles], const T* packed, const RealOf<T>* reciprocals,
                            PublishedLines<T>& lines, int order) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// `solve` on a Gpu, for one scalar type in one source file: the kernels take a while to compile.
+// `solve` on a Gpu, one source file per scalar type: the kernels take long to compile.
 
 #include "libdense/gpu/solve.cuh"
 

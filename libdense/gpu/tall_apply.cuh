@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Q^T or Q of the nodes of a panel's tree, applied to 32 columns: C - V T^T (V^T C) or with T.
+// Applies Q^T or Q of the nodes of a panel's tree to 32 columns: C - V T^T (V^T C), or with T.
 
 #include "libdense/gpu/tall_shape.cuh"
 
 namespace aperture::dense::gpu {
 
-/// Columns that a block turns.
+/// Columns per block.
 inline constexpr int applied_columns = panel_columns;
 
 template <class T, int Groups>
@@ -17,9 +17,9 @@ struct ApplyShape {
     static constexpr int threads = warps * core::warp_size;
     static constexpr int rows = Groups * group_rows;
     static constexpr int piece = RowPiece<T>::size;
-    /// Columns begin 16 bytes later, mod 128, than those before.
+    /// Successive columns are shifted by 16 bytes mod 128, against bank conflicts.
     static constexpr int column = rows + piece;
-    /// Rows are shared among so many pairs of warps in V^T C.
+    /// Slices of rows in V^T C, one per pair of warps.
     static constexpr int slices = warps / 2;
     static constexpr int slice_pieces = rows / piece / slices;
     static_assert(rows % (piece * slices) == 0);
@@ -31,11 +31,11 @@ struct ApplyShape {
 
 template <class T>
 struct ApplyPanelArguments {
-    const T* matrix;  ///< [column][pitch], as factor_panel_kernel leaves it
+    const T* matrix;  ///< [column][pitch], the output of factor_panel_kernel
     index_t pitch;
     TreeLevel level;
     const T* factors;
-    T* c;  ///< [column][c_pitch], columns padded as the matrix's are
+    T* c;  ///< [column][c_pitch], columns padded like the matrix's
     index_t c_pitch;
 };
 
@@ -51,7 +51,7 @@ struct ApplyBlock {
     TreeNode node;
     T* v;      ///< [column][row]
     T* c;      ///< [column][row]
-    T* parts;  ///< of V^T C, [slice][of V][of C]; then V^T C, T and the product of both
+    T* parts;  ///< partial V^T C, [slice][of V][of C]; then V^T C, T and their product
     int thread;
     int warp;
     int lane;
@@ -70,14 +70,14 @@ struct ApplyBlock {
         return args.c + (index_t{blockIdx.x} * applied_columns + column) * args.c_pitch +
                args.level.first_row;
     }
-    /// Where the rows of a block's group begin; -1 where it has no such group.
+    /// First row of a group of a block; -1 if the group does not exist.
     __device__ index_t group_row(int block, int group) const {
         const int below = block * (Groups - 1) + group;
         if (group == 0) return index_t{node.top} * group_rows;
         return below <= node.below ? index_t{node.top + args.level.step * below} * group_rows : -1;
     }
 
-    /// visit(column, row in the block, its piece's row in the matrix or -1) for pieces of groups
+    /// Calls visit(column, row in the block, row in the matrix or -1) for the pieces of groups
     /// [first, end).
     template <class Visit>
     __device__ void for_pieces(int block, int first, int end, const Visit& visit) const {
@@ -92,8 +92,8 @@ struct ApplyBlock {
         }
     }
 
-    /// Starts to copy pieces of groups [first, end) of a block, [column][row] at a distance of
-    /// `pitch`, to shared memory; of groups that are not there zeros.
+    /// Starts asynchronous copies of groups [first, end) of a block, [column][row] with `pitch`
+    /// between columns, to shared memory. Missing groups become zero.
     __device__ void start_copies(const T* from, index_t pitch, int block, int first, int end,
                                  T* to) const {
         for_pieces(block, first, end, [&](int column, int row, index_t begin) {
@@ -105,8 +105,8 @@ struct ApplyBlock {
             }
         });
     }
-    /// What stands in V for reflectors: ones on the diagonal of the top and zeros above, in
-    /// triangles zeros below. By the threads that have copied it.
+    /// Completes V: ones on the diagonal of the top and zeros above it; zeros below the diagonal of
+    /// triangles. Each thread completes the pieces it copied.
     __device__ void complete_v(int block) {
         const bool triangles = args.level.triangles;
         const bool own_top = block == 0 && !triangles;
@@ -135,7 +135,7 @@ struct ApplyBlock {
     __device__ void load(int block) {
         const T* const panel =
             args.matrix + args.level.first_row * args.pitch + args.level.first_row;
-        // In the parts in which the same threads complete what they have copied.
+        // Two copies, divided among threads as complete_v divides the first.
         const int parted = args.level.triangles ? Groups : 1;
         start_copies(panel, args.pitch, block, 0, parted, v);
         start_copies(panel, args.pitch, block, parted, Groups, v);
@@ -151,8 +151,8 @@ struct ApplyBlock {
         });
     }
 
-    /// Parts of V^T C: a pair of warps has a slice of the rows, each half of C's columns, a lane 4
-    /// x 4 sums.
+    /// Partial sums of V^T C: a pair of warps computes a slice of the rows, each warp half of C's
+    /// columns, a lane 4 x 4 sums.
     __device__ void multiply_transposed() {
         constexpr int own = 4;
         const int slice = warp / 2;
@@ -184,7 +184,8 @@ struct ApplyBlock {
         }
     }
 
-    /// Adds up the parts, and multiplies T^T or T by them. Begins and ends with a barrier.
+    /// Adds up the partial sums and multiplies T^T or T by the result. Begins and ends with a
+    /// barrier.
     __device__ void multiply_factor(int block) {
         const T* const factor =
             args.factors + args.level.factors +
@@ -208,7 +209,7 @@ struct ApplyBlock {
         for (int i = 0; i < own; ++i) {
             const int at = thread + i * Shape::threads;
             parts[at] = sums[i];
-            // [summed over][of the product]
+            // [summation index][row of the product]
             t[transposed ? at : at % n * n + at / n] = of_t[i];
         }
         __syncthreads();
@@ -224,7 +225,7 @@ struct ApplyBlock {
         __syncthreads();
     }
 
-    /// C - V y: a warp has 4 of C's columns, a lane pieces of rows.
+    /// C - V y: a warp updates 4 columns of C, a lane pieces of rows.
     __device__ void subtract() {
         constexpr int own = applied_columns / Shape::warps;
         const T* const y = parts + 2 * Shape::square + warp * own;
@@ -255,10 +256,10 @@ struct ApplyBlock {
 
 }  // namespace detail
 
-/// A block: 32 columns of C and a node, whose top stays in shared memory while the blocks of its
-/// rows are turned one after the other, in the order in which they were absorbed or back. Grid:
-/// 32 columns each, nodes. Shared memory: ApplyShape. Reads V and C and writes C once; 4 flops for
-/// each element of C and column of V.
+/// A block: a node and 32 columns of C. The node's top stays in shared memory while the blocks of
+/// its rows are updated one after the other, in the order of the factorisation or in reverse. Grid:
+/// panels of 32 columns, nodes. Shared memory: ApplyShape. Reads V and C and writes C once; 4 flops
+/// per element of C and column of V.
 template <class T, int Groups, bool transposed>
 __global__ void __launch_bounds__(ApplyShape<T, Groups>::threads)
     apply_panel_kernel(ApplyPanelArguments<T> args) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Cholesky's factor of a Gram matrix, and what matrices are divided by it with: in one block, since
+// Cholesky factorisation of a Gram matrix and the divisors for tall_divide_kernel, in one block:
 // there are few columns.
 
 #include "libcore/gpu/block.cuh"
@@ -11,26 +11,26 @@
 
 namespace aperture::dense::gpu {
 
-/// Tiles of 32 x 32 of an upper triangle, column by column of tiles.
+/// Index of a 32 x 32 tile in the upper triangle, tile column by tile column.
 APERTURE_HD constexpr index_t triangle_tile(int row_panel, int column_panel) {
     return index_t{column_panel} * (column_panel + 1) / 2 + row_panel;
 }
 
 struct TallCholeskyArguments {
-    double* gram;  ///< [order][order] in whole panels; becomes R on and above its diagonal blocks
+    double* gram;  ///< [order][order] in whole panels; replaced by R, upper block triangle
     int panels;
-    int columns;       ///< that there are; behind them R is the identity
-    double shift;      ///< of the trace, added to the diagonal
-    double* divisors;  ///< [triangle_tile][packed_index]: -R, on the diagonal its blocks' inverses
-    double* sizes;     ///< roots of the diagonal as it was
-    double* failed;    ///< 1 where a pivot is not positive and normal, else 0
+    int columns;       ///< actual columns; in the padding R is the identity
+    double shift;      ///< relative to the trace, added to the diagonal
+    double* divisors;  ///< [triangle_tile][packed_index]: -R, with inverted diagonal blocks
+    double* sizes;     ///< square roots of the original diagonal
+    double* failed;    ///< 1 if a pivot is not positive and normal, else 0
 };
 
 struct TallCholeskyShape {
     static constexpr int warps = 8;
     static constexpr int threads = warps * core::warp_size;
     static constexpr int row = panel_columns + 1;
-    /// A diagonal block's inverse, and two of its rows.
+    /// The inverse of a diagonal block, and two of its rows.
     static constexpr int shared_bytes =
         panel_columns * (row + 2) * static_cast<int>(sizeof(double));
 };
@@ -56,8 +56,9 @@ struct CholeskyBlock {
         return args.gram + index_t{i} * n * order + index_t{j} * n;
     }
 
-    /// One warp: R of diagonal block k and its inverse. A lane has a column of S and one of I, and
-    /// [S I] becomes [R R^-T]. From pivot to pivot there is a reciprocal each; roots can wait.
+    /// One warp: R of diagonal block k and its inverse. A lane holds a column of S and one of I; [S
+    /// I] becomes [R R^-T]. The chain from pivot to pivot has one reciprocal each; square roots are
+    /// computed afterwards.
     __device__ bool factor(int k, double shift) {
         const int lane = core::lane_rank();
         const int column = k * n + lane;
@@ -100,11 +101,11 @@ struct CholeskyBlock {
         }
         return __any_sync(core::full_warp, !is_good(own_pivot));
     }
-    /// Normal, and its reciprocal, too.
+    /// Both the pivot and its reciprocal are normal.
     __device__ static bool is_good(double pivot) {
         return pivot >= 2.2250738585072014e-308 && pivot <= 4.4e307;
     }
-    /// To rounding, without the branches that division has for what is not good.
+    /// Accurate to rounding, without the branches of a division for special cases.
     __device__ static double reciprocal(double x) {
 #if defined(__CUDA_ARCH__)
         double r;
@@ -116,7 +117,8 @@ struct CholeskyBlock {
 #endif
     }
 
-    /// A lane's entries of the 8 columns `first`, ..., rows 8 s on, as a slice along the rows.
+    /// A lane's entries of columns `first` to `first` + 7 and rows from 8 s on, as a slice along
+    /// the rows.
     __device__ static core::Fp64Slice slice_of(const double* matrix, index_t row, int first,
                                                int s) {
         const int lane = core::lane_rank();
@@ -138,12 +140,12 @@ struct CholeskyBlock {
             sums.add(of_left, [&](int n) { return slice_of(right, right_row, 8 * n, s); });
         }
     }
-    /// Rows of R beside diagonal block k.
+    /// Computes the blocks of R to the right of diagonal block k.
     __device__ void solve_row(int k) {
         for (int j = k + 1 + core::warp_rank(); j < args.panels; j += Shape::warps) {
             WarpTile sums;
             add_product(inverse, Shape::row, tile(k, j), order, sums);
-            // All lanes have read what is overwritten.
+            // All lanes must have read the tile before it is overwritten.
             __syncwarp();
             double* const divisors = args.divisors + triangle_tile(k, j) * WarpTile::elements;
             sums.for_each([&](int row, int column, double& sum) {
@@ -152,7 +154,8 @@ struct CholeskyBlock {
             });
         }
     }
-    /// From what is left below row k; the first warp has the next diagonal block alone.
+    /// Updates the trailing matrix below row k; the first warp only updates the next diagonal
+    /// block.
     __device__ void subtract_products(int k) {
         const int left = args.panels - 1 - k;
         const int products = left * (left + 1) / 2;
@@ -190,7 +193,7 @@ __global__ void __launch_bounds__(TallCholeskyShape::threads)
     bool failed = false;
     for (int k = 0; k < args.panels; ++k) {
         if (k > 0) block.subtract_products(k - 1);
-        // Others still subtract.
+        // The other warps still update the trailing matrix.
         if (core::warp_rank() == 0) {
             __syncwarp();
             failed = block.factor(k, shift) || failed;
@@ -211,15 +214,15 @@ __global__ void __launch_bounds__(TallCholeskyShape::threads)
 template <class T>
 struct TriangleProductArguments {
     const double* left;   ///< [order][order]
-    const double* right;  ///< the same; nullptr: the identity
+    const double* right;  ///< likewise; nullptr is the identity
     index_t order;
     double* to;
-    StridedMatrix<T> rounded;  ///< the part that it has
+    StridedMatrix<T> rounded;  ///< the product in T, cropped to its extents
 };
 
 inline constexpr int triangle_threads = 128;
 
-/// The product of two upper triangles, with zeros below. Grid: rows.
+/// Product of two upper triangular matrices, with zeros below. Grid: rows.
 template <class T>
 __global__ void __launch_bounds__(triangle_threads)
     triangle_product_kernel(TriangleProductArguments<T> a) {

@@ -2,53 +2,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Householder QR of the nodes of a panel's tree, with the panel in registers: a thread holds 32
-// rows of a column, so that products of a reflector with columns are sums within threads, and of
-// warps (the transposed panels of Anderson 2014, section 3.4).
+// Householder QR of the nodes of a panel's tree, with the panel in registers. A thread holds 32
+// rows of a column, so that products of a reflector with the columns are sums within threads, then
+// over warps (the transposed panels of Anderson 2014, section 3.4).
 
 #include "libdense/gpu/tall_shape.cuh"
 
 namespace aperture::dense::gpu {
 
-/// Groups + 1 warps: a group of rows each, and one that finds T.
+/// Groups + 1 warps: one per group of rows, and one that computes T.
 template <class T, int Groups>
 struct FactorShape {
     static constexpr int threads = (Groups + 1) * core::warp_size;
     static constexpr int rows = Groups * group_rows;
-    /// Sums of a column by all warps, in whole pieces.
+    /// A column's sums from all warps, rounded up to whole pieces.
     static constexpr int sums_row =
         (Groups + RowPiece<T>::size - 1) / RowPiece<T>::size * RowPiece<T>::size;
     static constexpr int square = panel_columns * (panel_columns + 1);
-    /// Two columns x, sums of the warps, the top.
+    /// Two columns x, the sums of the warps, the top.
     static constexpr int shared_elements = 2 * rows + (sums_row + 1) * panel_columns + square;
     static constexpr int shared_bytes = shared_elements * static_cast<int>(sizeof(T));
 };
 
 template <class T>
 struct FactorPanelArguments {
-    T* matrix;  ///< [column][pitch]: becomes R and what reflectors have below their ones
+    T* matrix;  ///< [column][pitch]: becomes R and the reflectors below their leading ones
     index_t pitch;
     TreeLevel level;
-    T* factors;  ///< T of each block: I - V T V^T is the product of its reflectors
+    T* factors;  ///< T of each block; I - V T V^T is the product of its reflectors
 };
 
 namespace detail {
 
 template <class T>
 inline constexpr T least_square = T(sizeof(T) == 4 ? 1e-28 : 1e-280);
-/// What is smaller is taken for zero: its inverse might not be finite.
+/// Smaller columns count as zero: their inverse might overflow.
 template <class T>
 inline constexpr T least_size = T(sizeof(T) == 4 ? 1.2e-38 : 2.3e-308);
 template <class T>
 inline constexpr T largest_square = T(sizeof(T) == 4 ? 1e+34 : 1e+300);
 
-/// A reflector I - tau v v^T with v = [1; x inverse] that makes [alpha; x] beta e_1.
+/// The reflector I - tau v v^T, v = [1; x inverse], maps [alpha; x] to beta e_1.
 template <class T>
 struct Reflector {
     T tau;
     T beta;
     T inverse;
-    T of_sums;  ///< by what sums of products with what stands for x are multiplied
+    T of_sums;  ///< factor of sums of products with the scaled, published x
 };
 
 template <class T>
@@ -83,14 +83,13 @@ struct FactorBlock {
     static constexpr int n = panel_columns;
     static constexpr int row = n + 1;
 
-    T* x;     ///< of this step and the next, [2][rows]
+    T* x;     ///< x of this step and the next, [2][rows]
     T* sums;  ///< [column][warp]
-    T* tops;  ///< of each column, the element on the diagonal's row
-    T* top;   ///< [row][column], a row at a time as steps are done
+    T* tops;  ///< each column's element in the diagonal's row
+    T* top;   ///< [row][column], filled row by row as steps finish
     int warp;
     int lane;
-    /// By what this thread's column has to be multiplied once it is a reflector's: it stays as it
-    /// is until it is stored.
+    /// Deferred scale of this thread's column once it is a reflector; applied when it is stored.
     T scale_of_own = 1;
 
     __device__ FactorBlock()
@@ -103,8 +102,7 @@ struct FactorBlock {
 
     __device__ bool has_rows() const { return warp < Groups; }
 
-    /// Column j of what this warp holds, of which the first warp's first row is that of the
-    /// diagonal.
+    /// Publishes column j of this warp's rows. Row 0 of the first warp is the diagonal's row.
     __device__ void publish(const T (&a)[n], int j) {
         if (lane != j || !has_rows()) return;
         T* const to = x + j % 2 * Shape::rows + warp * group_rows;
@@ -145,8 +143,7 @@ struct FactorBlock {
         return total(sum);
     }
 
-    /// Where squares may have been lost or have overflown: products with x scaled. All threads
-    /// call.
+    /// Fallback if squares underflow or overflow: products with a scaled x. Called by all threads.
     __device__ Reflector<T> find_scaled(const T (&a)[n], int j, T alpha) {
         T below = 0;
         for (int r = 0; r < Shape::rows; ++r) {
@@ -162,9 +159,9 @@ struct FactorBlock {
         return reflector_of(alpha, sum_of(j), scale);
     }
 
-    /// After a barrier behind publish(a, j): the reflector of column j, and columns behind it
-    /// turned by it. Ends with a barrier.
-    /// `a` of the warp without rows holds T: a row a lane.
+    /// Computes the reflector of column j and applies it to the trailing columns; needs a barrier
+    /// after publish(a, j). Ends with a barrier. In the warp without rows, `a` holds T, a row a
+    /// lane.
     __device__ void step(T (&a)[n], int j) {
         sum_products(a, j, T(1));
         __syncthreads();
@@ -176,7 +173,7 @@ struct FactorBlock {
         const bool is_plain = in_range || !is_number;
         const Reflector<T> reflector =
             is_plain ? reflector_of(alpha, square, T(1)) : find_scaled(a, j, alpha);
-        // v^T of each column: of those before, with their own reflectors.
+        // v^T times each column; for earlier columns, times their own reflectors.
         const T product = (tops[lane] + sum_of(lane) * reflector.of_sums) * scale_of_own;
         if (has_rows()) {
             turn(a, j, reflector, product, is_plain);
@@ -184,7 +181,7 @@ struct FactorBlock {
         } else {
             extend_t(a, j, reflector.tau, product);
         }
-        // What was scaled could not be multiplied as it is.
+        // A scaled column has already been multiplied.
         if (lane == j && is_plain) scale_of_own = reflector.inverse;
         __syncthreads();
     }
@@ -207,14 +204,14 @@ struct FactorBlock {
             for (int r = 0; r < n; ++r) a[r] *= reflector.inverse;
         }
         if (warp != 0) return;
-        // The next row comes first.
+        // Shifts the rows so that the next one comes first.
         top[j * row + lane] = lane == j ? reflector.beta : a[0] * scale_of_own;
         APERTURE_UNROLL
         for (int r = 0; r + 1 < n; ++r) a[r] = a[r + 1];
         a[n - 1] = 0;
     }
 
-    /// T's column j = -tau T V^T v, behind which tau stands (Schreiber & Van Loan 1989).
+    /// Column j of T: -tau T V^T v, then tau (Schreiber & Van Loan 1989).
     __device__ void extend_t(T (&t)[n], int j, T tau, T product) {
         const T known = lane < j ? product : T(0);
         T sum = 0;
@@ -228,9 +225,9 @@ struct FactorBlock {
 
 }  // namespace detail
 
-/// A node a block. A thread of a warp that has rows: 32 rows of a column. Grid: the nodes of a
-/// level. Shared memory: FactorShape. Reads and writes each element of the panel once; 4 flops each
-/// for a column.
+/// A block: a node. A thread of a warp with rows: 32 rows of a column. Grid: the nodes of a level.
+/// Shared memory: FactorShape. Reads and writes each element of the panel once; 4 flops per element
+/// and column.
 template <class T, int Groups>
 __global__ void __launch_bounds__(FactorShape<T, Groups>::threads)
     factor_panel_kernel(FactorPanelArguments<T> args) {
@@ -281,7 +278,7 @@ __global__ void __launch_bounds__(FactorShape<T, Groups>::threads)
             }
         }
         if (warp == 0) {
-            // Below the diagonal a leaf's first block has its reflectors; what is left is R.
+            // A leaf's first block keeps its reflectors below the diagonal; the rest is R.
             T* const to = column + index_t{node.top} * group_rows;
             const bool has_reflectors = b == 0 && !level.triangles;
             const bool is_last = b + 1 == node.blocks;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What ways to QR of tall matrices on a device have in common. Host code.
+// Interface of the QR methods for tall matrices on a device. Host code.
 
 #include "libdense/gpu/copy_matrix.cuh"
 
@@ -14,8 +14,8 @@
 
 namespace aperture::dense::gpu {
 
-/// A's R and Q by one method: TallQr's functions behind its checks. Matrices that Q is applied to
-/// have no more columns than A.
+/// R and Q of A by one method, behind TallQr's checks. Matrices that Q is applied to have at most
+/// as many columns as A.
 template <class T, class DeviceSpace>
 class TallFactors {
   public:
@@ -27,7 +27,7 @@ class TallFactors {
     TallFactors& operator=(const TallFactors&) = delete;
     virtual ~TallFactors() = default;
 
-    /// Q need not be kept.
+    /// Without `keep`, Q may be discarded.
     virtual void factor(Matrix<const T> a, Matrix<T> r, bool keep) = 0;
     virtual bool fell_back() const { return false; }
     virtual void form_q(Matrix<T> q) = 0;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A^T A, or A^T B, of tall matrices: products and sums in fp64 on the tensor cores.
+// A^T A or A^T B of tall matrices: products and sums in fp64 on tensor cores.
 
 #include "libcore/gpu/block.cuh"
 #include "libdense/gpu/copy_matrix.cuh"
@@ -10,10 +10,11 @@
 
 namespace aperture::dense::gpu {
 
-/// Columns stand in sides of three panels of 32. A block has one side of A and one of B, or of A
-/// another: of those the 9 products of panels; and each side's with itself in one of its blocks.
-/// It goes over a range of rows, a warp with two products of one panel, stages of rows ahead.
-/// Small: for devices that give a block 99 KiB of shared memory; sums are the same.
+/// A side is three panels of 32 columns. A block multiplies a side of A with one of B, or with
+/// another side of A: 9 products of panels, and in one block per side also its products with
+/// itself. It processes a range of rows, a warp two products with one shared panel, with prefetched
+/// stages of rows. Small: for devices with 99 KiB of shared memory per block; the sums are
+/// identical.
 template <class T, bool Small = false>
 struct TallGramShape {
     using Number = T;
@@ -22,8 +23,7 @@ struct TallGramShape {
     static constexpr int warps = 12;
     static constexpr int threads = warps * core::warp_size;
     static constexpr int rows = (Small ? 128 : 256) / static_cast<int>(sizeof(T));
-    /// Lanes that read at a time, pairs of numbers of four columns or two, do so in different
-    /// banks.
+    /// No bank conflicts: simultaneous accesses are to pairs of numbers in four columns, or two.
     static constexpr int pitch = rows + 8;
     static constexpr int stages = Small && sizeof(T) == 8 ? 2 : 3;
     static constexpr int columns = 2 * side * panel_columns;
@@ -34,12 +34,12 @@ template <class T>
 struct TallGramArguments {
     TallColumns<const T> left;
     TallColumns<const T> right;
-    bool symmetric;  ///< the same matrix: products on and above the diagonal
-    index_t range;   ///< rows of a block: a multiple of TallGramShape::rows
+    bool symmetric;  ///< left and right are the same matrix: only the upper triangle of panels
+    index_t range;   ///< rows per block: a multiple of TallGramShape::rows
     double* parts;   ///< [pair of sides][range][tile][row][column]
 };
 
-/// Of a matrix's columns or the products of two.
+/// Numbering of sides, of their pairs and of the tiles in a pair.
 struct TallSides {
     int left;
     int right;
@@ -53,8 +53,7 @@ struct TallSides {
         if (!symmetric) return left * right;
         return left == 1 ? 1 : left * (left - 1) / 2;
     }
-    /// Of pair `number`: its sides. Of one side alone the second is the one behind, with no
-    /// columns.
+    /// Sides i and j of pair `number`. With a single side, j is the empty side behind it.
     APERTURE_HD void pair(int number, int& i, int& j) const {
         if (!symmetric) {
             i = number / right;
@@ -65,7 +64,7 @@ struct TallSides {
         while (number >= j) number -= j++;
         i = number;
     }
-    /// The pair and its tile that has the product of panels a and b, a <= b where symmetric.
+    /// Pair and tile of the product of panels a and b, a <= b if symmetric.
     APERTURE_HD void find(int a, int b, int side, int& number, int& tile) const {
         const int i = a / side;
         const int j = b / side;
@@ -88,20 +87,20 @@ struct TallSides {
 
 namespace detail {
 
-/// Products of panel a with b and b + 1, of both sides' panels behind one another.
+/// A warp's products: panel a with b and b + 1, panels of both sides numbered consecutively.
 template <int side>
 struct TallTiles {
     static_assert(side == 3);
     int a;
     int b;
 
-    /// Every pair a <= b of 6 panels is in one warp. Warps 4 apart share a scheduler: these divide
-    /// the multiply-adds by 21 : 19 : 19 : 19.
+    /// Every pair a <= b of 6 panels belongs to one warp. Warps 4 apart share a scheduler: this
+    /// table splits the multiply-adds 21 : 19 : 19 : 19.
     __device__ explicit TallTiles(int warp)
         : a(static_cast<int>(0x431531002210ULL >> 4 * warp & 15)),
           b(static_cast<int>(0x455531042432ULL >> 4 * warp & 15)) {}
 
-    /// Whether the product with b + u is one of this block's.
+    /// Whether this block computes the product with b + u.
     __device__ bool has(int u, const TallSides& sides, int i, int j, int panels_left,
                         int panels_right) const {
         const auto exists = [&](int panel) {
@@ -121,14 +120,14 @@ struct TallTiles {
     }
 };
 
-/// Columns 8 c on of a panel, rows 8 k on.
+/// Slice of columns from 8 c on and rows from 8 k on of a panel.
 template <class Shape, class T>
 __device__ __forceinline__ core::Fp64Slice load_slice(const T* panel, int k, int c) {
     const int lane = core::lane_rank();
     return load_pair(panel + (8 * c + lane / 4) * Shape::pitch + 8 * k + lane % 4 * 2);
 }
 
-/// Starts to bring rows [row, row + Shape::rows) of a side's columns; zeros where there are none.
+/// Starts to load rows [row, row + Shape::rows) of a side's columns; zeros outside the matrix.
 template <class Shape, class T>
 __device__ void load_side(const TallColumns<const T>& from, int first_column, index_t row, T* to) {
     constexpr int size = RowPiece<T>::size;
@@ -157,8 +156,8 @@ __device__ void load_side(const TallColumns<const T>& from, int first_column, in
 
 }  // namespace detail
 
-/// Grid: ranges of rows, pairs of sides. Shared memory: TallGramShape. Reads each column once for
-/// each side it is paired with; as many multiply-adds a row as there are products of columns.
+/// Grid: ranges of rows, pairs of sides. Shared memory: TallGramShape. Reads each column once per
+/// side that it is paired with; one multiply-add per row and product of columns.
 template <class Shape>
 __global__ void __launch_bounds__(Shape::threads)
     tall_gram_kernel(TallGramArguments<typename Shape::Number> a) {
@@ -232,7 +231,7 @@ struct TallGatherArguments {
     const double* parts;
     int ranges;
     TallSides sides;
-    StridedMatrix<T> to;  ///< where symmetric, both (i, j) and (j, i)
+    StridedMatrix<T> to;  ///< if symmetric, both (i, j) and (j, i) are stored
 };
 
 struct TallGatherShape {
@@ -242,8 +241,8 @@ struct TallGatherShape {
     static constexpr int shared_bytes = rows * threads * static_cast<int>(sizeof(double));
 };
 
-/// The sums over ranges, each warp's of every eighth and then the warps', in their order; what lies
-/// outside of the matrix `to` is not written. Grid: tiles of 32 x 32 by columns, pairs of rows.
+/// Adds up the ranges: each warp every eighth one, then over warps, in a fixed order. Elements
+/// outside `to` are not written. Grid: tiles of 32 x 32 by columns, pairs of rows.
 template <class T, int side>
 __global__ void __launch_bounds__(TallGatherShape::threads)
     tall_gather_kernel(TallGatherArguments<T> a) {

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A tall matrix divided by an upper triangle, or multiplied by a small matrix: in fp64 on the
-// tensor cores, from rows of the matrix's type to such.
+// A tall matrix times the inverse of an upper triangle, or times a small matrix: rows of type T in
+// and out, arithmetic in fp64 on tensor cores.
 
 #include "libcore/gpu/block.cuh"
 #include "libdense/gpu/tall_cholesky.cuh"
 
 namespace aperture::dense::gpu {
 
-/// A warp has 32 rows, and keeps of X what later columns need: [warp][panel][as slices]. Beside
-/// that tiles of the triangle, of which two are on their way.
+/// A warp processes 32 rows and keeps the panels of X that later columns need: [warp][panel][as
+/// slices]. In addition, three stages of triangle tiles, two of them in flight.
 template <class T>
 struct TallDivideShape {
     static constexpr int most_warps = 4;
@@ -25,12 +25,12 @@ struct TallDivideShape {
 template <class T>
 struct TallDivideArguments {
     TallColumns<const T> from;
-    T* to;  ///< may be from.data
+    T* to;  ///< may alias from.data
     index_t to_pitch;
     int panels;
-    const double* divisors;  ///< as TallCholeskyArguments has them
-    /// The first blocks divide the diagonal matrix of these instead, and write only the sums of
-    /// squares of 32 rows each: how much rounding errors of the Gram matrix grow in X^T X.
+    const double* divisors;  ///< TallCholeskyArguments::divisors
+    /// The first blocks divide the diagonal matrix of these sizes instead, and store only the sum
+    /// of squares of 32 rows each: the growth of the Gram matrix's rounding errors in X^T X.
     const double* sizes;
     int size_blocks;
     double* squares;
@@ -38,7 +38,7 @@ struct TallDivideArguments {
 
 namespace detail {
 
-/// Tiles of divisors, two ahead.
+/// Streams the tiles of divisors, two ahead.
 template <int stages>
 struct DivisorTiles {
     const double* from;
@@ -62,9 +62,9 @@ struct DivisorTiles {
     __device__ void begin() {
         for (int ahead = 0; ahead < stages - 1; ++ahead) load();
     }
-    /// The tile behind the last that was taken, for all threads.
+    /// Returns the next tile, to all threads.
     __device__ const double* take() {
-        // All have done with the one before, whose place the next one takes.
+        // All threads have finished the previous tile, whose buffer the next load reuses.
         core::wait_for_copies<stages - 2>();
         __syncthreads();
         const double* const tile = to + (next - stages + 1) % stages * WarpTile::elements;
@@ -73,12 +73,12 @@ struct DivisorTiles {
     }
 };
 
-/// A warp's 32 rows of 32 columns: numbers as WarpTile has them. Rows and columns that do not exist
-/// have others' numbers, whose quotients nobody stores.
+/// A warp's 32 rows of 32 columns, laid out as WarpTile. Rows and columns that do not exist repeat
+/// others; their quotients are never stored.
 template <class T>
 struct RowsOfColumns {
     index_t first_row;
-    int rows;  ///< that exist of 32
+    int rows;  ///< that exist
     int offsets[4];
 
     __device__ RowsOfColumns(index_t first, index_t all)
@@ -124,7 +124,7 @@ struct RowsOfColumns {
     }
 };
 
-/// X as slices of a left factor.
+/// Stores X as slices of a left factor.
 template <class T>
 __device__ __forceinline__ void keep(const WarpTile& x, T* panel) {
     APERTURE_UNROLL
@@ -138,7 +138,7 @@ __device__ __forceinline__ void keep(const WarpTile& x, T* panel) {
         }
     }
 }
-/// Adds left tile: left(k, slices) makes those 8 k on along the sum.
+/// Adds left tile; left(k, slices) computes the slices for terms from 8 k on.
 template <bool is_upper = false, class Left>
 __device__ __forceinline__ void add_packed(const Left& left, const double* tile, WarpTile& sums) {
     APERTURE_UNROLL
@@ -152,9 +152,8 @@ __device__ __forceinline__ void add_packed(const Left& left, const double* tile,
 
 }  // namespace detail
 
-/// X with X R = A, panel by panel of columns, each (A_j - sum of X_k R_kj) R_jj^-1. Grid: rows of
-/// A, 32 a warp. Shared memory: TallDivideShape. Reads A and writes X once; columns^2 + 32 columns
-/// flops a row.
+/// X with X R = A, panel by panel: (A_j - sum of X_k R_kj) R_jj^-1. Grid: rows of A, 32 a warp.
+/// Shared memory: TallDivideShape. Reads A and writes X once; columns^2 + 32 columns flops a row.
 template <class T>
 __global__ void __launch_bounds__(TallDivideShape<T>::most_warps* core::warp_size)
     tall_divide_kernel(TallDivideArguments<T> a) {

@@ -17,7 +17,7 @@
 
 namespace aperture::dense::gpu {
 
-/// Groups: as make_tree has them.
+/// Groups: see make_tree.
 template <class T, class Executor, int Groups = 0>
 class DeviceTallQr {
     using Factors = TallFactors<T, typename Executor::Space>;
@@ -45,7 +45,7 @@ class DeviceTallQr {
         }
     }
 
-    /// As TallQr has them.
+    /// See TallQr.
     void factor(Matrix<const T> a, Matrix<T> r, bool keep) {
         expects_extents("A", a, rows_, columns_);
         expects_extents("R", r, columns_, columns_);

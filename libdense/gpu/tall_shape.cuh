@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What QR of tall matrices on a device works in. A matrix lies column by column, padded with zeros
-// to panels of 32 columns and groups of 32 rows. Each panel is factored by a tree of groups of rows
-// (Demmel et al. 2012; Anderson 2014, section 3.4). A node of the tree has a group on top and
-// others below it, which it absorbs block after block: [top; block] becomes [R; 0]. At the leaves
-// groups are those of the matrix; above, they are the triangles that the nodes below have left on
-// top.
+// Data structures of the QR of tall matrices on a device. A matrix is column-major, padded with
+// zeros to panels of 32 columns and groups of 32 rows. Each panel is factored by a reduction tree
+// over groups of rows (Demmel et al. 2012; Anderson 2014, section 3.4). A node absorbs the groups
+// below its top group, block after block: [top; block] becomes [R; 0]. Leaves operate on the groups
+// of the matrix; higher levels operate on the triangles that the nodes below left in their tops.
 
 #include "libcore/gpu/block.cuh"
 
@@ -19,32 +18,32 @@ using core::index_t;
 inline constexpr int panel_columns = core::warp_size;
 inline constexpr int group_rows = panel_columns;
 
-/// Of a level of a panel's tree.
+/// A level of a panel's tree.
 struct TreeLevel {
-    index_t first_row;  ///< of the panel: its column, too
+    index_t first_row;  ///< of the panel; also its first column
     int groups;         ///< of the panel
-    int step;           ///< from one group of a node to the next
-    int below;          ///< groups that a node has below its top, at most
-    int blocks;         ///< of a node, at most
-    bool triangles;     ///< groups are triangles
-    index_t factors;    ///< where those of the first node are: T of a node's blocks in turn
+    int step;           ///< between the groups of a node
+    int below;          ///< most groups of a node below its top
+    int blocks;         ///< most blocks of a node
+    bool triangles;     ///< the groups are triangles
+    index_t factors;    ///< offset of the first node's T factors, one per block
 
     APERTURE_HD int spacing() const { return step * (below + 1); }
     APERTURE_HD int nodes() const { return (groups + spacing() - 1) / spacing(); }
 };
 
-/// A node, and which groups it has.
+/// The groups of a node.
 struct TreeNode {
-    int top;     ///< its group, in groups behind the panel's first row
-    int below;   ///< how many there are
-    int blocks;  ///< that they are absorbed in; 0: nothing to do
+    int top;     ///< its top group, counted from the panel's first row
+    int below;   ///< number of groups below
+    int blocks;  ///< number of blocks; 0: nothing to do
 
-    /// With blocks of `together` groups.
+    /// `together`: groups per block.
     __device__ TreeNode(const TreeLevel& level, int node, int together)
         : top(node * level.spacing()),
           below(min(level.below, (level.groups - 1 - top) / level.step)),
           blocks((below + together - 1) / together) {
-        // A leaf is brought to triangular form in any case.
+        // A leaf without other groups still has to be reduced to a triangle.
         if (blocks == 0 && !level.triangles) blocks = 1;
     }
 };

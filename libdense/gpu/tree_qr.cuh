@@ -18,7 +18,7 @@
 
 namespace aperture::dense::gpu {
 
-/// Groups: of a block, the top's included.
+/// Groups: groups per block, including the top.
 template <class T, class Executor, int Groups>
 class TreeQr final : public TallFactors<T, typename Executor::Space> {
     using Base = TallFactors<T, typename Executor::Space>;
@@ -72,14 +72,14 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
         apply(strided(x), strided(c), CopyPart::all);
     }
 
-    /// Kernels of nodes have their numbers in int.
+    /// Node numbers are ints in the kernels.
     static constexpr index_t most_rows = index_t{1} << 31;
 
   private:
     static index_t blocks_of(index_t count, index_t of) { return (count + of - 1) / of; }
     static index_t rounded_up(index_t count, index_t to) { return blocks_of(count, to) * to; }
 
-    /// Leaves, as many as fill the device with what each absorbs in turn; then their tops.
+    /// The leaves fill the device, each absorbing several blocks; then levels of their tops.
     std::vector<TreeLevel> tree_of(index_t first_row, index_t& factors) const {
         std::vector<TreeLevel> levels;
         const auto groups = static_cast<int>((pitch_ - first_row) / group_rows);
@@ -141,7 +141,7 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
     std::vector<std::vector<TreeLevel>> panels_;
     Buffer<T> matrix_;
     Buffer<T> factors_;
-    Buffer<T> turned_;  ///< what Q is applied to, of as many columns as the matrix
+    Buffer<T> turned_;  ///< the matrix that Q is applied to, with as many columns as A
 };
 
 template <class T, class Executor, int Groups>
@@ -150,7 +150,7 @@ bool tree_fits(const Executor& executor) {
            executor.shared_memory_per_block();
 }
 
-/// Of blocks of so many groups, or where that is 0 of those that suit the rows and the device.
+/// Creates a tree with `Groups` groups per block; 0 selects them by rows and shared memory.
 template <class T, class Executor, int Groups>
 std::unique_ptr<TallFactors<T, typename Executor::Space>> make_tree(Executor& executor,
                                                                     index_t rows, index_t columns) {

@@ -8,19 +8,19 @@
 
 #include "libcore/gpu/complex.cuh"
 
-/// What the kernels of libdense are launched with, by scalar type and order.
+/// Launch parameters of libdense's kernels, by scalar type and order.
 ///
-/// No row of the solves has been measured on a GPU yet; each was chosen by counting for compute
+/// The rows of the solves have not been measured on a GPU yet; they follow from counts for compute
 /// capability 9.0.
 /// A multiprocessor issues 32 shuffled words and 128 fp32 (64 fp64) multiply-adds a cycle. A
 /// broadcast element costs a warp 1, 2, 2, 4 cycles of shuffling (float, double, Complex<float>,
-/// Complex<double>) for `slots` updates of 1/4, 1/2, 1, 2 cycles: from 4, 4, 2, 2 slots on the
-/// arithmetic is the bound. Registers (slots * order * words, below 200 with room for a pivot
-/// column and addresses in 255) bound the slots from above.
+/// Complex<double>) for `slots` updates of 1/4, 1/2, 1, 2 cycles: from 4, 4, 2, 2 slots on,
+/// arithmetic is the bottleneck. Registers limit the slots: slots * order * words must stay below
+/// 200, as a pivot column and addresses also need room in 255.
 namespace aperture::dense::tuning {
 
-/// Orders up to `largest_order` take `lanes` threads a problem, and slots for one or for
-/// `right_hand_sides` right-hand sides, whichever suffices.
+/// Up to `largest_order`: `lanes` threads a problem, with slots for one right-hand side or for
+/// `right_hand_sides`, whichever suffices.
 struct RegisterSolveRow {
     int largest_order;
     int lanes;
@@ -29,28 +29,28 @@ struct RegisterSolveRow {
 
 template <class T>
 inline constexpr std::array<RegisterSolveRow, 0> register_solve_rows{};
-// Columns used of those held at the largest order: 10 of 10, 40 of 40, 48 of 48. Slots 5, 3.
+// Columns used / held at the largest order: 10 of 10, 40 of 40, 48 of 48. Slots 5, 3.
 template <>
 inline constexpr std::array<RegisterSolveRow, 3> register_solve_rows<float>{
     {{6, 1, 4}, {24, 8, 16}, {32, 16, 16}}};
-// 10 of 10, 32 of 32, 40 of 48, 48 of 64. Slots 4, 3, 2. Sixteen lanes at order 32 would need 3
-// slots (192 registers), and spill.
+// Columns 10 of 10, 32 of 32, 40 of 48, 48 of 64. Slots 4, 3, 2. Sixteen lanes at order 32 would
+// need 3 slots (192 registers) and spill.
 template <>
 inline constexpr std::array<RegisterSolveRow, 4> register_solve_rows<double>{
     {{6, 1, 4}, {16, 8, 16}, {24, 16, 16}, {32, 32, 16}}};
-// 8 of 8, 32 of 32, 40 of 48 (34 of 48 at order 18), 48 of 64. Slots 4, 3 (144 registers at order
-// 24), 2. Sixteen lanes at order 32 would need 3 slots, and spill.
+// Columns 8 of 8, 32 of 32, 40 of 48 (34 of 48 at order 18), 48 of 64. Slots 4, 3 (144 registers at
+// order 24), 2. Sixteen lanes at order 32 would need 3 slots and spill.
 template <>
 inline constexpr std::array<RegisterSolveRow, 4> register_solve_rows<core::Complex<float>>{
     {{4, 1, 4}, {16, 8, 16}, {24, 16, 16}, {32, 32, 16}}};
-// 8 of 8, 24 of 24, 32 of 32, 32 of 32. Slots 3, 2, 1. From order 17 on two slots spill in one of
-// the eliminations; one slot takes 32 - order right-hand sides a pass, and shuffles are the bound.
-// Orders above 24 go to the block kernel.
+// Columns 8 of 8, 24 of 24, 32 of 32, 32 of 32. Slots 3, 2, 1. From order 17 on, two slots spill in
+// one of the eliminations; one slot holds 32 - order right-hand sides a pass, limited by shuffles.
+// Orders above 24 use the block kernel.
 template <>
 inline constexpr std::array<RegisterSolveRow, 4> register_solve_rows<core::Complex<double>>{
     {{4, 1, 4}, {8, 8, 16}, {16, 16, 16}, {24, 32, 8}}};
 
-/// lanes = 0: not to be solved in the registers of a sub-warp.
+/// lanes = 0: the sub-warp kernel does not apply.
 struct RegisterSolve {
     int lanes = 0;
     int slots = 0;
@@ -68,26 +68,25 @@ constexpr RegisterSolve register_solve(int order, long long right_hand_sides) {
     return {};
 }
 
-/// Orders whose register-resident kernels are compiled with the library; others are compiled when
-/// first asked for.
+/// Orders with precompiled register-resident kernels; others are compiled on first use.
 using PrecompiledOrders = std::integer_sequence<int, 4, 8, 12, 16, 18, 24, 32>;
 
-/// Largest order of the kernel that spreads a problem over a block's registers; larger ones keep
-/// the factor in shared memory.
+/// Largest order of the kernel that distributes a problem over a block's registers; larger orders
+/// keep the factor in shared memory.
 inline constexpr int largest_block_order = 64;
 
-/// Threads of a block of the rank-k update, and bytes of shared memory for its panels: four blocks
-/// fit a multiprocessor of 227 KiB.
+/// Threads per block of the rank-k update, and bytes of shared memory for its panels: four blocks
+/// fit a multiprocessor with 227 KiB.
 inline constexpr int rank_k_threads = 256;
 inline constexpr int rank_k_panel_bytes = 48 * 1024;
 /// More problems in a block would leave too few samples in a panel.
 inline constexpr int rank_k_most_problems = 64;
-/// log2 of the samples in a panel, where so many fit.
+/// log2 of the samples in a panel, if they fit.
 inline constexpr int rank_k_most_panel_bits = 6;
-/// Lanes that share the samples of one of a problem's `blocks` 4 x 4 blocks: the most that leave
-/// one round. Complex<float>, 64 samples, H200, 4 lanes against 1: 2.8 times as fast at order
-/// 4, 1.1 at 12, 18 and 24, the same at 32. From order 41 on a block's threads have enough to do,
-/// and rounding errors average over 800 entries and more.
+/// Lanes that split the samples of each of a problem's `blocks` 4 x 4 blocks: the most for which
+/// one round suffices. Complex<float>, 64 samples, H200, 4 lanes against 1: 2.8 times as fast at
+/// order 4, 1.1 at 12, 18 and 24, the same at 32. From order 41 on a block has enough work for all
+/// threads, and rounding errors average over 800 entries and more.
 constexpr int rank_k_splits(int blocks) {
     return 4 * blocks <= rank_k_threads ? 4 : 2 * blocks <= rank_k_threads ? 2 : 1;
 }
@@ -99,10 +98,10 @@ constexpr int rank_k_splits(int blocks) {
 inline constexpr int tall_groups = 7;
 inline constexpr int large_tall_groups = 11;
 inline constexpr long long large_tall_rows = 400'000;
-/// What blocks of 99 KiB of shared memory have room for; not measured.
+/// Fits blocks with 99 KiB of shared memory; not measured.
 template <class T>
 inline constexpr int small_tall_groups = sizeof(T) == 4 ? tall_groups : 4;
-/// Leaves of a panel's tree: as many blocks of factor_panel_kernel as run together.
+/// Leaves of a panel's tree: the resident blocks of factor_panel_kernel.
 inline constexpr int tall_leaves_per_multiprocessor = 2;
 
 }  // namespace aperture::dense::tuning

@@ -36,8 +36,7 @@ bool is_missing(const fs::path& path) {
     return fs::symlink_status(path, error).type() == fs::file_type::not_found;
 }
 
-/// The first folder on the way up from `file` that is there; those below will be on its file
-/// system.
+/// The nearest existing folder above `file`; folders created below are on its file system.
 fs::path existing_folder(const fs::path& file) {
     fs::path folder = folder_of(file);
     while (is_missing(folder)) folder = folder_of(folder);
@@ -86,7 +85,7 @@ void AtomicFile::discard() noexcept {
     descriptor_ = -1;
     if (named_) ::unlink(partial_.c_str());
     for (; !made_folders_.empty(); made_folders_.pop_back()) {
-        ::rmdir(made_folders_.back().c_str());  // that is empty
+        ::rmdir(made_folders_.back().c_str());  // only if empty
     }
 }
 
@@ -118,13 +117,13 @@ void AtomicFile::sync() {
     if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
 }
 
-/// A link cannot replace a file, which only a file with a name can. Makes missing folders.
+/// Gives the file a hidden name: only a named file can replace another. Creates missing folders.
 void AtomicFile::take_hidden_name() {
     for (fs::path folder = folder_of(target_); is_missing(folder); folder = folder_of(folder)) {
         made_folders_.insert(made_folders_.begin(), folder);
     }
     for (const fs::path& folder : made_folders_) {
-        // Another program may make it at the same time.
+        // Another program may create it concurrently.
         if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) fail(errno);
     }
     if (named_) return;
@@ -143,7 +142,7 @@ void AtomicFile::take_name() {
     if (::rename(partial_.c_str(), target_.c_str()) != 0) fail(errno);
     ::close(descriptor_);
     descriptor_ = -1;
-    // The new name is durable once its folder is; some file systems cannot, and need not, do that.
+    // The new name is durable once its folder is; some file systems do not support or need that.
     const int opened = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (opened >= 0) {
         ::fsync(opened);
@@ -171,7 +170,7 @@ void AtomicFile::fail(int error_number) const {
 }
 
 OutputSet::~OutputSet() {
-    // The last first: it may lie in a folder that one before has made.
+    // In reverse order: a file may be in a folder that an earlier one created.
     while (!files_.empty()) files_.pop_back();
 }
 
@@ -181,7 +180,7 @@ void OutputSet::add(AtomicFile file) {
 }
 
 void OutputSet::commit() {
-    // All that a full disk or a missing permission can stop comes before the first name.
+    // Steps that a full disk or missing permissions can stop come before the first final name.
     for (AtomicFile& file : files_) file.take_hidden_name();
     for (AtomicFile& file : files_) file.take_name();
     files_.clear();

@@ -30,7 +30,7 @@ std::string join(const Names& names) {
     return list;
 }
 
-// `origin` says where the names stand: "dimension labels", "axes".
+// `origin` is the source of the names: "dimension labels", "axes".
 AxisOrder order_of(const Names& names, AxisRule rule, const std::string& subject,
                    const std::string& origin) {
     const std::string given = core::text(subject, ": ", origin, " '", join(names), "' ");
@@ -49,7 +49,7 @@ AxisOrder order_of(const Names& names, AxisRule rule, const std::string& subject
                       "'; known are channel, pulse, doppler, range");
         core::expects(seen[canonical]++ == 0, given, "must name each axis once");
         order.canonical[axis] = canonical;
-        // "pulse" may label Doppler bins in files that say so by their domain attribute.
+        // "pulse" may label Doppler bins in files with a domain attribute.
         if (word == "doppler") order.domain = Domain::doppler;
     }
     return order;
@@ -64,7 +64,7 @@ std::optional<Names> attribute_of_either(hid_t dataset, hid_t file, const char* 
 AxisOrder order_in_file(hid_t file, hid_t dataset, const std::string& subject) {
     if (auto labels = string_attribute(dataset, "DIMENSION_LABELS")) {
         const auto blank = [](const std::string& label) { return label.empty(); };
-        // The fourth dimension of a real array is no axis.
+        // The fourth dimension of a real array is not an axis.
         if (labels->size() == 4) labels->pop_back();
         if (!std::all_of(labels->begin(), labels->end(), blank)) {
             return order_of(*labels, AxisRule::dimension_labels, subject, "dimension labels");
@@ -107,7 +107,7 @@ AxisOrder find_axis_order(const CubeRequest& request, hid_t file, hid_t dataset,
     const std::optional<Domain> by_name = order.domain;
     const std::optional<Domain> stated =
         request.domain ? request.domain : domain_in_file(file, dataset, subject);
-    // The caller's word on either one overrules the file's on the other.
+    // The caller's choice of either overrides the file's on the other.
     const bool same_origin = request.domain.has_value() == request.axes.has_value();
     core::expects(!same_origin || !by_name || !stated || by_name == stated, subject,
                   ": an axis is named doppler but the domain is given as pulse");

@@ -11,16 +11,16 @@
 
 namespace aperture::media {
 
-/// Which canonical axis (0 channel, 1 pulse or doppler, 2 range) each axis of the file is.
+/// The canonical axis (0 channel, 1 pulse or doppler, 2 range) of each axis of the file.
 struct AxisOrder {
     std::array<int, 3> canonical{0, 1, 2};
     AxisRule rule = AxisRule::canonical;
-    std::optional<Domain> domain;  ///< what the name of the second axis, or an attribute, says
+    std::optional<Domain> domain;  ///< from the name of the second axis, or from an attribute
     std::string text() const;
 };
 
-/// Applies the rules of docs/formats.md to a request and the attributes of a cube. `subject` opens
-/// the texts of errors: "cube.h5: dataset /cube".
+/// Applies the rules of docs/formats.md to a request and the attributes of a cube. `subject` is the
+/// prefix of error texts: "cube.h5: dataset /cube".
 AxisOrder find_axis_order(const CubeRequest& request, hid_t file, hid_t dataset,
                           const std::string& subject);
 

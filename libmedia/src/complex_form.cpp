@@ -21,7 +21,7 @@ struct Half {
 };
 
 float value_of(Half half) {
-    // The exponent moves from bias 15 to 127 by a multiplication, which also normalises subnormals.
+    // A multiplication moves the exponent from bias 15 to 127 and also normalises subnormals.
     const std::uint32_t magnitude = half.bits & 0x7fffU;
     const auto sign = static_cast<std::uint32_t>(half.bits & 0x8000U) << 16;
     const auto finite =
@@ -133,7 +133,7 @@ Convert<Form> conversion_for(const Number& number) {
     }
 }
 
-/// Whether numbers are stored as the machine's floats.
+/// Whether numbers are stored as native floats.
 bool is_float(const Number& number) {
     return number.kind == Number::Kind::floating && number.bytes == sizeof(float) &&
            !is_swapped(number);

@@ -13,7 +13,7 @@
 
 namespace aperture::media {
 
-/// A number as files store it: kind, size and byte order.
+/// A stored number: kind, size and byte order.
 struct Number {
     enum class Kind { floating, signed_integer, unsigned_integer };
     Kind kind;
@@ -22,10 +22,10 @@ struct Number {
     /// "float32", "uint8", "int16 big-endian".
     std::string text() const;
 };
-/// Nothing for numbers of another layout than IEEE or two's complement of full precision.
+/// Empty unless the layout is IEEE or two's complement with full precision.
 std::optional<Number> number_of(hid_t type);
 
-/// How one complex sample lies in a file: two equal numbers at two byte offsets.
+/// Layout of a stored complex sample: two numbers of one type at two byte offsets.
 struct ComplexForm {
     using Sample = std::complex<float>;
 
@@ -37,12 +37,12 @@ struct ComplexForm {
 
     /// Whether stored bytes already are samples.
     bool native() const;
-    /// `count` consecutive samples at `raw` (any alignment) into `out`. Integers keep their value;
-    /// float64 rounds to nearest.
+    /// Converts `count` consecutive samples at `raw` (any alignment) to `out`. Integers are not
+    /// scaled; float64 rounds to nearest.
     void convert(const std::byte* raw, core::index_t count, std::complex<float>* out) const;
 };
 
-/// How one real sample lies in a file.
+/// Layout of a stored real sample.
 struct RealForm {
     using Sample = float;
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// AVI: Microsoft's RIFF with OpenDML's further chunks; MP4 and QuickTime: ISO/IEC 14496-12, 4.2;
+// AVI: Microsoft's RIFF with the OpenDML extensions; MP4 and QuickTime: ISO/IEC 14496-12, 4.2;
 // Matroska: RFC 8794 (EBML), sections 4 and 5, RFC 9559, section 5.1.
 #include "libmedia/src/container_end.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 using Position = std::uint64_t;
 
-/// Parts of a file, read without the rest.
+/// Random access to parts of a file.
 class Bytes {
   public:
     explicit Bytes(const std::filesystem::path& path) : in_(path, std::ios::binary) {
@@ -25,7 +25,7 @@ class Bytes {
         if (!error) size_ = size;
     }
     Position size() const { return size_; }
-    /// Empty unless all `count` bytes are there.
+    /// Empty unless all `count` bytes exist.
     std::string at(Position position, std::size_t count) {
         if (position > size_ || size_ - position < count) return {};
         std::string bytes(count, '\0');
@@ -48,14 +48,14 @@ std::optional<Position> avi_end(Bytes& file) {
         if (kind != (end == 0 ? "AVI " : "AVIX")) break;
         const Position size = little_endian(chunk, 4, 4);
         if (size == 0 || size == 0xffffffffU) return std::nullopt;
-        // To an even number of bytes.
+        // Padded to an even number of bytes.
         end += 8 + size + size % 2;
     }
     if (end == 0) return std::nullopt;
     return end;
 }
 
-/// A word in the header of a box.
+/// Whether a box header's type is printable.
 bool is_box_type(std::string_view type) {
     for (const char c : type) {
         if (c < ' ' || c > '~') return false;
@@ -67,7 +67,7 @@ std::optional<Position> mp4_end(Bytes& file) {
     Position end = 0;
     while (end < file.size()) {
         const std::string box = file.at(end, 8);
-        // Cut off within a header.
+        // Truncated within a header.
         if (box.empty()) {
             if (end == 0) return std::nullopt;
             return end + 8;
@@ -92,13 +92,13 @@ std::optional<Position> mp4_end(Bytes& file) {
     return end;
 }
 
-/// An element's size, and where its data begin.
+/// An element's size and the position of its data.
 struct EbmlSize {
     Position size = 0;
     Position data = 0;
 };
 
-/// Nothing where it is not all there, or says that it is not known.
+/// Empty if it is truncated or unknown.
 std::optional<EbmlSize> ebml_size(Bytes& file, Position position) {
     const std::string first = file.at(position, 1);
     if (first.empty()) return std::nullopt;
@@ -128,19 +128,19 @@ std::optional<Position> matroska_end(Bytes& file) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// "00dc" (compressed) or "00db" (not), of any stream.
+/// "00dc" (compressed) or "00db" (uncompressed), of any stream.
 bool is_video_chunk(std::string_view type) {
     return is_digit(type[0]) && is_digit(type[1]) && type[2] == 'd' &&
            (type[3] == 'c' || type[3] == 'b');
 }
 
-/// What may be in a list of frames: those of a stream, its indices, fillers.
+/// Valid chunks in a list of frames: streams, their indices, fillers.
 bool is_movie_chunk(std::string_view type) {
     return (is_digit(type[0]) && is_digit(type[1])) || type.starts_with("ix") || type == "JUNK" ||
            type == "LIST" || type == "idx1";
 }
 
-/// Walks the chunks of an AVI, as far as they follow one another.
+/// Walks the chunks of an AVI as long as they are consecutive.
 class AviWalk {
   public:
     explicit AviWalk(Bytes& file) : file_(file) {}
@@ -164,7 +164,7 @@ class AviWalk {
     void walk(Position at, Position end, bool movie) {
         while (at + chunk_header <= end) {
             const std::string header = file_.at(at, list_header);
-            if (header.empty()) return;  // cut off
+            if (header.empty()) return;  // truncated
             const std::string_view type(header.data(), 4);
             const Position size = little_endian(header, 4, 4);
             if ((movie && !is_movie_chunk(type)) || size > end - at - chunk_header) {
@@ -187,7 +187,7 @@ class AviWalk {
         for (Position i = 0; i < entries; ++i) {
             const std::string entry = file_.at(at + i * index_entry, index_entry);
             if (entry.empty()) return;
-            // A frame without bytes repeats the one before.
+            // An empty frame repeats the previous one.
             if (is_video_chunk(entry) && little_endian(entry, 12, 4) > 0) ++indexed_;
         }
     }

@@ -8,18 +8,18 @@
 
 namespace aperture::media {
 
-/// How many bytes a video file has by the sizes that its own parts state: RIFF chunks of an AVI,
-/// boxes of an MP4 or QuickTime file, the segment of a Matroska or WebM file. Fewer are there where
-/// it was cut off. Nothing for other files, for a file that cannot be read, and where a size is
-/// left open, as by a recorder that could not go back to fill it in.
+/// Length of a video file in bytes, according to its own parts: RIFF chunks of an AVI, boxes of an
+/// MP4 or QuickTime file, the segment of a Matroska or WebM file. A truncated file is shorter.
+/// Empty for other files, for an unreadable file, and for an unspecified size, as written by a
+/// recorder that could not seek back.
 std::optional<std::uint64_t> container_end(const std::filesystem::path& path);
 
-/// What the chunks of an AVI hold.
+/// Content of an AVI according to its chunks.
 struct AviContent {
-    std::uint64_t frames = 0;  ///< coded frames, by the chunks or by the index, whichever has more
-    bool damaged = false;      ///< the chunks of a list do not follow one another
+    std::uint64_t frames = 0;  ///< coded frames in the chunks or in the index, whichever has more
+    bool damaged = false;      ///< the chunks of a list are not consecutive
 };
-/// Nothing where the file is no AVI.
+/// Empty if the file is not an AVI.
 std::optional<AviContent> avi_content(const std::filesystem::path& path);
 
 }  // namespace aperture::media

@@ -25,8 +25,8 @@ constexpr float solid = std::numeric_limits<float>::infinity();
 constexpr int most_decades = 16;
 constexpr Colour grid = {225, 225, 228};
 
-// Okabe & Ito (2008): told apart by colour-blind readers, too. Yellow, too light for a line, is
-// left out.
+// Okabe & Ito (2008), also distinct for colour-blind readers; without yellow, which is too light
+// for a line.
 constexpr std::array<Colour, 7> colours = {{{0, 114, 178},
                                             {213, 94, 0},
                                             {0, 158, 115},
@@ -34,7 +34,7 @@ constexpr std::array<Colour, 7> colours = {{{0, 114, 178},
                                             {38, 38, 42},
                                             {86, 180, 233},
                                             {230, 159, 0}}};
-/// Lengths of dashes and of the gaps behind them.
+/// Lengths of dashes and of the gaps after them.
 constexpr std::array<float, 3> dashes = {solid, 9, 3};
 
 struct Style {
@@ -112,7 +112,7 @@ void draw_axes(Picture& picture, const CurvePlot& plot, const Plane& plane) {
     draw_labels(picture, area, plot.x_label, plot.y_label, plot.title);
 }
 
-/// A line that keeps its dashes going from one stretch to the next.
+/// A line with dashes that continue from one segment to the next.
 class Pen {
   public:
     Pen(Picture& picture, Style style) : picture_(picture), style_(style) {}
@@ -139,7 +139,7 @@ class Pen {
   private:
     Picture& picture_;
     Style style_;
-    float within_ = 0;  ///< pixels of this dash or gap
+    float within_ = 0;  ///< pixels drawn of the current dash or gap
     bool down_ = true;
 };
 

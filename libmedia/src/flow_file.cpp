@@ -111,7 +111,7 @@ std::string encode_kitti(const fs::path& path, const View<const float, 3, Host>&
         for (index_t column = 0; column < columns; ++column, ++out) {
             const float red = std::round(flow(0, row, column) * kitti_scale + kitti_zero);
             const float green = std::round(flow(1, row, column) * kitti_scale + kitti_zero);
-            // Not for NaN either.
+            // False for NaN as well.
             if (red >= 0 && red <= largest && green >= 0 && green <= largest) {
                 *out = {1, static_cast<std::uint16_t>(green), static_cast<std::uint16_t>(red)};
             }
@@ -122,7 +122,7 @@ std::string encode_kitti(const fs::path& path, const View<const float, 3, Host>&
     try {
         done = cv::imencode(".png", encoded, bytes);
     } catch (const cv::Exception&) {
-        // Said below, in one line.
+        // Reported below, in one line.
     }
     core::expects(done, path.string(), ": cannot write: ", columns, 'x', rows,
                   " pixels cannot be encoded");

@@ -23,9 +23,9 @@ constexpr Colour unknown = {0, 0, 0};
 constexpr Colour paper = {255, 255, 255};
 constexpr float arrow_width = 1.4F;
 constexpr double image_brightness = 0.5;
-constexpr double largest_scale = 1e6;  // ends of arrows stay floats
+constexpr double largest_scale = 1e6;  // keeps the ends of arrows within float
 
-/// From red to yellow, green, cyan, blue, magenta and back: one channel moves in each arc.
+/// The wheel from red to yellow, green, cyan, blue, magenta and back: one channel changes per arc.
 struct Arc {
     int colours;
     Colour from;
@@ -73,7 +73,7 @@ bool known_at(const View<const float, 3, Host>& flow, index_t row, index_t colum
     return is_known(flow(0, row, column), flow(1, row, column));
 }
 
-/// A picture with `colour(row, column)` for every pixel of a flow.
+/// Paints a picture with `colour(row, column)` for every pixel of a flow.
 template <class ColourOf>
 Picture paint(const View<const float, 3, Host>& flow, ColourOf colour) {
     const auto [planes, rows, columns] = flow.extent;
@@ -109,7 +109,7 @@ void draw_arrow(Picture& picture, double x, double y, double dx, double dy, Colo
 Colour flow_colour(double u, double v) {
     static constexpr std::array<Colour, wheel_size> wheel = make_wheel();
     core::expects(std::isfinite(u) && std::isfinite(v), "colour of the motion ", u, ", ", v);
-    // The longest motion of a flow, divided by its own length, is not to be darkened.
+    // The longest motion of a flow, divided by its own length, must not be darkened.
     constexpr double rounding = 1e-9;
     const double length = std::hypot(u, v);
     const double turn = std::atan2(-v, -u) / std::numbers::pi;
@@ -187,7 +187,7 @@ Picture draw_arrows(View<const float, 3, Host> image, View<const float, 3, Host>
                                 ? image(0, row, column)
                                 : 0.299 * image(0, row, column) + 0.587 * image(1, row, column) +
                                       0.114 * image(2, row, column);
-        // The maximum of NaN and 0 is 0.
+        // fmax(NaN, 0) is 0.
         const double grey = image_brightness * std::min(std::fmax(luma, 0.0), 255.0);
         const auto level = static_cast<std::uint8_t>(std::lround(grey));
         return Colour{level, level, level};

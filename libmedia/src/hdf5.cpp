@@ -15,7 +15,7 @@
 namespace aperture::media {
 namespace {
 
-// Attributes beyond this are no names and no numbers: a damaged header, or not for us.
+// Larger attributes are neither names nor numbers: a damaged header, or foreign data.
 constexpr hsize_t largest_attribute = 1 << 16;
 
 // HDF5's system-call layer reports "..., errno = 28, error message = ...".
@@ -30,7 +30,7 @@ herr_t collect(unsigned, const H5E_error2_t* error, void* data) {
     if (failure.reason.empty()) failure.reason = description;
     if (failure.system_error == 0) failure.system_error = system_error_in(description);
     failure.truncated |= error->min_num == H5E_TRUNCATED;
-    // HDF5 1.10 refuses the type message of a later version by its version number or its class.
+    // HDF5 1.10 rejects the type message of a later version by its version number or class.
     failure.unknown_type |= error->maj_num == H5E_DATATYPE &&
                             std::strcmp(error->func_name, "H5O_dtype_decode_helper") == 0;
     return 0;

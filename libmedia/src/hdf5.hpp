@@ -29,7 +29,7 @@ class Handle {
     }
     ~Handle() { close(); }
 
-    /// False where HDF5 reported an error on closing. Closing twice is harmless.
+    /// Returns false if HDF5 reported an error on closing. Closing twice is harmless.
     bool close() {
         const hid_t id = std::exchange(id_, -1);
         return id < 0 || close_(id) >= 0;
@@ -42,7 +42,7 @@ class Handle {
     herr_t (*close_)(hid_t) = nullptr;
 };
 
-/// Keeps HDF5 from printing its error stack while this object lives.
+/// Silences HDF5's error stack during its lifetime.
 class SilentErrors {
   public:
     SilentErrors() {
@@ -58,16 +58,16 @@ class SilentErrors {
     void* data_ = nullptr;
 };
 
-/// What HDF5's error stack says about the call that has just failed.
+/// HDF5's error stack after a failed call.
 struct Failure {
-    std::string reason;         ///< the innermost description, or the system's where there is one
-    int system_error = 0;       ///< errno, 0 where the system was not at fault
+    std::string reason;         ///< the innermost description, or the system's if there is one
+    int system_error = 0;       ///< errno, 0 if it was not a system error
     bool truncated = false;     ///< the file ends before its data
     bool unknown_type = false;  ///< an element type of a later HDF5
 };
 Failure last_failure();
 
-/// "no space left on device": the system's words in lower case.
+/// The system's error text in lower case: "no space left on device".
 std::string system_text(int error_number);
 
 /// Opens for reading, without locks (read-only and network file systems). Throws InvalidArgument
@@ -81,10 +81,10 @@ std::string extents_text(const std::vector<index_t>& extents);
 /// A short name of any element type: "int16", "complex64 {r,i}", "compound {x,y,z}", "string".
 std::string type_text(hid_t type);
 
-/// Names of the attributes of a group or dataset; empty where they cannot be listed.
+/// Names of the attributes of a group or dataset; empty if they cannot be listed.
 std::vector<std::string> attribute_names(hid_t object);
-/// The strings of a string attribute, one for each element; nothing where there is no attribute of
-/// that name or where it holds something else.
+/// The strings of a string attribute, one per element; empty if the attribute is missing or not a
+/// string.
 std::optional<std::vector<std::string>> string_attribute(hid_t object, const std::string& name);
 /// A numeric attribute of exactly one element, of any rank.
 std::optional<double> number_attribute(hid_t object, const std::string& name);

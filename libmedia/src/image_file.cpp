@@ -63,7 +63,7 @@ Picture to_picture(core::View<const float, 3, core::Host> planes) {
             const index_t plane = std::min(c, channels - 1);
             for (index_t column = 0; column < columns; ++column) {
                 const float value = planes(plane, row, column);
-                // NaN is not above 0. Halves are added in fp64, where no sum is rounded.
+                // NaN > 0 is false. Adding 0.5 in fp64 is exact.
                 const double inside = value > 0 ? std::min(value, 255.0F) : 0.0F;
                 pixels[column][static_cast<std::size_t>(c)] =
                     static_cast<std::uint8_t>(std::floor(inside + 0.5));

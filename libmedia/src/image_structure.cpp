@@ -15,7 +15,7 @@ constexpr std::size_t png_signature = 8;
 // OpenCV's own limits.
 constexpr std::uint64_t most_side = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 30;
-// Deflate spends at least two bits on each 258 bytes.
+// Deflate needs at least two bits per 258 bytes.
 constexpr std::uint64_t deflate_gain = 1032;
 
 constexpr std::array<std::uint32_t, 256> make_crc_table() {
@@ -36,7 +36,7 @@ void expects_size(const std::string& name, std::uint64_t width, std::uint64_t he
                   ": image of ", width, 'x', height, " pixels is too large");
 }
 
-/// Chunk IHDR.
+/// The IHDR chunk.
 struct PngHeader {
     std::uint64_t width;
     std::uint64_t height;
@@ -123,7 +123,8 @@ void check_jpeg(const std::string& name, std::string_view bytes) {
         }
         at += length;
         if (marker != 0xda) continue;
-        // Coded data, in which 0xff stands before a zero or a restart marker, up to a marker.
+        // Entropy-coded data up to the next marker; 0xff before zero or a restart marker is part of
+        // it.
         while (byte(at) != 0xff || byte(at + 1) == 0 || (byte(at + 1) & 0xf8) == 0xd0) ++at;
     }
 }

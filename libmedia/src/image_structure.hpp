@@ -8,19 +8,19 @@
 
 namespace aperture::media {
 
-/// The checksum of a chunk's type and data.
+/// CRC-32 of a chunk's type and data.
 std::uint32_t png_crc(std::string_view bytes);
 
-/// Walks the chunks of a PNG file (W3C PNG, section 5): lengths, checksums, IHDR first, IEND at the
-/// end, and no more pixels than its compressed data can hold. Returns the signature and the chunks
-/// that make the pixels, without transparency. Throws core::InvalidArgument.
+/// Validates the chunks of a PNG file (W3C PNG, section 5): lengths, checksums, IHDR first, IEND
+/// last, and at most as many pixels as the compressed data can hold. Returns the signature and the
+/// chunks required for the pixels, without transparency. Throws core::InvalidArgument.
 std::string check_png(const std::string& name, std::string_view bytes);
 
-/// Walks the segments of a JPEG file (ITU-T T.81, annex B) to its end-of-image marker, which
-/// libjpeg does without. Throws core::InvalidArgument.
+/// Validates the segments of a JPEG file (ITU-T T.81, annex B) up to its end-of-image marker, which
+/// libjpeg does not require. Throws core::InvalidArgument.
 void check_jpeg(const std::string& name, std::string_view bytes);
 
-/// Throws for a BMP file that is shorter than it says.
+/// Throws if a BMP file is shorter than its header states.
 void check_bmp(const std::string& name, std::string_view bytes);
 
 }  // namespace aperture::media

@@ -7,8 +7,7 @@
 
 namespace aperture::media {
 
-/// Throws InvalidArgument "NAME: no such file" or the like unless `path` is a regular file that may
-/// be read.
+/// Throws InvalidArgument "NAME: no such file" or similar unless `path` is a readable regular file.
 void expects_readable(const std::filesystem::path& path);
 
 /// The bytes of a file.

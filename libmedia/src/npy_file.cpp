@@ -19,7 +19,7 @@ using core::index_t;
 
 static_assert(std::endian::native == std::endian::little);
 
-// The format wants a multiple of 64; the longest shape of four axes fits.
+// The format requires a multiple of 64; the longest shape of four axes fits.
 constexpr std::size_t header_bytes = 192;
 constexpr std::string_view magic("\x93NUMPY\x01\x00", 8);
 

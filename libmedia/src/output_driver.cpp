@@ -22,7 +22,7 @@ struct AccessInfo {
 };
 
 struct OutputFile {
-    H5FD_t base{};  // HDF5 fills it in and hands it back; it must come first
+    H5FD_t base{};  // filled in and passed back by HDF5; must come first
     OutputStatus* status = nullptr;
     haddr_t allocated = 0;
     haddr_t written = 0;

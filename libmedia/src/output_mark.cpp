@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Where formats have room for a comment: PNG (W3C PNG, 11.3.4.3), JPEG (ITU-T T.81, B.2.4.5), PNM
-// (Netpbm), BMP (the two reserved words of its header).
+// Comments of the formats: PNG (W3C PNG, 11.3.4.3), JPEG (ITU-T T.81, B.2.4.5), PNM (Netpbm), BMP
+// (the two reserved words of its header).
 #include "libmedia/src/output_mark.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view bmp_mark = "APER";
 constexpr std::size_t bmp_reserved = 6;
 constexpr std::size_t png_after_header = 33;  // signature, chunk IHDR
-// The mark comes right after the header of every format.
+// The mark directly follows the header in every format.
 constexpr std::size_t head_bytes = 256;
 
 std::string jpeg_comment() {
@@ -46,7 +46,7 @@ bool has_program(const std::filesystem::path& file) {
         const Handle opened = open_for_reading(file);
         return string_attribute(opened, "program").has_value();
     } catch (const core::InvalidArgument&) {
-        return false;  // whoever reads it says so
+        return false;  // reported when the file is read
     }
 }
 

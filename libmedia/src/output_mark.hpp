@@ -6,10 +6,10 @@
 
 namespace aperture::media {
 
-/// What stands in every picture: a comment of the file's format.
+/// The mark in every picture: a comment in the file's format.
 inline constexpr auto output_mark = "Aperture signal processing";
 
-/// Puts the mark into an encoded picture, by its format; others remain as they are.
+/// Inserts the mark into an encoded picture; unsupported formats are returned unchanged.
 std::string with_mark(std::string picture);
 
 }  // namespace aperture::media

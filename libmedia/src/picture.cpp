@@ -38,7 +38,7 @@ std::string luma(const Picture& picture) {
     return grey;
 }
 
-/// What every build can encode, by the extension; else nothing.
+/// Encodes the formats of every build, by extension; empty for others.
 std::string encode_portable(const std::filesystem::path& target, const Picture& picture) {
     if (target.extension() == ".ppm") return encode_pnm("P6", picture, bytes_of(picture));
     if (target.extension() == ".pgm") return encode_pnm("P5", picture, luma(picture));
@@ -127,7 +127,7 @@ bool is_grey(const Picture& picture) {
 
 void draw_text(Picture& picture, const std::string& words, int x, int y, int height, Colour colour,
                Anchor anchor, bool upward) {
-    // Drawn large and averaged down: even strokes at the few pixels a label has.
+    // Drawn large and averaged down, for even strokes at the few pixels of a label.
     constexpr int oversampling = 8;
     constexpr int font = cv::FONT_HERSHEY_SIMPLEX;
     const int thickness = std::max(1, height * oversampling / 8);

@@ -24,7 +24,7 @@ constexpr int bar_width = 18;
 constexpr int bar_margin = 66;
 constexpr float marker_radius = 9;
 
-// Cells without a value are hatched: stripes that fall from left to right.
+// Cells without a value are hatched with stripes that fall from left to right.
 constexpr Colour undefined = {150, 150, 150};
 constexpr Colour undefined_stripe = {235, 235, 235};
 constexpr int stripe_period = 8;
@@ -53,7 +53,7 @@ std::array<Colour, 256> colour_table() {
     return table;
 }
 
-/// How many pixels a cell takes, or how many cells a pixel takes, along one axis.
+/// Pixels per cell, or cells per pixel, along one axis.
 struct Fit {
     int pixels_per_cell;
     int cells_per_pixel;
@@ -214,7 +214,7 @@ ColourScale common_range(std::span<const HeatMap> panels) {
 Colour colour_at(double position) {
     const double p = std::clamp(position, 0.0, 1.0);
     const double lightness = 0.24 + 0.70 * p;
-    // From violet through blue and green to yellow; the chroma stays inside sRGB all the way.
+    // From violet through blue and green to yellow; the chroma always stays inside sRGB.
     const double hue = (300 - 195 * p) * std::numbers::pi / 180;
     const double chroma = 0.097 - 0.06 * p + 0.128 * p * p;
     const auto linear = linear_rgb(lightness, chroma * std::cos(hue), chroma * std::sin(hue));

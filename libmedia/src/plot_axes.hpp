@@ -7,7 +7,7 @@
 
 #include "aperture/media/picture.hpp"
 
-// What the plots have in common. Sizes in pixels.
+// Common parts of the plots. Sizes in pixels.
 namespace aperture::media {
 
 inline constexpr int text_height = 10;
@@ -17,14 +17,14 @@ inline constexpr int right_margin = 20;
 inline constexpr int top_margin = 44;
 inline constexpr int bottom_margin = 60;
 inline constexpr int tick_length = 5;
-/// Least distances from one tick to the next.
+/// Minimum distances between ticks.
 inline constexpr int tick_columns = 70;
 inline constexpr int tick_rows = 36;
 
 inline constexpr Colour paper = {255, 255, 255};
 inline constexpr Colour ink = {38, 38, 42};
 
-/// Where a plot's values are drawn.
+/// The area of a plot's values.
 struct PlotArea {
     int left = 0;
     int top = 0;
@@ -34,15 +34,15 @@ struct PlotArea {
 
 /// A line around the area.
 void draw_frame(Picture& picture, const PlotArea& area);
-/// A tick below the area, or to its left, with its words.
+/// A tick below the area, or to its left, with its label.
 void draw_tick_below(Picture& picture, const PlotArea& area, int x, const std::string& words);
 void draw_tick_left(Picture& picture, const PlotArea& area, int y, const std::string& words);
 void draw_labels(Picture& picture, const PlotArea& area, const std::string& x, const std::string& y,
                  const std::string& title);
 
-/// From one tick to the next; of a single one, its size.
+/// Distance between ticks; for a single one, its absolute value but at least 1.
 double step_of(const std::vector<double>& ticks);
-/// `value` with the decimals that ticks `step` apart need.
+/// `value` with the decimals required for ticks `step` apart.
 std::string tick_text(double value, double step);
 
 }  // namespace aperture::media

@@ -23,7 +23,8 @@ class PngDecoder {
     PngDecoder(const PngDecoder&) = delete;
     PngDecoder& operator=(const PngDecoder&) = delete;
 
-    /// False for damage. libpng leaves this function by a jump: nothing in it has a destructor.
+    /// Returns false for damaged data. libpng leaves this function by longjmp: no object in it may
+    /// have a destructor.
     bool decode(StoredImage& image) {
         if (info_ == nullptr || setjmp(png_jmpbuf(png_)) != 0) return false;
         png_set_read_fn(png_, this, read);
@@ -49,7 +50,7 @@ class PngDecoder {
         png_read_end(png_, nullptr);
         return true;
     }
-    /// Samples of 8 bits, or of 16 in the order of the machine.
+    /// Samples of 8 bits, or of 16 bits in native byte order.
     const std::vector<png_byte>& pixels() const { return pixels_; }
 
   private:

@@ -9,8 +9,8 @@
 
 namespace aperture::media {
 
-/// Decodes a PNG file whose structure `check_png` has found whole, palettes as colours, without
-/// alpha. By libpng itself: OpenCV leaves its complaints on stderr. Throws core::InvalidArgument.
+/// Decodes a PNG file that passed `check_png`, palettes as colours, without alpha. Uses libpng
+/// directly, as OpenCV prints its errors on stderr. Throws core::InvalidArgument.
 StoredImage decode_png(const std::string& name, std::string_view bytes);
 
 }  // namespace aperture::media

@@ -72,7 +72,7 @@ StoredImage decode_pnm(const std::string& name, std::string_view bytes) {
     StoredImage image{static_cast<int>(width), static_cast<int>(height),
                       kind == '3' || kind == '6' ? 3 : 1, largest < 256 ? 8 : 16,
                       static_cast<std::uint32_t>(largest)};
-    // A plain sample takes a separator and a digit at least; one separator ends a binary header.
+    // A plain sample needs at least a separator and a digit; one separator ends a binary header.
     const std::size_t width_of_sample = plain ? 2 : static_cast<std::size_t>(image.bits / 8);
     const std::size_t first = numbers.position() + (plain ? 0 : 1);
     core::expects(first > bytes.size() || plain || is_space(bytes[first - 1]), name,

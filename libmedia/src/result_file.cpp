@@ -17,7 +17,7 @@ namespace {
 using detail::Element;
 using detail::Part;
 
-// Strided parts are packed up to this size before HDF5 sees them.
+// Strided parts are packed up to this size before they are passed to HDF5.
 constexpr std::size_t packed_bytes = std::size_t{4} << 20;
 
 Handle complex_type(hid_t number) {
@@ -96,7 +96,7 @@ void pack(const Part& part, std::size_t dimension, const std::byte* from, std::s
     }
 }
 
-/// How a table lays out one column in its records.
+/// Layout of one column in a table's records.
 struct Member {
     Handle type;
     std::size_t bytes;

@@ -7,9 +7,9 @@
 
 namespace aperture::media {
 
-/// Keeps OpenCV from talking on stderr while this object lives, and its FFmpeg for good: what they
-/// cannot do is said once, by us. OpenCV reads FFmpeg's level where it first uses it; one that the
-/// user has set stands.
+/// Silences OpenCV on stderr during this object's lifetime, and its FFmpeg permanently: errors are
+/// reported once, by us. OpenCV reads FFmpeg's log level on first use; a level set by the user is
+/// kept.
 class SilentOpenCv {
   public:
     SilentOpenCv() {

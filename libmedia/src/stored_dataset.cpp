@@ -13,15 +13,15 @@ namespace {
 using core::Host;
 using core::View;
 
-// Stored bytes read at once: large against the cost of a call, small enough to stay in a shared
-// cache.
+// Bytes per read: large compared with a call's overhead, small enough for a shared cache.
 constexpr index_t block_bytes = index_t{4} << 20;
-// A tile of converted samples waits in L1 to be written along the destination's contiguous axis.
+// A tile of converted samples stays in L1 until it is stored along the destination's contiguous
+// axis.
 constexpr index_t tile_rows = 64;
 constexpr index_t tile_columns = 16;
-// Below this a second thread costs more than it brings.
+// Below this, a second thread costs more than it saves.
 constexpr index_t parallel_samples = 1 << 15;
-// Samples of one conversion call where source and destination are contiguous.
+// Samples per conversion call if source and destination are contiguous.
 constexpr index_t run_samples = 4096;
 
 index_t blocks(index_t extent, index_t block) { return (extent + block - 1) / block; }
@@ -53,7 +53,7 @@ void convert_rows(const Block<Form>& block, View<typename Form::Sample, 3, Host>
     }
 }
 
-// The file's last axis is not contiguous in `out`: axis `row` (0 or 1) is, or none.
+// The file's last axis is not contiguous in `out`; axis `row` (0 or 1) is, or none.
 template <class Form>
 void convert_transposed(const Block<Form>& block, View<typename Form::Sample, 3, Host> out, int row,
                         int threads) {
@@ -77,8 +77,8 @@ void convert_transposed(const Block<Form>& block, View<typename Form::Sample, 3,
         }
         Sample* to = out.data + p * out.stride[plane] + r0 * out.stride[row] + c0 * out.stride[2];
         for (index_t c = 0; c < columns; ++c) {
-            // Through a column of its own, or the compiler swaps the loops and scatters every
-            // write.
+            // A separate column prevents the compiler from swapping the loops and scattering every
+            // store.
             Sample column[tile_rows];
             for (index_t r = 0; r < rows; ++r) column[r] = tile[r][c];
             for (index_t r = 0; r < rows; ++r) {
@@ -170,7 +170,7 @@ RealForm RealDataset::form_of(const std::vector<index_t>& stored, int rank) cons
     return real_form(*number);
 }
 
-// The extents of a header are only believed where the data they speak of are there.
+// Extents in a header are trusted only if the file holds the data they describe.
 template <class Form>
 void StoredDataset<Form>::check_storage(hid_t file) {
     auto bytes = static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
@@ -237,8 +237,8 @@ void StoredDataset<Form>::check_chunks(hid_t creation) {
     }
 }
 
-// A block grows from one HDF5 chunk (or one sample), last axis first, until it holds block_bytes:
-// each chunk is then fetched once, and a contiguous dataset is read in long runs.
+// A block grows from one HDF5 chunk (or one sample), last axis first, up to block_bytes: each chunk
+// is then read once, and a contiguous dataset in long runs.
 template <class Form>
 std::array<index_t, 3> StoredDataset<Form>::block_shape(const Box& box) const {
     std::array<index_t, 3> shape;

@@ -19,29 +19,29 @@ struct Box {
     std::array<index_t, 3> count{};
 };
 
-/// A dataset of a file open for reading, its elements of `Form`: ComplexForm or RealForm. Of rank 2
-/// or 3 once a trailing extent of 2 is taken as (real, imaginary). Rank 2 reads as rank 3 with a
-/// leading extent of 1.
+/// A dataset of a file open for reading, with elements of `Form`: ComplexForm or RealForm. Its rank
+/// is 2 or 3, not counting a trailing extent of 2 for (real, imaginary). Rank 2 is read as rank 3
+/// with a leading extent of 1.
 template <class Form>
 class StoredDataset {
   public:
     using Sample = typename Form::Sample;
 
-    /// Checks type, rank, extents, storage and filters; throws InvalidArgument with `label` (the
-    /// path of the file) in front. No data are read.
+    /// Validates type, rank, extents, storage and filters; throws InvalidArgument with the prefix
+    /// `label` (the file's path). Reads no data.
     StoredDataset(hid_t file, const std::string& label, const std::string& path, int rank);
 
     const Form& form() const { return form_; }
     const std::array<index_t, 3>& extents() const { return extents_; }
     hid_t id() const { return dataset_; }
 
-    /// Reads `box` into `out`, whose dimensions are the file's, permuted freely through its
-    /// strides.
+    /// Reads `box` into `out`, in the file's order of dimensions; strides of `out` permute them
+    /// freely.
     void read(const Box& box, core::View<Sample, 3, core::Host> out, int threads);
 
   private:
     void find_form(hid_t space, int rank);
-    /// Of a dataset with these extents, of which `rank` are wanted.
+    /// The form of a dataset with these extents and the requested rank.
     Form form_of(const std::vector<index_t>& stored, int rank) const;
     void check_storage(hid_t file);
     void check_chunks(hid_t creation);
@@ -54,10 +54,10 @@ class StoredDataset {
     Handle type_;
     Form form_{};
     std::array<index_t, 3> extents_{1, 1, 1};
-    std::array<index_t, 3> chunk_{1, 1, 1};  ///< ones where the dataset is not chunked
-    int stored_rank_ = 0;                    ///< with the trailing extent, where there is one
+    std::array<index_t, 3> chunk_{1, 1, 1};  ///< ones if the dataset is not chunked
+    int stored_rank_ = 0;                    ///< including the trailing extent, if there is one
     bool trailing_ = false;
-    std::vector<std::byte> raw_;  ///< samples as stored, kept between calls
+    std::vector<std::byte> raw_;  ///< samples as stored, reused between calls
 };
 
 using ComplexDataset = StoredDataset<ComplexForm>;

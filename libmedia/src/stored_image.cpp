@@ -32,7 +32,7 @@ cv::Mat decode(const std::string& name, const std::string& bytes) {
                               const_cast<char*>(bytes.data()));
         decoded = cv::imdecode(encoded, cv::IMREAD_UNCHANGED);
     } catch (const cv::Exception&) {
-        // Its text has several lines and names OpenCV's sources.
+        // The exception's text has several lines and names OpenCV's sources.
         decoded.release();
     }
     core::expects(!decoded.empty(), name, ": not an image, or a damaged one");

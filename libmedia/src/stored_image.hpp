@@ -10,22 +10,22 @@
 
 namespace aperture::media {
 
-/// An image with its samples as they are stored, alpha dropped.
+/// An image with its samples as stored, without alpha.
 struct StoredImage {
     int width = 0;
     int height = 0;
     int channels = 1;                      ///< 1 (grey) or 3 (red, green, blue)
     int bits = 8;                          ///< 8 or 16
-    std::uint32_t largest = 255;           ///< the sample of full intensity
+    std::uint32_t largest = 255;           ///< sample value of full intensity
     std::vector<std::uint16_t> samples{};  ///< [row][column][channel]
 };
 
-/// Whether `bytes` start as a PNG file does.
+/// Whether `bytes` have a PNG signature.
 bool is_png(std::string_view bytes);
-/// Whether `bytes` start as PNM of the kinds P2, P3, P5, P6.
+/// Whether `bytes` have a PNM header: P2, P3, P5 or P6.
 bool is_pnm(std::string_view bytes);
 
-/// The image in `bytes`; `name` is for the errors. By OpenCV, but for PNM.
+/// Decodes `bytes`; `name` is used in errors. Uses OpenCV, except for PNG and PNM.
 StoredImage decode_image(const std::string& name, const std::string& bytes);
 /// The first image of a PNM file (Netpbm's description of pgm and ppm).
 StoredImage decode_pnm(const std::string& name, std::string_view bytes);

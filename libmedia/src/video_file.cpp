@@ -24,8 +24,7 @@ struct VideoReader::State {
     cv::VideoCapture capture;
     cv::Mat frame;
 
-    /// OpenCV says the same of a frame that cannot be decoded and of the end; after the former it
-    /// goes on.
+    /// OpenCV reports an undecodable frame and the end alike; after the former it can continue.
     bool grab() {
         constexpr int most_damaged_in_a_row = 250;
         for (int i = 0; i <= most_damaged_in_a_row; ++i) {
@@ -39,8 +38,8 @@ VideoReader::VideoReader(const std::filesystem::path& path)
     : path_(path), state_(std::make_unique<State>()) {
     expects_readable(path);
     const SilentOpenCv silent;
-    // Others that OpenCV would try take patterns of images, or talk on stderr, as the one for
-    // Motion JPEG does about damage.
+    // OpenCV's other backends accept patterns of images or print on stderr, as the Motion JPEG one
+    // does about damage.
     const bool ffmpeg = cv::videoio_registry::hasBackend(cv::CAP_FFMPEG);
     state_->capture.open(path.string(), ffmpeg ? cv::CAP_FFMPEG : cv::CAP_OPENCV_MJPEG);
     core::expects(state_->capture.isOpened(), path.string(), ": not a video, or a damaged one");
@@ -74,7 +73,7 @@ index_t VideoReader::claimed_frames() const {
 
 index_t VideoReader::stored_frames() const {
     if (const auto avi = avi_content(path_)) return static_cast<index_t>(avi->frames);
-    // As packets, which are not decoded.
+    // Reads packets, without decoding them.
     constexpr int as_stored = -1;
     const SilentOpenCv silent;
     cv::VideoCapture packets;

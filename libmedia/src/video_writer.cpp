@@ -28,8 +28,7 @@ namespace {
 
 constexpr double usual_rate = 25;
 
-/// A name with an extension for a file that has none, as long as FFmpeg needs it: it chooses the
-/// container by it.
+/// A temporary name with an extension for an unnamed file: FFmpeg selects the container by it.
 class NamedLink {
   public:
     NamedLink(const AtomicFile& file, const char* name) {
@@ -65,7 +64,7 @@ class NamedLink {
 struct VideoWriter::State {
     std::string shown;
     AtomicFile file;
-    cv::Size size;  ///< of the frames as they come
+    cv::Size size;  ///< of incoming frames
     bool grey;
     cv::VideoWriter writer{};
     cv::Mat frame{};
@@ -114,7 +113,7 @@ void VideoWriter::write(const Picture& frame) {
     ++state_->written;
 }
 
-/// OpenCV says of no frame, and not of the index at the end, whether it could be written.
+/// OpenCV does not report whether frames, or the index at the end, could be written.
 void VideoWriter::State::expects_all_there() const {
     const SilentOpenCv silent;
     cv::VideoCapture reader(file.partial().string(), cv::CAP_FFMPEG);

@@ -16,12 +16,13 @@ using Frame = core::View<std::uint8_t, 2, core::Host>;
 using Channels = core::View<const float, 3, core::Host>;
 constexpr std::uint8_t moving = 255;
 
-/// A frame in a worker's memory, and what its windows are counted with.
+/// A worker's frame and the counts of its median windows.
 struct FrameScratch {
-    std::uint8_t* moves;  ///< [row][column], 1 where a channel differs by more
-    int* of_columns;      ///< moving pixels of a window's rows, `reach` zeros on either side
+    std::uint8_t* moves;  ///< [row][column], 1 for foreground
+    int* of_columns;  ///< foreground pixels per column of a window's rows, with `reach` zeros on
+                      ///< either side
     int* of_windows;
-    int* widths;  ///< columns of each window
+    int* widths;  ///< number of columns of each window
 
     FrameScratch(core::ScratchParts& parts, index_t rows, index_t columns, index_t reach)
         : moves(parts.take<std::uint8_t>(rows * columns)),
@@ -54,9 +55,8 @@ void copy_frame(const std::uint8_t* moves, Frame mask) {
     }
 }
 
-/// The median of a mask: what more than half of the pixels of a window are, which reaches so far to
-/// all sides. A step down adds and takes off one row of pixels; columns of counts are added up side
-/// by side.
+/// Median of a mask: the majority in a window that extends `reach` pixels to all sides. Each step
+/// down adds one row to the column counts and removes one; sums over columns are vectorised.
 void clean_frame(const FrameScratch& scratch, index_t reach, Frame mask) {
     const index_t rows = mask.extent[0];
     const index_t columns = mask.extent[1];
@@ -88,7 +88,7 @@ void clean_frame(const FrameScratch& scratch, index_t reach, Frame mask) {
     }
 }
 
-/// Takes out regions of fewer than `least` pixels that touch at sides or corners.
+/// Removes 8-connected regions of fewer than `least` pixels.
 void leave_out_small_regions(Frame mask, index_t least, std::vector<index_t>& region) {
     constexpr std::uint8_t seen = 1;
     const index_t rows = mask.extent[0];
@@ -102,7 +102,7 @@ void leave_out_small_regions(Frame mask, index_t least, std::vector<index_t>& re
             if (mask(row, column) != moving) continue;
             region.clear();
             visit(row, column);
-            // It grows while it is gone through.
+            // The region grows during the loop.
             std::size_t next = 0;
             while (next < region.size()) {
                 const index_t r = region[next] / columns;
@@ -140,11 +140,11 @@ void validate(const MaskParameters& parameters) {
 
 double noise_deviation(DifferencesView<core::Host> differences) {
     constexpr index_t most = 1000000;
-    // Of a normal distribution of deviation 1, the median of sizes.
+    // Median of |x| for normal x of unit variance.
     constexpr double median_size = 0.6744897501960817;
     const index_t size = differences.size();
     if (size == 0) return 0;
-    // An odd step meets all columns of a picture of even width.
+    // An odd step covers all columns of a picture of even width.
     const index_t step = (size / most) | 1;
     std::vector<float> sizes;
     sizes.reserve(static_cast<std::size_t>(size / step + 1));
@@ -178,7 +178,7 @@ double find_masks(core::Cpu& cpu, DifferencesView<core::Host> differences,
     const index_t channels = extent[1];
     const index_t rows = extent[2];
     const index_t columns = extent[3];
-    // A window that reaches beyond the picture is cut there.
+    // Windows are clipped at the picture's edge.
     const index_t reach = std::min<index_t>(parameters.clean / 2, std::max(rows, columns));
     const auto of_frame = [&](index_t frame, std::byte* block) {
         core::ScratchParts parts(block);

@@ -20,29 +20,29 @@ using core::Pack;
 constexpr index_t most_rank = 16;
 constexpr int lanes = core::lanes<float>;
 constexpr index_t most_parts = 32;
-/// Of the mean eigenvalue of U^T U: what a regression step is damped by where columns of U are
-/// nearly dependent.
+/// Damping of a regression step, relative to the mean eigenvalue of U^T U, for nearly dependent
+/// columns of U.
 constexpr double damping = 1e-3;
-/// Of the trace of A: a column of U that frames use less of stays as it is.
+/// Columns of U with a smaller share of the trace of A stay almost unchanged.
 constexpr double least_use = 1e-6;
-/// The batch solution is wanted to far below a grey level only.
+/// The batch solution needs accuracy well below a grey level only.
 constexpr double batch_tolerance = 1e-4;
 
-/// Elements of U below which a pass takes less time than a team of threads needs to meet, where
-/// others use the machine, too: some 2 ms.
+/// Elements of U below which a pass is shorter than the start of a team of threads, some 2 ms on a
+/// shared machine.
 constexpr index_t least_for_a_team = 1 << 22;
 
 using Coefficients = std::array<double, most_rank>;
 using Square = std::array<std::array<double, most_rank>, most_rank>;
 
-/// Sums of one part, and of all.
+/// Sums of one part or of all parts.
 struct Sums {
-    Coefficients products{};  ///< U^T clipped rest
+    Coefficients products{};  ///< U^T clipped residual
     Square gram{};            ///< U^T U, upper triangle
-    double frame = 0;         ///< that is no number where the frame holds one that is none
+    double frame = 0;         ///< sum of the frame's values; not finite if one of them is not
 };
 
-/// x with (gram + damping) x = right, by Cholesky. Of a basis of nothing, nothing.
+/// Solves (gram + damping) x = right by Cholesky. Returns 0 if the basis is 0.
 Coefficients solved(const Square& gram, const Coefficients& right, index_t rank) {
     double trace = 0;
     for (index_t i = 0; i < rank; ++i) trace += gram[i][i];
@@ -88,10 +88,11 @@ struct OnlinePca::State {
     core::Cpu& cpu;
     index_t values;
     OnlineParameters parameters;
-    index_t padded;  ///< values, to whole packs
-    /// [pack][column][lane]: a pass reads both from end to end.
+    index_t padded;  ///< values rounded up to whole packs
+    /// [pack][column][lane]: a pass reads both contiguously.
     core::Array<float, 1> basis;
-    core::Array<float, 1> targets;  ///< B: frames without what is sparse, times their coefficients
+    core::Array<float, 1>
+        targets;  ///< B: sum of the frames' non-sparse parts times their coefficients
     core::Array<float, 1> frame;
     std::vector<Sums> part_sums;
     Square use{};  ///< A: sum of c c^T
@@ -156,7 +157,7 @@ Sums OnlinePca::State::load(Frame from) {
     });
 }
 
-/// Products of U with what is left of the frame, no more than the clip of each value.
+/// U^T times the residual of the frame, clipped to +-clip.
 Sums OnlinePca::State::regress() {
     const index_t rank = parameters.rank;
     const Pack<float> clip = core::broadcast(static_cast<float>(parameters.clip));
@@ -185,8 +186,8 @@ void OnlinePca::State::store(Part to, index_t at, Pack<float> value) const {
     }
 }
 
-/// B forgets and takes the frame, and each column of U in turn becomes what fits A and B best with
-/// the others as they are (Feng, Xu & Yan 2013, algorithm 2).
+/// Updates B with the frame and with forgetting. Then each column of U in turn is fitted to A and B
+/// with the other columns fixed (Feng, Xu & Yan 2013, algorithm 2).
 Sums OnlinePca::State::learn(Part background, Part sparse) {
     const index_t rank = parameters.rank;
     const Pack<float> clip = core::broadcast(static_cast<float>(parameters.clip));

@@ -10,11 +10,10 @@
 #include "aperture/rpca/robust_pca.hpp"
 #include "libcore/cpu/simd.hpp"
 
-/// What passes over a matrix have in common.
+/// Helpers of all passes over a matrix.
 namespace aperture::rpca::cpu {
 
-/// Ones where a difference lies beyond the threshold and did not, or the other way round; `mask`
-/// holds the last answers and gets these.
+/// 1 where a difference has crossed the threshold since the last pass, else 0. Updates `mask`.
 template <class T>
 [[gnu::always_inline]] inline core::Pack<T> mask_changes(core::Pack<T> difference,
                                                          core::Pack<T> threshold,
@@ -25,7 +24,7 @@ template <class T>
     Bytes before;
     std::memcpy(&before, mask, core::lanes<T>);
     std::memcpy(mask, &now, core::lanes<T>);
-    // A comparison that holds is -1.
+    // A true comparison is -1.
     return -__builtin_convertvector(now != before, core::Pack<T>);
 }
 
@@ -36,7 +35,7 @@ template <class T>
     return sum;
 }
 
-/// Throws core::InvalidArgument that names the first value which is no number, if there is one.
+/// Throws core::InvalidArgument with the first value that is not finite, if there is one.
 template <class T>
 void expects_numbers(FramesView<const T, core::Host> m) {
     for (index_t f = 0; f < m.extent[0]; ++f) {

@@ -21,13 +21,13 @@ constexpr index_t most_sampled = 100000;
 
 }  // namespace
 
-/// What a worker keeps of a block, and of a row of products in it.
+/// A worker's scratch for a block and for a row of products in it.
 template <class T>
 struct ProjectedMatrix<T>::Scratch {
-    T* rest;      ///< [frame][row of the block], as M lies
+    T* rest;      ///< [frame][row of the block], the layout of M
     T* low_rank;  ///< [frame][row of products]
     T* sparse;    ///< likewise
-    T* columns;   ///< [column][row of products]: of U or Y
+    T* columns;   ///< [column][row of products] of U or Y
 
     Scratch(core::ScratchParts& parts, index_t rest_reals, index_t frames, index_t width)
         : rest(parts.take<T>(rest_reals)),
@@ -94,7 +94,7 @@ void ProjectedMatrix<T>::start_with_medians() {
     });
 }
 
-/// By halving the range, which needs no sorting and has all values of a block side by side.
+/// By bisection of the range: vectorises over the values of a block and needs no sorting.
 template <class T>
 void ProjectedMatrix<T>::find_medians(index_t block, T* scratch) {
     constexpr int halvings = 12;
@@ -136,7 +136,7 @@ void ProjectedMatrix<T>::find_medians(index_t block, T* scratch) {
 template <class T>
 double ProjectedMatrix<T>::median_of_rest(core::View<const double, 2, core::Host> coefficients) {
     const index_t size = layout_.columns * layout_.rows;
-    // Odd, so as to meet all columns of a picture of even width.
+    // Odd, so that samples cover all columns of a picture of even width.
     const index_t step = (size / most_sampled) | 1;
     sizes_.clear();
     for (index_t i = 0; i < size; i += step) {
@@ -184,7 +184,7 @@ ProjectionSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& 
             panel_sums_.clear(part);
             rest_sums_.clear(part);
             std::fill_n(&cross_sums_(part, 0), cross_sums_.extent()[1], 0.0);
-            // Behind the last frame, to whole tiles.
+            // Padding behind the last frame, up to whole tiles.
             std::fill_n(scratch.rest + frames * layout_.stride,
                         rest_reals - frames * layout_.stride, T(0));
             for (index_t b = rest_sums_.first_block(part); b < rest_sums_.first_block(part + 1);
@@ -214,7 +214,7 @@ ProjectionSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& 
         total.zeros += sums.zeros;
         total.mask_changes += sums.mask_changes;
     }
-    // What lies behind the last value is zero.
+    // The padding behind the last value counted as S = 0.
     const index_t last = layout_.blocks() - 1;
     const index_t end = last * layout_.block_rows + layout_.used_rows(last);
     total.zeros -= static_cast<double>((end - layout_.rows) * layout_.columns);

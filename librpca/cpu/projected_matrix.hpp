@@ -12,8 +12,8 @@
 
 namespace aperture::rpca::cpu {
 
-/// M and [U Y] in blocks, and what is summed over them, in an order that does not depend on the
-/// number of threads.
+/// M and [U Y] in blocks, and sums over them. The order of summation does not depend on the number
+/// of threads.
 template <class T>
 class ProjectedMatrix {
   public:
@@ -23,19 +23,19 @@ class ProjectedMatrix {
     ProjectedMatrix(core::Cpu& cpu, index_t frames, index_t values, index_t rank,
                     bool watches_mask);
 
-    /// Columns of U and of Y: the rank, to whole Gram tiles. Those behind the rank are zero.
+    /// Columns of U and of Y: the rank rounded up to whole Gram tiles, padded with zero columns.
     index_t width() const { return width_; }
 
-    /// Takes M and returns ||M||_F^2. Throws core::InvalidArgument for what is no number.
+    /// Copies M and returns ||M||_F^2. Throws core::InvalidArgument for a NaN or an infinity.
     double load(FramesView<const T, core::Host> m);
-    /// U = 0, and Y but for its first column: there each value's median over the frames, to a
-    /// 4096th of the range that the value has.
+    /// U = 0. The first column of Y is each value's median over the frames, to 1/4096 of the
+    /// value's range; the others are 0.
     void start_with_medians();
-    /// The median of |M - [U Y] coefficients| over at most some 10^5 values.
+    /// The median of |M - [U Y] coefficients|, over about 10^5 samples.
     double median_of_rest(core::View<const double, 2, core::Host> coefficients);
 
     ProjectionSums pass(const Pass& projection);
-    /// A pass that writes L and S, where these are not empty, and sums no products.
+    /// A pass that writes L and S unless they are empty, and sums no products.
     ProjectionSums finish(const Pass& projection, FramesView<T, core::Host> low_rank,
                           FramesView<T, core::Host> sparse);
 
@@ -79,7 +79,7 @@ class ProjectedMatrix {
     dense::tall::ColumnBlocks<T> panel_layout_;  ///< of [U Y]
     core::Array<T, 1> m_;
     core::Array<T, 1> panel_;
-    core::Array<std::int8_t, 1> mask_;  ///< as m_ lies; of the pass before
+    core::Array<std::int8_t, 1> mask_;  ///< laid out as m_; of the previous pass
     dense::tall::GramSums<T> panel_sums_;
     dense::tall::GramSums<T> rest_sums_;
     core::Array<double, 2> cross_sums_;  ///< [part][tile]
@@ -87,7 +87,7 @@ class ProjectedMatrix {
     core::Array<double, 2> rest_gram_;
     core::Array<double, 2> cross_;
     std::vector<ProjectionSums> part_sums_;
-    std::vector<T> sizes_;  ///< of a sample
+    std::vector<T> sizes_;  ///< |residual| of a sample
 };
 
 }  // namespace aperture::rpca::cpu

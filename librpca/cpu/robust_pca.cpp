@@ -35,7 +35,7 @@ void validate(const Parameters& parameters) {
 
 namespace {
 
-/// Of W less what is constant over the frames: of the QR of W, R less the mean of its columns.
+/// R factor of W minus its temporal mean: R of the QR of W, each row minus its mean.
 template <class T>
 class TriangleOfW {
   public:
@@ -76,7 +76,7 @@ struct RobustPca<T, Executor>::State {
     index_t values;
     Parameters parameters;
     cpu::SweptMatrix<T> matrix;
-    std::optional<TriangleOfW<T>> triangle;  ///< where not the Gram matrix is taken
+    std::optional<TriangleOfW<T>> triangle;  ///< if it replaces the Gram matrix
     cpu::Spectrum spectrum;
     dense::tall::Factor<T> first = {};
     dense::tall::Factor<T> second = {};
@@ -90,15 +90,15 @@ struct RobustPca<T, Executor>::State {
             spectrum.decompose_gram(matrix.gram());
         }
     }
-    /// The step's factors make L of W, as the spectrum is that of W.
+    /// Sets the factors of P with L = W P from the spectrum of W.
     void threshold_singular_values(double threshold);
     bool watch_mask(const cpu::StepSums& sums, Outcome& outcome, const core::Stopwatch& watch);
     int steady = 0;
     using Projections = AlternatingProjections<T, cpu::ProjectedMatrix<T>>;
-    std::optional<Projections> projections = {};  ///< then `matrix` is empty
+    std::optional<Projections> projections = {};  ///< if set, `matrix` is empty
 };
 
-/// P = 1 1^T / frames + V diag(max(s - t, 0) / s) V^T, in two factors where that is less work.
+/// P = 1 1^T / frames + V diag(max(s - t, 0) / s) V^T, as two factors if that is less work.
 template <std::floating_point T, class Executor>
 void RobustPca<T, Executor>::State::threshold_singular_values(double threshold) {
     const index_t r = spectrum.count_above(threshold);
@@ -191,7 +191,7 @@ Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, 
     step.y_scale = static_cast<T>(penalty.y_over_m / mu);
     step.threshold = static_cast<T>(lambda / mu);
     step.mask_threshold = static_cast<T>(s.parameters.mask_threshold);
-    // At first L is what is constant.
+    // L starts as the temporal mean.
     s.threshold_singular_values(std::numeric_limits<double>::infinity());
     s.matrix.step(s.cpu, step);
     for (bool last = false;; last = last || outcome.converged) {

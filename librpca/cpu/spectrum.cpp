@@ -49,7 +49,7 @@ double Spectrum::vector(index_t row, index_t i) const { return state_->vectors(r
 index_t Spectrum::count_above(double threshold) const {
     const index_t order = state_->values.size();
     index_t count = 0;
-    // Of one at the threshold, rounding alone would decide.
+    // For a value at the threshold, rounding alone would decide.
     while (count < order && singular_value(count) > threshold * (1 + 1e-10)) ++count;
     return count;
 }

@@ -18,16 +18,16 @@ class Spectrum {
     Spectrum(Spectrum&&) noexcept;
     Spectrum& operator=(Spectrum&&) noexcept;
 
-    /// From its Gram matrix.
+    /// From the matrix's Gram matrix.
     void decompose_gram(core::View<const double, 2, core::Host> gram);
-    /// From R of its QR.
+    /// From the R factor of its QR.
     void decompose_triangle(core::View<const double, 2, core::Host> r);
 
     /// The i-th largest.
     double singular_value(index_t i) const;
-    /// Element `row` of the vector of the i-th largest.
+    /// Component `row` of the i-th right singular vector.
     double vector(index_t row, index_t i) const;
-    /// How many singular values are larger.
+    /// The number of larger singular values.
     index_t count_above(double threshold) const;
 
   private:

@@ -13,7 +13,7 @@ using Matrix = Eigen::MatrixXd;
 using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 struct Subspace::State {
-    index_t most;  ///< rank that is wanted
+    index_t most;  ///< requested rank
     Matrix basis;
     Matrix coefficients;
     Matrix directions;
@@ -22,7 +22,7 @@ struct Subspace::State {
 
 namespace {
 
-/// Eigenvalues of [U Y]^T [U Y], its columns brought to unit length, that are lost in its rounding.
+/// Eigenvalues of [U Y]^T [U Y], columns scaled to unit length, that are rounding error below this.
 constexpr double dependent = 1e-7;
 
 /// R and its pseudo-inverse with R^T R = gram.

@@ -63,7 +63,7 @@ Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
     return total;
 }
 
-/// The ground, and zeros behind it.
+/// Computes the ground and zeroes the padding behind it.
 template <class T>
 double SweptMatrix<T>::load_ground(FramesView<const T, core::Host> m, index_t block) {
     const index_t first = block * layout_.block_rows;
@@ -157,7 +157,7 @@ StepSums SweptMatrix<T>::sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w
         total.zeros += sums.zeros;
         total.mask_changes += sums.mask_changes;
     }
-    // What lies behind the last value is zero.
+    // The padding behind the last value counted as S = 0.
     const index_t last = layout_.blocks() - 1;
     const index_t end = last * layout_.block_rows + layout_.used_rows(last);
     total.zeros -= static_cast<double>((end - layout_.rows) * layout_.columns);

@@ -16,27 +16,27 @@ namespace aperture::rpca::cpu {
 ///     L = W P,  Y / mu' = (W - L) y_scale,  S' = shrink(M - L + Y / mu', threshold),
 ///     W' = M - S' + Y / mu'
 ///
-/// All but S and Y less the ground, each value's mean over M's frames, which holds most of a video:
-/// so their rounding is that of what changes. P keeps what is constant over the frames, so that the
-/// ground goes through it as it is. `first` makes L of W; where that is less work it has few
-/// columns, which `second` makes the frames.
+/// All but S and Y are without the ground, each value's mean over M's frames and the largest part
+/// of a video; rounding is then relative to what changes. P keeps the temporal mean, and therefore
+/// leaves the ground unchanged. P is `first`, or `first` times `second` if that is less work;
+/// `first` then has few columns.
 template <class T>
 struct Step {
     const dense::tall::Factor<T>* first = nullptr;
-    const dense::tall::Factor<T>* second = nullptr;  ///< or none
+    const dense::tall::Factor<T>* second = nullptr;  ///< or nullptr
     T y_scale = 0;
     T threshold = 0;
-    T mask_threshold = 0;  ///< where positive, changes of the mask are counted
+    T mask_threshold = 0;  ///< if positive, changes of the mask are counted
 };
 
-/// What a pass sums.
+/// Sums of a pass.
 struct StepSums {
     double residual_square = 0;  ///< of M - L - S'
     double zeros = 0;            ///< values with S' = 0
     double mask_changes = 0;
 };
 
-/// What is known of M.
+/// Norms of M.
 struct Sizes {
     double largest = 0;
     double sum = 0;     ///< of |M|
@@ -44,8 +44,8 @@ struct Sizes {
     double ground_square = 0;
 };
 
-/// M and W in blocks, and what is summed over them. All sums are taken in an order that does not
-/// depend on the number of threads.
+/// M and W in blocks, and sums over them. The order of summation does not depend on the number of
+/// threads.
 template <class T>
 class SweptMatrix {
   public:
@@ -55,19 +55,19 @@ class SweptMatrix {
     };
     SweptMatrix(index_t frames, index_t values, const Options& options);
 
-    /// Takes M, also for W, and finds its Gram matrix. Throws core::InvalidArgument for what is no
-    /// number.
+    /// Copies M into M and W and computes their Gram matrix. Throws core::InvalidArgument for a NaN
+    /// or an infinity.
     Sizes load(core::Cpu& cpu, FramesView<const T, core::Host> m);
-    /// A pass, which leaves W' and its Gram matrix.
+    /// A pass that computes W' and its Gram matrix.
     StepSums step(core::Cpu& cpu, const Step<T>& step);
-    /// A pass that leaves W and writes L and S', where these are not empty.
+    /// A pass that leaves W unchanged and writes L and S' unless they are empty.
     StepSums finish(core::Cpu& cpu, const Step<T>& step, FramesView<T, core::Host> low_rank,
                     FramesView<T, core::Host> sparse);
 
-    /// Writes W less the ground.
+    /// Copies W minus the ground.
     void copy_w(core::Cpu& cpu, FramesView<T, core::Host> w) const;
-    /// Of W less what is constant over the frames, [frame][frame], both triangles; where it is
-    /// summed.
+    /// Gram matrix of W minus its temporal mean, [frame][frame], both triangles; only with
+    /// sums_gram.
     core::View<const double, 2, core::Host> gram() const { return gram_.view(); }
 
   private:
@@ -86,7 +86,7 @@ class SweptMatrix {
     void gather_gram();
     void write_row(const Outputs& outputs, index_t block, index_t first, T* low_rank,
                    const T* sparse) const;
-    /// Returns its square.
+    /// Returns the sum of its squares.
     double load_ground(FramesView<const T, core::Host> m, index_t block);
     Sizes load_block(FramesView<const T, core::Host> m, index_t block);
 
@@ -94,8 +94,8 @@ class SweptMatrix {
     bool sums_gram_;
     core::Array<T, 1> m_;
     core::Array<T, 1> w_;
-    core::Array<std::int8_t, 1> mask_;    ///< as w_ lies; of the pass before
-    dense::tall::GramSums<T> gram_sums_;  ///< of W less the ground
+    core::Array<std::int8_t, 1> mask_;    ///< laid out as w_; of the previous pass
+    dense::tall::GramSums<T> gram_sums_;  ///< of W minus the ground
     core::Array<double, 2> gram_;
     std::vector<StepSums> part_sums_;
     std::vector<Sizes> part_sizes_;

@@ -10,7 +10,7 @@
 namespace aperture::rpca {
 namespace {
 
-/// Values whose frames are gathered together, so that frames are read in whole cache lines.
+/// Values gathered together, so that whole cache lines of the frames are read.
 constexpr index_t together = 64;
 
 float median_of(float* values, index_t count) {

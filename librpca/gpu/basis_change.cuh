@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Small products of symmetric matrices with the vectors on both sides: the Gram matrix of W less
-// what is constant over the frames in the basis of the last iteration's vectors, and the factor
-// that makes L of W from f in that of this one's.
+// Products of a symmetric matrix with the eigenvectors on both sides. The centred Gram matrix of W
+// enters the basis of the previous iteration's vectors; f leaves the basis of the current ones as
+// the factor P with L = W P.
 
 #include "librpca/gpu/gather_sums.cuh"
 
 namespace aperture::rpca::gpu {
 
-/// A block finds a column of the result; each of its warps takes some of what is summed over.
+/// A block computes one column of the result; its warps split the summation.
 inline constexpr int product_warps = 8;
 inline constexpr int product_threads = product_warps * core::warp_size;
-/// Rows of the result that a lane finds together.
+/// Result rows per lane and step.
 inline constexpr int product_rows = 4;
 
 namespace detail {
@@ -31,7 +31,7 @@ __device__ __forceinline__ void column_of_product(int order, const Matrix& matri
             const double factor = x[k];
             APERTURE_UNROLL
             for (int i = 0; i < product_rows; ++i) {
-                // What lies behind the last row is not used.
+                // Rows past the end are computed from row 0 and dropped.
                 const int row = first + i * core::warp_size;
                 sums[i] += matrix(k, row < order ? row : 0) * factor;
             }
@@ -51,7 +51,7 @@ __device__ __forceinline__ void column_of_product(int order, const Matrix& matri
     __syncthreads();
 }
 
-/// Subtracts the mean of a vector in shared memory, as every warp finds it. Ends with a barrier.
+/// Subtracts the mean of a vector in shared memory; every warp computes it. Ends with a barrier.
 __device__ __forceinline__ void subtract_mean(int order, double* x) {
     double sum = 0;
     for (int k = core::lane_rank(); k < order; k += core::warp_size) sum += x[k];
@@ -61,9 +61,8 @@ __device__ __forceinline__ void subtract_mean(int order, double* x) {
     __syncthreads();
 }
 
-/// Column `column` of X^T C X, C symmetric, to shared memory, where it returns it; X is
-/// [k][column]. With `centres` rows and columns of C count less their means. Shared memory as
-/// basis_shared_bytes says. Ends with a barrier.
+/// Column `column` of X^T C X for symmetric C. Returns it in shared memory (basis_shared_bytes). X
+/// is [k][column]. With `centres`, C is centred by rows and columns. Ends with a barrier.
 template <class Matrix>
 __device__ __forceinline__ double* column_in_basis(int order, const Matrix& c, const double* x,
                                                    int column, bool centres) {
@@ -86,11 +85,11 @@ __device__ __forceinline__ double* column_in_basis(int order, const Matrix& c, c
 APERTURE_HD index_t basis_shared_bytes(int order) { return index_t{product_warps + 1} * order * 8; }
 
 struct ScaledGramArguments {
-    const double* gram;     ///< of W less its ground, [frame][frame]
-    const double* vectors;  ///< V, [row][column]; row_means_kernel does without
-    double* row_means;      ///< of `gram`; gram_in_basis_kernel does without
+    const double* gram;     ///< of W minus the ground, [frame][frame]
+    const double* vectors;  ///< V, [row][column]; unused by row_means_kernel
+    double* row_means;      ///< of `gram`; unused by gram_in_basis_kernel
     int order;
-    double scale;  ///< of the result; 0: 100 / the trace
+    double scale;  ///< of the result; 0 means 100 / trace
     double* used_scale;
     double* result;  ///< [row][column]
     const RunState* state;
@@ -98,7 +97,7 @@ struct ScaledGramArguments {
 
 namespace detail {
 
-/// All lanes of a warp call.
+/// Called by all lanes of a warp.
 __device__ inline double scale_of(const ScaledGramArguments& a) {
     if (a.scale != 0) return a.scale;
     double trace = 0;
@@ -122,7 +121,7 @@ __global__ inline void __launch_bounds__(product_threads)
     const double* const found = detail::column_in_basis(
         a.order, [&](int i, int j) { return a.gram[i * a.order + j]; }, a.vectors, column, true);
     for (int row = core::thread_rank(); row < a.order; row += product_threads) {
-        // Row by row: it is symmetric.
+        // Stored as a row, contiguously: the result is symmetric.
         a.result[column * a.order + row] = found[row] * scale;
     }
 }
@@ -158,9 +157,9 @@ __global__ inline void __launch_bounds__(product_threads)
     }
 }
 
-/// The basis of the first iteration, in which the first vector is 1 / sqrt(order) everywhere: that
-/// of frames which are all the same, which stays by itself. A reflection, so it is its transpose. A
-/// thread: an element.
+/// The basis of the first iteration, a Householder reflector and therefore symmetric. Its first
+/// vector is constant, 1 / sqrt(order): that is the direction of the temporal mean, already an
+/// eigenvector. A thread: an element.
 __global__ inline void __launch_bounds__(product_threads)
     first_vectors_kernel(double* vectors, double* transposed, int order) {
     const int at = static_cast<int>(blockIdx.x) * product_threads + core::thread_rank();
@@ -181,7 +180,7 @@ struct FactorArguments {
     const double* function;    ///< of the matrix in the basis V
     const double* transposed;  ///< V^T, [row][column]
     int order;
-    bool constant;  ///< L is what is constant alone
+    bool constant;  ///< L is the temporal mean
     T* factor;      ///< as PassArguments::factor
     int factor_rows;
     const RunState* state;

@@ -13,13 +13,13 @@ namespace aperture::rpca::gpu {
 /// conquer.
 class CusolverEigenvectors {
   public:
-    /// Throws core::DeviceError where cuSOLVER cannot be had.
+    /// Throws core::DeviceError if cuSOLVER is not available.
     CusolverEigenvectors(core::Gpu& gpu, int order);
     ~CusolverEigenvectors();
     CusolverEigenvectors(CusolverEigenvectors&& other) noexcept;
     CusolverEigenvectors& operator=(CusolverEigenvectors&&) = delete;
 
-    /// Replaces a symmetric matrix by its eigenvectors, one after the other; asynchronous.
+    /// Replaces a symmetric matrix by its eigenvectors, vector after vector; asynchronous.
     void operator()(double* matrix, double* eigenvalues);
 
   private:

@@ -2,18 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The sums of what blocks have left, each in one order.
+// Adds up the partial sums of all blocks, in a fixed order.
 
 #include "librpca/gpu/gram.cuh"
 
 namespace aperture::rpca::gpu {
 
-/// Blocks of column_lanes x column_shares threads: as many columns, each in as many shares.
+/// A block has column_lanes x column_shares threads: one column per lane, its rows split into
+/// shares.
 inline constexpr int column_lanes = 32;
 inline constexpr int column_shares = 8;
 
-/// The sums of the columns of [row][pitch], a column a thread; of threads of the first share only.
-/// All threads of the block call.
+/// Column sums of [row][pitch], one column per thread; valid in all shares. Called by all threads
+/// of the block.
 __device__ inline double column_sum(const double* parts, index_t rows, index_t pitch,
                                     index_t column, bool exists) {
     double* const shares = core::shared<double>();
@@ -48,7 +49,7 @@ struct GatherArguments {
     bool counts;  ///< the pass is an iteration
 };
 
-/// Blocks for Gram products, and behind them one for the sums of the pass.
+/// Blocks for Gram products, followed by one block for the sums of the pass.
 template <int Sides>
 struct GatherGrid {
     static constexpr int products = GramShape<float, Sides>::products;
@@ -84,7 +85,7 @@ __device__ inline void gather_gram(const GatherArguments& a, int block) {
     const int i = pair.i * own * Sides + of.i + product / own * Sides;
     const int j = pair.j * own * Sides + of.j + product % own * Sides;
     if (i >= a.frames || j >= a.frames) return;
-    // On the diagonal of tiles both (i, j) and (j, i) are there, with the same bits.
+    // Diagonal tiles hold both (i, j) and (j, i), with identical bits.
     a.gram[index_t{i} * a.frames + j] = sum;
     a.gram[index_t{j} * a.frames + i] = sum;
 }
@@ -107,8 +108,8 @@ __device__ inline void gather_pass_sums(const GatherArguments& a) {
 template <int Sides>
 __global__ void __launch_bounds__(column_lanes* column_shares)
     gather_sums_kernel(GatherArguments a) {
-    // Another block may end the run meanwhile: then what this one leaves is not looked at any more.
-    // It may also say that the next pass is the last, which needs the Gram matrix yet.
+    // Another block may end the run meanwhile; the results of this one are then unused. If it makes
+    // the next pass the last one, that pass still needs the Gram matrix.
     if (a.state->done != 0) return;
     const GatherGrid<Sides> grid(a.tile_pairs);
     const int block = static_cast<int>(blockIdx.x);

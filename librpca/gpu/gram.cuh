@@ -2,34 +2,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The Gram matrix of W less its ground: sums of few values in T, of these in fp64, in one order.
+// The Gram matrix of W minus its ground: short sums in T, added up in fp64 in a fixed order.
 
 #include "librpca/gpu/multiplier_pass.cuh"
 #include "librpca/gpu/tuning.hpp"
 
 namespace aperture::rpca::gpu {
 
-/// Frames in tiles of `frames`; a block takes the products of one tile with another or itself over
-/// a range of values. Of a tile pair, threads take sides x sides or, on the diagonal, only pairs
-/// ti <= tj of 8 x 8 products: frames ti, ti + sides, ... with frames tj, tj + sides, ... What
-/// threads are left share the values: thread group g takes pieces of 16 bytes g, g + groups, ...
+/// Tiles have `frames` frames. A block multiplies one tile with another or itself over a range of
+/// values. Thread (ti, tj) of sides x sides (on the diagonal only ti <= tj) computes 8 x 8
+/// products: frames ti, ti + sides, ... with frames tj, tj + sides, ... Spare threads split the
+/// values: thread group g processes the 16-byte pieces g, g + groups, ...
 template <class T, int Sides>
 struct GramShape {
-    static constexpr int own = 8;  ///< frames of a thread
+    static constexpr int own = 8;  ///< frames of a thread on each side
     static constexpr int threads = sizeof(T) == 4 ? 384 : 256;
     static constexpr int frames = own * Sides;
     static constexpr int piece = detail::Piece<T>::size;
     static constexpr int pieces = 16;
-    /// Values that are brought together.
+    /// Values per stage.
     static constexpr int values = piece * pieces;
-    /// Rows begin 16 bytes later, mod 128, than those before: eight of them are in different banks.
+    /// Successive rows are shifted by 16 bytes mod 128: eight rows have no bank conflict.
     static constexpr int row = values + piece;
     static constexpr int stages = 3;
     static constexpr int most_tiles = Sides * Sides;
     static constexpr int diagonal_tiles = Sides * (Sides + 1) / 2;
     static constexpr int products = own * own;
 
-    /// The smallest tiles are for blocks of 99 KiB of shared memory, too.
+    /// The smallest tiles also fit blocks with 99 KiB of shared memory.
     static constexpr int most_exchanged_bytes = (Sides == tuning::gram_sides[0] ? 96 : 227) * 1024;
 
     static constexpr int groups_of(int tiles) {
@@ -51,17 +51,17 @@ struct GramShape {
 
 template <class T>
 struct GramArguments {
-    const T* w;  ///< [frame][pitch], zeros behind the values there are
+    const T* w;  ///< [frame][pitch], padded with zeros
     int frames;
     index_t pitch;
-    index_t range;  ///< values of a block: a multiple of GramShape::values
-    int flush;      ///< steps after which sums go to fp64
+    index_t range;  ///< values per block: a multiple of GramShape::values
+    int flush;      ///< steps between flushes to fp64
     double* parts;  ///< [tile pair][range][product][tile of the pair, padded to most_tiles]
     const RunState* state;
     bool last;
 };
 
-/// Tiles below the diagonal are left out: pair 0 is (0, 0), 1 is (0, 1), 2 is (1, 1), ...
+/// Tile pairs on and above the diagonal: pair 0 is (0, 0), 1 is (0, 1), 2 is (1, 1), ...
 struct TilePair {
     int i;
     int j;
@@ -114,7 +114,7 @@ __device__ __forceinline__ void load_gram_stage(const GramArguments<T>& a,
     if (!tiles.diagonal) load(tiles.pair.j, stage + Shape::frames * Shape::row);
 }
 
-/// Adds up the groups' sums in fp64.
+/// Adds the groups' sums to `part` in fp64.
 template <class T, int Sides>
 __device__ __forceinline__ void flush_gram(
     const GramTiles<T, Sides>& tiles, int group, int tile, bool first, double* part,
@@ -122,7 +122,7 @@ __device__ __forceinline__ void flush_gram(
     using Shape = GramShape<T, Sides>;
     T* const exchange = core::shared<T>();
     const int all = tiles.tiles * Shape::products;
-    // Copies that are under way would overwrite what is exchanged.
+    // The exchange reuses the stages: outstanding copies must have arrived.
     core::wait_for_copies();
     __syncthreads();
     if (group < tiles.groups) {
@@ -150,8 +150,9 @@ __device__ __forceinline__ void flush_gram(
 }  // namespace detail
 
 /// A thread: 8 x 8 products over its share of the values. Grid: ranges of values, pairs of tiles.
-/// Shared memory: three stages of [frame][values] of one tile or two; then what groups exchange.
-/// Reads each value of a tile once for each tile it is paired with; (frames + 1) flops a value.
+/// Shared memory: three stages of [frame][values] of one tile or two, reused for the exchange
+/// between groups. Reads each value of a tile once per tile that it is paired with; (frames + 1)
+/// flops a value.
 template <class T, int Sides>
 __global__ void __launch_bounds__(GramShape<T, Sides>::threads) gram_kernel(GramArguments<T> a) {
     using Shape = GramShape<T, Sides>;

@@ -3,22 +3,22 @@
 #pragma once
 
 // Eigenvalues of a symmetric matrix by two-sided Jacobi rotations (Golub & Van Loan, section 8.5)
-// in one block, as far as f (spectral_function.cuh) needs them.
+// in one block, as accurately as f (spectral_function.cuh) requires.
 //
-// A rotation is left out where the element is small beside the roots of both diagonal elements, or
-// beside 1, and what f leaves out is hardly diagonalised at all. What is left beside the diagonal
-// goes into f to first order by divided differences (Daleckii & Krein 1965).
+// An element is not rotated if it is small relative to the roots of both diagonal elements or to 1;
+// the part that f discards is hardly diagonalised. f takes the remaining off-diagonal elements in
+// to first order, by divided differences (Daleckii & Krein 1965).
 //
-// The first sweep meets all pairs in a fixed order, n / 2 disjoint ones a step. Then few elements
-// are left to rotate, which do so in steps of disjoint pairs as they are.
+// The first sweep visits all pairs in a fixed order, n / 2 disjoint ones a step. Later steps rotate
+// disjoint pairs from the few elements that still need it.
 
 #include "librpca/gpu/rotate_vectors.cuh"
 #include "librpca/gpu/spectral_function.cuh"
 
 namespace aperture::rpca::gpu {
 
-/// Two players of a round: in `rounds` of them each meets each other (a circle of all but the
-/// last).
+/// A pair of indices in a round-robin tournament: in `rounds` rounds each meets every other (circle
+/// method, the last index fixed).
 struct RoundPair {
     int p;
     int q;
@@ -39,20 +39,20 @@ struct alignas(2 * sizeof(T)) Rotation {
 
 struct JacobiArguments {
     const double* matrix;  ///< [row][column], of order `order`, scaled
-    double* function;      ///< f of it in the basis that it is rotated to, [row][column]
+    double* function;      ///< f of it in the rotated basis, [row][column]
     int order;
-    float square_tolerance;  ///< of an element beside the roots of diagonal elements
+    float square_tolerance;  ///< for an element relative to the roots of the diagonal elements
     int most_steps;
-    LoggedRotation* rotations;  ///< step after step: jacobi_pairs for each of most_steps at most
-    int* steps;                 ///< where each begins, and behind the last where it ends
+    LoggedRotation* rotations;  ///< step after step, at most jacobi_pairs each
+    int* steps;                 ///< begin of each step, then the end of the last
     int* step_count;
-    double* largest;  ///< eigenvalue, scaled
+    double* largest;  ///< the largest eigenvalue, scaled
     RunState* state;
 };
 
-/// Odd, so that a column's elements are in different banks.
+/// Odd, so that a column has no bank conflicts.
 APERTURE_HD int jacobi_row(int order) { return even_order(order) + 1; }
-/// Pairs of different pairs.
+/// Number of 2 x 2 tiles above the diagonal: pairs of distinct pairs.
 APERTURE_HD int jacobi_tiles(int order) {
     return jacobi_pairs(order) * (jacobi_pairs(order) - 1) / 2;
 }
@@ -62,13 +62,13 @@ inline constexpr int most_jacobi_threads = 1024;
 template <class T>
 struct JacobiMemory {
     double* diagonal;
-    Rotation<T>* rotations;  ///< of a step: by pair, or in any order
-    int* pairs;              ///< p and q of each of them
-    unsigned* keys;          ///< for each player, the first of the pairs that want it
-    int* partners;           ///< of each player in this step, and where its rotation is; or -1
+    Rotation<T>* rotations;  ///< of a step: by pair in the first sweep, then unordered
+    int* pairs;              ///< p | q << 16 of each rotation
+    unsigned* keys;          ///< per index: the largest key of the pairs that contain it
+    int* partners;           ///< per index: partner | rotation << 16 in this step, or -1
     int* count;              ///< rotations logged so far
-    int* active;             ///< pairs yet to be rotated
-    T* matrix;               ///< above the diagonal
+    int* active;             ///< pairs still to be rotated
+    T* matrix;               ///< upper triangle, without the diagonal
     int row;
 
     __device__ JacobiMemory(unsigned char* shared, int order)
@@ -98,8 +98,8 @@ struct JacobiMemory {
 
 namespace detail {
 
-/// Elements between what f leaves out matter only where together they could bring an eigenvalue
-/// beyond 1 (Gershgorin).
+/// Elements between discarded eigenvalues matter only if together they could raise an eigenvalue
+/// above 1 (Gershgorin).
 __device__ __forceinline__ bool needs_rotation(float pp, float qq, float pq, float square_tolerance,
                                                int order) {
     const float larger = pp < qq ? qq : pp;
@@ -111,16 +111,16 @@ __device__ __forceinline__ bool needs_rotation(float pp, float qq, float pq, flo
     return pq * pq > bound;
 }
 
-/// The tangent, to seven digits, of the rotation that makes the element pq zero.
+/// The tangent, to seven digits, of the rotation that annihilates the element pq.
 __device__ __forceinline__ float tangent_of(float difference, float pq) {
     const float cotangent = difference / (2 * pq);
     const float size = cotangent < 0 ? -cotangent : cotangent;
-    // The square of what is larger would overflow.
+    // The square of a larger one would overflow.
     const float tangent = 1 / (size < 1e18F ? size + sqrtf(1 + size * size) : 2 * size);
     return cotangent < 0 ? -tangent : tangent;
 }
 
-/// A rotation to the digits of T.
+/// A rotation in the precision of T.
 template <class T>
 __device__ __forceinline__ Rotation<T> rotation_of(float tangent) {
     const T t = static_cast<T>(tangent);
@@ -133,7 +133,7 @@ __device__ __forceinline__ Rotation<T> rotation_of(float tangent) {
     return {c, t * c};
 }
 
-/// A pair and the elements in which it meets itself.
+/// A pair and its own 2 x 2 block.
 struct OwnPair {
     RoundPair players;
     double pp;
@@ -141,7 +141,7 @@ struct OwnPair {
     double pq;
 };
 
-/// 0 where there is none.
+/// Tangent of the pair's rotation, 0 if it needs none.
 template <class T>
 __device__ __forceinline__ float find_rotation(const JacobiMemory<T>& memory, RoundPair players,
                                                const JacobiArguments& a, OwnPair& own) {
@@ -165,7 +165,7 @@ __device__ __forceinline__ void rotate_pair(const JacobiMemory<T>& memory, const
         static_cast<T>(c * s * (own.pp - own.qq) + (c * c - s * s) * own.pq);
 }
 
-/// Rotates rows of pair k and columns of pair l.
+/// Rotates the rows of pair k and the columns of pair l in their 2 x 2 tile.
 template <class T>
 __device__ __forceinline__ void rotate_tile(const JacobiMemory<T>& memory, RoundPair k, RoundPair l,
                                             Rotation<T> of_k, Rotation<T> of_l) {
@@ -183,7 +183,7 @@ __device__ __forceinline__ void rotate_tile(const JacobiMemory<T>& memory, Round
     qq = of_l.s * qp1 + of_l.c * qq1;
 }
 
-/// What a thread has of all pairs k < l of `players`, in the same places every time.
+/// A thread's share of all pairs k < l of `players`, the same in every step.
 template <int Count>
 struct OwnPairs {
     int pair[Count];  ///< k | l << 16; -1: none
@@ -191,14 +191,14 @@ struct OwnPairs {
     __device__ explicit OwnPairs(int players) {
         APERTURE_UNROLL
         for (int i = 0; i < Count; ++i) {
-            // Rows k and players - 2 - k together have as many pairs as there are players.
+            // Rows k and players - 2 - k together hold `players` pairs.
             const int number = core::thread_rank() + i * core::block_threads();
             const int row = number / players;
             const int column = number % players;
             const int in_first = players - 1 - row;
             const int k = column < in_first ? row : players - 2 - row;
             const int l = k + 1 + (column < in_first ? column : column - in_first);
-            // The middle row of an odd number stands alone.
+            // With an odd number the middle row stands alone.
             pair[i] = number < players * (players - 1) / 2 ? k | l << 16 : -1;
         }
     }
@@ -222,7 +222,7 @@ __device__ void write_function(const JacobiArguments& a, const JacobiMemory<T>& 
     }
 }
 
-/// What the threads of jacobi_kernel do in turn; all threads call each.
+/// The phases of jacobi_kernel; each is called by all threads.
 template <class T>
 struct JacobiBlock {
     const JacobiArguments& a;
@@ -252,21 +252,21 @@ struct JacobiBlock {
         __syncthreads();
     }
 
-    /// Logs what this thread rotates and rotates the elements in which the pair meets itself.
+    /// Logs this thread's rotation and rotates the pair's own 2 x 2 block.
     __device__ void rotate_own(const OwnPair& own, float tangent) {
         const Rotation<double> exact = rotation_of<double>(tangent);
         rotate_pair(memory, own, exact);
         a.rotations[atomicAdd(memory.count, 1)] = {exact.c, exact.s, own.players.p, own.players.q};
     }
 
-    /// After a barrier behind a step's rotations and before the next ones.
+    /// Called between the barrier after a step's rotations and the next ones.
     __device__ void end_step(int first) {
         if (*memory.count == first) return;
         ++steps;
         if (core::thread_rank() == 0) a.steps[steps] = *memory.count;
     }
 
-    /// All pairs, n / 2 of them a step.
+    /// Visits all pairs, n / 2 disjoint ones a step.
     template <int Tiles>
     __device__ void sweep() {
         const OwnPairs<Tiles> tiles(pairs);
@@ -296,10 +296,11 @@ struct JacobiBlock {
         }
     }
 
-    /// Those of the thread's pairs that need a rotation now, as bits; their number to all.
+    /// Bit mask of the thread's pairs that still need a rotation; adds their number to
+    /// memory.active.
     template <int Count>
     __device__ unsigned find_active(const OwnPairs<Count>& own) {
-        // All have seen that none was left.
+        // All threads have read the previous number.
         __syncthreads();
         if (core::thread_rank() == 0) *memory.active = 0;
         __syncthreads();
@@ -315,7 +316,7 @@ struct JacobiBlock {
         return active;
     }
 
-    /// Rotates disjoint ones of the active pairs, of all threads; at least one of them.
+    /// Rotates disjoint pairs among the active ones of all threads, at least one.
     template <int Count>
     __device__ void step(const OwnPairs<Count>& own, unsigned& active) {
         for (int i = core::thread_rank(); i < order; i += core::block_threads()) {
@@ -357,7 +358,7 @@ struct JacobiBlock {
         for (int i = 0; i < Count; ++i) pair = i == which ? own.pair[i] : pair;
         return pair;
     }
-    /// One for each pair, in no order that elements near one another share.
+    /// A hash, one to one, so that neighbouring pairs get unrelated priorities.
     __device__ static unsigned key(int pair) { return static_cast<unsigned>(pair) * 2654435769u; }
 
     __device__ void take(int pair, int first) {
@@ -376,7 +377,7 @@ struct JacobiBlock {
         memory.partners[players.q] = players.p | (at - first) << 16;
     }
 
-    /// Elements in which one of `count` pairs meets another player.
+    /// Rotates the elements between the `count` pairs and all other indices.
     __device__ void rotate_others(int count) {
         for (int task = core::thread_rank(); task < count * order; task += core::block_threads()) {
             const int k = task / order;
@@ -401,9 +402,9 @@ struct JacobiBlock {
 
 }  // namespace detail
 
-/// One block. A step of the first sweep: as many threads as there are pairs find rotations, then a
-/// thread rotates `Tiles` 2 x 2 tiles above the diagonal. T: of the elements beside the diagonal,
-/// of which only what f needs has to be right. Shared memory: JacobiMemory; a step of the sweep
+/// One block. In a step of the first sweep, one thread per pair computes the rotation; then each
+/// thread rotates `Tiles` 2 x 2 tiles above the diagonal. T: type of the off-diagonal elements,
+/// which must be accurate only where f needs them. Shared memory: JacobiMemory; a step of the sweep
 /// reads and writes each element once.
 template <class T, int Tiles>
 __global__ void __launch_bounds__(most_jacobi_threads) jacobi_kernel(JacobiArguments a) {

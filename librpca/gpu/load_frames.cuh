@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// M, less each value's mean over the frames, the ground, which holds most of a video.
+// Loads M minus the ground: each value's mean over the frames, the largest part of a video.
 
 #include "librpca/gpu/run_state.cuh"
 
@@ -10,13 +10,13 @@ namespace aperture::rpca::gpu {
 
 inline constexpr int load_threads = 256;
 
-/// What is known of M.
+/// Norms of M.
 struct LoadedSums {
     double largest;
     double sum;            ///< of |M|
     double square;         ///< ||M||_F^2
-    double ground_square;  ///< b^T b
-    index_t not_finite;    ///< frame * values + value of the first that is no number, or no_index
+    double ground_square;  ///< ||b||^2 of the ground b
+    index_t not_finite;    ///< frame * values + value of the first non-finite one, or no_index
 };
 
 template <class T>
@@ -29,12 +29,12 @@ struct LoadArguments {
     T* m;            ///< [frame][pitch]
     T* w;            ///< [frame][pitch]
     T* ground;       ///< [pitch]
-    unsigned* mask;  ///< as PassArguments::mask: becomes zero
+    unsigned* mask;  ///< as PassArguments::mask; cleared
     LoadedSums* parts;
 };
 
-/// A thread: all frames of a value; what lies behind the last value becomes zero. Grid: blocks of
-/// load_threads values. Moves five values of T for each of M.
+/// A thread: all frames of a value; padding behind the last value becomes zero. Grid: blocks of
+/// load_threads values. Moves five values of T for each value of M.
 template <class T>
 __global__ void __launch_bounds__(load_threads) load_frames_kernel(LoadArguments<T> a) {
     const index_t value = index_t{blockIdx.x} * load_threads + threadIdx.x;
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(load_threads) load_frames_kernel(LoadArguments
         sum += size;
         square += x * x;
         largest = core::Maximum{}(largest, size);
-        // No number minus itself is not zero.
+        // x - x is 0 only for finite x.
         if (!(x - x == 0)) not_finite = core::Minimum{}(not_finite, f * a.values + value);
     }
     const T ground = static_cast<T>(mean / a.frames);

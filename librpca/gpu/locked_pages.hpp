@@ -8,7 +8,7 @@
 
 namespace aperture::rpca::gpu {
 
-/// For copies that the host does not wait for; the SIMT host executor's device is the host.
+/// Pages for asynchronous copies. With the SIMT host executor the device is the host.
 template <class Space>
 constexpr core::Pages locked_pages() {
     return std::is_same_v<Space, core::Host> ? core::Pages::pageable : core::Pages::locked;

@@ -6,14 +6,14 @@
 //
 //     L = W P,  Y = (W - L) y_scale,  S = shrink(M - L + Y, threshold),  W' = M - S + Y
 //
-// all but S and Y less the ground, which goes through P as it is.
+// All but S and Y are without the ground, which P leaves unchanged.
 
 #include "librpca/gpu/run_state.cuh"
 
 namespace aperture::rpca::gpu {
 
-/// Of a block: `warps` warps take `OwnFrames` frames each of the same `values` values; of these a
-/// lane takes lane_values in a row.
+/// Shape of a block: `warps` warps process `OwnFrames` frames each of the same `values` values; a
+/// lane processes lane_values consecutive values.
 template <class T, int OwnFrames>
 struct PassShape {
     static constexpr int warps = 8;
@@ -21,28 +21,28 @@ struct PassShape {
     static constexpr int lane_values = 4;
     static constexpr int values = core::warp_size * lane_values;
     static constexpr int frames = warps * OwnFrames;
-    /// A row of P holds what each warp needs from an address of 16 bytes on.
+    /// The columns of each warp start at a 16-byte boundary in a row of P.
     static constexpr int warp_columns = OwnFrames <= 4 ? 4 : OwnFrames <= 8 ? 8 : 16;
     static constexpr int factor_columns = warps * warp_columns;
-    /// Rows of W and P that are brought together.
+    /// Rows of W and P per stage.
     static constexpr int depth = 16;
     static constexpr int stages = 3;
     static constexpr int stage_elements = depth * (values + factor_columns);
     static constexpr int shared_bytes = stages * stage_elements * static_cast<int>(sizeof(T));
 
-    /// Where a frame of the block is in a row of P.
+    /// Column of a frame of the block in a row of P.
     APERTURE_HD static int factor_column(int frame) {
         return frame / OwnFrames * warp_columns + frame % OwnFrames;
     }
 };
 
-/// Matrices are [frame][pitch], with zeros behind the values there are.
+/// Matrices are [frame][pitch], padded with zeros behind the last value.
 template <class T>
 struct PassArguments {
     const T* m;
     const T* w;
     const T* ground;  ///< [pitch]
-    T* next_w;        ///< may be w where a block has all frames
+    T* next_w;        ///< may alias w if a block covers all frames
     const T* factor;  ///< [block of frames][frame, padded][PassShape::factor_columns]
     int factor_rows;  ///< frames rounded up to PassShape::depth
     int frames;
@@ -51,10 +51,10 @@ struct PassArguments {
     T y_scale;
     T threshold;
     T mask_threshold;
-    unsigned* mask;  ///< of four values each, [frame][pitch / 4]; none where it is not watched
-    T* low_rank;     ///< or none
+    unsigned* mask;  ///< one byte per value, [frame][pitch / 4] words; nullptr if not watched
+    T* low_rank;     ///< or nullptr
     index_t low_rank_stride;
-    T* sparse;  ///< or none
+    T* sparse;  ///< or nullptr
     index_t sparse_stride;
     PassSums* sum_parts;  ///< [block of values][block of frames]
     const RunState* state;
@@ -69,7 +69,7 @@ struct alignas(16) Piece {
     T v[size];
 };
 
-/// `count` elements in a row from an address of 16 bytes on.
+/// `Count` consecutive elements, from a 16-byte boundary.
 template <int Count, class T>
 __device__ __forceinline__ void load_row(const T* from, T (&to)[Count]) {
     constexpr int size = Piece<T>::size;
@@ -167,11 +167,11 @@ __device__ __forceinline__ void multiply_by_factor(const PassArguments<T>& a,
 
 }  // namespace detail
 
-/// Computes next W, or L and S in the last pass, for all values of some frames. A thread: L of
-/// OwnFrames x 4 values in registers. A warp: OwnFrames frames of 128 values. A block: PassShape's
-/// frames of 128 values. Grid: blocks of values, blocks of frames. Shared memory: three stages of
-/// [16][128] of W and [16][factor_columns] of P. Moves 3 values of T for each of M; 2 frames
-/// flops each.
+/// Computes the next W, or L and S in the last pass, for all values of a block of frames. A thread:
+/// L of OwnFrames x 4 values in registers. A warp: OwnFrames frames of 128 values. A block:
+/// PassShape's frames of 128 values. Grid: blocks of values, blocks of frames. Shared memory: three
+/// stages of [16][128] of W and [16][factor_columns] of P. Per value of M: moves 3 values of T and
+/// computes 2 frames flops.
 template <class T, int OwnFrames>
 __global__ void __launch_bounds__(PassShape<T, OwnFrames>::threads, sizeof(T) == 4 ? 2 : 1)
     multiplier_pass_kernel(PassArguments<T> a) {

@@ -2,21 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What alternating projections do with the values of M, each by itself: frames [frame][value], a
-// thread all frames of a value.
+// Elementwise kernels of alternating projections. Frames are [frame][value]; a thread processes all
+// frames of one value.
 
 #include "librpca/gpu/run_state.cuh"
 
 namespace aperture::rpca::gpu {
 
 inline constexpr int project_threads = 256;
-/// Of block_reduce for three sums.
+/// For block_reduce of three sums.
 inline constexpr int project_shared_bytes =
     project_threads / core::warp_size * static_cast<int>(sizeof(core::Sums<3>));
 
 template <class T>
 struct Frames {
-    T* data;  ///< nullptr: there are none
+    T* data;  ///< nullptr if absent
     index_t pitch;
     int frames;
     index_t values;
@@ -24,13 +24,13 @@ struct Frames {
     __device__ T& at(int frame, index_t value) const { return data[frame * pitch + value]; }
 };
 
-/// Of a block's values.
+/// Results of one block.
 struct MeasuredPart {
     double square;
-    index_t not_finite;  ///< frame * values + value of the first that is none, or no_index
+    index_t not_finite;  ///< frame * values + value of the first non-finite one, or no_index
 };
-/// The mask, if there is one, becomes zero. Grid: blocks of project_threads values, as of those
-/// that follow.
+/// ||M||_F^2 and the first non-finite value. Clears the mask, if there is one. Grid, here and
+/// below: blocks of project_threads values.
 template <class T>
 __global__ void __launch_bounds__(project_threads)
     measure_frames_kernel(Frames<const T> m, Frames<unsigned char> mask, MeasuredPart* parts) {
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(project_threads)
     for (int f = 0; value < m.values && f < m.frames; ++f) {
         const auto x = static_cast<double>(m.at(f, value));
         square += x * x;
-        // No number minus itself is not zero.
+        // x - x is 0 only for finite x.
         if (!(x - x == 0)) not_finite = core::Minimum{}(not_finite, f * m.values + value);
         if (mask.data != nullptr) mask.at(f, value) = 0;
     }
@@ -50,8 +50,8 @@ __global__ void __launch_bounds__(project_threads)
     if (threadIdx.x == 0) parts[blockIdx.x] = {square, not_finite};
 }
 
-/// Column `median` of the panel becomes each value's, to a 4096th of the range that the value has,
-/// by halving that; its other columns become zero.
+/// Writes each value's median to column `median` of the panel, by bisection to 1/4096 of the
+/// value's range, and zeroes the other columns.
 template <class T>
 __global__ void __launch_bounds__(project_threads)
     find_medians_kernel(Frames<const T> m, T* panel, index_t pitch, int columns, int median) {
@@ -108,8 +108,8 @@ struct RestArguments {
     Frames<T> rest;  ///< L; becomes R
     T threshold;
     T mask_threshold;
-    Frames<unsigned char> mask;  ///< of the pass before; becomes this one's
-    Frames<T> low_rank;          ///< L, S: may be where M is
+    Frames<unsigned char> mask;  ///< of the previous pass; replaced
+    Frames<T> low_rank;          ///< L and S; may alias M
     Frames<T> sparse;
     core::Sums<3>* parts;  ///< squares of R, values with S = 0, changes of the mask
 };

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The panel [U Y] of alternating projections in a device's memory and the passes over it and M.
-// Host code, a template on the executor.
+// The panel [U Y] of alternating projections in device memory, and the passes over it and M. Host
+// code, a template on the executor.
 
 #include "libdense/gpu/column_products.cuh"
 #include "librpca/gpu/project_frames.cuh"
@@ -21,7 +21,7 @@
 
 namespace aperture::rpca::gpu {
 
-/// A small matrix that the host sets and a device reads, row by row.
+/// A small row-major matrix that the host writes and a device reads.
 template <class T, class Space>
 class UploadedFactor {
   public:
@@ -32,7 +32,7 @@ class UploadedFactor {
         on_host_ = core::Array<T, 1>({most_rows * most_columns}, locked_pages<Space>());
         on_device_ = core::Array<T, 1, Space>({most_rows * most_columns});
     }
-    /// The device is not to read any more what was set before.
+    /// The device must have finished reading the previous contents.
     template <class Element>
     void set(index_t row_count, index_t column_count, const Element& element) {
         rows = row_count;
@@ -55,9 +55,9 @@ class UploadedFactor {
     core::Array<T, 1, Space> on_device_;
 };
 
-/// What cpu::ProjectedMatrix is on a CPU. A pass is products of tall matrices with small ones and
-/// one another, with R in memory between them; each waits for its sums, which the host goes on
-/// with.
+/// The device counterpart of cpu::ProjectedMatrix. A pass is a sequence of tall-times-small and
+/// tall-times-tall products with R in memory in between. Each pass waits for its sums, as the host
+/// needs them.
 template <class T, class ItsExecutor>
 class ProjectedMatrix {
   public:
@@ -171,7 +171,7 @@ class ProjectedMatrix {
     using Buffer = core::Array<U, 1, Space>;
 
     static constexpr index_t most_sampled = 100000;
-    /// Odd, so as to meet all columns of a picture of even width.
+    /// Odd, so that samples cover all columns of a picture of even width.
     index_t sample_step() const { return (frames_ * values_ / most_sampled) | 1; }
     index_t samples() const { return (frames_ * values_ - 1) / sample_step() + 1; }
     index_t blocks() const { return (values_ + project_threads - 1) / project_threads; }
@@ -201,7 +201,7 @@ class ProjectedMatrix {
                 values_};
     }
 
-    /// U, and L in R's place, and R.
+    /// Updates U, writes L to R's buffer and replaces it by R.
     void take_rest(Pass& projection, FramesView<T, Space> low_rank, FramesView<T, Space> sparse) {
         if (projection.basis.columns > 0) {
             dense::gpu::multiply_columns<T>(executor_, columns(0, 2 * width_),
@@ -249,7 +249,7 @@ class ProjectedMatrix {
     index_t values_;
     index_t width_;
     index_t pitch_;
-    Frames<const T> m_ = {};  ///< of the run
+    Frames<const T> m_ = {};  ///< M of the current run
     dense::gpu::ColumnProducts<T, Executor> products_;
     Buffer<T> columns_;  ///< [U Y R]
     Buffer<T> next_basis_;
@@ -258,7 +258,7 @@ class ProjectedMatrix {
     core::Array<MeasuredPart, 1> measured_on_host_;
     Buffer<core::Sums<3>> sums_;
     core::Array<core::Sums<3>, 1> sums_on_host_;
-    Buffer<T> sizes_;  ///< of a sample
+    Buffer<T> sizes_;  ///< |residual| of a sample
     core::Array<T, 1> sizes_on_host_;
     UploadedFactor<T, Space> median_factor_;
     Buffer<double> panel_products_;  ///< [U Y]^T [U Y R]

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// RobustPca on a device. Host code, a template on the executor, on what finds eigenvectors of
-// matrices that do not fit one block's shared memory, and on the QR of tall matrices.
+// RobustPca on a device. Host code; template parameters are the executor, the eigensolver for
+// matrices that do not fit one block's shared memory, and the tall QR.
 
 #include "librpca/gpu/projected_matrix.cuh"
 #include "librpca/gpu/spectrum.cuh"
@@ -23,7 +23,7 @@
 
 namespace aperture::rpca::gpu {
 
-/// Products of more frames would not have int for an index.
+/// More frames would overflow the int indices of Gram matrices.
 inline void expects_device_problem(index_t frames, index_t values, const Parameters& parameters) {
     constexpr index_t most_frames = 16384;
     expects_problem(frames, values, parameters);
@@ -76,7 +76,7 @@ class DeviceMultipliers {
                       steady_residual * steady_residual * loaded.square, steady_iterations};
         pass.low_rank = low_rank;
         pass.sparse = sparse;
-        // At first L is what is constant, as it was when M was loaded.
+        // L starts as the temporal mean, as after loading M.
         matrix_.step(pass, state_.data());
 
         Outcome outcome;
@@ -92,7 +92,7 @@ class DeviceMultipliers {
             matrix_.step(pass, state_.data());
             mu = next;
             begin_reading(iteration);
-            // The iteration before is looked at while the device is busy with this one.
+            // The host reads the previous iteration while the device computes this one.
             if (iteration > 1 &&
                 look(iteration - 1, black, loaded.square, watch, observe, outcome, asked_to_end)) {
                 break;
@@ -112,7 +112,7 @@ class DeviceMultipliers {
         core::Mark mark;
     };
 
-    /// The first state, W = M and its Gram matrix.
+    /// Sets the initial state, W = M and its Gram matrix.
     void begin() {
         begun_state_.data()[0] = RunState{};
         core::copy<RunState, 1, core::Strided>(executor_, std::as_const(begun_state_).view(),
@@ -124,7 +124,7 @@ class DeviceMultipliers {
         spectrum_.begin();
     }
 
-    /// Of what changes.
+    /// Of M minus its temporal mean.
     double norm2() {
         const double square = spectrum_.largest_eigenvalue(matrix_.gram(), state_.data());
         return std::sqrt(square);
@@ -137,7 +137,7 @@ class DeviceMultipliers {
         reading.mark.set(executor_);
     }
 
-    /// Whether the run has ended, after `iteration` or before.
+    /// Returns whether the run has ended, after `iteration` or earlier.
     bool look(int iteration, bool black, double square, const core::Stopwatch& watch,
               const std::function<bool(const Progress&)>& observe, Outcome& outcome,
               bool& asked_to_end) {

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Rotations that one kernel has found, applied to vectors by another: a row of them does not need
-// the others.
+// Applies rotations logged by jacobi_kernel to the vectors, in a second kernel: rows are
+// independent.
 
 #include "librpca/gpu/run_state.cuh"
 
 namespace aperture::rpca::gpu {
 
-/// Of columns p and q.
+/// A rotation of columns p and q.
 struct LoggedRotation {
     double c;
     double s;
@@ -17,7 +17,7 @@ struct LoggedRotation {
     int q;
 };
 
-/// The order with a partner for each.
+/// The order rounded up to even, so that each index has a partner.
 APERTURE_HD int even_order(int order) { return (order + 1) / 2 * 2; }
 APERTURE_HD int jacobi_pairs(int order) { return even_order(order) / 2; }
 
@@ -26,13 +26,13 @@ struct VectorArguments {
     const int* steps;
     const int* step_count;
     int order;
-    double* vectors;     ///< V, [row][column]: the vectors are columns
-    double* transposed;  ///< the same, [column][row]
+    double* vectors;     ///< V, [row][column]: column vectors
+    double* transposed;  ///< V^T
     const RunState* state;
 };
 
 inline constexpr int vector_warps = 4;
-/// Steps whose rotations are brought together.
+/// Steps whose rotations are loaded together.
 inline constexpr int vector_steps = 8;
 
 inline index_t vector_shared_bytes(int order) {
@@ -40,8 +40,8 @@ inline index_t vector_shared_bytes(int order) {
            2 * vector_steps * jacobi_pairs(order) * index_t{sizeof(LoggedRotation)};
 }
 
-/// V becomes V J. A warp: a row. Grid: blocks of vector_warps rows. Shared memory: the rows, and
-/// twice vector_steps steps of rotations.
+/// V becomes V J. A warp: a row. Grid: blocks of vector_warps rows. Shared memory: the rows, and a
+/// double buffer of vector_steps steps of rotations.
 __global__ inline void __launch_bounds__(vector_warps* core::warp_size)
     rotate_vectors_kernel(VectorArguments a) {
     if (a.state->done != 0) return;

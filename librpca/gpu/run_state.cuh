@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a run is at, in the device's memory: kernels decide themselves when it ends, so that the
-// host may be an iteration ahead of what it has read.
+// State of a run in device memory: kernels decide themselves when the run ends, so that the host
+// may be one iteration ahead of the results it has read.
 
 #include "libcore/gpu/block.cuh"
 
@@ -11,10 +11,10 @@ namespace aperture::rpca::gpu {
 
 using core::index_t;
 
-/// No place in M.
+/// No index into M.
 inline constexpr index_t no_index = index_t{1} << 62;
 
-/// What a pass over the matrix sums.
+/// Sums of a pass over the matrix.
 struct PassSums {
     double residual_square;  ///< of M - L - S
     double zeros;            ///< values with S = 0
@@ -27,26 +27,28 @@ struct RunState {
     int rank;
     int converged;  ///< the residual has been below the tolerance
     int finishing;  ///< the next pass writes L and S instead of the next W
-    int done;       ///< it has; kernels behind it do nothing
-    int steady;     ///< passes in a row whose mask hardly changed
+    int done;       ///< L and S are written; later kernels do nothing
+    int steady;     ///< consecutive passes with an almost unchanged mask
     int mask_iterations;
     double largest_eigenvalue;  ///< of W^T W
 };
 
 /// When a run ends.
 struct EndRules {
-    double residual_square;  ///< below it
-    double steady_changes;   ///< of the mask in a pass that count as none; negative: not watched
+    double residual_square;  ///< converged at or below
+    /// The mask is final after `steady_passes` with at most as many changes, and this residual.
+    /// Negative: the mask is not watched.
+    double steady_changes;
     double steady_residual_square;
     int steady_passes;
 };
 
-/// Whether the pass now is the last one.
+/// Whether the current pass is the last one.
 __device__ __forceinline__ bool is_last_pass(const RunState& state, bool last) {
     return last || state.finishing != 0;
 }
 
-/// After a pass, by one thread.
+/// Updates the state after a pass; called by one thread.
 __device__ inline void advance(RunState& state, const PassSums& sums, const EndRules& rules,
                                bool last) {
     const bool was_last = is_last_pass(state, last);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// f(x) = max(1 - 1 / sqrt(x), 0), by which singular values are shrunk: a symmetric matrix is scaled
-// so that what f leaves out lies below 1.
+// f(x) = max(1 - 1 / sqrt(x), 0), the relative shrinkage of singular values. The symmetric matrix
+// is scaled so that the threshold is 1.
 
 #include "librpca/gpu/run_state.cuh"
 
@@ -28,14 +28,14 @@ __device__ __forceinline__ double divided_difference(double a, double b) {
     return 1 / (root_a * root_b * (root_a + root_b));
 }
 
-/// The largest eigenvalue and how many are beyond 1, by a warp. value(i) is the i-th.
+/// The largest eigenvalue and the number above 1, by a warp. value(i) is the i-th.
 template <class Value>
 __device__ void write_extent(int order, const Value& value, double* largest, RunState* state) {
     double most = 0;
     int rank = 0;
     for (int i = core::lane_rank(); i < order; i += core::warp_size) {
         most = core::Maximum{}(most, value(i));
-        // Of one at the threshold, rounding alone would decide.
+        // For an eigenvalue at the threshold, rounding alone would decide.
         rank += value(i) > 1 + 2e-10 ? 1 : 0;
     }
     most = core::warp_reduce(most, core::Maximum{});
@@ -50,7 +50,7 @@ __device__ void write_extent(int order, const Value& value, double* largest, Run
 
 inline constexpr int function_threads = 256;
 
-/// f of a matrix in the basis of its eigenvectors. A thread: elements. Grid: as many as there are.
+/// f of a matrix in its eigenvector basis. A thread: an element. Grid: all elements.
 __global__ inline void __launch_bounds__(function_threads)
     diagonal_function_kernel(const double* eigenvalues, int order, double* function,
                              double* largest, RunState* state) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Singular values and vectors of W less what is constant over the frames from W's Gram matrix, from
-// one iteration to the next. Host code, a template on the executor and on what finds eigenvectors
-// of matrices beyond jacobi_kernel's.
+// Singular values and vectors of W minus its temporal mean from W's Gram matrix, updated from one
+// iteration to the next. Host code, a template on the executor and on the eigensolver for matrices
+// too large for jacobi_kernel.
 
 #include "librpca/gpu/jacobi.cuh"
 #include "librpca/gpu/swept_matrix.cuh"
@@ -15,9 +15,9 @@
 
 namespace aperture::rpca::gpu {
 
-/// `Eigenvectors(executor, order)` and `operator()(double* matrix, double* eigenvalues)`: replaces
-/// a symmetric matrix by its eigenvectors, one after the other.
-/// T: that of the matrix W.
+/// Eigenvectors has a constructor (executor, order) and operator()(double* matrix, double*
+/// eigenvalues), which replaces a symmetric matrix by its eigenvectors, vector after vector. T:
+/// type of W.
 template <class T, class Executor, class Eigenvectors>
 class Spectrum {
     using Space = typename Executor::Space;
@@ -52,7 +52,7 @@ class Spectrum {
                jacobi_tiles(order) <= most_tiles * most_jacobi_threads;
     }
 
-    /// Before the first iteration of a run: what follows does not depend on runs before.
+    /// Resets the basis, so that a run does not depend on earlier runs.
     void begin() {
         if (eigenvectors_) return;
         core::launch(executor_, &first_vectors_kernel,
@@ -61,9 +61,9 @@ class Spectrum {
                      vectors_.data(), transposed_.data(), order_);
     }
 
-    /// f(scale W^T W), f(x) = max(1 - 1 / sqrt(x), 0), in a basis, of the W less what is constant
-    /// that `gram` is of, constant parts or not; a scale of 0 is one for which the largest
-    /// eigenvalue alone is sure to be found, of a W without. Sets the rank.
+    /// Computes, in a basis, f(scale W^T W) with f(x) = max(1 - 1 / sqrt(x), 0) for W without its
+    /// temporal mean, and sets the rank. `gram` may include the mean. scale = 0 selects a scale
+    /// (100 / trace) for which only the largest eigenvalue is sure to be accurate.
     void find(const double* gram, double scale, RunState* state) {
         const ScaledGramArguments scaled{gram,  vectors_.data(),    row_means_.data(), order_,
                                          scale, extent_.data() + 1, matrix_.data(),    state};
@@ -105,7 +105,7 @@ class Spectrum {
   private:
     static constexpr int most_tiles = 6;
 
-    /// The first sweep's, and as many as several sweeps more.
+    /// Steps of the first sweep and of several more.
     index_t most_steps() const { return tuning::most_jacobi_sweeps * index_t{even_order(order_)}; }
     static unsigned blocks(index_t count, index_t of) {
         return static_cast<unsigned>((count + of - 1) / of);
@@ -140,14 +140,14 @@ class Spectrum {
     int order_;
     Buffer<double> matrix_;
     Buffer<double> function_;
-    Buffer<double> extent_;  ///< the largest eigenvalue, scaled, and the scale
+    Buffer<double> extent_;  ///< the largest eigenvalue, scaled; the scale
     core::Array<double, 1> extent_on_host_;
     Buffer<LoggedRotation> rotations_;
     Buffer<int> steps_;
     Buffer<int> step_count_;
     Buffer<double> vectors_;
     Buffer<double> transposed_;
-    std::optional<Eigenvectors> eigenvectors_;  ///< where a block cannot hold the matrix
+    std::optional<Eigenvectors> eigenvectors_;  ///< if a block cannot hold the matrix
     Buffer<double> eigenvalues_;
     Buffer<double> row_means_;
 };

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// M and W in a device's memory and the passes over them. Host code, a template on the executor.
+// M and W in device memory and the passes over them. Host code, a template on the executor.
 
 #include "librpca/gpu/basis_change.cuh"
 #include "librpca/gpu/load_frames.cuh"
@@ -22,20 +22,20 @@
 
 namespace aperture::rpca::gpu {
 
-/// The step of librpca/cpu/sweep.hpp, and what becomes of it.
+/// The arguments of librpca/cpu/sweep.hpp's Step, the convergence test and the outputs.
 template <class T, class Space>
 struct Pass {
     T y_scale = 0;
     T threshold = 0;
     T mask_threshold = 0;
     EndRules rules{-1, -1, 1};
-    bool counts = false;  ///< as an iteration
+    bool counts = false;  ///< counts as an iteration
     bool last = false;
     FramesView<T, Space> low_rank = {};
     FramesView<T, Space> sparse = {};
 };
 
-/// Qr: dense::TallQr<T, Executor>, or what stands for it.
+/// Qr: dense::TallQr<T, Executor> or a substitute.
 template <class T, class Executor, class Qr>
 class SweptMatrix {
     using Space = typename Executor::Space;
@@ -73,14 +73,14 @@ class SweptMatrix {
             triangle_ = Buffer<T>({frames * frames});
             qr_.emplace(executor, qr_method(svd), pitch_, frames);
         }
-        // What stands for frames that are not there is multiplied, too.
+        // The factor's padding rows and columns enter the products, so they must be zero.
         core::Array<T, 1> zeros(factor_.extent());
         std::fill(zeros.begin(), zeros.end(), T(0));
         core::copy<T, 1, core::Strided>(executor, std::as_const(zeros).view(), factor_.view());
         executor.synchronize();
     }
 
-    /// Takes M, also for W. Synchronises.
+    /// Copies M into M and W. Synchronises.
     LoadedSums load(FramesView<const T, Space> m) {
         LoadArguments<T> arguments{};
         arguments.from = m.data;
@@ -113,7 +113,7 @@ class SweptMatrix {
         return total;
     }
 
-    /// The factor that makes L of W: from f in a basis, or where that is none of what is constant.
+    /// Computes P, with L = W P, from f in a basis; without f, L is the temporal mean.
     void set_factor(const double* function, const double* transposed_basis, const RunState* state) {
         const FactorArguments<T> arguments{
             function,       transposed_basis, frames_, function == nullptr,
@@ -124,7 +124,7 @@ class SweptMatrix {
                      arguments);
     }
 
-    /// A pass, the Gram matrix of what it leaves, and whether the run goes on.
+    /// Runs a pass, sums the Gram matrix of the new W and tests for convergence.
     void step(const Pass<T, Space>& pass, RunState* state) {
         T* const w = w_[now_].data();
         T* const next = frame_blocks_ == 1 ? w : w_[1 - now_].data();
@@ -161,7 +161,7 @@ class SweptMatrix {
         if (qr_) find_triangle(next, state);
     }
 
-    /// Of the W that the last pass has left, less the ground.
+    /// Gram matrix of the W of the last pass, minus the ground.
     const double* gram() const { return gram_.data(); }
 
   private:
@@ -175,7 +175,7 @@ class SweptMatrix {
                      GramArguments<T>{w, frames_, pitch_, range_, kernels_.flush,
                                       gram_parts_.data(), state, last});
     }
-    /// By QR no Gram matrix has been summed.
+    /// With a QR there are no Gram parts to sum.
     void gather_sums(const Pass<T, Space>& pass, RunState* state) {
         const int tile_pairs = qr_ ? 0 : tile_pairs_;
         core::launch(
@@ -197,7 +197,7 @@ class SweptMatrix {
             TriangleArguments<T>{triangle_.data(), frames_, gram_.data(), state});
     }
 
-    /// The kernels for a number of frames, and what they are launched with.
+    /// The kernels for a number of frames and their launch parameters.
     struct Kernels {
         void (*pass)(PassArguments<T>);
         void (*factor)(FactorArguments<T>);
@@ -284,16 +284,16 @@ class SweptMatrix {
     Executor& executor_;
     int frames_;
     index_t values_;
-    index_t pitch_;  ///< of frames: values_, and zeros behind them
+    index_t pitch_;  ///< of a frame: values_ padded with zeros
     Kernels kernels_;
     int frame_blocks_;
     int factor_rows_;
     int tile_side_;
     int tile_pairs_ = 0;
-    index_t range_ = 0;  ///< values of a block of gram_kernel
+    index_t range_ = 0;  ///< of one block of gram_kernel
     Buffer<T> m_;
     Buffer<T> ground_;
-    /// The second one where blocks have some frames only: then others need what a block has left.
+    /// Double buffer if a block covers only some of the frames: other blocks still read the old W.
     Buffer<T> w_[2];
     int now_ = 0;
     Buffer<LoadedSums> load_parts_;
@@ -303,7 +303,7 @@ class SweptMatrix {
     Buffer<double> gram_;
     Buffer<PassSums> sum_parts_;
     Buffer<double> gram_parts_;
-    std::optional<Qr> qr_;  ///< where not the Gram matrix is summed
+    std::optional<Qr> qr_;  ///< if it replaces the Gram matrix
     Buffer<T> triangle_;
 };
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The Gram matrix of W from R of its QR.
+// The Gram matrix of W from the R factor of its QR.
 
 #include "librpca/gpu/run_state.cuh"
 

@@ -2,24 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What the kernels of librpca are launched with.
+/// Launch parameters of librpca's kernels.
 namespace aperture::rpca::tuning {
 
-/// Frames of a warp in multiplier_pass_kernel, of up to so many frames in all; more are taken in
-/// blocks of the last row's. 8 x 13 frames are 104: of 100, 4 % of the products are of none.
+/// Frames per warp in multiplier_pass_kernel: the first whose 8 warps cover all frames, else blocks
+/// of 8 x 16. 8 x 13 = 104: 4 % of the products are padding for 100 frames.
 inline constexpr int pass_frames[] = {4, 8, 13, 16};
 
 /// Sides of gram_kernel's tiles of 8 x 8 products.
 inline constexpr int gram_sides[] = {4, 8, 13};
 
-/// Values whose products gram_kernel adds up in fp32 before their sum goes to fp64: as many as
-/// librpca/cpu does, with which ranks and iterations are those of fp64.
+/// Values that gram_kernel accumulates in fp32 before it adds them up in fp64: as many as
+/// librpca/cpu. Ranks and iterations are then those of fp64.
 inline constexpr int values_in_fp32 = 512;
 
-/// A rotation is left out below this, beside the roots of the diagonal elements. What it leaves is
-/// taken into account to first order, so that the factor is wrong by as much of what remains
-/// between eigenvalues that are left out, a few percent. 1e-3 takes fewer rotations, but residuals
-/// are then 2 % from those of exact eigenvectors.
+/// Off-diagonal elements below this, relative to the roots of the diagonal elements, are not
+/// rotated. f takes them in to first order; the factor's error is a few percent of the ones that
+/// remain between discarded eigenvalues. 1e-3 saves rotations, but residuals then deviate by 2 %
+/// from those with exact eigenvectors.
 template <class T>
 inline constexpr double jacobi_tolerance = sizeof(T) == 4 ? 1e-4 : 1e-9;
 inline constexpr int most_jacobi_sweeps = 20;

@@ -11,8 +11,8 @@
 #include "libstap/cpu/results.hpp"
 #include "libstap/cpu/snapshots.hpp"
 
-// With M = L L^H the loaded sum over all cells, z = L^-1 x and u = L^-1 v, the matrix without the
-// excluded snapshots E is M - E E^H = L (I - Z Z^H) L^H, and by Woodbury's identity its quadratic
+// M = L L^H is the loaded sum over all cells, z = L^-1 x and u = L^-1 v. Without the excluded
+// snapshots E the matrix is M - E E^H = L (I - Z Z^H) L^H. By Woodbury's identity its quadratic
 // forms need only H = I - Z^H Z, of order 2G+1, and p = u^H Z:
 //   h = H^-1 e_r,   b = p h,   c = h_r - 1,   a = u^H u + p H^-1 p^H.
 
@@ -22,11 +22,11 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// Cells whitened together stay in the first-level cache.
+/// Cells whitened together: they stay in the first-level cache.
 constexpr index_t cell_tile = 32;
 
-/// L of M = L L^H in place of the lower triangle of `m`. The order of the first leading minor whose
-/// pivot is not above `limit`, or 0.
+/// Computes L of M = L L^H in place, in the lower triangle of `m`. Returns the order of the first
+/// leading minor with a pivot not above `limit`, or 0.
 int cholesky(Complex* m, index_t n, double limit) {
     for (index_t j = 0; j < n; ++j) {
         double pivot = m[j * n + j].real();
@@ -43,7 +43,7 @@ int cholesky(Complex* m, index_t n, double limit) {
     return 0;
 }
 
-/// X = L^-1 X for `columns` vectors, real and imaginary parts apart: row i begins at i * stride.
+/// X = L^-1 X for `columns` vectors, real and imaginary parts separate: row i begins at i * stride.
 void forward_substitute(const Complex* l, index_t n, double* re, double* im, index_t stride,
                         index_t columns) {
     for (index_t i = 0; i < n; ++i) {
@@ -77,7 +77,7 @@ void backward_substitute(const Complex* l, index_t n, Complex* x) {
     }
 }
 
-/// One Doppler bin, in the scratch memory of one thread.
+/// One Doppler bin, in a thread's scratch memory.
 class DopplerBin {
   public:
     DopplerBin(core::ScratchParts& parts, const Problem& problem, index_t doppler_bin)
@@ -148,8 +148,8 @@ class DopplerBin {
             }
     }
 
-    /// Adds N times the loading of R = M / N, `more` of it relative to trace(R)/n, and gives R
-    /// where it is wanted.
+    /// Adds N times the loading of R = M / N, plus `more` relative to trace(R)/n, and writes R if
+    /// requested.
     void load(const Results<core::Host>& results, double more) {
         const DiagonalLoading& wanted = problem_.parameters.loading;
         const auto count = static_cast<double>(cells_);
@@ -216,7 +216,7 @@ class DopplerBin {
         }
     }
 
-    /// gram[lag][r] = z_r^H z_{r+lag} for the lags that excluded cells have among each other.
+    /// gram[lag][r] = z_r^H z_{r+lag}, for the distances between excluded cells.
     void correlate_neighbours() {
         const index_t lags = most_excluded(problem_);
         std::fill_n(gram_re_, lags * cells_, 0.0);
@@ -234,17 +234,17 @@ class DopplerBin {
             }
     }
 
-    /// Leaves h = H^-1 e_r and a; false where H is not positive definite beyond rounding.
+    /// Computes h = H^-1 e_r and a; returns false if H is not positive definite beyond rounding.
     bool remove_excluded(index_t r) {
         const RangeSpan excluded = training_window(problem_, r).excluded;
         const index_t m = excluded.end - excluded.begin;
         for (index_t i = 0; i < m; ++i)
             for (index_t j = 0; j <= i; ++j) {
                 const index_t at = (i - j) * cells_ + excluded.begin + j;
-                // Element (i, j) is -z_i^H z_j, the conjugate of what `gram` holds.
+                // Element (i, j) is -z_i^H z_j, the conjugate of the entry in `gram`.
                 h_factor_[i * m + j] = {(i == j ? 1.0 : 0.0) - gram_re_[at], gram_im_[at]};
             }
-        // The pivot of an excluded cell is 1 - c, with those before it already taken out.
+        // The pivot of an excluded cell is 1 - c after removal of the cells before it.
         if (cholesky(h_factor_, m, smallest_remainder(static_cast<double>(cells_))) != 0)
             return false;
 
@@ -255,7 +255,7 @@ class DopplerBin {
         }
         backward_substitute(h_factor_, m, h_);
 
-        // C^-1 p^H with H = C C^H, for all directions: its squared norm is what a grows by.
+        // C^-1 p^H with H = C C^H, for all directions: its squared norm is the increase of a.
         const double* p_re = p_re_ + excluded.begin * directions_;
         const double* p_im = p_im_ + excluded.begin * directions_;
         for (index_t i = 0; i < m * directions_; ++i) {
@@ -318,7 +318,7 @@ void AllTraining::run(const CubeView<core::Host>& cube, const Results<core::Host
                             DopplerBin bin(parts, problem_, k);
                             bin.run(cube, steering_, results, first_attempt);
                             if (problem_.parameters.precision != Precision::automatic) return;
-                            // The first attempt is in fp64 already.
+                            // The first attempt is already in fp64.
                             int& attempt = results.attempt(k, 0);
                             attempt = fp64_attempt;
                             while (needs_another(attempt, results.info(k, 0),

@@ -7,9 +7,9 @@
 
 namespace aperture::stap::cpu {
 
-/// Training on all range cells less the cell under test and its guard cells: one factorisation per
-/// Doppler bin, from which the excluded cells of every cell are removed exactly (README.md, "All
-/// range cells"). In fp64, whatever the precision: the one factorisation costs next to nothing.
+/// Training on all range cells except the cell under test and its guard cells: one factorisation
+/// per Doppler bin, from which each cell's excluded cells are removed exactly (README.md, "All
+/// range cells"). Always in fp64: the single factorisation is cheap.
 class AllTraining {
   public:
     AllTraining(core::Cpu& cpu, const Problem& problem,

@@ -18,7 +18,7 @@ void cell_averaging_cfar(core::Cpu& cpu, const Problem& problem,
         cpu, problem.steering_vectors * bins, bytes, [&](index_t task, std::byte* scratch) {
             const index_t d = task / bins;
             const index_t k = task % bins;
-            // Sums from the start never fall, so that their differences are never negative.
+            // Prefix sums are monotonic, so that their differences are never negative.
             auto* power_before = reinterpret_cast<double*>(scratch);
             power_before[0] = 0;
             for (index_t r = 0; r < cells; ++r)

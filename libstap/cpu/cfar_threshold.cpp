@@ -8,14 +8,13 @@ namespace aperture::stap::cpu {
 
 namespace {
 
-/// What the decades of a false-alarm rate must be multiplied by before fixed_weights_threshold,
-/// less 1, in thousandths.
+/// Factor of the false-alarm rate's decades for fixed_weights_threshold, minus 1, in thousandths.
 constexpr short table[cfar_trainings.size()][cfar_spreads.size()][cfar_cells_per_order.size()]
                      [cfar_orders.size()][cfar_decades.size()] = {
 #include "libstap/cpu/cfar_table.inc"
 };
 
-/// Where x lies among ascending nodes: after `below`, with what weight of the next.
+/// Position of x among ascending nodes: the node `below` and the weight of the next one.
 struct Position {
     std::size_t below;
     double weight;
@@ -35,7 +34,7 @@ double interpolate(const Position& position, const Value& value) {
            position.weight * value(position.below + 1);
 }
 
-/// The table's factor, less 1. What is interpolated is its product with N_R: almost linear in 1/n
+/// The table's factor minus 1. Its product with N_R is interpolated, which is almost linear in 1/n
 /// and n/N_R, and 0 for order 1 and for infinitely many cells.
 double deviation(CfarTraining training, double spread, const Problem& problem, double decades) {
     std::array<double, cfar_orders.size() + 1> inverse_orders{};
@@ -69,7 +68,7 @@ double deviation_of_all(const Problem& problem, double decades) {
     const Parameters& p = problem.parameters;
     const auto trained = static_cast<double>(problem.shape.range_cells - 2 * index_t(p.guard) - 1);
     const double share = p.training_block / trained;
-    // The table ends where twice the reference cells train; little is left of the factor there.
+    // The table ends where training has twice the reference cells; the factor is small there.
     return std::min(2 * share, 1.0) * deviation(CfarTraining::all, 2 - 2 * share, problem, decades);
 }
 
@@ -83,7 +82,7 @@ double deviation_of_sliding(const Problem& problem, index_t range_cell, double d
     const double windowed =
         inside * deviation(CfarTraining::sliding, spread, problem, decades) +
         (1 - inside) * deviation(CfarTraining::sliding_at_end, spread, problem, decades);
-    // Where the window is as long as the cube, all its cells train.
+    // If the window is as long as the cube, all its cells train.
     const double longer = static_cast<double>(cells) / (2 * half_window + 1) - 1;
     if (longer >= 1) return windowed;
     return longer * windowed + (1 - longer) * deviation_of_all(problem, decades);

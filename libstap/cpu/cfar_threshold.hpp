@@ -9,7 +9,7 @@
 
 namespace aperture::stap::cpu {
 
-/// How the reference cells' weights are trained, which decides on the false-alarm rate.
+/// Training of the reference cells' weights, on which the false-alarm rate depends.
 enum class CfarTraining { block, sliding, sliding_at_end, all };
 
 /// The grid of cfar_table.inc, outermost first. `spread` is G/N_R for block, 2G/N_R for sliding and
@@ -21,15 +21,14 @@ inline constexpr std::array cfar_cells_per_order{8, 4, 3, 2};
 inline constexpr std::array cfar_orders{32, 16, 8, 4, 2};
 inline constexpr std::array cfar_decades{1.0, 2.0, 4.0, 6.0, 8.0};
 
-/// The threshold whose rate is 10^-decades where all cells have the same weights (Finn & Johnson
-/// 1968).
+/// The threshold with rate 10^-decades if all cells have the same weights (Finn & Johnson 1968).
 inline double fixed_weights_threshold(double decades, index_t reference_cells) {
     const auto count = static_cast<double>(reference_cells);
     return count * std::expm1(decades * std::log(10.0) / count);
 }
 
-/// The mean power of the output of a cell over that of its reference cells, where each trains on a
-/// number of cells of its own (J/(J-n+1) times the best, Reed, Mallett & Brennan 1974): 1 but near
+/// The mean output power of a cell relative to its reference cells', with an individual number of
+/// training cells each (J/(J-n+1) times the optimum, Reed, Mallett & Brennan 1974): 1 except near
 /// the ends of the range extent.
 double power_by_training(const Problem& problem, index_t range_cell);
 

@@ -10,7 +10,8 @@ namespace {
 using core::expects;
 using core::Host;
 
-/// The same cube without temporal taps, one training set that spans it and one steering vector.
+/// The same cube without temporal taps, with one training set for all cells and one steering
+/// vector.
 Problem spatial_problem(const Problem& problem) {
     Parameters parameters = problem.parameters;
     parameters.temporal_taps = 1;
@@ -47,7 +48,7 @@ void conventional_map(core::Cpu& cpu, const Problem& problem, CubeView<Host> cub
     const cfloat* middle = steering_vector.data + (taps - 1) / 2 * steering_vector.stride[0];
     const index_t stride = taps * steering_vector.stride[0];
     const core::View<const cfloat, 2, Host> steering(middle, {1, channels}, {0, stride});
-    // Every Doppler bin takes the same vector: a stride of zero repeats it.
+    // Stride 0 repeats the vector for every Doppler bin.
     const core::View<const cfloat, 4, Host> weights(middle, {bins, 1, 1, channels},
                                                     {0, 0, 0, stride});
     const core::View<cfloat, 3, Host> output(map.data, {1, bins, cells},

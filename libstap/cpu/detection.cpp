@@ -17,8 +17,8 @@ namespace aperture::stap {
 
 namespace {
 
-/// E[(1 + factor(beta) x)^-(J-n+1)] over the loss factor beta ~ Beta(J-n+2, n-1): what AMF and ACE
-/// exceed by chance. The tails that are left out hold less than 1e-9 of `pfa`.
+/// E[(1 + factor(beta) x)^-(J-n+1)] over the loss factor beta ~ Beta(J-n+2, n-1): the false-alarm
+/// rate of AMF and ACE. The truncated tails contribute less than 1e-9 of `pfa`.
 class FalseAlarmRate {
   public:
     FalseAlarmRate(Detector detector, double pfa, index_t cells, int order)
@@ -46,7 +46,7 @@ class FalseAlarmRate {
     double begin_, end_;
 };
 
-/// The x >= 0 at which `rate`, 1 at 0 and falling, is `pfa`; `scale` is near it or below.
+/// Solves rate(x) = pfa for x >= 0; `rate` decreases from 1 at 0. `scale` is near x or below it.
 double where_rate_is(const FalseAlarmRate& rate, double pfa, double scale) {
     const auto excess = [&](double x) { return std::log(rate(x) / pfa); };
     double above = scale;
@@ -85,7 +85,7 @@ std::vector<double> detection_thresholds(const Problem& problem, double pfa) {
     check_rate(pfa);
     const Detector detector = problem.parameters.detector;
     std::vector<double> thresholds;
-    // Few cells, at the ends, differ in their number of training cells.
+    // Only cells at the ends differ in their number of training cells.
     std::map<index_t, double> of_cells;
     for (index_t r = 0; r < problem.shape.range_cells; ++r) {
         if (detector == Detector::cfar) {
@@ -105,7 +105,7 @@ std::vector<double> detection_thresholds(const Problem& problem, double pfa) {
 
 namespace {
 
-/// True where no neighbour over steering, Doppler (wrapping) and range is larger; of equal ones the
+/// True if no neighbour over steering, Doppler (wrapping) and range is larger; of equal ones the
 /// first counts.
 bool is_local_maximum(core::View<const float, 3, core::Host> statistic, index_t d, index_t k,
                       index_t r) {

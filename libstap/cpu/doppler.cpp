@@ -21,7 +21,7 @@ struct DopplerFilter<core::Cpu>::State {
     core::Cpu& cpu;
     Problem problem;
     std::vector<float> taper;
-    /// Of a tile [Doppler bin][range cell].
+    /// Transforms a tile [Doppler bin][range cell].
     signal::ForwardFft<core::Cpu> transform;
 
     State(core::Cpu& executor, const Problem& p)

@@ -11,8 +11,8 @@
 namespace aperture::stap::cpu {
 namespace {
 
-/// Into how many runs of Doppler bins a block is cut: the number that keeps the last thread busy
-/// for the shortest time, a run costing about half a group more than its groups where T > 1.
+/// Number of runs of Doppler bins per block: minimises the time of the busiest thread. For T > 1 a
+/// run costs about half a group more than its groups.
 template <class Real>
 index_t choose_runs(const Problem& problem, int threads) {
     const index_t groups = (problem.doppler_bins + core::lanes<Real> - 1) / core::lanes<Real>;
@@ -30,8 +30,8 @@ index_t choose_runs(const Problem& problem, int threads) {
     return best;
 }
 
-/// Calls `run(unit)` for the parts of a run of bins that hold its matrices that are due: groups of
-/// a pack's lanes, neighbours together. Clutter is often at both ends of the Doppler bins.
+/// Calls `run(unit)` for the parts of a run of bins with due matrices: groups of a pack's lanes,
+/// neighbouring groups together. Clutter is often at both ends of the Doppler bins.
 template <class Real, class Run>
 void for_due_groups(const Results<core::Host>& results, const Unit& whole, Run run) {
     constexpr index_t width = core::lanes<Real>;

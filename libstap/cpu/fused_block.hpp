@@ -10,20 +10,19 @@ namespace aperture::stap::cpu {
 
 /// STAP with block training in one pass over the cube: covariance, factorisation, weights,
 /// weighting and detection statistic of 64 bytes' worth of neighbouring Doppler bins at a time,
-/// without leaving a core's caches. Real = double: covariance and weights in fp64, the rest in
-/// fp32.
+/// within a core's caches. Real = double: covariance and weights in fp64, the rest in fp32.
 ///
-/// Work is cut into (training block, run of Doppler bins) units. No result depends on the cut, so
-/// the bits are the same for any number of threads.
+/// Work is divided into (training block, run of Doppler bins) units. Results do not depend on the
+/// division: they are bitwise identical for any number of threads.
 template <class Real>
 class FusedBlock {
   public:
-    /// `steering` is [d][n], copied. Workspace for every thread is made here.
+    /// `steering` is [d][n], copied. Allocates the workspace of every thread.
     FusedBlock(core::Cpu& cpu, const Problem& problem,
                core::View<const cfloat, 2, core::Host> steering);
 
     /// `cube` holds Doppler bins, [c][k][r] with the last stride 1, as have the results with range.
-    /// An attempt after the first computes the matrices for which `results.attempt` has its number.
+    /// A later attempt computes only the matrices with its number in `results.attempt`.
     void run(CubeView<core::Host> cube, const Results<core::Host>& results,
              int attempt = first_attempt);
 

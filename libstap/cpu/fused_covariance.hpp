@@ -15,31 +15,30 @@
 /// Covariances of neighbouring Doppler bins at once. Bins share products: with x_c(j) the cells of
 /// channel c in Doppler bin j, the entry (c,t),(c',t') of bin k is the lag covariance C_delta(c,c')
 /// = sum_r x_c(j) conj x_c'(j + delta) at j = k - (T-1)/2 + min(t,t'), delta = |t'-t|, conjugated
-/// below the block diagonal. So C_0 (Hermitian) and C_1 .. C_{T-1} are summed once per bin: (T -
-/// 1/2) L^2 products per cell instead of T^2 L^2 / 2.
+/// below the block diagonal. Therefore C_0 (Hermitian) and C_1 .. C_{T-1} are summed once per bin:
+/// (T - 1/2) L^2 products per cell instead of T^2 L^2 / 2.
 ///
-/// Bins lie in lanes, W to a group. Bins that belong to the next group are read at an offset, so
-/// neighbouring groups must be contiguous: a ring of two slots [even | odd | copy of even], in
-/// which both (even, odd) and (odd, even) are. (Three slots where a pack is narrower than T - 1
-/// bins.)
+/// Bins are in lanes, W to a group. Bins of the next group are loaded at an offset, so neighbouring
+/// groups must be contiguous: a ring of two slots [even | odd | copy of even] contains both (even,
+/// odd) and (odd, even). (Three slots if a pack is narrower than T - 1 bins.)
 namespace aperture::stap::cpu {
 
-/// A group of W Doppler bins, counted from the first of its segment, and where it lies in a ring.
+/// A group of W Doppler bins, numbered from the first of its segment, and its place in a ring.
 template <class Real>
 struct Ring {
     static constexpr int width = core::lanes<Real>;
-    /// Groups after its own that a group's snapshots reach into, for five taps and fewer.
+    /// Groups after its own that a group's snapshots extend into, for up to five taps.
     static constexpr int reach = (4 + width - 1) / width;
     static constexpr int slots = reach + 1;
     static constexpr int pitch = (slots + reach) * width;
 
     static constexpr int slot(index_t group) { return static_cast<int>(group % slots) * width; }
-    /// Distance of the copy that `group` needs, 0 if it needs none.
+    /// Distance to the copy of `group`, 0 if it needs none.
     static constexpr int copy(index_t group) { return group % slots < reach ? slots * width : 0; }
 };
 
-/// Keeps the compiler from reading `value` again from memory at each use: the multiply-adds of a
-/// register tile would need more loads than the machine has.
+/// Prevents the compiler from reloading `value` at each use: the multiply-adds of a register tile
+/// would need more loads than the machine can issue.
 template <class Pack>
 [[gnu::always_inline]] inline void keep_in_register([[maybe_unused]] Pack& value) {
 #if defined(__SSE2__)
@@ -55,7 +54,7 @@ struct FloatsOf {
                                    aligned(sizeof(float)), may_alias)) = float;
 };
 
-/// How cells and sums lie: planes[cell][channel][re, im][ring],
+/// Layout of cells and sums: planes[cell][channel][re, im][ring],
 /// sums[delta][channel][channel'][re, im][ring].
 template <class Real>
 struct LagCovariance {
@@ -71,8 +70,8 @@ struct LagCovariance {
     }
 };
 
-/// Cells of one channel and W Doppler bins, those of a bin as (re, im) pairs at rows + bin *
-/// row_stride, with bins in lanes: to planes + cell * cell_stride.
+/// Transposes the cells of one channel and W Doppler bins to lanes. Input: (re, im) pairs, each bin
+/// at rows + bin * row_stride. Output: planes + cell * cell_stride.
 template <class Real>
 void transpose_cells(const float* rows, index_t row_stride, index_t cells, index_t group,
                      Real* planes, index_t cell_stride) {
@@ -99,8 +98,8 @@ void transpose_cells(const float* rows, index_t row_stride, index_t cells, index
     }
 }
 
-/// Adds the sum over `cells` cells to a tile of sums, or makes it the sums with `first`. With
-/// `diagonal` only the tile's lower triangle is wanted.
+/// Adds the sum over `cells` cells to a tile of sums, or overwrites the tile with `first`. With
+/// `diagonal` only the tile's lower triangle is needed.
 template <class Real, int rows, int columns, bool diagonal>
 [[gnu::noinline]] void add_lag_tile(const Real* a, const Real* b, index_t cell_stride, int cells,
                                     bool first, index_t group, Real* sums, index_t row_stride) {
@@ -150,11 +149,11 @@ template <class Real, int rows, int columns, bool diagonal>
     }
 }
 
-/// A register tile of lag covariances is at most this large, and at most 3 x 3 or 4 x 2.
+/// Limits of a register tile of lag covariances; it is at most 3 x 3 or 4 x 2.
 inline constexpr int most_lag_rows = core::simd_bytes == 64 ? 4 : 2;
 inline constexpr int most_lag_columns = core::simd_bytes == 64 ? 3 : 2;
 
-/// Cuts 0 .. size-1 into pieces of nearly equal size, none above `most`.
+/// Cuts 0 .. size-1 into pieces of nearly equal size, at most `most`.
 struct EvenPieces {
     int size;
     int most;
@@ -203,7 +202,7 @@ void add_lag_covariances(const LagCovariance<Real>& lag, int lags, index_t group
     }
 }
 
-/// Repeats the first lanes of a group's sums where the ring needs them.
+/// Copies the first lanes of a group's sums to the ring's end if required.
 template <class Real>
 void repeat_sums(const LagCovariance<Real>& lag, index_t group, Real* sums) {
     const int copy = Ring<Real>::copy(group);

@@ -5,12 +5,12 @@
 #include "aperture/stap/detector.hpp"
 #include "aperture/stap/parameters.hpp"
 
-/// Detection statistics of the range cells of one Doppler bin from the weighted output and
-/// x^H R^-1 x, the cell under test taken out of its own covariance.
+/// Detection statistics of the range cells of one Doppler bin from the weighted output and x^H R^-1
+/// x, with the cell under test removed from its own covariance.
 namespace aperture::stap::cpu {
 
 struct CellsUnderTest {
-    const float* squares;  ///< [cell][2], the sum of both is x^H R^-1 x
+    const float* squares;  ///< [cell][2]; x^H R^-1 x is the sum of both
     index_t count;
     float training_cells;  ///< N_R: M = N_R R
     Detector detector;
@@ -21,7 +21,7 @@ struct CellsUnderTest {
     bool removable(index_t cell) const { return stays_definite(c(cell), training_cells); }
 };
 
-/// The first cell without which the covariance is not positive definite; `count` if there is none.
+/// The first cell that cannot be removed from a positive definite covariance; `count` if none.
 inline index_t find_indefinite(const CellsUnderTest& cells) {
     index_t cell = 0;
     while (cell < cells.count && cells.removable(cell)) ++cell;

@@ -20,12 +20,13 @@ struct Unit {
     index_t bins;
     RangeSpan training;           ///< range cells
     RangeSpan output;             ///< range cells, within `training`
-    int attempt = first_attempt;  ///< a later one is for the matrices that are due
-    bool tentative = false;       ///< what fp32 cannot be trusted with is left to a later attempt
+    int attempt = first_attempt;  ///< later attempts compute due matrices only
+    bool tentative =
+        false;  ///< results that fp32 cannot be trusted with are left to a later attempt
 };
 
-/// Brings one unit from the cube to its results: group after group of W Doppler bins, cells
-/// fetched and their lag covariances summed as far ahead as the snapshots reach.
+/// Processes one unit from the cube to its results: group after group of W Doppler bins, with cells
+/// fetched and lag covariances summed as far ahead as the snapshots extend.
 template <class Real>
 class UnitRun {
     static constexpr index_t width = core::lanes<Real>;
@@ -58,9 +59,9 @@ class UnitRun {
         const index_t reach = lag_.taps == 1 ? 0 : Ring<Real>::reach;
         positions_ = groups * width + lag_.taps - 1;
         for (index_t i = 0; i < fetched_ahead * width; ++i) fetch_bin(i);
-        // A group's covariances also take the sums of the first bins of the groups it reaches, and
-        // those the cells of the groups they reach; behind the last group lags that would reach
-        // beyond what is fetched are not needed.
+        // A group's covariances also need the sums of the first bins of the next `reach` groups,
+        // and those need the cells of the next `reach` groups after them. Behind the last group,
+        // lags beyond the fetched bins are not needed.
         const index_t fetched_groups = (positions_ + width - 1) / width;
         index_t loaded = 0;
         index_t estimated = 0;
@@ -81,7 +82,7 @@ class UnitRun {
         return work_.rows + (slot * lag_.channels + channel) * work_.row_pitch;
     }
 
-    /// Cells of the bin at `position`, which is (T-1)/2 more than its distance to the first bin.
+    /// Cells of the bin at `position`, which is (T-1)/2 plus the distance to the first bin.
     const float* cells_of(index_t position, index_t channel) const {
         const index_t bins = problem_.doppler_bins;
         const index_t bin = unit_.first_bin - (lag_.taps - 1) / 2 + position + bins;
@@ -89,10 +90,9 @@ class UnitRun {
                                               bin % bins * cube_.stride[1] + unit_.training.begin);
     }
 
-    /// Copies the cells of one bin and channel into the workspace and asks for those of the next
-    /// bin. In the cube they lie so far apart that the machine does not foresee the next row, and
-    /// that many fall into few cache sets; the arithmetic of a bin hides what the copy would wait
-    /// for.
+    /// Copies the cells of one bin and channel into the workspace and prefetches those of the next
+    /// bin. In the cube they are too far apart for the hardware prefetcher, and many fall into few
+    /// cache sets; the arithmetic of a bin hides the copy's latency.
     void fetch_row(index_t position, index_t channel) {
         if (position >= positions_) return;
         const float* from = cells_of(position, channel);
@@ -110,10 +110,9 @@ class UnitRun {
         for (index_t c = 0; c < lag_.channels; ++c) fetch_row(position, c);
     }
 
-    /// Lag covariances of one group, in pieces of cells that stay in the first-level cache beside
-    /// the sums. A piece of those that are needed first, of groups new_begin .. new_end - 1, is
-    /// transposed just before. 32 and 64 cells make four pieces, whose separate sums are worth 8 dB
-    /// of accuracy.
+    /// Lag covariances of one group, in pieces of cells that fit in the first-level cache beside
+    /// the sums. New pieces, of groups new_begin .. new_end - 1, are transposed just before use. 32
+    /// and 64 cells make four pieces; their separate sums gain 8 dB of accuracy.
     void estimate_group(index_t group, int lags, index_t new_begin, index_t new_end) {
         const index_t piece = cells_ < 64 ? 8 : 16;
         for (index_t cell = 0; cell < cells_; cell += piece) {
@@ -237,7 +236,7 @@ class UnitRun {
         }
     }
 
-    /// gamma, and from lanes to one bin's weights after another's.
+    /// Computes gamma and transposes the weights from lanes to one bin after another.
     void lay_out_weights(const Pivots& pivots) {
         const int n = problem_.order;
         const int vectors = problem_.steering_vectors;
@@ -270,8 +269,8 @@ class UnitRun {
         }
     }
 
-    /// `count` packs to `count` floats for each lane, the latter `pitch` apart; packs are
-    /// multiplied by the `period` packs of `scale`, over and over, where there are any.
+    /// Transposes `count` packs to `count` floats per lane, `pitch` apart. A non-null `scale` of
+    /// `period` packs multiplies them, cyclically.
     static void transpose_lanes(const Real* from, index_t count, const Real* scale, index_t period,
                                 float* to, index_t pitch) {
         index_t phase = 0;
@@ -299,7 +298,7 @@ class UnitRun {
     }
     index_t output_cells() const { return unit_.output.end - unit_.output.begin; }
 
-    /// Rows of the cells of `position`'s snapshots, beginning with the first cell of the output.
+    /// Pointers to the rows of the snapshots at `position`, from the first output cell on.
     void find_rows(index_t position, std::array<const float*, dense::max_order>& rows) const {
         const index_t skipped = 2 * (unit_.output.begin - unit_.training.begin);
         for (int t = 0; t < lag_.taps; ++t) {
@@ -311,9 +310,8 @@ class UnitRun {
         }
     }
 
-    /// y = gamma w^H S of one bin, and x^H R^-1 x = |G^-1 x|^2 where a detector asks for it. The
-    /// bin to be fetched meanwhile comes row by row between tiles, for a core waits for few lines
-    /// at a time.
+    /// y = gamma w^H S of one bin, and x^H R^-1 x = |G^-1 x|^2 for a detector. The next bin is
+    /// fetched meanwhile, row by row between tiles, as a core has few outstanding cache misses.
     void weight_bin(index_t position, int l, index_t bin) {
         std::array<const float*, dense::max_order> rows;
         find_rows(position, rows);
@@ -409,7 +407,7 @@ class UnitRun {
     const Unit& unit_;
     LagCovariance<Real> lag_;
     index_t cells_;
-    index_t positions_ = 0;  ///< bins to be fetched
+    index_t positions_ = 0;  ///< number of bins to fetch
     bool streams_;
 };
 

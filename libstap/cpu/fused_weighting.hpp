@@ -13,19 +13,19 @@
 #include <immintrin.h>
 #endif
 
-/// y = w^H S for one Doppler bin with range cells in lanes, straight from the rows of the cube.
+/// y = w^H S for one Doppler bin with range cells in lanes, directly from the rows of the cube.
 /// With cells as (re, im) pairs, w^H S is sum w_re (re, im) plus the pair-swapped sum w_im (re, im)
-/// with one sign changed: two multiply-adds a pack and no shuffle inside the loop.
+/// with one sign changed: two multiply-adds per pack and no shuffle in the loop.
 namespace aperture::stap::cpu {
 
 /// Complex range cells in a pack.
 inline constexpr int cells_per_pack = core::lanes<float> / 2;
 
-/// Steering vectors and packs of range cells in a register tile.
+/// Steering vectors and packs of range cells per register tile.
 inline constexpr int weighting_vectors = core::simd_bytes == 64 ? 4 : 3;
 inline constexpr int weighting_packs = core::simd_bytes == 64 ? 3 : 2;
 
-/// Past the caches: for results that are not read again soon. `to` is aligned to a pack.
+/// Non-temporal store, for results that are not read again soon. `to` is aligned to a pack.
 inline void store_streaming(float* to, core::Pack<float> value) {
 #if defined(__AVX512F__)
     _mm512_stream_ps(to, value);
@@ -59,8 +59,9 @@ template <int... i>
     return detail::minus_j_times(x, std::make_integer_sequence<int, core::lanes<float>>{});
 }
 
-/// What a tile needs: rows[i] + at are the cells of snapshot element i, weights[i][vector] pairs
-/// (re, im) with `weight_stride` floats from i to i + 1, y[vector] at out + vector * out_stride.
+/// Operands of a tile: rows[i] + at are the cells of snapshot element i; weights[i][vector] are
+/// pairs (re, im), `weight_stride` floats from i to i + 1; y[vector] is at out + vector *
+/// out_stride.
 struct WeightingTile {
     const float* const* rows;
     index_t at;
@@ -105,8 +106,8 @@ template <int vectors, int packs>
     }
 }
 
-/// What becomes of a tile's y: stored, stored past the caches, or squared and added to `out`, in
-/// which case all vectors share one row.
+/// Destination of a tile's y: stored, streamed past the caches, or squared and added to `out`,
+/// where all vectors share one row.
 enum class Yield { stored, streamed, squared };
 
 template <Yield yield, int vectors, int packs>

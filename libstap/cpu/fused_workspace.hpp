@@ -11,32 +11,33 @@ namespace aperture::stap::cpu {
 
 inline index_t round_up(index_t value, index_t step) { return (value + step - 1) / step * step; }
 
-/// What one thread works with: W = lanes of Real, a group is W Doppler bins.
+/// Workspace of one thread: W = lanes of Real, a group is W Doppler bins.
 template <class Real>
 struct Workspace {
     static constexpr index_t width = core::lanes<Real>;
-    /// The group being finished, those that its sums and their cells reach, and the one fetched.
+    /// The current group, those that its sums and their cells extend into, and the one being
+    /// fetched.
     static constexpr index_t groups_in_flight = 2 * Ring<Real>::reach + 2;
     using T = std::complex<Real>;
     using LaneMatrix = dense::lanes::Matrix<T>;
 
-    index_t row_pitch;     ///< floats of one row of cells
-    index_t weight_pitch;  ///< floats of one bin's weights
-    index_t factor_pitch;  ///< floats of one bin's inverse factor
+    index_t row_pitch;     ///< floats per row of cells
+    index_t weight_pitch;  ///< floats per bin's weights
+    index_t factor_pitch;  ///< floats per bin's inverse factor
     bool detects, eliminates;
 
     float* rows;            ///< [bin in flight][channel][cell][re, im]
     Real* planes;           ///< see LagCovariance
     Real* sums;             ///< see LagCovariance
     LaneMatrix g;           ///< covariance, then its factor G, R = G G^H
-    LaneMatrix h;           ///< G^-H: for Gauss-Jordan and for x^H R^-1 x
+    LaneMatrix h;           ///< G^-H, for Gauss-Jordan and for x^H R^-1 x
     LaneMatrix x;           ///< steering vectors, then weights: [d][i], d contiguous
     Real* gain;             ///< [d][lane] v^H R^-1 v
     Real* gamma;            ///< [d][re, im][lane], both equal
     float* weights;         ///< [lane][i][d][re, im], times gamma
     float* inverse_factor;  ///< [lane][i][j][re, im]
-    float* tail;            ///< a tile of output that does not fill its packs
-    float* squares;         ///< [cell][re, im]: x^H R^-1 x, squares of real and imaginary parts
+    float* tail;            ///< output of a tile with partial packs
+    float* squares;         ///< [cell][re, im]: sums of squares of both parts, together x^H R^-1 x
 
     Workspace(core::ScratchParts& parts, const Problem& problem) {
         const index_t n = problem.order;
@@ -44,7 +45,7 @@ struct Workspace {
         const index_t cells = problem.parameters.training_block;
         detects = is_adaptive(problem.parameters.detector);
         eliminates = problem.parameters.solver == dense::Factorisation::gauss_jordan;
-        // An odd number of packs, so that the rows do not fall into few cache sets.
+        // An odd number of packs, so that rows spread over the cache sets.
         row_pitch =
             (round_up(2 * cells, core::lanes<float>) / core::lanes<float> | 1) * core::lanes<float>;
         weight_pitch = round_up(2 * n * vectors, core::lanes<float>);

@@ -46,7 +46,7 @@ void choose(Adaptation& adaptation, core::Cpu& executor, const Problem& problem,
     }
 }
 
-/// Marks the matrices of the attempt before that are not settled; returns their number.
+/// Schedules unsettled matrices of the previous attempt for this one; returns their number.
 index_t schedule(const Problem& problem, const Results<Host>& results, int attempt) {
     const auto [bins, sets] = results.info.extent;
     index_t due = 0;
@@ -73,7 +73,7 @@ struct Pipeline<core::Cpu>::State {
     std::optional<DopplerFilter<core::Cpu>> doppler;
     core::Array<cfloat, 3> doppler_cube;
     Adaptation adaptation;
-    Repetition repetition;  ///< of what fp32 cannot be trusted with
+    Repetition repetition;  ///< of matrices that fp32 cannot be trusted with
 
     State(core::Cpu& executor, const Problem& p, const core::View<const cfloat, 2, Host>& vectors)
         : cpu(executor), problem(p), steering(copy_of(vectors)) {

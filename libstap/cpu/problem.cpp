@@ -72,7 +72,7 @@ void check_training_extent(const Problem& problem) {
     }
 }
 
-/// An estimate from fewer cells than its order is certainly singular.
+/// An estimate from fewer cells than its order is always singular.
 void check_training_support(const Problem& problem) {
     const Parameters& p = problem.parameters;
     if (p.loading.value > 0) return;
@@ -98,7 +98,7 @@ double output_bytes(const Problem& p) {
            bytes_per_sample;
 }
 
-/// Bytes of one element where the precision of covariance and solution decides.
+/// Bytes of a complex number in the precision of covariance and solution.
 double adaptive_bytes(const Problem& p) {
     return p.parameters.precision == Precision::mixed ? 2 * bytes_per_sample : bytes_per_sample;
 }
@@ -241,7 +241,7 @@ double resident_bytes(const Problem& p, bool covariance, bool weights) {
     const double held =
         bins * double(sets_at_a_time(p, block ? p.training_sets : p.shape.range_cells, real_bytes));
     if (block) bytes += sample * held * n * p.parameters.training_block;
-    // Of the cuBLAS baseline, two fp32 matrices; else one, in fp64 at most.
+    // The cuBLAS baseline has two fp32 matrices, other implementations one, at most in fp64.
     return bytes + 2 * real_bytes * held * n * (n + p.steering_vectors);
 }
 

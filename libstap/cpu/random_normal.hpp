@@ -10,9 +10,9 @@
 
 namespace aperture::stap::cpu {
 
-/// Circular complex normal numbers of unit power: a stream of its own for every key, so that what
-/// is drawn for one range cell does not depend on what is drawn for the others, nor on the
-/// library's random distributions, which differ between systems.
+/// Circular complex normal numbers of unit power, an independent stream per key: the samples of a
+/// range cell do not depend on those of others, nor on the standard library's distributions, which
+/// differ between systems.
 class NormalStream {
   public:
     explicit NormalStream(std::initializer_list<std::uint64_t> key) {

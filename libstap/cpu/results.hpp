@@ -9,12 +9,12 @@
 
 namespace aperture::stap {
 
-/// Detectors made of quadratic forms in the inverse covariance.
+/// Detectors based on quadratic forms in the inverse covariance.
 inline bool is_adaptive(Detector detector) {
     return detector == Detector::amf || detector == Detector::ace || detector == Detector::glrt;
 }
 
-/// Throws core::InvalidArgument where a view of the results is not what the problem asks for.
+/// Throws core::InvalidArgument if a view of the results does not fit the problem.
 template <class Space>
 void check_results(const Problem& problem, const Results<Space>& results) {
     const index_t bins = problem.doppler_bins;
@@ -42,7 +42,7 @@ void check_results(const Problem& problem, const Results<Space>& results) {
     }
 }
 
-/// Rounds to fp32 into a result [k][b][row][column] that may not be wanted.
+/// Rounds to fp32 into a result [k][b][row][column], unless `to` is empty.
 template <class Real>
 void copy_where_wanted(const core::View<const std::complex<Real>, 4, core::Host>& from,
                        const core::View<cfloat, 4, core::Host>& to) {
@@ -54,7 +54,7 @@ void copy_where_wanted(const core::View<const std::complex<Real>, 4, core::Host>
                     to(k, b, i, j) = cfloat(from(k, b, i, j));
 }
 
-/// Bytes of what detection reads and writes; its arithmetic is that of the weights once more.
+/// Bytes that detection reads and writes; its arithmetic equals that of the weights.
 inline Work detect_work(const Problem& problem) {
     const double cells = double(problem.doppler_bins) * double(problem.shape.range_cells);
     const double bytes = cells * problem.steering_vectors * (sizeof(cfloat) + sizeof(float));

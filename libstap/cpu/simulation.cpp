@@ -68,7 +68,7 @@ void check_scene(const ClutterScene& scene) {
         expects(std::isfinite(jammer.jnr_db), "jammer-to-noise ratio ", jammer.jnr_db, " dB");
 }
 
-/// Phase in cycles of successive elements, and of successive pulses, for one clutter patch.
+/// Phase increments of a clutter patch in cycles, per element and per pulse.
 struct PatchFrequencies {
     double spatial;
     double doppler;
@@ -85,15 +85,15 @@ std::vector<PatchFrequencies> clutter_patches(const ClutterScene& scene) {
     return patches;
 }
 
-/// Correlation of a clutter patch with itself `lag` pulses later: the transform of the Gaussian
-/// spectrum of intrinsic clutter motion (Ward 1994, section 2.6.2).
+/// Correlation of a clutter patch with itself `lag` pulses later: the Fourier transform of the
+/// Gaussian spectrum of intrinsic clutter motion (Ward 1994, section 2.6.2).
 double motion_correlation(const ClutterScene& scene, index_t lag) {
     const double exponent = pi * scene.motion_std * static_cast<double>(lag);
     return std::exp(-2 * exponent * exponent);
 }
 
-/// Columns whose outer products sum to the correlation matrix of the pulses of a patch: Cholesky
-/// with diagonal pivoting, as many columns as fp64 can tell from zero. [column][pulse]
+/// Columns of a factor of a patch's pulse correlation matrix, the sum of their outer products:
+/// Cholesky with diagonal pivoting, to fp64 rank. [column][pulse]
 std::vector<std::vector<double>> motion_factor(const ClutterScene& scene) {
     const auto pulses = static_cast<std::size_t>(scene.shape.pulses);
     std::vector<double> left(pulses, 1.0);
@@ -123,10 +123,10 @@ std::vector<Complex> tone(double cycles_per_sample, index_t samples) {
     return values;
 }
 
-/// Tells the streams of one range cell apart.
+/// Keys of a range cell's streams.
 enum class Source : std::uint64_t { noise, clutter, jammer, target };
 
-/// Draws the samples of one range cell after the other; what does not change is computed once.
+/// Draws the samples of range cells one by one; constant quantities are computed once.
 class SceneDrawing {
   public:
     explicit SceneDrawing(const ClutterScene& scene)
@@ -320,7 +320,7 @@ core::Array<Complex, 3> true_snapshot_covariance(const ClutterScene& scene,
                 Complex sum = 0;
                 for (index_t q = 0; q < pulses; ++q)
                     sum += seen[static_cast<std::size_t>(q)] * std::conj(transform(other, q));
-                // Wherever `bin` is tap t of bin k and `other` tap t + offset.
+                // All (bin k, tap t) for which `bin` is tap t and `other` is tap t + offset.
                 for (index_t t = std::max<index_t>(0, -offset);
                      t < std::min<index_t>(taps, taps - offset); ++t) {
                     const index_t k = (bin + (taps - 1) / 2 - t + doppler_bins) % doppler_bins;

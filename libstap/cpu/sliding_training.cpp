@@ -13,9 +13,9 @@ namespace aperture::stap::cpu {
 
 namespace {
 
-/// Cells after which the running sum starts afresh.
+/// Cells after which the running sum is recomputed.
 constexpr index_t segment = 64;
-/// Problems solved in one batch.
+/// Problems per batch.
 constexpr index_t batch = 32 * segment;
 
 bool trains(const TrainingWindow& window, index_t cell) {
@@ -31,7 +31,7 @@ index_t batch_size(const Problem& problem) {
 
 }  // namespace
 
-/// The sum of x x^H over a training window: the lower triangle, real and imaginary parts apart.
+/// The sum of x x^H over a training window: the lower triangle, real and imaginary parts separate.
 template <class Real>
 struct SlidingTraining<Real>::RunningSum {
     const Problem& problem;
@@ -180,8 +180,8 @@ void SlidingTraining<Real>::fill_segment(const CubeView<core::Host>& cube, index
     const index_t n = problem_.order;
     const index_t last = problems_(end - 1);
     index_t slot = begin;
-    // The sum follows the window from the segment's beginning, whichever of its problems are
-    // wanted.
+    // The sum follows the window from the segment's beginning, independent of which problems are
+    // due.
     const index_t start = problems_(begin) / segment * segment;
     for (index_t p = start; p <= last; ++p) {
         const index_t k = p / cells;

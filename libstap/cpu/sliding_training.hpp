@@ -8,15 +8,15 @@
 
 namespace aperture::stap::cpu {
 
-/// Training on a sliding window: one covariance per cell. The sum of outer products follows the
-/// window by adding the cells it gains and subtracting those it loses, in fp64, and starts afresh
-/// every `segment` cells, so that results do not depend on the number of threads.
+/// Training on a sliding window: one covariance per cell. The sum of outer products is updated with
+/// the cells that enter and leave the window, in fp64. It is recomputed every `segment` cells, so
+/// that results do not depend on the number of threads.
 template <class Real>
 class SlidingTraining {
   public:
     SlidingTraining(core::Cpu& cpu, const Problem& problem,
                     core::View<const cfloat, 2, core::Host> steering);
-    /// An attempt after the first computes the matrices for which `results.attempt` has its number.
+    /// A later attempt computes only the matrices with its number in `results.attempt`.
     void run(const CubeView<core::Host>& cube, const Results<core::Host>& results,
              int attempt = first_attempt);
 
@@ -24,9 +24,9 @@ class SlidingTraining {
     using Complex = std::complex<Real>;
     struct RunningSum;
 
-    /// Lists the problems in [first, end) that an attempt computes in `problems_`.
+    /// Lists in `problems_` the problems in [first, end) that are due in an attempt.
     index_t select(index_t first, index_t end, const Results<core::Host>& results, int attempt);
-    /// Fills slots [begin, end) of the batch, whose problems are of one segment.
+    /// Fills slots [begin, end) of the batch, with the problems of one segment.
     void fill_segment(const CubeView<core::Host>& cube, index_t begin, index_t end, int attempt,
                       std::byte* scratch);
     void finish(index_t slot, const Results<core::Host>& results) const;
@@ -35,7 +35,7 @@ class SlidingTraining {
     Problem problem_;
     core::View<const cfloat, 2, core::Host> steering_;
     index_t right_hand_sides_;  ///< D, and the snapshot itself
-    /// (Doppler bin, range cell) counted along range first: problem p is bin p / N, cell p % N.
+    /// (Doppler bin, range cell), range fastest: problem p is bin p / N, cell p % N.
     core::Array<index_t, 1> problems_;    ///< [slot of the batch]
     core::Array<Complex, 3> covariance_;  ///< [slot of the batch][n][n]
     core::Array<Complex, 3> solutions_;   ///< [slot of the batch][d, then R^-1 x][n]

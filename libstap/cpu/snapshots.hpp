@@ -15,7 +15,7 @@ inline const cfloat* snapshot_row(const Problem& problem, const CubeView<core::H
     return cube.data + row / taps * cube.stride[0] + bin * cube.stride[1];
 }
 
-/// Snapshots with real and imaginary parts apart, [n][stride], range cells contiguous.
+/// Snapshots with separate real and imaginary parts, [n][stride], range cells contiguous.
 template <class Real>
 struct SnapshotPlanes {
     Real* re;
@@ -23,7 +23,7 @@ struct SnapshotPlanes {
     index_t stride;
 };
 
-/// The snapshots of `cells`, in their order; what is left of each row up to the stride is zero.
+/// The snapshots of `cells`, in their order; padding up to the stride is zero.
 template <class Real>
 void split_snapshots(const Problem& problem, const CubeView<core::Host>& cube, index_t doppler_bin,
                      RangeSpan cells, const SnapshotPlanes<Real>& planes) {

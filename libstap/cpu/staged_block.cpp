@@ -85,8 +85,8 @@ void StagedBlock<Real>::detect(const CubeView<core::Host>& cube,
     }
 }
 
-/// With M = N_R R: a = v^H w / N_R, b from the output y = b / |a|, c = x^H (R^-1 x) / N_R. The fp32
-/// output makes fp32 forms of them whatever Real is.
+/// With M = N_R R: a = v^H w / N_R, b from the output y = b / |a|, c = x^H (R^-1 x) / N_R. The
+/// forms have fp32 accuracy for every Real, as the output is in fp32.
 template <class Real>
 void StagedBlock<Real>::detect_in_block(const CubeView<core::Host>& cube, index_t doppler_bin,
                                         index_t training_set,

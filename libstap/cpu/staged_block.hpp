@@ -8,8 +8,8 @@
 
 namespace aperture::stap::cpu {
 
-/// Block training one stage at a time: covariances, weights, weighting, and with an adaptive
-/// detector the statistics.
+/// Block training one stage at a time: covariances, weights, weighting, and the statistics of an
+/// adaptive detector.
 template <class Real>
 class StagedBlock {
   public:

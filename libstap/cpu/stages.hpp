@@ -6,13 +6,13 @@
 #include "aperture/stap/stages.hpp"
 #include "libstap/cpu/snapshots.hpp"
 
-/// The stages with workspace of their own, so that using them again allocates nothing.
+/// The stages with their own workspace: repeated calls allocate nothing.
 namespace aperture::stap::cpu {
 
 /// Throws unless the problem trains on blocks.
 void check_block_training(const Problem& problem);
 
-/// [k][b][row][column] as the batch [k b][row][column] of libdense; needs dense matrices.
+/// Views dense matrices [k][b][row][column] as a libdense batch [k b][row][column].
 template <class T>
 dense::MatrixBatch<T, core::Host, core::Concatenated> as_batch(
     const core::View<T, 4, core::Host>& matrices) {
@@ -20,7 +20,7 @@ dense::MatrixBatch<T, core::Host, core::Concatenated> as_batch(
     return {matrices.data, {bins * sets, rows, columns}};
 }
 
-/// As many Doppler bins as keep `bytes_per_bin` each within a few MiB, at least one.
+/// Number of Doppler bins with `bytes_per_bin` each that fit in a few MiB, at least one.
 index_t bins_per_chunk(const Problem& problem, index_t bytes_per_bin);
 
 /// estimate_covariance for one problem.

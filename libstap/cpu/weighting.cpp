@@ -20,10 +20,10 @@ constexpr int direction_tile = 4;
 /// Range cells weighted together: their snapshots stay in the first-level cache.
 constexpr index_t cell_tile = 64;
 
-/// What one thread works with.
+/// Scratch of one thread.
 struct WeightingScratch {
-    /// The weights of one training set, [direction][n], and gamma; zero and 1 past the last
-    /// direction, up to a multiple of `direction_tile`.
+    /// The weights of one training set, [direction][n], and gamma. Directions are padded to a
+    /// multiple of `direction_tile` with zero weights and gamma 1.
     index_t padded_directions;
     float* w_re;
     float* w_im;
@@ -42,7 +42,7 @@ struct WeightingScratch {
     }
 };
 
-/// gamma = 1/|w^H v| of the weights as they are applied, in fp32; 1 where that is 0.
+/// gamma = 1/|w^H v| of the fp32 weights that are applied; 1 if that is 0.
 template <class Real>
 void take_weights(const core::View<const std::complex<Real>, 4, core::Host>& weights,
                   const core::View<const cfloat, 2, core::Host>& steering, index_t k, index_t b,

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the blocks of the staged and of the fused kernels have in common: a few neighbouring Doppler
-// bins of one training set, their shared memory, and their covariances.
+// Common parts of the staged and fused kernels' blocks: a few neighbouring Doppler bins of one
+// training set, their shared memory, and their covariances.
 
 #include "libstap/gpu/weighting.cuh"
 
 namespace aperture::stap::gpu {
 
-/// What is fixed at compile time: taps of a snapshot, neighbouring Doppler bins a block takes
-/// together, its threads, and the blocks that should fit a multiprocessor.
+/// Compile-time parameters: taps of a snapshot, neighbouring Doppler bins per block, threads per
+/// block, and intended blocks per multiprocessor.
 template <int taps_, int bins_, int threads_, int blocks_>
 struct AdaptivePolicy {
     static constexpr int taps = taps_;
@@ -20,12 +20,12 @@ struct AdaptivePolicy {
     static constexpr int window = bins_ + taps_ - 1;
 };
 
-/// Shared memory of a block: offsets in bytes, each a multiple of 16, and the sizes that go with
-/// them. `plan_shared_memory` makes it.
+/// Shared memory of a block, from `plan_shared_memory`: offsets in bytes, each a multiple of 16,
+/// and sizes.
 struct SharedLayout {
     int work;              ///< BlockWork
-    int rows;              ///< where the rows of the window begin, [bin of the window][channel]
-    int rows_in_tile;      ///< unsigned short, where they are in the tile
+    int rows;              ///< pointers to the rows of the window, [bin of the window][channel]
+    int rows_in_tile;      ///< unsigned short, the rows' offsets in the tile
     int tile;              ///< Complex<float> [channel][bin of the window][tile_stride]
     int sums;              ///< Complex<Real> [bin][triangle_stride], or a ProductBand
     int factors;           ///< Complex<Real> [bin][factor_stride], of RollingSolver
@@ -37,7 +37,7 @@ struct SharedLayout {
     int info;              ///< int [bin]
     int bytes;
     bool apart;   ///< sums and right-hand sides do not share memory
-    int columns;  ///< range cells of the tile at a time
+    int columns;  ///< range cells per tile
     int tile_stride, channel_stride, triangle_stride, factor_stride, weight_stride, forms_stride,
         solver_columns;
 };
@@ -92,7 +92,7 @@ __device__ void store_covariances(const Group& group, int first_bin, index_t set
     }
 }
 
-/// Where the sums of a group lie.
+/// Sets the location of a group's sums.
 template <class Real>
 __device__ __forceinline__ void place_group(CovarianceGroup<Real>& group, Complex<Real>* sums,
                                             const SharedLayout& layout, int channels, int, int taps,
@@ -110,17 +110,16 @@ __device__ __forceinline__ void place_group(BandGroup<Real>& group, Complex<Real
     group.band = {sums, channels, window};
 }
 
-/// What a block has to do. It lies in shared memory: registers are what the kernels are short of.
+/// The work of a block. It is in shared memory because the kernels are short of registers.
 struct BlockWork {
     TrainingSet set;
     SetColumns columns;
     int first_bin, matrices;
-    bool pairs_of_cells;  ///< of a row begin at multiples of 16 bytes
+    bool pairs_of_cells;  ///< cell pairs of a row are 16-byte aligned
 };
 
-/// What a block has to do in its turn, and its shared memory by name; a barrier must stand before
-/// the rows are read. Of the tile, which is there for the covariances, and what comes after them
-/// one takes the place of the other.
+/// A block's current work and its shared memory by name; needs a barrier before the rows are read.
+/// The tile, used for the covariances, and the later parts share memory.
 template <class Group, class Policy>
 struct AdaptiveBlock;
 template <template <class> class Group, class Real, class Policy>
@@ -176,10 +175,10 @@ struct AdaptiveBlock<Group<Real>, Policy> {
     }
 };
 
-/// Sums, normalisations and thereby the covariances of a block's group. Starts from the sums over
-/// all cells where `total` is given: then the set's cells are taken out, and the loading is that of
-/// all cells. `loading_of(q)` is the loading of matrix q, `relative` whether any depends on a
-/// trace.
+/// Computes the sums, the normalisations and thereby the covariances of a block's group. With
+/// `total`, the sums over all cells, it subtracts the set's cells from them, and the loading is
+/// that of all cells. `loading_of(q)` is the loading of matrix q, `relative` whether any depends on
+/// a trace.
 template <template <class> class Group, class Real, class Policy, class LoadingOf>
 __device__ void estimate_group(const AdaptiveBlock<Group<Real>, Policy>& block,
                                const TrainingPlan& plan, const Complex<Real>* total,

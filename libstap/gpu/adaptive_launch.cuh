@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The adaptive kernels as the host sees them: which one for a shape, its shared memory, its grid.
+// Host side of the adaptive kernels: selection by shape, shared memory, grid.
 
 #include <algorithm>
 #include <type_traits>
@@ -19,7 +19,7 @@
 
 namespace aperture::stap::gpu {
 
-/// The part of a cube that is in memory and the cells of it that a call adapts, as cells of the
+/// The part of a cube in memory and the cells of it that a call adapts, both numbered as in the
 /// whole cube. Views of results begin at cell `begin` and at the training set that holds it.
 struct RangeChunk {
     index_t data_begin = 0;
@@ -27,7 +27,7 @@ struct RangeChunk {
     index_t end = 0;
 };
 
-/// What a problem needs in the executor's memory beside cube and results.
+/// Workspace of a problem in the executor's memory, besides cube and results.
 template <class Executor>
 struct AdaptiveWorkspace {
     using Space = typename Executor::Space;
@@ -59,7 +59,7 @@ auto stage_scope(Executor& executor, core::Timeline* timeline, const char* name,
     return core::stage_scope(executor, timeline, name, work.gflop, work.mb);
 }
 
-/// Copies the steering vectors [D][n] row by row of n; synchronous.
+/// Copies the steering vectors [D][n] to [n][D]; synchronous.
 template <class Executor>
 void set_steering(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
                   core::View<const cfloat, 2, core::Host> steering) {
@@ -80,8 +80,8 @@ void with_taps(int taps, Visit visit) {
     if (taps == 5) visit(std::integral_constant<int, 5>{});
 }
 
-/// The type that the first attempt computes covariances and solutions in. One factorisation for
-/// all cells costs next to nothing in fp64.
+/// The type in which the first attempt computes covariances and solutions. With training on all
+/// cells, the single factorisation per bin is cheap in fp64.
 template <class Visit>
 void with_real(const Problem& problem, Visit visit) {
     const Parameters& p = problem.parameters;
@@ -133,7 +133,7 @@ MatrixPerSet<const T> constant(const MatrixPerSet<T>& m) {
     return {m.data, m.bin_stride, m.set_stride, m.row_stride, m.column_stride};
 }
 
-/// Dense matrices [k][set][rows][columns] in work space, which grows where it is short.
+/// Dense matrices [k][set][rows][columns] in workspace, which grows if necessary.
 template <class T, class Space>
 MatrixPerSet<T> matrices_in(core::Array<double, 1, Space>& space, index_t bins, index_t sets,
                             index_t rows, index_t columns) {
@@ -160,14 +160,14 @@ inline TrainingPlan training_plan(const Problem& problem, const RangeChunk& chun
     return plan;
 }
 
-/// Training sets whose cells a chunk adapts.
+/// Training sets with cells in a chunk.
 inline index_t sets_of(const Problem& problem, const RangeChunk& chunk) {
     const index_t cells = chunk.end - chunk.begin;
     if (problem.parameters.training != Training::block) return cells;
     return (cells + problem.parameters.training_block - 1) / problem.parameters.training_block;
 }
 
-/// Columns that the largest training set of a plan brings to shared memory.
+/// Columns of a plan's largest training set in shared memory.
 inline int set_columns(const TrainingPlan& plan) {
     switch (plan.kind) {
         case TrainingCells::block:
@@ -181,7 +181,7 @@ inline int set_columns(const TrainingPlan& plan) {
     }
 }
 
-/// Cells of a set whose quadratic forms a detector wants.
+/// Cells of a set for which a detector needs quadratic forms.
 inline int set_outputs(const TrainingPlan& plan, bool statistic) {
     if (!statistic) return 0;
     return plan.kind == TrainingCells::block ? plan.block : 1;
@@ -213,7 +213,7 @@ SharedLayout shared_layout(Executor& executor, const SharedNeeds& needs, int blo
     return *layout;
 }
 
-/// Lanes that share a pair of channels in a block of `bins` bins.
+/// Lanes that split the cells of a channel pair in a block of `bins` bins.
 template <int Taps>
 int splits_of(const Problem& problem, int bins, int columns, int threads) {
     const auto with_part = [&](auto part) {
@@ -249,7 +249,7 @@ using GenericPolicy =
 
 namespace detail {
 
-/// One block for each set and Doppler bin.
+/// One block per set and Doppler bin.
 inline core::LaunchConfig generic_config(const Problem& problem, index_t sets,
                                          const SharedLayout& layout) {
     return {grid_of(sets * groups_of(problem.doppler_bins, generic_tuning.bins)),
@@ -261,7 +261,7 @@ inline core::LaunchConfig generic_config(const Problem& problem, index_t sets,
 template <class Real>
 using AdaptiveKernel = void (*)(AdaptiveArguments<Real>);
 
-/// What chooses a kernel.
+/// Key of the kernel selection.
 struct AdaptiveShape {
     int order, taps;
     dense::Factorisation solver;
@@ -285,9 +285,9 @@ AdaptiveKernel<float> register_kernel(bool statistic) {
 
 }  // namespace detail
 
-/// The register-resident fp32 Cholesky kernels compiled ahead: PERFECT's orders, and spatial
-/// adaptation (T = 1) at powers of two. Null for other shapes. A template, so that only the file
-/// that launches them compiles them.
+/// The register-resident fp32 Cholesky kernels compiled ahead of time: PERFECT's orders, and
+/// spatial adaptation (T = 1) at powers of two. Null for other shapes. A template, so that only the
+/// file that launches them compiles them.
 template <class Real>
 AdaptiveKernel<Real> precompiled_kernel(const AdaptiveShape& shape) {
     if constexpr (std::is_same_v<Real, float>) {
@@ -304,8 +304,8 @@ AdaptiveKernel<Real> precompiled_kernel(const AdaptiveShape& shape) {
 }
 
 #if defined(__CUDACC__)
-/// The register-resident kernel of a shape, compiled now or before; empty where there is no
-/// run-time compiler.
+/// The register-resident kernel of a shape, compiled on first use; empty without a run-time
+/// compiler.
 template <class Real>
 core::SpecialisedKernel<void(AdaptiveArguments<Real>)> specialised_kernel(
     core::Gpu& gpu, const AdaptiveShape& shape);
@@ -321,7 +321,7 @@ AdaptiveKernel<Real> kernel_on_host(bool statistic) {
                      : &adapt_kernel<Real, Policy, Solver, false>;
 }
 }  // namespace detail
-/// Of the kernels that a GPU compiles at run time the host executor has those of two shapes.
+/// The host executor has the run-time compiled kernels of two shapes only.
 template <class Real>
 AdaptiveKernel<Real> specialised_kernel(core::Simt&, const AdaptiveShape& shape) {
     const bool cholesky = shape.solver == dense::Factorisation::cholesky;
@@ -338,7 +338,7 @@ AdaptiveKernel<Real> specialised_kernel(core::Simt&, const AdaptiveShape& shape)
 
 namespace detail {
 
-// The kernel of an order, in the registers where it can be.
+// Launches the kernel of an order, in registers if possible.
 template <class Real, class Executor, int Taps>
 void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArguments<Real> arguments,
                      bool statistic, std::integral_constant<int, Taps>) {

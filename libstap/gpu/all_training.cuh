@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Training on all range cells: the sums over the whole cube, what is judged of them alone, and the
-// info of a Doppler bin, which is that of many cells.
+// Training on all range cells: the sums over the whole cube, their factorisation, and the info of a
+// Doppler bin, combined from its cells.
 
 #include "libstap/gpu/fused_launch.cuh"
 
@@ -11,8 +11,8 @@ namespace aperture::stap::gpu {
 
 namespace detail {
 
-/// What is done for all cells at once counts as the stage that estimates covariances, whose work is
-/// counted with the cells.
+/// Work for all cells at once is part of the covariance stage; its cost is already counted with the
+/// cells.
 template <class Executor>
 auto total_scope(Executor& executor, core::Timeline* timeline, const Problem& problem) {
     const bool fused = problem.parameters.implementation == Implementation::fused;
@@ -21,10 +21,10 @@ auto total_scope(Executor& executor, core::Timeline* timeline, const Problem& pr
 
 }  // namespace detail
 
-/// Range cells that sums over all cells take at a time: chunks of a cube begin at multiples.
+/// Range cells per tile of the sums over all cells: chunks of a cube begin at multiples.
 inline constexpr int total_tile = 64;
 
-/// Adds the cells of the cube in memory to the sums over all cells, or starts them.
+/// Adds the cells of the cube in memory to the sums over all cells (`keep`), or starts the sums.
 template <class Real, class Executor>
 void add_to_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
                   const Problem& problem, CubeView<typename Executor::Space> cube, bool keep,
@@ -53,7 +53,7 @@ void add_to_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
 }
 
 /// Covariance, info, pivot ratio and, with Precision::automatic, attempt of the sums over all
-/// cells: one that cannot be trusted is loaded until it can.
+/// cells; an untrusted one is loaded until it can be trusted.
 template <class Real, class Executor>
 void judge_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
                  CubeView<typename Executor::Space> cube,
@@ -70,7 +70,7 @@ void judge_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace, con
     detail::launch_for_taps(executor, problem, arguments, false);
 }
 
-/// Gives a bin the info of its cells.
+/// Combines the info of a bin's cells.
 template <class Executor>
 void combine_info(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
                   const Problem& problem, const RangeChunk& chunk,

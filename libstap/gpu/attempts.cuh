@@ -2,24 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Attempts after the first. A block of the fp64 kernel looks at what the fp32 kernel left of many
-// matrices. Those that cannot be trusted it computes again, with the others of their Doppler bins
-// that share outer products, until they are factored or attempts are used up. Only those that need
-// it are loaded.
+// Attempts after the first. A block of the fp64 kernel checks the fp32 kernel's results of many
+// matrices. It repeats untrusted ones, together with the other Doppler bins that share their outer
+// products, until they can be factored or attempts are used up. Only those that need it are loaded.
 
 #include "aperture/stap/attempts.hpp"
 #include "libstap/gpu/adaptive_block.cuh"
 
 namespace aperture::stap::gpu {
 
-/// Where info, pivot ratios and attempts of a launch lie.
+/// Arrays of info, pivot ratios and attempts of a launch.
 struct Attempts {
     PerSet<int> info;
     PerSet<float> pivot_ratio;
-    PerSet<int> number;  ///< data is null where there is one attempt only
+    PerSet<int> number;  ///< data is null if there is only one attempt
 };
 
-/// Number of the attempt that matrix `q` of a block is at.
+/// Current attempt number of matrix `q` of a block.
 template <class Block>
 __device__ int& attempt_of(const Block& block, const PerSet<int>& number, int q) {
     return *number.at(block.work->first_bin + q, block.work->columns.set);
@@ -34,8 +33,8 @@ __device__ bool needs_another(const Block& block, const Attempts& attempts, int 
                                *attempts.pivot_ratio.at(bin, set), block.order);
 }
 
-/// The loading of matrix `q` of a block at the attempt that it is at; `wanted` where `number` says
-/// nothing.
+/// The loading of matrix `q` of a block in its current attempt; `wanted` if attempts are not
+/// numbered.
 template <class Block>
 __device__ Loading loading_at(const Block& block, const PerSet<int>& number, Loading wanted,
                               int q) {
@@ -56,9 +55,9 @@ __device__ bool loads_relatively(const Block& block, const PerSet<int>& number,
     return any;
 }
 
-/// Notes the first attempt for all matrices of the block's turns; whether any of them needs
-/// another. There are `turns` of `bins` Doppler bins and a set each. A thread looks at a matrix at
-/// a time: most often nothing is to be repeated, and what that costs is the latency of its loads.
+/// Sets all matrices of the block's turns to the first attempt and returns whether any needs
+/// another. Each of the `turns` is `bins` Doppler bins and a set. One matrix per thread at a time:
+/// usually nothing needs repeating, and the cost is the latency of these loads.
 __device__ inline bool any_needs_another(const Attempts& attempts, unsigned turns, index_t sets,
                                          int doppler_bins, int bins, int order) {
     int any = 0;
@@ -80,8 +79,8 @@ __device__ inline bool any_needs_another(const Attempts& attempts, unsigned turn
     return any != 0;
 }
 
-/// Starts attempt fp64_attempt for the matrices of a block, where one needs it or `always`; false
-/// where it was not started. Called by all threads.
+/// Starts attempt fp64_attempt for the matrices of a block if any of them needs it or if `always`;
+/// returns whether it did. Called by all threads.
 template <class Block>
 __device__ bool start_repetition(const Block& block, const Attempts& attempts, bool always) {
     __syncthreads();
@@ -96,8 +95,8 @@ __device__ bool start_repetition(const Block& block, const Attempts& attempts, b
     return needed;
 }
 
-/// Counts the attempt of the matrices that need another; false where none does. Called by all
-/// threads.
+/// Increments the attempt of the matrices that need another; returns false if none does. Called by
+/// all threads.
 template <class Block>
 __device__ bool repeat_failed(const Block& block, const Attempts& attempts) {
     __syncthreads();

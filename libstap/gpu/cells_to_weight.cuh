@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How the cells that a warp weights come to its lanes, from two places with one interface. A step
-// has four rows of a matrix q, of which lane 4 g + p has row p; rows beyond the last are the last:
+// Two sources of the cells that a warp weights, with one interface. A step processes four rows of a
+// matrix q, lane 4 g + p row p; rows beyond the last repeat the last. Only cells before `end`
+// exist:
 //
-//     Cells cells(rows, q, cell, end, ring);        // cells from `cell` on, those before `end`
-//     exist for (int first = 0; first < order; first += 4) {
+//     Cells cells(rows, q, cell, end, ring);     // cells from `cell` on
+//     for (int first = 0; first < order; first += 4) {
 //         cells.begin_step();
 //         cells.take(0);
-//         cells.prepare_next(rows, q, first);       // brings what later steps will take
-//         cells.take(1); ...                        // pair j of the lane's Tiles / 2
+//         cells.prepare_next(rows, q, first);    // starts loads for later steps
+//         cells.take(1); ...                     // pair j of the lane's Tiles / 2
 //         cells.end_step();
 //     }
 
@@ -20,14 +21,13 @@ namespace aperture::stap::gpu {
 
 namespace detail {
 
-// Where a lane's cells lie among those of its warp. Column g of tiles 2 j and 2 j + 1 are the cells
+// Positions of a lane's cells among those of its warp. Column g of tiles 2 j and 2 j + 1 are cells
 // 16 j + (g / 2) 2 + (g % 2) 8 and the next, so that a lane loads two neighbouring cells at once
 // and ends with two neighbouring results.
 __device__ __forceinline__ int own_pair(int group) { return group / 2 + group % 2 * 4; }
 
-// The cells of a lane, four rows at a time, straight from global memory: some are on their way
-// while those before them are multiplied. `Whole`: all cells exist, and pairs of them lie at
-// multiples of 16 bytes.
+// A lane's cells, four rows at a time, directly from global memory: later ones are in flight while
+// earlier ones are multiplied. `Whole`: all cells exist, and pairs of them are 16-byte aligned.
 template <int Tiles, bool Whole>
 class CellsFromCache {
   public:
@@ -78,9 +78,9 @@ class CellsFromCache {
     CellPair next_[ahead];
 };
 
-// The same for 64 whole cells, and orders of four and more, through a ring of three slots in shared
-// memory, two steps ahead: the cache is farther away than one step is long. A slot holds four rows
-// of 64 cells; pair i of row r is at i ^ r, so that the pairs of four rows are in different banks.
+// The same for 64 whole cells and orders of at least four, through a ring of three slots in shared
+// memory, two steps ahead: the latency of the cache exceeds one step. A slot holds four rows of 64
+// cells; pair i of row r is at i ^ r, so that the pairs of four rows have no bank conflict.
 class CellsThroughRing {
   public:
     static constexpr bool four_rows_exist = true;
@@ -105,7 +105,7 @@ class CellsThroughRing {
     }
     template <class Rows>
     __device__ __forceinline__ void prepare_next(const Rows& rows, int q, int first) {
-        // The slot of the step before, which all lanes have read.
+        // Reuses the slot of the previous step, which all lanes have read.
         bring(rows, q, first + 8, slot_ == 0 ? 2 * slot_cells : slot_ - slot_cells);
     }
     __device__ __forceinline__ CellPair take(int j) const {
@@ -135,7 +135,7 @@ class CellsThroughRing {
 
 }  // namespace detail
 
-/// Cells of a warp's ring.
+/// Size of a warp's ring, in cells.
 inline constexpr int ring_cells =
     detail::CellsThroughRing::slots * detail::CellsThroughRing::slot_cells;
 

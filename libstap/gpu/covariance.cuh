@@ -4,9 +4,9 @@
 
 // Sums of outer products over training cells, M(k) = sum_r S(r,k) S(r,k)^H, of `Bins` neighbouring
 // Doppler bins at once. Entry ((c,t), (c',t')) of bin k is the product of rows (c, k+t) and (c',
-// k+t') of the cube: it depends on the bins k+t and k+t' alone, so that neighbouring bins share
-// most of their products. Of the Bins T^2 products of a pair of channels only the band |u - u'| < T
-// over the Bins + T - 1 bins of the tile is computed: 24 instead of 36 for T = 3, Bins = 4.
+// k+t') of the cube: it depends on bins k+t and k+t' only, so that neighbouring bins share most of
+// their products. Of the Bins T^2 products of a pair of channels only the band |u - u'| < T over
+// the Bins + T - 1 bins of the tile is computed: 24 instead of 36 for T = 3, Bins = 4.
 // Source: PERFECT suite, outer-product kernel; Anderson 2014, ch. 4.
 
 #include "libcore/gpu/tensor_core.cuh"
@@ -15,14 +15,14 @@
 
 namespace aperture::stap::gpu {
 
-/// Which products one thread forms: those of `channels` x `channels` channels, in registers.
+/// The products of one thread, in registers: `channels` x `channels` channels.
 template <int Taps, int Bins>
 struct OuterProductTile {
     static constexpr int window = Bins + Taps - 1;
     static constexpr int channels = Taps == 1 ? 2 : 1;
     static constexpr int rows = channels * window;
 
-    /// Whether a bin of the group has both bins u and v of the window among its taps.
+    /// Whether bins u and v of the window are both among the taps of some bin of the group.
     APERTURE_HD static constexpr bool needed(int u, int v) {
         const int high = u > v ? u : v;
         const int low = u > v ? v : u;
@@ -30,7 +30,7 @@ struct OuterProductTile {
     }
 };
 
-/// Neighbouring bins whose products one thread has registers for; eight are done in two parts.
+/// Neighbouring bins that fit a thread's registers; eight are processed in two parts.
 APERTURE_HD constexpr int bins_of_part(int bins) { return bins > 4 ? 4 : bins; }
 
 template <class Real>
@@ -38,7 +38,7 @@ __device__ __forceinline__ Complex<Real> widen(Complex<float> value) {
     return {static_cast<Real>(value.re), static_cast<Real>(value.im)};
 }
 
-/// Where the pairs of channel groups that a thread works on lie in the lower triangle of pairs.
+/// Position of a thread's pair of channel groups in the lower triangle of pairs.
 struct ChannelPair {
     int row, column;
 };
@@ -48,7 +48,7 @@ __device__ __forceinline__ ChannelPair channel_pair(int item) {
     return {row, item - row * (row + 1) / 2};
 }
 
-/// How sums of a tile enter the triangles: the old value (`keep`) plus or minus the tile's sum.
+/// How a tile's sums update the triangles: the old value (`keep`) plus or minus the tile's sum.
 struct Accumulation {
     bool keep;
     bool subtract;
@@ -74,7 +74,7 @@ __device__ __forceinline__ void add_outer_products(
     }
 }
 
-// Rows of one group of channels at a pair of cells; channels beyond the last repeat it.
+// Loads the rows of a group of channels at a pair of cells; channels beyond the last repeat it.
 template <int Taps, int Bins>
 __device__ __forceinline__ void load_rows(
     Complex<float> (&first)[OuterProductTile<Taps, Bins>::rows],
@@ -92,7 +92,7 @@ __device__ __forceinline__ void load_rows(
     }
 }
 
-// The cells of one thread: every splits-th pair. Stride: that of the tile, 0 where it is not known.
+// Sums over one thread's cells, every splits-th pair. Stride: the tile's if known, else 0.
 template <int Taps, int Bins, int Stride, class Real>
 __device__ __forceinline__ void sum_products(
     Complex<Real> (&sums)[OuterProductTile<Taps, Bins>::rows][OuterProductTile<Taps, Bins>::rows],
@@ -115,7 +115,7 @@ __device__ __forceinline__ void put_sum(Complex<Real>& entry, Complex<Real> sum,
     entry = sum;
 }
 
-// Lane `split` of the group that shares a sum writes every splits-th matrix of the part that begins
+// Lane `split` of the group that shares a sum stores every splits-th matrix of the part that begins
 // with matrix `first`.
 template <int Taps, int Bins, bool Keep, class Real>
 __device__ __forceinline__ void store_sums(
@@ -136,7 +136,7 @@ __device__ __forceinline__ void store_sums(
             Complex<Real>* entries = &triangle(row, first_column);
             APERTURE_UNROLL
             for (int j = 0; j < Tile::channels * Taps; ++j) {
-                // Pairs lie in the lower triangle, so that only those of equals reach above it.
+                // Pairs lie in the lower triangle; only diagonal pairs have entries above it.
                 if (j > i && pair.row == pair.column) continue;
                 Complex<Real> sum = sums[i / Taps * Tile::window + q + i % Taps]
                                         [j / Taps * Tile::window + q + j % Taps];
@@ -147,8 +147,8 @@ __device__ __forceinline__ void store_sums(
     }
 }
 
-// The same for a band; a lane writes every splits-th bin. Of the products that two parts have in
-// common the first writes.
+// The same for a band; a lane stores every splits-th bin. Products common to two parts are stored
+// by the first.
 template <int Taps, int Bins, bool Keep, class Real>
 __device__ __forceinline__ void store_sums(
     const BandGroup<Real>& group, int first,
@@ -182,10 +182,10 @@ __device__ __forceinline__ void store_sums(
 }  // namespace detail
 
 /// Adds the outer products of a tile's training columns to the sums of `Bins` matrices. `splits`
-/// neighbouring lanes (a power of two up to 32) share the cells of one pair of channels, pair of
-/// cells by pair of cells, and add up by a butterfly: the order of the sum follows from the tile
-/// and `splits` alone. `parts` of the tile are still to be waited for. All threads of the block
-/// call; a barrier must follow.
+/// neighbouring lanes (a power of two up to 32) split the cells of a pair of channels, in pairs of
+/// cells, and add up by a butterfly: the order of summation depends on the tile and `splits` only.
+/// `parts` copies of the tile are still in flight. Called by all threads of the block; a barrier
+/// must follow.
 template <int Taps, int Bins, class Real, template <class> class Group>
 __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int columns,
                                       int channels, const Group<Real>& group, Accumulation how,
@@ -249,17 +249,17 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int c
     }
 }
 
-/// The same for 8 bins of up to 8 channels, T = 3, by four warps on the tensor cores: warp w has
-/// the blocks of the band whose low bin is 2 w or 2 w + 1, the last one those after them, too.
-/// 16 cells at a time, whose sums the tensor cores round toward zero, are added up in fp32, and
-/// what was cut off them is made up for.
+/// The same for 8 bins of up to 8 channels, T = 3, by four warps on tensor cores. Warp w computes
+/// the blocks of the band with low bin 2 w or 2 w + 1, the last warp also those behind. Tensor
+/// cores round toward zero; therefore sums of 16 cells are added up in fp32, with a correction of
+/// the truncation.
 template <int Taps, int Bins>
 __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int columns,
                                       int channels, const BandGroup<float>& group, Accumulation how,
                                       int) {
     static_assert(Taps == 3 && Bins == 8);
     constexpr int bins = 4;
-    // What the 12 additions of a part cut off its powers, which grow evenly.
+    // Corrects the mean truncation of the 12 additions of a part, for powers that grow evenly.
     constexpr float with_what_was_cut_off = 1.0f + 0x1p-22f;
     constexpr int blocks = 9;
     constexpr int own_blocks = 6;
@@ -328,7 +328,7 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int c
             const int column = 2 * place + j;
             const bool diagonal = low_of[i] == high_of[i];
             if (column >= (diagonal ? row + 1 : channels)) continue;
-            // The factors give conj(low) high, a block has low conj(high).
+            // The factors yield conj(low) high, a block stores low conj(high).
             Complex<float> sum(sums[i][j], -sums[i][j + 2]);
             if (diagonal && column == row) sum.im = 0.0f;
             Complex<float>& entry =

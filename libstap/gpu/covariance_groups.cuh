@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The covariances of neighbouring Doppler bins in shared memory: sums of outer products, a triangle
-// for each bin or a band that they share, and what turns sums into covariances.
+// The covariances of neighbouring Doppler bins in shared memory: sums of outer products, as a
+// triangle per bin or a common band, and their normalisation to covariances.
 
 #include "libcore/gpu/complex.cuh"
 
@@ -11,8 +11,8 @@ namespace aperture::stap::gpu {
 
 using core::Complex;
 
-/// The lower triangle of a Hermitian matrix in shared memory, packed by rows, or the rows of a
-/// square where its upper half is needed as work space.
+/// The lower triangle of a Hermitian matrix in shared memory: packed by rows, or in a square if its
+/// upper half is needed as workspace.
 template <class Real>
 struct LowerTriangle {
     Complex<Real>* data;
@@ -28,9 +28,9 @@ __device__ __host__ inline int triangle_elements(int order, bool square) {
     return square ? order * order : order * (order + 1) / 2;
 }
 
-/// The products of a window of neighbouring Doppler bins in shared memory, each once: entry (c, c')
-/// of block (u, v), u <= v, is the sum of x(c, u) conj(x(c', v)) over the cells. Blocks are L x L,
-/// row by row; those with u = v are lower triangles, packed by rows.
+/// The products of a window of neighbouring Doppler bins in shared memory, each stored once: entry
+/// (c, c') of block (u, v), u <= v, is the sum of x(c, u) conj(x(c', v)) over the cells. Blocks are
+/// L x L, row-major; those with u = v are lower triangles, packed by rows.
 template <class Real>
 struct ProductBand {
     Complex<Real>* data;
@@ -60,7 +60,7 @@ struct Loading {
     double absolute, relative;
 };
 
-/// What turns the sum over `cells` cells into a covariance: R = scale * sum + diagonal * I.
+/// Normalises a sum over `cells` cells to a covariance: R = scale * sum + diagonal * I.
 template <class Real>
 struct Normalisation {
     Real scale, diagonal;
@@ -71,8 +71,7 @@ struct Normalisation {
     }
 };
 
-/// The training sets of a block, a triangle each: matrix q is `normalisation[q]` of the sum in
-/// triangle q.
+/// A triangle per matrix of a block: matrix q is `normalisation[q]` of the sum in triangle q.
 template <class Real>
 struct CovarianceGroup {
     LowerTriangle<Real> triangles;
@@ -95,8 +94,8 @@ struct CovarianceGroup {
     }
 };
 
-/// The training sets of a block as parts of one band: rows (c, t) and (c', t') of matrix q are
-/// entry (c, c') of block (q + t, q + t').
+/// The matrices of a block as parts of one band: rows (c, t) and (c', t') of matrix q are entry (c,
+/// c') of block (q + t, q + t').
 template <class Real>
 struct BandGroup {
     ProductBand<Real> band;
@@ -104,7 +103,7 @@ struct BandGroup {
     int taps;
     int order;
     int count;   ///< matrices that exist
-    bool alike;  ///< all have the same normalisation, so that neighbours share a part
+    bool alike;  ///< all have the same normalisation, so that neighbours share their head's factor
 
     /// Entry (row, column), row >= column, of the sums, and whether it is the conjugate.
     struct Place {
@@ -125,7 +124,7 @@ struct BandGroup {
         const Place p = place(q, row, column);
         return p.conjugate ? core::conj(*p.entry) : *p.entry;
     }
-    /// Of neighbours that share the entry the first one sets it.
+    /// An entry shared by several bins is set by the first of them.
     __device__ __forceinline__ void set_sum(int q, int row, int column, Complex<Real> value) const {
         const Place p = place(q, row, column);
         const int first = p.high - taps + 1;
@@ -136,7 +135,7 @@ struct BandGroup {
     }
 };
 
-/// Says whether the matrices of a group have the same normalisation.
+/// Sets whether the matrices of a group have the same normalisation.
 template <class Real>
 __device__ __forceinline__ void allow_sharing(CovarianceGroup<Real>&, bool) {}
 template <class Real>
@@ -144,7 +143,7 @@ __device__ __forceinline__ void allow_sharing(BandGroup<Real>& group, bool alike
     group.alike = alike;
 }
 
-/// The trace of a sum of outer products, taken in order.
+/// The trace of a sum of outer products, summed in order.
 template <class Group>
 __device__ auto trace(const Group& group, int q) {
     auto total = group.sum(q, 0, 0).re;

@@ -44,8 +44,8 @@ __global__ void load_diagonals_kernel(Complex<float>* matrices, index_t count, i
     }
 }
 
-/// info and ratio of the diagonal of U, by magnitude: other than the library's, info names an entry
-/// that is not finite as it does a zero. Thread: one matrix. Bytes: 8 n read.
+/// info and pivot ratio of the diagonal of U, by magnitude. Unlike the library's info, this one
+/// also reports an entry that is not finite. Thread: one matrix. Bytes: 8 n read.
 __global__ void judge_factors_kernel(const Complex<float>* factors, int* info, index_t count,
                                      index_t sets, int order, PerSet<int> to_info,
                                      PerSet<float> to_ratio) {
@@ -61,8 +61,8 @@ __global__ void judge_factors_kernel(const Complex<float>* factors, int* info, i
     *to_ratio.at(m / sets, m % sets) = pivots.ratio();
 }
 
-/// Takes weights conj(w) [matrix][vector][n], writes w to the results and gamma conj(w) back; zeros
-/// where the factorisation failed. Thread: one vector. Bytes: 8 n read, 8 n or 16 n written.
+/// Reads conj(w) [matrix][vector][n], writes w to the results and gamma conj(w) in place; zeros if
+/// the factorisation failed. Thread: one vector. Bytes: 8 n read, 8 n or 16 n written.
 __global__ void scale_weights_kernel(Complex<float>* weights, SteeringVectors steering,
                                      const int* info, index_t count, index_t sets, int order,
                                      MatrixPerSet<Complex<float>> results) {
@@ -85,8 +85,8 @@ __global__ void scale_weights_kernel(Complex<float>* weights, SteeringVectors st
     }
 }
 
-/// Zeros where the factorisation failed, since the snapshots there may not be finite. Block: one
-/// matrix, which begins at cell `set` times `block`. Bytes: 4 read.
+/// Writes zeros if the factorisation failed, as the snapshots there may not be finite. Block: one
+/// matrix; its outputs begin at cell `set` times `block`. Bytes: 4 read.
 __global__ void zero_failed_outputs_kernel(const int* info, index_t sets, int block,
                                            index_t range_cells, int vectors,
                                            RangeRows<Complex<float>> output) {
@@ -163,7 +163,7 @@ CublasBaseline::CublasBaseline(core::Gpu& gpu, const Problem& problem,
 }
 
 // Batches for the outputs: all full blocks of a Doppler bin, then the last ones, which may be short
-// and whose snapshots begin at the cells they share with the block before.
+// and share their first snapshots with the block before.
 void CublasBaseline::set_pointers(const core::View<cfloat, 3, core::Device>& output) {
     if (output_ == output.data) return;
     const index_t block = problem_.parameters.training_block;
@@ -199,8 +199,7 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
     const SteeringVectors steering = detail::steering_vectors(steering_);
     set_pointers(results.output);
     {
-        // Column by column a snapshot matrix is its transpose A of N_R x n, and A^H A is R row by
-        // row.
+        // Column-major, a snapshot matrix is its transpose A of N_R x n; A^H A is R row-major.
         const auto scope = stage_scope(gpu_, timeline, "covariance", covariance_work(problem_));
         const cuComplex mean{1.0f / static_cast<float>(block), 0.0f};
         detail::extract(gpu_, problem_, detail::doppler_cube(cube),
@@ -217,8 +216,8 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
                                           results.covariance, 0);
     }
     {
-        // The stored matrix is conj(R) column by column; its inverse times conj(v) is conj(w). The
-        // diagonal of U is judged, not what the library says of the inverse.
+        // Column-major, the stored matrix is conj(R); its inverse times conj(v) is conj(w). info
+        // comes from the diagonal of U, not from the library's inversion.
         const auto scope = stage_scope(gpu_, timeline, "weights", weights_work(problem_));
         APERTURE_CUDA_TRY(cublasCgetrfBatched(cublas, n, as_batch(covariance_pointers_), n,
                                               pivots_.data(), info_.data(), count));

@@ -12,8 +12,8 @@ namespace aperture::stap::gpu {
 
 /// Block training by batched library calls on materialised snapshots, the baseline of Anderson
 /// 2014, ch. 4: cublasCgemmBatched for covariances, weights and outputs, the inverse by LU with
-/// partial pivoting. In fp32; `info` i >= 1: entry i of the diagonal of U is zero or not finite;
-/// `pivot_ratio` that of the diagonal of U.
+/// partial pivoting. fp32 only. `info` i >= 1: entry i of U's diagonal is zero or not finite.
+/// `pivot_ratio` is the ratio of U's diagonal entries.
 class CublasBaseline {
   public:
     /// Throws core::InvalidArgument for sliding or all training and for mixed precision.
@@ -39,7 +39,7 @@ class CublasBaseline {
     core::Array<cfloat, 2, core::Device> steering_;          ///< [n][D]
     core::Array<cfloat, 2, core::Device> right_hand_sides_;  ///< conjugates [D][n]
     core::Array<cfloat, 4, core::Device> snapshots_;         ///< [k][b][n][N_R]
-    core::Array<cfloat, 4, core::Device> covariance_;        ///< becomes its own LU
+    core::Array<cfloat, 4, core::Device> covariance_;        ///< overwritten by its LU
     core::Array<cfloat, 4, core::Device> inverse_;
     core::Array<cfloat, 4, core::Device> weights_;  ///< conjugates, then scaled by gamma
     core::Array<int, 2, core::Device> pivots_;
@@ -51,7 +51,7 @@ class CublasBaseline {
     core::Array<cfloat*, 1, core::Device> right_hand_side_pointers_;
     core::Array<cfloat*, 1, core::Device> weight_pointers_;
     core::Array<cfloat*, 1, core::Device> output_pointers_;
-    const cfloat* output_ = nullptr;  ///< what `output_pointers_` were made for
+    const cfloat* output_ = nullptr;  ///< the output that `output_pointers_` point to
 };
 
 }  // namespace aperture::stap::gpu

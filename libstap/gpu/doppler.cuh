@@ -9,8 +9,8 @@
 
 namespace aperture::stap::gpu {
 
-/// Pulses [channel][pulse][range cell], last stride 1, to a dense cube [channel][Doppler bin][range
-/// cell] that is transformed in place afterwards.
+/// Copies pulses [channel][pulse][range cell], last stride 1, to a dense cube [channel][Doppler
+/// bin] [range cell], which is then transformed in place.
 struct PaddingArguments {
     const Complex<float>* pulses;
     index_t channel_stride, pulse_stride;

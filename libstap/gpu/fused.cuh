@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The one-kernel pipeline: from a Doppler cube to outputs and statistics, with nothing in between
-// in global memory.
+// The one-kernel pipeline: from a Doppler cube to outputs and statistics, without intermediate
+// results in global memory.
 
 #include "libstap/gpu/attempts.cuh"
 #include "libstap/gpu/rolling_solver.cuh"
@@ -15,7 +15,7 @@ struct AdaptiveArguments {
     DopplerCube cube;
     TrainingPlan plan;
     index_t sets;
-    unsigned turns;  ///< pairs of Doppler bins and a set; fp64 takes them with fewer blocks
+    unsigned turns;  ///< (group of Doppler bins, set) pairs; fp64 loops over them with fewer blocks
     Loading loading;
     const Complex<Real>* total;  ///< [k][packed triangle], sums over all cells; TrainingCells::all
     SteeringVectors steering;
@@ -25,12 +25,12 @@ struct AdaptiveArguments {
     MatrixPerSet<Complex<float>> covariance;
     MatrixPerSet<Complex<float>> weights;
     Detector detector;
-    int splits;  ///< lanes that share the cells of a pair of channels
+    int splits;  ///< lanes that split the cells of a pair of channels
     SharedLayout layout;
 };
 
-/// info of a group: the solver's, or the first cell whose removal leaves nothing positive definite;
-/// a warp a matrix.
+/// Stores the info of a group: the solver's, or the first cell that cannot be removed (-1-r). One
+/// warp per matrix.
 template <class Group, class Policy>
 __device__ void store_info(const AdaptiveBlock<Group, Policy>& block, const PerSet<int>& to,
                            bool by_warp, bool removes_cells) {
@@ -56,7 +56,7 @@ __device__ void store_info(const AdaptiveBlock<Group, Policy>& block, const PerS
     }
 }
 
-/// Until what a warp, or the block, has written is there for its other lanes.
+/// Makes the results of the warp, or of the block, visible to its other lanes.
 template <bool by_warp>
 __device__ __forceinline__ void wait_for_weights() {
     if constexpr (by_warp) {
@@ -91,7 +91,7 @@ __device__ __forceinline__ void adapt_block(Block& block, const AdaptiveArgument
         }
     };
     if constexpr (Solver::gives_forms) {
-        // v^H R^-1 v is w^H v, real and positive.
+        // v^H R^-1 v equals w^H v; real and positive.
         solver.solve(
             block.group, p.steering, block.space,
             [&](int q, int tile_row, int d, Complex<Real> w) {
@@ -143,8 +143,8 @@ __device__ __forceinline__ void adapt_block(Block& block, const AdaptiveArgument
     const OutputColumns columns{block.work->set.output_begin, block.work->set.output_end,
                                 block.work->set.first - p.plan.cell_begin,
                                 -block.work->set.output_begin};
-    // Wide items take registers that only these kernels have; a warp that works by itself has no
-    // more use for its factors, and its ring of cells comes there.
+    // Wide items need registers that only these kernels have. A warp that works by itself no longer
+    // needs its factors; its ring of cells reuses their memory.
     constexpr bool wide = Solver::by_warp && !Statistic;
     apply_weights<Statistic, wide, wide>(
         block.rows, block.weights, vectors, block.work->first_bin,
@@ -157,10 +157,10 @@ __device__ __forceinline__ void adapt_block(Block& block, const AdaptiveArgument
 ///
 /// Block: Policy::bins Doppler bins, one training set. Warp and thread: first products of pairs of
 /// channels (accumulate_covariance), then columns of R and v (RollingSolver, RegisterSolver) or
-/// entries in shared memory (BlockSolver), then 16 vectors x 32 or 64 cells of the output a warp
-/// (apply_weights). Grid: sets x ceil(K / bins) on x, sets fastest; fewer blocks where matrices are
-/// repeated, which take these by turns.
-/// Shared: SharedLayout, planned by `plan_shared_memory`.
+/// entries in shared memory (BlockSolver), then 16 vectors x 32 or 64 cells of the output per warp
+/// (apply_weights). Grid: sets x ceil(K / bins) on x, sets fastest; when repeating matrices, fewer
+/// blocks that loop over these.
+/// Shared: SharedLayout from `plan_shared_memory`.
 /// Bytes per bin and set: 8 L (bins + T - 1) / bins N_R read, and 8 n N_R once more through the
 /// cache, 8 D N_R written (4 more with a statistic). Flops: 4 n^2 N_R (of which neighbouring bins
 /// share a third for T = 3 and 4 bins) + 4/3 n^3 + 8 n^2 D + 8 n D N_R; a statistic adds 4 n^2 N_R.
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     adapt_kernel(AdaptiveArguments<Real> p) {
     constexpr bool fp64 = sizeof(Real) == sizeof(double);
     const bool is_total = p.plan.kind == TrainingCells::total;
-    // Cells of training on all repeat nothing: they have the loading that the sums over all needed.
+    // With training on all cells nothing is repeated: cells use the loading found for the sums.
     const bool repeats =
         fp64 && p.attempts.number.data != nullptr && p.plan.kind != TrainingCells::all;
     if (repeats && !is_total) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The one-kernel pipeline on a Doppler cube, or on a range chunk of it.
+// Launches the one-kernel pipeline on a Doppler cube or on a range chunk of it.
 
 #include "libstap/gpu/adaptive_launch.cuh"
 
@@ -10,7 +10,7 @@ namespace aperture::stap::gpu {
 
 namespace detail {
 
-/// Steering vectors in work space, row by row.
+/// Steering vectors in workspace, [n][D].
 template <class Space>
 SteeringVectors steering_vectors(const core::Array<cfloat, 2, Space>& rows) {
     SteeringVectors vectors{};
@@ -25,7 +25,7 @@ inline Loading loading_of(const Problem& problem) {
     return {loading.relative ? 0 : loading.value, loading.relative ? loading.value : 0};
 }
 
-/// Arguments that every adaptive launch of a chunk has in common.
+/// Arguments common to all adaptive launches of a chunk.
 template <class Real, class Executor>
 AdaptiveArguments<Real> common_arguments(AdaptiveWorkspace<Executor>& workspace,
                                          const Problem& problem,
@@ -55,13 +55,13 @@ void launch_for_taps(Executor& executor, const Problem& problem,
     });
 }
 
-/// The part of a whole cube's work that `cells` of its range cells make.
+/// The share of a whole cube's work for `cells` range cells.
 inline Work share_of(const Problem& problem, const Work& whole, index_t cells) {
     const double share = double(cells) / double(problem.shape.range_cells);
     return {whole.gflop * share, whole.mb * share};
 }
 
-/// The attempts that sums over all cells needed, for every cell; none without them.
+/// The attempts of the sums over all cells, for every cell; null if there are none.
 template <class Space>
 PerSet<int> attempt_of_all(const Problem& problem, const Results<Space>& results) {
     const Parameters& p = problem.parameters;
@@ -69,7 +69,7 @@ PerSet<int> attempt_of_all(const Problem& problem, const Results<Space>& results
     return {results.attempt.data, results.attempt.stride[0], 0};
 }
 
-/// Where the info of a launch goes: per set, or per cell before it is combined.
+/// Destination of a launch's info: per set, or per cell before combine_info.
 template <class Executor>
 PerSet<int> info_of(AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
                     const RangeChunk& chunk, const Results<typename Executor::Space>& results) {
@@ -80,8 +80,8 @@ PerSet<int> info_of(AdaptiveWorkspace<Executor>& workspace, const Problem& probl
 
 }  // namespace detail
 
-/// Outputs, and statistics where `statistic` says so, by the one-kernel pipeline; with `repeats` of
-/// the matrices for which info and pivot ratio say that fp32 is not enough (Real = double).
+/// Outputs, and statistics if `statistic`, by the one-kernel pipeline. With `repeats`, only for
+/// matrices whose info and pivot ratio show that fp32 does not suffice (Real = double).
 template <class Real, class Executor>
 void run_fused(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
                CubeView<typename Executor::Space> cube, const RangeChunk& chunk,

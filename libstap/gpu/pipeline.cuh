@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Adaptive processing of a Doppler cube, or of a range chunk of it, in every implementation that
-// our own kernels make up, on either executor.
+// Adaptive processing of a Doppler cube, or of a range chunk of it, with our own kernels, on either
+// executor.
 
 #include "libstap/cpu/results.hpp"
 #include "libstap/gpu/all_training.cuh"
@@ -11,8 +11,8 @@
 
 namespace aperture::stap::gpu {
 
-/// Cell averaging over the output's cells [window.begin, window.end), of which `chunk` get a
-/// statistic; `output` begins at cell chunk.data_begin.
+/// Cell averaging over the output: statistics for the cells of `chunk`; `output` begins at cell
+/// chunk.data_begin.
 template <class Executor>
 void run_cfar(Executor& executor, const Problem& problem, const RangeChunk& chunk,
               core::View<const cfloat, 3, typename Executor::Space> output,
@@ -36,8 +36,8 @@ void run_cfar(Executor& executor, const Problem& problem, const RangeChunk& chun
                  core::LaunchConfig(detail::grid_of(rows * tiles), cfar_threads), arguments);
 }
 
-/// The statistics of a staged run: the forms need the factor, which the stages do not keep, so that
-/// the one-kernel pipeline makes them, and nothing else, from the cube.
+/// The statistics of a staged run. The quadratic forms need the factor, which the stages do not
+/// keep; the one-kernel pipeline recomputes it from the cube and writes statistics only.
 template <class Real, class Executor>
 void detect(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
             CubeView<typename Executor::Space> cube, const RangeChunk& chunk,
@@ -50,8 +50,8 @@ void detect(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Pr
     run_fused<Real>(executor, workspace, problem, cube, chunk, statistic, true);
 }
 
-/// What comes behind the weighted output of any implementation: the statistics that it did not
-/// make, the attempts after the first, and cell averaging over the cells of `averaged`.
+/// Work after the weighted output of any implementation: missing statistics, attempts after the
+/// first, and cell averaging over the cells of `averaged`.
 template <class Executor>
 void finish_adaptive(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
                      const Problem& problem, CubeView<typename Executor::Space> cube,
@@ -78,9 +78,8 @@ void finish_adaptive(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
     }
 }
 
-/// Adaptive processing of the cells of a chunk, without what finish_adaptive does. With
-/// Training::all the sums over all cells must be there (add_to_total). Implementation::cublas is
-/// not handled here.
+/// Adaptive processing of the cells of a chunk, up to finish_adaptive. Training::all requires the
+/// sums over all cells (add_to_total). Does not support Implementation::cublas.
 template <class Executor>
 void run_adaptive(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
                   const Problem& problem, CubeView<typename Executor::Space> cube,

@@ -8,14 +8,14 @@ namespace aperture::stap::gpu {
 
 namespace {
 
-/// Cells of the tiles that sums over all cells are taken by, see total_kernel.
+/// Cells per tile of the sums over all cells, see total_kernel.
 constexpr index_t total_alignment = 64;
 
 index_t window_width(const Problem& p) {
     return p.parameters.training_block + 2 * index_t(p.parameters.guard) + 1;
 }
 
-/// The windows around all cells of `cells`, which are shifted inwards at the ends.
+/// The union of the windows of all cells in `cells`, shifted inwards at the ends.
 RangeSpan windows_of(const Problem& p, RangeSpan cells) {
     const index_t width = window_width(p);
     const index_t before = p.parameters.guard + p.parameters.training_block / 2;

@@ -8,23 +8,23 @@
 
 namespace aperture::stap::gpu {
 
-/// A piece of a cube that is processed by itself: results of `wanted` come from adapting `adapted`,
-/// which needs the columns `data`. Cells of the whole cube.
+/// An independently processed piece of a cube, in cells of the whole cube: results of `wanted` come
+/// from adapting `adapted`, which needs the columns `data`.
 struct RangePiece {
     RangeSpan data;
     RangeSpan adapted;
     RangeSpan wanted;
 };
 
-/// Range cells by which pieces are aligned: whole training blocks, or where sums over all cells may
-/// be continued.
+/// Alignment of pieces in range cells: whole training blocks, or the tiles at which sums over all
+/// cells can be continued.
 index_t piece_alignment(const Problem& problem);
 
 /// Cuts the range extent into pieces of at most `cells` wanted cells, but at least one alignment.
-/// Columns of `data` around a piece are what its windows, guard cells and last short block reach.
+/// `data` extends a piece by a halo for its windows, guard cells and last short block.
 std::vector<RangePiece> plan_range_pieces(const Problem& problem, index_t cells);
 
-/// Pieces without anything around them, at multiples of the alignment: for sums over all cells.
+/// Pieces without a halo, at multiples of the alignment, for the sums over all cells.
 std::vector<RangeSpan> plan_total_spans(const Problem& problem, index_t cells);
 
 }  // namespace aperture::stap::gpu

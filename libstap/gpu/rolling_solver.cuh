@@ -3,26 +3,25 @@
 #pragma once
 
 // Cholesky solves in registers with rolled loops. A fully unrolled solve of order 18 is 60 KB of
-// straight-line code, and its warps wait for instructions more than for anything else. Here a step
-// moves every row one register up: row k is always register 0, the loop over pivots stays rolled,
-// and only the number of rows shrinks, every few pivots.
+// straight-line code, and its warps mostly stall on instruction fetches. Here every step moves each
+// row one register up: row k is always register 0, the loop over pivots stays rolled, and only the
+// number of rows shrinks, every few pivots.
 //
-// The registers hold what a column is to be relieved of, and a row of A is taken when its turn
-// comes: sums that begin with zero round less than differences that begin with A, by 4 to 9 dB in
-// the solutions where neighbouring rows are alike.
+// Registers hold the terms still to be subtracted from each column; a row of A is loaded when it
+// becomes the pivot row. Sums that begin with zero round less than differences that begin with A,
+// by 4 to 9 dB in the solutions if neighbouring rows are similar.
 //
-// Neighbouring Doppler bins k and k + 1 have T - 1 of their T taps in common. With these rows
-// first, their matrices begin with the same block, and so do their factors: one sub-warp eliminates
-// it once and goes on with the last L rows of both matrices side by side, in L lanes each. An order
-// here is split into `head` rows, those that a pair of matrices has in common (none where matrices
-// are not paired), and `tail` rows.
+// Neighbouring Doppler bins k and k + 1 share T - 1 of their T taps. With these rows first, their
+// matrices begin with the same block, and so do their factors: one sub-warp eliminates it once and
+// continues with the last L rows of both matrices side by side, in L lanes each. An order is split
+// into `head` rows, common to a pair of matrices (0 if matrices are not paired), and `tail` rows.
 //
-// A = U^H D U: sub-warps of `lanes` threads, each with a column, eliminate and leave U (unit
-// diagonal, which holds 1 / D instead) in shared memory: for each matrix its border, what the
-// head's rows have in the columns of the tail, row k at k * tail_stride; the head, row k from its
-// diagonal entry on at k * head_stride; the tail, stored as the head is. The multipliers of a step
-// are such rows, two of them a load. Then every thread takes a column of its own, a steering vector
-// or a snapshot, with U broadcast from shared memory.
+// A = U^H D U: sub-warps of `lanes` threads, each with a column, eliminate and leave U in shared
+// memory, with 1 / D in place of its unit diagonal. Each matrix has its border (the head's rows in
+// the tail's columns), row k at k * tail_stride; the head, row k from its diagonal entry on at k *
+// head_stride; and the tail, stored like the head. Such rows are the multipliers of a step, two
+// entries per load. Then every thread solves one column, a steering vector or a snapshot, with U
+// broadcast from shared memory.
 //
 // Source: Anderson 2014, ch. 4 and 6.3; Higham 2002, ch. 10.
 
@@ -40,8 +39,8 @@ struct Ignore {
 
 }  // namespace detail
 
-/// `head`: rows that the matrices of bins 2 i and 2 i + 1 have in common, T - 1 of their T taps, or
-/// none where a sub-warp takes a matrix at a time.
+/// `head`: rows common to the matrices of bins 2 i and 2 i + 1, T - 1 of their T taps; 0 if a
+/// sub-warp processes one matrix at a time.
 template <class Real, int order_, int lanes, int taps, int head>
 class RollingSolver {
   public:
@@ -54,9 +53,9 @@ class RollingSolver {
     static constexpr bool by_warp = paired;
     using Group = typename core::Conditional<paired, BandGroup<Real>, CovarianceGroup<Real>>::Type;
 
-    /// As RegisterSolver::solve, but store(q, tile_row, vector, weight) counts rows tap by tap;
-    /// and calls form(q, vector, v^H R^-1 v), 0 for a matrix that is not positive definite. `space`
-    /// holds columns [matrix][row][columns], columns >= vectors.
+    /// As RegisterSolver::solve, but store(q, tile_row, vector, weight) counts rows tap by tap.
+    /// Also calls form(q, vector, v^H R^-1 v), 0 for a matrix that is not positive definite.
+    /// `space` holds columns [matrix][row][columns], columns >= vectors.
     template <class Store, class Report, class Form = detail::Ignore>
     __device__ __forceinline__ void solve(const Group& group, const SteeringVectors& steering,
                                           const SolverSpace<Real>& space, Store store,
@@ -67,7 +66,7 @@ class RollingSolver {
             Parts column;
             column.fill([&](int row) { return widen<Real>(steering(row_of(q, row), d)); });
             Complex<Real>* saved = space.right_hand_sides + q * order_ * space.columns;
-            // Where the weights lie, too: what a thread saves here it alone overwrites.
+            // The weights use the same memory: a thread overwrites only what it saved itself.
             const auto place = [&](int row) { return row * space.columns + swizzled(row, d); };
             const Complex<Real>* u = space.factor(q);
             const Complex<Real>* u_of_head = head_factor(group, space, q);
@@ -86,7 +85,7 @@ class RollingSolver {
         });
     }
 
-    /// As RegisterSolver::quadratic_forms; a thread a cell.
+    /// As RegisterSolver::quadratic_forms, one cell per thread.
     template <class Rows, class Store>
     __device__ __forceinline__ void quadratic_forms(const Group& group,
                                                     const SolverSpace<Real>& space,
@@ -127,8 +126,8 @@ class RollingSolver {
         }
     };
 
-    // Row k as it is eliminated: of a pair's matrices the taps that they have in common come first,
-    // which are the first one's last; other matrices are taken as they are.
+    // Row k in elimination order. A pair's common taps come first: the last taps of the first
+    // matrix. Unpaired matrices keep their order.
     __device__ __forceinline__ static int tile_row_of(int q, int k) {
         if constexpr (!paired) {
             return k % taps * channels + k / taps;
@@ -169,7 +168,7 @@ class RollingSolver {
         }
     }
 
-    // Of neighbours with the same normalisation the first one's head is for both.
+    // Neighbours with the same normalisation share the first one's head.
     __device__ __forceinline__ static bool together(const CovarianceGroup<Real>&) { return false; }
     __device__ __forceinline__ static bool together(const BandGroup<Real>& group) {
         return group.alike;
@@ -179,7 +178,7 @@ class RollingSolver {
         return space.factor(together(group) ? q & ~1 : q) + layout.head;
     }
 
-    // `factorise` marks a failure in the imaginary part of the last reciprocal.
+    // `factorise` marks failure in the imaginary part of the last reciprocal.
     __device__ __forceinline__ static Complex<Real>& last_reciprocal(Complex<Real>* u) {
         return u[layout.tail + (tail - 1) * layout.tail_stride];
     }
@@ -235,7 +234,7 @@ class RollingSolver {
         }
     }
 
-    // What the pivots of a sub-warp's matrix, one a lane, said.
+    // Combines the pivots of a sub-warp's matrix, one per lane.
     __device__ __forceinline__ static dense::Pivots<Real> judge(int column, bool counts,
                                                                 Real pivot) {
         dense::Pivots<Real> pivots;
@@ -249,8 +248,8 @@ class RollingSolver {
         return pivots;
     }
 
-    // The lane's entries of the rows that are eliminated, one after the other. Above the diagonal
-    // they are the mirror of the lower triangle; below it numbers nobody uses.
+    // The lane's entries of successive pivot rows. Above the diagonal they mirror the lower
+    // triangle; below it they are garbage.
     class TriangleEntries {
       public:
         __device__ __forceinline__ TriangleEntries(const CovarianceGroup<Real>& group,
@@ -291,8 +290,8 @@ class RollingSolver {
         }
 
       private:
-        // Row (c, u) of a column (c', v): entry (c, c') of block (u, v), or the conjugate of entry
-        // (c', c) of block (v, u) where v is the lower bin.
+        // Row (c, u) of a column (c', v): entry (c, c') of block (u, v), or if v is the lower bin,
+        // the conjugate of entry (c', c) of block (v, u).
         __device__ __forceinline__ void begin_tap() {
             row_channel_ = 0;
             if (bin_ == row_bin_) {
@@ -322,8 +321,8 @@ class RollingSolver {
         return {group, me};
     }
 
-    // Entry of the row of U that follows from a row k of A relieved of the rows before; lane
-    // `source` has the pivot.
+    // Entry of a row of U from row k of A minus the contributions of earlier rows; lane `source`
+    // holds the pivot.
     __device__ __forceinline__ static Complex<Real> divide_by_pivot(const Lane& me, int k,
                                                                     int source, Complex<Real> value,
                                                                     Real& own_pivot) {
@@ -334,7 +333,7 @@ class RollingSolver {
         return Complex<Real>(reciprocal);
     }
 
-    // Eliminates the head from row `first` of it on, segment by segment.
+    // Eliminates the head from its row `first` on, segment by segment.
     template <int first, class Entry>
     __device__ __forceinline__ static void eliminate_head(Parts& sums, Entry& entry, const Lane& me,
                                                           Real& own_pivot) {

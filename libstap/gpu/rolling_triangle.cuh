@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Triangular factors in shared memory and columns in registers that move up a row for each pivot,
-// so that the loop over pivots stays a loop: what RollingSolver is made of.
+// Triangular factors in shared memory and rolled columns in registers: columns move up a row per
+// pivot, so that the loop over pivots stays rolled. Building blocks of RollingSolver.
 
 #include "libcore/gpu/complex.cuh"
 
@@ -13,13 +13,13 @@ using core::Complex;
 
 namespace detail {
 
-/// Pivots that share one piece of code.
+/// Pivots per segment of the unrolled code.
 inline constexpr int pivots_of_segment = 4;
 
 APERTURE_HD constexpr int even(int count) { return count + count % 2; }
 
-/// One triangle of a factor and a column of it in registers, both rolled. Row k of the triangle
-/// begins with its diagonal entry at k * stride.
+/// One triangle of a factor and a column in registers, both rolled. Row k of the triangle begins
+/// with its diagonal entry at k * stride.
 template <class Real, int order_>
 struct RollingTriangle {
     static constexpr int order = order_;
@@ -36,7 +36,7 @@ struct RollingTriangle {
     }
 
     /// Adds multiples of a pivot row to the rows below and moves them up: column[row - 1] becomes
-    /// column[row] + conj(U[k][k + row]) value. Rows beyond the last are numbers nobody reads.
+    /// column[row] + conj(U[k][k + row]) value. Rows beyond the last hold garbage.
     template <int first>
     __device__ __forceinline__ static void add_pivot_row(Column& column, Complex<Real> value,
                                                          const Complex<Real>* row_of_u) {
@@ -62,8 +62,8 @@ struct RollingTriangle {
         }
     }
 
-    /// Visits (U^-1 column)_k from the last row up; row k is always the last register. Reads up to
-    /// pivots_of_segment - 1 rows before the first, in vain.
+    /// Visits (U^-1 column)_k from the last row up; row k is always in the last register. May read,
+    /// without using them, up to pivots_of_segment - 1 rows before the first.
     template <int end, class Visit>
     __device__ __forceinline__ static void backward(Column& column, const Complex<Real>* u,
                                                     Visit visit) {
@@ -71,7 +71,7 @@ struct RollingTriangle {
             constexpr int first = (end - 1) / pivots_of_segment * pivots_of_segment;
             APERTURE_NO_UNROLL
             for (int k = end - 1; k >= first; --k) {
-                // Entry `row` of column k, counted as the registers are.
+                // Entry `row` of column k, numbered like the registers.
                 const Complex<Real>* column_of_u = u + k - (order - k) * (stride - 1);
                 const Complex<Real> value = column[order - 1];
                 visit(k, value);
@@ -88,10 +88,10 @@ struct RollingTriangle {
 
 }  // namespace detail
 
-/// Where the parts of a factor begin, and its entries. The last row of a triangle is read as far as
-/// the first of its segment, and a few rows before its first are, in vain: before the head lies its
-/// matrix's border, which no other warp writes; where there is no head, `unread` entries must lie
-/// before the first factor.
+/// Offsets of the parts of a factor, in entries. Reads of a triangle's last row extend to the first
+/// of its segment, and reads of its first rows start a few rows earlier; the values are unused.
+/// Before the head lies its matrix's border, which no other warp writes; without a head, `unread`
+/// entries must precede the first factor.
 struct RollingFactor {
     int head_stride, tail_stride;
     int head, tail;

@@ -9,21 +9,21 @@
 
 namespace aperture::stap::gpu {
 
-/// What a kernel of the adaptive stages keeps in shared memory; zero where it has no such part.
+/// Shared-memory requirements of an adaptive kernel; zero for parts that it does not have.
 struct SharedNeeds {
     int channels = 0;
     int window = 0;  ///< bins + T - 1
     int bins = 0;
     int order = 0;
-    int cells = 0;    ///< columns of a training set; tiles hold as many of them as fit
+    int cells = 0;    ///< columns of a training set; a tile holds as many as fit
     int vectors = 0;  ///< D
-    int outputs = 0;  ///< cells of a set that a detector judges
+    int outputs = 0;  ///< cells of a set with quadratic forms, for a detector
     bool sums = true;
-    int paired_taps = 0;  ///< of a ProductBand; 0: triangles
+    int paired_taps = 0;  ///< taps of a ProductBand; 0 for triangles
     bool square = false;
     bool block_solver = false;
     bool column_solver = false;  ///< RollingSolver: a saved column for each vector
-    int head = 0;                ///< of its factors
+    int head = 0;                ///< head rows of its factors
     int real_bytes = 4;
 };
 
@@ -38,13 +38,13 @@ inline int round_up(int value, int multiple) {
 
 class Region {
   public:
-    /// Reserves `count` elements and returns where they begin.
+    /// Reserves `count` elements and returns their offset.
     int take(long long count, int element_bytes) {
         const long long begin = bytes_;
         bytes_ += (count * element_bytes + 15) / 16 * 16;
         return static_cast<int>(begin);
     }
-    /// Goes on at `bytes` from the beginning at least.
+    /// Advances to at least `bytes` from the beginning.
     void reserve(long long bytes) { bytes_ = std::max(bytes_, (bytes + 15) / 16 * 16); }
     long long bytes() const { return bytes_; }
 
@@ -63,7 +63,7 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     layout.weight_stride = round_up(needs.vectors, vectors_per_item);
     layout.forms_stride = needs.outputs;
 
-    // What lasts, and room for what RollingSolver reads before its factors.
+    // Persistent parts, and padding for RollingSolver's reads before its factors.
     Region all;
     layout.work = all.take(1, sizeof(BlockWork));
     layout.rows = all.take(static_cast<long long>(needs.channels) * needs.window, 8);
@@ -75,25 +75,25 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
 
     Region tile = all;
     layout.channel_stride = needs.window * layout.tile_stride;
-    // Four cells of eight channels are then in different banks.
+    // Puts four cells of eight channels in different banks.
     while (needs.cells > 0 && layout.channel_stride % 8 != 4) layout.channel_stride += 2;
     layout.tile = tile.take(static_cast<long long>(needs.channels) * layout.channel_stride, 8);
     layout.rows_in_tile = tile.take(static_cast<long long>(needs.channels) * needs.window, 2);
 
-    // Where the tile was: what follows the covariances.
+    // Parts used after the covariances, in the tile's place.
     Region later = all;
     if (needs.column_solver) {
         layout.factor_stride = factor.size;
         if (needs.head > 0) {
-            // The rings of cells come where two matrices' factors were. The same entries of both
-            // are read at once: they lie in different banks.
+            // The rings of cells reuse the factors of two matrices. The same entries of both
+            // factors are read simultaneously: they must be in different banks.
             layout.factor_stride =
                 std::max(layout.factor_stride, ring_cells * 8 / (2 * complex_bytes));
             if (layout.factor_stride * complex_bytes % 128 == 0) layout.factor_stride += 2;
         }
         layout.factors = later.take(bins * layout.factor_stride, complex_bytes);
     }
-    // RollingSolver has read the sums when it writes what lies behind its factors.
+    // RollingSolver has read the sums before it writes behind its factors.
     long long sums_begin = std::max(tile.bytes(), later.bytes());
     const long long columns_of_solver = bins * needs.order * layout.weight_stride;
     layout.weights = later.take(columns_of_solver, 8);
@@ -128,9 +128,9 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
 
 }  // namespace detail
 
-/// The whole training set as a tile where `blocks` blocks of a multiprocessor can each have one,
-/// else the largest tile of two blocks, else of one; nothing where even 32 cells do not fit a
-/// block's `limit`.
+/// Shared memory with the whole training set as a tile if `blocks` blocks then fit a
+/// multiprocessor, else with the largest tile for two blocks, else for one; nullopt if even 32
+/// cells exceed a block's `limit`.
 inline std::optional<SharedLayout> plan_shared_memory(const SharedNeeds& needs, int blocks,
                                                       int limit) {
     using detail::smallest_tile;

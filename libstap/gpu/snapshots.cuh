@@ -10,7 +10,7 @@
 
 namespace aperture::stap::gpu {
 
-/// Where the columns of a training set are read from: set number and its first column in the cube.
+/// A training set's number and its first column in the cube.
 struct SetColumns {
     index_t set;
     index_t cube_column;
@@ -26,7 +26,7 @@ struct DopplerCube {
     int doppler_bins;
 
     /// The set's first cell of channel 0 in bin `first_bin` + `bin`, which wraps; `first_bin` may
-    /// be < 0. The other channels follow by `channel_step`.
+    /// be < 0. Channels are `channel_step` apart.
     __device__ const Complex<float>* bin(int first_bin, int bin, SetColumns columns) const {
         int wrapped = first_bin + bin;
         if (wrapped < 0) wrapped += doppler_bins;
@@ -64,18 +64,18 @@ struct alignas(16) CellPair {
     Complex<float> first, second;
 };
 
-/// The rows of a training set in global memory that a block works on, [bin of the window][channel]:
-/// where they begin. `Bins` neighbouring snapshots share Bins + T - 1 bins, and the L T rows of one
-/// of them follow one another, tap by tap.
+/// Pointers to the rows of a block's training set in global memory, [bin of the window][channel].
+/// `Bins` neighbouring snapshots share Bins + T - 1 bins; the L T rows of one snapshot are
+/// consecutive, tap by tap.
 struct SnapshotRows {
     const Complex<float>** begin;  ///< shared memory
-    unsigned short* in_tile;       ///< shared memory: where a row is in a tile, in elements
+    unsigned short* in_tile;       ///< shared memory: offset of a row in a tile, in elements
     int channels, taps;
 
     __device__ __forceinline__ const Complex<float>* tile_row(int q, int tile_row) const {
         return begin[q * channels + tile_row];
     }
-    /// The same; rows beyond the last are the last.
+    /// The same; rows beyond the last repeat it.
     __device__ __forceinline__ const Complex<float>* padded_row(int q, int row) const {
         const int last = channels * taps - 1;
         return tile_row(q, row < last ? row : last);
@@ -86,7 +86,7 @@ struct SnapshotRows {
     }
 };
 
-/// A cell in global memory, where the address alone does not say that it is.
+/// Loads a cell from global memory; the compiler cannot infer the memory space.
 __device__ __forceinline__ Complex<float> load_cell(const Complex<float>* cell) {
 #if defined(__CUDACC__)
     const float2 value = __ldg(reinterpret_cast<const float2*>(cell));
@@ -96,7 +96,7 @@ __device__ __forceinline__ Complex<float> load_cell(const Complex<float>* cell) 
 #endif
 }
 
-/// The same for two neighbouring cells at a multiple of 16 bytes.
+/// The same for two neighbouring cells, 16-byte aligned.
 __device__ __forceinline__ CellPair load_cells(const Complex<float>* cells) {
 #if defined(__CUDACC__)
     const float4 values = __ldg(reinterpret_cast<const float4*>(cells));
@@ -106,8 +106,8 @@ __device__ __forceinline__ CellPair load_cells(const Complex<float>* cells) {
 #endif
 }
 
-/// Writes two neighbouring results, which nobody reads soon, at a multiple of 16 bytes: they should
-/// not take the place of the cube in the cache.
+/// Stores two neighbouring results, 16-byte aligned, with a streaming hint: they should not evict
+/// the cube from the cache.
 __device__ __forceinline__ void store_results(Complex<float>* to, Complex<float> first,
                                               Complex<float> second) {
 #if defined(__CUDACC__)
@@ -117,8 +117,8 @@ __device__ __forceinline__ void store_results(Complex<float>* to, Complex<float>
 #endif
 }
 
-/// A tile of these rows in shared memory, [channel][bin of the window], `stride` elements from bin
-/// to bin, both strides even.
+/// A tile of these rows in shared memory, [channel][bin of the window], bins `stride` elements
+/// apart; both strides are even.
 struct SnapshotTile {
     Complex<float>* data;
     int stride;
@@ -131,15 +131,15 @@ struct SnapshotTile {
     }
 };
 
-/// Readers of a tile take its columns in groups of as many.
+/// Readers of a tile process its columns in groups of this size.
 inline constexpr int cells_per_group = 32;
 
-/// The stride of tiles of up to 64 cells, where there is room for it; four elements more than the
-/// cells spread rows over the banks.
+/// The stride of tiles of up to 64 cells, if memory suffices; four elements more than the cells
+/// avoid bank conflicts.
 inline constexpr int usual_tile_stride = 68;
 
-/// Finds the rows of `window` bins from `first_bin` on. All threads of the block call; a barrier
-/// must follow.
+/// Computes the rows of `window` bins from `first_bin` on. Called by all threads of the block; a
+/// barrier must follow.
 template <class Source>
 __device__ void find_rows(const SnapshotRows& rows, const SnapshotTile& tile, const Source& source,
                           int first_bin, int window, SetColumns set) {
@@ -152,19 +152,19 @@ __device__ void find_rows(const SnapshotRows& rows, const SnapshotTile& tile, co
     }
 }
 
-/// Cells that arrive together where a tile comes in parts, so that work on the first may begin
-/// before the last are there.
+/// Cells per copy group if a tile is loaded in parts, so that work on the first part can begin
+/// before the last has arrived.
 inline constexpr int cells_per_part = 16;
 
-/// Parts that `load_snapshot_tile` brings a tile in.
+/// Parts in which `load_snapshot_tile` loads a tile.
 __device__ __forceinline__ int parts_of_tile(bool in_pairs, int columns) {
     const bool even = in_pairs && columns % cells_per_part == 0 && columns <= 4 * cells_per_part;
     return even ? columns / cells_per_part : 1;
 }
 
-/// Starts the copies that bring `columns` range cells, from column `begin` of the rows on, into the
-/// tile, and fills the last group of its rows with zeros. `in_pairs`: rows and `begin` are
-/// multiples of 16 bytes. The caller waits for the parts, and for the block.
+/// Starts asynchronous copies of `columns` range cells, from column `begin` of the rows on, to the
+/// tile, and zero-fills the last group of its rows. `in_pairs`: rows and `begin` are 16-byte
+/// aligned. The caller must wait for the parts and synchronise the block.
 __device__ inline void load_snapshot_tile(const SnapshotTile& tile, const SnapshotRows& rows,
                                           bool in_pairs, int window, index_t begin, int columns) {
     const int count = window * tile.channels;
@@ -207,7 +207,7 @@ __device__ inline void load_snapshot_tile(const SnapshotTile& tile, const Snapsh
     if (parts == 1) core::commit_copies();
 }
 
-/// Until all of the tile but the `later` last parts are there for the block.
+/// Waits until all parts of the tile except the `later` last have arrived, for the whole block.
 __device__ __forceinline__ void wait_for_part(int later) {
     if (later >= 3) {
         core::wait_for_copies<3>();
@@ -221,8 +221,8 @@ __device__ __forceinline__ void wait_for_part(int later) {
     __syncthreads();
 }
 
-/// Sets cells [begin, end) of all rows of a tile to zero: they do not train. Barriers stand before
-/// and after it.
+/// Zeroes cells [begin, end) of all rows of a tile, which excludes them from training. Begins and
+/// ends with a barrier.
 __device__ inline void clear_cells(const SnapshotTile& tile, const SnapshotRows& rows, int window,
                                    int begin, int end) {
     __syncthreads();

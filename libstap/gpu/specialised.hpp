@@ -9,10 +9,10 @@
 
 namespace aperture::stap::gpu {
 
-/// The text of the fused kernel and of all it includes, for the run-time compiler.
+/// The source text of the fused kernel with its includes, for NVRTC.
 core::KernelSource adaptive_kernel_source();
 
-/// The expression that names the register-resident kernel of a shape.
+/// The NVRTC name expression of a shape's register-resident kernel.
 std::string adaptive_kernel_name(int order, int taps, bool fp64, dense::Factorisation solver,
                                  bool statistic);
 

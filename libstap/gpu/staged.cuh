@@ -3,7 +3,7 @@
 #pragma once
 
 // A kernel per stage (Anderson 2014, ch. 4), each wrapping a stage of the fused kernel, and the sum
-// over all range cells that training on all of them starts from.
+// over all range cells for Training::all.
 
 #include "libstap/gpu/attempts.cuh"
 
@@ -15,7 +15,7 @@ struct CovarianceArguments {
     TrainingPlan plan;
     index_t sets;
     Loading loading;
-    PerSet<int> attempt;         ///< data may be null; of the sums over all cells
+    PerSet<int> attempt;         ///< data may be null; attempts of the sums over all cells
     const Complex<Real>* total;  ///< as in AdaptiveArguments
     MatrixPerSet<Complex<Real>> covariance;
     int splits;
@@ -41,16 +41,16 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
 template <class Real>
 struct TotalArguments {
     DopplerCube cube;
-    index_t columns;       ///< range cells of the cube, or of the chunk of it that is in memory
-    bool keep;             ///< adds to what `total` holds
+    index_t columns;       ///< range cells in memory
+    bool keep;             ///< adds to `total`
     Complex<Real>* total;  ///< [k][packed triangle]
     int splits;
     SharedLayout layout;
 };
 
 /// Sums of outer products over all range cells of a cube or of a chunk of it. Block: Policy::bins
-/// Doppler bins, tile after tile in order, so that a chunk which begins at a multiple of
-/// layout.columns continues the sum with the same bits. Grid: ceil(K / bins). Shared: tile and
+/// Doppler bins, tile after tile in order, so that a chunk that begins at a multiple of
+/// layout.columns continues the sum with identical bits. Grid: ceil(K / bins). Shared: tile and
 /// sums of SharedLayout. Bytes per bin: 8 L N (bins + T - 1) / bins read; flops: 4 n^2 N.
 template <class Real, class Policy>
 __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
@@ -96,8 +96,8 @@ struct WeightsArguments {
     SharedLayout layout;
 };
 
-/// Weights of covariances in global memory. Block: `Bins` Doppler bins of one set, each solved as
-/// `Solver` does it. Grid: sets x ceil(K / Bins) on x. Shared: triangles, right-hand sides and
+/// Weights from covariances in global memory. Block: `Bins` Doppler bins of one set, solved by
+/// `Solver`. Grid: sets x ceil(K / Bins) on x. Shared: triangles, right-hand sides and
 /// normalisations of SharedLayout. Bytes per matrix: sizeof(Complex<Real>) (n^2 / 2 + n D); flops:
 /// 4/3 n^3 + 8 n^2 D. Source: Anderson 2014, ch. 4 and 6.3.
 template <class Real, class Solver, int Bins, int Threads>
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(Threads) weights_kernel(WeightsArguments<Real>
         if (column > row) continue;
         group.triangle(q)(row, column) = p.covariance(first_bin + q, set, row, column);
     }
-    // The covariances come normalised.
+    // These covariances are already normalised.
     if (core::thread_rank() < matrices) {
         normalisations[core::thread_rank()] = {Real(1), Real(0)};
     }
@@ -151,9 +151,9 @@ struct WeightingArguments {
     SharedLayout layout;
 };
 
-/// Outputs from weights in global memory, which are rounded to fp32. Block: Policy::bins bins of
-/// one set; threads as in apply_weights. Grid: sets x ceil(K / bins) on x. Shared: weights and
-/// gains of SharedLayout. Bytes per bin and set: 8 n N_R (or a part of it from the cube) and
+/// Outputs from weights in global memory, rounded to fp32. Block: Policy::bins bins of one set;
+/// threads as in apply_weights. Grid: sets x ceil(K / bins) on x. Shared: weights and gains of
+/// SharedLayout. Bytes per bin and set: 8 n N_R (or a part of it from the cube) and
 /// sizeof(Complex<Real>) n D read, 8 D N_R written; flops: 8 n D N_R. Source: PERFECT suite, inner
 /// products.
 template <class Real, class Policy, class Source>
@@ -191,7 +191,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
                                       block.work->pairs_of_cells, nullptr, to, columns);
 }
 
-/// Rounds matrices of work space to the results. Thread: one entry. Grid: ceil(entries / threads)
+/// Rounds matrices in workspace to fp32 results. Thread: one entry. Grid: ceil(entries / threads)
 /// on x. Bytes per entry: sizeof(Complex<Real>) read, 8 written.
 template <class Real>
 __global__ void __launch_bounds__(128)
@@ -208,8 +208,8 @@ __global__ void __launch_bounds__(128)
     to(k, b, row, column) = {static_cast<float>(value.re), static_cast<float>(value.im)};
 }
 
-/// The info of a Doppler bin whose cells have one each: where the sum over all cells is good, the
-/// first cell without a factor as -1-r. Block: one bin, a warp. Grid: bins. Bytes: 4 per cell.
+/// Combines the info of a Doppler bin's cells: if the sum over all cells is good, -1-r for the
+/// first cell r without a factor. Block: one bin, a warp. Grid: bins. Bytes: 4 per cell.
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
     combine_info_kernel(PerSet<const int> cells, index_t count, index_t first_cell,
@@ -222,7 +222,7 @@ __global__ void __launch_bounds__(Threads)
         if (*cells.at(k, i) != 0) first = i;
     }
     const int cell = core::warp_reduce(static_cast<int>(first), core::Minimum{});
-    // The first attempt is in fp64 already.
+    // With training on all cells the first attempt is already in fp64.
     if (threadIdx.x == 0 && attempt.data != nullptr && *attempt.at(k, 0) == fp64_attempt)
         *attempt.at(k, 0) = first_attempt;
     if (threadIdx.x != 0 || cell == none || *info.at(k, 0) != 0) return;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A kernel per stage on a Doppler cube, or on a range chunk of it, and each stage by itself.
+// Launches one kernel per stage on a Doppler cube or on a range chunk of it, and single stages.
 
 #include "libstap/gpu/fused_launch.cuh"
 
@@ -102,7 +102,7 @@ void round_matrices(Executor& executor, index_t bins, index_t sets,
                  static_cast<int>(to.extent[3]));
 }
 
-/// Writes a result of `sets` training sets from `first_set` on where it is wanted.
+/// Stores a result of `sets` training sets from `first_set` on, unless `to` is empty.
 template <class Real, class Executor>
 void store_where_wanted(Executor& executor, const Problem& problem, index_t sets,
                         const MatrixPerSet<const Complex<Real>>& from,
@@ -130,7 +130,7 @@ SnapshotArray extract(Executor& executor, const Problem& problem, const DopplerC
     return array;
 }
 
-/// The stages of `sets` training sets from `first_set` of the chunk on, from `source`.
+/// Runs the stages on `source` for `sets` training sets from `first_set` of the chunk on.
 template <class Real, class Executor, class Source>
 void run_stages(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
                 const Source& source, TrainingPlan plan, index_t first_set, index_t sets,
@@ -182,8 +182,8 @@ void run_stages(Executor& executor, AdaptiveWorkspace<Executor>& workspace, cons
 
 }  // namespace detail
 
-/// A kernel per stage. Snapshots are materialised for training blocks; windows overlap, and are
-/// read from the cube.
+/// One kernel per stage. Block training materialises snapshots; windows overlap and are read from
+/// the cube.
 template <class Real, class Executor>
 void run_staged(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
                 CubeView<typename Executor::Space> cube, const RangeChunk& chunk,

@@ -33,8 +33,8 @@ struct FreeInStream {
     void operator()(void* block) const noexcept { cudaFreeAsync(block, stream); }
 };
 
-/// Steering vectors row by row, in memory of the device's pool that the stream gives back behind
-/// the launches of one call.
+/// Steering vectors as [n][D], in memory of the device's pool that is freed in stream order after
+/// the launches of a call.
 class SteeringRows {
   public:
     SteeringRows(core::Gpu& gpu, const core::View<const cfloat, 2, Device>& steering)

@@ -2,20 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Detection statistics of a cell under test from the forms of its covariance estimate, and cell
-// averaging along range.
+// Detection statistics of a cell under test from the quadratic forms of its covariance estimate,
+// and cell averaging along range.
 
 #include "aperture/stap/detector.hpp"
 #include "libstap/gpu/training_windows.cuh"
 
 namespace aperture::stap::gpu {
 
-/// A statistic from the forms of the covariance R of `cells` training cells, a = v^H R^-1 v,
-/// |v^H R^-1 x|^2 and c = x^H R^-1 x. With `remove_cell` x is among them and is taken out by a
-/// rank-one down-date; 0 where what is left is not positive definite.
+/// A statistic from the forms of the covariance R of `cells` training cells, a = v^H R^-1 v, |v^H
+/// R^-1 x|^2 and c = x^H R^-1 x. With `remove_cell` x is one of them and is removed by a rank-one
+/// down-date; 0 if the result is not positive definite.
 __device__ inline float cell_statistic(Detector detector, float a, float b_squared, float c,
                                        int cells, bool remove_cell) {
-    // The sum M over the cells is `cells` times R, its inverse as many times less.
+    // The sum M over the cells is `cells` R, so its inverse is R^-1 / `cells`.
     const float scale = 1.0f / static_cast<float>(cells);
     QuadraticForms<float> forms{a * scale, b_squared * scale * scale, c * scale};
     if (remove_cell) {
@@ -26,7 +26,7 @@ __device__ inline float cell_statistic(Detector detector, float a, float b_squar
     return detector_statistic(detector, forms, static_cast<float>(cells));
 }
 
-/// The output [D][K][N] of the adaptive filter and the statistic made from it; last stride 1.
+/// The output [D][K][N] of the adaptive filter and its statistic; last stride 1.
 struct CfarArguments {
     const Complex<float>* output;
     index_t output_vector_stride, output_bin_stride;
@@ -39,13 +39,12 @@ struct CfarArguments {
 
 inline constexpr int cfar_threads = 128;
 
-/// Cell averaging: |y|^2 over the mean of |y|^2 in the N_R + 2G + 1 cells around it, less the cell
-/// and its guard cells. One thread makes one statistic; a block `Threads` neighbouring cells
-/// of one row of the output. Grid: rows x ceil(cells / threads). Shared: none, the window of a
-/// block is read through the cache. Bytes per cell: 8 read (once per block and its halo), 4
-/// written; flops: 4 per cell of the window. The window's sum starts over for every cell, in order,
-/// so that its bits do not depend on how range is cut into chunks. Source: Finn & Johnson 1968,
-/// cell averaging.
+/// Cell averaging: |y|^2 over the mean of |y|^2 in the N_R + 2G + 1 cells around it, without the
+/// cell and its guard cells. Thread: one statistic. Block: `Threads` neighbouring cells of one row
+/// of the output. Grid: rows x ceil(cells / threads). Shared: none, a block's window is read
+/// through the cache. Bytes per cell: 8 read (once per block and its halo), 4 written; flops: 4 per
+/// cell of the window. The window's sum is recomputed for every cell, in order, so that its bits do
+/// not depend on the partition of range into chunks. Source: Finn & Johnson 1968, cell averaging.
 template <int Threads>
 __global__ void __launch_bounds__(Threads) cfar_kernel(CfarArguments p) {
     const unsigned tiles = static_cast<unsigned>((p.cells + Threads - 1) / Threads);

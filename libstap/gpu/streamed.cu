@@ -36,7 +36,7 @@ void run_streamed(core::Gpu& gpu, const Problem& problem, CubeView<core::Host> c
     try {
         cells = gpu::cells_of_piece(problem, results, device_bytes, 2);
     } catch (const core::InvalidArgument& too_few) {
-        // Whoever has not named the bytes is not to blame.
+        // The caller who did not specify the bytes made no mistake.
         if (takes_what_is_free) throw core::UnfitDevice(too_few.what());
         throw;
     }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Cubes that do not fit the executor's memory, in range pieces, with the same bits as in one piece.
+// Processes cubes that do not fit the executor's memory in range pieces, with bitwise identical
+// results.
 
 #include <memory>
 #include <optional>
@@ -12,7 +13,7 @@
 
 namespace aperture::stap::gpu {
 
-/// Bytes of the executor's memory that a piece needs for each of its range cells, on average.
+/// Average device memory of a piece per range cell, in bytes.
 inline double bytes_per_cell(const Problem& p, const Results<core::Host>& results) {
     const double bins = p.doppler_bins;
     const double n = p.order;
@@ -58,7 +59,7 @@ void fetch(core::Simt& simt, core::View<T, Rank, core::Host> from,
 }
 #endif
 
-/// An array in the executor's memory and its pinned twin on the host, grown together.
+/// An array in the executor's memory and its pinned host copy, which grow together.
 template <class T, int Rank, class Executor>
 class StagedArray {
   public:
@@ -72,7 +73,7 @@ class StagedArray {
         try {
             executor_.synchronize();
         } catch (const core::DeviceError&) {
-            // Whoever waits for the work is told; here it must only be over.
+            // Errors are reported to whoever waits for the work; here it only has to end.
         }
         release();
     }
@@ -116,7 +117,7 @@ void copy_rows(core::View<T, 3, core::Host> from, core::View<U, 3, core::Host> t
     }
 }
 
-/// One piece on its way: staging memory, device memory and the executor whose stream does the work.
+/// A piece in flight: staging memory, device memory and the executor with its stream.
 template <class Executor>
 class PieceInFlight {
   public:
@@ -137,7 +138,7 @@ class PieceInFlight {
         set_steering(executor, workspace_, steering);
     }
 
-    /// Adds the cells of a span to the sums over all cells; waits for it.
+    /// Adds the cells of a span to the sums over all cells; synchronous.
     void add_to_total(CubeView<core::Host> cube, RangeSpan span, core::Timeline* timeline) {
         const CubeView<Space> columns = bring(cube, span, timeline);
         detail::with_real(problem_, [&](auto real) {
@@ -147,7 +148,7 @@ class PieceInFlight {
         executor_.synchronize();
     }
 
-    /// Starts a piece: the copies and kernels are in the stream on return.
+    /// Enqueues a piece's copies and kernels in the stream.
     void start(CubeView<core::Host> cube, const RangePiece& piece,
                const Results<core::Host>& results, core::Timeline* timeline) {
         piece_ = piece;
@@ -166,7 +167,7 @@ class PieceInFlight {
         if (!results.statistic.empty()) statistic_.to_host();
     }
 
-    /// Waits for the piece that was started, if any, and puts its results where they belong.
+    /// Waits for the piece in flight, if any, and copies its results to their place.
     void finish(const Results<core::Host>& results) {
         if (!piece_) return;
         executor_.synchronize();
@@ -255,8 +256,8 @@ class PieceInFlight {
         return views;
     }
 
-    // What there is one of for each set; with training on all cells each piece gives the same but
-    // for info, which belongs to the first piece that has one.
+    // Copies the results per set. With training on all cells every piece yields the same ones,
+    // except for info: the first piece with a nonzero info sets it.
     void finish_sets(const Results<core::Host>& results) {
         const RangeSpan wanted = sets_of(piece_->wanted);
         const index_t offset = wanted.begin - sets_of(piece_->adapted).begin;
@@ -300,9 +301,9 @@ class PieceInFlight {
     StagedArray<cfloat, 4, Executor> covariance_, weights_;
 };
 
-/// The whole cube in pieces of at most `cells` range cells; piece i goes through executor i modulo
-/// their number, so that with two of them one computes while the other copies. Training on all
-/// cells sums them up first, and needs the sums in one executor's memory. Synchronous.
+/// Processes the whole cube in pieces of at most `cells` range cells. Piece i uses executor i
+/// modulo their number: with two executors one computes while the other copies. Training on all
+/// cells first sums over all of them, with the sums in a single executor's memory. Synchronous.
 template <class Executor>
 void run_in_pieces(std::vector<Executor*> executors, const Problem& problem,
                    CubeView<core::Host> cube, core::View<const cfloat, 2, core::Host> steering,
@@ -329,13 +330,13 @@ void run_in_pieces(std::vector<Executor*> executors, const Problem& problem,
     }
 }
 
-/// Wanted range cells of a piece so that `slots` pieces fit `device_bytes`. Throws
-/// core::InvalidArgument where not even the smallest piece does.
+/// Wanted range cells per piece for which `slots` pieces fit in `device_bytes`. Throws
+/// core::InvalidArgument if even the smallest piece does not fit.
 inline index_t cells_of_piece(const Problem& problem, const Results<core::Host>& results,
                               std::size_t device_bytes, int slots) {
     const double cell_bytes = bytes_per_cell(problem, results) * slots;
     const index_t smallest = piece_alignment(problem);
-    // Around a piece: its windows on both sides, and the blocks they touch.
+    // The halo of a piece: its windows on both sides, and the blocks they touch.
     const Parameters& p = problem.parameters;
     const bool windows = p.training == Training::sliding || p.detector == Detector::cfar;
     const index_t around = windows ? 2 * (2 * index_t(p.training_block) + 2 * p.guard + 1)

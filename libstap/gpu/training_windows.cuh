@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which range cells a training set of a cube, or of a range chunk of it, is made of.
+// The range cells of each training set of a cube, or of a range chunk of it.
 
 #include "libcore/gpu/complex.cuh"
 
@@ -11,12 +11,12 @@ namespace aperture::stap::gpu {
 using core::Complex;
 using core::index_t;
 
-/// `all` takes the cells near the one under test out of the sum over all cells, `total` is that
+/// `all` subtracts the cells near the one under test from the sum over all cells; `total` is that
 /// sum.
 enum class TrainingCells { block, sliding, all, total };
 
-/// How training sets follow from range cells. Cells count from the start of the whole cube, also
-/// where only a chunk of it is in memory.
+/// Determines the training sets. Cells are numbered from the start of the whole cube, even if only
+/// a chunk of it is in memory.
 struct TrainingPlan {
     TrainingCells kind;
     int block;            ///< N_R
@@ -27,23 +27,23 @@ struct TrainingPlan {
     index_t set_begin;    ///< training set of the first column of weights, covariances and info
 };
 
-/// The columns of one training set: `cells` of them from cell `first`, of which [excluded_begin,
-/// excluded_end) do not train and [output_begin, output_end) are adapted, counted from `first`. For
-/// TrainingCells::all the columns are those taken out of the sum over all cells.
+/// The columns of one training set: `cells` of them from cell `first`. Relative to `first`,
+/// [excluded_begin, excluded_end) do not train and [output_begin, output_end) are adapted. For
+/// TrainingCells::all the columns are subtracted from the sum over all cells.
 struct TrainingSet {
     index_t first;
     int cells;
     int excluded_begin, excluded_end;
     int output_begin, output_end;
-    int training_cells;  ///< that make the covariance
+    int training_cells;  ///< number of cells in the covariance
 };
 
 __device__ inline index_t clamp_cell(index_t cell, index_t low, index_t high) {
     return cell < low ? low : cell > high ? high : cell;
 }
 
-/// The window of N_R + 2G + 1 cells around `cell`, shifted inwards at the ends, and the cells next
-/// to `cell` that it leaves out.
+/// The window of N_R + 2G + 1 cells around `cell`, shifted inwards at the ends, and the cells near
+/// `cell` that it excludes.
 __device__ inline TrainingSet sliding_window(const TrainingPlan& plan, index_t cell) {
     const int width = plan.block + 2 * plan.guard + 1;
     const index_t begin =
@@ -85,7 +85,7 @@ __device__ inline TrainingSet cells_to_remove(const TrainingPlan& plan, index_t 
     return set;
 }
 
-/// Training set `set` of the launch, counted from plan.set_begin.
+/// Training set `set` of the launch, numbered from plan.set_begin.
 __device__ inline TrainingSet training_set(const TrainingPlan& plan, index_t set) {
     switch (plan.kind) {
         case TrainingCells::block:

@@ -4,24 +4,24 @@
 
 namespace aperture::stap::gpu {
 
-/// How the adaptive kernels divide their work (docs/stap_gpu.md has the counts behind it).
+/// Work partition of the adaptive kernels (docs/stap_gpu.md has the operation counts).
 struct AdaptiveTuning {
-    int bins;      ///< neighbouring Doppler bins of a block, which share outer products
+    int bins;      ///< neighbouring Doppler bins per block; they share outer products
     int threads;   ///< of a block
-    int lanes;     ///< threads that hold one matrix in registers; 0: all of them, in shared memory
-    int slots;     ///< columns of R, with Gauss-Jordan of [R | v], in a thread
-    int blocks;    ///< that should fit a multiprocessor
-    int head = 0;  ///< rows that the matrices of neighbouring bins eliminate together
+    int lanes;     ///< threads per matrix in registers; 0: all threads, in shared memory
+    int slots;     ///< columns of R, or of [R | v] with Gauss-Jordan, per thread
+    int blocks;    ///< intended per multiprocessor
+    int head = 0;  ///< rows that neighbouring bins' matrices eliminate together
 };
 
-/// Registers of a thread that holds `slots` columns of `words` 4-byte words, with those for
+/// Registers of a thread with `slots` columns of `words` 4-byte words, including those for
 /// addresses and a pivot row.
 constexpr int registers_needed(int slots, int words) {
     const int solver = slots * words + 56;
     return solver < 128 ? 128 : solver;
 }
 
-/// Blocks whose warps share out evenly among the four schedulers of a multiprocessor, each with 512
+/// Blocks per multiprocessor that spread their warps evenly over its four schedulers, each with 512
 /// registers a lane.
 constexpr int blocks_of(int threads, int registers) {
     const int warps_of_scheduler = 512 / (registers < 255 ? registers : 255);
@@ -29,16 +29,16 @@ constexpr int blocks_of(int threads, int registers) {
     return blocks > 8 ? 8 : blocks;
 }
 
-/// Neighbouring Doppler bins whose products still fit the registers: 24 of 36 products for T = 3
-/// and four bins, 34 of 50 for T = 5 and two. NVIDIA H200, PERFECT medium / large: four bins 81 /
+/// Neighbouring Doppler bins with products that still fit the registers: 24 of 36 products for T =
+/// 3 and four bins, 34 of 50 for T = 5 and two. NVIDIA H200, PERFECT medium / large: four bins 81 /
 /// 469 us, two 95 / 688.
 constexpr int bins_per_block(int taps) { return taps == 5 ? 2 : 4; }
 
-/// RollingSolver, Cholesky: one column of R a lane, so that the registers allow 16 warps on a
-/// multiprocessor and all warps of a block eliminate. Where a warp has lanes for the columns that
-/// two neighbouring matrices do not share, it takes both: eight bins a block. NVIDIA H200, PERFECT
+/// RollingSolver, Cholesky: one column of R per lane, so that the registers allow 16 warps per
+/// multiprocessor and all warps of a block eliminate. If a warp has lanes for the columns that two
+/// neighbouring matrices do not share, it processes both: eight bins a block. NVIDIA H200, PERFECT
 /// medium / large in us, the kernel in a stream of calls: 39.8 / 182 against 53.1 / 274 with a
-/// matrix a warp and four bins; of what came before docs/stap_gpu.md tells.
+/// matrix per warp and four bins; docs/stap_gpu.md has the earlier versions.
 constexpr AdaptiveTuning rolling_tuning(int order, int taps, bool fp64) {
     if (order > 32) return {1, 128, 0, 0, 2};
     const int lanes = order <= 8 ? 8 : order <= 16 ? 16 : 32;
@@ -52,9 +52,9 @@ constexpr AdaptiveTuning rolling_tuning(int order, int taps, bool fp64) {
     return {bins, threads, lanes, 1, blocks_of(threads, registers)};
 }
 
-/// RegisterSolver, Gauss-Jordan: sixteen lanes with three columns each do two matrices a warp and
-/// three multiply-adds a shuffle; beyond order 24 (16 in fp64) two columns on 32 lanes are what
-/// fits.
+/// RegisterSolver, Gauss-Jordan: sixteen lanes with three columns each process two matrices per
+/// warp with three multiply-adds per shuffle; beyond order 24 (16 in fp64) only two columns on 32
+/// lanes fit.
 constexpr AdaptiveTuning unrolled_tuning(int order, int taps, bool fp64) {
     const int bins = bins_per_block(taps);
     const int words = order * (fp64 ? 4 : 2);
@@ -66,23 +66,23 @@ constexpr AdaptiveTuning unrolled_tuning(int order, int taps, bool fp64) {
     return {bins, threads, lanes, slots, blocks_of(threads, registers_needed(slots, words))};
 }
 
-/// For an order known at compile time; `lanes` = 0 where it would not fit the registers.
+/// For an order known at compile time; `lanes` = 0 if it does not fit the registers.
 constexpr AdaptiveTuning adaptive_tuning(int order, int taps, bool fp64, bool cholesky) {
     return cholesky ? rolling_tuning(order, taps, fp64) : unrolled_tuning(order, taps, fp64);
 }
 
-/// Stages with any order run this way.
+/// Tuning of the kernels for any order.
 inline constexpr AdaptiveTuning generic_tuning{1, 128, 0, 0, 2};
 
-/// Turns of a block that repeats matrices, unless the device would hold more blocks at once. Most
-/// often it finds nothing to repeat, and blocks that wait to know that keep those of the next call
-/// waiting. NVIDIA H100, PERFECT medium (512 turns), one block a multiprocessor / three: nothing
+/// Turns per block of the kernel that repeats matrices, unless the device can hold more blocks at
+/// once. Usually nothing needs repeating, and blocks that wait to find out delay those of the next
+/// call. NVIDIA H100, PERFECT medium (512 turns), one block per multiprocessor / three: nothing
 /// repeated costs 4.8 us / 5.7 us; 1.6 % repeated cost 67 us / 60 us.
 inline constexpr unsigned repetition_turns = 4;
 
-/// Lanes that share the cells of a pair of channels: the number, a power of two up to 8, that
-/// issues fewest instructions. `pairs` of channels, `products` complex multiply-adds for each of
-/// `cells` cells; a butterfly step moves and adds each of them. NVIDIA H200, PERFECT medium /
+/// Lanes that split the cells of a pair of channels: the power of two up to 8 that issues the
+/// fewest instructions. `pairs` of channels need `products` complex multiply-adds for each of
+/// `cells` cells; a butterfly step moves and adds each product. NVIDIA H200, PERFECT medium /
 /// large: 81 / 469 us against 86 / 534 without splits; 59 / 305 with the four lanes chosen there,
 /// 63 / 325 with eight, 61 / 317 with two.
 constexpr int covariance_splits(int pairs, int products, int cells, int threads) {

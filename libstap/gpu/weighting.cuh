@@ -13,8 +13,7 @@
 namespace aperture::stap::gpu {
 
 /// Weights in shared memory, [matrix][row][vector], rows tap by tap and vectors swizzled;
-/// row_stride is a multiple of 16. What lies between the number of vectors and row_stride is
-/// multiplied and not stored.
+/// row_stride is a multiple of 16. Padding vectors are multiplied but not stored.
 struct WeightTile {
     Complex<float>* data;
     int row_stride;
@@ -34,16 +33,16 @@ struct WeightTile {
 
 /// Scales of a weight vector in shared memory, one per (matrix, vector).
 struct Gain {
-    float gamma;  ///< 1 / |w^H v|, 1 where that is 0; 0 for a vector of zeros, whose factor failed
+    float gamma;  ///< 1 / |w^H v|, 1 if that is 0; 0 for a zero vector of a failed factorisation
     float form;   ///< v^H w, real
 };
 
-/// y of a cell; 0, not NaN, where there are no weights but the cell is NaN.
+/// y of a cell; 0 instead of NaN if there are no weights and the cell is NaN.
 __device__ __forceinline__ Complex<float> scaled(Complex<float> sum, float gamma) {
     return gamma == 0.0f ? Complex<float>(0.0f) : sum * gamma;
 }
 
-/// Fills `gains` [q][row_stride of the weights] by one thread each.
+/// Computes `gains` [q][row_stride of the weights], one per thread.
 __device__ inline void compute_gains(const WeightTile& weights, const SteeringVectors& steering,
                                      int order, int matrices, Gain* gains) {
     for (int i = core::thread_rank(); i < matrices * steering.count; i += core::block_threads()) {
@@ -64,7 +63,7 @@ __device__ inline void compute_gains(const WeightTile& weights, const SteeringVe
     }
 }
 
-/// Where [vector][Doppler bin][range cell] results go, last stride 1; may be null.
+/// Destination of [vector][Doppler bin][range cell] results, last stride 1; may be null.
 template <class T>
 struct RangeRows {
     T* data;
@@ -73,14 +72,14 @@ struct RangeRows {
     __device__ __forceinline__ T* row(int vector, int bin) const {
         return data + vector * vector_stride + bin * bin_stride;
     }
-    /// Whether cells 0, 2, ... of all rows are at multiples of the size of two.
+    /// Whether cells 0, 2, ... of all rows are aligned to the size of two cells.
     __device__ __forceinline__ bool in_pairs() const {
         return vector_stride % 2 == 0 && bin_stride % 2 == 0 &&
                core::detail::aligned<2 * sizeof(T)>(data);
     }
 };
 
-/// What becomes of w^H S: the output and, where there is a detector, its statistic.
+/// Destinations of w^H S: the output and, with a detector, its statistic.
 struct AdaptedCells {
     RangeRows<Complex<float>> output;
     RangeRows<float> statistic;
@@ -99,16 +98,16 @@ struct AdaptedCells {
     }
 };
 
-/// The columns [begin, end) of a training set are adapted; column c goes to position c + to_output
-/// of the results and has its form at c + to_form.
+/// The adapted columns [begin, end) of a training set. Column c has its result at c + to_output and
+/// its form at c + to_form.
 struct OutputColumns {
     int begin, end;
     index_t to_output;
     int to_form;
 };
 
-/// Matrices whose cells are weighted by `warps` warps, of which the calling one is number `warp`:
-/// those of a warp by itself, or all of a block.
+/// The matrices that `warps` warps weight together, of which the caller is number `warp`: a single
+/// warp's, or all of a block.
 struct MatricesToWeight {
     int first, count;
     int warp, warps;
@@ -122,7 +121,7 @@ struct MatricesToWeight {
     }
 };
 
-/// Vectors that a warp takes at once.
+/// Vectors per warp item.
 inline constexpr int vectors_per_item = 16;
 
 namespace detail {
@@ -150,7 +149,7 @@ __device__ __forceinline__ void store_cells(const AdaptedCells& to, const Output
     }
 }
 
-// Writes what a lane of apply_to_cells holds, of vectors d and d + 8.
+// Stores a lane's results of apply_to_cells, for vectors d and d + 8.
 template <bool Statistic, int Tiles, bool Whole>
 __device__ __forceinline__ void store_item(const AdaptedCells& to, const OutputColumns& columns,
                                            int q, int k, int d, int vectors, int cell,
@@ -158,7 +157,7 @@ __device__ __forceinline__ void store_item(const AdaptedCells& to, const OutputC
     APERTURE_UNROLL
     for (int m = 0; m < 2; ++m, d += 8) {
         if (d >= vectors) return;
-        // Tiles 2 j and 2 j + 1 have every other cell, see apply_to_cells.
+        // The cells of tiles 2 j and 2 j + 1 alternate, see apply_to_cells.
         const auto result = [&](int i, int odd) { return tiles[m][i / 2 * 2 + odd].entry(i % 2); };
         if constexpr (Whole && !Statistic) {
             const float gamma = to.gains[q * to.gains_stride + d].gamma;
@@ -181,9 +180,9 @@ __device__ __forceinline__ void store_item(const AdaptedCells& to, const OutputC
     }
 }
 
-// 16 vectors from d on times 8 `Tiles` cells, by a warp on the tensor cores. Lane 4 g + p ends with
-// the cells 8 i + 2 p and the next of vectors g and g + 8. `Whole`: all these cells are outputs,
-// and pairs of them lie at multiples of 16 bytes.
+// 16 vectors from d on times 8 `Tiles` cells, by a warp on tensor cores. Lane 4 g + p ends with
+// cells 8 i + 2 p and 8 i + 2 p + 1 of vectors g and g + 8. `Whole`: all these cells are outputs,
+// and pairs of them are 16-byte aligned.
 template <bool Statistic, int Tiles, bool Whole, class Cells, class Rows>
 __device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTile& weights, int q,
                                                int k, int d, int vectors, int cell,
@@ -202,7 +201,8 @@ __device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTil
     APERTURE_NO_UNROLL
     for (int first = 0; first < order; first += 4) {
         cells.begin_step();
-        // Rows beyond the last have weights of zero. Every fourth row lies alike, see swizzled.
+        // Rows beyond the last have zero weights. The swizzle repeats every four rows, see
+        // swizzled.
         const bool exists = rows_left > 0;
         const auto weight = [&](int m) {
             const Complex<float> w = *next_weights[m];
@@ -214,7 +214,7 @@ __device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTil
             next_weights[0] += step_weights;
             next_weights[1] += step_weights;
         }
-        // Two tiles at a time: sums that follow one another are not the same.
+        // Two tiles at a time, so that consecutive multiply-adds have different accumulators.
         APERTURE_UNROLL
         for (int j = 0; j < Tiles / 2; ++j) {
             if (j == 1) cells.prepare_next(rows, q, first);
@@ -237,7 +237,7 @@ __device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTil
                                         tiles);
 }
 
-// A warp takes 8 `Tiles` neighbouring cells of 16 vectors.
+// A warp item is 8 `Tiles` neighbouring cells of 16 vectors.
 template <bool Statistic, int Tiles, bool Whole, class Cells, class Rows>
 __device__ __forceinline__ void apply_to_groups(const Rows& rows, const WeightTile& weights,
                                                 int vectors, int first_bin,
@@ -263,7 +263,7 @@ __device__ __forceinline__ void apply_to_groups(const Rows& rows, const WeightTi
     }
 }
 
-// One vector and one cell: windows have a single output.
+// One vector and one cell, for windows, which have a single output.
 template <bool Statistic, class Rows>
 __device__ __forceinline__ void apply_to_cell(const Rows& rows, const WeightTile& weights, int q,
                                               int k, int d, int cell, const AdaptedCells& to,
@@ -285,10 +285,10 @@ __device__ __forceinline__ void apply_to_cell(const Rows& rows, const WeightTile
 
 }  // namespace detail
 
-/// Weights the cells of a training set for neighbouring Doppler bins from `first_bin` on, which
-/// `rows` counts from 0; `pairs_of_cells`: cells 0, 2, ... of the rows are at multiples of 16
-/// bytes. All warps of the block are full. `Wide`: items of 64 cells, too, which take half of the
-/// registers. `ring`: shared memory of ring_cells for each warp, with `Ring`.
+/// Weights the cells of a training set for neighbouring Doppler bins from `first_bin` on; `rows`
+/// counts them from 0. `pairs_of_cells`: cells 0, 2, ... of the rows are 16-byte aligned. All warps
+/// of the block are full. `Wide`: also uses items of 64 cells, which take half of the registers.
+/// `ring`: shared memory of ring_cells for each warp, with `Ring`.
 template <bool Statistic, bool Wide, bool Ring, class Rows>
 __device__ void apply_weights(const Rows& rows, const WeightTile& weights, int vectors,
                               int first_bin, const MatricesToWeight& matrices, bool pairs_of_cells,
@@ -307,7 +307,7 @@ __device__ void apply_weights(const Rows& rows, const WeightTile& weights, int v
     }
     const bool in_pairs = pairs_of_cells && columns.begin % 2 == 0 && to.output.in_pairs() &&
                           (columns.begin + columns.to_output) % 2 == 0;
-    // Twice the cells halve the work on weights, where that leaves no warp idle.
+    // Twice the cells per item halve the loads of weights; used if no warp is left idle.
     const int items = matrices.count * (weights.row_stride / vectors_per_item) * (cells / 64);
     if constexpr (Wide) {
         if (in_pairs && cells % 64 == 0 && items >= matrices.warps) {

@@ -3,19 +3,19 @@
 #pragma once
 
 // Adaptive weights R w = v for all steering vectors of a few training sets at once, and the
-// quadratic form x^H R^-1 x of their cells. Two solvers with one interface: in registers for orders
-// known at compile time, and by the whole block in shared memory for any order.
+// quadratic forms x^H R^-1 x of their cells. Two solvers with one interface: in registers for
+// orders known at compile time, and by the whole block in shared memory for any order.
 //
-// A solver is made by all threads of a block and keeps its factor: `solve`, then, where detectors
-// want it, `quadratic_forms` as often as there are tiles. Barriers stand before and after each
-// call. Source: Anderson 2014, ch. 4 and 6.3; Higham 2002, ch. 10 and 14.4.
+// A solver is constructed by all threads of a block and keeps its factor: call `solve`, then, for
+// detectors, `quadratic_forms` once per tile. Barriers are required before and after each call.
+// Source: Anderson 2014, ch. 4 and 6.3; Higham 2002, ch. 10 and 14.4.
 
 #include "libdense/gpu/register_solve.cuh"
 #include "libstap/gpu/covariance.cuh"
 
 namespace aperture::stap::gpu {
 
-/// Steering vectors, row by row: entry i of vector d at data[i * row_stride + d].
+/// Steering vectors [n][D]: entry i of vector d is at data[i * row_stride + d].
 struct SteeringVectors {
     const Complex<float>* data;
     int row_stride;
@@ -26,12 +26,12 @@ struct SteeringVectors {
     }
 };
 
-/// Where column `column` of row `row` lies in a row of a multiple of 16 complex numbers, so that
-/// four neighbouring rows of four neighbouring columns are in different banks.
+/// Position of column `column` in row `row` of a multiple of 16 complex numbers: four neighbouring
+/// rows of four neighbouring columns have no bank conflict.
 __device__ __forceinline__ int swizzled(int row, int column) { return column ^ ((row & 3) << 2); }
 
-/// The matrices q = begin, begin + step, ... of a block that a warp has where warps share them out:
-/// 2 w and 2 w + 1 of a solver that works `by_warp`, which needs no barrier then.
+/// A warp's share of a block's matrices, q = begin, begin + step, ... A solver that works `by_warp`
+/// processes 2 w and 2 w + 1, and then needs no barrier.
 struct MatricesOfWarp {
     int begin, end, step;
 
@@ -43,16 +43,15 @@ struct MatricesOfWarp {
     }
 };
 
-/// Work space of a solver in shared memory: right-hand sides [row][column], of RollingSolver
-/// [matrix][row][swizzled column] and its factors, of which the right-hand sides may lie where the
-/// sums of outer products do.
+/// Shared-memory workspace of a solver: right-hand sides [row][column]; for RollingSolver
+/// [matrix][row][swizzled column], which may overlap the sums of outer products, and its factors.
 template <class Real>
 struct SolverSpace {
     Complex<Real>* right_hand_sides;
     int columns;
     Complex<Real>* factors;
     int factor_stride;
-    bool apart;  ///< the right-hand sides do not lie where the sums do
+    bool apart;  ///< the right-hand sides do not overlap the sums
 
     __device__ __forceinline__ Complex<Real>* factor(int q) const {
         return factors + q * factor_stride;
@@ -60,8 +59,8 @@ struct SolverSpace {
 };
 
 /// Gauss-Jordan elimination of one matrix of order `order_` in the registers of `lanes` threads,
-/// see register_solve.cuh; the block solves its matrices side by side. All 32 lanes of a warp that
-/// has a matrix take part.
+/// see register_solve.cuh; the block solves its matrices side by side. All 32 lanes of a warp with
+/// a matrix must participate.
 template <class Real, int order_, int lanes, int slots>
 class RegisterSolver {
   public:
@@ -71,8 +70,8 @@ class RegisterSolver {
     static constexpr bool gives_forms = false;
     static constexpr int passes_of = lanes * slots - order_;  ///< right-hand sides of one pass
 
-    /// Calls store(q, row, vector, weight), zeros where matrix q is not positive definite, and
-    /// report(q, pivots) once for each matrix.
+    /// Calls store(q, row, vector, weight), with zeros if matrix q is not positive definite, and
+    /// report(q, pivots) once per matrix.
     template <class Store, class Report>
     __device__ __forceinline__ void solve(const CovarianceGroup<Real>& group,
                                           const SteeringVectors& steering, SolverSpace<Real>,
@@ -106,7 +105,7 @@ class RegisterSolver {
         if (exists && lane == 0) report(q, pivots);
     }
 
-    /// Calls store(q, cell, x^H R^-1 x) for the cells [begin, end) of snapshots x.
+    /// Calls store(q, cell, x^H R^-1 x) for the snapshots x of cells [begin, end).
     template <class Rows, class Store>
     __device__ __forceinline__ void quadratic_forms(const CovarianceGroup<Real>& group,
                                                     SolverSpace<Real>, const Rows& rows, int begin,
@@ -157,9 +156,9 @@ class RegisterSolver {
     Complex<Real> columns_[slots][order_];
 };
 
-/// One matrix after another, of any order, by all threads of the block in shared memory: the
-/// matrix becomes its own factor. Column k below the pivot keeps what is eliminated, so that
-/// further right-hand sides may follow. Two barriers a pivot.
+/// Factors one matrix after another, of any order, in place in shared memory, with all threads of
+/// the block. The multipliers stay below the pivots for further right-hand sides. Two barriers per
+/// pivot.
 template <class Real, dense::Elimination elimination>
 class BlockSolver {
   public:
@@ -243,7 +242,7 @@ class BlockSolver {
         __syncthreads();
     }
 
-    // Turns the sum into the covariance, in place; Gauss-Jordan wants its upper half, too.
+    // Normalises the sum to the covariance, in place; Gauss-Jordan also needs the upper half.
     __device__ static void normalise(const CovarianceGroup<Real>& group, int q) {
         const LowerTriangle<Real> a = group.triangle(q);
         for (int row = core::warp_rank(); row < group.order;
@@ -257,7 +256,7 @@ class BlockSolver {
         __syncthreads();
     }
 
-    // Every thread judges every pivot, so that all know of a failure.
+    // Every thread validates every pivot, so that all know of a failure.
     __device__ static dense::Pivots<Real> factorise(const LowerTriangle<Real>& a, int order) {
         if constexpr (square) {
             return eliminate_rows(a, order);
@@ -266,8 +265,9 @@ class BlockSolver {
         }
     }
 
-    // Column k of L D, from the columns before it: a_ik less the sum of l_ij d_j conj(l_kj), which
-    // begins with zero and so rounds less than a_ik relieved column by column. Eight lanes a row.
+    // Column k of L D from the columns before it: a_ik minus the sum of l_ij d_j conj(l_kj). The
+    // sum begins with zero and so rounds less than updating a_ik column by column. Eight lanes per
+    // row.
     __device__ static dense::Pivots<Real> sum_columns(const LowerTriangle<Real>& a, int order) {
         constexpr int lanes = 8;
         dense::Pivots<Real> pivots;
@@ -292,7 +292,7 @@ class BlockSolver {
         return pivots;
     }
 
-    // Relieves row i of l_ik times row k, l_ik = a_ik / pivot, right of column k.
+    // Subtracts l_ik times row k from row i, right of column k, l_ik = a_ik / pivot.
     __device__ static dense::Pivots<Real> eliminate_rows(const LowerTriangle<Real>& a, int order) {
         dense::Pivots<Real> pivots;
         const int warps = core::block_threads() / core::warp_size;
@@ -318,7 +318,7 @@ class BlockSolver {
         return {Real(1) / pivot.re, Real(0)};
     }
 
-    // X := D^-1 L^-1 X, or R^-1 X where rows above are relieved, too.
+    // X := D^-1 L^-1 X; with elimination above the pivots, X := R^-1 X.
     __device__ static void forward(const LowerTriangle<Real>& a, int order,
                                    const SolverSpace<Real>& space) {
         for (int k = 0; k < order; ++k) {
@@ -340,7 +340,7 @@ class BlockSolver {
         __syncthreads();
     }
 
-    // X := L^-H X.
+    // Back-substitution, X := L^-H X.
     __device__ static void backward(const LowerTriangle<Real>& a, int order,
                                     const SolverSpace<Real>& space) {
         for (int k = order - 1; k > 0; --k) {

@@ -10,9 +10,9 @@
 
 /// Batches of small dense matrices: many independent problems of one order, up to `max_order`.
 ///
-/// Every function takes either layout: core::Concatenated (one matrix after another; the last
-/// stride must be 1) or core::Interleaved (element (i, j) of all problems contiguous; the first
-/// stride must be 1); the remaining strides are free. Every function is compiled for float, double
+/// Every function accepts two layouts: core::Concatenated (one matrix after another; the last
+/// stride must be 1) and core::Interleaved (element (i, j) of all problems contiguous; the first
+/// stride must be 1). The other strides are arbitrary. Every function is compiled for float, double
 /// and their complex types, on core::Cpu and core::Gpu. Calls on a Gpu are asynchronous. A batch
 /// may hold any number of problems. Wrong extents or strides throw core::InvalidArgument.
 namespace aperture::dense {
@@ -46,8 +46,8 @@ enum class Factorisation {
 };
 
 /// Hermitian rank-k update: C_b = alpha A_b A_b^H + beta C_b, with A_b of n x k and C_b of n x n.
-/// Both triangles of C are written, exact mirrors of each other, the diagonal exactly real. With
-/// beta = 0 the old C is not read. The sum over k is taken in one fixed order.
+/// Writes both triangles of C as exact mirror images, with an exactly real diagonal. With beta = 0
+/// the old C is not read. The order of summation over k is fixed.
 template <Scalar T, class Layout>
 void hermitian_rank_k(core::Cpu& cpu, Real<T> alpha, MatrixBatch<const T, core::Host, Layout> a,
                       Real<T> beta, MatrixBatch<T, core::Host, Layout> c);
@@ -55,13 +55,12 @@ void hermitian_rank_k(core::Cpu& cpu, Real<T> alpha, MatrixBatch<const T, core::
 /// Solves A_b X_b = B_b for every problem b.
 ///
 /// `a` is [problem][n][n], Hermitian positive definite; only its lower triangle is read, and it is
-/// left as it was. `x` is [problem][right-hand side][n]: row r of problem b holds right-hand side r
-/// on entry and its solution on return (any number of right-hand sides).
-/// `info` [problem] is 0, or the order i >= 1 of the first leading minor that is not positive (or
-/// holds a NaN or an infinity), as LAPACK's potrf has it; such a problem's solutions are set to
-/// zero and no other problem is affected. `pivot_ratio` [problem] receives the largest over the
-/// smallest pivot of L D L^H, a lower bound of the condition number (infinity where info is not 0);
-/// it may be an empty view.
+/// not changed. `x` is [problem][right-hand side][n]: row r of problem b holds right-hand side r on
+/// entry and its solution on return (any number of right-hand sides). `info` [problem] is 0, or the
+/// order i >= 1 of the first leading minor that is not positive (or holds a NaN or an infinity), as
+/// in LAPACK's potrf; the solutions of such a problem are set to zero and no other problem is
+/// affected. `pivot_ratio` [problem] receives the ratio of the largest to the smallest pivot of L D
+/// L^H, a lower bound of the condition number (infinity if info is not 0); it may be an empty view.
 ///
 /// Source: Anderson 2014, ch. 4 and 6.3; Higham 2002, ch. 10 (Cholesky), ch. 14.4 (Gauss-Jordan).
 template <Scalar T, class Layout>
@@ -69,7 +68,7 @@ void solve(core::Cpu& cpu, Factorisation factorisation, MatrixBatch<const T, cor
            MatrixBatch<T, core::Host, Layout> x, core::View<int, 1, core::Host> info,
            core::View<Real<T>, 1, core::Host> pivot_ratio);
 
-/// The transposing adapter between the layouts (Ha et al. 2013, section III-C): same extents.
+/// Transposes a batch from one layout to the other (Ha et al. 2013, section III-C). Same extents.
 template <Scalar T>
 void change_layout(core::Cpu& cpu, MatrixBatch<const T, core::Host, core::Concatenated> from,
                    MatrixBatch<T, core::Host, core::Interleaved> to);

@@ -10,39 +10,40 @@
 
 namespace aperture::dense {
 
-/// How a matrix of many rows and few columns is brought to triangular form.
+/// Algorithms for the QR factorisation of a tall matrix.
 enum class QrMethod {
-    /// Blocks of rows, then their triangles in a tree (Demmel, Grigori, Hoemmen & Langou 2012;
-    /// Anderson 2014, section 3.3): for up to some hundreds of columns.
+    /// Blocks of rows, then a reduction tree over their triangles (Demmel, Grigori, Hoemmen &
+    /// Langou 2012; Anderson 2014, section 3.3): for up to some hundreds of columns.
     tsqr,
-    /// The same panel by panel of columns, with a tree for the columns behind each (CAQR): for
-    /// wider matrices.
+    /// TSQR panel by panel; each panel's tree then updates the trailing columns (CAQR): for wider
+    /// matrices.
     caqr,
-    /// One reflector after the other over whole columns, as bound by memory as matrix times vector:
-    /// what the others are compared with.
+    /// One reflector after the other over whole columns, limited by memory bandwidth like a
+    /// matrix-vector product: the baseline.
     blas2,
-    /// R of the Gram matrix A^T A by Cholesky, Q = A R^-1, and the same of that Q (Yamamoto et al.
-    /// 2015). For matrices of condition up to some 10^7; where it would lose orthogonality the
-    /// matrix is factored by `tsqr` instead (`fell_back`). On a Gpu fp32 matrices of condition up
-    /// to some 10^3, their columns brought to one length, need no second step: all of the first is
-    /// in fp64 (Yamazaki, Tomov & Dongarra 2015). With fast fp64 (compute capability 8.0, 9.0,
-    /// 10.0) and 100 to 200 columns it takes a third to a seventh of the time of `tsqr`.
+    /// R by Cholesky of the Gram matrix A^T A, Q = A R^-1, and the same again for that Q (Yamamoto
+    /// et al. 2015). For condition numbers up to about 10^7; if orthogonality would be lost, the
+    /// matrix is factored by `tsqr` instead (`fell_back`). On a Gpu the first step is entirely in
+    /// fp64 (Yamazaki, Tomov & Dongarra 2015): fp32 matrices need no second step up to a condition
+    /// number of about 10^3 with columns scaled to one length. With fast fp64 (compute capability
+    /// 8.0, 9.0, 10.0) and 100 to 200 columns it takes a third to a seventh of the time of `tsqr`.
     cholesky2,
-    /// The same after a first step with a shifted Gram matrix, for any condition as long as rows
-    /// are not too alike (Fukaya et al. 2020).
+    /// The same after a first step with a shifted Gram matrix: for any condition number unless rows
+    /// are too similar (Fukaya et al. 2020).
     shifted_cholesky3,
 };
 
-/// QR of matrices of one shape: A = Q R with A of `rows` x `columns`, at least as many rows as
-/// columns, Q of the same shape with orthonormal columns, R upper triangular. Backward stable
-/// whatever A's condition: ||A - QR||_F and ||I - Q^T Q||_F stay within a small multiple of the
-/// unit roundoff, also where columns depend on each other or are zero. Signs on R's diagonal are as
-/// they come. NaN and infinities in A spread, in R as well.
+/// QR of matrices of one shape: A = Q R with A of `rows` x `columns`, rows >= columns, Q of the
+/// same shape with orthonormal columns, R upper triangular. Backward stable for any condition
+/// number: ||A - QR||_F and ||I - Q^T Q||_F stay within a small multiple of the unit roundoff, even
+/// if columns are dependent or zero. The signs of R's diagonal are not normalised. NaN and
+/// infinities in A propagate, also into R.
 ///
-/// Views may have any strides; rows or columns that lie densely are read faster. Holds all
-/// workspace: further calls of the same kind allocate nothing. On a Cpu the bits are the same for
-/// every number of threads. On a Gpu calls are asynchronous, but for those by Cholesky's factor,
-/// which wait for the device to tell whether it is good enough.
+/// Views may have any strides; contiguous rows or columns are read faster. Owns all workspace:
+/// further calls of the same kind allocate nothing. On a Cpu results are bitwise identical for
+/// every number of threads. On a Gpu calls are asynchronous, except with cholesky2 and
+/// shifted_cholesky3, which wait for the device to report whether the Cholesky factor is accurate
+/// enough.
 template <std::floating_point T, class Executor>
 class TallQr {
   public:
@@ -56,18 +57,18 @@ class TallQr {
     TallQr(TallQr&&) noexcept;
     TallQr& operator=(TallQr&&) noexcept;
 
-    /// Finds R, [column][column], and keeps Q, as reflectors or by Cholesky's factor as it is, in
-    /// as much memory as A takes.
+    /// Computes R, [column][column], and keeps Q, as reflectors or explicitly (Cholesky), in as
+    /// much memory as A.
     void factor(Matrix<const T> a, Matrix<T> r);
-    /// Finds R alone; what Q was kept is lost.
+    /// Computes R only; discards the previous Q.
     void find_r(Matrix<const T> a, Matrix<T> r);
 
-    /// Whether the last matrix was too near to one of dependent columns for its method, and was
-    /// factored by QrMethod::tsqr.
+    /// Whether the last matrix was too close to rank deficiency for the method, and was factored by
+    /// QrMethod::tsqr.
     bool fell_back() const;
 
-    /// The functions that follow use Q of the last `factor`, and throw core::InvalidArgument where
-    /// there is none or the extents do not fit.
+    /// The following functions use Q of the last `factor`. They throw core::InvalidArgument if
+    /// there is none or if the extents do not fit.
 
     /// Writes Q, [row][column].
     void form_q(Matrix<T> q);

@@ -9,19 +9,18 @@
 
 namespace aperture::media {
 
-/// An output file that appears whole or not at all: it grows beside its target and takes the
-/// target's name, replacing what stood there, on `commit()`. Until then it has no name, so that
-/// nothing is left of it even where the program is killed; on a file system that has no files
-/// without names, and without /proc, it has a hidden one (".NAME.partial-XXXXXX"), which the
-/// destructor removes. A symbolic link is followed, so that its file is replaced and not the link.
-/// A file that replaces another has its permissions. Folders that are missing on the way to the
-/// target are made by the commit, and not before.
+/// An output file that appears completely or not at all: `commit()` moves it to its target and
+/// replaces an existing file there. Until then it has no name, so that nothing remains even if the
+/// program is killed. On file systems without unnamed files, or without /proc, it has a hidden name
+/// (".NAME.partial-XXXXXX"), which the destructor removes. A symbolic link is followed: its target
+/// is replaced, not the link. A replaced file's permissions are kept. Missing folders of the target
+/// are created by the commit, not earlier.
 ///
-/// Every failure throws core::InvalidArgument "NAME: cannot write: no space left on device" or the
-/// like, the target being untouched.
+/// Every failure throws core::InvalidArgument "NAME: cannot write: no space left on device" or
+/// similar, with the target unchanged.
 class AtomicFile {
   public:
-    /// Creates the partial file. The target may exist only as a regular file.
+    /// Creates the partial file. An existing target must be a regular file.
     explicit AtomicFile(const std::filesystem::path& target);
     ~AtomicFile();
     AtomicFile(AtomicFile&& other) noexcept;
@@ -31,15 +30,14 @@ class AtomicFile {
 
     /// Appends bytes.
     void write(std::string_view bytes);
-    /// Makes the bytes durable (fsync) and gives the file its name. Once only.
+    /// Makes the bytes durable (fsync) and gives the file its name. Call once.
     void commit();
 
-    /// Where the bytes stand until the commit, for writers that need a path (of this process: it
-    /// may be one below /proc/self) or a descriptor (open for reading and writing, and closed by
-    /// this object).
+    /// The partial file, for writers that need a path (valid in this process only: it may be below
+    /// /proc/self) or a descriptor (open for reading and writing, closed by this object).
     const std::filesystem::path& partial() const { return partial_; }
     int descriptor() const { return descriptor_; }
-    /// Throws the error of this file with the words of the system for `error_number`.
+    /// Throws this file's error with the system's text for `error_number`.
     [[noreturn]] void fail(int error_number) const;
 
   private:
@@ -55,13 +53,13 @@ class AtomicFile {
     std::string shown_;  ///< the target as the caller wrote it
     std::filesystem::path target_;
     std::filesystem::path partial_;
-    std::vector<std::filesystem::path> made_folders_;  ///< by a commit that is not over
+    std::vector<std::filesystem::path> made_folders_;  ///< by an unfinished commit
     bool named_ = false;
     int descriptor_ = -1;
 };
 
-/// The outputs of one run: they appear together, or none does. A file takes its name only when all
-/// of them are complete and on the disk.
+/// The outputs of one run: all appear together, or none. Files get their names only when all of
+/// them are complete and on disk.
 class OutputSet {
   public:
     OutputSet() = default;
@@ -69,21 +67,21 @@ class OutputSet {
     OutputSet(const OutputSet&) = delete;
     OutputSet& operator=(const OutputSet&) = delete;
 
-    /// A file to which all has been written. Makes its bytes durable.
+    /// Adds a completely written file and makes its bytes durable.
     void add(AtomicFile file);
-    /// Gives all files their names. Once only.
+    /// Gives all files their names. Call once.
     void commit();
 
   private:
     std::vector<AtomicFile> files_;
 };
 
-/// A file of `contents` that is not committed yet.
+/// Returns an uncommitted file with `contents`.
 AtomicFile new_file(const std::filesystem::path& target, std::string_view contents);
 /// Writes `contents` to `target` through an AtomicFile.
 void write_file(const std::filesystem::path& target, std::string_view contents);
 
-/// Throws InvalidArgument where `output` names the same file as `input`: input is never written.
+/// Throws InvalidArgument if `output` is the same file as `input`: input is never overwritten.
 void expects_distinct(const std::filesystem::path& input, const std::filesystem::path& output);
 
 }  // namespace aperture::media

@@ -9,8 +9,7 @@
 
 namespace aperture::media {
 
-/// One line of a plot, through (x[i], y[i]); it breaks off at a y that is not above 0, or not
-/// finite.
+/// One line of a plot, through (x[i], y[i]), interrupted where y is not positive and finite.
 struct Curve {
     std::string label;
     std::vector<double> x;
@@ -24,10 +23,10 @@ struct CurvePlot {
     std::vector<Curve> curves;
 };
 
-/// Draws the curves in colours and dashes of their own with a legend beside them, where there are
-/// two or more; x is linear from the least to the largest, y logarithmic over the decades that are
-/// needed. Text needs a build with OpenCV. Throws core::InvalidArgument for a curve whose x and y
-/// are not as many or whose x is not finite.
+/// Draws the curves in distinct colours and dashes, with a legend if there are two or more. x is
+/// linear from minimum to maximum, y logarithmic over the required decades. Text requires a build
+/// with OpenCV. Throws core::InvalidArgument for a curve with different numbers of x and y or with
+/// an x that is not finite.
 Picture plot(const CurvePlot& plot);
 
 }  // namespace aperture::media

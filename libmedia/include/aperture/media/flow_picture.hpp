@@ -7,40 +7,41 @@
 
 namespace aperture::media {
 
-// A flow is [2][row][column], u to the right and v downwards in pixels, of any strides; see
-// flow_file.hpp for unknown pixels. Every function throws core::InvalidArgument for an empty flow
-// and for operands whose sizes differ.
+// A flow is [2][row][column], u to the right and v downwards in pixels, with any strides; see
+// flow_file.hpp for unknown pixels. All functions throw core::InvalidArgument for an empty flow and
+// for operands of different sizes.
 
-/// Colour of a motion on the colour wheel of the Middlebury benchmark (Baker et al. 2011): the
-/// direction gives the hue, the length the saturation, white at (0, 0) and full at length 1. Longer
-/// ones are darkened to 3/4. Both must be finite.
+/// Colour of a motion on the colour wheel of the Middlebury benchmark (Baker et al. 2011):
+/// direction is hue, length is saturation, white at (0, 0) and full at length 1. Longer motions are
+/// darkened to 3/4. Both components must be finite.
 Colour flow_colour(double u, double v);
 
-/// Length of the longest motion in pixels, over known pixels; 0 where there is none.
+/// Length of the longest motion in pixels, over known pixels; 0 if there are none.
 double largest_motion(core::View<const float, 3, core::Host> flow);
 
-/// The flow in the colours of the wheel, a pixel for a pixel, `max_motion` (pixels, 0 or more)
-/// being of full saturation. One `max_motion` makes the frames of a video comparable. Unknown
-/// pixels are black; with a `max_motion` of 0 known ones at rest are white.
+/// The flow in the colours of the wheel, one pixel per pixel, with full saturation at `max_motion`
+/// (pixels, >= 0). A common `max_motion` makes the frames of a video comparable. Unknown pixels are
+/// black; with a `max_motion` of 0, known pixels at rest are white.
 Picture draw_flow(core::View<const float, 3, core::Host> flow, double max_motion);
 
-/// The key to `draw_flow`: the wheel on white, `size` pixels wide and high, its rim of full
-/// saturation.
+/// The key of `draw_flow`: the wheel on white, `size` pixels wide and high, with full saturation at
+/// its rim.
 Picture draw_flow_key(int size);
 
-/// Lays the wheel, `size` pixels wide, over the lower right corner of `picture`.
+/// Draws the wheel, `size` pixels wide, over the lower right corner of `picture`.
 void add_flow_key(Picture& picture, int size);
 
-/// Arrows over the image, darkened and grey: one from the middle of every tile of `spacing` x
-/// `spacing` pixels whose middle is in the picture and known, `scale` (above 0, up to 1e6) times as
-/// long as the motion there, in the colours of the wheel with the flow's largest motion at full
-/// saturation. `image` is [channel][row][column] in 0..255 with 1 or 3 channels, of any strides.
+/// Arrows over the image, which is darkened and grey: one from the centre of every tile of
+/// `spacing` x `spacing` pixels with a centre that is inside the picture and known. Arrows are
+/// `scale` (> 0, up to 1e6) times the motion, in the colours of the wheel with full saturation at
+/// the flow's largest motion. `image` is [channel][row][column] in 0..255 with 1 or 3 channels, any
+/// strides.
 Picture draw_arrows(core::View<const float, 3, core::Host> image,
                     core::View<const float, 3, core::Host> flow, int spacing, double scale = 1);
 
-/// The end-point error |flow - truth| of every pixel as a colour of `colour_at`, `max_error`
-/// (pixels, above 0) and more at its bright end; so is a pixel whose truth is known and whose flow
-/// is not. Black where the truth is unknown.
+/// The end-point error |flow - truth| of every pixel as a colour of `colour_at`; errors of
+/// `max_error` (pixels, > 0) or more get its bright end, as do pixels with known truth and unknown
+/// flow. Black where the truth is unknown.
 Picture draw_error_map(core::View<const float, 3, core::Host> flow,
                        core::View<const float, 3, core::Host> truth, double max_error);
 

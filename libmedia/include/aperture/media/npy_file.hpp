@@ -16,18 +16,18 @@ namespace aperture::media {
 template <class T>
 concept NpyElement = std::same_as<T, float> || std::same_as<T, std::uint8_t>;
 
-/// Writes one array in NumPy's format (.npy, version 1.0, little-endian, C order) that appears
-/// whole or not at all (see AtomicFile). It grows along its first axis; how far need not be known
-/// before.
+/// Writes one array in NumPy's format (.npy, version 1.0, little-endian, C order), which appears
+/// completely or not at all (see AtomicFile). It grows along its first axis; the final extent need
+/// not be known in advance.
 template <NpyElement T>
 class NpyWriter {
   public:
-    /// `item` has the extents of all axes but the first. Throws core::InvalidArgument.
+    /// `item` is the extents of all axes except the first. Throws core::InvalidArgument.
     NpyWriter(const std::filesystem::path& target, std::vector<core::index_t> item);
 
     /// Appends one item, as many elements as the product of its extents.
     void append(const T* item);
-    /// Completes the file, which is to be committed. Nothing can be written afterwards.
+    /// Completes and returns the uncommitted file. Nothing can be written afterwards.
     AtomicFile finish();
 
   private:

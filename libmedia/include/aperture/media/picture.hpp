@@ -12,7 +12,7 @@
 
 namespace aperture::media {
 
-/// Red, green, blue as a screen takes them (sRGB).
+/// Red, green, blue in sRGB.
 using Colour = std::array<std::uint8_t, 3>;
 
 /// A colour picture in memory: rows from the top, pixels from the left.
@@ -31,32 +31,31 @@ struct Picture {
         return pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
                       static_cast<std::size_t>(x)];
     }
-    /// Lays `colour` over the pixel with `opacity` in [0,1]; nothing outside the picture.
+    /// Blends `colour` over the pixel with `opacity` in [0,1]; ignores pixels outside the picture.
     void blend(int x, int y, Colour colour, float opacity);
     /// Fills columns [x, x+columns) of rows [y, y+rows); the part outside the picture is ignored.
     void fill(int x, int y, int columns, int rows, Colour colour);
-    /// An anti-aliased straight line with round ends (pixels); nothing where an end is not finite.
+    /// An anti-aliased straight line with round ends (pixels); nothing if an end is not finite.
     void line(float x0, float y0, float x1, float y1, float line_width, Colour colour);
     /// An anti-aliased circle line around the centre (pixels).
     void ring(float x, float y, float radius, float line_width, Colour colour);
 };
 
-/// Where the given point lies on the text.
+/// Position of the given point on the text.
 enum class Anchor { left, centre, right };
 
-/// Draws one line of text, `height` pixels for a capital letter, its middle line at `y`; `upward`
-/// turns it to read from bottom to top, its middle line at `x`. Draws nothing in a build without
+/// Draws one line of text with capital letters of `height` pixels, its middle line at `y`. `upward`
+/// rotates it to read from bottom to top, its middle line at `x`. Draws nothing in a build without
 /// OpenCV.
 void draw_text(Picture& picture, const std::string& words, int x, int y, int height, Colour colour,
                Anchor anchor = Anchor::left, bool upward = false);
 
-/// Writes the picture and returns where: as PNG (or what else the extension of `target` says), or,
-/// in a build without OpenCV, as PPM under the same name with the extension .ppm. Every build
-/// writes .ppm and .pgm, the latter grey (luma of ITU-R Rec. BT.601). A picture that is grey
-/// throughout becomes a grey PNG. The file appears whole or not at all. Throws
-/// core::InvalidArgument.
+/// Writes the picture and returns the path: PNG, or another format by the extension of `target`; in
+/// a build without OpenCV, PPM with the extension changed to .ppm. Every build writes .ppm and
+/// .pgm, the latter in grey (luma of ITU-R Rec. BT.601). A completely grey picture becomes a grey
+/// PNG. The file appears completely or not at all. Throws core::InvalidArgument.
 std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture);
-/// The same, not committed yet.
+/// The same, without the commit.
 AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture);
 
 }  // namespace aperture::media

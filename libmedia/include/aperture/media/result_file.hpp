@@ -17,7 +17,7 @@
 
 namespace aperture::media {
 
-/// One typed column of a table; all columns of a table are of one length.
+/// One typed column of a table; all columns have the same length.
 struct Column {
     std::string name;
     std::variant<std::vector<std::int64_t>, std::vector<double>, std::vector<float>,
@@ -58,7 +58,7 @@ struct ElementOf<std::uint8_t> {
     static constexpr Element value = Element::uint8;
 };
 
-/// A box of a dataset and the host memory it comes from; strides in elements.
+/// A box of a dataset and its source in host memory; strides in elements.
 struct Part {
     const void* data;
     std::vector<core::index_t> first;
@@ -67,14 +67,14 @@ struct Part {
 };
 }  // namespace detail
 
-/// Writes one HDF5 file of results that appears whole or not at all (see AtomicFile): until
-/// `commit()`, and for ever where an exception comes first, the target is as it was. Complex
-/// numbers are compounds {r,i}, which h5py reads as complex64 or complex128; datasets are
-/// contiguous, but those that grow.
+/// Writes one HDF5 file of results that appears completely or not at all (see AtomicFile): the
+/// target is unchanged until `commit()`, and for good after an exception. Complex numbers are
+/// compounds {r,i}, which h5py reads as complex64 or complex128. Datasets are contiguous, except
+/// those that grow.
 ///
 /// T is one of std::complex<float>, std::complex<double>, float, double, std::int32_t,
-/// std::int64_t, std::uint8_t. Names are paths inside the file ("/output"); groups on the way are
-/// made. A full disk and every other failure throws core::InvalidArgument "NAME: cannot write:
+/// std::int64_t, std::uint8_t. Names are paths inside the file ("/output"); missing groups are
+/// created. A full disk and every other failure throws core::InvalidArgument "NAME: cannot write:
 /// REASON".
 class ResultFile {
   public:
@@ -85,15 +85,14 @@ class ResultFile {
     ResultFile(const ResultFile&) = delete;
     ResultFile& operator=(const ResultFile&) = delete;
 
-    /// A dataset to be filled by `write_part`. `axes`, if any, become its dimension labels. Where
-    /// it `grows`, parts may be written behind its first extent, which becomes as large as they
-    /// need.
+    /// Creates a dataset for `write_part`. `axes`, if any, become its dimension labels. If it
+    /// `grows`, parts may be written beyond its first extent, which then grows as required.
     template <class T>
     void create(const std::string& dataset, const std::vector<core::index_t>& extents,
                 const std::vector<std::string>& axes = {}, bool grows = false) {
         create_dataset(dataset, detail::ElementOf<T>::value, extents, axes, grows);
     }
-    /// Writes `values`, of any strides, into the box of a created dataset that starts at `first`.
+    /// Writes `values`, with any strides, to the box of a created dataset that starts at `first`.
     template <class T, int Rank, class Layout>
     void write_part(const std::string& dataset,
                     const std::type_identity_t<std::array<core::index_t, Rank>>& first,
@@ -104,22 +103,21 @@ class ResultFile {
                    {values.extent.begin(), values.extent.end()},
                    {values.stride.begin(), values.stride.end()}});
     }
-    /// A whole dataset at once.
+    /// Creates and writes a whole dataset.
     template <class T, int Rank, class Layout>
     void write(const std::string& dataset, core::View<T, Rank, core::Host, Layout> values,
                const std::vector<std::string>& axes = {}) {
         create<std::remove_const_t<T>>(dataset, {values.extent.begin(), values.extent.end()}, axes);
         write_part(dataset, std::array<core::index_t, Rank>{}, values);
     }
-    /// A one-dimensional dataset of records, one member for each column; strings are of fixed
-    /// length.
+    /// A one-dimensional dataset of records, with one member per column; strings have fixed length.
     void table(const std::string& dataset, const std::vector<Column>& columns);
-    /// A scalar dataset holding a text.
+    /// A scalar string dataset.
     void text(const std::string& dataset, const std::string& words);
-    /// An attribute of a dataset already there, or of the file where `object` is "/".
+    /// An attribute of an existing dataset, or of the file if `object` is "/".
     void attribute(const std::string& object, const std::string& name, const Attribute& value);
 
-    /// Completes the file, which is to be committed. Nothing can be written afterwards.
+    /// Completes and returns the uncommitted file. Nothing can be written afterwards.
     AtomicFile finish();
     /// Completes the file and gives it its name.
     void commit();

@@ -10,38 +10,38 @@
 
 namespace aperture::media {
 
-/// Reads a video frame by frame, whatever containers and codecs OpenCV's FFmpeg knows, and AVI with
-/// Motion JPEG without it. An orientation in the metadata is applied.
+/// Reads a video frame by frame: all containers and codecs of OpenCV's FFmpeg, or without it AVI
+/// with Motion JPEG. Applies an orientation in the metadata.
 class VideoReader {
   public:
-    /// Throws core::InvalidArgument with one line "NAME: REASON" for what is missing, no regular
-    /// file or no video, and in a build without OpenCV.
+    /// Throws core::InvalidArgument with one line "NAME: REASON" if the file is missing, not a
+    /// regular file or no video, and in a build without OpenCV.
     explicit VideoReader(const std::filesystem::path& path);
     ~VideoReader();
     VideoReader(VideoReader&&) noexcept;
     VideoReader& operator=(VideoReader&&) noexcept;
 
-    /// The next frame, red, green and blue of 8 bits; nothing at the end. Frames that cannot be
-    /// decoded are passed over, of hundreds in a row the rest is: `cut_off` and `stored_frames` say
-    /// whether the end was that of the video.
+    /// The next frame, red, green and blue with 8 bits; nothing at the end. Skips frames that
+    /// cannot be decoded; hundreds in a row count as the end. `cut_off` and `stored_frames` tell
+    /// whether that was the video's true end.
     std::optional<Image> next();
-    /// Passes over a frame; false where there is none.
+    /// Skips a frame; returns false if there is none.
     bool skip();
-    /// How many frames the container claims, 0 where it does not say; an estimate, which a whole
-    /// video may fall short of or exceed.
+    /// Number of frames according to the container, 0 if it has none. An estimate: even an intact
+    /// video may have fewer or more.
     core::index_t claimed_frames() const;
-    /// How many coded frames the file holds, whether or not they can be decoded; 0 where that
-    /// cannot be found out. Of an AVI by its chunks and its index, whatever FFmpeg finds. Reads all
-    /// of the file. Some encoders (MPEG-4 in AVI) store up to two that are never shown.
+    /// Number of coded frames in the file, whether or not they can be decoded; 0 if it cannot be
+    /// determined. For AVI from its chunks and index, independent of FFmpeg. Reads the whole file.
+    /// Some encoders (MPEG-4 in AVI) store up to two that are never shown.
     core::index_t stored_frames() const;
-    /// Whether `stored_frames` are those of an AVI's own structure, on which a claim has no say.
+    /// Whether `stored_frames` comes from an AVI's own structure; the container's claim is then
+    /// irrelevant.
     bool is_avi() const;
-    /// Whether the chunks of an AVI do not follow one another, so that frames may be missing.
+    /// Whether an AVI's chunks are not consecutive, so that frames may be missing.
     bool damaged() const;
-    /// Whether the file ends before its parts do by the sizes that they state; false where they
-    /// state none.
+    /// Whether the file is shorter than the sizes stated by its parts; false if they state none.
     bool cut_off() const;
-    /// As the container says; 0 where it does not.
+    /// According to the container; 0 if it has none.
     double frames_per_second() const;
 
   private:

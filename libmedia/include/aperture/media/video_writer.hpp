@@ -10,24 +10,24 @@
 
 namespace aperture::media {
 
-/// What a video keeps of its frames.
+/// Fidelity of a video.
 enum class VideoCoding {
-    /// MP4: H.264 where OpenCV's FFmpeg has an encoder for it, else MPEG-4. Levels change a little,
-    /// and the resolution of colours is halved.
+    /// MP4: H.264 if OpenCV's FFmpeg has an encoder for it, else MPEG-4. Levels change slightly,
+    /// and chroma has half resolution.
     lossy,
-    /// Matroska: FFV1, which every FFmpeg has. Black and white are there as they were, other greys
-    /// to a level; colours become grey.
+    /// Matroska: FFV1, available in every FFmpeg. Black and white are exact, other greys to one
+    /// level; colours become grey.
     lossless_grey,
 };
 
-/// Writes a video that appears whole or not at all (see AtomicFile). The numbers of rows and of
-/// columns have to be even: where one is odd, the last row or column is there twice.
+/// Writes a video that appears completely or not at all (see AtomicFile). Rows and columns must be
+/// even in number: an odd last row or column is duplicated.
 ///
 /// Every failure throws core::InvalidArgument "NAME: cannot write: REASON".
 class VideoWriter {
   public:
-    /// A video of `width` x `height` pixels; without a frame rate (0) it has 25 frames a second.
-    /// Throws in a build without OpenCV, too.
+    /// A video of `width` x `height` pixels; a frame rate of 0 means 25 frames a second. Also
+    /// throws in a build without OpenCV.
     VideoWriter(const std::filesystem::path& target, int width, int height,
                 double frames_per_second, VideoCoding coding = VideoCoding::lossy);
     ~VideoWriter();
@@ -36,8 +36,8 @@ class VideoWriter {
 
     /// The next frame, which must have the size of the video.
     void write(const Picture& frame);
-    /// Completes the video, which is to be committed, and sees that all frames are in it; a video
-    /// has one frame at least. Nothing can be written afterwards.
+    /// Completes and returns the uncommitted video, and verifies that all frames are in it; it must
+    /// have at least one frame. Nothing can be written afterwards.
     AtomicFile finish();
 
   private:

@@ -9,49 +9,47 @@
 namespace aperture::rpca {
 
 struct OnlineParameters {
-    /// Most that the background may have, its constant part included; up to 16. What the light does
-    /// not need is taken by what comes again and again at the same place.
+    /// Maximum rank of the background, including its constant part; up to 16. Columns that
+    /// illumination does not need adapt to objects that keep returning to one place.
     index_t rank = 2;
-    /// By how much a value that differs from the background may pull it, in the units of the
-    /// frames: what differs by more is sparse.
+    /// Huber threshold, in units of the frames: larger deviations from the background are sparse.
     double clip = 5;
-    /// Frames after which what was learnt from one weighs 1/e of the newest.
+    /// Age in frames at which a frame's weight is 1/e of the newest one's.
     double memory = 50;
-    int sweeps = 5;  ///< of the robust regression that finds a frame's coefficients
+    int sweeps = 5;  ///< of the robust regression for a frame's coefficients
 };
 
-/// Throws core::InvalidArgument for what no run could keep to.
+/// Throws core::InvalidArgument if a parameter is out of range.
 void validate(const OnlineParameters& parameters);
 
-/// The background of frames that come one by one, in memory that does not grow with their number:
-/// online robust PCA (Feng, Xu & Yan 2013, algorithm 1), whose statistics forget, begun by the
-/// batch solution of the first frames.
+/// Background of a stream of frames, in memory that does not grow with their number: online robust
+/// PCA (Feng, Xu & Yan 2013, algorithm 1) with exponential forgetting, initialised by the batch
+/// solution of the first frames.
 ///
-/// The background of a frame z is U c of the basis so far, with c by Huber's regression: the c that
-/// sum of squares up to `clip` and of sizes beyond is least for. Then U is what explains the frames
-/// so far best, without what was sparse of them. Results have the same bits for every number of
-/// threads.
+/// The background of a frame z is U c with the current basis U. The coefficients c minimise the
+/// Huber loss of z - U c with threshold `clip`. U is then updated to fit all frames so far without
+/// their sparse parts. Results are bitwise identical for every number of threads.
 class OnlinePca {
   public:
     using Frame = core::View<const float, 1, core::Host>;
     using Part = core::View<float, 1, core::Host>;
 
-    /// `cpu` must outlive it. Throws core::InvalidArgument for frames without values and as
+    /// `cpu` must outlive the object. Throws core::InvalidArgument if frames have no values and as
     /// `validate` does.
     OnlinePca(core::Cpu& cpu, index_t values, const OnlineParameters& parameters);
     ~OnlinePca();
     OnlinePca(OnlinePca&&) noexcept;
     OnlinePca& operator=(OnlinePca&&) noexcept;
 
-    /// Learns from the first frames together (Solver::accaltproj), forgets all before and writes
+    /// Resets the state, learns from all first frames together (Solver::accaltproj) and writes
     /// their backgrounds. Throws as RobustPca::run does.
     Outcome begin(FramesView<const float, core::Host> frames,
                   FramesView<float, core::Host> backgrounds);
 
-    /// Writes background and sparse part of the next frame, and learns from it. Values lie side by
-    /// side; `sparse` may be empty. Allocates nothing. Throws core::InvalidArgument for a frame of
-    /// another size, one that holds a NaN or an infinity, which leaves no trace, and before
-    /// `begin`.
+    /// Writes the background and the sparse part of the next frame, and learns from it. Values are
+    /// contiguous; `sparse` may be empty. Allocates nothing. Throws core::InvalidArgument before
+    /// `begin`, for a frame of another size, and for a NaN or an infinity; the state is then
+    /// unchanged.
     void next(Frame frame, Part background, Part sparse);
 
   private:

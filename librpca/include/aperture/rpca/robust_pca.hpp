@@ -15,31 +15,30 @@ namespace aperture::rpca {
 
 using core::index_t;
 
-/// [frame][value]: the columns of the matrix M, of `values` rows and `frames` columns, one after
-/// the other. The last stride is 1.
+/// [frame][value]: each frame is a column of M, a matrix of `values` rows and `frames` columns. The
+/// last stride is 1.
 template <class T, class Space>
 using FramesView = core::View<T, 2, Space>;
 
-/// How M = L + S is solved for L of low rank and S sparse. What is constant over the frames is L's,
-/// however few they are.
+/// How M = L + S is solved for a low-rank L and a sparse S. The part that is constant over the
+/// frames belongs to L, even if frames are few.
 enum class Solver {
-    /// Principal component pursuit, of L's nuclear norm without its constant part, by inexact
-    /// augmented Lagrange multipliers, mu growing (Lin, Chen
-    /// & Ma 2010).
+    /// Principal component pursuit with the nuclear norm of L minus its constant part, by inexact
+    /// augmented Lagrange multipliers with growing mu (Lin, Chen & Ma 2010).
     ialm,
     /// The same by alternating directions with fixed mu (Candes et al. 2011, algorithm 1; Anderson
     /// 2014, section 3.6).
     admm,
-    /// Not convex: S by hard thresholds that fall, L of at most a given rank by accelerated
-    /// alternating projections (Cai, Cai & Wei 2019, algorithm 2), from each value's median. `svd`
-    /// and `lambda` mean nothing to it.
+    /// Non-convex: S by decreasing hard thresholds, L of bounded rank by accelerated alternating
+    /// projections (Cai, Cai & Wei 2019, algorithm 2), starting from each value's median. Ignores
+    /// `svd` and `lambda`.
     accaltproj,
 };
 
-/// Where singular values and right singular vectors of W come from.
+/// Source of the singular values and right singular vectors of W.
 enum class Svd {
     gram,  ///< eigenvectors of its Gram matrix
-    /// SVD of R of its QR, by dense::QrMethod.
+    /// SVD of the R factor of W, by the dense::QrMethod of this name.
     tsqr,
     caqr,
     cholqr2,
@@ -48,28 +47,28 @@ enum class Svd {
 
 struct Parameters {
     Solver solver = Solver::ialm;
-    Svd svd = Svd::gram;      ///< all but gram need at least as many values as frames
-    double lambda = 0;        ///< weight of ||S||_1; 0 stands for 1 / sqrt(max(values, frames))
-    double tolerance = 1e-5;  ///< of ||M - L - S||_F / ||M||_F; fp32 reaches some 1e-6
+    Svd svd = Svd::gram;      ///< all but gram require values >= frames
+    double lambda = 0;        ///< weight of ||S||_1; 0 means 1 / sqrt(max(values, frames))
+    double tolerance = 1e-5;  ///< for ||M - L - S||_F / ||M||_F; fp32 reaches about 1e-6
     int max_iterations = 500;
-    /// Where positive, a run also ends as soon as no more than one value in 10,000 changes from
-    /// |M - L| <= mask_threshold to beyond or back in an iteration, for three iterations together.
+    /// If positive, a run also ends once |M - L| crosses mask_threshold in at most one value in
+    /// 10,000 per iteration, three iterations in a row.
     double mask_threshold = 0;
-    /// Of accaltproj: the most that L may have, its constant part included; 0 stands for a tenth of
-    /// the frames, rounded up, but at most 10.
+    /// For accaltproj: maximum rank of L, including its constant part; 0 means a tenth of the
+    /// frames, rounded up, at most 10.
     index_t rank = 0;
 };
 
-/// Throws core::InvalidArgument for what no run could keep to.
+/// Throws core::InvalidArgument if a parameter is out of range.
 void validate(const Parameters& parameters);
 
-/// The weight of ||S||_1 for so many frames and values.
+/// The weight of ||S||_1.
 inline double lambda_of(const Parameters& parameters, index_t frames, index_t values) {
     if (parameters.lambda > 0) return parameters.lambda;
     return 1 / std::sqrt(static_cast<double>(std::max(values, frames)));
 }
 
-/// The most that L of so many frames and values may have with accaltproj.
+/// The maximum rank of L with accaltproj.
 inline index_t rank_of(const Parameters& parameters, index_t frames, index_t values) {
     constexpr index_t most = 10;
     constexpr index_t frames_for_one = 10;
@@ -79,11 +78,11 @@ inline index_t rank_of(const Parameters& parameters, index_t frames, index_t val
     return std::min({wanted, frames, values});
 }
 
-/// How far a run is.
+/// State of a run after an iteration.
 struct Progress {
-    int iteration = 0;    ///< complete ones
+    int iteration = 0;    ///< completed
     double residual = 0;  ///< relative, as Parameters::tolerance
-    int rank = 0;         ///< of L, of which what is constant over the frames counts as one
+    int rank = 0;         ///< of L; its constant part counts as one
 };
 
 /// How a run ended.
@@ -91,16 +90,16 @@ struct Outcome {
     int iterations = 0;
     double residual = 0;
     int rank = 0;
-    double density = 0;  ///< share of the values that S is not zero in
+    double density = 0;  ///< share of nonzero values in S
     bool converged = false;
-    /// Iterations and seconds until the mask was final; 0 where it was not watched, or never was.
+    /// Iterations and seconds until the mask was final; 0 if it was not watched or never settled.
     int iterations_to_mask = 0;
     double seconds_to_mask = 0;
 };
 
-/// Splits matrices of one shape into L + S. Holds all workspace: a second run of the same shape
-/// allocates nothing, but some matrices of the rank with accaltproj. The result has the same bits
-/// for every number of threads.
+/// Splits matrices of one shape into L + S. Owns all workspace: a second run allocates nothing,
+/// except for a few rank-sized matrices with accaltproj. Results are bitwise identical for every
+/// number of threads.
 template <std::floating_point T, class Executor>
 class RobustPca {
   public:
@@ -112,11 +111,11 @@ class RobustPca {
     RobustPca(RobustPca&&) noexcept;
     RobustPca& operator=(RobustPca&&) noexcept;
 
-    /// `observe`, where there is one, is told of every iteration and ends the run by returning
-    /// false; the parts are then those of one iteration more, or of two where a GPU begins an
-    /// iteration by multipliers while the host looks at the one before. Throws
-    /// core::InvalidArgument where `m` holds a NaN or an infinity. Any of `low_rank` and `sparse`
-    /// may be empty: then it is not written. One of them may be where `m` is. Synchronises.
+    /// Calls `observe`, if there is one, after every iteration; false ends the run. L and S then
+    /// come from one iteration later, or from two with multipliers on a GPU, where an iteration
+    /// starts while the host reads the results of the one before. Throws core::InvalidArgument if
+    /// `m` holds a NaN or an infinity. An empty `low_rank` or `sparse` is not written. One of them
+    /// may alias `m`. Synchronises.
     Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
                 FramesView<T, Space> sparse,
                 const std::function<bool(const Progress&)>& observe = {});

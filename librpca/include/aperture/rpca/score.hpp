@@ -10,14 +10,14 @@ namespace aperture::rpca {
 
 using core::index_t;
 
-/// How masks compare with true ones by the rules of changedetection.net (Goyette et al. 2012):
-/// pixels are counted over all frames, and ratios are of these counts. A ratio of nothing is NaN.
+/// Comparison of masks with ground truth by the rules of changedetection.net (Goyette et al. 2012):
+/// pixels are counted over all frames, and ratios use these totals. 0 / 0 is NaN.
 struct Score {
     index_t true_positives = 0;
     index_t false_positives = 0;
     index_t true_negatives = 0;
     index_t false_negatives = 0;
-    index_t shadow_positives = 0;  ///< of the false positives, those in shadow
+    index_t shadow_positives = 0;  ///< false positives in shadow
 
     double precision() const;
     double recall() const;
@@ -33,9 +33,9 @@ struct Score {
 /// [row][column]
 using MaskView = core::View<const std::uint8_t, 2, core::Host>;
 
-/// Scores one frame. Of `truth`, 255 moves, 0 and 50 (shadow) do not, and any other value, as 85
-/// (outside the region of interest) and 170 (unknown), is not counted; neither are pixels where
-/// `region` is 0, unless it is empty. Throws core::InvalidArgument where the extents differ.
+/// Scores one frame. In `truth`, 255 is foreground; 0 and 50 (shadow) are background. Other values,
+/// such as 85 (outside the region of interest) and 170 (unknown), are not counted; nor are pixels
+/// where a non-empty `region` is 0. Throws core::InvalidArgument if the extents differ.
 Score score(MaskView mask, MaskView truth, MaskView region);
 
 }  // namespace aperture::rpca

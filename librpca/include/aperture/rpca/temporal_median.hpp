@@ -6,9 +6,9 @@
 
 namespace aperture::rpca {
 
-/// The background that every other method is compared with: each value's median over the frames,
-/// the mean of the middle two of an even number. Throws core::InvalidArgument where there is no
-/// frame, or `background` has another number of values.
+/// The baseline background: each value's median over the frames, for an even number the mean of the
+/// middle two. Throws core::InvalidArgument if there is no frame or if `background` has another
+/// number of values.
 void temporal_median(core::Cpu& cpu, FramesView<const float, core::Host> frames,
                      core::View<float, 1, core::Host> background);
 

@@ -10,8 +10,7 @@
 namespace aperture::stap {
 
 /// The threshold that an adaptive detector's statistic (see Pipeline) exceeds with probability
-/// `pfa` in each cell when there is no target, for Gaussian data of any covariance, without
-/// loading.
+/// `pfa` in a cell without a target, for Gaussian data of any covariance, without loading.
 ///
 /// `cells` is the number J of training cells, n the order. With beta ~ Beta(J-n+2, n-1) the loss
 /// factor: AMF: pfa = E[(1 + beta t / J)^-(J-n+1)] (Robey et al. 1992); GLRT: pfa =
@@ -19,15 +18,15 @@ namespace aperture::stap {
 /// Throws core::InvalidArgument for pfa outside (0, 1), J < n, or another detector.
 double detection_threshold(Detector detector, double pfa, index_t cells, int order);
 
-/// The threshold of every range cell of a problem, without loading: the above for adaptive
-/// detectors.
+/// The threshold of every range cell of a problem, without loading. For adaptive detectors:
+/// detection_threshold.
 ///
-/// CFAR: g J (pfa^(-f/J) - 1) with J reference cells, where f and g make up for weights that differ
-/// from cell to cell and are trained on the cells themselves: f is 1 for n = 1, else from a table
-/// over training, n, N_R/n and guard cells; g is 1 but at the ends of the range extent. The rate is
-/// within 10 % of pfa down to 1e-4, on average over the cells of a training block;
-/// libstap/README.md says what is known below. Throws core::InvalidArgument as above, and for N_R <
-/// 2n.
+/// CFAR: g J (pfa^(-f/J) - 1) with J reference cells. The factors f and g correct for weights that
+/// vary from cell to cell and are trained on the cells themselves. f is 1 for n = 1, otherwise it
+/// comes from a table over training, n, N_R/n and guard cells; g is 1 except near the ends of the
+/// range extent. The rate is within 10 % of pfa down to 1e-4, averaged over the cells of a training
+/// block; libstap/README.md gives the accuracy below. Throws core::InvalidArgument as above, and
+/// for N_R < 2n.
 std::vector<double> detection_thresholds(const Problem& problem, double pfa);
 
 /// A local maximum of the statistic above the threshold.
@@ -39,9 +38,9 @@ struct Detection {
     double threshold = 0;
 };
 
-/// Cells whose statistic [D][K][N] exceeds the threshold of their cell and is largest among its
+/// Cells with a statistic [D][K][N] above the threshold of their cell that is the largest among its
 /// neighbours over steering (adjacent, not wrapping), Doppler (adjacent, wrapping) and range
-/// (adjacent), strongest first. Targets spread over neighbouring cells therefore count once.
+/// (adjacent), strongest first. A target spread over neighbouring cells therefore counts once.
 std::vector<Detection> find_detections(const Problem& problem, double pfa,
                                        core::View<const float, 3, core::Host> statistic);
 

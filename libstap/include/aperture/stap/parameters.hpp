@@ -14,7 +14,7 @@ namespace aperture::stap {
 using core::index_t;
 using cfloat = std::complex<float>;
 
-/// What the second extent of a cube counts.
+/// Meaning of a cube's second extent.
 enum class Domain { pulse, doppler };
 
 /// Extents of a radar data cube [channel][pulse or Doppler bin][range cell].
@@ -27,18 +27,19 @@ struct CubeShape {
     bool operator==(const CubeShape&) const = default;
 };
 
-/// Which range cells the covariance of a cell under test is estimated from.
+/// The training cells of a cell under test's covariance.
 enum class Training {
     block,    ///< disjoint blocks of N_R cells; a short last block trains on the last N_R cells
-    sliding,  ///< a window of N_R + 2G + 1 cells that begins N_R/2 + G cells before the cell, less
-              ///< the cell and its guard cells; shifted inwards at the ends of the range extent
-    all,      ///< all range cells less the cell under test and its guard cells
+    sliding,  ///< a window of N_R + 2G + 1 cells that begins N_R/2 + G cells before the cell,
+              ///< without the cell and its guard cells; shifted inwards at the ends of the range
+              ///< extent
+    all,      ///< all range cells except the cell under test and its guard cells
 };
 
-/// Added to the diagonal of every covariance estimate R, a mean over training cells. Cells that are
-/// left out afterwards leave the loading as it was: Training::all loads the sum over the cells that
-/// remain with N times the loading of the mean over all N cells, and detectors with Training::block
-/// load the sum without the cell under test with N_R times that of the block's mean.
+/// Added to the diagonal of every covariance estimate R, a mean over training cells. Removing cells
+/// later does not change the loading: Training::all loads the sum over the remaining cells with N
+/// times the loading of the mean over all N cells; detectors with Training::block load the sum
+/// without the cell under test with N_R times the loading of the block's mean.
 struct DiagonalLoading {
     double value = 0;
     bool relative = false;  ///< times trace(R)/n instead of absolute
@@ -53,12 +54,12 @@ enum class Implementation {
 };
 
 enum class Precision {
-    automatic,  ///< fp32, and `mixed` where that cannot be trusted (see attempts.hpp)
+    automatic,  ///< fp32, and `mixed` where fp32 cannot be trusted (see attempts.hpp)
     fp32,
     mixed,  ///< covariance and solution in fp64, the rest in fp32
 };
 
-/// What one STAP run does. Symbols are those of the PERFECT suite and Ward 1994.
+/// Parameters of a STAP run. Symbols follow the PERFECT suite and Ward 1994.
 struct Parameters {
     int doppler_bins = 0;     ///< K; 0 = pulses rounded up to a power of two
     int training_block = 64;  ///< N_R, range cells; with Detector::cfar also its reference cells
@@ -73,7 +74,7 @@ struct Parameters {
     Detector detector = Detector::none;
 };
 
-/// Everything derived from a shape and parameters, checked once.
+/// A validated shape and parameters, with all derived sizes.
 struct Problem {
     CubeShape shape;
     Parameters parameters;
@@ -85,25 +86,25 @@ struct Problem {
 
 inline constexpr int max_steering_vectors = 64;
 
-/// Checks parameters against the cube and derives the rest. Throws core::InvalidArgument, with the
-/// values and the remedy in the text, for: an empty cube; K < P or K < T; T not 1, 3 or 5; n above
-/// dense::max_order; D outside 1..64; N_R < 1; fewer training cells than n without loading (an
-/// estimate that is certainly singular); a window longer than the cube; guard cells with block
-/// training and no cfar; negative or non-finite loading.
+/// Validates parameters against the cube and derives the sizes. Throws core::InvalidArgument, with
+/// the values and the remedy in the text, for: an empty cube; K < P or K < T; T not 1, 3 or 5; n
+/// above dense::max_order; D outside 1..64; N_R < 1; fewer training cells than n without loading (a
+/// singular estimate); a window longer than the cube; guard cells with block training and no cfar;
+/// negative or non-finite loading.
 Problem make_problem(const CubeShape& shape, const Parameters& parameters, int steering_vectors);
 
-/// Where training set b begins and ends, in range cells: block and all.
+/// Begin and end of training set b, in range cells: block and all.
 struct RangeSpan {
     index_t begin = 0;
     index_t end = 0;
 };
 RangeSpan training_cells(const Problem& problem, index_t training_set);
 
-/// The training set whose results serve a range cell.
+/// The training set that a range cell belongs to.
 index_t training_set_of(const Problem& problem, index_t range_cell);
 
-/// The window and the excluded cells [cell - G, cell + G] of one cell under test, both clipped to
-/// the cube: sliding and all. The training cells are `window` less `excluded`.
+/// The window and the excluded cells [cell - G, cell + G] of a cell under test, both clipped to the
+/// cube: sliding and all. The training cells are `window` without `excluded`.
 struct TrainingWindow {
     RangeSpan window;
     RangeSpan excluded;
@@ -111,18 +112,17 @@ struct TrainingWindow {
 };
 TrainingWindow training_window(const Problem& problem, index_t range_cell);
 
-/// The cells whose power Detector::cfar averages for one cell under test, with any training: the
-/// window of sliding training.
+/// The reference cells of Detector::cfar for a cell under test, with any training: the window of
+/// sliding training.
 TrainingWindow reference_window(const Problem& problem, index_t range_cell);
 
-/// Training cells that enter the detector's covariance of `range_cell` once the cell under test
-/// (and its guard cells) are removed, N_R - 1 for block training; the reference cells of
-/// Detector::cfar.
+/// Training cells in the detector's covariance of `range_cell` after removal of the cell under test
+/// (and its guard cells), N_R - 1 for block training; for Detector::cfar, the reference cells.
 index_t independent_training_cells(const Problem& problem, index_t range_cell);
 
-/// Least work of the stages, for rates and bounds: floating-point operations as the literature
-/// counts them (4 n^2 N_R per covariance, 4/3 n^3 + 8 n^2 D per solution, 8 n D per weighted cell,
-/// 5 K log2 K per transform) and bytes with each input read once and each output written once.
+/// Minimum work of the stages, for rates and bounds: floating-point operations by the usual counts
+/// (4 n^2 N_R per covariance, 4/3 n^3 + 8 n^2 D per solution, 8 n D per weighted cell, 5 K log2 K
+/// per transform), and bytes if each input is read once and each output written once.
 struct Work {
     double gflop = 0;
     double mb = 0;
@@ -131,17 +131,17 @@ Work doppler_work(const Problem& problem);
 Work covariance_work(const Problem& problem);
 Work weights_work(const Problem& problem);
 Work weighting_work(const Problem& problem);
-/// The three above fused: the cube read once, the output written once.
+/// The three above fused: reads the cube once, writes the output once.
 Work adaptive_work(const Problem& problem);
 
-/// Of `sets` training sets, those whose matrices Implementation::staged holds on a GPU at a time:
-/// all of them with block training; else, where every cell has a set, as many as 256 MB of
-/// covariances of `real_bytes` (4 or 8) a number have room for, at least one.
+/// Number of training sets, of `sets`, that Implementation::staged keeps on a GPU at a time: all
+/// with block training; otherwise, with a set per cell, as many as fit in 256 MB of covariances
+/// with `real_bytes` (4 or 8) per number, at least one.
 index_t sets_at_a_time(const Problem& problem, index_t sets, int real_bytes);
 
-/// Bytes of GPU memory that a Pipeline takes, up to what libraries take besides: the cube as it is
-/// and behind the Doppler transform, results (covariances and weights where they are wanted), and
-/// where stages are separate what they hand on.
+/// GPU memory of a Pipeline in bytes, without the libraries' own: the cube before and after the
+/// Doppler transform, results (covariances and weights if requested), and the intermediates of
+/// separate stages.
 double resident_bytes(const Problem& problem, bool covariance, bool weights);
 
 }  // namespace aperture::stap

@@ -22,11 +22,11 @@ struct PerfectSize {
 /// Throws core::InvalidArgument for another name.
 PerfectSize perfect_size(std::string_view name);
 
-/// White input as PERFECT has it: 1e6 (U + jU), U uniform on [0, 1) from the 53-bit Mersenne
-/// twister with seed 5489, all real parts first, then all imaginary ones, in C order.
+/// PERFECT's white input: 1e6 (U + jU), U uniform on [0, 1) from the 53-bit Mersenne twister with
+/// seed 5489, all real parts first, then all imaginary ones, in C order.
 core::Array<cfloat, 3> perfect_cube(const CubeShape& shape);
 
-/// A target on the plane of range cell, Doppler and azimuth.
+/// A target with its range cell, Doppler and azimuth.
 struct Target {
     index_t range_cell = 0;
     double doppler = 0;  ///< cycles per pulse, -0.5 .. 0.5
@@ -40,11 +40,11 @@ struct Jammer {
     double jnr_db = 0;  ///< per element and pulse
 };
 
-/// Side-looking airborne clutter as in Ward 1994, sections 2.6 and 2.7: `patches` independent
-/// scatterers of equal power per range ring, evenly spaced in azimuth from -90 to 90 degrees;
-/// clutter Doppler is beta (d / (lambda/2)) / 2 sin(azimuth) in cycles per pulse; intrinsic clutter
-/// motion decorrelates the pulses by a Gaussian spectrum. Receiver noise has unit power per element
-/// and pulse.
+/// Side-looking airborne clutter as in Ward 1994, sections 2.6 and 2.7. `patches` independent
+/// scatterers of equal power per range ring are evenly spaced in azimuth from -90 to 90 degrees.
+/// Their Doppler is beta (d / (lambda/2)) / 2 sin(azimuth) in cycles per pulse. Intrinsic clutter
+/// motion decorrelates the pulses with a Gaussian spectrum. Receiver noise has unit power per
+/// element and pulse.
 struct ClutterScene {
     CubeShape shape;  ///< pulse domain
     double spacing_wavelengths = 0.5;
@@ -57,15 +57,15 @@ struct ClutterScene {
     std::uint64_t seed = 1;
 };
 
-/// Draws the scene; the same seed gives the same cube whatever the number of threads.
+/// Simulates the scene; the same seed gives the same cube for every number of threads.
 core::Array<cfloat, 3> simulate(core::Cpu& cpu, const ClutterScene& scene);
 
-/// The true covariance of clutter, jammers and noise in element-pulse space, [L P][L P] with index
-/// c P + p, the one `simulate` draws from.
+/// The true covariance of clutter, jammers and noise in `simulate`, in element-pulse space: [L P][L
+/// P] with index c P + p.
 core::Array<std::complex<double>, 2> true_covariance(const ClutterScene& scene);
 
-/// The true covariance of the snapshots of every Doppler bin, [K][n][n]: `true_covariance` seen
-/// through the taper, the padding and the transform.
+/// The true covariance of the snapshots of every Doppler bin, [K][n][n]: `true_covariance` after
+/// taper, padding and transform.
 core::Array<std::complex<double>, 3> true_snapshot_covariance(const ClutterScene& scene,
                                                               const signal::Taper& taper,
                                                               int doppler_bins, int taps);

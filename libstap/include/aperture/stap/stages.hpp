@@ -8,10 +8,10 @@
 #include "aperture/stap/parameters.hpp"
 
 /// The stages of extended factored STAP with block training, one function each, on either executor.
-/// All sizes follow from `problem`; views of other extents throw core::InvalidArgument. Range cells
-/// must be contiguous in memory (last stride 1), covariances and the weights of solve_weights are
-/// dense; the other strides are free. Calls on a Gpu are asynchronous; there solve_weights and
-/// apply_weights take n D complex numbers from the device's stream-ordered pool and give them back.
+/// All sizes follow from `problem`; views with other extents throw core::InvalidArgument. Range
+/// cells are contiguous (last stride 1); covariances and the weights of solve_weights are dense;
+/// the other strides are arbitrary. Calls on a Gpu are asynchronous; solve_weights and
+/// apply_weights temporarily allocate n D complex numbers from the device's stream-ordered pool.
 ///
 /// Source: DiPietro's extended factored algorithm as in the PERFECT suite (PNNL & GTRI 2013), Ward
 /// 1994 section 5.3.2, Anderson 2014 ch. 4.
@@ -22,8 +22,8 @@ template <class Space>
 using CubeView = core::View<const cfloat, 3, Space>;
 
 /// S(r,k)[c T + t] = X[c][(k - (T-1)/2 + t) mod K][r] for every training set b = r div N_R:
-/// `snapshots` is [k][b][c T + t][r - b N_R], of N_R columns. The last set's columns are those of
-/// its training cells (the last N_R of the cube).
+/// `snapshots` is [k][b][c T + t][r - b N_R], with N_R columns. The last set holds its training
+/// cells, the last N_R of the cube.
 void extract_snapshots(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cube,
                        core::View<cfloat, 4, core::Host> snapshots);
 
@@ -43,17 +43,17 @@ void solve_weights(core::Cpu& cpu, const Problem& problem,
                    core::View<int, 2, core::Host> info,
                    core::View<float, 2, core::Host> pivot_ratio);
 
-/// y(d,k,r) = gamma w^H S(r,k) with gamma = 1/|w^H v|, 1 where that is 0: `output` is [d][k][r].
-/// Weights are rounded to fp32 first where Real is double.
+/// y(d,k,r) = gamma w^H S(r,k) with gamma = 1/|w^H v|, or 1 if that is 0: `output` is [d][k][r]. If
+/// Real is double, weights are rounded to fp32 first.
 template <class Real>
 void apply_weights(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cube,
                    core::View<const cfloat, 2, core::Host> steering,
                    core::View<const std::complex<Real>, 4, core::Host> weights,
                    core::View<cfloat, 3, core::Host> output);
 
-/// Doppler processing: tapers the pulses, pads them with zeros to K and transforms them, X[c][k][r]
-/// = sum_p taper[p] x[c][p][r] exp(-j 2 pi k p / K). Made once per problem (it holds the
-/// transform's plan); running it allocates nothing. The executor must outlive it.
+/// Doppler processing: applies the taper, zero-pads to K pulses and transforms, X[c][k][r] = sum_p
+/// taper[p] x[c][p][r] exp(-j 2 pi k p / K). Create one per problem (it holds the FFT plan);
+/// running it allocates nothing. The executor must outlive it.
 template <class Executor>
 class DopplerFilter {
   public:
