@@ -11,6 +11,9 @@
 
 namespace aperture::apps {
 
+/// Ending of a noun behind a number: "1 pair", "2 pairs".
+constexpr const char* plural(long long count) { return count == 1 ? "" : "s"; }
+
 /// What a program tells its user on stderr: notes, and on a terminal a progress line for work that
 /// takes longer than a moment. A quiet console only warns.
 class Console {

@@ -38,9 +38,9 @@ void describe_method(std::ostringstream& lines, const CorrOptions& options,
               << choice->fft_ms << " ms)";
     }
     lines << ", " << choice_name(estimator_choices, options.estimator) << "; " << problem.planes
-          << " plane" << (problem.planes == 1 ? "" : "s") << " from " << planes_from(options)
-          << ", " << (options.normalization == corr::Normalization::plane ? "" : "not ")
-          << "normalized" << (options.masks.empty() ? "" : ", masked") << "; " << extent.rows << 'x'
+          << " plane" << plural(problem.planes) << " from " << planes_from(options) << ", "
+          << (options.normalization == corr::Normalization::plane ? "" : "not ") << "normalized"
+          << (options.masks.empty() ? "" : ", masked") << "; " << extent.rows << 'x'
           << extent.columns << " offsets\n";
 }
 
@@ -207,7 +207,7 @@ std::string summary(const CorrOptions& options, const EnsembleResults& results,
     std::ostringstream lines;
     const std::size_t images = results.images.size();
     lines << "ensemble    " << options.inputs.front().string() << ": " << images << " image"
-          << (images == 1 ? "" : "s") << " of " << size_text(results.problem.image) << " pixels";
+          << plural(images) << " of " << size_text(results.problem.image) << " pixels";
     if (results.skipped > 0) lines << ", " << results.skipped << " left out";
     lines << "; " << std::setprecision(3) << results.seconds << " s, "
           << results.images_per_second() << " images/s\n";

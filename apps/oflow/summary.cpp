@@ -13,8 +13,6 @@ namespace {
 
 using std::filesystem::path;
 
-const char* plural(long long count) { return count == 1 ? "" : "s"; }
-
 double percent(core::index_t part, core::index_t whole) {
     return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }

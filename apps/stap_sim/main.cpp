@@ -198,12 +198,14 @@ int run(SimulationOptions options) {
     file.commit();
     console.done();
     if (!options.common.quiet) {
+        const auto jammers = static_cast<long long>(scene.jammers.size());
+        const auto targets = static_cast<long long>(scene.targets.size());
         std::cout << options.common.out.string() << ": " << scene.shape.channels << " channels x "
                   << scene.shape.pulses << " pulses x " << scene.shape.range_cells
                   << " range cells, "
                   << (options.clutter
-                          ? core::text("clutter of ", scene.cnr_db, " dB, ", scene.jammers.size(),
-                                       " jammers, ", scene.targets.size(), " targets")
+                          ? core::text("clutter of ", scene.cnr_db, " dB, ", jammers, " jammer",
+                                       plural(jammers), ", ", targets, " target", plural(targets))
                           : std::string("white input"))
                   << '\n';
     }

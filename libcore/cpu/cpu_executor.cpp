@@ -26,7 +26,11 @@ constexpr const char* instruction_set() {
         case 64:
             return "AVX-512";
         case 32:
+            #if defined(__AVX2__)
+            return "AVX2";
+#else
             return "AVX";
+#endif
         default:
             return "128-bit SIMD";
     }

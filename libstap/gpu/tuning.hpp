@@ -4,7 +4,7 @@
 
 namespace aperture::stap::gpu {
 
-/// Work partition of the adaptive kernels (docs/stap_gpu.md has the operation counts).
+/// Work partition of the adaptive kernels (docs/notes/stap_gpu.md has the operation counts).
 struct AdaptiveTuning {
     int bins;      ///< neighbouring Doppler bins per block; they share outer products
     int threads;   ///< of a block
@@ -38,7 +38,7 @@ constexpr int bins_per_block(int taps) { return taps == 5 ? 2 : 4; }
 /// multiprocessor and all warps of a block eliminate. If a warp has lanes for the columns that two
 /// neighbouring matrices do not share, it processes both: eight bins a block. NVIDIA H200, PERFECT
 /// medium / large in us, the kernel in a stream of calls: 39.8 / 182 against 53.1 / 274 with a
-/// matrix per warp and four bins; docs/stap_gpu.md has the earlier versions.
+/// matrix per warp and four bins; docs/notes/stap_gpu.md has the earlier versions.
 constexpr AdaptiveTuning rolling_tuning(int order, int taps, bool fp64) {
     if (order > 32) return {1, 128, 0, 0, 2};
     const int lanes = order <= 8 ? 8 : order <= 16 ? 16 : 32;

@@ -26,7 +26,7 @@ enum class Implementation {
     fused,       ///< several sweeps, or all stages of an iteration, in one kernel
     staged,      ///< a kernel for each operator, as in Anderson's listings
     persistent,  ///< one kernel that keeps the system on chip for all iterations, where it fits;
-                 ///< the fastest there (docs/performance.md)
+                 ///< the fastest there (docs/notes/flow.md)
 };
 
 /// Polynomial basis of the Krylov space in Solver::cacg.
