@@ -4,6 +4,6 @@
 
 namespace aperture::stap::gpu {
 
-APERTURE_FUSED_INSTANCE(float);
+APERTURE_FUSED_INSTANCE(, float);
 
 }  // namespace aperture::stap::gpu

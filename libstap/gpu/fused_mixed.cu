@@ -4,6 +4,6 @@
 
 namespace aperture::stap::gpu {
 
-APERTURE_FUSED_INSTANCE(double);
+APERTURE_FUSED_INSTANCE(, double);
 
 }  // namespace aperture::stap::gpu

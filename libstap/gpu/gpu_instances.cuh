@@ -5,21 +5,47 @@
 #include "libstap/gpu/pipeline.cuh"
 
 #if defined(__CUDACC__)
-// The GPU's kernels, each compiled in one place: fused_*.cu and staged_*.cu.
+// The GPU's kernels, each compiled in one place: fused_*.cu, staged_*.cu and pipeline.cu. A macro's
+// first argument is `extern` where they are used, and empty where they are compiled.
 namespace aperture::stap::gpu {
 
-#define APERTURE_FUSED_INSTANCE(Real)                                                  \
-    template void detail::launch_for_taps<Real, core::Gpu>(core::Gpu&, const Problem&, \
-                                                           const AdaptiveArguments<Real>&, bool)
-#define APERTURE_STAGED_INSTANCE(Real)                                                     \
-    template void run_staged<Real, core::Gpu>(                                             \
+#define APERTURE_FUSED_INSTANCE(used, Real)                      \
+    used template void detail::launch_for_taps<Real, core::Gpu>( \
+        core::Gpu&, const Problem&, const AdaptiveArguments<Real>&, bool)
+#define APERTURE_STAGED_INSTANCES(used, Real)                                              \
+    used template void run_staged<Real, core::Gpu>(                                        \
         core::Gpu&, AdaptiveWorkspace<core::Gpu>&, const Problem&, CubeView<core::Device>, \
-        const RangeChunk&, const Results<core::Device>&, core::Timeline*)
+        const RangeChunk&, const Results<core::Device>&, core::Timeline*);                 \
+    used template void detail::launch_covariance<Real, core::Gpu, DopplerCube>(            \
+        core::Gpu&, const Problem&, const TrainingPlan&, const DopplerCube&, index_t,      \
+        const Complex<Real>*, const MatrixPerSet<Complex<Real>>&, const PerSet<int>&);     \
+    used template void detail::launch_weights<Real, core::Gpu>(                            \
+        core::Gpu&, const Problem&, index_t, const SteeringVectors&,                       \
+        const MatrixPerSet<const Complex<Real>>&, const MatrixPerSet<Complex<Real>>&,      \
+        const PerSet<int>&, const PerSet<float>&);                                         \
+    used template void detail::launch_weighting<Real, core::Gpu, DopplerCube>(             \
+        core::Gpu&, const Problem&, const TrainingPlan&, const DopplerCube&, index_t,      \
+        const SteeringVectors&, const MatrixPerSet<const Complex<Real>>&,                  \
+        const RangeRows<Complex<float>>&)
+#define APERTURE_PIPELINE_INSTANCES(used)                                                         \
+    used template void add_to_total<float, core::Gpu>(core::Gpu&, AdaptiveWorkspace<core::Gpu>&,  \
+                                                      const Problem&, CubeView<core::Device>,     \
+                                                      bool, core::Timeline*);                     \
+    used template void add_to_total<double, core::Gpu>(core::Gpu&, AdaptiveWorkspace<core::Gpu>&, \
+                                                       const Problem&, CubeView<core::Device>,    \
+                                                       bool, core::Timeline*);                    \
+    used template void run_adaptive<core::Gpu>(                                                   \
+        core::Gpu&, AdaptiveWorkspace<core::Gpu>&, const Problem&, CubeView<core::Device>,        \
+        const RangeChunk&, const Results<core::Device>&, core::Timeline*);                        \
+    used template void finish_adaptive<core::Gpu>(                                                \
+        core::Gpu&, AdaptiveWorkspace<core::Gpu>&, const Problem&, CubeView<core::Device>,        \
+        const RangeChunk&, const RangeChunk&, const Results<core::Device>&, core::Timeline*)
 
-extern APERTURE_FUSED_INSTANCE(float);
-extern APERTURE_FUSED_INSTANCE(double);
-extern APERTURE_STAGED_INSTANCE(float);
-extern APERTURE_STAGED_INSTANCE(double);
+APERTURE_FUSED_INSTANCE(extern, float);
+APERTURE_FUSED_INSTANCE(extern, double);
+APERTURE_STAGED_INSTANCES(extern, float);
+APERTURE_STAGED_INSTANCES(extern, double);
+APERTURE_PIPELINE_INSTANCES(extern);
 
 }  // namespace aperture::stap::gpu
 #endif

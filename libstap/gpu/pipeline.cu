@@ -7,6 +7,10 @@
 
 namespace aperture::stap {
 
+namespace gpu {
+APERTURE_PIPELINE_INSTANCES();
+}  // namespace gpu
+
 using core::Device;
 
 template <>

@@ -4,6 +4,6 @@
 
 namespace aperture::stap::gpu {
 
-APERTURE_STAGED_INSTANCE(float);
+APERTURE_STAGED_INSTANCES(, float);
 
 }  // namespace aperture::stap::gpu

@@ -4,6 +4,6 @@
 
 namespace aperture::stap::gpu {
 
-APERTURE_STAGED_INSTANCE(double);
+APERTURE_STAGED_INSTANCES(, double);
 
 }  // namespace aperture::stap::gpu
