@@ -34,6 +34,7 @@ CommunicationAvoidingCg::CommunicationAvoidingCg(core::Cpu& cpu, Shape shape,
 void CommunicationAvoidingCg::start(const PreparedSystem& system, const PaddedPlanes& x) {
     s_ = parameters_.s_step;
     products_ = 0;
+    stalled_ = 0;
     true_residual(system, x, nullptr);
     least_squared_ = residual_squared_;
     direction_.copy(scaled_);
@@ -312,6 +313,8 @@ int CommunicationAvoidingCg::advance(const PreparedSystem& system, PaddedPlanes&
     constexpr double apart = 0.01;
     // The residual of CG may rise for some iterations, but not by this factor.
     constexpr double grown = 100;
+    // Iterations without a new least residual, after which a basis of fewer steps is tried.
+    constexpr int most_stalled = 100;
     while (true) {
         const double before = residual_squared_;
         if (!(before > 0)) return 0;
@@ -326,8 +329,13 @@ int CommunicationAvoidingCg::advance(const PreparedSystem& system, PaddedPlanes&
         combine(system, x);
         const double distance = true_residual(system, x, &recurred_);
         if (done > 0 && residual_squared_ < grown * least_squared_) {
+            stalled_ = residual_squared_ < least_squared_ ? 0 : stalled_ + done;
             least_squared_ = std::min(least_squared_, residual_squared_);
-            if (!(distance > apart)) {
+            if (stalled_ >= most_stalled && s_ > 1) {
+                s_ /= 2;
+                stalled_ = 0;
+                direction_.copy(scaled_);
+            } else if (!(distance > apart)) {
                 scaled_.copy(recurred_);
             } else if (residual_squared_ > before) {
                 direction_.copy(scaled_);

@@ -72,6 +72,7 @@ class CommunicationAvoidingCg {
     ZeroRow zeros_;
     double residual_squared_ = 0;
     double least_squared_ = 0;  ///< so far
+    int stalled_ = 0;           ///< rounds since the least residual
     int products_ = 0;
 };
 

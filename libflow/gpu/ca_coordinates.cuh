@@ -28,6 +28,7 @@ struct CaState {
     int restart;   ///< and p
     int done;      ///< iterations kept
     int taken;     ///< iterations of the current round
+    int stalled;   ///< iterations since the least residual
     int products;  ///< with A
 };
 
@@ -39,11 +40,13 @@ struct RoundSums {
 
 /// The state after the start, or after a round with these sums. A round is discarded if its
 /// residual exceeds any that CG can have: its basis is then numerically dependent, and the next
-/// round has half as many steps. The true residual replaces the recurrence once they have diverged
-/// (van der Vorst & Ye 2000), and directions restart if it no longer falls.
+/// round has half as many steps. So it has after many iterations without a new least residual. The
+/// true residual replaces the recurrence once they have diverged (van der Vorst & Ye 2000), and
+/// directions restart if it no longer falls.
 APERTURE_HD CaState judged(CaState state, const RoundSums& sums, const CaLimits& limits) {
     constexpr double apart = 0.01;
     constexpr double grown = 100;
+    constexpr int most_stalled = 100;
     if (state.stopped != 0) return state;
     if (state.begun == 0) {
         state.begun = 1;
@@ -57,7 +60,13 @@ APERTURE_HD CaState judged(CaState state, const RoundSums& sums, const CaLimits&
             state.replaced = sums.away > apart * apart * sums.scaled ? 1 : 0;
             state.restart = state.replaced != 0 && sums.residual > state.residual_squared ? 1 : 0;
             state.residual_squared = sums.residual;
+            state.stalled = sums.residual < state.least_squared ? 0 : state.stalled + state.taken;
             if (sums.residual < state.least_squared) state.least_squared = sums.residual;
+            if (state.stalled >= most_stalled && state.steps > 1) {
+                state.steps /= 2;
+                state.stalled = 0;
+                state.replaced = state.restart = 1;
+            }
         } else if (state.steps > 1) {
             state.steps /= 2;
             state.replaced = state.restart = 1;
