@@ -26,7 +26,7 @@ constexpr const char* instruction_set() {
         case 64:
             return "AVX-512";
         case 32:
-            #if defined(__AVX2__)
+#if defined(__AVX2__)
             return "AVX2";
 #else
             return "AVX";
