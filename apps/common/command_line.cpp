@@ -23,10 +23,6 @@ Option& Option::default_text(const std::string& value) {
     option_->default_str(value);
     return *this;
 }
-Option& Option::value_name(const std::string& name) {
-    option_->type_name(name);
-    return *this;
-}
 Option& Option::needs(const Option& other) {
     option_->needs(other.option_);
     return *this;

@@ -29,8 +29,6 @@ class Option {
     Option& required();
     /// The value that the help shows as default.
     Option& default_text(const std::string& value);
-    /// In place of the name of the value that the help shows.
-    Option& value_name(const std::string& name);
     /// Only together with `other`, or never.
     Option& needs(const Option& other);
     Option& excludes(const Option& other);

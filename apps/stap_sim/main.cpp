@@ -68,14 +68,8 @@ void add_scene_options(CommandLine& line, const Option& perfect, const Option& c
                       "Clutter patches of a range ring")
         .default_text(core::text(scene.patches))
         .needs(clutter);
-    line.text(
-            "--seed", "N",
-            [&scene](const std::string& text) {
-                constexpr auto most = std::numeric_limits<std::int64_t>::max();
-                scene.seed =
-                    static_cast<std::uint64_t>(parse_whole_number("--seed", text, 0, most));
-            },
-            "Seed of the scene")
+    line.whole_number("--seed", "N", scene.seed, 0, std::numeric_limits<std::int64_t>::max(),
+                      "Seed of the scene")
         .default_text(core::text(scene.seed))
         .needs(clutter);
     line.texts(

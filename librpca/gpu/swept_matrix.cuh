@@ -28,7 +28,7 @@ struct Pass {
     T y_scale = 0;
     T threshold = 0;
     T mask_threshold = 0;
-    EndRules rules{-1, -1, 1};
+    EndRules rules{-1, -1, 0, 1};
     bool counts = false;  ///< counts as an iteration
     bool last = false;
     FramesView<T, Space> low_rank = {};
