@@ -44,14 +44,15 @@ Option CommandLine::flag(const std::string& name, bool& value, const std::string
 }
 
 Option CommandLine::text(const std::string& name, const std::string& value_name,
-                         std::function<void(const std::string&)> store,
+                         const std::function<void(const std::string&)>& store,
                          const std::string& description) {
     return Option(
         app_->add_option_function<std::string>(name, store, description)->type_name(value_name));
 }
 
 Option CommandLine::texts(const std::string& name, const std::string& value_name, int least,
-                          int most, std::function<void(const std::vector<std::string>&)> store,
+                          int most,
+                          const std::function<void(const std::vector<std::string>&)>& store,
                           const std::string& description) {
     auto* const option =
         app_->add_option_function<std::vector<std::string>>(name, store, description)

@@ -14,7 +14,7 @@
 #include "apps/common/argument_fields.hpp"
 #include "apps/common/program.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
 class App;
 class Option;
 }  // namespace CLI
@@ -52,10 +52,11 @@ class CommandLine {
     Option flag(const std::string& name, bool& value, const std::string& description);
     /// One value; `store` throws core::InvalidArgument for a text that is none.
     Option text(const std::string& name, const std::string& value_name,
-                std::function<void(const std::string&)> store, const std::string& description);
+                const std::function<void(const std::string&)>& store,
+                const std::string& description);
     /// `least` to `most` values in a row; `most` below 0 is any number.
     Option texts(const std::string& name, const std::string& value_name, int least, int most,
-                 std::function<void(const std::vector<std::string>&)> store,
+                 const std::function<void(const std::vector<std::string>&)>& store,
                  const std::string& description);
     /// A file each time that the option is given.
     Option repeated_file(const std::string& name, const std::string& value_name,
