@@ -72,20 +72,20 @@ void add_scene_options(CommandLine& line, const Option& perfect, const Option& c
                       "Seed of the scene")
         .default_text(core::text(scene.seed))
         .needs(clutter);
-    line.texts(
-            "--jammer", "AZIMUTH:JNR", 1, -1,
-            [&scene](const std::vector<std::string>& list) {
-                for (const auto& text : list) scene.jammers.push_back(parse_jammer(text));
-            },
-            "Barrage noise at an azimuth (degrees) with a JNR (dB); repeatable")
-        .needs(clutter);
-    line.texts(
-            "--target", "RANGE:DOPPLER:AZIMUTH:SNR", 1, -1,
-            [&scene](const std::vector<std::string>& list) {
-                for (const auto& text : list) scene.targets.push_back(parse_target(text));
-            },
-            "Range cell, Doppler (cycles per pulse), azimuth (degrees), SNR (dB); repeatable")
-        .needs(clutter);
+    const auto repeatable = [&](const char* flag, const char* form, auto& list, auto parse,
+                                const char* text) {
+        line.texts(
+                flag, form, 1, -1,
+                [&list, parse](const std::vector<std::string>& values) {
+                    for (const auto& value : values) list.push_back(parse(value));
+                },
+                text)
+            .needs(clutter);
+    };
+    repeatable("--jammer", "AZIMUTH:JNR", scene.jammers, parse_jammer,
+               "Barrage noise at an azimuth (degrees) with a JNR (dB); repeatable");
+    repeatable("--target", "RANGE:DOPPLER:AZIMUTH:SNR", scene.targets, parse_target,
+               "Range cell, Doppler (cycles per pulse), azimuth (degrees), SNR (dB); repeatable");
 }
 
 std::optional<SimulationOptions> parse_options(int argc, char** argv) {

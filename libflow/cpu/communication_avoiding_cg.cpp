@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "libflow/cpu/row_loops.hpp"
+#include "libflow/model_constants.hpp"
 
 namespace aperture::flow {
 namespace {
@@ -309,12 +310,6 @@ double CommunicationAvoidingCg::true_residual(const PreparedSystem& system, cons
 
 int CommunicationAvoidingCg::advance(const PreparedSystem& system, PaddedPlanes& x, int most,
                                      std::vector<double>* squared) {
-    // Beyond this relative distance from z the recurrence has diverged.
-    constexpr double apart = 0.01;
-    // The residual of CG may rise for some iterations, but not by this factor.
-    constexpr double grown = 100;
-    // Iterations without a new least residual, after which a basis of fewer steps is tried.
-    constexpr int most_stalled = 100;
     while (true) {
         const double before = residual_squared_;
         if (!(before > 0)) return 0;
@@ -328,14 +323,14 @@ int CommunicationAvoidingCg::advance(const PreparedSystem& system, PaddedPlanes&
         if (done == 0 && s_ == 1) return 0;
         combine(system, x);
         const double distance = true_residual(system, x, &recurred_);
-        if (done > 0 && residual_squared_ < grown * least_squared_) {
+        if (done > 0 && residual_squared_ < dependent_growth * least_squared_) {
             stalled_ = residual_squared_ < least_squared_ ? 0 : stalled_ + done;
             least_squared_ = std::min(least_squared_, residual_squared_);
-            if (stalled_ >= most_stalled && s_ > 1) {
+            if (stalled_ >= longest_stall && s_ > 1) {
                 s_ /= 2;
                 stalled_ = 0;
                 direction_.copy(scaled_);
-            } else if (!(distance > apart)) {
+            } else if (!(distance > diverged_distance)) {
                 scaled_.copy(recurred_);
             } else if (residual_squared_ > before) {
                 direction_.copy(scaled_);

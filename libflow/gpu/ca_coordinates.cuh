@@ -7,6 +7,7 @@
 
 #include "libflow/gpu/matrix_powers.cuh"
 #include "libflow/gpu/reductions.cuh"
+#include "libflow/model_constants.hpp"
 
 namespace aperture::flow::gpu {
 
@@ -44,9 +45,6 @@ struct RoundSums {
 /// true residual replaces the recurrence once they have diverged (van der Vorst & Ye 2000), and
 /// directions restart if it no longer falls.
 APERTURE_HD CaState judged(CaState state, const RoundSums& sums, const CaLimits& limits) {
-    constexpr double apart = 0.01;
-    constexpr double grown = 100;
-    constexpr int most_stalled = 100;
     if (state.stopped != 0) return state;
     if (state.begun == 0) {
         state.begun = 1;
@@ -54,15 +52,16 @@ APERTURE_HD CaState judged(CaState state, const RoundSums& sums, const CaLimits&
         state.start_squared = state.residual_squared = state.least_squared = sums.residual;
     } else {
         state.products += 2 * state.steps;
-        if (state.taken > 0 && sums.residual < grown * state.least_squared) {
+        if (state.taken > 0 && sums.residual < dependent_growth * state.least_squared) {
             state.current = 1 - state.current;
             state.done += state.taken;
-            state.replaced = sums.away > apart * apart * sums.scaled ? 1 : 0;
+            state.replaced =
+                sums.away > diverged_distance * diverged_distance * sums.scaled ? 1 : 0;
             state.restart = state.replaced != 0 && sums.residual > state.residual_squared ? 1 : 0;
             state.residual_squared = sums.residual;
             state.stalled = sums.residual < state.least_squared ? 0 : state.stalled + state.taken;
             if (sums.residual < state.least_squared) state.least_squared = sums.residual;
-            if (state.stalled >= most_stalled && state.steps > 1) {
+            if (state.stalled >= longest_stall && state.steps > 1) {
                 state.steps /= 2;
                 state.stalled = 0;
                 state.replaced = state.restart = 1;
