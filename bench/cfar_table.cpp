@@ -15,6 +15,7 @@
 // its mean over draws of z.
 #include <Eigen/Dense>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -363,7 +364,7 @@ std::array<double, checked_pfa.size()> alarms(Executor& executor, core::Cpu& cpu
     for (int d = 0; d < directions; ++d)
         for (int c = 0; c < check.order; ++c)
             steering(d, c) = cfloat(std::polar(1.0, 2 * std::numbers::pi * c * d / check.order));
-    const std::array<index_t, 2> sets{problem.doppler_bins, problem.training_sets};
+    const core::Extents<2> sets{problem.doppler_bins, problem.training_sets};
     core::Array<cfloat, 3> output({directions, bins, check.range});
     core::Array<float, 3> statistic(output.extent());
     core::Array<int, 2> info(sets), attempt(sets);

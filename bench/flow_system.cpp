@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/flow_system.hpp"
 
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <random>

@@ -43,7 +43,7 @@ struct Way {
     bool noise = false;
 };
 
-core::Array<cfloat, 3> white_noise(std::array<index_t, 3> extent) {
+core::Array<cfloat, 3> white_noise(core::Extents<3> extent) {
     core::Array<cfloat, 3> cube(extent);
     std::mt19937 random(5);
     std::normal_distribution<float> normal;
@@ -88,7 +88,7 @@ struct Scene {
         shape.pulses = parameters.doppler_bins;
         shape.domain = stap::Domain::doppler;
         problem = stap::make_problem(shape, parameters, size.steering_vectors);
-        const std::array<index_t, 2> sets{problem.doppler_bins, problem.training_sets};
+        const core::Extents<2> sets{problem.doppler_bins, problem.training_sets};
         output = core::Array<cfloat, 3>({size.steering_vectors, sets[0], shape.range_cells});
         info = core::Array<int, 2>(sets);
         pivot_ratio = core::Array<float, 2>(sets);

@@ -42,7 +42,7 @@ bool holds_masks(const fs::path& folder) {
 }
 
 /// The pixels of `mask` that are nearest to those of a larger or smaller picture.
-Labels at_size(rpca::MaskView mask, const std::array<index_t, 2>& extent) {
+Labels at_size(rpca::MaskView mask, const core::Extents<2>& extent) {
     Labels fitted(extent);
     const auto nearest = [](index_t i, index_t from, index_t to) {
         return (2 * i + 1) * to / (2 * from);

@@ -32,7 +32,7 @@ class PlanesOfOperands {
     }
 
   private:
-    std::array<index_t, 3> extent_;
+    core::Extents<3> extent_;
     std::array<core::Array<float, 3, Space>, 2> planes_;
 };
 

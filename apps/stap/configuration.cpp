@@ -35,7 +35,7 @@ int choose_temporal_taps(const StapOptions& options, const media::RadarCube& cub
     if (options.temporal_taps) return *options.temporal_taps;
     if (cube.steering && !options.azimuths) {
         for (const int taps : {1, 3, 5}) {
-            if (cube.steering->back() == cube.channels * taps) return taps;
+            if ((*cube.steering)[1] == cube.channels * taps) return taps;
         }
     }
     if (cube.channels * default_temporal_taps <= dense::max_order &&
@@ -153,7 +153,7 @@ Configuration configure_checked(const StapOptions& options, media::CubeReader& r
         setup.azimuths = stap::default_azimuths(default_directions);
     }
     const index_t vectors =
-        setup.azimuths.empty() ? cube.steering->front() : index_t(setup.azimuths.size());
+        setup.azimuths.empty() ? (*cube.steering)[0] : index_t(setup.azimuths.size());
     core::expects(vectors <= stap::max_steering_vectors, vectors, " directions; at most ",
                   stap::max_steering_vectors, " at once");
 

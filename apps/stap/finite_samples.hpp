@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <complex>
 
 #include "aperture/core/view.hpp"
@@ -12,7 +11,7 @@ namespace aperture::apps {
 /// Samples of a cube that are NaN or infinite in either part.
 struct NonFiniteSamples {
     core::index_t count = 0;
-    std::array<core::index_t, 3> first{};  ///< channel, pulse, range cell; where count > 0
+    core::Extents<3> first{};  ///< channel, pulse, range cell; where count > 0
 };
 
 NonFiniteSamples find_non_finite(core::View<const std::complex<float>, 3, core::Host> cube,

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "aperture/core/error.hpp"
+#include "aperture/core/view.hpp"
 #include "libcore/gpu/complex.cuh"
 
 namespace aperture::core {
@@ -38,6 +39,12 @@ DeviceType<T>* device_cast(T* pointer) {
     expects(reinterpret_cast<std::uintptr_t>(pointer) % alignof(Target) == 0, "address ",
             static_cast<const void*>(pointer), " is not aligned to ", alignof(Target), " bytes");
     return reinterpret_cast<Target*>(pointer);
+}
+
+/// The view as kernels take it. Throws InvalidArgument as `device_cast` does.
+template <class T, int Rank, class Space, class Layout>
+KernelView<DeviceType<T>, Rank> kernel_view(const View<T, Rank, Space, Layout>& view) {
+    return {device_cast(view.data), view.extent, view.stride};
 }
 
 }  // namespace aperture::core

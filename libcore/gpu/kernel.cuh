@@ -4,7 +4,7 @@
 
 // The one header every kernel file includes. A kernel file is read by three compilers: nvcc, NVRTC
 // (which has no standard headers) and, for the SIMT host executor, plain g++. It includes only
-// other kernel files and aperture/core/portable.hpp; host-only code is inside `#if
+// other kernel files, aperture/core/portable.hpp and view.hpp; host-only code is inside `#if
 // !defined(__CUDACC_RTC__)`.
 
 #include "aperture/core/portable.hpp"

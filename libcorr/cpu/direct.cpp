@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcorr/cpu/direct.hpp"
 
+#include <array>
 #include <cmath>
 #include <tuple>
 #include <utility>

@@ -226,7 +226,7 @@ void FftCorrelation::run(core::Cpu& cpu, const GroundedPlanes& a, const Grounded
     transform_back(cpu, sums);
 }
 
-std::array<index_t, 3> FftCorrelation::spectra_extent() const {
+core::Extents<3> FftCorrelation::spectra_extent() const {
     return {problem_.planes, blocks(), 2 * lanes * rows_.length()};
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 
 #include "aperture/core/array.hpp"
 #include "aperture/corr/correlator.hpp"
@@ -29,7 +28,7 @@ class FftCorrelation {
 
     /// Extents of the spectra of an image: [plane][pack of a column's frequencies][frequency of a
     /// row: real parts, imaginary parts].
-    std::array<index_t, 3> spectra_extent() const;
+    core::Extents<3> spectra_extent() const;
     /// Computes the spectra of `image`.
     void transform(core::Cpu& cpu, const GroundedPlanes& image,
                    core::View<float, 3, core::Host> spectra);

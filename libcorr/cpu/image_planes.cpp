@@ -3,6 +3,7 @@
 #include "aperture/corr/image_planes.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "libcore/cpu/worker_tasks.hpp"
 #include "libcorr/cpu/bordered_plane.hpp"

@@ -28,8 +28,8 @@ struct TakenImage {
     GroundedPlanes grounded() const { return {planes, ground}; }
 };
 
-template <std::size_t Rank>
-double elements(const std::array<index_t, Rank>& extents) {
+template <int Rank>
+double elements(const core::Extents<Rank>& extents) {
     double product = 1;
     for (const index_t extent : extents) product *= static_cast<double>(extent);
     return product;
@@ -47,8 +47,8 @@ struct PairCorrelator<core::Cpu>::State {
 
     State(core::Cpu& executor, const Problem& p, index_t count)
         : cpu(executor), problem(p), fft(p) {
-        const std::array<index_t, 3> planes{p.planes, p.image.rows, p.image.columns};
-        const std::array<index_t, 3> spectra = fft.spectra_extent();
+        const core::Extents<3> planes{p.planes, p.image.rows, p.image.columns};
+        const core::Extents<3> spectra = fft.spectra_extent();
         expects_memory(count, (elements(planes) + elements(spectra)) * sizeof(float),
                        core::available_memory());
         for (index_t i = 0; i < count; ++i) {

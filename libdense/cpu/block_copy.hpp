@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "aperture/core/view.hpp"
 #include "libdense/cpu/lane_runs.hpp"

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+
 #include "libdense/cpu/block_copy.hpp"
 #include "libdense/cpu/reflector_panel.hpp"
 

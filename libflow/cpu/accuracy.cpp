@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/flow/accuracy.hpp"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>

@@ -58,7 +58,7 @@ class PaddedPlanes {
         assert(plane >= 0 && plane < storage_.extent()[0] && y >= 0 && y < shape_.rows);
         return (plane * shape_.rows + y) * pitch_ + row_margin;
     }
-    std::array<index_t, 3> strides() const { return {shape_.rows * pitch_, pitch_, 1}; }
+    core::Extents<3> strides() const { return {shape_.rows * pitch_, pitch_, 1}; }
 
     core::Array<float, 3> storage_;
     Shape shape_;

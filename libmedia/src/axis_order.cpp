@@ -3,6 +3,7 @@
 #include "libmedia/src/axis_order.hpp"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 #include "aperture/core/error.hpp"

@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "aperture/core/error.hpp"
@@ -190,7 +191,7 @@ void CubeReader::read_range(index_t begin, index_t end, View<std::complex<float>
     const RadarCube& info = state_->info;
     core::expects(0 <= begin && begin <= end && end <= info.range_cells, "range cells [", begin,
                   ", ", end, ") of a cube with ", info.range_cells);
-    const std::array<index_t, 3> wanted = {info.channels, info.pulses, end - begin};
+    const core::Extents<3> wanted = {info.channels, info.pulses, end - begin};
     core::expects(out.extent == wanted, "cube of ", extents_text({wanted.begin(), wanted.end()}),
                   " read into a view of ", extents_text({out.extent.begin(), out.extent.end()}));
     if (begin == end) return;
@@ -211,7 +212,7 @@ void CubeReader::read_range(index_t begin, index_t end, View<std::complex<float>
 std::optional<core::Array<std::complex<float>, 2>> CubeReader::steering() {
     if (!state_->steering) return std::nullopt;
     const SilentErrors silent;
-    const std::array<index_t, 3>& extents = state_->steering->extents();
+    const core::Extents<3>& extents = state_->steering->extents();
     core::Array<std::complex<float>, 2> vectors({extents[1], extents[2]});
     state_->steering->read({{0, 0, 0}, extents}, {vectors.data(), extents}, state_->threads);
     return vectors;

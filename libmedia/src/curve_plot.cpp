@@ -3,6 +3,7 @@
 #include "aperture/media/curve_plot.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 

@@ -3,6 +3,7 @@
 #include "aperture/media/plot.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>

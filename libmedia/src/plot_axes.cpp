@@ -3,6 +3,7 @@
 #include "libmedia/src/plot_axes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace aperture::media {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "aperture/core/error.hpp"
+#include "aperture/core/shape.hpp"
 
 namespace aperture::media {
 namespace {
@@ -30,7 +31,7 @@ template <class Form>
 struct Block {
     const Form& form;
     const std::byte* raw;  ///< dense, in the file's order
-    std::array<index_t, 3> count;
+    core::Extents<3> count;
 
     index_t samples() const { return count[0] * count[1] * count[2]; }
     const std::byte* at(index_t i, index_t j, index_t k) const {
@@ -176,8 +177,7 @@ void StoredDataset<Form>::check_storage(hid_t file) {
     auto bytes = static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
     for (const index_t extent : extents_) {
         if (__builtin_mul_overflow(bytes, extent, &bytes)) {
-            reject(core::text(" is too large: its extents are ",
-                              extents_text({extents_.begin(), extents_.end()})));
+            reject(core::text(" is too large: its extents are ", core::extents_text(extents_)));
         }
     }
     const Handle creation{H5Dget_create_plist(dataset_), H5Pclose};
@@ -209,9 +209,8 @@ void StoredDataset<Form>::check_storage(hid_t file) {
     H5Fget_filesize(file, &file_bytes);
     const hsize_t present = std::min<hsize_t>(H5Dget_storage_size(dataset_), file_bytes);
     if (filters == 0 && needed > present) {
-        reject(core::text(" declares ", needed, " bytes (extents ",
-                          extents_text({extents_.begin(), extents_.end()}), ") but the file holds ",
-                          present));
+        reject(core::text(" declares ", needed, " bytes (extents ", core::extents_text(extents_),
+                          ") but the file holds ", present));
     }
 }
 
@@ -231,17 +230,16 @@ void StoredDataset<Form>::check_chunks(hid_t creation) {
     hsize_t present = 0;
     if (H5Dget_num_chunks(dataset_, space, &present) < 0) reject(" has a damaged header");
     if (static_cast<hsize_t>(needed) > present) {
-        reject(core::text(" declares ", needed, " chunks (extents ",
-                          extents_text({extents_.begin(), extents_.end()}), ") but the file holds ",
-                          present));
+        reject(core::text(" declares ", needed, " chunks (extents ", core::extents_text(extents_),
+                          ") but the file holds ", present));
     }
 }
 
 // A block grows from one HDF5 chunk (or one sample), last axis first, up to block_bytes: each chunk
 // is then read once, and a contiguous dataset in long runs.
 template <class Form>
-std::array<index_t, 3> StoredDataset<Form>::block_shape(const Box& box) const {
-    std::array<index_t, 3> shape;
+core::Extents<3> StoredDataset<Form>::block_shape(const Box& box) const {
+    core::Extents<3> shape;
     for (int d = 0; d < 3; ++d) shape[d] = std::min(chunk_[d], box.count[d]);
     for (int d = 2; d >= 0; --d) {
         const index_t bytes =
@@ -281,8 +279,8 @@ void StoredDataset<Form>::read(const Box& box, View<Sample, 3, Host> out, int th
         read_raw(box, out.data);
         return;
     }
-    const std::array<index_t, 3> shape = block_shape(box);
-    std::array<index_t, 3> at{};
+    const core::Extents<3> shape = block_shape(box);
+    core::Extents<3> at{};
     for (at[0] = 0; at[0] < box.count[0]; at[0] += shape[0]) {
         for (at[1] = 0; at[1] < box.count[1]; at[1] += shape[1]) {
             for (at[2] = 0; at[2] < box.count[2]; at[2] += shape[2]) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -15,8 +14,8 @@ namespace aperture::media {
 
 /// A box of a three-dimensional dataset: [first, first + count) in every dimension, file order.
 struct Box {
-    std::array<index_t, 3> first{};
-    std::array<index_t, 3> count{};
+    core::Extents<3> first{};
+    core::Extents<3> count{};
 };
 
 /// A dataset of a file open for reading, with elements of `Form`: ComplexForm or RealForm. Its rank
@@ -32,7 +31,7 @@ class StoredDataset {
     StoredDataset(hid_t file, const std::string& label, const std::string& path, int rank);
 
     const Form& form() const { return form_; }
-    const std::array<index_t, 3>& extents() const { return extents_; }
+    const core::Extents<3>& extents() const { return extents_; }
     hid_t id() const { return dataset_; }
 
     /// Reads `box` into `out`, in the file's order of dimensions; strides of `out` permute them
@@ -46,15 +45,15 @@ class StoredDataset {
     void check_storage(hid_t file);
     void check_chunks(hid_t creation);
     void read_raw(const Box& box, void* raw);
-    std::array<index_t, 3> block_shape(const Box& box) const;
+    core::Extents<3> block_shape(const Box& box) const;
     [[noreturn]] void reject(const std::string& what) const;
 
     std::string subject_;  ///< "cube.h5: dataset /cube"
     Handle dataset_;
     Handle type_;
     Form form_{};
-    std::array<index_t, 3> extents_{1, 1, 1};
-    std::array<index_t, 3> chunk_{1, 1, 1};  ///< ones if the dataset is not chunked
+    core::Extents<3> extents_{1, 1, 1};
+    core::Extents<3> chunk_{1, 1, 1};  ///< ones if the dataset is not chunked
     int stored_rank_ = 0;                    ///< including the trailing extent, if there is one
     bool trailing_ = false;
     std::vector<std::byte> raw_;  ///< samples as stored, reused between calls

@@ -3,6 +3,7 @@
 #include "libstap/cpu/cfar_threshold.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace aperture::stap::cpu {
 

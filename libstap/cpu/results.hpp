@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 
 #include "aperture/core/shape.hpp"
 #include "aperture/stap/pipeline.hpp"
@@ -21,7 +20,7 @@ void check_results(const Problem& problem, const Results<Space>& results) {
     const index_t sets = problem.training_sets;
     const index_t n = problem.order;
     const index_t directions = problem.steering_vectors;
-    const std::array<index_t, 3> map = {directions, bins, problem.shape.range_cells};
+    const core::Extents<3> map = {directions, bins, problem.shape.range_cells};
     constexpr auto unit_last = core::Strides::unit_last;
     core::expects_shape("output", results.output, map, unit_last);
     core::expects_shape("info", results.info, {bins, sets});

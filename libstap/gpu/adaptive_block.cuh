@@ -42,32 +42,10 @@ struct SharedLayout {
         solver_columns;
 };
 
-/// One number per (Doppler bin, training set).
-template <class T>
-struct PerSet {
-    T* data;
-    index_t bin_stride, set_stride;
-
-    __device__ __forceinline__ T* at(index_t k, index_t b) const {
-        return data + k * bin_stride + b * set_stride;
-    }
-};
-
-/// One matrix per (Doppler bin, training set): covariances [row][column], weights [vector][row].
-template <class T>
-struct MatrixPerSet {
-    T* data;
-    index_t bin_stride, set_stride, row_stride, column_stride;
-
-    __device__ __forceinline__ T& operator()(index_t k, index_t b, int row, int column) const {
-        return data[k * bin_stride + b * set_stride + row * row_stride + column * column_stride];
-    }
-};
-
-/// Writes the weights of a block's matrices.
+/// Writes the weights of a block's matrices to [bin][set][vector][row].
 __device__ inline void store_weights(const WeightTile& weights, int order, int vectors,
                                      int matrices, int first_bin, index_t set,
-                                     const MatrixPerSet<Complex<float>>& to) {
+                                     const KernelView<Complex<float>, 4>& to) {
     for (int i = core::thread_rank(); i < matrices * order * vectors; i += core::block_threads()) {
         const int d = i % vectors;
         const int row = i / vectors % order;
@@ -76,10 +54,10 @@ __device__ inline void store_weights(const WeightTile& weights, int order, int v
     }
 }
 
-/// Writes the covariances of a group, both triangles.
+/// Writes the covariances of a group, both triangles, to [bin][set][row][column].
 template <class Group, class T>
 __device__ void store_covariances(const Group& group, int first_bin, index_t set,
-                                  const MatrixPerSet<Complex<T>>& to) {
+                                  const KernelView<Complex<T>, 4>& to) {
     const int entries = group.order * group.order;
     for (int i = core::thread_rank(); i < group.count * entries; i += core::block_threads()) {
         const int q = i / entries;

@@ -111,43 +111,30 @@ inline unsigned grid_of(index_t blocks) {
 
 inline index_t groups_of(int doppler_bins, int bins) { return (doppler_bins + bins - 1) / bins; }
 
+/// Results [vector][Doppler bin][range cell] for kernels; their range cells must be contiguous.
 template <class T, class Space>
-PerSet<T> per_set(core::View<T, 2, Space> view) {
-    return {view.data, view.stride[0], view.stride[1]};
-}
-template <class T, class Space>
-auto matrices(core::View<T, 4, Space> view) {
-    return MatrixPerSet<core::DeviceType<T>>{core::device_cast(view.data), view.stride[0],
-                                             view.stride[1], view.stride[2], view.stride[3]};
-}
-template <class T, class Space>
-auto range_rows(core::View<T, 3, Space> view) {
+auto range_rows(const core::View<T, 3, Space>& view) {
     core::expects(view.empty() || view.stride[2] == 1,
                   "range cells of the results must be contiguous; their stride is ",
                   view.stride[2]);
-    return RangeRows<core::DeviceType<T>>{core::device_cast(view.data), view.stride[0],
-                                          view.stride[1]};
-}
-template <class T>
-MatrixPerSet<const T> constant(const MatrixPerSet<T>& m) {
-    return {m.data, m.bin_stride, m.set_stride, m.row_stride, m.column_stride};
+    return core::kernel_view(view);
 }
 
 /// Dense matrices [k][set][rows][columns] in workspace, which grows if necessary.
 template <class T, class Space>
-MatrixPerSet<T> matrices_in(core::Array<double, 1, Space>& space, index_t bins, index_t sets,
-                            index_t rows, index_t columns) {
+KernelView<T, 4> matrices_in(core::Array<double, 1, Space>& space, index_t bins, index_t sets,
+                             index_t rows, index_t columns) {
     const index_t elements = bins * sets * rows * columns;
     space.reshape({elements * static_cast<index_t>(sizeof(T) / sizeof(double))});
-    return {reinterpret_cast<T*>(space.data()), sets * rows * columns, rows * columns, columns, 1};
+    return {reinterpret_cast<T*>(space.data()), {bins, sets, rows, columns}};
 }
 
 template <class Space>
 DopplerCube doppler_cube(CubeView<Space> cube) {
     core::expects(cube.stride[2] == 1,
                   "range cells of the cube must be contiguous; their stride is ", cube.stride[2]);
-    return {core::device_cast(cube.data), cube.stride[0], cube.stride[1],
-            static_cast<int>(cube.extent[0]), static_cast<int>(cube.extent[1])};
+    return {core::kernel_view(cube), static_cast<int>(cube.extent[0]),
+            static_cast<int>(cube.extent[1])};
 }
 
 inline TrainingPlan training_plan(const Problem& problem, const RangeChunk& chunk) {

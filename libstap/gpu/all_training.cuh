@@ -63,10 +63,10 @@ void judge_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace, con
     plan.kind = TrainingCells::total;
     auto arguments = detail::common_arguments<Real>(workspace, problem, cube, plan, 1);
     arguments.total = detail::total_of<Real>(workspace, problem);
-    arguments.attempts.info = detail::per_set(results.info);
-    arguments.attempts.pivot_ratio = detail::per_set(results.pivot_ratio);
+    arguments.attempts.info = core::kernel_view(results.info);
+    arguments.attempts.pivot_ratio = core::kernel_view(results.pivot_ratio);
     arguments.attempts.number = detail::attempt_of_all(problem, results);
-    if (!results.covariance.empty()) arguments.covariance = detail::matrices(results.covariance);
+    if (!results.covariance.empty()) arguments.covariance = core::kernel_view(results.covariance);
     detail::launch_for_taps(executor, problem, arguments, false);
 }
 
@@ -75,11 +75,10 @@ template <class Executor>
 void combine_info(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
                   const Problem& problem, const RangeChunk& chunk,
                   const Results<typename Executor::Space>& results) {
-    const auto cells = detail::per_set(workspace.cell_info.view());
+    const auto cells = core::kernel_view(workspace.cell_info.view());
     core::launch(executor, &combine_info_kernel<core::warp_size>,
                  core::LaunchConfig(static_cast<unsigned>(problem.doppler_bins), core::warp_size),
-                 PerSet<const int>{cells.data, cells.bin_stride, cells.set_stride},
-                 chunk.end - chunk.begin, chunk.begin, detail::per_set(results.info),
+                 cells, chunk.end - chunk.begin, chunk.begin, core::kernel_view(results.info),
                  detail::attempt_of_all(problem, results));
 }
 

@@ -13,15 +13,15 @@ namespace aperture::stap::gpu {
 
 /// Arrays of info, pivot ratios and attempts of a launch.
 struct Attempts {
-    PerSet<int> info;
-    PerSet<float> pivot_ratio;
-    PerSet<int> number;  ///< data is null if there is only one attempt
+    KernelView<int, 2> info;
+    KernelView<float, 2> pivot_ratio;
+    KernelView<int, 2> number;  ///< data is null if there is only one attempt
 };
 
 /// Current attempt number of matrix `q` of a block.
 template <class Block>
-__device__ int& attempt_of(const Block& block, const PerSet<int>& number, int q) {
-    return *number.at(block.work->first_bin + q, block.work->columns.set);
+__device__ int& attempt_of(const Block& block, const KernelView<int, 2>& number, int q) {
+    return number(block.work->first_bin + q, block.work->columns.set);
 }
 
 /// Whether matrix `q` needs another attempt after number `attempt`.
@@ -29,14 +29,14 @@ template <class Block>
 __device__ bool needs_another(const Block& block, const Attempts& attempts, int q, int attempt) {
     const int bin = block.work->first_bin + q;
     const index_t set = block.work->columns.set;
-    return stap::needs_another(attempt, *attempts.info.at(bin, set),
-                               *attempts.pivot_ratio.at(bin, set), block.order);
+    return stap::needs_another(attempt, attempts.info(bin, set), attempts.pivot_ratio(bin, set),
+                               block.order);
 }
 
 /// The loading of matrix `q` of a block in its current attempt; `wanted` if attempts are not
 /// numbered.
 template <class Block>
-__device__ Loading loading_at(const Block& block, const PerSet<int>& number, Loading wanted,
+__device__ Loading loading_at(const Block& block, const KernelView<int, 2>& number, Loading wanted,
                               int q) {
     if (number.data == nullptr) return wanted;
     wanted.relative += automatic_loading(attempt_of(block, number, q));
@@ -45,7 +45,7 @@ __device__ Loading loading_at(const Block& block, const PerSet<int>& number, Loa
 
 /// Whether the loading of any matrix of a block depends on its trace. Called by all threads.
 template <class Block>
-__device__ bool loads_relatively(const Block& block, const PerSet<int>& number,
+__device__ bool loads_relatively(const Block& block, const KernelView<int, 2>& number,
                                  const Loading& wanted) {
     if (number.data == nullptr) return wanted.relative != 0;
     __syncthreads();
@@ -69,9 +69,9 @@ __device__ inline bool any_needs_another(const Attempts& attempts, unsigned turn
         const index_t set = turn % static_cast<unsigned>(sets);
         const int k = static_cast<int>(turn / static_cast<unsigned>(sets) * width + i % width);
         if (k >= doppler_bins) continue;
-        const int info = *attempts.info.at(k, set);
-        const float pivot_ratio = *attempts.pivot_ratio.at(k, set);
-        *attempts.number.at(k, set) = first_attempt;
+        const int info = attempts.info(k, set);
+        const float pivot_ratio = attempts.pivot_ratio(k, set);
+        attempts.number(k, set) = first_attempt;
         any |= stap::needs_another(first_attempt, info, pivot_ratio, order);
     }
     any = core::block_reduce(any, core::shared<int>(), core::Maximum{});

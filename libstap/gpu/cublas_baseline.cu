@@ -47,8 +47,8 @@ __global__ void load_diagonals_kernel(Complex<float>* matrices, index_t count, i
 /// info and pivot ratio of the diagonal of U, by magnitude. Unlike the library's info, this one
 /// also reports an entry that is not finite. Thread: one matrix. Bytes: 8 n read.
 __global__ void judge_factors_kernel(const Complex<float>* factors, int* info, index_t count,
-                                     index_t sets, int order, PerSet<int> to_info,
-                                     PerSet<float> to_ratio) {
+                                     index_t sets, int order, core::KernelView<int, 2> to_info,
+                                     core::KernelView<float, 2> to_ratio) {
     const index_t m = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (m >= count) return;
     dense::Pivots<float> pivots;
@@ -57,15 +57,15 @@ __global__ void judge_factors_kernel(const Complex<float>* factors, int* info, i
         pivots.take(i, hypotf(u.re, u.im));
     }
     info[m] = pivots.info;
-    *to_info.at(m / sets, m % sets) = pivots.info;
-    *to_ratio.at(m / sets, m % sets) = pivots.ratio();
+    to_info(m / sets, m % sets) = pivots.info;
+    to_ratio(m / sets, m % sets) = pivots.ratio();
 }
 
 /// Reads conj(w) [matrix][vector][n], writes w to the results and gamma conj(w) in place; zeros if
 /// the factorisation failed. Thread: one vector. Bytes: 8 n read, 8 n or 16 n written.
 __global__ void scale_weights_kernel(Complex<float>* weights, SteeringVectors steering,
                                      const int* info, index_t count, index_t sets, int order,
-                                     MatrixPerSet<Complex<float>> results) {
+                                     core::KernelView<Complex<float>, 4> results) {
     const index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (i >= count * steering.count) return;
     const int d = static_cast<int>(i % steering.count);
@@ -89,14 +89,13 @@ __global__ void scale_weights_kernel(Complex<float>* weights, SteeringVectors st
 /// matrix; its outputs begin at cell `set` times `block`. Bytes: 4 read.
 __global__ void zero_failed_outputs_kernel(const int* info, index_t sets, int block,
                                            index_t range_cells, int vectors,
-                                           RangeRows<Complex<float>> output) {
+                                           core::KernelView<Complex<float>, 3> output) {
     if (info[blockIdx.x] == 0) return;
     const index_t first = blockIdx.x % sets * block;
     const index_t left = range_cells - first;
     const int columns = static_cast<int>(left < block ? left : block);
     for (int i = static_cast<int>(threadIdx.x); i < vectors * columns; i += threads) {
-        output.row(i / columns, static_cast<int>(blockIdx.x / sets))[first + i % columns] =
-            Complex<float>(0.0f);
+        output(i / columns, blockIdx.x / sets, first + i % columns) = Complex<float>(0.0f);
     }
 }
 
@@ -211,9 +210,8 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
         core::launch(
             gpu_, &load_diagonals_kernel, core::LaunchConfig(blocks_for(matrices_), threads),
             core::device_cast(covariance_.data()), matrices_, n, detail::loading_of(problem_));
-        const auto covariance = detail::matrices(covariance_.view());
-        detail::store_where_wanted<float>(gpu_, problem_, sets, detail::constant(covariance),
-                                          results.covariance, 0);
+        const auto covariance = core::kernel_view(covariance_.view());
+        detail::store_where_wanted<float>(gpu_, problem_, sets, covariance, results.covariance, 0);
     }
     {
         // Column-major, the stored matrix is conj(R); its inverse times conj(v) is conj(w). info
@@ -230,9 +228,9 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
         core::launch(gpu_, &judge_factors_kernel,
                      core::LaunchConfig(blocks_for(matrices_), threads),
                      core::device_cast(covariance_.data()), info_.data(), matrices_, sets, n,
-                     detail::per_set(results.info), detail::per_set(results.pivot_ratio));
-        MatrixPerSet<Complex<float>> to{};
-        if (!results.weights.empty()) to = detail::matrices(results.weights);
+                     core::kernel_view(results.info), core::kernel_view(results.pivot_ratio));
+        core::KernelView<Complex<float>, 4> to{};
+        if (!results.weights.empty()) to = core::kernel_view(results.weights);
         core::launch(gpu_, &scale_weights_kernel,
                      core::LaunchConfig(blocks_for(matrices_ * vectors), threads),
                      core::device_cast(weights_.data()), steering, info_.data(), matrices_, sets, n,

@@ -19,11 +19,11 @@ struct AdaptiveArguments {
     Loading loading;
     const Complex<Real>* total;  ///< [k][packed triangle], sums over all cells; TrainingCells::all
     SteeringVectors steering;
-    RangeRows<Complex<float>> output;  ///< data may be null
-    RangeRows<float> statistic;        ///< with Statistic only
-    Attempts attempts;                 ///< data may be null, as in the following
-    MatrixPerSet<Complex<float>> covariance;
-    MatrixPerSet<Complex<float>> weights;
+    KernelView<Complex<float>, 3> output;  ///< data may be null
+    KernelView<float, 3> statistic;        ///< with Statistic only
+    Attempts attempts;                     ///< data may be null, as in the following
+    KernelView<Complex<float>, 4> covariance;
+    KernelView<Complex<float>, 4> weights;
     Detector detector;
     int splits;  ///< lanes that split the cells of a pair of channels
     SharedLayout layout;
@@ -32,7 +32,7 @@ struct AdaptiveArguments {
 /// Stores the info of a group: the solver's, or the first cell that cannot be removed (-1-r). One
 /// warp per matrix.
 template <class Group, class Policy>
-__device__ void store_info(const AdaptiveBlock<Group, Policy>& block, const PerSet<int>& to,
+__device__ void store_info(const AdaptiveBlock<Group, Policy>& block, const KernelView<int, 2>& to,
                            bool by_warp, bool removes_cells) {
     constexpr int none = 0x7fffffff;
     const MatricesOfWarp own(by_warp, block.work->matrices);
@@ -51,7 +51,7 @@ __device__ void store_info(const AdaptiveBlock<Group, Policy>& block, const PerS
         const int cell =
             static_cast<int>(block.work->set.first) + block.work->set.output_begin + first;
         const int left = first == none ? 0 : -1 - cell;
-        *to.at(block.work->first_bin + q, block.work->columns.set) =
+        to(block.work->first_bin + q, block.work->columns.set) =
             block.info[q] != 0 ? block.info[q] : left;
     }
 }
@@ -86,7 +86,7 @@ __device__ __forceinline__ void adapt_block(Block& block, const AdaptiveArgument
     const auto report = [&](int q, const dense::Pivots<Real>& pivots) {
         block.info[q] = pivots.info;
         if (p.attempts.pivot_ratio.data != nullptr) {
-            *p.attempts.pivot_ratio.at(block.work->first_bin + q, block.work->columns.set) =
+            p.attempts.pivot_ratio(block.work->first_bin + q, block.work->columns.set) =
                 static_cast<float>(pivots.ratio());
         }
     };
@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
         core::wait_for_previous_kernel();
         if (!repeats || start_repetition(block, p.attempts, is_total)) {
             do {
-                const PerSet<int> number = fp64 ? p.attempts.number : PerSet<int>{};
+                const KernelView<int, 2> number = fp64 ? p.attempts.number : KernelView<int, 2>{};
                 adapt_block<Statistic, Solver>(
                     block, p, [&](int q) { return loading_at(block, number, p.loading, q); },
                     loads_relatively(block, number, p.loading));

@@ -63,19 +63,23 @@ inline Work share_of(const Problem& problem, const Work& whole, index_t cells) {
 
 /// The attempts of the sums over all cells, for every cell; null if there are none.
 template <class Space>
-PerSet<int> attempt_of_all(const Problem& problem, const Results<Space>& results) {
+KernelView<int, 2> attempt_of_all(const Problem& problem, const Results<Space>& results) {
     const Parameters& p = problem.parameters;
     if (p.training != Training::all || p.precision != Precision::automatic) return {};
-    return {results.attempt.data, results.attempt.stride[0], 0};
+    auto of_cells = core::kernel_view(results.attempt);
+    of_cells.extent[1] = problem.shape.range_cells;
+    of_cells.stride[1] = 0;
+    return of_cells;
 }
 
 /// Destination of a launch's info: per set, or per cell before combine_info.
 template <class Executor>
-PerSet<int> info_of(AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
-                    const RangeChunk& chunk, const Results<typename Executor::Space>& results) {
-    if (problem.parameters.training != Training::all) return per_set(results.info);
+KernelView<int, 2> info_of(AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
+                           const RangeChunk& chunk,
+                           const Results<typename Executor::Space>& results) {
+    if (problem.parameters.training != Training::all) return core::kernel_view(results.info);
     workspace.cell_info.reshape({problem.doppler_bins, chunk.end - chunk.begin});
-    return per_set(workspace.cell_info.view());
+    return core::kernel_view(workspace.cell_info.view());
 }
 
 }  // namespace detail
@@ -96,12 +100,12 @@ void run_fused(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const
     if (!results.output.empty()) arguments.output = detail::range_rows(results.output);
     if (statistic) arguments.statistic = detail::range_rows(results.statistic);
     arguments.attempts.number =
-        repeats ? detail::per_set(results.attempt) : detail::attempt_of_all(problem, results);
+        repeats ? core::kernel_view(results.attempt) : detail::attempt_of_all(problem, results);
     if (arguments.plan.kind != TrainingCells::all) {
-        arguments.attempts.pivot_ratio = detail::per_set(results.pivot_ratio);
+        arguments.attempts.pivot_ratio = core::kernel_view(results.pivot_ratio);
         if (!results.covariance.empty())
-            arguments.covariance = detail::matrices(results.covariance);
-        if (!results.weights.empty()) arguments.weights = detail::matrices(results.weights);
+            arguments.covariance = core::kernel_view(results.covariance);
+        if (!results.weights.empty()) arguments.weights = core::kernel_view(results.weights);
     }
     detail::launch_for_taps(executor, problem, arguments, statistic);
 }

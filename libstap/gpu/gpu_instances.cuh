@@ -12,21 +12,21 @@ namespace aperture::stap::gpu {
 #define APERTURE_FUSED_INSTANCE(used, Real)                      \
     used template void detail::launch_for_taps<Real, core::Gpu>( \
         core::Gpu&, const Problem&, const AdaptiveArguments<Real>&, bool)
-#define APERTURE_STAGED_INSTANCES(used, Real)                                              \
-    used template void run_staged<Real, core::Gpu>(                                        \
-        core::Gpu&, AdaptiveWorkspace<core::Gpu>&, const Problem&, CubeView<core::Device>, \
-        const RangeChunk&, const Results<core::Device>&, core::Timeline*);                 \
-    used template void detail::launch_covariance<Real, core::Gpu, DopplerCube>(            \
-        core::Gpu&, const Problem&, const TrainingPlan&, const DopplerCube&, index_t,      \
-        const Complex<Real>*, const MatrixPerSet<Complex<Real>>&, const PerSet<int>&);     \
-    used template void detail::launch_weights<Real, core::Gpu>(                            \
-        core::Gpu&, const Problem&, index_t, const SteeringVectors&,                       \
-        const MatrixPerSet<const Complex<Real>>&, const MatrixPerSet<Complex<Real>>&,      \
-        const PerSet<int>&, const PerSet<float>&);                                         \
-    used template void detail::launch_weighting<Real, core::Gpu, DopplerCube>(             \
-        core::Gpu&, const Problem&, const TrainingPlan&, const DopplerCube&, index_t,      \
-        const SteeringVectors&, const MatrixPerSet<const Complex<Real>>&,                  \
-        const RangeRows<Complex<float>>&)
+#define APERTURE_STAGED_INSTANCES(used, Real)                                                  \
+    used template void run_staged<Real, core::Gpu>(                                            \
+        core::Gpu&, AdaptiveWorkspace<core::Gpu>&, const Problem&, CubeView<core::Device>,     \
+        const RangeChunk&, const Results<core::Device>&, core::Timeline*);                     \
+    used template void detail::launch_covariance<Real, core::Gpu, DopplerCube>(                \
+        core::Gpu&, const Problem&, const TrainingPlan&, const DopplerCube&, index_t,          \
+        const Complex<Real>*, const KernelView<Complex<Real>, 4>&, const KernelView<int, 2>&); \
+    used template void detail::launch_weights<Real, core::Gpu>(                                \
+        core::Gpu&, const Problem&, index_t, const SteeringVectors&,                           \
+        const KernelView<const Complex<Real>, 4>&, const KernelView<Complex<Real>, 4>&,        \
+        const KernelView<int, 2>&, const KernelView<float, 2>&);                               \
+    used template void detail::launch_weighting<Real, core::Gpu, DopplerCube>(                 \
+        core::Gpu&, const Problem&, const TrainingPlan&, const DopplerCube&, index_t,          \
+        const SteeringVectors&, const KernelView<const Complex<Real>, 4>&,                     \
+        const KernelView<Complex<float>, 3>&)
 #define APERTURE_PIPELINE_INSTANCES(used)                                                         \
     used template void add_to_total<float, core::Gpu>(core::Gpu&, AdaptiveWorkspace<core::Gpu>&,  \
                                                       const Problem&, CubeView<core::Device>,     \

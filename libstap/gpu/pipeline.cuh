@@ -18,20 +18,12 @@ void run_cfar(Executor& executor, const Problem& problem, const RangeChunk& chun
               core::View<const cfloat, 3, typename Executor::Space> output,
               core::View<float, 3, typename Executor::Space> statistic) {
     CfarArguments arguments{};
-    const auto y = detail::range_rows(output);
-    arguments.output = y.data;
-    arguments.output_vector_stride = y.vector_stride;
-    arguments.output_bin_stride = y.bin_stride;
-    const auto s = detail::range_rows(statistic);
-    arguments.statistic = s.data;
-    arguments.statistic_vector_stride = s.vector_stride;
-    arguments.statistic_bin_stride = s.bin_stride;
+    arguments.output = detail::range_rows(output);
+    arguments.statistic = detail::range_rows(statistic);
     arguments.plan = detail::training_plan(problem, chunk);
     arguments.cells = chunk.end - chunk.begin;
-    arguments.vectors = problem.steering_vectors;
-    arguments.bins = problem.doppler_bins;
     const index_t tiles = (arguments.cells + cfar_threads - 1) / cfar_threads;
-    const index_t rows = index_t(arguments.vectors) * arguments.bins;
+    const index_t rows = index_t(problem.steering_vectors) * problem.doppler_bins;
     core::launch(executor, &cfar_kernel<cfar_threads>,
                  core::LaunchConfig(detail::grid_of(rows * tiles), cfar_threads), arguments);
 }

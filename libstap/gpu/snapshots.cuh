@@ -16,12 +16,9 @@ struct SetColumns {
     index_t cube_column;
 };
 
-/// Doppler cube [channel][Doppler bin][range cell] in global memory, last stride 1, strides in
-/// elements.
+/// Doppler cube in global memory.
 struct DopplerCube {
-    const Complex<float>* data;
-    index_t channel_stride;
-    index_t doppler_stride;
+    KernelView<const Complex<float>, 3> cells;  ///< [channel][Doppler bin][range cell], contiguous
     int channels;
     int doppler_bins;
 
@@ -31,31 +28,30 @@ struct DopplerCube {
         int wrapped = first_bin + bin;
         if (wrapped < 0) wrapped += doppler_bins;
         if (wrapped >= doppler_bins) wrapped %= doppler_bins;
-        return data + wrapped * doppler_stride + columns.cube_column;
+        return cells[0][wrapped].data + columns.cube_column;
     }
-    __device__ index_t channel_step() const { return channel_stride; }
+    __device__ index_t channel_step() const { return cells.stride[0]; }
     __device__ bool aligned_pairs(SetColumns columns) const {
-        return channel_stride % 2 == 0 && doppler_stride % 2 == 0 &&
-               core::detail::aligned<16>(data + columns.cube_column);
+        return cells.stride[0] % 2 == 0 && cells.stride[1] % 2 == 0 &&
+               core::detail::aligned<16>(cells.data + columns.cube_column);
     }
 };
 
-/// Materialised snapshots [k][b][c T + t][column], last stride 1.
+/// Materialised snapshots.
 struct SnapshotArray {
-    Complex<float>* data;
-    index_t bin_stride, set_stride, row_stride;
+    KernelView<Complex<float>, 4> cells;  ///< [k][b][c T + t][column], contiguous
     int channels;
     int doppler_bins;
     int taps;
 
     __device__ Complex<float>* bin(int first_bin, int bin, SetColumns columns) const {
-        return data + (first_bin + (taps - 1) / 2) * bin_stride + columns.set * set_stride +
-               bin * row_stride;
+        return cells.data + (first_bin + (taps - 1) / 2) * cells.stride[0] +
+               columns.set * cells.stride[1] + bin * cells.stride[2];
     }
-    __device__ index_t channel_step() const { return taps * row_stride; }
+    __device__ index_t channel_step() const { return taps * cells.stride[2]; }
     __device__ bool aligned_pairs(SetColumns) const {
-        return bin_stride % 2 == 0 && set_stride % 2 == 0 && row_stride % 2 == 0 &&
-               core::detail::aligned<16>(data);
+        return cells.stride[0] % 2 == 0 && cells.stride[1] % 2 == 0 && cells.stride[2] % 2 == 0 &&
+               core::detail::aligned<16>(cells.data);
     }
 };
 

@@ -15,9 +15,9 @@ struct CovarianceArguments {
     TrainingPlan plan;
     index_t sets;
     Loading loading;
-    PerSet<int> attempt;         ///< data may be null; attempts of the sums over all cells
+    KernelView<int, 2> attempt;  ///< data may be null; attempts of the sums over all cells
     const Complex<Real>* total;  ///< as in AdaptiveArguments
-    MatrixPerSet<Complex<Real>> covariance;
+    KernelView<Complex<Real>, 4> covariance;
     int splits;
     SharedLayout layout;
 };
@@ -86,13 +86,13 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
 
 template <class Real>
 struct WeightsArguments {
-    MatrixPerSet<const Complex<Real>> covariance;
+    KernelView<const Complex<Real>, 4> covariance;
     index_t sets;
     int bins, order;
     SteeringVectors steering;
-    MatrixPerSet<Complex<Real>> weights;
-    PerSet<int> info;
-    PerSet<float> pivot_ratio;
+    KernelView<Complex<Real>, 4> weights;
+    KernelView<int, 2> info;
+    KernelView<float, 2> pivot_ratio;
     SharedLayout layout;
 };
 
@@ -133,9 +133,9 @@ __global__ void __launch_bounds__(Threads) weights_kernel(WeightsArguments<Real>
                           p.layout.solver_columns, nullptr, 0, true},
         [&](int q, int row, int d, Complex<Real> w) { p.weights(first_bin + q, set, d, row) = w; },
         [&](int q, const dense::Pivots<Real>& pivots) {
-            *p.info.at(first_bin + q, set) = pivots.info;
+            p.info(first_bin + q, set) = pivots.info;
             if (p.pivot_ratio.data != nullptr) {
-                *p.pivot_ratio.at(first_bin + q, set) = static_cast<float>(pivots.ratio());
+                p.pivot_ratio(first_bin + q, set) = static_cast<float>(pivots.ratio());
             }
         });
 }
@@ -146,8 +146,8 @@ struct WeightingArguments {
     TrainingPlan plan;
     index_t sets;
     SteeringVectors steering;
-    MatrixPerSet<const Complex<Real>> weights;
-    RangeRows<Complex<float>> output;
+    KernelView<const Complex<Real>, 4> weights;
+    KernelView<Complex<float>, 3> output;
     SharedLayout layout;
 };
 
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     compute_gains(block.weights, p.steering, block.order, block.work->matrices, block.gains);
     __syncthreads();
     const AdaptedCells to{p.output,
-                          {nullptr, 0, 0},
+                          {},
                           Detector::none,
                           false,
                           block.work->set.training_cells,
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
 /// on x. Bytes per entry: sizeof(Complex<Real>) read, 8 written.
 template <class Real>
 __global__ void __launch_bounds__(128)
-    round_matrices_kernel(MatrixPerSet<const Complex<Real>> from, MatrixPerSet<Complex<float>> to,
+    round_matrices_kernel(KernelView<const Complex<Real>, 4> from, KernelView<Complex<float>, 4> to,
                           index_t bins, index_t sets, int rows, int columns) {
     const index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     const index_t entries = static_cast<index_t>(rows) * columns;
@@ -212,21 +212,21 @@ __global__ void __launch_bounds__(128)
 /// first cell r without a factor. Block: one bin, a warp. Grid: bins. Bytes: 4 per cell.
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
-    combine_info_kernel(PerSet<const int> cells, index_t count, index_t first_cell,
-                        PerSet<int> info, PerSet<int> attempt) {
+    combine_info_kernel(KernelView<const int, 2> cells, index_t count, index_t first_cell,
+                        KernelView<int, 2> info, KernelView<int, 2> attempt) {
     static_assert(Threads == core::warp_size);
     constexpr index_t none = 0x7fffffff;
     const index_t k = blockIdx.x;
     index_t first = none;
     for (index_t i = threadIdx.x; i < count && first == none; i += Threads) {
-        if (*cells.at(k, i) != 0) first = i;
+        if (cells(k, i) != 0) first = i;
     }
     const int cell = core::warp_reduce(static_cast<int>(first), core::Minimum{});
     // With training on all cells the first attempt is already in fp64.
-    if (threadIdx.x == 0 && attempt.data != nullptr && *attempt.at(k, 0) == fp64_attempt)
-        *attempt.at(k, 0) = first_attempt;
-    if (threadIdx.x != 0 || cell == none || *info.at(k, 0) != 0) return;
-    *info.at(k, 0) = -1 - static_cast<int>(first_cell) - cell;
+    if (threadIdx.x == 0 && attempt.data != nullptr && attempt(k, 0) == fp64_attempt)
+        attempt(k, 0) = first_attempt;
+    if (threadIdx.x != 0 || cell == none || info(k, 0) != 0) return;
+    info(k, 0) = -1 - static_cast<int>(first_cell) - cell;
 }
 
 }  // namespace aperture::stap::gpu

@@ -13,8 +13,8 @@ namespace detail {
 template <class Real, class Executor, class Source>
 void launch_covariance(Executor& executor, const Problem& problem, const TrainingPlan& plan,
                        const Source& source, index_t sets, const Complex<Real>* total,
-                       const MatrixPerSet<Complex<Real>>& covariance,
-                       const PerSet<int>& attempt = {}) {
+                       const KernelView<Complex<Real>, 4>& covariance,
+                       const KernelView<int, 2>& attempt = {}) {
     CovarianceArguments<Real, Source> arguments{};
     arguments.source = source;
     arguments.plan = plan;
@@ -38,9 +38,9 @@ void launch_covariance(Executor& executor, const Problem& problem, const Trainin
 template <class Real, class Executor>
 void launch_weights(Executor& executor, const Problem& problem, index_t sets,
                     const SteeringVectors& steering,
-                    const MatrixPerSet<const Complex<Real>>& covariance,
-                    const MatrixPerSet<Complex<Real>>& weights, const PerSet<int>& info,
-                    const PerSet<float>& pivot_ratio) {
+                    const KernelView<const Complex<Real>, 4>& covariance,
+                    const KernelView<Complex<Real>, 4>& weights, const KernelView<int, 2>& info,
+                    const KernelView<float, 2>& pivot_ratio) {
     WeightsArguments<Real> arguments{};
     arguments.covariance = covariance;
     arguments.sets = sets;
@@ -68,8 +68,8 @@ void launch_weights(Executor& executor, const Problem& problem, index_t sets,
 template <class Real, class Executor, class Source>
 void launch_weighting(Executor& executor, const Problem& problem, const TrainingPlan& plan,
                       const Source& source, index_t sets, const SteeringVectors& steering,
-                      const MatrixPerSet<const Complex<Real>>& weights,
-                      const RangeRows<Complex<float>>& output) {
+                      const KernelView<const Complex<Real>, 4>& weights,
+                      const KernelView<Complex<float>, 3>& output) {
     WeightingArguments<Real, Source> arguments{};
     arguments.source = source;
     arguments.plan = plan;
@@ -92,20 +92,20 @@ void launch_weighting(Executor& executor, const Problem& problem, const Training
 /// Rounds matrices [bins][sets] to fp32.
 template <class Real, class Executor>
 void round_matrices(Executor& executor, index_t bins, index_t sets,
-                    const MatrixPerSet<const Complex<Real>>& from,
+                    const KernelView<const Complex<Real>, 4>& from,
                     core::View<cfloat, 4, typename Executor::Space> to) {
     constexpr int threads = 128;
     const index_t entries = bins * sets * to.extent[2] * to.extent[3];
     core::launch(executor, &round_matrices_kernel<Real>,
                  core::LaunchConfig(grid_of((entries + threads - 1) / threads), threads), from,
-                 matrices(to), bins, sets, static_cast<int>(to.extent[2]),
+                 core::kernel_view(to), bins, sets, static_cast<int>(to.extent[2]),
                  static_cast<int>(to.extent[3]));
 }
 
 /// Stores a result of `sets` training sets from `first_set` on, unless `to` is empty.
 template <class Real, class Executor>
 void store_where_wanted(Executor& executor, const Problem& problem, index_t sets,
-                        const MatrixPerSet<const Complex<Real>>& from,
+                        const KernelView<const Complex<Real>, 4>& from,
                         core::View<cfloat, 4, typename Executor::Space> to, index_t first_set) {
     if (to.empty()) return;
     round_matrices<Real>(executor, problem.doppler_bins, sets, from,
@@ -117,13 +117,7 @@ SnapshotArray extract(Executor& executor, const Problem& problem, const DopplerC
                       const TrainingPlan& plan, index_t sets,
                       core::View<cfloat, 4, typename Executor::Space> snapshots) {
     const int taps = problem.parameters.temporal_taps;
-    const SnapshotArray array{core::device_cast(snapshots.data),
-                              snapshots.stride[0],
-                              snapshots.stride[1],
-                              snapshots.stride[2],
-                              cube.channels,
-                              cube.doppler_bins,
-                              taps};
+    const SnapshotArray array{core::kernel_view(snapshots), cube.channels, cube.doppler_bins, taps};
     core::launch(executor, &extract_snapshots_kernel<extraction_threads>,
                  core::LaunchConfig(grid_of(problem.doppler_bins * sets), extraction_threads), cube,
                  plan, sets, array);
@@ -134,7 +128,7 @@ SnapshotArray extract(Executor& executor, const Problem& problem, const DopplerC
 template <class Real, class Executor, class Source>
 void run_stages(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
                 const Source& source, TrainingPlan plan, index_t first_set, index_t sets,
-                const PerSet<int>& info, const Results<typename Executor::Space>& results,
+                const KernelView<int, 2>& info, const Results<typename Executor::Space>& results,
                 core::Timeline* timeline) {
     const index_t n = problem.order;
     const int vectors = problem.steering_vectors;
@@ -153,30 +147,26 @@ void run_stages(Executor& executor, AdaptiveWorkspace<Executor>& workspace, cons
                                 total_of<Real>(workspace, problem), covariance,
                                 attempt_of_all(problem, results));
         if (!all) {
-            store_where_wanted<Real>(executor, problem, sets, constant(covariance),
-                                     results.covariance, first_set);
+            store_where_wanted<Real>(executor, problem, sets, covariance, results.covariance,
+                                     first_set);
         }
     }
     {
         const auto scope = stage_scope(executor, timeline, "weights",
                                        share_of(problem, weights_work(problem), cells));
-        PerSet<int> part = info;
-        part.data += first_set * info.set_stride;
-        PerSet<float> ratio{};
+        KernelView<float, 2> ratio;
         if (!all) {
-            ratio = per_set(results.pivot_ratio);
-            ratio.data += first_set * ratio.set_stride;
+            ratio = core::kernel_view(results.pivot_ratio.slice(1, first_set, first_set + sets));
         }
-        launch_weights<Real>(executor, problem, sets, steering, constant(covariance), weights, part,
-                             ratio);
+        launch_weights<Real>(executor, problem, sets, steering, covariance, weights,
+                             info.slice(1, first_set, first_set + sets), ratio);
         if (!all) {
-            store_where_wanted<Real>(executor, problem, sets, constant(weights), results.weights,
-                                     first_set);
+            store_where_wanted<Real>(executor, problem, sets, weights, results.weights, first_set);
         }
     }
     const auto scope = stage_scope(executor, timeline, "weighting",
                                    share_of(problem, weighting_work(problem), cells));
-    launch_weighting<Real>(executor, problem, plan, source, sets, steering, constant(weights),
+    launch_weighting<Real>(executor, problem, plan, source, sets, steering, weights,
                            range_rows(results.output));
 }
 
@@ -191,7 +181,7 @@ void run_staged(Executor& executor, AdaptiveWorkspace<Executor>& workspace, cons
     const TrainingPlan plan = detail::training_plan(problem, chunk);
     const index_t sets = detail::sets_of(problem, chunk);
     const DopplerCube source = detail::doppler_cube(cube);
-    const PerSet<int> info = detail::info_of(workspace, problem, chunk, results);
+    const KernelView<int, 2> info = detail::info_of(workspace, problem, chunk, results);
     if (plan.kind == TrainingCells::block) {
         workspace.snapshots.reshape({problem.doppler_bins, sets, problem.order, plan.block});
         const SnapshotArray snapshots =

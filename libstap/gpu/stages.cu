@@ -44,10 +44,11 @@ class SteeringRows {
         APERTURE_CUDA_TRY(cudaMallocAsync(
             &block, static_cast<std::size_t>(vectors_ * order) * sizeof(cfloat), gpu.stream()));
         rows_.reset(static_cast<cfloat*>(block));
-        gpu::detail::round_matrices<float>(
-            gpu, 1, 1,
-            {core::device_cast(steering.data), 0, 0, steering.stride[1], steering.stride[0]},
-            {rows_.get(), {1, 1, order, vectors_}});
+        gpu::detail::round_matrices<float>(gpu, 1, 1,
+                                           {core::device_cast(steering.data),
+                                            {1, 1, order, vectors_},
+                                            {0, 0, steering.stride[1], steering.stride[0]}},
+                                           {rows_.get(), {1, 1, order, vectors_}});
     }
     gpu::SteeringVectors view() const {
         const int count = static_cast<int>(vectors_);
@@ -83,7 +84,7 @@ void estimate_covariance(core::Gpu& gpu, const Problem& problem, CubeView<Device
                         {problem.doppler_bins, problem.training_sets, n, n}, core::Strides::dense);
     gpu::detail::launch_covariance<Real>(gpu, problem, whole_cube(problem),
                                          gpu::detail::doppler_cube(cube), problem.training_sets,
-                                         nullptr, gpu::detail::matrices(covariance));
+                                         nullptr, core::kernel_view(covariance));
 }
 
 template <class Real>
@@ -104,9 +105,8 @@ void solve_weights(core::Gpu& gpu, const Problem& problem,
     core::expects_shape("pivot_ratio", pivot_ratio, {bins, sets});
     const SteeringRows rows(gpu, steering);
     gpu::detail::launch_weights<Real>(gpu, problem, sets, rows.view(),
-                                      gpu::detail::matrices(covariance),
-                                      gpu::detail::matrices(weights), gpu::detail::per_set(info),
-                                      gpu::detail::per_set(pivot_ratio));
+                                      core::kernel_view(covariance), core::kernel_view(weights),
+                                      core::kernel_view(info), core::kernel_view(pivot_ratio));
 }
 
 template <class Real>
@@ -127,7 +127,7 @@ void apply_weights(core::Gpu& gpu, const Problem& problem, CubeView<Device> cube
     const SteeringRows rows(gpu, steering);
     gpu::detail::launch_weighting<Real>(
         gpu, problem, whole_cube(problem), gpu::detail::doppler_cube(cube), problem.training_sets,
-        rows.view(), gpu::detail::matrices(weights), gpu::detail::range_rows(output));
+        rows.view(), core::kernel_view(weights), gpu::detail::range_rows(output));
 }
 
 #define APERTURE_STAGES(Real)                                                              \

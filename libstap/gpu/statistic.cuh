@@ -26,15 +26,12 @@ __device__ inline float cell_statistic(Detector detector, float a, float b_squar
     return detector_statistic(detector, forms, static_cast<float>(cells));
 }
 
-/// The output [D][K][N] of the adaptive filter and its statistic; last stride 1.
+/// The output [D][K][N] of the adaptive filter and its statistic, contiguous range cells.
 struct CfarArguments {
-    const Complex<float>* output;
-    index_t output_vector_stride, output_bin_stride;
-    float* statistic;
-    index_t statistic_vector_stride, statistic_bin_stride;
+    KernelView<const Complex<float>, 3> output;
+    KernelView<float, 3> statistic;
     TrainingPlan plan;
     index_t cells;
-    int vectors, bins;
 };
 
 inline constexpr int cfar_threads = 128;
@@ -52,11 +49,11 @@ __global__ void __launch_bounds__(Threads) cfar_kernel(CfarArguments p) {
     const index_t local =
         static_cast<index_t>(blockIdx.x % tiles) * Threads + static_cast<index_t>(threadIdx.x);
     if (local >= p.cells) return;
-    const index_t d = row / static_cast<unsigned>(p.bins);
-    const index_t k = row % static_cast<unsigned>(p.bins);
+    const auto bins = static_cast<unsigned>(p.output.extent[1]);
+    const index_t d = row / bins;
+    const index_t k = row % bins;
     const TrainingSet window = sliding_window(p.plan, p.plan.cell_begin + local);
-    const Complex<float>* y =
-        p.output + d * p.output_vector_stride + k * p.output_bin_stride - p.plan.data_begin;
+    const Complex<float>* y = p.output[d][k].data - p.plan.data_begin;
     float sum = 0.0f;
     for (int i = 0; i < window.cells; ++i) {
         if (i >= window.excluded_begin && i < window.excluded_end) continue;
@@ -64,8 +61,7 @@ __global__ void __launch_bounds__(Threads) cfar_kernel(CfarArguments p) {
     }
     const float power = core::norm(y[p.plan.cell_begin + local]);
     const float cells = static_cast<float>(window.training_cells);
-    p.statistic[d * p.statistic_vector_stride + k * p.statistic_bin_stride + local] =
-        sum > 0.0f ? power * cells / sum : 0.0f;
+    p.statistic(d, k, local) = sum > 0.0f ? power * cells / sum : 0.0f;
 }
 
 }  // namespace aperture::stap::gpu

@@ -64,7 +64,7 @@ template <class T, int Rank, class Executor>
 class StagedArray {
   public:
     using Space = typename Executor::Space;
-    using Extents = std::array<index_t, Rank>;
+    using Extents = core::Extents<Rank>;
 
     explicit StagedArray(Executor& executor) : executor_(executor) {}
     StagedArray(const StagedArray&) = delete;

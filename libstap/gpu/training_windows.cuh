@@ -4,12 +4,14 @@
 
 // The range cells of each training set of a cube, or of a range chunk of it.
 
+#include "aperture/core/view.hpp"
 #include "libcore/gpu/complex.cuh"
 
 namespace aperture::stap::gpu {
 
 using core::Complex;
 using core::index_t;
+using core::KernelView;
 
 /// `all` subtracts the cells near the one under test from the sum over all cells; `total` is that
 /// sum.

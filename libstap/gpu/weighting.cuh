@@ -63,26 +63,18 @@ __device__ inline void compute_gains(const WeightTile& weights, const SteeringVe
     }
 }
 
-/// Destination of [vector][Doppler bin][range cell] results, last stride 1; may be null.
+/// Whether cells 0, 2, ... of all rows [vector][Doppler bin][range cell] are aligned to the size of
+/// two cells.
 template <class T>
-struct RangeRows {
-    T* data;
-    index_t vector_stride, bin_stride;
-
-    __device__ __forceinline__ T* row(int vector, int bin) const {
-        return data + vector * vector_stride + bin * bin_stride;
-    }
-    /// Whether cells 0, 2, ... of all rows are aligned to the size of two cells.
-    __device__ __forceinline__ bool in_pairs() const {
-        return vector_stride % 2 == 0 && bin_stride % 2 == 0 &&
-               core::detail::aligned<2 * sizeof(T)>(data);
-    }
-};
+__device__ __forceinline__ bool cells_in_pairs(const KernelView<T, 3>& rows) {
+    return rows.stride[0] % 2 == 0 && rows.stride[1] % 2 == 0 &&
+           core::detail::aligned<2 * sizeof(T)>(rows.data);
+}
 
 /// Destinations of w^H S: the output and, with a detector, its statistic.
 struct AdaptedCells {
-    RangeRows<Complex<float>> output;
-    RangeRows<float> statistic;
+    KernelView<Complex<float>, 3> output;  ///< [vector][bin][cell]; data may be null
+    KernelView<float, 3> statistic;
     Detector detector;
     bool remove_cell;    ///< the cell under test is among the training cells
     int training_cells;  ///< of R
@@ -134,7 +126,7 @@ __device__ __forceinline__ void store_cells(const AdaptedCells& to, const Output
     const bool has_second = cell + 1 >= columns.begin && cell + 1 < columns.end;
     if (to.output.data != nullptr) {
         const float gamma = to.gains[q * to.gains_stride + d].gamma;
-        Complex<float>* y = to.output.row(d, k) + cell + columns.to_output;
+        Complex<float>* y = to.output[d][k].data + cell + columns.to_output;
         if (has_first && has_second && core::detail::aligned<16>(y)) {
             *reinterpret_cast<CellPair*>(y) = {scaled(first, gamma), scaled(second, gamma)};
         } else {
@@ -143,7 +135,7 @@ __device__ __forceinline__ void store_cells(const AdaptedCells& to, const Output
         }
     }
     if constexpr (Statistic) {
-        float* s = to.statistic.row(d, k) + cell + columns.to_output;
+        float* s = to.statistic[d][k].data + cell + columns.to_output;
         if (has_first) s[0] = to.statistic_of(q, d, cell + columns.to_form, first);
         if (has_second) s[1] = to.statistic_of(q, d, cell + 1 + columns.to_form, second);
     }
@@ -161,7 +153,7 @@ __device__ __forceinline__ void store_item(const AdaptedCells& to, const OutputC
         const auto result = [&](int i, int odd) { return tiles[m][i / 2 * 2 + odd].entry(i % 2); };
         if constexpr (Whole && !Statistic) {
             const float gamma = to.gains[q * to.gains_stride + d].gamma;
-            Complex<float>* y = to.output.row(d, k) + cell + columns.to_output;
+            Complex<float>* y = to.output[d][k].data + cell + columns.to_output;
             if (gamma == 0.0f) {
                 APERTURE_UNROLL
                 for (int i = 0; i < Tiles; ++i) tiles[m][i] = core::ConjugateProduct();
@@ -274,11 +266,11 @@ __device__ __forceinline__ void apply_to_cell(const Rows& rows, const WeightTile
                                       weights.of_tile_row(q, row, d));
     }
     if (to.output.data != nullptr) {
-        to.output.row(d, k)[cell + columns.to_output] =
+        to.output(d, k, cell + columns.to_output) =
             scaled(sum, to.gains[q * to.gains_stride + d].gamma);
     }
     if constexpr (Statistic) {
-        to.statistic.row(d, k)[cell + columns.to_output] =
+        to.statistic(d, k, cell + columns.to_output) =
             to.statistic_of(q, d, cell + columns.to_form, sum);
     }
 }
@@ -305,7 +297,7 @@ __device__ void apply_weights(const Rows& rows, const WeightTile& weights, int v
         }
         return;
     }
-    const bool in_pairs = pairs_of_cells && columns.begin % 2 == 0 && to.output.in_pairs() &&
+    const bool in_pairs = pairs_of_cells && columns.begin % 2 == 0 && cells_in_pairs(to.output) &&
                           (columns.begin + columns.to_output) % 2 == 0;
     // Twice the cells per item halve the loads of weights; used if no warp is left idle.
     const int items = matrices.count * (weights.row_stride / vectors_per_item) * (cells / 64);

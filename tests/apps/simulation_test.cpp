@@ -18,7 +18,7 @@ using testing::ElementsAre;
 
 struct PerfectShape {
     std::string size;
-    std::array<core::index_t, 3> shape;
+    core::Extents<3> shape;
     core::index_t training_block;
 };
 void PrintTo(const PerfectShape& perfect, std::ostream* stream) { *stream << perfect.size; }

@@ -37,7 +37,7 @@ TEST(Array, CountsAllocationsAndReshapeReuses) {
     EXPECT_EQ(host_allocations(), before + 1);
     array.reshape({4, 4});
     array.reshape({2, 8});
-    EXPECT_EQ(array.extent(), (std::array<index_t, 2>{2, 8}));
+    EXPECT_EQ(array.extent(), (Extents<2>{2, 8}));
     EXPECT_EQ(host_allocations(), before + 1);
     array.reshape({8, 8});
     EXPECT_EQ(host_allocations(), before + 1) << "the first block still holds 8 x 8";

@@ -17,6 +17,8 @@ concept Indexable = requires(const V& view) {
 
 static_assert(Indexable<View<float, 2, Host>>);
 static_assert(!Indexable<View<float, 2, Device>>, "the host must not touch device memory");
+static_assert(Indexable<KernelView<float, 2>>);
+static_assert(!std::is_convertible_v<View<float, 2, Device>, KernelView<float, 2>>);
 static_assert(!Indexable<View<float, 3, Host>>, "as many positions as dimensions");
 static_assert(std::is_trivially_copyable_v<View<float, 3, Device, Interleaved>>);
 static_assert(std::is_convertible_v<View<float, 2, Host>, View<const float, 2, Host>>);
@@ -50,12 +52,24 @@ TEST(View, InterleavedRunsOverProblemsFirst) {
     EXPECT_FALSE(strided.dense());
 }
 
+TEST(View, AnIndexDropsTheFirstDimension) {
+    std::vector<int> values(2 * 3 * 4);
+    std::iota(values.begin(), values.end(), 0);
+    const View<int, 3> view(values.data(), {2, 3, 4});
+    const View<int, 2> matrix = view[1];
+    EXPECT_EQ(matrix.extent, (Extents<2>{3, 4}));
+    EXPECT_EQ(matrix(2, 3), 23);
+    EXPECT_EQ(view.slice(2, 1, 3)[1][2].extent, (Extents<1>{2}));
+    view[1][2][3] = -1;
+    EXPECT_EQ(values.back(), -1);
+}
+
 TEST(View, SliceSharesTheData) {
     std::vector<int> values(4 * 6);
     std::iota(values.begin(), values.end(), 0);
     const View<int, 2> view(values.data(), {4, 6});
     const View<int, 2> part = view.slice(0, 1, 3).slice(1, 2, 5);
-    EXPECT_EQ(part.extent, (std::array<index_t, 2>{2, 3}));
+    EXPECT_EQ(part.extent, (Extents<2>{2, 3}));
     EXPECT_EQ(part(0, 0), 8);
     EXPECT_EQ(part(1, 2), 16);
     EXPECT_FALSE(part.dense());

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -24,7 +25,7 @@ std::vector<Planes> images_of(index_t count, index_t planes, Shape shape) {
     for (index_t image = 0; image < count; ++image) {
         std::mt19937 generator(static_cast<unsigned>(image + 1));
         std::normal_distribution<float> normal(image % 2 == 0 ? 0 : 20, 1);
-        images.emplace_back(std::array<index_t, 3>{planes, shape.rows, shape.columns});
+        images.emplace_back(core::Extents<3>{planes, shape.rows, shape.columns});
         for (float& value : images.back()) value = normal(generator);
     }
     return images;
@@ -124,7 +125,7 @@ TEST(PairPeaks, AreThoseOfExamplesByHand) {
                                             {0, 0, 0, 1, 2},
                                             {0, -1, -2, 0, 0},
                                             {0, 0, 0, 0, 0}}) {
-        images.emplace_back(std::array<index_t, 3>{1, 1, 5});
+        images.emplace_back(core::Extents<3>{1, 1, 5});
         std::copy(row.begin(), row.end(), images.back().begin());
     }
     core::Cpu cpu(2);

@@ -3,7 +3,6 @@
 #include "tests/dense/host_batch.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 namespace aperture::dense::oracle {
@@ -11,7 +10,7 @@ namespace aperture::dense::oracle {
 template <Scalar T, class Layout>
 HostBatch<T, Layout>::HostBatch(core::index_t problems, core::index_t rows, core::index_t columns,
                                 core::index_t gap) {
-    const std::array<core::index_t, 3> extents{problems, rows, columns};
+    const core::Extents<3> extents{problems, rows, columns};
     if constexpr (std::same_as<Layout, core::Interleaved>) {
         const core::index_t element = problems + gap;
         const core::index_t row = columns * element + gap;

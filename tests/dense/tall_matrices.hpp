@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <ostream>
 #include <string>
@@ -47,7 +46,7 @@ struct Stored {
     core::Array<T, 1> memory;
     core::View<T, 2, core::Host> view;
 
-    Stored(HostMatrix<T> a, std::array<index_t, 2> stride)
+    Stored(HostMatrix<T> a, core::Extents<2> stride)
         : memory({(a.extent[0] - 1) * stride[0] + (a.extent[1] - 1) * stride[1] + 1}),
           view(memory.data(), a.extent, stride) {
         std::fill(memory.begin(), memory.end(), std::numeric_limits<T>::quiet_NaN());

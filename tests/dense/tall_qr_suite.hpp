@@ -6,6 +6,7 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -119,9 +120,8 @@ TYPED_TEST_P(TallQrSuite, TakesAndWritesAnyStrides) {
         qr.factor(a.view(), first_r);
         qr.form_q(first_q);
         qr.apply_q_transposed(c.view(), first_x);
-        for (const std::array<index_t, 2> stride :
-             {std::array<index_t, 2>{n + 5, 1}, {1, m + 3}, {2 * n, 2}}) {
-            const std::array<index_t, 2> of_c =
+        for (const core::Extents<2> stride : {core::Extents<2>{n + 5, 1}, {1, m + 3}, {2 * n, 2}}) {
+            const core::Extents<2> of_c =
                 stride[0] == 1 ? stride : std::array{70 * stride[1], stride[1]};
             Stored<float> stored(a.view(), stride), q(first_q.view(), stride);
             Stored<float> x(first_x.view(), {70 * stride[1] + 1, stride[1]}), other(c.view(), of_c);

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "aperture/core/error.hpp"
 #include "tests/flow/fields.hpp"
 

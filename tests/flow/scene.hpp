@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <numbers>
 
 #include "aperture/flow/estimator.hpp"

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "libflow/cpu/checkered_level.hpp"
 #include "libflow/cpu/stationary.hpp"
 #include "libflow/gpu/sweeps_launch.cuh"

@@ -108,7 +108,7 @@ Handle open_to_add(const std::filesystem::path& path) {
 }
 
 void add_cube(hid_t file, const StoredCube& cube) {
-    std::array<index_t, 3> extent{};
+    core::Extents<3> extent{};
     for (std::size_t d = 0; d < 3; ++d) {
         extent[d] = cube.shape[static_cast<std::size_t>(cube.canonical[d])];
     }
@@ -116,7 +116,7 @@ void add_cube(hid_t file, const StoredCube& cube) {
     for (index_t i = 0; i < extent[0]; ++i) {
         for (index_t j = 0; j < extent[1]; ++j) {
             for (index_t k = 0; k < extent[2]; ++k) {
-                std::array<index_t, 3> at{};
+                core::Extents<3> at{};
                 at[static_cast<std::size_t>(cube.canonical[0])] = i;
                 at[static_cast<std::size_t>(cube.canonical[1])] = j;
                 at[static_cast<std::size_t>(cube.canonical[2])] = k;

@@ -3,6 +3,7 @@
 // Every way a complex number, an axis order and a storage layout can lie in a file.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "aperture/core/error.hpp"
 #include "aperture/media/cube_file.hpp"
 #include "tests/media/cube_files.hpp"
@@ -49,25 +51,25 @@ TEST_F(CubeRules, TheDefaultIsCanonical) {
     EXPECT_EQ(cube.axes, "channel,pulse,range");
     EXPECT_EQ(cube.axis_rule, AxisRule::canonical);
     EXPECT_EQ(cube.domain, Domain::pulse);
-    EXPECT_EQ(cube.shape(), (std::array<index_t, 3>{3, 5, 7}));
+    EXPECT_EQ(cube.shape(), (core::Extents<3>{3, 5, 7}));
 }
 
 TEST_F(CubeRules, EachRuleYieldsToTheOneBeforeIt) {
     on_cube("MATLAB_class", "single");
     EXPECT_EQ(info().axis_rule, AxisRule::matlab);
-    EXPECT_EQ(info().shape(), (std::array<index_t, 3>{5, 3, 7}));
+    EXPECT_EQ(info().shape(), (core::Extents<3>{5, 3, 7}));
     on_root("axes", "range,channel,pulse");
     EXPECT_EQ(info().axis_rule, AxisRule::axes_attribute);
-    EXPECT_EQ(info().shape(), (std::array<index_t, 3>{5, 7, 3}));
+    EXPECT_EQ(info().shape(), (core::Extents<3>{5, 7, 3}));
     on_cube("axes", "range, pulse, channel");
     EXPECT_EQ(info().axes, "range,pulse,channel");
-    EXPECT_EQ(info().shape(), (std::array<index_t, 3>{7, 5, 3}));
+    EXPECT_EQ(info().shape(), (core::Extents<3>{7, 5, 3}));
     labels({"pulse", "range", "channel"});
     EXPECT_EQ(info().axis_rule, AxisRule::dimension_labels);
-    EXPECT_EQ(info().shape(), (std::array<index_t, 3>{7, 3, 5}));
+    EXPECT_EQ(info().shape(), (core::Extents<3>{7, 3, 5}));
     const RadarCube asked = info({.path = {}, .axes = "channel,range,pulse"});
     EXPECT_EQ(asked.axis_rule, AxisRule::caller);
-    EXPECT_EQ(asked.shape(), (std::array<index_t, 3>{3, 7, 5}));
+    EXPECT_EQ(asked.shape(), (core::Extents<3>{3, 7, 5}));
 }
 
 TEST_F(CubeRules, EmptyLabelsAreAbsent) {
@@ -198,7 +200,7 @@ TEST_F(CubeRules, SteeringVectorsComeInAnyComplexForm) {
         const Handle file = open_to_add(path_);
         add_dataset(file, "/steering", H5T_NATIVE_DOUBLE, {2, 3, 2}, vectors.data());
     }
-    EXPECT_EQ(info().steering, (std::array<index_t, 2>{2, 3}));
+    EXPECT_EQ(info().steering, (core::Extents<2>{2, 3}));
     const auto steering = CubeReader({path_}).steering();
     ASSERT_TRUE(steering.has_value());
     for (index_t v = 0; v < 2; ++v) {

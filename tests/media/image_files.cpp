@@ -42,7 +42,7 @@ std::vector<float> values_of(const Image& image) {
 struct Pnm {
     std::string name;
     std::string bytes;
-    std::array<index_t, 3> extent;
+    core::Extents<3> extent;
     int bits;
     std::vector<float> planes;
 };

@@ -15,7 +15,7 @@ namespace {
 struct Measured {
     std::string file;
     std::string element;
-    std::array<index_t, 3> shape;
+    core::Extents<3> shape;
     double prf_hz;
 };
 void PrintTo(const Measured& cube, std::ostream* stream) { *stream << cube.file; }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/image_file.hpp"
 #include "aperture/media/output_mark.hpp"

@@ -30,7 +30,7 @@ TEST(Planes, OfEveryNumberComeAsFloats) {
         for (const bool big_endian : {false, true}) {
             write_planes(folder / "a.h5", extents, values, number, big_endian);
             const auto planes = read_planes(folder / "a.h5", 2);
-            ASSERT_EQ(planes.extent(), (std::array<core::index_t, 3>{3, 101, 110}));
+            ASSERT_EQ(planes.extent(), (core::Extents<3>{3, 101, 110}));
             for (std::size_t i = 0; i < values.size(); ++i) {
                 ASSERT_EQ(static_cast<double>(planes.data()[i]), values[i])
                     << number << (big_endian ? " big-endian" : "") << " at " << i;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <fstream>
 
@@ -46,7 +47,7 @@ class FileSizeLimit {
     rlimit before_{};
 };
 
-Array<std::complex<float>, 3> counting(std::array<index_t, 3> extents) {
+Array<std::complex<float>, 3> counting(core::Extents<3> extents) {
     Array<std::complex<float>, 3> values(extents);
     float n = 0;
     for (auto& value : values) {
@@ -205,7 +206,7 @@ TEST(ResultFile, ComplexDatasetsComeBackThroughTheReader) {
 TEST(ResultFile, PartsOfAnyStridesMakeTheWhole) {
     const TemporaryFolder folder;
     // Above 4 MiB a strided part is split; the padded view of this one is.
-    const std::array<index_t, 3> extents = {5, 130, 1000};
+    const core::Extents<3> extents = {5, 130, 1000};
     Array<std::complex<float>, 3> padded({5, 131, 1003});
     for (auto& value : padded) value = {-1, -1};
     const View<std::complex<float>, 3, Host> inner(padded.data(), extents, {131 * 1003, 1003, 1});
@@ -220,7 +221,7 @@ TEST(ResultFile, PartsOfAnyStridesMakeTheWhole) {
     file.create<std::complex<float>>("/parts", {5, 130, 1000});
     for (index_t begin = 0; begin < 1000; begin += 300) {
         const index_t end = std::min<index_t>(1000, begin + 300);
-        file.write_part("/parts", std::array<index_t, 3>{0, 0, begin}, inner.slice(2, begin, end));
+        file.write_part("/parts", core::Extents<3>{0, 0, begin}, inner.slice(2, begin, end));
     }
     file.commit();
     for (const std::string name : {"/whole", "/parts"}) {
@@ -253,11 +254,10 @@ TEST(ResultFile, GrowsByParts) {
         for (index_t i = 0; i < 5; ++i) {
             core::Array<float, 3> frame({1, 3, 2});
             std::fill(frame.begin(), frame.end(), static_cast<float>(i));
-            file.write_part("/frames", std::array<index_t, 3>{i, 0, 0},
-                            std::as_const(frame).view());
+            file.write_part("/frames", core::Extents<3>{i, 0, 0}, std::as_const(frame).view());
         }
         const core::Array<float, 3> wide({1, 3, 3});
-        EXPECT_THROW(file.write_part("/frames", std::array<index_t, 3>{5, 0, 0}, wide.view()),
+        EXPECT_THROW(file.write_part("/frames", core::Extents<3>{5, 0, 0}, wide.view()),
                      core::InvalidArgument);
         file.commit();
     }
@@ -322,16 +322,14 @@ TEST(ResultFile, MisuseIsTheCallersFault) {
     ResultFile file(folder / "out.h5");
     EXPECT_THROW(file.write("/a", values.view(), {"one"}), core::InvalidArgument);
     file.create<float>("/floats", {2, 3, 4});
-    EXPECT_THAT(
-        error_of([&] { file.write_part("/floats", std::array<index_t, 3>{}, values.view()); }),
-        HasSubstr("was created with elements float32, not complex64 {r,i}"));
+    EXPECT_THAT(error_of([&] { file.write_part("/floats", core::Extents<3>{}, values.view()); }),
+                HasSubstr("was created with elements float32, not complex64 {r,i}"));
     file.create<std::complex<float>>("/b", {2, 3, 4});
     EXPECT_THAT(error_of([&] {
-                    file.write_part("/b", std::array<index_t, 3>{0, 1, 0}, values.view());
+                    file.write_part("/b", core::Extents<3>{0, 1, 0}, values.view());
                 }),
                 HasSubstr("is not inside /b [2,3,4]"));
-    EXPECT_THROW(file.write_part("/c", std::array<index_t, 3>{}, values.view()),
-                 core::InvalidArgument);
+    EXPECT_THROW(file.write_part("/c", core::Extents<3>{}, values.view()), core::InvalidArgument);
     EXPECT_THROW(file.table("/t", {{"a", std::vector<double>{1}}, {"b", std::vector<double>{}}}),
                  core::InvalidArgument);
 }

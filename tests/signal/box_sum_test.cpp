@@ -135,7 +135,7 @@ TEST(BoxSum, ValuesThatAreNotFiniteStayNear) {
 
 TEST(BoxSum, EmptyPlanes) {
     core::Cpu cpu;
-    for (std::array<index_t, 3> extents : {std::array<index_t, 3>{0, 3, 3}, {2, 0, 3}, {2, 3, 0}})
+    for (core::Extents<3> extents : {core::Extents<3>{0, 3, 3}, {2, 0, 3}, {2, 3, 0}})
         box_sum(cpu, core::View<const float, 3>(nullptr, extents), 3,
                 core::View<float, 3>(nullptr, extents));
 }

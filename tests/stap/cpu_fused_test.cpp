@@ -60,7 +60,7 @@ struct Padded {
     core::Array<T, Rank> whole;
     core::View<T, Rank, core::Host> view;
 
-    Padded(std::array<index_t, Rank> extents, index_t padding, T value) {
+    Padded(core::Extents<Rank> extents, index_t padding, T value) {
         const index_t wanted = extents[Rank - 1];
         extents[Rank - 1] += padding;
         whole = core::Array<T, Rank>(extents);

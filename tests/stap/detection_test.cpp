@@ -107,14 +107,14 @@ struct Map {
     }
 };
 
-std::vector<std::array<index_t, 3>> places(const std::vector<Detection>& detections) {
-    std::vector<std::array<index_t, 3>> list;
+std::vector<core::Extents<3>> places(const std::vector<Detection>& detections) {
+    std::vector<core::Extents<3>> list;
     for (const Detection& d : detections)
         list.push_back({d.steering_vector, d.doppler_bin, d.range_cell});
     return list;
 }
 
-using Places = std::vector<std::array<index_t, 3>>;
+using Places = std::vector<core::Extents<3>>;
 
 TEST(Detections, StrongestFirstWithTheirThreshold) {
     Map map;

@@ -13,7 +13,7 @@ namespace aperture::stap {
 
 /// Independent complex normal samples of unit power, in a host array of any rank.
 template <int Rank>
-core::Array<cfloat, Rank> random_normal(std::array<index_t, Rank> extents, unsigned seed) {
+core::Array<cfloat, Rank> random_normal(core::Extents<Rank> extents, unsigned seed) {
     std::mt19937_64 generator(seed);
     std::normal_distribution<float> normal(0.0f, std::sqrt(0.5f));
     core::Array<cfloat, Rank> samples(extents);

@@ -8,7 +8,7 @@
 namespace aperture::stap {
 namespace {
 
-class SimtTaper : public testing::TestWithParam<std::array<index_t, 4>> {};
+class SimtTaper : public testing::TestWithParam<core::Extents<4>> {};
 
 TEST_P(SimtTaper, WeightsThePulsesAndPadsThemWithZeros) {
     const auto [channels, pulses, bins, cells] = GetParam();
@@ -35,11 +35,11 @@ TEST_P(SimtTaper, WeightsThePulsesAndPadsThemWithZeros) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ChannelsPulsesBinsCells, SimtTaper,
-                         testing::Values(std::array<index_t, 4>{1, 1, 1, 1},
-                                         std::array<index_t, 4>{2, 5, 5, 127},
-                                         std::array<index_t, 4>{3, 4, 8, 128},
-                                         std::array<index_t, 4>{2, 7, 13, 129},
-                                         std::array<index_t, 4>{1, 3, 4, 521}));
+                         testing::Values(core::Extents<4>{1, 1, 1, 1},
+                                         core::Extents<4>{2, 5, 5, 127},
+                                         core::Extents<4>{3, 4, 8, 128},
+                                         core::Extents<4>{2, 7, 13, 129},
+                                         core::Extents<4>{1, 3, 4, 521}));
 
 }  // namespace
 }  // namespace aperture::stap

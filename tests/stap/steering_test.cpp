@@ -53,7 +53,7 @@ TEST(Steering, ResponseIsThatOfATransformedTone) {
 TEST(Steering, VectorsAreSpaceTimesTime) {
     const auto response = temporal_response({}, 8, 16, 3);
     const auto vectors = steering_vectors(2, 0.4, {0, -50}, response);
-    ASSERT_EQ(vectors.extent(), (std::array<index_t, 2>{2, 6}));
+    ASSERT_EQ(vectors.extent(), (core::Extents<2>{2, 6}));
     const auto space = spatial_steering(2, 0.4, -50);
     for (int c = 0; c < 2; ++c)
         for (int t = 0; t < 3; ++t) {

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "aperture/core/error.hpp"
@@ -44,9 +45,9 @@ class Array {
 
   public:
     Array() = default;
-    explicit Array(std::array<index_t, Rank> extents) : Array(extents, Pages::pageable) {}
+    explicit Array(Extents<Rank> extents) : Array(extents, Pages::pageable) {}
     /// `reshape` keeps the kind of pages. A device has one kind only.
-    Array(std::array<index_t, Rank> extents, Pages pages)
+    Array(Extents<Rank> extents, Pages pages)
         : block_(nullptr, Release{pages}), extents_(extents), capacity_(elements_of(extents)) {
         if (capacity_ > 0) {
             const std::size_t bytes = static_cast<std::size_t>(capacity_) * sizeof(T);
@@ -66,7 +67,7 @@ class Array {
     }
 
     /// Sets the extents; reallocates, losing the contents, only if the capacity is too small.
-    void reshape(std::array<index_t, Rank> extents) {
+    void reshape(Extents<Rank> extents) {
         if (elements_of(extents) > capacity_) {
             *this = Array(extents, block_.get_deleter().pages);
         } else {
@@ -92,7 +93,7 @@ class Array {
 
     T* data() { return static_cast<T*>(block_.get()); }
     const T* data() const { return static_cast<const T*>(block_.get()); }
-    const std::array<index_t, Rank>& extent() const { return extents_; }
+    const Extents<Rank>& extent() const { return extents_; }
     index_t size() const {
         index_t product = 1;
         for (index_t e : extents_) product *= e;
@@ -107,7 +108,7 @@ class Array {
   private:
     static constexpr index_t max_elements =
         static_cast<index_t>(PTRDIFF_MAX / static_cast<std::ptrdiff_t>(sizeof(T)));
-    static index_t elements_of(const std::array<index_t, Rank>& extents) {
+    static index_t elements_of(const Extents<Rank>& extents) {
         index_t elements = 1;
         for (index_t e : extents) {
             expects(e >= 0, "array extent ", e, " is negative");
@@ -121,7 +122,7 @@ class Array {
         void operator()(void* block) const noexcept { detail::release(Space{}, block, pages); }
     };
     std::unique_ptr<void, Release> block_;
-    std::array<index_t, Rank> extents_{};
+    Extents<Rank> extents_{};
     index_t capacity_ = 0;
 };
 

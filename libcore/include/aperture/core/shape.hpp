@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <string>
 #include <type_traits>
 
@@ -12,10 +11,10 @@
 namespace aperture::core {
 
 /// "3 x 4 x 5".
-template <std::size_t Rank>
-std::string extents_text(const std::array<index_t, Rank>& extent) {
+template <int Rank>
+std::string extents_text(const Extents<Rank>& extent) {
     std::string words = std::to_string(extent[0]);
-    for (std::size_t d = 1; d < Rank; ++d) words += " x " + std::to_string(extent[d]);
+    for (int d = 1; d < Rank; ++d) words += " x " + std::to_string(extent[d]);
     return words;
 }
 
@@ -30,7 +29,7 @@ enum class Strides {
 /// extents and strides. Otherwise allocates nothing.
 template <class T, int Rank, class Space, class Layout>
 void expects_shape(const char* name, const View<T, Rank, Space, Layout>& view,
-                   const std::type_identity_t<std::array<index_t, Rank>>& extent,
+                   const std::type_identity_t<Extents<Rank>>& extent,
                    Strides strides = Strides::any) {
     if (view.extent != extent) {
         throw InvalidArgument(

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <cassert>
-#include <concepts>
-#include <type_traits>
+#include "aperture/core/extents.hpp"
 
-#include "aperture/core/portable.hpp"
+#if defined(__CUDACC_RTC__)
+// The run-time compiler has no standard headers.
+#define APERTURE_ASSERT(condition)
+#else
+#include <cassert>
+#define APERTURE_ASSERT(condition) assert(condition)
+#endif
 
 namespace aperture::core {
 
@@ -15,6 +18,9 @@ namespace aperture::core {
 struct Host {};
 /// Memory of a GPU, accessible to kernels and copies only.
 struct Device {};
+
+/// The memory of the executor that runs a kernel, for the kernel: `kernel_view` makes views of it.
+struct Kernel {};
 
 /// Any strides.
 struct Strided {};
@@ -24,68 +30,99 @@ struct Concatenated {};
 /// stride of the first extent is one (Ha et al. 2013, section III-C).
 struct Interleaved {};
 
+namespace detail {
+template <class, class>
+inline constexpr bool same_type = false;
+template <class T>
+inline constexpr bool same_type<T, T> = true;
+
+template <class From, class To>
+inline constexpr bool same_or_const = same_type<To, From> || same_type<To, const From>;
+template <class From, class To>
+inline constexpr bool same_or_strided = same_type<To, From> || same_type<To, Strided>;
+
+template <class Space>
+inline constexpr bool accessible = !same_type<Space, Device>;
+}  // namespace detail
+
 /// A trivially copyable, non-owning, strided view of `Rank`-dimensional data: pointer, extents and
-/// strides in elements. `View<const T, ...>` is read-only. Copying a view copies no data; a view
-/// does not keep its data alive. Element access compiles only for Space = Host.
+/// strides in elements, for host code and for kernels. `View<const T, ...>` is read-only. Copying a
+/// view copies no data; a view does not keep its data alive. Elements of Device memory cannot be
+/// accessed; kernels have views of Kernel memory.
 template <class T, int Rank, class Space = Host, class Layout = Strided>
 struct View {
     static_assert(Rank >= 1);
 
     T* data = nullptr;
-    std::array<index_t, Rank> extent{};
-    std::array<index_t, Rank> stride{};
+    Extents<Rank> extent{};
+    Extents<Rank> stride{};
 
     View() = default;
-    View(T* first, std::array<index_t, Rank> extents, std::array<index_t, Rank> strides)
+    APERTURE_HD View(T* first, Extents<Rank> extents, Extents<Rank> strides)
         : data(first), extent(extents), stride(strides) {}
     /// A dense view in the layout's own order: C order, or problem-fastest for Interleaved.
-    View(T* first, std::array<index_t, Rank> extents)
+    APERTURE_HD View(T* first, Extents<Rank> extents)
         : data(first), extent(extents), stride(dense_strides(extents)) {}
 
     /// Converts a view of mutable data to one of constant data, and a named layout to Strided.
     template <class U, class OtherLayout>
-    requires(std::is_convertible_v<U (*)[], T (*)[]> &&
-             (std::same_as<Layout, OtherLayout> || std::same_as<Layout, Strided>))
+    requires(detail::same_or_const<U, T>&& detail::same_or_strided<OtherLayout, Layout>) APERTURE_HD
         View(const View<U, Rank, Space, OtherLayout>& other)
         : data(other.data), extent(other.extent), stride(other.stride) {}
 
-    template <std::convertible_to<index_t>... Index>
-    requires(sizeof...(Index) == Rank && std::same_as<Space, Host>) T& operator()(
+    template <class... Index>
+    requires(sizeof...(Index) == Rank && detail::accessible<Space>) APERTURE_HD T& operator()(
         Index... position) const {
         return data[offset({static_cast<index_t>(position)...})];
     }
+    /// Element `i` of a view of rank 1, else the view of the remaining dimensions at `i`.
+    APERTURE_HD decltype(auto) operator[](index_t i) const {
+        APERTURE_ASSERT(i >= 0 && i < extent[0]);
+        if constexpr (Rank == 1) {
+            static_assert(detail::accessible<Space>);
+            return (data[i * stride[0]]);
+        } else {
+            View<T, Rank - 1, Space> part;
+            part.data = data + i * stride[0];
+            for (int d = 1; d < Rank; ++d) {
+                part.extent[d - 1] = extent[d];
+                part.stride[d - 1] = stride[d];
+            }
+            return part;
+        }
+    }
 
-    index_t offset(const std::array<index_t, Rank>& position) const {
+    APERTURE_HD index_t offset(const Extents<Rank>& position) const {
         index_t sum = 0;
         for (int d = 0; d < Rank; ++d) {
-            assert(position[d] >= 0 && position[d] < extent[d]);
+            APERTURE_ASSERT(position[d] >= 0 && position[d] < extent[d]);
             sum += position[d] * stride[d];
         }
         return sum;
     }
 
-    index_t size() const {
+    APERTURE_HD index_t size() const {
         index_t product = 1;
         for (index_t e : extent) product *= e;
         return product;
     }
-    bool empty() const { return size() == 0; }
+    APERTURE_HD bool empty() const { return size() == 0; }
     /// True where the elements lie densely in the layout's own order.
-    bool dense() const { return empty() || stride == dense_strides(extent); }
+    APERTURE_HD bool dense() const { return empty() || stride == dense_strides(extent); }
 
     /// The part [begin, end) of dimension `dimension`.
-    View slice(int dimension, index_t begin, index_t end) const {
-        assert(0 <= begin && begin <= end && end <= extent[dimension]);
+    APERTURE_HD View slice(int dimension, index_t begin, index_t end) const {
+        APERTURE_ASSERT(0 <= begin && begin <= end && end <= extent[dimension]);
         View part = *this;
         part.data += begin * stride[dimension];
         part.extent[dimension] = end - begin;
         return part;
     }
 
-    static std::array<index_t, Rank> dense_strides(const std::array<index_t, Rank>& extents) {
-        std::array<index_t, Rank> strides{};
+    APERTURE_HD static Extents<Rank> dense_strides(const Extents<Rank>& extents) {
+        Extents<Rank> strides{};
         index_t next = 1;
-        if constexpr (std::same_as<Layout, Interleaved>) {
+        if constexpr (detail::same_type<Layout, Interleaved>) {
             strides[0] = next;
             next *= extents[0];
             for (int d = Rank - 1; d >= 1; --d) {
@@ -101,5 +138,9 @@ struct View {
         return strides;
     }
 };
+
+/// What kernels take.
+template <class T, int Rank>
+using KernelView = View<T, Rank, Kernel>;
 
 }  // namespace aperture::core

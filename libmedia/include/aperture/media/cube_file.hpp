@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <complex>
 #include <filesystem>
 #include <map>
@@ -62,11 +61,11 @@ struct RadarCube {
     std::optional<double> element_spacing_wavelengths;
     std::optional<double> prf_hz;
     /// Extents [vector][channels*tdof] of /steering, if the file has one.
-    std::optional<std::array<core::index_t, 2>> steering;
+    std::optional<core::Extents<2>> steering;
     /// All scalar numeric attributes; those of the dataset override those of the root.
     std::map<std::string, double> attributes;
 
-    std::array<core::index_t, 3> shape() const { return {channels, pulses, range_cells}; }
+    core::Extents<3> shape() const { return {channels, pulses, range_cells}; }
 };
 
 /// Reads one radar data cube from an HDF5 file, in any complex form and axis order of

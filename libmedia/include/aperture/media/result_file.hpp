@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <complex>
 #include <cstdint>
 #include <filesystem>
@@ -95,7 +94,7 @@ class ResultFile {
     /// Writes `values`, with any strides, to the box of a created dataset that starts at `first`.
     template <class T, int Rank, class Layout>
     void write_part(const std::string& dataset,
-                    const std::type_identity_t<std::array<core::index_t, Rank>>& first,
+                    const std::type_identity_t<core::Extents<Rank>>& first,
                     core::View<T, Rank, core::Host, Layout> values) {
         write_box(dataset, detail::ElementOf<std::remove_const_t<T>>::value,
                   {values.data,
@@ -108,7 +107,7 @@ class ResultFile {
     void write(const std::string& dataset, core::View<T, Rank, core::Host, Layout> values,
                const std::vector<std::string>& axes = {}) {
         create<std::remove_const_t<T>>(dataset, {values.extent.begin(), values.extent.end()}, axes);
-        write_part(dataset, std::array<core::index_t, Rank>{}, values);
+        write_part(dataset, core::Extents<Rank>{}, values);
     }
     /// A one-dimensional dataset of records, with one member per column; strings have fixed length.
     void table(const std::string& dataset, const std::vector<Column>& columns);
