@@ -18,20 +18,22 @@ class Resident {
     using HostView = core::View<T, Rank, core::Host>;
 
     explicit Resident(Executor& executor) : executor_(executor) {}
+    Resident(Executor& executor, HostView host) : executor_(executor) { attach(host); }
 
     /// Stands for `host` from now on, which must stay. Copies nothing.
     void attach(HostView host) {
         host_ = host;
         if constexpr (is_gpu<Executor>) device_.reshape(host.extent);
     }
-    /// Copies `host` to the executor; asynchronous as core::copy is.
+    /// Attaches `host` and copies it to the executor; asynchronous as core::copy is.
     void load(HostView host) {
         attach(host);
         if constexpr (is_gpu<Executor>) {
-            if (!host.empty()) core::copy(executor_, Constant<core::Host>(host), device_.view());
+            core::copy(executor_, Constant<core::Host>(host), device_.view());
         }
     }
-    /// Copies what the executor has to the host's array; asynchronous as core::copy is.
+    /// Copies what the executor has to the host's array; asynchronous as core::copy is. An empty
+    /// array is left out.
     void store() requires(!std::is_const_v<T>) {
         if constexpr (is_gpu<Executor>) {
             if (!host_.empty()) core::copy(executor_, Constant<Space>(device_.view()), host_);
