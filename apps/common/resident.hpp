@@ -9,6 +9,11 @@
 
 namespace aperture::apps {
 
+/// Of host memory that is copied to and from an executor while the host does something else.
+template <class Executor>
+inline constexpr core::Pages pages_for =
+    is_gpu<Executor> ? core::Pages::locked : core::Pages::pageable;
+
 /// A dense array of the host where an executor works on it: on the CPU the array itself, on a GPU a
 /// copy in its memory, which is allocated once for arrays of one size.
 template <class Executor, class T, int Rank>
@@ -20,6 +25,11 @@ class Resident {
     explicit Resident(Executor& executor) : executor_(executor) {}
     Resident(Executor& executor, HostView host) : executor_(executor) { attach(host); }
 
+    /// Attaching arrays of up to this size allocates nothing, so that one can follow another whose
+    /// copy is still read.
+    void reserve(const std::array<core::index_t, Rank>& extent) {
+        if constexpr (is_gpu<Executor>) device_.reshape(extent);
+    }
     /// Stands for `host` from now on, which must stay. Copies nothing.
     void attach(HostView host) {
         host_ = host;
