@@ -52,6 +52,7 @@ class ImageCorrelation {
     const corr::Surfaces& surfaces() const { return begun_[current_].surfaces; }
     /// Planes of the images of the last run; of one image, only the first.
     corr::PlanesView<core::Host> planes(Operand operand);
+    /// The same where the executor works on them.
     corr::PlanesView<Space> resident_planes(Operand operand);
 
   private:
@@ -65,6 +66,7 @@ class ImageCorrelation {
         Resident<Executor, float, 3> resident;
         bool on_host = false;  ///< what a GPU derived was copied to `host`
     };
+
     PlanesOfImage& of(Operand operand) { return planes_[static_cast<std::size_t>(operand)]; }
     double gflop() const;
     /// From what `image_` shows or, where files hold planes, as they are there. Asynchronous.
