@@ -4,9 +4,26 @@
 
 #include "aperture/core/report.hpp"
 #include "aperture/media/atomic_file.hpp"
-#include "apps/common/program.hpp"
+#include "apps/common/executor_choice.hpp"
+#include "apps/common/result_parameters.hpp"
+#include "apps/common/timed_runs.hpp"
 
 namespace aperture::apps {
+
+/// What all reports of a run on `executor` begin with.
+template <class Executor>
+core::Report begin_report(const std::string& program, const Executor& executor,
+                          const RunTimes& times, ResultParameters parameters) {
+    core::Report report;
+    report.program = program;
+    report.device = executor.name();
+    if constexpr (!is_gpu<Executor>) report.threads = executor.threads();
+    report.parameters = std::move(parameters);
+    report.stages = times.stages;
+    report.compute_ms = times.compute_ms;
+    report.transfer_ms = times.transfer_ms;
+    return report;
+}
 
 /// Adds the report to the outputs of the run, where --report asks for it.
 void add_report(const RunOptions& options, const core::Report& report, media::OutputSet& outputs);

@@ -5,8 +5,6 @@
 #include <iomanip>
 #include <sstream>
 
-#include "aperture/core/timing.hpp"
-
 namespace aperture::apps {
 namespace {
 
@@ -29,24 +27,34 @@ std::string progress_text(const std::string& what, core::index_t done, core::ind
     return words.str();
 }
 
-AllPairs::AllPairs(CorrelationDevice& device, const corr::Problem& problem, core::index_t images)
-    : cpu_(device.cpu()),
+template <class Executor>
+AllPairs<Executor>::AllPairs(Executor& executor, core::Cpu& cpu, const corr::Problem& problem,
+                             core::index_t images)
+    : executor_(executor),
+      cpu_(cpu),
       lags_(problem.lags),
-      correlation_(device.pairs(summed(problem), images)) {}
+      correlator_(executor, summed(problem), images),
+      sums_(executor) {}
 
-void AllPairs::take(corr::PlanesView<core::Host> planes) {
-    correlation_->take(static_cast<core::index_t>(energies_.size()), planes);
-    energies_.push_back(corr::energy(cpu_, planes));
+template <class Executor>
+void AllPairs<Executor>::take(corr::PlanesView<Space> planes,
+                              corr::PlanesView<core::Host> on_host) {
+    correlator_.take(static_cast<core::index_t>(energies_.size()), planes);
+    energies_.push_back(corr::energy(cpu_, on_host));
 }
 
-PairResults AllPairs::run(Console& console) {
+template <class Executor>
+PairResults AllPairs<Executor>::run(Console& console) {
     console.phase("correlating pairs");
     const core::Stopwatch watch;
     PairResults results;
     results.found = corr::find_pair_peaks(
         energies_, lags_,
         [&](core::index_t a, core::index_t b, core::View<double, 3, core::Host> sums) {
-            correlation_->run(a, b, sums);
+            sums_.attach(sums);
+            correlator_.run(a, b, sums_.view());
+            sums_.store();
+            executor_.synchronize();
         },
         [&](core::index_t done, core::index_t all) {
             console.progress(progress_text("pair", done, all, watch.seconds()));
@@ -54,5 +62,10 @@ PairResults AllPairs::run(Console& console) {
     results.seconds = watch.seconds();
     return results;
 }
+
+template class AllPairs<core::Cpu>;
+#if APERTURE_CUDA
+template class AllPairs<core::Gpu>;
+#endif
 
 }  // namespace aperture::apps

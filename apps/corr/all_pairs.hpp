@@ -4,8 +4,9 @@
 
 #include <vector>
 
+#include "aperture/corr/pair_correlator.hpp"
 #include "aperture/corr/pair_peaks.hpp"
-#include "apps/corr/plane_correlation.hpp"
+#include "apps/common/resident.hpp"
 
 namespace aperture::apps {
 
@@ -22,20 +23,26 @@ struct PairResults {
 };
 
 /// Correlates the images of an ensemble with one another.
+template <class Executor>
 class AllPairs {
   public:
+    using Space = typename Executor::Space;
+
     /// For up to `images` images whose own correlation is `problem`. Throws core::InvalidArgument
     /// where they take more memory than there is.
-    AllPairs(CorrelationDevice& device, const corr::Problem& problem, core::index_t images);
+    AllPairs(Executor& executor, core::Cpu& cpu, const corr::Problem& problem,
+             core::index_t images);
 
-    /// The next image.
-    void take(corr::PlanesView<core::Host> planes);
+    /// The planes of the next image, and the same in the host's memory.
+    void take(corr::PlanesView<Space> planes, corr::PlanesView<core::Host> on_host);
     PairResults run(Console& console);
 
   private:
+    Executor& executor_;
     core::Cpu& cpu_;
     corr::Lags lags_;
-    std::unique_ptr<PairCorrelation> correlation_;
+    corr::PairCorrelator<Executor> correlator_;
+    Resident<Executor, double, 3> sums_;
     std::vector<double> energies_;  ///< of the images taken
 };
 

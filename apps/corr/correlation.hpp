@@ -3,25 +3,34 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <optional>
-#include <string>
+#include <vector>
 
+#include "aperture/corr/correlator.hpp"
+#include "aperture/corr/image_planes.hpp"
+#include "aperture/corr/method_choice.hpp"
 #include "aperture/corr/statistics.hpp"
-#include "apps/common/timed_runs.hpp"
+#include "apps/common/resident.hpp"
 #include "apps/corr/image_source.hpp"
 #include "apps/corr/options.hpp"
-#include "apps/corr/plane_correlation.hpp"
 
 namespace aperture::apps {
 
-/// From images of one shape to their surface.
+/// The two images of a run: A, which displacements lead to, and B.
+enum class Operand { a, b };
+
+/// From images of one shape to their surface. Planes stay in the executor's memory.
+template <class Executor>
 class ImageCorrelation {
   public:
+    using Space = typename Executor::Space;
+
     /// For images like `first`. Reads the masks, too. Throws core::InvalidArgument for offsets
     /// larger than the image, and for masks that cannot be read or have another size.
-    ImageCorrelation(CorrelationDevice& device, const CorrOptions& options,
+    ImageCorrelation(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
                      const LoadedImage& first);
+    /// Waits for what is under way, which writes to surfaces.
+    ~ImageCorrelation();
     ImageCorrelation(const ImageCorrelation&) = delete;
     ImageCorrelation& operator=(const ImageCorrelation&) = delete;
 
@@ -29,9 +38,9 @@ class ImageCorrelation {
     RunTimes run(const media::Image& a, const media::Image& b);
 
     /// Images that may have begun before the first of them is finished.
-    static constexpr std::size_t most_begun = PlaneCorrelation::places;
+    static constexpr std::size_t most_begun = 2;
     /// Begins to correlate an image with itself; it must stay until `finish`. A GPU works on it
-    /// beside the host, except where estimators read planes.
+    /// beside the host where its memory is of locked pages, except where estimators read planes.
     void begin(const media::Image& image);
     /// Waits for the first of the images that have begun: `surfaces` are then its. Its `planes` are
     /// there if no other has begun.
@@ -42,32 +51,57 @@ class ImageCorrelation {
     const std::optional<corr::MethodChoice>& choice() const { return choice_; }
     const corr::Surfaces& surfaces() const { return begun_[current_].surfaces; }
     /// Planes of the images of the last run; of one image, only the first.
-    corr::PlanesView<core::Host> planes(Operand operand) const;
+    corr::PlanesView<core::Host> planes(Operand operand);
+    /// The same where the executor works on them.
+    corr::PlanesView<Space> resident_planes(Operand operand);
 
   private:
     struct Begun {
         const media::Image* image = nullptr;
         corr::Surfaces surfaces;
+        core::Timeline timeline;
     };
-    double gflop() const;
-    /// From what `image` shows or, where files hold planes, as they are there.
-    void derive(Operand operand, const media::Image& image);
+    struct PlanesOfImage {
+        core::Array<float, 3> host;
+        Resident<Executor, float, 3> resident;
+        bool on_host = false;  ///< what a GPU derived was copied to `host`
+    };
 
+    PlanesOfImage& of(Operand operand) { return planes_[static_cast<std::size_t>(operand)]; }
+    double gflop() const;
+    /// From what `image_` shows or, where files hold planes, as they are there. Asynchronous.
+    void derive(Operand operand);
+    void correlate(corr::PlanesView<Space> a, corr::PlanesView<Space> b,
+                   core::View<double, 3, core::Host> sums);
+    /// The surfaces of A and `other` from their planes.
+    void estimate(Operand other, corr::Surfaces& surfaces);
+    /// Waits for copies between host and executor, and adds up their time.
+    template <class Copies>
+    void transfer(const Copies& copies);
+
+    Executor& executor_;
     core::Cpu& cpu_;
     core::Cpu consumer_{1};  ///< of ensembles on a GPU: other threads have the cores to read with
     bool stored_planes_;
+    bool pearson_;
     bool planes_on_host_;  ///< the estimator reads them
     corr::Problem problem_;
     std::optional<corr::MethodChoice> choice_;
     corr::SurfaceEstimator estimator_;
     std::vector<core::Array<float, 2>> masks_;  ///< none, or one for each image
+    std::vector<Resident<Executor, const float, 2>> resident_masks_;
+    std::optional<corr::ImagePlanes<Executor>> image_planes_;
+    std::optional<corr::Correlator<Executor>> correlator_;
+    Resident<Executor, const float, 3> image_;
+    std::array<PlanesOfImage, 2> planes_;
+    std::vector<Resident<Executor, const float, 3>> factors_;  ///< of corr::Factor
+    Resident<Executor, double, 3> sums_;
     std::array<Begun, most_begun> begun_;
     std::size_t next_ = 0;     ///< place of the image that begins next
     std::size_t first_ = 0;    ///< place of the image that finishes next
     std::size_t current_ = 0;  ///< place of the surfaces
     core::Timeline timeline_;
-    // Destroyed first: it may still write to surfaces.
-    std::unique_ptr<PlaneCorrelation> correlation_;
+    double transfer_ms_ = 0;  ///< of the run
 };
 
 /// What is said of a surface.

@@ -8,29 +8,30 @@
 namespace aperture::apps {
 namespace {
 
-ReadAhead read_ahead(const CorrelationDevice& device) {
+template <class Executor>
+ReadAhead read_ahead(int threads) {
     ReadAhead ahead;
-    const int threads = device.cpu().threads();
     // Beside a GPU the caller's thread has a core of its own; on a CPU all of them correlate.
-    ahead.threads = device.is_gpu() ? std::max(threads - 1, 1) : threads;
+    ahead.threads = is_gpu<Executor> ? std::max(threads - 1, 1) : threads;
     // What is read while a GPU prepares for the first image.
-    const std::size_t of_each = device.is_gpu() ? 4 : 2;
+    const std::size_t of_each = is_gpu<Executor> ? 4 : 2;
     ahead.most_images = of_each * static_cast<std::size_t>(ahead.threads);
-    ahead.pages = device.pages();
+    ahead.pages = pages_for<Executor>;
     return ahead;
 }
 
 }  // namespace
 
-EnsembleResults run_ensemble(CorrelationDevice& device, const CorrOptions& options,
+template <class Executor>
+EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
                              const std::vector<std::filesystem::path>& files, Console& console) {
     const core::Stopwatch watch;
-    ImageSource source(files, read_ahead(device));
+    ImageSource source(files, read_ahead<Executor>(cpu.threads()));
     EnsembleResults found;
     std::deque<LoadedImage> begun;  // outlives what still reads them
-    std::optional<ImageCorrelation> correlation;
+    std::optional<ImageCorrelation<Executor>> correlation;
     std::vector<RunTimes> times;
-    std::optional<AllPairs> pairs;
+    std::optional<AllPairs<Executor>> pairs;
     std::optional<corr::RadialSpectrum> spectrum;
     core::index_t done = 0;
     const auto all = static_cast<core::index_t>(files.size());
@@ -40,7 +41,9 @@ EnsembleResults run_ensemble(CorrelationDevice& device, const CorrOptions& optio
         of_image.stages.insert(of_image.stages.begin(), {"read", image.read_ms, 0, 0});
         times.push_back(std::move(of_image));
         found.statistics.add(correlation->surfaces().surface.view());
-        if (pairs) pairs->take(correlation->planes(Operand::a));
+        if (pairs) {
+            pairs->take(correlation->resident_planes(Operand::a), correlation->planes(Operand::a));
+        }
         if (spectrum) spectrum->add(correlation->planes(Operand::a));
         source.give_back(std::move(image.image));
         begun.pop_front();
@@ -48,7 +51,7 @@ EnsembleResults run_ensemble(CorrelationDevice& device, const CorrOptions& optio
     };
     // Planes are those of the image that began last.
     const std::size_t most_begun =
-        options.all_pairs || options.radial ? 1 : ImageCorrelation::most_begun;
+        options.all_pairs || options.radial ? 1 : ImageCorrelation<Executor>::most_begun;
     console.phase("reading " + files.front().string());
     while (std::optional<LoadedImage> loaded = source.next()) {
         ++done;
@@ -66,9 +69,9 @@ EnsembleResults run_ensemble(CorrelationDevice& device, const CorrOptions& optio
         }
         if (!correlation) {
             console.phase("correlating");
-            correlation.emplace(device, options, *loaded);
-            if (options.all_pairs) pairs.emplace(device, correlation->problem(), all);
-            if (options.radial) spectrum.emplace(device.cpu(), loaded->shape());
+            correlation.emplace(executor, cpu, options, *loaded);
+            if (options.all_pairs) pairs.emplace(executor, cpu, correlation->problem(), all);
+            if (options.radial) spectrum.emplace(cpu, loaded->shape());
         }
         found.images.push_back(loaded->file.string());
         begun.push_back(std::move(*loaded));
@@ -90,5 +93,12 @@ EnsembleResults run_ensemble(CorrelationDevice& device, const CorrOptions& optio
     console.done();
     return found;
 }
+
+template EnsembleResults run_ensemble(core::Cpu&, core::Cpu&, const CorrOptions&,
+                                      const std::vector<std::filesystem::path>&, Console&);
+#if APERTURE_CUDA
+template EnsembleResults run_ensemble(core::Gpu&, core::Cpu&, const CorrOptions&,
+                                      const std::vector<std::filesystem::path>&, Console&);
+#endif
 
 }  // namespace aperture::apps

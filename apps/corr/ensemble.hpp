@@ -31,7 +31,8 @@ struct EnsembleResults {
 /// One that cannot be read, or has another size than the first that could, is named on the console
 /// and left out: the result is incomplete. An ensemble of no images throws core::InvalidArgument.
 /// With --all-pairs, images are then correlated with one another.
-EnsembleResults run_ensemble(CorrelationDevice& device, const CorrOptions& options,
+template <class Executor>
+EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
                              const std::vector<std::filesystem::path>& files, Console& console);
 
 }  // namespace aperture::apps

@@ -14,20 +14,6 @@
 namespace aperture::apps {
 namespace {
 
-core::Report begin_report(const CorrelationDevice& device, const RunTimes& times,
-                          const ResultParameters& parameters, const SurfaceFindings& findings) {
-    core::Report report;
-    report.program = "corr";
-    report.parameters = parameters;
-    report.device = device.name();
-    report.threads = device.threads();
-    report.stages = times.stages;
-    report.compute_ms = times.compute_ms;
-    report.transfer_ms = times.transfer_ms;
-    report.accuracy = finding_values(findings);
-    return report;
-}
-
 LoadedImage read_input(const core::Cpu& cpu, const CorrOptions& options, std::size_t input) {
     LoadedImage loaded;
     loaded.file = options.inputs[input];
@@ -53,8 +39,9 @@ void expects_alike(const CorrOptions& options, const LoadedImage& a, const Loade
 }
 
 /// With --radial, of the planes of an image or two.
+template <class Executor>
 std::vector<corr::RadialPower> find_spectra(core::Cpu& cpu, const CorrOptions& options,
-                                            const ImageCorrelation& correlation) {
+                                            ImageCorrelation<Executor>& correlation) {
     std::vector<corr::RadialPower> spectra;
     if (!options.radial) return spectra;
     const auto append = [&](corr::PlanesView<core::Host> planes) {
@@ -67,21 +54,22 @@ std::vector<corr::RadialPower> find_spectra(core::Cpu& cpu, const CorrOptions& o
     return spectra;
 }
 
-void run_images(CorrelationDevice& device, const CorrOptions& options, const std::string& command,
-                Console& console) {
+template <class Executor>
+void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
+                const std::string& command, Console& console) {
     core::Stopwatch watch;
     console.phase("reading");
-    const LoadedImage a = read_input(device.cpu(), options, 0);
+    const LoadedImage a = read_input(cpu, options, 0);
     std::optional<LoadedImage> b;
     if (options.pair()) {
-        b = read_input(device.cpu(), options, 1);
+        b = read_input(cpu, options, 1);
         expects_alike(options, a, *b);
     }
     const double read_ms = watch.ms();
     console.done();
     check_outputs(options, options.inputs);
 
-    ImageCorrelation correlation(device, options, a);
+    ImageCorrelation<Executor> correlation(executor, cpu, options, a);
     const RunTimes times = repeat_runs(options.run.repeat, console, [&] {
         return correlation.run(a.image, b ? b->image : a.image);
     });
@@ -91,7 +79,7 @@ void run_images(CorrelationDevice& device, const CorrOptions& options, const std
     if (findings.on_border) console.warn_incomplete(border_warning(options, findings));
 
     watch.reset();
-    const std::vector<corr::RadialPower> spectra = find_spectra(device.cpu(), options, correlation);
+    const std::vector<corr::RadialPower> spectra = find_spectra(cpu, options, correlation);
     const double spectrum_ms = watch.ms();
     watch.reset();
     const ResultParameters parameters = describe(options, problem);
@@ -102,23 +90,26 @@ void run_images(CorrelationDevice& device, const CorrOptions& options, const std
         found.planes, console, outputs);
     const double write_ms = watch.ms();
 
-    core::Report report = begin_report(device, times, parameters, findings);
+    core::Report report = begin_report("corr", executor, times, parameters);
+    report.accuracy = finding_values(findings);
     report.stages.insert(report.stages.begin(), {"read", read_ms, 0, 0});
     if (options.radial) report.stages.push_back({"spectrum", spectrum_ms, 0, 0});
     report.stages.push_back({"write", write_ms, 0, 0});
     report.total_ms = read_ms + report.compute_ms + report.transfer_ms + spectrum_ms + write_ms;
     add_report(options.run, report, outputs);
     outputs.commit();
-    if (!options.common.quiet) std::cout << summary(options, a, correlation, findings, report);
+    if (!options.common.quiet)
+        std::cout << summary(options, a, problem, correlation.choice(), findings, report);
 }
 
-void run_images_of_ensemble(CorrelationDevice& device, const CorrOptions& options,
+template <class Executor>
+void run_images_of_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
                             const std::string& command, Console& console) {
     const auto [files, left_out] = list_images(options.inputs);
     if (!left_out.empty()) console.note(left_out);
     check_outputs(options, files);
     core::Stopwatch watch;
-    const EnsembleResults results = run_ensemble(device, options, files, console);
+    const EnsembleResults results = run_ensemble(executor, cpu, options, files, console);
     const SurfaceFindings findings =
         find_out(options, results.statistics.mean(), results.problem.lags);
     const ResultParameters parameters = describe(options, results.problem);
@@ -129,7 +120,8 @@ void run_images_of_ensemble(CorrelationDevice& device, const CorrOptions& option
                   {results.statistics.mean(), results.counts, results.problem.lags, findings,
                    spectra, command, parameters},
                   results, console, outputs);
-    core::Report report = begin_report(device, results.times, parameters, findings);
+    core::Report report = begin_report("corr", executor, results.times, parameters);
+    report.accuracy = finding_values(findings);
     report.total_ms = watch.ms();
     report.sequence = ensemble_values(results);
     add_report(options.run, report, outputs);
@@ -140,12 +132,13 @@ void run_images_of_ensemble(CorrelationDevice& device, const CorrOptions& option
 int run(const CorrOptions& options, const std::string& command) {
     Console console("corr", options.common.quiet);
     core::Cpu cpu(options.common.threads);
-    CorrelationDevice device(options.run.device, cpu, console);
-    if (options.ensemble) {
-        run_images_of_ensemble(device, options, command, console);
-    } else {
-        run_images(device, options, command, console);
-    }
+    with_executor(options.run.device, cpu, console, [&](auto& executor) {
+        if (options.ensemble) {
+            run_images_of_ensemble(executor, cpu, options, command, console);
+        } else {
+            run_images(executor, cpu, options, command, console);
+        }
+    });
     return exit_status(options.common, console);
 }
 
@@ -158,8 +151,6 @@ int main(int argc, char** argv) {
         aperture::media::silence_hdf5();
         const auto options = parse_corr_options(argc, argv);
         if (!options) return 0;
-        return run_where_it_fits<CorrOptions>("corr", *options, [&](const CorrOptions& chosen) {
-            return run(chosen, command_line(argc, argv));
-        });
+        return run(*options, command_line(argc, argv));
     });
 }

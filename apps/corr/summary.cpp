@@ -181,8 +181,8 @@ ReportValues ensemble_values(const EnsembleResults& results) {
 }
 
 std::string summary(const CorrOptions& options, const LoadedImage& first,
-                    const ImageCorrelation& correlation, const SurfaceFindings& findings,
-                    const core::Report& report) {
+                    const corr::Problem& problem, const std::optional<corr::MethodChoice>& choice,
+                    const SurfaceFindings& findings, const core::Report& report) {
     std::ostringstream lines;
     const char* const images = options.pair() ? "images      " : "image       ";
     lines << (options.planes ? images : "planes      ") << options.inputs.front().string();
@@ -194,9 +194,9 @@ std::string summary(const CorrOptions& options, const LoadedImage& first,
     }
     lines << '\n';
     lines << "device      " << report.device << '\n';
-    describe_method(lines, options, correlation.problem(), correlation.choice());
+    describe_method(lines, options, problem, choice);
     lines << stage_line(report);
-    describe_compute(lines, correlation.problem(), "", report);
+    describe_compute(lines, problem, "", report);
     describe_findings(lines, options, findings);
     describe_result(lines, options);
     return lines.str();

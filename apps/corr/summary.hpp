@@ -25,8 +25,8 @@ ReportValues ensemble_values(const EnsembleResults& results);
 
 /// The lines that `corr` prints.
 std::string summary(const CorrOptions& options, const LoadedImage& first,
-                    const ImageCorrelation& correlation, const SurfaceFindings& findings,
-                    const core::Report& report);
+                    const corr::Problem& problem, const std::optional<corr::MethodChoice>& choice,
+                    const SurfaceFindings& findings, const core::Report& report);
 std::string summary(const CorrOptions& options, const EnsembleResults& results,
                     const SurfaceFindings& findings, const core::Report& report);
 

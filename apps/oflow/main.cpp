@@ -10,38 +10,32 @@
 namespace aperture::apps {
 namespace {
 
-core::Report begin_report(const FlowDevice& device, const OflowOptions& options,
+template <class Executor>
+core::Report begin_report(const Executor& executor, const OflowOptions& options,
                           const RunTimes& times, ResultParameters parameters) {
-    core::Report report;
-    report.program = "oflow";
-    report.parameters = std::move(parameters);
-    if (device.is_gpu()) {
-        report.parameters.emplace_back(
+    if (is_gpu<Executor>) {
+        parameters.emplace_back(
             "implementation",
             choice_name(flow_implementation_choices, options.parameters.solver.implementation));
     }
-    report.device = device.name();
-    report.threads = device.threads();
-    report.stages = times.stages;
-    report.compute_ms = times.compute_ms;
-    report.transfer_ms = times.transfer_ms;
-    return report;
+    return begin_report("oflow", executor, times, std::move(parameters));
 }
 
-void run_pair(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options, Console& console) {
+template <class Executor>
+void run_pair(Executor& executor, core::Cpu& cpu, const OflowOptions& options, Console& console) {
     core::Stopwatch watch;
     const OflowInputs inputs = read_inputs(options, console);
     const double read_ms = watch.ms();
     check_outputs(options);
 
-    const OflowResults results = run_on(device, cpu, options, inputs, console);
+    const OflowResults results = run_on(executor, cpu, options, inputs, console);
 
     watch.reset();
     media::OutputSet outputs;
     write_outputs(cpu, options, inputs, results, console, outputs);
     const double write_ms = watch.ms();
 
-    core::Report report = begin_report(device, options, results.times, describe(options, inputs));
+    core::Report report = begin_report(executor, options, results.times, describe(options, inputs));
     report.stages.insert(report.stages.begin(), {"read", read_ms, 0, 0});
     if (results.consistent_pixels) {
         report.stages.push_back({"backward", results.backward_ms, 0, 0});
@@ -55,10 +49,12 @@ void run_pair(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options, C
     if (!options.common.quiet) std::cout << summary(options, inputs, results, report);
 }
 
-void run_all_pairs(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options,
+template <class Executor>
+void run_all_pairs(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
                    Console& console) {
-    const SequenceResults results = run_sequence(device, cpu, options, console);
-    core::Report report = begin_report(device, options, results.times, describe(options, results));
+    const SequenceResults results = run_sequence(executor, cpu, options, console);
+    core::Report report =
+        begin_report(executor, options, results.times, describe(options, results));
     report.total_ms = 1e3 * results.seconds;
     if (results.consistent) report.accuracy["consistent"] = *results.consistent;
     report.sequence = sequence_values(results);
@@ -71,14 +67,15 @@ void run_all_pairs(FlowDevice& device, core::Cpu& cpu, const OflowOptions& optio
 int run(const OflowOptions& options) {
     Console console("oflow", options.common.quiet);
     core::Cpu cpu(options.common.threads);
-    FlowDevice device(options.run.device, cpu, console);
-    core::expects(device.is_gpu() || !options.flags.implementation,
-                  "--impl needs a GPU, and the flow is estimated on the CPU");
-    if (options.sequence) {
-        run_all_pairs(device, cpu, options, console);
-    } else {
-        run_pair(device, cpu, options, console);
-    }
+    with_executor(options.run.device, cpu, console, [&]<class Executor>(Executor& executor) {
+        core::expects(is_gpu<Executor> || !options.flags.implementation,
+                      "--impl needs a GPU, and the flow is estimated on the CPU");
+        if (options.sequence) {
+            run_all_pairs(executor, cpu, options, console);
+        } else {
+            run_pair(executor, cpu, options, console);
+        }
+    });
     return exit_status(options.common, console);
 }
 
@@ -90,7 +87,6 @@ int main(int argc, char** argv) {
     return run_program("oflow", [&] {
         const auto options = parse_oflow_options(argc, argv);
         if (!options) return 0;
-        return run_where_it_fits<OflowOptions>(
-            "oflow", *options, [&](const OflowOptions& chosen) { return run(chosen); });
+        return run(*options);
     });
 }

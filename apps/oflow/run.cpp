@@ -7,25 +7,26 @@
 
 namespace aperture::apps {
 
-OflowResults run_on(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options,
+template <class Executor>
+OflowResults run_on(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
                     const OflowInputs& inputs, Console& console) {
     const auto [rows, columns] = inputs.shape();
-    const auto estimator = device.estimator(inputs.shape(), options.parameters);
+    PairEstimator<Executor> estimator(executor, inputs.shape(), options.parameters);
     OflowResults results;
     results.flow = core::Array<float, 3>({2, rows, columns});
     results.times = repeat_runs(options.run.repeat, console, [&] {
-        return estimator->run(inputs.grey0, inputs.grey1, results.flow, false);
+        return estimator.run(inputs.grey0, inputs.grey1, results.flow, false);
     });
     if (!options.convergence.empty()) {
         // A run of its own: residuals cost time that the estimation does not need.
         console.phase("watching the convergence");
-        estimator->watch_convergence(&results.residuals);
-        estimator->run(inputs.grey0, inputs.grey1, results.flow, false);
-        estimator->watch_convergence(nullptr);
+        estimator.watch_convergence(&results.residuals);
+        estimator.run(inputs.grey0, inputs.grey1, results.flow, false);
+        estimator.watch_convergence(nullptr);
     }
     if (options.consistency) {
         console.phase("estimating the way back");
-        check_way_back(cpu, *estimator, inputs, results);
+        check_way_back(cpu, estimator, inputs, results);
     }
     if (options.truth) results.accuracy = flow::compare(cpu, results.flow, inputs.truth);
     results.largest_motion = media::largest_motion(results.flow);
@@ -33,7 +34,8 @@ OflowResults run_on(FlowDevice& device, core::Cpu& cpu, const OflowOptions& opti
     return results;
 }
 
-void check_way_back(core::Cpu& cpu, PairEstimator& estimator, const OflowInputs& inputs,
+template <class Executor>
+void check_way_back(core::Cpu& cpu, PairEstimator<Executor>& estimator, const OflowInputs& inputs,
                     OflowResults& results) {
     const core::Stopwatch watch;
     core::Array<float, 3> backward(results.flow.extent());
@@ -43,5 +45,16 @@ void check_way_back(core::Cpu& cpu, PairEstimator& estimator, const OflowInputs&
         flow::check_consistency(cpu, results.flow, backward, results.consistent);
     results.backward_ms = watch.ms();
 }
+
+template OflowResults run_on(core::Cpu&, core::Cpu&, const OflowOptions&, const OflowInputs&,
+                             Console&);
+template void check_way_back(core::Cpu&, PairEstimator<core::Cpu>&, const OflowInputs&,
+                             OflowResults&);
+#if APERTURE_CUDA
+template OflowResults run_on(core::Gpu&, core::Cpu&, const OflowOptions&, const OflowInputs&,
+                             Console&);
+template void check_way_back(core::Cpu&, PairEstimator<core::Gpu>&, const OflowInputs&,
+                             OflowResults&);
+#endif
 
 }  // namespace aperture::apps

@@ -6,10 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "aperture/core/executor.hpp"
 #include "aperture/flow/accuracy.hpp"
-#include "apps/oflow/flow_device.hpp"
 #include "apps/oflow/inputs.hpp"
+#include "apps/oflow/pair_estimator.hpp"
 
 namespace aperture::apps {
 
@@ -25,13 +24,15 @@ struct OflowResults {
     double largest_motion = 0;      ///< pixels
 };
 
-/// Estimates, as often as the options say, and does what else they ask for with the flow. The times
-/// are those of the estimation alone.
-OflowResults run_on(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options,
+/// Estimates on `executor`, as often as the options say, and does what else they ask for with the
+/// flow, on `cpu`. The times are those of the estimation alone.
+template <class Executor>
+OflowResults run_on(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
                     const OflowInputs& inputs, Console& console);
 
 /// Compares the flow in `results` with the one from image 1 to image 0.
-void check_way_back(core::Cpu& cpu, PairEstimator& estimator, const OflowInputs& inputs,
+template <class Executor>
+void check_way_back(core::Cpu& cpu, PairEstimator<Executor>& estimator, const OflowInputs& inputs,
                     OflowResults& results);
 
 }  // namespace aperture::apps

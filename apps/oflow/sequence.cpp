@@ -67,9 +67,10 @@ double usual_motion(std::vector<double> motions) {
     return *at;
 }
 
+template <class Executor>
 class Sequence {
   public:
-    Sequence(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options, Console& console)
+    Sequence(Executor& executor, core::Cpu& cpu, const OflowOptions& options, Console& console)
         : cpu_(cpu), options_(options), console_(console), reader_(options.inputs, options.frames) {
         if (!reader_.left_out().empty()) console_.note(reader_.left_out());
         console_.phase("reading " + reader_.name());
@@ -81,7 +82,7 @@ class Sequence {
         inputs_.grey1 = std::move(first.grey);
         found_.shape = {inputs_.grey1.extent()[0], inputs_.grey1.extent()[1]};
         first_name_ = first.name;
-        estimator_ = device.estimator(found_.shape, options.parameters);
+        estimator_.emplace(executor, found_.shape, options.parameters);
         results_.flow = core::Array<float, 3>({2, found_.shape.rows, found_.shape.columns});
         number_ = first.number;
         next_.emplace(std::move(second));
@@ -203,7 +204,7 @@ class Sequence {
     Console silent_{"oflow", true};
     FrameReader reader_;
     std::optional<Frame> next_;
-    std::unique_ptr<PairEstimator> estimator_;
+    std::optional<PairEstimator<Executor>> estimator_;
     OflowInputs inputs_;
     OflowResults results_;
     std::string first_name_;
@@ -217,9 +218,15 @@ class Sequence {
 
 }  // namespace
 
-SequenceResults run_sequence(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options,
+template <class Executor>
+SequenceResults run_sequence(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
                              Console& console) {
-    return Sequence(device, cpu, options, console).run();
+    return Sequence(executor, cpu, options, console).run();
 }
+
+template SequenceResults run_sequence(core::Cpu&, core::Cpu&, const OflowOptions&, Console&);
+#if APERTURE_CUDA
+template SequenceResults run_sequence(core::Gpu&, core::Cpu&, const OflowOptions&, Console&);
+#endif
 
 }  // namespace aperture::apps

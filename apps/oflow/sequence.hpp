@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "aperture/core/executor.hpp"
-#include "apps/oflow/flow_device.hpp"
+#include "apps/common/console.hpp"
+#include "apps/common/timed_runs.hpp"
 #include "apps/oflow/inputs.hpp"
 
 namespace aperture::apps {
@@ -44,7 +44,8 @@ struct SequenceResults {
 ///
 /// Throws core::InvalidArgument that names the frame which cannot be read or has another size; what
 /// was written for the pairs before stays, all files of a pair or none, and the error says so.
-SequenceResults run_sequence(FlowDevice& device, core::Cpu& cpu, const OflowOptions& options,
+template <class Executor>
+SequenceResults run_sequence(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
                              Console& console);
 
 }  // namespace aperture::apps

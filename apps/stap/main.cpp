@@ -15,8 +15,6 @@
 namespace aperture::apps {
 namespace {
 
-using core::Host;
-
 core::Array<stap::cfloat, 3> read_cube(const StapOptions& options, media::CubeReader& reader,
                                        int threads, Console& console) {
     console.phase("reading " + options.cube.path.string());
@@ -34,65 +32,45 @@ core::Array<stap::cfloat, 3> read_cube(const StapOptions& options, media::CubeRe
     return cube;
 }
 
-RunTimes run_on_device(bool gpu, core::Cpu& cpu, const StapOptions& options,
-                       const Configuration& setup, stap::CubeView<Host> cube,
-                       ResultArrays<Host>& results, core::Report& report, Console& console) {
-#if APERTURE_CUDA
-    if (gpu) {
-        core::Gpu device;
-        report.device = device.name();
-        return run_on(device, setup, cube, results, options.run.repeat, console);
+/// Adds a stage of the host's; one that the pipeline also has is added up.
+void add_stage(core::Report& report, const char* name, double ms) {
+    report.total_ms += ms;
+    for (auto& stage : report.stages) {
+        if (stage.name != name) continue;
+        stage.ms += ms;
+        return;
     }
-#endif
-    static_cast<void>(gpu);
-    report.device = cpu.name();
-    report.threads = cpu.threads();
-    return run_on(cpu, setup, cube, results, options.run.repeat, console);
+    report.stages.push_back({name, ms, 0, 0});
 }
 
-int run(const StapOptions& options, const std::string& command) {
-    Console console("stap", options.common.quiet);
-    core::Cpu cpu(options.common.threads);
-    core::Report report;
-    report.program = "stap";
-    double host_ms = 0;
-    // What the host does around the pipeline; a stage the pipeline also has is added up.
-    const auto add_stage = [&](const char* name, double ms) {
-        host_ms += ms;
-        for (auto& stage : report.stages) {
-            if (stage.name != name) continue;
-            stage.ms += ms;
-            return;
-        }
-        report.stages.push_back({name, ms, 0, 0});
-    };
-
+/// Reads the cube, runs the pipeline on `executor` and writes what was asked for. `before` are the
+/// stages so far, reading first.
+template <class Executor>
+void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
+             media::CubeReader& reader, const Configuration& setup, const std::string& command,
+             std::vector<core::Stage> before, Console& console) {
     core::Stopwatch watch;
-    media::CubeReader reader(options.cube, cpu.threads());
-    check_output_files({options.cube.path}, outputs_of(options));
-    const media::RadarCube& info = reader.info();
-    const Configuration setup = configure(options, reader, console);
-    add_stage("read", watch.ms());
-    watch.reset();
-    const bool gpu = use_gpu(options.run.device, console);
-    if (gpu) add_stage("start device", watch.ms());
-    watch.reset();
     media::ResultFile file(options.common.out);
     const auto cube = read_cube(options, reader, cpu.threads(), console);
-    add_stage("read", watch.ms());
+    before.front().ms += watch.ms();
 
-    ResultArrays<Host> results(setup.problem, options.save);
-    const RunTimes times = run_on_device(gpu, cpu, options, setup, cube, results, report, console);
-    report.stages.insert(report.stages.end(), times.stages.begin(), times.stages.end());
-
+    ResultArrays results(setup.problem, options.save);
+    const RunTimes times = run_on(executor, setup, cube, results, options.run.repeat, console);
     const FactorisationHealth health = factorisation_health(setup.problem, results);
     report_health(options.cube.path, setup.problem, health, console);
+
+    const media::RadarCube& info = reader.info();
+    core::Report report = begin_report("stap", executor, times, describe(options, info, setup));
+    report.total_ms = times.compute_ms + times.transfer_ms;
+    for (const core::Stage& stage : before) report.total_ms += stage.ms;
+    report.stages.insert(report.stages.begin(), before.begin(), before.end());
 
     std::vector<stap::Detection> detections;
     if (options.detector != stap::Detector::none) {
         watch.reset();
         detections = stap::find_detections(setup.problem, options.pfa, results.statistic.view());
-        add_stage("detect", watch.ms());
+        add_stage(report, "detect", watch.ms());
+        report.parameters.emplace_back("pfa_held", health.holds_pfa(setup.problem.parameters));
     }
     watch.reset();
     console.phase("writing " + options.common.out.string());
@@ -106,15 +84,8 @@ int run(const StapOptions& options, const std::string& command) {
         outputs.add(media::new_picture(drawn, picture));
     }
     console.done();
-    add_stage("write", watch.ms());
+    add_stage(report, "write", watch.ms());
 
-    report.parameters = describe(options, info, setup);
-    report.compute_ms = times.compute_ms;
-    report.transfer_ms = times.transfer_ms;
-    report.total_ms = host_ms + times.compute_ms + times.transfer_ms;
-    if (options.detector != stap::Detector::none) {
-        report.parameters.emplace_back("pfa_held", health.holds_pfa(setup.problem.parameters));
-    }
     report.accuracy = {{"failed_matrices", health.failed},
                        {"repeated_matrices", health.repeated},
                        {"loaded_matrices", health.loaded},
@@ -124,6 +95,22 @@ int run(const StapOptions& options, const std::string& command) {
     if (!options.common.quiet) {
         std::cout << summary(options, info, setup, report, health, detections);
     }
+}
+
+int run(const StapOptions& options, const std::string& command) {
+    Console console("stap", options.common.quiet);
+    core::Cpu cpu(options.common.threads);
+    core::Stopwatch watch;
+    media::CubeReader reader(options.cube, cpu.threads());
+    check_output_files({options.cube.path}, outputs_of(options));
+    const Configuration setup = configure(options, reader, console);
+    const double read_ms = watch.ms();
+    watch.reset();
+    with_executor(options.run.device, cpu, console, [&]<class Executor>(Executor& executor) {
+        std::vector<core::Stage> before{{"read", read_ms, 0, 0}};
+        if (is_gpu<Executor>) before.push_back({"start device", watch.ms(), 0, 0});
+        process(executor, cpu, options, reader, setup, command, std::move(before), console);
+    });
     return exit_status(options.common, console);
 }
 
@@ -136,8 +123,6 @@ int main(int argc, char** argv) {
         aperture::media::silence_hdf5();
         const auto options = parse_stap_options(argc, argv);
         if (!options) return 0;
-        return run_where_it_fits<StapOptions>("stap", *options, [&](const StapOptions& chosen) {
-            return run(chosen, command_line(argc, argv));
-        });
+        return run(*options, command_line(argc, argv));
     });
 }

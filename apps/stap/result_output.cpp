@@ -24,15 +24,13 @@ using stap::cfloat;
 constexpr std::size_t max_markers = 100;
 
 /// Whether the covariance that a cell was adapted with has automatic loading.
-bool is_loaded(const stap::Problem& problem, const ResultArrays<Host>& results, int bin,
-               index_t cell) {
+bool is_loaded(const stap::Problem& problem, const ResultArrays& results, int bin, index_t cell) {
     return problem.parameters.precision == stap::Precision::automatic &&
            results.attempt(bin, stap::training_set_of(problem, cell)) >= stap::first_loaded_attempt;
 }
 
 void write_detections(media::ResultFile& file, const Configuration& setup,
-                      const ResultArrays<Host>& results,
-                      const std::vector<stap::Detection>& detections) {
+                      const ResultArrays& results, const std::vector<stap::Detection>& detections) {
     const int bins = setup.problem.doppler_bins;
     std::vector<std::int64_t> vector, bin, cell, loaded;
     std::vector<double> azimuth, doppler, doppler_hz, statistic_db, threshold_db;
@@ -88,7 +86,7 @@ std::string direction(const Configuration& setup, int vector) {
 
 void write_results(media::ResultFile& file, const StapOptions& options,
                    const media::RadarCube& cube, const Configuration& setup,
-                   const ResultArrays<Host>& results, const FactorisationHealth& health,
+                   const ResultArrays& results, const FactorisationHealth& health,
                    const std::vector<stap::Detection>& detections,
                    const std::string& command_line) {
     file.write("/output", results.output.view(), {"vector", "doppler", "range"});
@@ -130,7 +128,7 @@ void write_results(media::ResultFile& file, const StapOptions& options,
 }
 
 media::Picture draw_maps(core::Cpu& cpu, const Configuration& setup, stap::CubeView<Host> cube,
-                         const ResultArrays<Host>& results,
+                         const ResultArrays& results,
                          const std::vector<stap::Detection>& detections) {
     const stap::Problem& problem = setup.problem;
     const index_t bins = problem.doppler_bins;

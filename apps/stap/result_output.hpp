@@ -15,13 +15,13 @@ namespace aperture::apps {
 /// Fills the output file of `stap` (docs/formats.md) without committing it.
 void write_results(media::ResultFile& file, const StapOptions& options,
                    const media::RadarCube& cube, const Configuration& setup,
-                   const ResultArrays<core::Host>& results, const FactorisationHealth& health,
+                   const ResultArrays& results, const FactorisationHealth& health,
                    const std::vector<stap::Detection>& detections, const std::string& command_line);
 
 /// The maps of one steering vector before and after adaptation side by side, with the detections of
 /// that vector marked and what failed hatched.
 media::Picture draw_maps(core::Cpu& cpu, const Configuration& setup,
-                         stap::CubeView<core::Host> cube, const ResultArrays<core::Host>& results,
+                         stap::CubeView<core::Host> cube, const ResultArrays& results,
                          const std::vector<stap::Detection>& detections);
 
 }  // namespace aperture::apps

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 
+#include "apps/common/resident.hpp"
+
 namespace aperture::apps {
 
 using core::Host;
 using core::index_t;
 using stap::cfloat;
 
-template <class Space>
-ResultArrays<Space>::ResultArrays(const stap::Problem& problem, const SavedResults& wanted) {
+ResultArrays::ResultArrays(const stap::Problem& problem, const SavedResults& wanted) {
     const index_t bins = problem.doppler_bins;
     const index_t sets = problem.training_sets;
     const index_t order = problem.order;
@@ -27,66 +28,67 @@ ResultArrays<Space>::ResultArrays(const stap::Problem& problem, const SavedResul
         statistic.reshape({vectors, bins, cells});
     }
 }
-template struct ResultArrays<Host>;
 
-RunTimes run_on(core::Cpu& cpu, const Configuration& setup, stap::CubeView<Host> cube,
-                ResultArrays<Host>& results, int repeat, Console& console) {
-    stap::Pipeline<core::Cpu> pipeline(cpu, setup.problem, setup.steering);
-    core::Timeline timeline;
-    return repeat_runs(repeat, console, [&]() -> RunTimes {
-        timeline.begin_run();
-        const core::Stopwatch watch;
-        pipeline.run(cube, results.views(), &timeline);
-        const double compute_ms = watch.ms();
-        return {timeline.stages(), compute_ms, 0};
-    });
-}
-
-#if APERTURE_CUDA
 namespace {
 
-using core::Device;
+/// The cube and the results where an executor works on them.
+template <class Executor>
+struct ResidentArrays {
+    Resident<Executor, const cfloat, 3> cube;
+    Resident<Executor, cfloat, 3> output;
+    Resident<Executor, int, 2> info;
+    Resident<Executor, float, 2> pivot_ratio;
+    Resident<Executor, cfloat, 4> covariance;
+    Resident<Executor, cfloat, 4> weights;
+    Resident<Executor, float, 3> statistic;
+    Resident<Executor, int, 2> attempt;
 
-template <class T, int Rank>
-void copy_wanted(core::Gpu& gpu, const core::Array<T, Rank, Device>& from,
-                 core::Array<T, Rank, Host>& to) {
-    if (to.size() > 0) core::copy(gpu, from.view(), to.view());
+    ResidentArrays(Executor& executor, stap::CubeView<Host> of_cube, ResultArrays& results)
+        : cube(executor, of_cube),
+          output(executor, results.output),
+          info(executor, results.info),
+          pivot_ratio(executor, results.pivot_ratio),
+          covariance(executor, results.covariance),
+          weights(executor, results.weights),
+          statistic(executor, results.statistic),
+          attempt(executor, results.attempt) {}
+
+    stap::Results<typename Executor::Space> results() {
+        return {output.view(),  info.view(),      pivot_ratio.view(), covariance.view(),
+                weights.view(), statistic.view(), attempt.view()};
+    }
+    void store() {
+        output.store();
+        info.store();
+        pivot_ratio.store();
+        covariance.store();
+        weights.store();
+        statistic.store();
+        attempt.store();
+    }
+};
+
+template <class... Arrays>
+index_t bytes_of(const Arrays&... arrays) {
+    return ((arrays.size() * static_cast<index_t>(sizeof(*arrays.data()))) + ...);
 }
 
-RunTimes run_resident(core::Gpu& gpu, const Configuration& setup, stap::CubeView<Host> cube,
-                      ResultArrays<Host>& results, int repeat, Console& console) {
-    stap::Pipeline<core::Gpu> pipeline(gpu, setup.problem, setup.steering);
-    core::Array<cfloat, 3, Device> device_cube(cube.extent);
-    ResultArrays<Device> device_results(setup.problem, {.covariance = results.covariance.size() > 0,
-                                                        .weights = results.weights.size() > 0});
-    core::Timeline timeline;
-    return repeat_runs(repeat, console, [&]() -> RunTimes {
-        timeline.begin_run();
-        core::Stopwatch watch;
-        core::copy(gpu, cube, device_cube.view());
-        gpu.synchronize();
-        const double to_device_ms = watch.ms();
-        watch.reset();
-        pipeline.run(device_cube, device_results.views(), &timeline);
-        gpu.synchronize();
-        const double compute_ms = watch.ms();
-        watch.reset();
-        copy_wanted(gpu, device_results.output, results.output);
-        copy_wanted(gpu, device_results.info, results.info);
-        copy_wanted(gpu, device_results.pivot_ratio, results.pivot_ratio);
-        copy_wanted(gpu, device_results.attempt, results.attempt);
-        copy_wanted(gpu, device_results.covariance, results.covariance);
-        copy_wanted(gpu, device_results.weights, results.weights);
-        copy_wanted(gpu, device_results.statistic, results.statistic);
-        gpu.synchronize();
-        return {timeline.stages(), compute_ms, to_device_ms + watch.ms()};
-    });
+template <class Executor>
+bool fits(const Executor& gpu, const stap::Problem& problem, stap::CubeView<Host> cube,
+          const ResultArrays& results) {
+    const index_t needed =
+        stap::workspace_bytes(problem) + cube.size() * static_cast<index_t>(sizeof(cfloat)) +
+        bytes_of(results.output, results.info, results.pivot_ratio, results.covariance,
+                 results.weights, results.statistic, results.attempt);
+    // A tenth is left for the libraries' own workspace.
+    return static_cast<double>(needed) < 0.9 * static_cast<double>(gpu.free_memory());
 }
 
 /// Copies overlap computation here: what the stages do not account for is transfer that was waited
 /// for.
-RunTimes run_in_chunks(core::Gpu& gpu, const Configuration& setup, stap::CubeView<Host> cube,
-                       ResultArrays<Host>& results, int repeat, Console& console) {
+template <class Executor>
+RunTimes run_in_chunks(Executor& gpu, const Configuration& setup, stap::CubeView<Host> cube,
+                       ResultArrays& results, int repeat, Console& console) {
     console.note("the cube does not fit the GPU: streaming it in range chunks");
     core::Timeline timeline;
     return repeat_runs(repeat, console, [&]() -> RunTimes {
@@ -103,14 +105,29 @@ RunTimes run_in_chunks(core::Gpu& gpu, const Configuration& setup, stap::CubeVie
 
 }  // namespace
 
-RunTimes run_on(core::Gpu& gpu, const Configuration& setup, stap::CubeView<Host> cube,
-                ResultArrays<Host>& results, int repeat, Console& console) {
-    // A tenth is left for the libraries' own workspace.
-    const double room = 0.9 * static_cast<double>(gpu.free_memory());
-    const bool fits = stap::resident_bytes(setup.problem, results.covariance.size() > 0,
-                                           results.weights.size() > 0) < room;
-    return (fits ? run_resident : run_in_chunks)(gpu, setup, cube, results, repeat, console);
+template <class Executor>
+RunTimes run_on(Executor& executor, const Configuration& setup, stap::CubeView<Host> cube,
+                ResultArrays& results, int repeat, Console& console) {
+    if constexpr (is_gpu<Executor>) {
+        if (!fits(executor, setup.problem, cube, results)) {
+            return run_in_chunks(executor, setup, cube, results, repeat, console);
+        }
+    }
+    stap::Pipeline<Executor> pipeline(executor, setup.problem, setup.steering);
+    ResidentArrays<Executor> resident(executor, cube, results);
+    core::Timeline timeline;
+    const auto load = [&] { resident.cube.load(cube); };
+    const auto compute = [&] { pipeline.run(resident.cube.view(), resident.results(), &timeline); };
+    return repeat_runs(repeat, console, [&] {
+        return run_resident(executor, timeline, load, compute, [&] { resident.store(); });
+    });
 }
+
+template RunTimes run_on(core::Cpu&, const Configuration&, stap::CubeView<Host>, ResultArrays&, int,
+                         Console&);
+#if APERTURE_CUDA
+template RunTimes run_on(core::Gpu&, const Configuration&, stap::CubeView<Host>, ResultArrays&, int,
+                         Console&);
 #endif
 
 }  // namespace aperture::apps

@@ -83,7 +83,7 @@ void describe_results(std::ostringstream& line, const StapOptions& options,
 }  // namespace
 
 FactorisationHealth factorisation_health(const stap::Problem& problem,
-                                         const ResultArrays<core::Host>& results) {
+                                         const ResultArrays& results) {
     const bool automatic = problem.parameters.precision == stap::Precision::automatic;
     // Training on all cells works in fp64 whatever is asked for.
     const bool fp32 = problem.parameters.precision == stap::Precision::fp32 &&

@@ -28,8 +28,7 @@ struct FactorisationHealth {
         return parameters.loading.value == 0 && loaded == 0 && untrusted == 0;
     }
 };
-FactorisationHealth factorisation_health(const stap::Problem& problem,
-                                         const ResultArrays<core::Host>& results);
+FactorisationHealth factorisation_health(const stap::Problem& problem, const ResultArrays& results);
 
 /// Warns of what the user must know of a result: covariances that failed, were repeated or loaded,
 /// and a false-alarm probability that is not held. Throws core::InvalidArgument, which names

@@ -34,14 +34,6 @@ void take_masked(core::Cpu& cpu, PlanesView<Host> image, const MaskView& mask,
     });
 }
 
-void square(core::Cpu& cpu, const core::Array<float, 3>& from, core::Array<float, 3>& to) {
-    const auto [planes, rows, columns] = from.extent();
-    to.reshape(from.extent());
-    for_plane_rows(cpu, planes, rows, [&, columns = columns](index_t p, index_t y) {
-        for (index_t x = 0; x < columns; ++x) to(p, y, x) = from(p, y, x) * from(p, y, x);
-    });
-}
-
 }  // namespace
 
 void SurfaceEstimator::shape(index_t planes, Surfaces& results) {
@@ -61,7 +53,8 @@ core::View<double, 3, Host> SurfaceEstimator::sums_of(Surfaces& results) const {
     return {results.surface.data(), {1, rows, columns}};
 }
 
-void SurfaceEstimator::find_means(PlanesView<Host> image, const MaskView* mask) {
+void SurfaceEstimator::find_means(PlanesView<Host> image, const MaskView* mask,
+                                  std::vector<float>& means) {
     const auto [planes, rows, columns] = image.extent;
     row_sums_.reshape({planes, rows, 2});
     for_plane_rows(cpu_, planes, rows, [&, columns = columns](index_t p, index_t y) {
@@ -75,7 +68,7 @@ void SurfaceEstimator::find_means(PlanesView<Host> image, const MaskView* mask) 
         row_sums_(p, y, 0) = sum;
         row_sums_(p, y, 1) = count;
     });
-    means_.clear();
+    means.clear();
     for (index_t p = 0; p < planes; ++p) {
         double sum = 0;
         double count = 0;
@@ -83,8 +76,29 @@ void SurfaceEstimator::find_means(PlanesView<Host> image, const MaskView* mask) 
             sum += row_sums_(p, y, 0);
             count += row_sums_(p, y, 1);
         }
-        means_.push_back(static_cast<float>(count > 0 ? sum / count : 0));
+        means.push_back(static_cast<float>(count > 0 ? sum / count : 0));
     }
+}
+
+void SurfaceEstimator::centre(PlanesView<Host> image, const std::vector<float>& means,
+                              Factor centred) {
+    const auto [planes, rows, columns] = image.extent;
+    core::Array<float, 3>& to = of(centred);
+    to.reshape(image.extent);
+    for_plane_rows(cpu_, planes, rows, [&, columns = columns](index_t p, index_t y) {
+        const float mean = means[static_cast<std::size_t>(p)];
+        for (index_t x = 0; x < columns; ++x) to(p, y, x) = image(p, y, x) - mean;
+    });
+}
+
+void SurfaceEstimator::square(Factor centred, Factor squares) {
+    const core::Array<float, 3>& from = of(centred);
+    core::Array<float, 3>& to = of(squares);
+    const auto [planes, rows, columns] = from.extent();
+    to.reshape(from.extent());
+    for_plane_rows(cpu_, planes, rows, [&, columns = columns](index_t p, index_t y) {
+        for (index_t x = 0; x < columns; ++x) to(p, y, x) = from(p, y, x) * from(p, y, x);
+    });
 }
 
 void SurfaceEstimator::find_moments(PlanesView<Host> image, Side side, core::Array<double, 3>& sums,
@@ -188,35 +202,58 @@ void SurfaceEstimator::finish(index_t planes, Surfaces& results) const {
     });
 }
 
+Factor SurfaceEstimator::centre_both(PlanesView<Host> a, PlanesView<Host> b) {
+    find_means(a, nullptr, means_a_);
+    centre(a, means_a_, Factor::centred_a);
+    if (a.data == b.data) {
+        means_b_ = means_a_;
+        return Factor::centred_a;
+    }
+    find_means(b, nullptr, means_b_);
+    centre(b, means_b_, Factor::centred_b);
+    return Factor::centred_b;
+}
+
+void SurfaceEstimator::find_both_moments(Factor centred_b) {
+    find_moments(of(Factor::centred_a), Side::a, moments_.a, moments_.squares_a);
+    find_moments(of(centred_b), Side::b, moments_.b, moments_.squares_b);
+}
+
 void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correlate& correlate,
                            Surfaces& results) {
     core::expects_shape("image b", b, a.extent);
-    const index_t planes = a.extent[0];
-    const index_t rows = a.extent[1];
-    const index_t columns = a.extent[2];
+    const auto [planes, rows, columns] = a.extent;
     const core::View<double, 3, Host> sums = prepare(planes, {rows, columns}, results);
-    if (estimator_ == Estimator::pearson) {
-        // Without the means the same sums lose no precision to them.
-        const auto take = [&](PlanesView<Host> image, core::Array<float, 3>& to) {
-            find_means(image, nullptr);
-            to.reshape(image.extent);
-            for_plane_rows(cpu_, planes, rows, [&](index_t p, index_t y) {
-                const float mean = means_[static_cast<std::size_t>(p)];
-                for (index_t x = 0; x < columns; ++x) to(p, y, x) = image(p, y, x) - mean;
-            });
-        };
-        const bool same = a.data == b.data;
-        take(a, centred_a_);
-        if (!same) take(b, centred_b_);
-        const PlanesView<Host> of_a = std::as_const(centred_a_).view();
-        const PlanesView<Host> of_b = same ? of_a : std::as_const(centred_b_).view();
-        correlate(of_a, of_b, sums);
-        find_moments(of_a, Side::a, moments_.a, moments_.squares_a);
-        find_moments(of_b, Side::b, moments_.b, moments_.squares_b);
-    } else {
-        correlate(a, b, sums);
-    }
+    // Without the means the same sums lose no precision to them.
+    const Factor centred_b = centre_both(a, b);
+    correlate(Factor::centred_a, centred_b, sums);
+    find_both_moments(centred_b);
     finish(planes, results);
+}
+
+void SurfaceEstimator::finish(PlanesView<Host> a, PlanesView<Host> b, Surfaces& results) {
+    core::expects_shape("image b", b, a.extent);
+    find_both_moments(centre_both(a, b));
+    remove_means(results);
+    finish(a.extent[0], results);
+}
+
+// With A = A' + m and B = B' + k, sum A B is sum A' B' + m sum B' + k sum A' + N m k.
+void SurfaceEstimator::remove_means(Surfaces& results) const {
+    const core::View<double, 3, Host> sums = sums_of(results);
+    const auto planes = static_cast<index_t>(means_a_.size());
+    const auto [rows, columns] = results.surface.extent();
+    core::for_each_task(cpu_, rows, 0, [&, columns = columns](index_t i, std::byte*) {
+        for (index_t p = 0; p < planes; ++p) {
+            const auto mean_a = static_cast<double>(means_a_[static_cast<std::size_t>(p)]);
+            const auto mean_b = static_cast<double>(means_b_[static_cast<std::size_t>(p)]);
+            for (index_t j = 0; j < columns; ++j) {
+                sums(each_plane_ ? p : 0, i, j) -= mean_a * moments_.b(p, i, j) +
+                                                   mean_b * moments_.a(p, i, j) +
+                                                   results.counts(i, j) * mean_a * mean_b;
+            }
+        }
+    });
 }
 
 void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask_a, MaskView mask_b,
@@ -229,17 +266,16 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
     core::expects(each_plane_ || !centred, "Pearson's r with masks needs sums of each plane");
     shape(planes, results);
     const core::View<double, 3, Host> sums = sums_of(results);
-    const auto take = [&](PlanesView<Host> image, const MaskView& mask,
-                          core::Array<float, 3>& values, core::Array<float, 3>& masks) {
-        means_.assign(static_cast<std::size_t>(image.extent[0]), 0.0F);
-        if (centred) find_means(image, &mask);
-        take_masked(cpu_, image, mask, means_, values, masks);
+    const auto take = [&](PlanesView<Host> image, const MaskView& mask, std::vector<float>& means,
+                          Factor values, Factor masks) {
+        means.assign(static_cast<std::size_t>(image.extent[0]), 0.0F);
+        if (centred) find_means(image, &mask, means);
+        take_masked(cpu_, image, mask, means, of(values), of(masks));
     };
-    take(a, mask_a, centred_a_, masks_a_);
-    take(b, mask_b, centred_b_, masks_b_);
-    const auto views = [](const core::Array<float, 3>& planes_of) { return planes_of.view(); };
+    take(a, mask_a, means_a_, Factor::centred_a, Factor::mask_a);
+    take(b, mask_b, means_b_, Factor::centred_b, Factor::mask_b);
     counts_.reshape(sums.extent);
-    correlate(views(masks_a_), views(masks_b_), counts_);
+    correlate(Factor::mask_a, Factor::mask_b, counts_);
     // Every plane has the same mask, so that the sum counts it `planes` times.
     const auto masks_in_sum = static_cast<double>(each_plane_ ? 1 : planes);
     const auto [lag_rows, lag_columns] = lags_.extent();
@@ -247,14 +283,14 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
         for (index_t j = 0; j < lag_columns; ++j)
             results.counts(i, j) = std::round(counts_(0, i, j) / masks_in_sum);
     }
-    correlate(views(centred_a_), views(centred_b_), sums);
+    correlate(Factor::centred_a, Factor::centred_b, sums);
     if (centred) {
-        correlate(views(centred_a_), views(masks_b_), moments_.a);
-        correlate(views(masks_a_), views(centred_b_), moments_.b);
-        square(cpu_, centred_a_, squared_);
-        correlate(views(squared_), views(masks_b_), moments_.squares_a);
-        square(cpu_, centred_b_, squared_);
-        correlate(views(masks_a_), views(squared_), moments_.squares_b);
+        square(Factor::centred_a, Factor::squares_a);
+        square(Factor::centred_b, Factor::squares_b);
+        correlate(Factor::centred_a, Factor::mask_b, moments_.a);
+        correlate(Factor::mask_a, Factor::centred_b, moments_.b);
+        correlate(Factor::squares_a, Factor::mask_b, moments_.squares_a);
+        correlate(Factor::mask_a, Factor::squares_b, moments_.squares_b);
     }
     for (index_t i = 0; i < lag_rows; ++i) {
         for (index_t j = 0; j < lag_columns; ++j) {

@@ -224,25 +224,38 @@ index_t sets_at_a_time(const Problem& p, index_t sets, int real_bytes) {
     return std::clamp<index_t>(most_bytes / set_bytes, 1, sets);
 }
 
-double resident_bytes(const Problem& p, bool covariance, bool weights) {
-    constexpr double sample = 8;
-    const double bins = p.doppler_bins;
-    const double n = p.order;
-    const auto cells = double(p.shape.range_cells);
-    double bytes = sample * double(p.shape.channels) * cells * (double(p.shape.pulses) + bins);
-    const bool statistic = p.parameters.detector != Detector::none;
-    bytes += (sample + (statistic ? 4 : 0)) * p.steering_vectors * bins * cells;
-    const double sets = bins * double(p.training_sets);
-    if (covariance) bytes += sample * sets * n * n;
-    if (weights) bytes += sample * sets * n * p.steering_vectors;
-    if (p.parameters.implementation == Implementation::fused) return bytes;
-    const bool block = p.parameters.training == Training::block;
-    constexpr int real_bytes = 8;
-    const double held =
-        bins * double(sets_at_a_time(p, block ? p.training_sets : p.shape.range_cells, real_bytes));
-    if (block) bytes += sample * held * n * p.parameters.training_block;
-    // The cuBLAS baseline has two fp32 matrices, other implementations one, at most in fp64.
-    return bytes + 2 * real_bytes * held * n * (n + p.steering_vectors);
+index_t workspace_bytes(const Problem& p) {
+    constexpr index_t sample = sizeof(cfloat);
+    const Parameters& of = p.parameters;
+    const index_t bins = p.doppler_bins;
+    const index_t n = p.order;
+    const index_t vectors = p.steering_vectors;
+    const index_t cells = p.shape.range_cells;
+    const bool block = of.training == Training::block;
+    const bool all = of.training == Training::all;
+    const bool fp64 =
+        of.precision == Precision::mixed || (all && of.precision == Precision::automatic);
+    const int real_bytes = fp64 ? sizeof(double) : sizeof(float);
+    const index_t steering = sample * n * vectors;
+    index_t bytes = steering;
+    if (p.shape.domain == Domain::pulse) {
+        bytes += sample * p.shape.channels * bins * cells;
+        bytes += static_cast<index_t>(sizeof(float)) * p.shape.pulses;
+    }
+    if (all) {
+        bytes += 2 * real_bytes * bins * (n * (n + 1) / 2);
+        bytes += static_cast<index_t>(sizeof(int)) * bins * cells;
+    }
+    if (of.implementation == Implementation::fused) return bytes;
+    const index_t held = bins * sets_at_a_time(p, block ? p.training_sets : cells, real_bytes);
+    bytes += 2 * real_bytes * held * n * (n + vectors);
+    if (block) bytes += sample * held * n * of.training_block;
+    if (of.implementation == Implementation::staged) return bytes;
+    // The cuBLAS baseline: steering vectors twice more, inverses, pivots, info, pointers to six
+    // arrays of matrices and to three of the last block of each bin.
+    constexpr index_t pointer = sizeof(void*);
+    const index_t of_matrix = sample * n * n + static_cast<index_t>(sizeof(int)) * (n + 1);
+    return bytes + 2 * steering + held * (of_matrix + 6 * pointer) + 3 * bins * pointer;
 }
 
 }  // namespace aperture::stap

@@ -37,7 +37,6 @@ struct AdaptiveWorkspace {
     core::Array<cfloat, 4, Space> snapshots;
     core::Array<double, 1, Space> covariance;
     core::Array<double, 1, Space> weights;
-    core::Array<int, 2, Space> info;
 };
 
 #if defined(__CUDACC__)

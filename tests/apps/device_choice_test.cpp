@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "apps/common/program.hpp"
+#include "apps/common/executor_choice.hpp"
+#include "tests/usable_gpu.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -45,6 +46,53 @@ TEST(DeviceChoice, FailsWhereTheGpuThatWasAskedForIsNot) {
 TEST(DeviceChoice, DoesNotHideFaults) {
     const auto fault = [](const Options&) -> int { throw core::DeviceError("illegal address"); };
     EXPECT_THROW(run_where_it_fits<Options>("corr", {}, fault), core::DeviceError);
+}
+
+/// Whether `with_executor` calls its work with the GPU, for every call.
+template <class Fault = std::nullptr_t>
+std::vector<bool> gpus_taken(DeviceChoice choice, [[maybe_unused]] Fault fault_of_gpu = {}) {
+    std::vector<bool> taken;
+    Console console("stap", false);
+    core::Cpu cpu(1);
+    with_executor(choice, cpu, console, [&]<class Executor>(Executor&) {
+        taken.push_back(is_gpu<Executor>);
+        if constexpr (is_gpu<Executor> && !std::same_as<Fault, std::nullptr_t>) {
+            throw fault_of_gpu;
+        }
+    });
+    return taken;
+}
+
+TEST(WithExecutor, TakesTheCpuThatWasAskedForSilently) {
+    testing::internal::CaptureStderr();
+    EXPECT_THAT(gpus_taken(DeviceChoice::cpu), testing::ElementsAre(false));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(WithExecutor, SaysWhichExecutorAnAutomaticChoiceTakes) {
+    const core::GpuStatus status = core::gpu_status();
+    testing::internal::CaptureStderr();
+    EXPECT_THAT(gpus_taken(DeviceChoice::automatic), testing::ElementsAre(status.usable));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              status.usable ? "stap: device: GPU\n"
+                            : "stap: device: CPU (no usable GPU: " + status.reason + ")\n");
+}
+
+TEST(WithExecutor, FailsWhereTheGpuThatWasAskedForIsNotUsable) {
+    if (core::gpu_status().usable) GTEST_SKIP() << "there is a usable GPU";
+    EXPECT_THROW(gpus_taken(DeviceChoice::gpu), core::DeviceError);
+}
+
+TEST(WithExecutor, BeginsAgainOnTheCpuWhereTheGpuIsUnfit) {
+    if (const auto reason = tests::UsableGpu::why_not(); !reason.empty()) GTEST_SKIP() << reason;
+    const core::UnfitDevice unfit("out of memory");
+    testing::internal::CaptureStderr();
+    EXPECT_THAT(gpus_taken(DeviceChoice::automatic, unfit), testing::ElementsAre(true, false));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "stap: device: GPU\nstap: device: CPU (out of memory)\n");
+    EXPECT_THROW(gpus_taken(DeviceChoice::gpu, unfit), core::UnfitDevice);
+    EXPECT_THROW(gpus_taken(DeviceChoice::automatic, core::DeviceError("illegal address")),
+                 core::DeviceError);
 }
 
 }  // namespace

@@ -52,24 +52,25 @@ struct NoiseImages {
 };
 
 /// What is found of an ensemble is what its images one by one say, bit for bit.
-inline void expect_ensemble_of_its_images(CorrelationDevice& device, CorrOptions options,
-                                          const NoiseImages& images) {
+template <class Executor>
+void expect_ensemble_of_its_images(Executor& executor, core::Cpu& cpu, CorrOptions options,
+                                   const NoiseImages& images) {
     Console console("corr", true);
     options.ensemble = true;
     options.inputs = {images.folder / ""};
     testing::internal::CaptureStderr();
-    const EnsembleResults found = run_ensemble(device, options, images.all, console);
+    const EnsembleResults found = run_ensemble(executor, cpu, options, images.all, console);
     const std::string warnings = testing::internal::GetCapturedStderr();
     EXPECT_EQ(std::count(warnings.begin(), warnings.end(), '\n'), found.skipped);
 
     corr::EnsembleStatistics expected;
     std::vector<std::string> names;
-    std::optional<ImageCorrelation> correlation;
+    std::optional<ImageCorrelation<Executor>> correlation;
     std::optional<corr::RadialSpectrum> spectrum;
     for (const auto& file : images.good) {
         LoadedImage loaded{file, media::read_image(file), {}, 0};
-        if (!correlation) correlation.emplace(device, options, loaded);
-        if (!spectrum) spectrum.emplace(device.cpu(), loaded.shape());
+        if (!correlation) correlation.emplace(executor, cpu, options, loaded);
+        if (!spectrum) spectrum.emplace(cpu, loaded.shape());
         correlation->run(loaded.image, loaded.image);
         expected.add(correlation->surfaces().surface);
         spectrum->add(correlation->planes(Operand::a));
@@ -90,7 +91,8 @@ inline void expect_ensemble_of_its_images(CorrelationDevice& device, CorrOptions
 }
 
 /// All that `--estimator` takes, and what needs the planes of an image on the host.
-inline void expect_ensembles_of_their_images(CorrelationDevice& device) {
+template <class Executor>
+void expect_ensembles_of_their_images(Executor& executor, core::Cpu& cpu) {
     const NoiseImages images;
     for (const auto estimator :
          {corr::Estimator::raw, corr::Estimator::unbiased, corr::Estimator::pearson}) {
@@ -110,7 +112,7 @@ inline void expect_ensembles_of_their_images(CorrelationDevice& device) {
                         options.masks = {
                             write_noise(images.folder / "mask.pnm", 99, NoiseImages::shape, false)};
                     }
-                    expect_ensemble_of_its_images(device, options, images);
+                    expect_ensemble_of_its_images(executor, cpu, options, images);
                 }
             }
         }

@@ -64,8 +64,7 @@ INSTANTIATE_TEST_SUITE_P(All, GpuCorrEstimators,
 TEST_P(GpuCorrEstimators, SurfacesAreTheCpus) {
     const LoadedImage a = image_of(1, 60, 70);
     const LoadedImage b = image_of(2, 60, 70);
-    CorrelationDevice on_cpu(DeviceChoice::cpu, cpu_, console_);
-    CorrelationDevice on_gpu(DeviceChoice::gpu, cpu_, console_);
+    core::Gpu gpu;
     for (const bool pair : {false, true}) {
         for (const bool masked : {false, true}) {
             for (const bool stored : {false, true}) {
@@ -77,8 +76,8 @@ TEST_P(GpuCorrEstimators, SurfacesAreTheCpus) {
                 options.both_signs = true;
                 if (stored) options.planes.reset();
                 if (masked) options.masks = {mask_file(folder_, 60, 70)};
-                ImageCorrelation expected(on_cpu, options, a);
-                ImageCorrelation found(on_gpu, options, a);
+                ImageCorrelation<core::Cpu> expected(cpu_, cpu_, options, a);
+                ImageCorrelation<core::Gpu> found(gpu, cpu_, options, a);
                 for (int run = 0; run < 2; ++run) {
                     const media::Image& first = run == 0 ? b.image : a.image;
                     const media::Image& second = pair ? b.image : first;
@@ -101,15 +100,18 @@ TEST_P(GpuCorrEstimators, SurfacesAreTheCpus) {
 }
 
 TEST_F(GpuCorr, PairsAreTheCpus) {
-    CorrelationDevice on_cpu(DeviceChoice::cpu, cpu_, console_);
-    CorrelationDevice on_gpu(DeviceChoice::gpu, cpu_, console_);
+    core::Gpu gpu;
     const corr::Problem problem{3, {40, 50}, {20, 25, true}};
-    AllPairs expected(on_cpu, problem, 4);
-    AllPairs found(on_gpu, problem, 4);
+    AllPairs<core::Cpu> expected(cpu_, cpu_, problem, 4);
+    AllPairs<core::Gpu> found(gpu, cpu_, problem, 4);
+    Resident<core::Gpu, const float, 3> resident(gpu);
     for (unsigned seed = 0; seed < 4; ++seed) {
         const LoadedImage image = image_of(seed / 2, 40, 50);
-        expected.take(image.image.planes);
-        found.take(image.image.planes);
+        const corr::PlanesView<core::Host> planes = image.image.planes;
+        expected.take(planes, planes);
+        resident.load(planes);
+        found.take(resident.view(), planes);
+        gpu.synchronize();
     }
     const PairResults e = expected.run(console_);
     const PairResults f = found.run(console_);
@@ -118,8 +120,8 @@ TEST_F(GpuCorr, PairsAreTheCpus) {
 }
 
 TEST_F(GpuCorr, EnsemblesAreOfTheirImages) {
-    CorrelationDevice device(DeviceChoice::gpu, cpu_, console_);
-    tests::expect_ensembles_of_their_images(device);
+    core::Gpu gpu;
+    tests::expect_ensembles_of_their_images(gpu, cpu_);
 }
 
 /// Larger, so that copies and kernels of an image are under way while the one before is finished.
@@ -129,20 +131,20 @@ TEST_F(GpuCorr, LargeImagesOfAnEnsembleDoNotMix) {
         const std::string name = std::to_string(i) + ".pnm";
         files.push_back(tests::write_noise(folder_ / name, i % 5, {400, 500}, i % 2 == 0));
     }
-    CorrelationDevice device(DeviceChoice::gpu, cpu_, console_);
+    core::Gpu gpu;
     CorrOptions options;
     options.ensemble = true;
     options.inputs = {folder_ / ""};
     corr::EnsembleStatistics expected;
-    std::optional<ImageCorrelation> correlation;
+    std::optional<ImageCorrelation<core::Gpu>> correlation;
     for (const auto& file : files) {
         const LoadedImage loaded{file, media::read_image(file), {}, 0};
-        if (!correlation) correlation.emplace(device, options, loaded);
+        if (!correlation) correlation.emplace(gpu, cpu_, options, loaded);
         correlation->run(loaded.image, loaded.image);
         expected.add(correlation->surfaces().surface);
     }
     for (int repetition = 0; repetition < 5; ++repetition) {
-        const EnsembleResults found = run_ensemble(device, options, files, console_);
+        const EnsembleResults found = run_ensemble(gpu, cpu_, options, files, console_);
         EXPECT_TRUE(aperture::tests::same_bytes(found.statistics.mean(), expected.mean()));
         EXPECT_TRUE(
             aperture::tests::same_bytes(found.statistics.deviation(), expected.deviation()));

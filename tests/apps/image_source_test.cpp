@@ -130,10 +130,8 @@ TEST_F(ImageSources, ThrowWhatIsNoFaultOfAnImage) {
 }
 
 TEST(Ensembles, AreOfTheirImages) {
-    Console console("corr", true);
     core::Cpu cpu(3);
-    CorrelationDevice device(DeviceChoice::cpu, cpu, console);
-    expect_ensembles_of_their_images(device);
+    expect_ensembles_of_their_images(cpu, cpu);
 }
 
 }  // namespace

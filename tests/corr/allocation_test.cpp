@@ -39,19 +39,21 @@ TEST_P(Correlating, ASecondRunAllocatesNothing) {
     Correlator<core::Cpu> of_all(cpu, {2, shape, lags, GetParam(), false});
     SurfaceEstimator summed(cpu, Estimator::pearson, lags, false);
     Surfaces summed_surfaces;
-    const SurfaceEstimator::Correlate correlate_all =
-        [&](PlanesView<Host> of_a, PlanesView<Host> of_b, core::View<double, 3, Host> sums) {
-            of_all.run(of_a, of_b, sums);
-        };
-    const SurfaceEstimator::Correlate correlate = [&](PlanesView<Host> of_a, PlanesView<Host> of_b,
+    const SurfaceEstimator::Correlate correlate_all = [&](Factor of_a, Factor of_b,
+                                                          core::View<double, 3, Host> sums) {
+        of_all.run(summed.planes(of_a), summed.planes(of_b), sums);
+    };
+    const SurfaceEstimator::Correlate correlate = [&](Factor of_a, Factor of_b,
                                                       core::View<double, 3, Host> sums) {
-        correlator.run(of_a, of_b, sums);
+        correlator.run(estimator.planes(of_a), estimator.planes(of_b), sums);
     };
     const auto run = [&] {
         estimator.run(a, b, correlate, surfaces);
         estimator.run(a, a, correlate, surfaces);
         estimator.run(a, b, mask, mask, correlate, surfaces);
         summed.run(a, b, correlate_all, summed_surfaces);
+        of_all.run(a, b, summed.prepare(2, shape, summed_surfaces));
+        summed.finish(a, b, summed_surfaces);
     };
     run();
     const auto arrays = core::host_allocations();

@@ -84,21 +84,31 @@ Entry entry_of(const Planes& a, const Planes& b, const Mask* mask_a, const Mask*
     return entry;
 }
 
+/// Pearson's r without masks is of planes `centred` before they are correlated, or of sums with
+/// their means.
 Surfaces surfaces_of(const Planes& a, const Planes& b, const Mask* mask_a, const Mask* mask_b,
-                     Estimator estimator, const Lags& lags, Method method, bool each_plane = true) {
+                     Estimator estimator, const Lags& lags, Method method, bool each_plane = true,
+                     bool centred = true) {
     core::Cpu cpu(2);
     const auto [planes, rows, columns] = a.extent();
     Correlator<core::Cpu> correlator(cpu, {planes, {rows, columns}, lags, method, each_plane});
     SurfaceEstimator surface(cpu, estimator, lags, each_plane);
-    const auto correlate = [&](PlanesView<Host> of_a, PlanesView<Host> of_b,
-                               core::View<double, 3, Host> sums) {
-        correlator.run(of_a, of_b, sums);
+    const auto correlate = [&](Factor of_a, Factor of_b, core::View<double, 3, Host> sums) {
+        correlator.run(surface.planes(of_a), surface.planes(of_b), sums);
     };
     Surfaces results;
-    if (mask_a == nullptr) {
+    const bool pearson = estimator == Estimator::pearson;
+    if (mask_a != nullptr) {
+        surface.run(a, b, *mask_a, *mask_b, correlate, results);
+    } else if (pearson && centred) {
         surface.run(a, b, correlate, results);
     } else {
-        surface.run(a, b, *mask_a, *mask_b, correlate, results);
+        correlator.run(a, b, surface.prepare(planes, {rows, columns}, results));
+        if (pearson) {
+            surface.finish(a, b, results);
+        } else {
+            surface.finish(planes, results);
+        }
     }
     return results;
 }
@@ -108,11 +118,13 @@ struct Case {
     bool masked;
     Method method;
     float ground;
+    bool centred = true;
 };
 void PrintTo(const Case& c, std::ostream* stream) {
     constexpr const char* names[] = {"raw", "unbiased", "pearson"};
     *stream << names[static_cast<int>(c.estimator)] << (c.masked ? "_masked" : "")
-            << (c.method == Method::direct ? "_direct" : "_fft") << (c.ground > 0 ? "_bright" : "");
+            << (c.method == Method::direct ? "_direct" : "_fft") << (c.ground > 0 ? "_bright" : "")
+            << (c.centred ? "" : "_with_means");
 }
 
 std::vector<Case> cases() {
@@ -120,8 +132,11 @@ std::vector<Case> cases() {
     for (const Estimator e : {Estimator::raw, Estimator::unbiased, Estimator::pearson}) {
         for (const bool masked : {false, true}) {
             for (const Method method : {Method::direct, Method::fft}) {
-                for (const float ground : {0.0F, 50.0F})
+                for (const float ground : {0.0F, 50.0F}) {
                     list.push_back({e, masked, method, ground});
+                    if (masked || e != Estimator::pearson) continue;
+                    list.push_back({e, masked, method, ground, false});
+                }
             }
         }
     }
@@ -143,7 +158,8 @@ TEST_P(SurfacesOf, PlanesAreTheOracles) {
     for (const Planes* second : {&b, &a}) {
         const Mask* used_a = c.masked ? &mask_a : nullptr;
         const Mask* used_b = c.masked ? &mask_b : nullptr;
-        const Surfaces found = surfaces_of(a, *second, used_a, used_b, c.estimator, lags, c.method);
+        const Surfaces found =
+            surfaces_of(a, *second, used_a, used_b, c.estimator, lags, c.method, true, c.centred);
         double largest = 1;
         if (c.estimator != Estimator::pearson) {
             largest = std::max<double>(c.ground * c.ground, 1) * 2;
@@ -176,7 +192,7 @@ TEST_P(SurfacesOf, PlanesCanBeLeftOut) {
     const Mask* used = c.masked ? &mask : nullptr;
     const Lags lags{19, 20, true};
     const auto found = [&](bool each_plane) {
-        return surfaces_of(a, b, used, used, c.estimator, lags, c.method, each_plane);
+        return surfaces_of(a, b, used, used, c.estimator, lags, c.method, each_plane, c.centred);
     };
     if (c.masked && c.estimator == Estimator::pearson) {
         EXPECT_THROW(found(false), core::InvalidArgument);
@@ -202,10 +218,12 @@ TEST_P(SurfacesOf, PlanesCanBeLeftOut) {
 
 TEST(Pearson, OfAnImageWithItselfIsOneAtTheCentreAndNeverMore) {
     const Planes a = random_planes(3, {40, 50}, 5, 100);
-    for (const Method method : {Method::direct, Method::fft}) {
+    for (const auto& [method, centred] :
+         {std::pair{Method::direct, true}, std::pair{Method::fft, true},
+          std::pair{Method::direct, false}, std::pair{Method::fft, false}}) {
         const Lags lags{40, 50, true};
         const Surfaces found =
-            surfaces_of(a, a, nullptr, nullptr, Estimator::pearson, lags, method);
+            surfaces_of(a, a, nullptr, nullptr, Estimator::pearson, lags, method, true, centred);
         EXPECT_NEAR(found.surface(39, 49), 1, 1e-6);
         for (index_t i = 0; i < lags.extent().rows; ++i) {
             for (index_t j = 0; j < lags.extent().columns; ++j) {
@@ -246,9 +264,11 @@ TEST(Pearson, OfConstantImagesIsZero) {
     Planes a({2, 20, 30});
     std::fill(a.begin(), a.end(), 0.7F);
     for (const Method method : {Method::direct, Method::fft}) {
-        const Surfaces found =
-            surfaces_of(a, a, nullptr, nullptr, Estimator::pearson, {10, 15, true}, method);
-        for (const double r : found.surface) ASSERT_EQ(r, 0);
+        for (const bool centred : {true, false}) {
+            const Surfaces found = surfaces_of(a, a, nullptr, nullptr, Estimator::pearson,
+                                               {10, 15, true}, method, true, centred);
+            for (const double r : found.surface) ASSERT_EQ(r, 0);
+        }
     }
 }
 

@@ -69,6 +69,34 @@ TEST(SimtSmallDevices, RefuseWhatTheyHaveNoRoomFor) {
             testing::HasSubstr("does not fit the 101376 bytes of shared memory")));
 }
 
+// The cubes hold Doppler bins: the SIMT executor has no Fourier transform.
+TEST(SimtWorkspace, IsAsLargeAsPromised) {
+    for (const Case& c :
+         {Case{.detector = Detector::amf, .precision = Precision::automatic},
+          Case{.training = Training::all, .guard = 2},
+          Case{.training = Training::all, .guard = 2, .precision = Precision::automatic},
+          Case{.training = Training::all, .implementation = staged, .precision = mixed},
+          Case{.detector = Detector::glrt, .implementation = staged},
+          Case{.implementation = staged, .precision = mixed},
+          Case{.training = Training::sliding, .implementation = staged, .precision = mixed},
+          Case{.training = Training::sliding, .implementation = staged}}) {
+        SCOPED_TRACE(testing::PrintToString(c));
+        const Problem problem = c.problem();
+        core::Simt simt(core::LaneOrder::forward, 5);
+        gpu::AdaptiveWorkspace<core::Simt> workspace;
+        gpu::set_steering(simt, workspace, random_steering(problem));
+        HostResults results(problem);
+        gpu::adapt_cube(simt, workspace, problem, noise_cube(problem), results.views(problem),
+                        nullptr);
+        const auto bytes = [](const auto&... arrays) {
+            return ((arrays.size() * static_cast<index_t>(sizeof(*arrays.data()))) + ...);
+        };
+        EXPECT_EQ(workspace_bytes(problem),
+                  bytes(workspace.steering, workspace.total, workspace.cell_info,
+                        workspace.snapshots, workspace.covariance, workspace.weights));
+    }
+}
+
 const auto run = [](const Problem& problem, const auto& cube, const auto& steering) {
     return run_simt(problem, cube, steering);
 };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -33,22 +34,31 @@ struct Surfaces {
 
 enum class Side;
 
+/// Planes that SurfaceEstimator makes of images A and B.
+enum class Factor {
+    centred_a,  ///< without their means; zero where the mask is
+    centred_b,
+    mask_a,  ///< the mask for every plane
+    mask_b,
+    squares_a,  ///< of centred_a
+    squares_b,
+};
+inline constexpr std::size_t factor_count = 6;
+
 /// Computes surfaces from sums of products. Holds its workspace: a second run of the same shape
 /// allocates nothing.
 class SurfaceEstimator {
   public:
-    /// Computes sum_{y, x} A_p(y + dy, x + dx) B_p(y, x) for each plane or, without `each_plane`,
-    /// their sum, like Correlator, on any device. It is called with as many planes as the images
-    /// have.
-    using Correlate = std::function<void(PlanesView<core::Host> a, PlanesView<core::Host> b,
-                                         core::View<double, 3, core::Host> sums)>;
+    /// Computes sum_{y, x} A_p(y + dy, x + dx) B_p(y, x) of two factors for each plane or, without
+    /// `each_plane`, their sum, like Correlator, on any device.
+    using Correlate = std::function<void(Factor a, Factor b, core::View<double, 3, core::Host>)>;
 
     /// Without `each_plane` the planes' contributions are not computed; one inverse transform
     /// replaces one for each plane.
     SurfaceEstimator(core::Cpu& cpu, Estimator estimator, const Lags& lags, bool each_plane = true)
         : cpu_(cpu), estimator_(estimator), lags_(lags), each_plane_(each_plane) {}
 
-    /// Over all pixels.
+    /// Pearson's r over all pixels, from planes that are centred before they are correlated.
     void run(PlanesView<core::Host> a, PlanesView<core::Host> b, const Correlate& correlate,
              Surfaces& results);
     /// Over pixels with nonzero masks, [row][column]. Counts, sums and energies are correlations,
@@ -59,12 +69,16 @@ class SurfaceEstimator {
              core::View<const float, 2, core::Host> mask_a,
              core::View<const float, 2, core::Host> mask_b, const Correlate& correlate,
              Surfaces& results);
+    /// During a run, the planes to correlate: dense. They change with the next run only.
+    PlanesView<core::Host> planes(Factor factor) const { return of(factor); }
 
-    /// The halves of `run` over all pixels, for estimators that do not need the planes (raw,
-    /// unbiased). Returns the dense view for sums of products of `planes` planes.
+    /// Over all pixels, for planes that are correlated as they are. Returns the dense view for sums
+    /// of products of `planes` planes.
     core::View<double, 3, core::Host> prepare(index_t planes, Shape image, Surfaces& results);
-    /// Computes the results once the sums are there.
+    /// Computes the results once the sums are there: raw and unbiased.
     void finish(index_t planes, Surfaces& results) const;
+    /// The same for Pearson's r, for which it needs the planes.
+    void finish(PlanesView<core::Host> a, PlanesView<core::Host> b, Surfaces& results);
 
   private:
     /// Sums of an image's planes and of their squares over the pixels that overlap the other image.
@@ -74,12 +88,23 @@ class SurfaceEstimator {
         core::Array<double, 3> squares_a;
         core::Array<double, 3> squares_b;
     };
+    core::Array<float, 3>& of(Factor factor) { return factors_[static_cast<std::size_t>(factor)]; }
+    const core::Array<float, 3>& of(Factor factor) const {
+        return factors_[static_cast<std::size_t>(factor)];
+    }
     void shape(index_t planes, Surfaces& results);
     /// Means of the planes over the pixels of a mask or, if it is null, over all.
     void find_means(PlanesView<core::Host> image,
-                    const core::View<const float, 2, core::Host>* mask);
+                    const core::View<const float, 2, core::Host>* mask, std::vector<float>& means);
+    void centre(PlanesView<core::Host> image, const std::vector<float>& means, Factor centred);
+    /// Returns the factor of b, which is that of a where both are one image.
+    Factor centre_both(PlanesView<core::Host> a, PlanesView<core::Host> b);
+    void square(Factor centred, Factor squares);
     void find_moments(PlanesView<core::Host> image, Side side, core::Array<double, 3>& sums,
                       core::Array<double, 3>& squares);
+    void find_both_moments(Factor centred_b);
+    /// Removes the means' contribution from sums of products of planes as they are.
+    void remove_means(Surfaces& results) const;
     /// The view for sums of products: [planes or 1][dy][dx].
     core::View<double, 3, core::Host> sums_of(Surfaces& results) const;
     /// Scales row `i` of the surface and of the planes' contributions.
@@ -91,14 +116,11 @@ class SurfaceEstimator {
     Lags lags_;
     bool each_plane_;
     Moments moments_;
-    std::vector<float> means_;
+    std::vector<float> means_a_;
+    std::vector<float> means_b_;
     core::Array<double, 3> row_sums_;  ///< [plane][row]: sum, count
     signal::SummedAreas areas_;
-    core::Array<float, 3> centred_a_;
-    core::Array<float, 3> centred_b_;
-    core::Array<float, 3> masks_a_;
-    core::Array<float, 3> masks_b_;
-    core::Array<float, 3> squared_;
+    std::array<core::Array<float, 3>, factor_count> factors_;
     core::Array<double, 3> counts_;
     std::vector<double> column_overlaps_;
 };

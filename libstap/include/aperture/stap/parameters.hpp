@@ -139,9 +139,10 @@ Work adaptive_work(const Problem& problem);
 /// with `real_bytes` (4 or 8) per number, at least one.
 index_t sets_at_a_time(const Problem& problem, index_t sets, int real_bytes);
 
-/// GPU memory of a Pipeline in bytes, without the libraries' own: the cube before and after the
-/// Doppler transform, results (covariances and weights if requested), and the intermediates of
-/// separate stages.
-double resident_bytes(const Problem& problem, bool covariance, bool weights);
+/// Device memory in bytes that a Pipeline on a GPU holds once it has run, beside its caller's cube
+/// and results: the cube after the Doppler transform, steering vectors, sums over all cells, and
+/// what is between separate stages. Workspace of the libraries it calls (cuFFT, cuBLAS) is not
+/// counted.
+index_t workspace_bytes(const Problem& problem);
 
 }  // namespace aperture::stap

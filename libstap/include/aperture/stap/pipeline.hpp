@@ -66,16 +66,14 @@ class Pipeline {
     std::unique_ptr<State> state_;
 };
 
-#if APERTURE_CUDA
 /// Processes a cube in host memory on a GPU with at most `device_bytes` of device memory (0: all
 /// that is free), in range chunks with copies overlapped with computation. Results are host views,
 /// bitwise identical to those of a single run. Synchronous. `timeline` records the stages of
 /// Pipeline::run, summed over the chunks; two chunks share the device, so that the sums may exceed
-/// the time of the call.
+/// the time of the call. Defined in builds with CUDA.
 void run_streamed(core::Gpu& gpu, const Problem& problem, CubeView<core::Host> cube,
                   core::View<const cfloat, 2, core::Host> steering,
                   const Results<core::Host>& results, std::size_t device_bytes,
                   core::Timeline* timeline);
-#endif
 
 }  // namespace aperture::stap

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "aperture/core/array.hpp"
+#include "aperture/core/timing.hpp"
+#include "apps/common/executor_choice.hpp"
+#include "apps/common/timed_runs.hpp"
+
+namespace aperture::apps {
+
+/// Of host memory that is copied to and from an executor while the host does something else.
+template <class Executor>
+inline constexpr core::Pages pages_for =
+    is_gpu<Executor> ? core::Pages::locked : core::Pages::pageable;
+
+/// A dense array of the host where an executor works on it: on the CPU the array itself, on a GPU a
+/// copy in its memory, which is allocated once for arrays of one size.
+template <class Executor, class T, int Rank>
+class Resident {
+  public:
+    using Space = typename Executor::Space;
+    using HostView = core::View<T, Rank, core::Host>;
+
+    explicit Resident(Executor& executor) : executor_(executor) {}
+    Resident(Executor& executor, HostView host) : executor_(executor) { attach(host); }
+
+    /// Attaching arrays of up to this size allocates nothing, so that one can follow another whose
+    /// copy is still read.
+    void reserve(const std::array<core::index_t, Rank>& extent) {
+        if constexpr (is_gpu<Executor>) device_.reshape(extent);
+    }
+    /// Stands for `host` from now on, which must stay. Copies nothing.
+    void attach(HostView host) {
+        host_ = host;
+        if constexpr (is_gpu<Executor>) device_.reshape(host.extent);
+    }
+    /// Attaches `host` and copies it to the executor; asynchronous as core::copy is.
+    void load(HostView host) {
+        attach(host);
+        if constexpr (is_gpu<Executor>) {
+            core::copy(executor_, Constant<core::Host>(host), device_.view());
+        }
+    }
+    /// Copies what the executor has to the host's array; asynchronous as core::copy is. An empty
+    /// array is left out.
+    void store() requires(!std::is_const_v<T>) {
+        if constexpr (is_gpu<Executor>) {
+            if (!host_.empty()) core::copy(executor_, Constant<Space>(device_.view()), host_);
+        }
+    }
+    core::View<T, Rank, Space> view() {
+        if constexpr (is_gpu<Executor>) {
+            return device_;
+        } else {
+            return host_;
+        }
+    }
+
+  private:
+    using Element = std::remove_const_t<T>;
+    template <class Memory>
+    using Constant = core::View<const Element, Rank, Memory>;
+
+    Executor& executor_;
+    HostView host_;
+    core::Array<Element, Rank, Space> device_;  ///< empty on the CPU
+};
+
+/// Calls `load`, `compute` and `store` and waits for each. Stages are those of `timeline`; load and
+/// store are the transfer, which takes no time on the CPU.
+template <class Executor, class Load, class Compute, class Store>
+RunTimes run_resident(Executor& executor, core::Timeline& timeline, const Load& load,
+                      const Compute& compute, const Store& store) {
+    timeline.begin_run();
+    core::Stopwatch watch;
+    load();
+    executor.synchronize();
+    const double load_ms = watch.ms();
+    watch.reset();
+    compute();
+    executor.synchronize();
+    const double compute_ms = watch.ms();
+    watch.reset();
+    store();
+    executor.synchronize();
+    return {timeline.stages(), compute_ms, is_gpu<Executor> ? load_ms + watch.ms() : 0};
+}
+
+}  // namespace aperture::apps
