@@ -79,7 +79,7 @@ double ProjectedMatrix<T>::load(FramesView<const T, core::Host> m) {
     });
     std::fill(mask_.begin(), mask_.end(), std::int8_t{0});
     double square = 0;
-    for (const ProjectionSums& sums : part_sums_) square += sums.residual_square;
+    for (const PassSums& sums : part_sums_) square += sums.residual_square;
     if (!std::isfinite(square)) expects_numbers(m);
     return square;
 }
@@ -156,21 +156,20 @@ double ProjectedMatrix<T>::median_of_rest(core::View<const double, 2, core::Host
 }
 
 template <class T>
-ProjectionSums ProjectedMatrix<T>::pass(const Pass& projection) {
-    const ProjectionSums sums = sweep(projection, {});
+PassSums ProjectedMatrix<T>::pass(const Pass& projection) {
+    const PassSums sums = sweep(projection, {});
     gather(projection.sums_rest);
     return sums;
 }
 
 template <class T>
-ProjectionSums ProjectedMatrix<T>::finish(const Pass& projection,
-                                          FramesView<T, core::Host> low_rank,
-                                          FramesView<T, core::Host> sparse) {
+PassSums ProjectedMatrix<T>::finish(const Pass& projection, FramesView<T, core::Host> low_rank,
+                                    FramesView<T, core::Host> sparse) {
     return sweep(projection, {true, low_rank, sparse});
 }
 
 template <class T>
-ProjectionSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& outputs) {
+PassSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& outputs) {
     const index_t rest_reals = layout_.block_reals();
     const index_t frames = layout_.columns;
     const auto scratch_bytes =
@@ -179,7 +178,7 @@ ProjectionSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& 
         cpu_, rest_sums_.parts(), scratch_bytes, [&](index_t part, std::byte* block) {
             core::ScratchParts parts(block);
             const Scratch scratch(parts, rest_reals, frames, std::max(width_, frames));
-            ProjectionSums& sums = part_sums_[static_cast<std::size_t>(part)];
+            PassSums& sums = part_sums_[static_cast<std::size_t>(part)];
             sums = {};
             panel_sums_.clear(part);
             rest_sums_.clear(part);
@@ -208,8 +207,8 @@ ProjectionSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& 
                 }
             }
         });
-    ProjectionSums total;
-    for (const ProjectionSums& sums : part_sums_) {
+    PassSums total;
+    for (const PassSums& sums : part_sums_) {
         total.residual_square += sums.residual_square;
         total.zeros += sums.zeros;
         total.mask_changes += sums.mask_changes;
@@ -223,7 +222,7 @@ ProjectionSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& 
 
 template <class T>
 void ProjectedMatrix<T>::project_row(const Pass& projection, index_t block, index_t first,
-                                     const Scratch& scratch, ProjectionSums& sums) {
+                                     const Scratch& scratch, PassSums& sums) {
     const index_t stride = layout_.stride;
     T* const panel = panel_.data() + block * panel_layout_.block_reals() + first;
     const auto replace = [&](index_t column, index_t count) {
@@ -245,7 +244,7 @@ void ProjectedMatrix<T>::project_row(const Pass& projection, index_t block, inde
 
 template <class T>
 void ProjectedMatrix<T>::take_rest(const Pass& projection, index_t block, index_t first,
-                                   const Scratch& scratch, ProjectionSums& sums) {
+                                   const Scratch& scratch, PassSums& sums) {
     using Pack = core::Pack<T>;
     const index_t begin = block * layout_.block_reals() + first;
     const Pack threshold = core::broadcast(projection.threshold);

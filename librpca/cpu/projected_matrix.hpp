@@ -34,10 +34,10 @@ class ProjectedMatrix {
     /// The median of |M - [U Y] coefficients|, over about 10^5 samples.
     double median_of_rest(core::View<const double, 2, core::Host> coefficients);
 
-    ProjectionSums pass(const Pass& projection);
+    PassSums pass(const Pass& projection);
     /// A pass that writes L and S unless they are empty, and sums no products.
-    ProjectionSums finish(const Pass& projection, FramesView<T, core::Host> low_rank,
-                          FramesView<T, core::Host> sparse);
+    PassSums finish(const Pass& projection, FramesView<T, core::Host> low_rank,
+                    FramesView<T, core::Host> sparse);
 
     /// An element of U.
     T basis(index_t value, index_t column) const {
@@ -62,11 +62,11 @@ class ProjectedMatrix {
     static constexpr int lanes = core::lanes<T>;
     static constexpr int row = static_cast<int>(dense::tall::ColumnBlocks<T>::row_unit);
 
-    ProjectionSums sweep(const Pass& projection, const Outputs& outputs);
+    PassSums sweep(const Pass& projection, const Outputs& outputs);
     void project_row(const Pass& projection, index_t block, index_t first, const Scratch& scratch,
-                     ProjectionSums& sums);
+                     PassSums& sums);
     void take_rest(const Pass& projection, index_t block, index_t first, const Scratch& scratch,
-                   ProjectionSums& sums);
+                   PassSums& sums);
     void write_row(const Outputs& outputs, index_t block, index_t first,
                    const Scratch& scratch) const;
     void add_cross(index_t part, index_t block, const T* rest, core::ReadAhead& ahead);
@@ -86,7 +86,7 @@ class ProjectedMatrix {
     core::Array<double, 2> panel_gram_;
     core::Array<double, 2> rest_gram_;
     core::Array<double, 2> cross_;
-    std::vector<ProjectionSums> part_sums_;
+    std::vector<PassSums> part_sums_;
     std::vector<T> sizes_;  ///< |residual| of a sample
 };
 

@@ -132,7 +132,7 @@ class ProjectedMatrix {
         return static_cast<double>(*middle);
     }
 
-    ProjectionSums pass(Pass& projection) {
+    PassSums pass(Pass& projection) {
         take_rest(projection, {}, {});
         if (projection.directions.columns > 0) {
             dense::gpu::multiply_columns<T>(
@@ -155,8 +155,7 @@ class ProjectedMatrix {
         }
         return sums();
     }
-    ProjectionSums finish(Pass& projection, FramesView<T, Space> low_rank,
-                          FramesView<T, Space> sparse) {
+    PassSums finish(Pass& projection, FramesView<T, Space> low_rank, FramesView<T, Space> sparse) {
         take_rest(projection, low_rank, sparse);
         executor_.synchronize();
         return sums();
@@ -226,8 +225,8 @@ class ProjectedMatrix {
         core::copy<core::Sums<3>, 1, core::Strided>(executor_, std::as_const(sums_).view(),
                                                     sums_on_host_.view());
     }
-    ProjectionSums sums() const {
-        ProjectionSums total;
+    PassSums sums() const {
+        PassSums total;
         for (const core::Sums<3>& part : sums_on_host_) {
             total.residual_square += part.value[0];
             total.zeros += part.value[1];

@@ -14,26 +14,14 @@
 #include <optional>
 #include <utility>
 
-#include "aperture/rpca/robust_pca.hpp"
 #include "libcore/gpu/launch.cuh"
+#include "librpca/checks.hpp"
 #include "librpca/gpu/locked_pages.hpp"
 #include "librpca/gpu/tuning.hpp"
+#include "librpca/multipliers.hpp"
 #include "librpca/qr_method.hpp"
 
 namespace aperture::rpca::gpu {
-
-/// The arguments of librpca/cpu/sweep.hpp's Step, the convergence test and the outputs.
-template <class T, class Space>
-struct Pass {
-    T y_scale = 0;
-    T threshold = 0;
-    T mask_threshold = 0;
-    EndRules rules{-1, -1, 0, 1};
-    bool counts = false;  ///< counts as an iteration
-    bool last = false;
-    FramesView<T, Space> low_rank = {};
-    FramesView<T, Space> sparse = {};
-};
 
 /// Qr: dense::TallQr<T, Executor> or a substitute.
 template <class T, class Executor, class Qr>
@@ -80,8 +68,8 @@ class SweptMatrix {
         executor.synchronize();
     }
 
-    /// Copies M into M and W. Synchronises.
-    LoadedSums load(FramesView<const T, Space> m) {
+    /// Copies M into M and W. Synchronises. Throws core::InvalidArgument for a NaN or an infinity.
+    MatrixNorms load(FramesView<const T, Space> m) {
         LoadArguments<T> arguments{};
         arguments.from = m.data;
         arguments.from_stride = m.stride[0];
@@ -102,14 +90,16 @@ class SweptMatrix {
         core::copy<LoadedSums, 1, core::Strided>(executor_, std::as_const(load_parts_).view(),
                                                  load_parts_on_host_.view());
         executor_.synchronize();
-        LoadedSums total{0, 0, 0, 0, no_index};
+        MatrixNorms total;
+        index_t not_finite = no_index;
         for (const LoadedSums& part : load_parts_on_host_) {
             total.largest = std::max(total.largest, part.largest);
             total.sum += part.sum;
             total.square += part.square;
             total.ground_square += part.ground_square;
-            total.not_finite = std::min(total.not_finite, part.not_finite);
+            not_finite = std::min(not_finite, part.not_finite);
         }
+        expects_finite(not_finite == no_index, not_finite, values_);
         return total;
     }
 
@@ -125,7 +115,7 @@ class SweptMatrix {
     }
 
     /// Runs a pass, sums the Gram matrix of the new W and tests for convergence.
-    void step(const Pass<T, Space>& pass, RunState* state) {
+    void pass(const MultiplierPass<T, Space>& pass, RunState* state) {
         T* const w = w_[now_].data();
         T* const next = frame_blocks_ == 1 ? w : w_[1 - now_].data();
         PassArguments<T> arguments{};
@@ -176,7 +166,7 @@ class SweptMatrix {
                                       gram_parts_.data(), state, last});
     }
     /// With a QR there are no Gram parts to sum.
-    void gather_sums(const Pass<T, Space>& pass, RunState* state) {
+    void gather_sums(const MultiplierPass<T, Space>& pass, RunState* state) {
         const int tile_pairs = qr_ ? 0 : tile_pairs_;
         core::launch(
             executor_, kernels_.gather,
@@ -185,7 +175,7 @@ class SweptMatrix {
                                column_lanes * column_shares * sizeof(double)),
             GatherArguments{gram_parts_.data(), static_cast<int>(ranges()), tile_pairs,
                             sum_parts_.data(), value_blocks(), frame_blocks_, frames_, gram_.data(),
-                            pass.rules, state, pass.last, pass.counts});
+                            pass.rules, state, pass.last, pass.iteration > 0});
     }
     void find_triangle(const T* w, const RunState* state) {
         const index_t order = frames_;

@@ -62,7 +62,7 @@ TEST(SimtSpectrum, IsTheFunctionOfTheMatrix) {
         core::Simt simt(core::LaneOrder::reverse);
         gpu::Spectrum<double, core::Simt, EigenEigenvectors> spectrum(simt, order);
         spectrum.begin();
-        gpu::RunState state{};
+        RunState state;
         Matrix noise = Matrix::Random(order, order);
         noise.col(0).setOnes();
         const Matrix basis = Eigen::HouseholderQR<Matrix>(noise).householderQ();
