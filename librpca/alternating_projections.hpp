@@ -11,6 +11,7 @@
 #include "librpca/cpu/spectrum.hpp"
 #include "librpca/cpu/subspace.hpp"
 #include "librpca/outcome.hpp"
+#include "librpca/workspace.hpp"
 
 namespace aperture::rpca {
 
@@ -46,6 +47,15 @@ class AlternatingProjections {
 
     Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
                 FramesView<T, Space> sparse, const std::function<bool(const Progress&)>& observe);
+
+    static WorkspaceBytes bytes(Executor& executor, index_t frames, index_t values,
+                                const Parameters& parameters) {
+        const index_t rank = rank_of(parameters, frames, values);
+        const index_t small = cpu::Spectrum::gram_bytes(frames) +
+                              cpu::Subspace::bytes(frames, rank, Matrix::width_of(rank));
+        return Matrix::bytes(executor, frames, values, rank, parameters.mask_threshold > 0) +
+               WorkspaceBytes{small, 0};
+    }
 
     /// U and C of L = U C from the last run.
     T basis(index_t value, index_t column) const { return matrix_.basis(value, column); }

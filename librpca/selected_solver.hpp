@@ -8,6 +8,7 @@
 #include "librpca/alternating_projections.hpp"
 #include "librpca/checks.hpp"
 #include "librpca/multipliers.hpp"
+#include "librpca/workspace.hpp"
 
 namespace aperture::rpca {
 
@@ -34,6 +35,18 @@ class SelectedSolver {
         expects_frames(frames_, values_, m, low_rank, sparse);
         return projections_ ? projections_->run(m, low_rank, sparse, observe)
                             : multipliers_->run(m, low_rank, sparse, observe);
+    }
+
+    /// See RobustPca::workspace_bytes.
+    static WorkspaceBytes bytes(Executor& executor, index_t frames, index_t values,
+                                const Parameters& parameters) {
+        const WorkspaceBytes arrays =
+            parameters.solver == Solver::accaltproj
+                ? AlternatingProjections<T, Matrix>::bytes(executor, frames, values, parameters)
+                : Operations::bytes(executor, frames, values, parameters);
+        // For objects and lists.
+        constexpr index_t least = 1 << 16;
+        return {arrays.host + arrays.host / 64 + least, arrays.device};
     }
 
   private:

@@ -40,7 +40,7 @@ template <class T>
 ProjectedMatrix<T>::ProjectedMatrix(core::Cpu& cpu, index_t frames, index_t values, index_t rank,
                                     bool watches_mask)
     : cpu_(cpu),
-      width_(dense::tall::rounded_up(rank, gram_tile)),
+      width_(width_of(rank)),
       layout_{frames, values, 0},
       panel_layout_{2 * width_, values, 0},
       m_({layout_.size()}),
@@ -56,6 +56,26 @@ ProjectedMatrix<T>::ProjectedMatrix(core::Cpu& cpu, index_t frames, index_t valu
       part_sums_(static_cast<std::size_t>(rest_sums_.parts())) {
     std::fill(panel_.begin(), panel_.end(), T(0));
     sizes_.reserve(static_cast<std::size_t>(std::min(frames * values, 2 * most_sampled)));
+}
+
+template <class T>
+WorkspaceBytes ProjectedMatrix<T>::bytes(const core::Cpu& cpu, index_t frames, index_t values,
+                                         index_t rank, bool watches_mask) {
+    const index_t width = width_of(rank);
+    const dense::tall::ColumnBlocks<T> layout{frames, values, 0};
+    const dense::tall::ColumnBlocks<T> panel{2 * width, values, 0};
+    const index_t parts = std::min<index_t>(layout.blocks(), 32);
+    const index_t factors = 2 * width * (rank + frames) + frames * rank;
+    const index_t cross = parts * width / gram_tile * ceil_div(frames, gram_tile) * tile_size;
+    const index_t small = cross + 4 * width * width + frames * frames + width * frames;
+    const auto scratch = static_cast<index_t>(
+        core::scratch_bytes_of<Scratch>(layout.block_reals(), frames, std::max(width, frames)));
+    return {bytes_of<T>(layout.size() + panel.size() + factors +
+                        std::min(frames * values, 2 * most_sampled)) +
+                (watches_mask ? layout.size() : 0) + dense::tall::GramSums<T>::bytes(layout) +
+                dense::tall::GramSums<T>::bytes(panel) + bytes_of<double>(small) +
+                cpu.threads() * scratch,
+            0};
 }
 
 template <class T>

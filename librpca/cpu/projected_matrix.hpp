@@ -23,8 +23,15 @@ class ProjectedMatrix {
     ProjectedMatrix(core::Cpu& cpu, index_t frames, index_t values, index_t rank,
                     bool watches_mask);
 
+    /// With the factors of a Projection and the scratch memory of the threads.
+    static WorkspaceBytes bytes(const core::Cpu& cpu, index_t frames, index_t values, index_t rank,
+                                bool watches_mask);
+
     /// Columns of U and of Y: the rank rounded up to whole Gram tiles, padded with zero columns.
     index_t width() const { return width_; }
+    static index_t width_of(index_t rank) {
+        return dense::tall::rounded_up(rank, dense::tall::gram_tile);
+    }
 
     /// Copies M and returns ||M||_F^2. Throws core::InvalidArgument for a NaN or an infinity.
     double load(FramesView<const T, core::Host> m);

@@ -41,6 +41,11 @@ class TriangleOfW {
           r_({frames, frames}),
           fp64_({frames, frames}) {}
 
+    static index_t bytes(core::Cpu& cpu, Svd svd, index_t frames, index_t values) {
+        return dense::TallQr<T, core::Cpu>::find_r_bytes(cpu, qr_method(svd), values, frames) +
+               bytes_of<T>(frames * (values + frames)) + bytes_of<double>(frames * frames);
+    }
+
     core::View<const double, 2, core::Host> find(core::Cpu& cpu,
                                                  const cpu::SweptMatrix<T>& matrix) {
         matrix.copy_w(cpu, w_);
@@ -81,6 +86,18 @@ class MultiplierOperations {
         if (parameters.svd != Svd::gram) triangle_.emplace(cpu, parameters.svd, frames, values);
         factor_.first.reserve(frames, frames + 1);
         factor_.second.reserve(frames + 1, frames);
+    }
+
+    static WorkspaceBytes bytes(core::Cpu& cpu, index_t frames, index_t values,
+                                const Parameters& parameters) {
+        const bool by_gram = parameters.svd == Svd::gram;
+        const index_t of_matrix = cpu::SweptMatrix<T>::bytes(
+            frames, values, {by_gram, parameters.mask_threshold > 0}, cpu.threads());
+        const index_t of_spectrum =
+            by_gram ? cpu::Spectrum::gram_bytes(frames)
+                    : cpu::Spectrum::triangle_bytes(frames) +
+                          TriangleOfW<T>::bytes(cpu, parameters.svd, frames, values);
+        return {of_matrix + of_spectrum + bytes_of<T>(2 * frames * (frames + 1)), 0};
     }
 
     MatrixNorms load(FramesView<const T, core::Host> m) {
@@ -161,6 +178,12 @@ template <std::floating_point T, class Executor>
 RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t values,
                                   const Parameters& parameters)
     : state_(new State{{executor, frames, values, parameters}}) {}
+template <std::floating_point T, class Executor>
+WorkspaceBytes RobustPca<T, Executor>::workspace_bytes(Executor& executor, index_t frames,
+                                                       index_t values,
+                                                       const Parameters& parameters) {
+    return decltype(State::solver)::bytes(executor, frames, values, parameters);
+}
 template <std::floating_point T, class Executor>
 RobustPca<T, Executor>::~RobustPca() = default;
 template <std::floating_point T, class Executor>

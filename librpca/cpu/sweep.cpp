@@ -6,6 +6,7 @@
 
 #include "libcore/cpu/worker_tasks.hpp"
 #include "librpca/cpu/pass.hpp"
+#include "librpca/workspace.hpp"
 
 namespace aperture::rpca::cpu {
 
@@ -34,6 +35,14 @@ SweptMatrix<T>::SweptMatrix(index_t frames, index_t values, const Options& optio
       gram_({frames, frames}),
       part_sums_(static_cast<std::size_t>(gram_sums_.parts())),
       part_norms_(static_cast<std::size_t>(gram_sums_.parts())) {}
+
+template <class T>
+index_t SweptMatrix<T>::bytes(index_t frames, index_t values, const Options& options, int threads) {
+    const dense::tall::ColumnBlocks<T> layout{frames, values, 1};
+    return bytes_of<T>(2 * layout.size() + threads * scratch_reals(frames)) +
+           (options.watches_mask ? layout.size() : 0) + dense::tall::GramSums<T>::bytes(layout) +
+           bytes_of<double>(frames * frames);
+}
 
 template <class T>
 MatrixNorms SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
@@ -116,8 +125,8 @@ MatrixNorms SweptMatrix<T>::load_block(FramesView<const T, core::Host> m, index_
 template <class T>
 PassSums SweptMatrix<T>::pass(core::Cpu& cpu, const RightFactor<T>& factor, const Pass& pass,
                               bool last) {
-    const auto frames = static_cast<std::size_t>(layout_.columns);
-    const std::size_t scratch_bytes = (3 * frames + 1) * row * sizeof(T);
+    const auto scratch_bytes =
+        static_cast<std::size_t>(bytes_of<T>(scratch_reals(layout_.columns)));
     core::for_each_task(cpu, gram_sums_.parts(), scratch_bytes,
                         [&](index_t part, std::byte* scratch) {
                             T* const low_rank = reinterpret_cast<T*>(scratch);

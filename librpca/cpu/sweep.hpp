@@ -32,6 +32,9 @@ class SweptMatrix {
     };
     SweptMatrix(index_t frames, index_t values, const Options& options);
 
+    /// The scratch memory of the threads included.
+    static index_t bytes(index_t frames, index_t values, const Options& options, int threads);
+
     /// Copies M into M and W and computes their Gram matrix. Throws core::InvalidArgument for a NaN
     /// or an infinity.
     MatrixNorms load(core::Cpu& cpu, FramesView<const T, core::Host> m);
@@ -48,6 +51,7 @@ class SweptMatrix {
     static constexpr int lanes = core::lanes<T>;
     static constexpr int row = static_cast<int>(dense::tall::ColumnBlocks<T>::row_unit);
 
+    static index_t scratch_reals(index_t frames) { return (3 * frames + 1) * row; }
     void multiply_row(const RightFactor<T>& factor, const T* w, T* between, T* low_rank) const;
     void update_row(const Pass& pass, index_t block, index_t first, const T* low_rank, T* sparse,
                     bool keeps_w, PassSums& sums);

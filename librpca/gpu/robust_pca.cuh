@@ -43,6 +43,15 @@ class MultiplierOperations {
         }
     }
 
+    static WorkspaceBytes bytes(Executor& executor, index_t frames, index_t values,
+                                const Parameters& parameters) {
+        constexpr index_t host_states = 3;
+        return SweptMatrix<T, Executor, Qr>::bytes(executor, frames, values, parameters.svd,
+                                                   parameters.mask_threshold > 0) +
+               Spectrum<T, Executor, Eigenvectors>::bytes(executor, frames) +
+               WorkspaceBytes{bytes_of<RunState>(host_states), bytes_of<RunState>(1)};
+    }
+
     MatrixNorms load(FramesView<const T, Space> m) {
         const MatrixNorms norms = matrix_.load(m);
         begun_state_.data()[0] = RunState{};
