@@ -25,27 +25,25 @@ StageTimes time_stages(core::Gpu& gpu, const core::Array<float, 2>& frames, int 
     using Rotated = Spectrum<float, core::Gpu, CusolverEigenvectors>;
     Rotated spectrum(gpu, count,
                      !by_cusolver && Rotated::in_one_block(gpu, static_cast<int>(count)));
-    const LoadedSums loaded = matrix.load(std::as_const(m).view());
-    core::Array<RunState, 1> begun({1});
-    begun.data()[0] = RunState{};
-    core::Array<RunState, 1, Device> state({1});
-    core::copy<RunState, 1, core::Strided>(gpu, std::as_const(begun).view(), state.view());
+    const rpca::MatrixNorms norms = matrix.load(std::as_const(m).view());
+    core::Array<rpca::RunState, 1> begun({1});
+    begun.data()[0] = rpca::RunState{};
+    core::Array<rpca::RunState, 1, Device> state({1});
+    core::copy<rpca::RunState, 1, core::Strided>(gpu, std::as_const(begun).view(), state.view());
 
     matrix.set_factor(nullptr, nullptr, state.data());
-    Pass<float, Device> pass;
+    rpca::MultiplierPass<float, Device> pass;
     pass.threshold = std::numeric_limits<float>::infinity();
-    matrix.step(pass, state.data());
+    matrix.pass(pass, state.data());
     spectrum.begin();
     const double norm = std::sqrt(spectrum.largest_eigenvalue(matrix.gram(), state.data()));
     rpca::Parameters parameters;
     const double lambda = lambda_of(parameters, count, values);
-    const rpca::Penalty penalty =
-        penalty_of(parameters.solver, {loaded.largest, loaded.sum, loaded.ground_square, norm},
-                   count, values, lambda);
+    const rpca::Penalty penalty = penalty_of(parameters.solver, norms, norm, count, values, lambda);
     double mu = penalty.mu;
     pass.y_scale = static_cast<float>(penalty.y_over_m / mu);
     pass.threshold = static_cast<float>(lambda / mu);
-    matrix.step(pass, state.data());
+    matrix.pass(pass, state.data());
 
     core::Timeline timeline;
     timeline.begin_run();
@@ -61,7 +59,7 @@ StageTimes time_stages(core::Gpu& gpu, const core::Array<float, 2>& frames, int 
         const double next = penalty.next(mu);
         pass.y_scale = static_cast<float>(mu / next);
         pass.threshold = static_cast<float>(lambda / next);
-        timed("pass", [&] { matrix.step(pass, state.data()); });
+        timed("pass", [&] { matrix.pass(pass, state.data()); });
         mu = next;
     }
     gpu.synchronize();

@@ -8,11 +8,10 @@
 #include <limits>
 #include <utility>
 
-#include "aperture/core/timing.hpp"
-#include "aperture/rpca/robust_pca.hpp"
 #include "librpca/cpu/spectrum.hpp"
 #include "librpca/cpu/subspace.hpp"
-#include "librpca/penalty.hpp"
+#include "librpca/outcome.hpp"
+#include "librpca/workspace.hpp"
 
 namespace aperture::rpca {
 
@@ -35,13 +34,6 @@ struct Projection {
     bool sums_rest = false;       ///< R^T R is summed instead of products with U and Y
 };
 
-/// Sums of a pass.
-struct ProjectionSums {
-    double residual_square = 0;  ///< of R = M - L - S
-    double zeros = 0;            ///< values with S = 0
-    double mask_changes = 0;
-};
-
 /// Accelerated alternating projections (Cai, Cai & Wei 2019), Solver::accaltproj of RobustPca.
 /// Small matrices are on the host; Matrix owns M, U and Y, as cpu::ProjectedMatrix does.
 template <class T, class Matrix>
@@ -55,6 +47,15 @@ class AlternatingProjections {
 
     Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
                 FramesView<T, Space> sparse, const std::function<bool(const Progress&)>& observe);
+
+    static WorkspaceBytes bytes(Executor& executor, index_t frames, index_t values,
+                                const Parameters& parameters) {
+        const index_t rank = rank_of(parameters, frames, values);
+        const index_t small = cpu::Spectrum::gram_bytes(frames) +
+                              cpu::Subspace::bytes(frames, rank, Matrix::width_of(rank));
+        return Matrix::bytes(executor, frames, values, rank, parameters.mask_threshold > 0) +
+               WorkspaceBytes{small, 0};
+    }
 
     /// U and C of L = U C from the last run.
     T basis(index_t value, index_t column) const { return matrix_.basis(value, column); }
@@ -74,7 +75,6 @@ class AlternatingProjections {
     /// remainder.
     void start();
     void set_projection();
-    bool watch_mask(const ProjectionSums& sums, Outcome& outcome, const core::Stopwatch& watch);
 
     index_t frames_;
     index_t values_;
@@ -85,7 +85,6 @@ class AlternatingProjections {
     cpu::Subspace subspace_;
     typename Matrix::Pass projection_;
     double threshold_ = 0;  ///< of the first iteration
-    int steady_ = 0;
 };
 
 template <class T, class Matrix>
@@ -152,25 +151,10 @@ void AlternatingProjections<T, Matrix>::set_projection() {
 }
 
 template <class T, class Matrix>
-bool AlternatingProjections<T, Matrix>::watch_mask(const ProjectionSums& sums, Outcome& outcome,
-                                                   const core::Stopwatch& watch) {
-    if (parameters_.mask_threshold <= 0) return false;
-    const double share =
-        sums.mask_changes / (static_cast<double>(values_) * static_cast<double>(frames_));
-    steady_ = share > steady_share ? 0 : steady_ + 1;
-    if (steady_ < steady_iterations) return false;
-    outcome.iterations_to_mask = outcome.iterations;
-    outcome.seconds_to_mask = watch.seconds();
-    return true;
-}
-
-template <class T, class Matrix>
 Outcome AlternatingProjections<T, Matrix>::run(
     FramesView<const T, Space> m, FramesView<T, Space> low_rank, FramesView<T, Space> sparse,
     const std::function<bool(const Progress&)>& observe) {
     const core::Stopwatch watch;
-    Outcome outcome;
-    steady_ = 0;
     const double norm = std::sqrt(matrix_.load(m));
     start();
     const double size = static_cast<double>(values_) * static_cast<double>(frames_);
@@ -178,28 +162,30 @@ Outcome AlternatingProjections<T, Matrix>::run(
     // Singular values below this share of the largest are rounding error.
     const double least =
         std::max(32 * static_cast<double>(std::numeric_limits<T>::epsilon()), 1e-7);
+    const EndRules rules =
+        end_rules(parameters_, norm, size, std::numeric_limits<double>::infinity());
+    RunState state;
+    Outcome outcome;
+    bool asked_to_end = false;
     double factor = 1;
-    for (bool last = false;; last = last || outcome.converged) {
+    for (;;) {
         subspace_.truncate(matrix_.panel_gram(), least);
         set_projection();
         const double of_next =
-            outcome.iterations > 0 ? share_of_next * subspace_.singular_value(rank_) : 0;
+            state.iterations > 0 ? share_of_next * subspace_.singular_value(rank_) : 0;
         projection_.threshold = static_cast<T>(factor * threshold_ + of_next);
         factor *= decay;
-        ++outcome.iterations;
-        last = last || outcome.iterations == parameters_.max_iterations;
-        const ProjectionSums sums =
-            last ? matrix_.finish(projection_, low_rank, sparse) : matrix_.pass(projection_);
-        outcome.residual = norm > 0 ? std::sqrt(sums.residual_square) / norm : 0;
+        const bool last = asked_to_end || state.iterations + 1 == parameters_.max_iterations;
+        const PassSums sums = is_last_pass(state, last)
+                                  ? matrix_.finish(projection_, low_rank, sparse)
+                                  : matrix_.pass(projection_);
+        advance(state, sums, rules, last);
+        update(outcome, state, size, watch);
         outcome.rank = static_cast<int>(subspace_.rank());
-        outcome.density = 1 - sums.zeros / size;
-        outcome.converged = outcome.converged || outcome.residual <= parameters_.tolerance;
-        if (last) break;
+        if (state.done != 0) return outcome;
         subspace_.add_tangent(matrix_.cross());
-        last = watch_mask(sums, outcome, watch);
-        if (observe && !observe({outcome.iterations, outcome.residual, outcome.rank})) last = true;
+        asked_to_end = observe && !observe({outcome.iterations, outcome.residual, outcome.rank});
     }
-    return outcome;
 }
 
 }  // namespace aperture::rpca

@@ -7,10 +7,13 @@
 
 namespace aperture::rpca {
 
-inline void expects_problem(index_t frames, index_t values, const Parameters& parameters) {
+inline void expects_problem(index_t frames, index_t values, const Parameters& parameters,
+                            index_t most_frames) {
     validate(parameters);
     core::expects(frames > 0 && values > 0, "a matrix of ", values, " values of ", frames,
                   " frames is empty");
+    core::expects(frames <= most_frames, "on a device there may be ", most_frames,
+                  " frames at most, are ", frames);
     core::expects(parameters.svd == Svd::gram || values >= frames,
                   "a QR needs at least as many values as frames, has ", values, " and ", frames);
 }

@@ -26,20 +26,41 @@ constexpr index_t enough_frames = 10;
 
 /// Bytes that frames take, each with the results for it.
 struct MemoryNeed {
+    const SeparationDevice& device;
+    index_t values;      ///< of a frame
     index_t clip_bytes;  ///< of a frame alone
-    index_t work_bytes;  ///< of what is found for it, and the solver's
+    index_t work_bytes;  ///< of what is found for it
 
-    MemoryNeed(const FrameShape& shape, const SeparationDevice& device)
-        : clip_bytes(shape.values() * static_cast<index_t>(sizeof(float)) +
+    MemoryNeed(const FrameShape& shape, const SeparationDevice& chosen)
+        : device(chosen),
+          values(shape.values()),
+          clip_bytes(shape.values() * static_cast<index_t>(sizeof(float)) +
                      shape.pixels() * static_cast<index_t>(sizeof(media::Colour))),
           // Background, difference, mask.
-          work_bytes(shape.values() *
-                         (2 * static_cast<index_t>(sizeof(float)) + device.host_bytes()) +
-                     shape.pixels()) {}
+          work_bytes(shape.values() * 2 * static_cast<index_t>(sizeof(float)) + shape.pixels()) {}
 
     double of(index_t frames, index_t kept_frames) const {
-        return static_cast<double>(frames) * static_cast<double>(work_bytes) +
+        // Far more than solvers can process: to plan for so many would take long.
+        constexpr index_t most_planned = 100000;
+        const index_t planned = std::min(frames, most_planned);
+        const double solver_bytes =
+            static_cast<double>(device.host_bytes(planned, values)) / static_cast<double>(planned);
+        return static_cast<double>(frames) * (static_cast<double>(work_bytes) + solver_bytes) +
                static_cast<double>(kept_frames) * static_cast<double>(clip_bytes);
+    }
+    /// The most frames for which so many bytes suffice.
+    index_t fitting(double bytes) const {
+        auto most = static_cast<index_t>(bytes / static_cast<double>(clip_bytes + work_bytes));
+        index_t least = 0;
+        while (least < most) {
+            const index_t middle = most - (most - least) / 2;
+            if (of(middle, middle) <= bytes) {
+                least = middle;
+            } else {
+                most = middle - 1;
+            }
+        }
+        return least;
     }
 };
 
@@ -142,7 +163,7 @@ class Subtraction {
                           " are free; try fewer frames, or --scale");
             return unlimited;
         }
-        const auto fitting = static_cast<index_t>(static_cast<double>(*free) / need.of(1, 1));
+        const index_t fitting = need.fitting(static_cast<double>(*free));
         if (expected > fitting) {
             // Before a video is refused for what it claims, its file is looked at.
             const index_t frames = std::min(expected, reader_.source().at_most());

@@ -100,30 +100,6 @@ class FollowedBackground final : public Separator {
     bool begun_ = false;
 };
 
-// What the solver keeps of each value: M and W.
-constexpr index_t solver_copies = 2;
-// M, U and Y, where these are as large.
-constexpr index_t projected_copies = 3;
-
-/// The same on a CPU: for a QR also W side by side, and what becomes of it.
-double cpu_copies(const rpca::Parameters& parameters) {
-    if (parameters.solver == rpca::Solver::accaltproj) return projected_copies;
-    switch (parameters.svd) {
-        case rpca::Svd::tsqr:
-            // The chunks' triangles, of hundreds of frames as much as W.
-            return solver_copies + 2;
-        case rpca::Svd::caqr:
-            // What the panels leave, their reflectors, and what Q would be applied to.
-            return solver_copies + 3.5;
-        case rpca::Svd::cholqr2:
-        case rpca::Svd::blas2:
-            return solver_copies + 2.25;
-        case rpca::Svd::gram:
-            break;
-    }
-    return solver_copies;
-}
-
 #if APERTURE_CUDA
 template <class T>
 class GpuLowRankBackground final : public Separator {
@@ -134,9 +110,12 @@ class GpuLowRankBackground final : public Separator {
         if constexpr (!std::is_same_v<T, float>) converted_ = core::Array<T, 2>({frames, values});
     }
 
-    static double bytes(index_t frames, index_t values, const rpca::Parameters& parameters) {
-        return static_cast<double>(columns_of(frames, values, parameters)) *
-               static_cast<double>(values) * sizeof(T);
+    /// Of the GPU's memory.
+    static index_t bytes(core::Gpu& gpu, index_t frames, index_t values,
+                         const rpca::Parameters& parameters) {
+        using Pca = rpca::RobustPca<T, core::Gpu>;
+        return Pca::workspace_bytes(gpu, frames, values, parameters).device +
+               frames * values * static_cast<index_t>(sizeof(T));
     }
 
     rpca::Outcome run(ConstFrames frames, Frames background, const Observer& observe) override {
@@ -169,28 +148,6 @@ class GpuLowRankBackground final : public Separator {
     double transfer_ms() const override { return transfer_ms_; }
 
   private:
-    /// The frames and what the solver keeps of them: M, W, the other W of more frames than a block
-    /// has, and what a QR makes of W; or R and two U and Y.
-    static index_t columns_of(index_t frames, index_t values, const rpca::Parameters& parameters) {
-        if (parameters.solver == rpca::Solver::accaltproj) {
-            return 2 * frames + 3 * rpca::rank_of(parameters, frames, values);
-        }
-        return (1 + solver_copies + 1) * frames + columns_of_qr(frames, parameters.svd);
-    }
-    static index_t columns_of_qr(index_t frames, rpca::Svd svd) {
-        constexpr index_t panel = 32;
-        const index_t in_panels = (frames + 1 + panel - 1) / panel * panel;
-        switch (svd) {
-            case rpca::Svd::gram:
-                return 0;
-            case rpca::Svd::cholqr2:
-                // Where it falls back, the tree's beside its own.
-                return 2 * in_panels;
-            default:
-                return in_panels;
-        }
-    }
-
     core::Gpu& gpu_;
     rpca::RobustPca<T, core::Gpu> pursuit_;
     core::Array<T, 2, core::Device> on_device_;
@@ -201,7 +158,8 @@ class GpuLowRankBackground final : public Separator {
 template <class T>
 std::unique_ptr<Separator> gpu_separator(core::Gpu& gpu, index_t frames, index_t values,
                                          const rpca::Parameters& parameters) {
-    const double needed = GpuLowRankBackground<T>::bytes(frames, values, parameters);
+    const auto needed =
+        static_cast<double>(GpuLowRankBackground<T>::bytes(gpu, frames, values, parameters));
     const auto free = static_cast<double>(gpu.free_memory());
     std::ostringstream words;
     words << std::setprecision(3) << frames << " frames of " << values << " values need "
@@ -272,14 +230,20 @@ std::unique_ptr<Separator> SeparationDevice::separator(index_t frames, index_t v
     return std::make_unique<LowRankBackground>(cpu_, frames, values, options_.parameters);
 }
 
-index_t SeparationDevice::host_bytes() const {
+index_t SeparationDevice::host_bytes(index_t frames, index_t values) const {
     if (options_.method == BackgroundMethod::median) return 0;
     const bool precise = options_.precision == SolvePrecision::fp64;
-    constexpr double converted_copies = 2;
-    if (gpu_) return precise ? static_cast<index_t>(sizeof(double)) : 0;
-    const double copies = cpu_copies(options_.parameters);
-    return static_cast<index_t>(precise ? (copies + converted_copies) * sizeof(double)
-                                        : copies * sizeof(float));
+    const index_t converted = frames * values * static_cast<index_t>(sizeof(double));
+    // What the solver needs of main memory beside a GPU's is little.
+    if (gpu_) return precise ? converted : 0;
+    rpca::Parameters parameters = options_.parameters;
+    if (options_.online) {
+        parameters.solver = rpca::Solver::accaltproj;
+        parameters.rank = options_.following.rank;
+    }
+    const auto workspace = precise ? rpca::RobustPca<double, core::Cpu>::workspace_bytes
+                                   : rpca::RobustPca<float, core::Cpu>::workspace_bytes;
+    return workspace(cpu_, frames, values, parameters).host + (precise ? 2 * converted : 0);
 }
 
 }  // namespace aperture::apps

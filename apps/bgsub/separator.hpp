@@ -42,9 +42,8 @@ class SeparationDevice {
     std::string name() const;
     /// 0 where it is a GPU.
     int threads() const { return gpu_ ? 0 : cpu_.threads(); }
-    /// Bytes of main memory that a separator takes for each value of a frame, its own copies
-    /// included.
-    index_t host_bytes() const;
+    /// Bytes of main memory that a separator takes for so many frames, its own copies included.
+    index_t host_bytes(index_t frames, index_t values) const;
     /// The device must outlive it. Throws core::UnfitDevice where a GPU's memory does not suffice.
     std::unique_ptr<Separator> separator(index_t frames, index_t values);
 

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "aperture/core/array.hpp"
+#include "libcore/allocated_bytes.hpp"
 
 namespace aperture::core {
 
@@ -16,6 +17,7 @@ constexpr std::size_t vector_alignment = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::atomic<std::uint64_t> host_allocation_count{0};
+std::atomic<std::uint64_t> host_allocation_bytes{0};
 
 std::size_t round_up(std::size_t bytes, std::size_t multiple) {
     return (bytes + multiple - 1) / multiple * multiple;
@@ -24,11 +26,13 @@ std::size_t round_up(std::size_t bytes, std::size_t multiple) {
 }  // namespace
 
 std::uint64_t host_allocations() { return host_allocation_count.load(); }
+std::uint64_t host_bytes_allocated() { return host_allocation_bytes.load(); }
 
 namespace detail {
 
 void* allocate(Host, std::size_t bytes, Pages pages) {
     ++host_allocation_count;
+    host_allocation_bytes += bytes;
     if (pages == Pages::locked) return allocate_locked(bytes);
     // Cubes are streamed through once per stage: without huge pages the first touch and the TLB
     // cost more than the arithmetic.

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implementation for a build without CUDA.
 #include "aperture/core/executor.hpp"
+#include "libcore/allocated_bytes.hpp"
 
 namespace aperture::core {
 
 std::uint64_t device_allocations() { return 0; }
+std::uint64_t device_bytes_allocated() { return 0; }
 
 GpuStatus gpu_status(int) { return {false, "built without CUDA"}; }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "aperture/core/executor.hpp"
+#include "libcore/allocated_bytes.hpp"
 #include "libcore/gpu/cuda_check.hpp"
 
 namespace aperture::core {
@@ -13,6 +14,7 @@ namespace aperture::core {
 namespace {
 
 std::atomic<std::uint64_t> device_allocation_count{0};
+std::atomic<std::uint64_t> device_allocation_bytes{0};
 
 /// The GPU of this process. All executors are on it, so that allocations without an executor are,
 /// too, from any thread.
@@ -52,6 +54,7 @@ constexpr int least_compute_capability = 80;
 }  // namespace
 
 std::uint64_t device_allocations() { return device_allocation_count.load(); }
+std::uint64_t device_bytes_allocated() { return device_allocation_bytes.load(); }
 
 GpuStatus gpu_status(int device) {
     int count = 0;
@@ -100,6 +103,7 @@ void* allocate(Device, std::size_t bytes, Pages) {
     void* block = nullptr;
     APERTURE_CUDA_TRY(cudaMalloc(&block, bytes));
     ++device_allocation_count;
+    device_allocation_bytes += bytes;
     return block;
 }
 

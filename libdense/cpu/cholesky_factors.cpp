@@ -272,7 +272,18 @@ std::unique_ptr<TallFactors<T>> make_cholesky_factors(index_t rows, index_t colu
     return std::make_unique<CholeskyFactors<T>>(rows, columns, shifted);
 }
 
+template <class T>
+index_t cholesky_factors_bytes(index_t rows, index_t columns, int threads) {
+    const ColumnBlocks<T> layout{columns, rows, 0};
+    const index_t square = columns * columns;
+    return (layout.size() + square) * static_cast<index_t>(sizeof(T)) +
+           3 * square * static_cast<index_t>(sizeof(double)) + GramSums<T>::bytes(layout) +
+           tree_factors_bytes<T>(rows, columns, threads);
+}
+
 template std::unique_ptr<TallFactors<float>> make_cholesky_factors(index_t, index_t, bool);
 template std::unique_ptr<TallFactors<double>> make_cholesky_factors(index_t, index_t, bool);
+template index_t cholesky_factors_bytes<float>(index_t, index_t, int);
+template index_t cholesky_factors_bytes<double>(index_t, index_t, int);
 
 }  // namespace aperture::dense::tall

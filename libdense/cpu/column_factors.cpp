@@ -24,10 +24,9 @@ class ColumnFactors final : public TallFactors<T> {
         : rows_(rows),
           padded_(rounded_up(rows, core::lanes<T>)),
           v_({columns, padded_}),
-          turned_({columns, padded_}),
           tau_(static_cast<std::size_t>(columns)),
           diagonal_(static_cast<std::size_t>(columns)),
-          slices_((rows + slice_rows - 1) / slice_rows),
+          slices_(slices_of(rows)),
           sums_({slices_, columns}),
           products_(static_cast<std::size_t>(columns)) {}
 
@@ -44,6 +43,7 @@ class ColumnFactors final : public TallFactors<T> {
     }
 
     void apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x) override {
+        turned_.reshape(v_.extent());
         const index_t n = v_.extent()[0];
         for (index_t first = 0; first < c.extent[1]; first += n) {
             const index_t end = std::min(first + n, c.extent[1]);
@@ -54,6 +54,7 @@ class ColumnFactors final : public TallFactors<T> {
     }
 
     void apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<T> c) override {
+        turned_.reshape(v_.extent());
         const index_t n = v_.extent()[0];
         for (index_t first = 0; first < c.extent[1]; first += n) {
             const index_t end = std::min(first + n, c.extent[1]);
@@ -71,7 +72,15 @@ class ColumnFactors final : public TallFactors<T> {
         }
     }
 
+    static index_t bytes(index_t rows, index_t columns) {
+        const index_t reals = columns * (rounded_up(rows, core::lanes<T>) + 3);
+        const index_t sums = slices_of(rows) * columns;
+        return reals * static_cast<index_t>(sizeof(T)) +
+               sums * static_cast<index_t>(sizeof(double));
+    }
+
   private:
+    static index_t slices_of(index_t rows) { return (rows + slice_rows - 1) / slice_rows; }
     T* column(core::Array<T, 2>& columns, index_t j) { return columns.data() + j * padded_; }
     T r_of(index_t i, index_t j) const { return i == j ? diagonal_[std::size_t(i)] : v_(j, i); }
 
@@ -171,7 +180,14 @@ std::unique_ptr<TallFactors<T>> make_column_factors(index_t rows, index_t column
     return std::make_unique<ColumnFactors<T>>(rows, columns);
 }
 
+template <class T>
+index_t column_factors_bytes(index_t rows, index_t columns, int /*threads*/) {
+    return ColumnFactors<T>::bytes(rows, columns);
+}
+
 template std::unique_ptr<TallFactors<float>> make_column_factors(index_t, index_t);
 template std::unique_ptr<TallFactors<double>> make_column_factors(index_t, index_t);
+template index_t column_factors_bytes<float>(index_t, index_t, int);
+template index_t column_factors_bytes<double>(index_t, index_t, int);
 
 }  // namespace aperture::dense::tall

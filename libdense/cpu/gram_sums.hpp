@@ -19,9 +19,15 @@ template <class T>
 class GramSums {
   public:
     explicit GramSums(const ColumnBlocks<T>& layout)
-        : layout_(layout), sums_({parts(), tiles() * gram_tile * gram_tile}) {}
+        : layout_(layout), sums_({parts(), tiles_of(layout) * gram_tile * gram_tile}) {}
 
-    index_t parts() const { return std::min<index_t>(layout_.blocks(), 32); }
+    /// Of the sums of such a matrix.
+    static index_t bytes(const ColumnBlocks<T>& layout) {
+        return parts_of(layout) * tiles_of(layout) * gram_tile * gram_tile *
+               static_cast<index_t>(sizeof(double));
+    }
+
+    index_t parts() const { return parts_of(layout_); }
     index_t first_block(index_t part) const { return layout_.blocks() * part / parts(); }
 
     void clear(index_t part) { std::fill_n(&sums_(part, 0), sums_.extent()[1], 0.0); }
@@ -66,8 +72,11 @@ class GramSums {
     }
 
   private:
-    index_t tiles() const {
-        const index_t across = ceil_div(layout_.columns, gram_tile);
+    static index_t parts_of(const ColumnBlocks<T>& layout) {
+        return std::min<index_t>(layout.blocks(), 32);
+    }
+    static index_t tiles_of(const ColumnBlocks<T>& layout) {
+        const index_t across = ceil_div(layout.columns, gram_tile);
         return across * (across + 1) / 2;
     }
 

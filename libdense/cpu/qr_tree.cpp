@@ -34,8 +34,14 @@ QrTree<T>::QrTree(index_t rows, index_t columns)
     const index_t chunks = chunks_of(rows, columns);
     cut_into_blocks(chunks);
     plan_merges(chunks);
-    r_ = core::Array<T, 1>({chunks * top_size_});
-    tops_ = core::Array<T, 1>({chunks * top_size_});
+}
+
+template <class T>
+index_t QrTree<T>::bytes(bool keep, bool applies, int threads) const {
+    const index_t reals = tops_size() * (applies ? 2 : 1) + (keep ? reflector_reals_ : 0) +
+                          (keep && !applies ? 0 : threads * block_reals_);
+    return reals * static_cast<index_t>(sizeof(T)) +
+           panels_ * static_cast<index_t>(sizeof(PanelFactors<T>));
 }
 
 template <class T>
@@ -82,6 +88,7 @@ void QrTree<T>::plan_merges(index_t chunks) {
 
 template <class T>
 void QrTree<T>::factor(core::Cpu& cpu, MatrixView<const T> a, bool keep) {
+    r_.reshape({tops_size()});
     if (factors_.empty()) factors_.resize(static_cast<std::size_t>(panels_));
     if (keep && v_.size() == 0) v_ = core::Array<T, 1>({reflector_reals_});
     const std::size_t scratch = keep ? 0 : static_cast<std::size_t>(block_reals_) * sizeof(T);
@@ -153,6 +160,7 @@ void QrTree<T>::copy_r(MatrixView<T> r) const {
 template <class T>
 void QrTree<T>::apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x,
                                  MatrixView<T> rest) {
+    tops_.reshape({tops_size()});
     for (index_t j = 0; j < c.extent[1]; j += columns_) {
         const index_t end = std::min(j + columns_, c.extent[1]);
         const MatrixView<const T> from = c.slice(1, j, end);
@@ -177,6 +185,7 @@ void QrTree<T>::apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixVi
 template <class T>
 void QrTree<T>::apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<const T> rest,
                       MatrixView<T> to) {
+    tops_.reshape({tops_size()});
     for (index_t j = 0; j < x.extent[1]; j += columns_) {
         const index_t end = std::min(j + columns_, x.extent[1]);
         const MatrixView<const T> from = rest.empty() ? rest : rest.slice(1, j, end);

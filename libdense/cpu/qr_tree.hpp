@@ -36,6 +36,9 @@ class QrTree {
     void apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<const T> rest, MatrixView<T> to);
 
     index_t columns() const { return columns_; }
+    /// Bytes that `factor` allocates, with `applies` also apply_transposed; the scratch memory of
+    /// the threads included.
+    index_t bytes(bool keep, bool applies, int threads) const;
 
   private:
     struct Block {
@@ -71,6 +74,7 @@ class QrTree {
                         std::byte* scratch) const;
     template <bool transposed>
     void apply_merges(core::Cpu& cpu, const std::vector<Merge>& level, index_t columns);
+    index_t tops_size() const { return static_cast<index_t>(chunks_.size()) * top_size_; }
     T* top(index_t chunk) { return tops_.data() + chunk * top_size_; }
 
     index_t rows_;

@@ -22,13 +22,23 @@ class TallFactors {
     virtual void apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<T> c) = 0;
 };
 
+/// Each with the bytes that `factor` without `keep` allocates, the scratch memory of `threads`
+/// threads included.
 template <class T>
 std::unique_ptr<TallFactors<T>> make_tree_factors(index_t rows, index_t columns);
 template <class T>
+index_t tree_factors_bytes(index_t rows, index_t columns, int threads);
+template <class T>
 std::unique_ptr<TallFactors<T>> make_panel_factors(index_t rows, index_t columns);
+template <class T>
+index_t panel_factors_bytes(index_t rows, index_t columns, int threads);
 template <class T>
 std::unique_ptr<TallFactors<T>> make_column_factors(index_t rows, index_t columns);
 template <class T>
+index_t column_factors_bytes(index_t rows, index_t columns, int threads);
+template <class T>
 std::unique_ptr<TallFactors<T>> make_cholesky_factors(index_t rows, index_t columns, bool shifted);
+template <class T>
+index_t cholesky_factors_bytes(index_t rows, index_t columns, int threads);
 
 }  // namespace aperture::dense::tall

@@ -74,6 +74,22 @@ void TallQr<T, Executor>::find_r(Matrix<const T> a, Matrix<T> r) {
 }
 
 template <std::floating_point T, class Executor>
+index_t TallQr<T, Executor>::find_r_bytes(Executor& executor, QrMethod method, index_t rows,
+                                          index_t columns) {
+    switch (method) {
+        case QrMethod::caqr:
+            return tall::panel_factors_bytes<T>(rows, columns, executor.threads());
+        case QrMethod::blas2:
+            return tall::column_factors_bytes<T>(rows, columns, executor.threads());
+        case QrMethod::cholesky2:
+        case QrMethod::shifted_cholesky3:
+            return tall::cholesky_factors_bytes<T>(rows, columns, executor.threads());
+        default:
+            return tall::tree_factors_bytes<T>(rows, columns, executor.threads());
+    }
+}
+
+template <std::floating_point T, class Executor>
 bool TallQr<T, Executor>::fell_back() const {
     return state_->factors->fell_back();
 }

@@ -37,11 +37,15 @@ class PanelTrees final : public TallFactors<T> {
   public:
     PanelTrees(index_t rows, index_t columns)
         : rows_(rows),
-          work_({columns, rounded_up(rows, core::lanes<T>)}),
-          turned_({columns, rounded_up(rows, core::lanes<T>)}) {
-        for (index_t begin = 0; begin < columns; begin += width) {
-            trees_.emplace_back(rows - begin, std::min(width, columns - begin));
+          trees_(trees_of(rows, columns)),
+          work_({columns, rounded_up(rows, core::lanes<T>)}) {}
+
+    static index_t bytes(index_t rows, index_t columns, int threads) {
+        index_t sum = columns * rounded_up(rows, core::lanes<T>) * static_cast<index_t>(sizeof(T));
+        for (const QrTree<T>& tree : trees_of(rows, columns)) {
+            sum += tree.bytes(true, columns > width, threads);
         }
+        return sum;
     }
 
     void factor(core::Cpu& cpu, MatrixView<const T> a, MatrixView<T> r, bool /*keep*/) override {
@@ -65,6 +69,7 @@ class PanelTrees final : public TallFactors<T> {
     }
 
     void apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x) override {
+        turned_.reshape(work_.extent());
         const index_t together = turned_.extent()[0];
         for (index_t j = 0; j < c.extent[1]; j += together) {
             const index_t end = std::min(j + together, c.extent[1]);
@@ -97,6 +102,13 @@ class PanelTrees final : public TallFactors<T> {
     /// enough for the trailing columns to be read rarely.
     static constexpr index_t width = 64;
 
+    static std::vector<QrTree<T>> trees_of(index_t rows, index_t columns) {
+        std::vector<QrTree<T>> trees;
+        for (index_t begin = 0; begin < columns; begin += width) {
+            trees.emplace_back(rows - begin, std::min(width, columns - begin));
+        }
+        return trees;
+    }
     MatrixView<T> columns_of(core::Array<T, 2>& transposed, index_t columns) {
         return {transposed.data(), {rows_, columns}, {1, transposed.extent()[1]}};
     }
@@ -128,9 +140,22 @@ std::unique_ptr<TallFactors<T>> make_panel_factors(index_t rows, index_t columns
     return std::make_unique<PanelTrees<T>>(rows, columns);
 }
 
+template <class T>
+index_t tree_factors_bytes(index_t rows, index_t columns, int threads) {
+    return QrTree<T>(rows, columns).bytes(false, false, threads);
+}
+template <class T>
+index_t panel_factors_bytes(index_t rows, index_t columns, int threads) {
+    return PanelTrees<T>::bytes(rows, columns, threads);
+}
+
 template std::unique_ptr<TallFactors<float>> make_tree_factors(index_t, index_t);
 template std::unique_ptr<TallFactors<double>> make_tree_factors(index_t, index_t);
 template std::unique_ptr<TallFactors<float>> make_panel_factors(index_t, index_t);
 template std::unique_ptr<TallFactors<double>> make_panel_factors(index_t, index_t);
+template index_t tree_factors_bytes<float>(index_t, index_t, int);
+template index_t tree_factors_bytes<double>(index_t, index_t, int);
+template index_t panel_factors_bytes<float>(index_t, index_t, int);
+template index_t panel_factors_bytes<double>(index_t, index_t, int);
 
 }  // namespace aperture::dense::tall

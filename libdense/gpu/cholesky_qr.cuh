@@ -41,15 +41,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
           pitch_((rows + panel_columns - 1) / panel_columns * panel_columns),
           shifted_(shifted),
           warps_(warps_that_fit()),
-          products_(executor),
-          state_({1 + panels_}),
-          read_state_({1 + panels_}) {
-        if (warps_ == 0) return;
-        gram_ = Buffer<double>({order_ * order_});
-        sizes_ = Buffer<double>({order_});
-        divisors_ = Buffer<double>({triangle_tile(0, panels_) * WarpTile::elements});
-        for (Buffer<double>& total : totals_) total = Buffer<double>({order_ * order_});
-    }
+          products_(executor) {}
 
     void factor(Matrix<const T> a, Matrix<T> r, bool keep) override {
         fell_back_ = warps_ == 0 || !orthonormalise(a, r, keep);
@@ -58,6 +50,14 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
         tree_->factor(a, r, keep);
     }
     bool fell_back() const override { return fell_back_; }
+    index_t bytes() const override {
+        const index_t of_tree = make_tree<T, Executor, Groups>(executor_, rows_, columns_)->bytes();
+        if (warps_ == 0) return of_tree;
+        const index_t small = 3 * order_ * order_ + order_ + divisors_size() + 1 + panels_;
+        return of_tree + small * static_cast<index_t>(sizeof(double)) +
+               columns_ * pitch_ * static_cast<index_t>(sizeof(T)) +
+               products_.gram_bytes(rows_, columns_);
+    }
 
     void form_q(Matrix<T> q) override {
         if (fell_back_) return tree_->form_q(q);
@@ -85,6 +85,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
         while (warps > 0 && DivideShape::shared_bytes(warps, panels_) > limit) warps /= 2;
         return warps;
     }
+    index_t divisors_size() const { return triangle_tile(0, panels_) * WarpTile::elements; }
     StridedMatrix<T> padded(Buffer<T>& buffer) const {
         return {buffer.data(), 1, pitch_, rows_, columns_};
     }
@@ -106,6 +107,12 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     bool orthonormalise(Matrix<const T> a, Matrix<T> r, bool keep) {
         constexpr double of_sums = std::numeric_limits<double>::epsilon() / 2;
         constexpr double enough = std::numeric_limits<T>::epsilon() / 8;
+        state_.reshape({1 + panels_});
+        read_state_.reshape({1 + panels_});
+        gram_.reshape({order_ * order_});
+        sizes_.reshape({order_});
+        divisors_.reshape({divisors_size()});
+        for (Buffer<double>& total : totals_) total.reshape({order_ * order_});
         TallColumns<const T> from = columns_of(a, q_);
         bool is_shifted = shifted_;
         bool was_near = false;

@@ -33,21 +33,51 @@ class ColumnProducts {
     template <class U>
     void find(const TallColumns<const T>& left, const TallColumns<const T>& right,
               const StridedMatrix<U>& to) {
-        find({sides(left), sides(right), false}, left, right, to);
+        find({sides(left.columns), sides(right.columns), false}, left, right, to);
     }
     /// columns^T columns.
     template <class U>
     void find_gram(const TallColumns<const T>& columns, const StridedMatrix<U>& to) {
-        find({sides(columns), sides(columns), true}, columns, columns, to);
+        find({sides(columns.columns), sides(columns.columns), true}, columns, columns, to);
+    }
+
+    /// Bytes that `find` of matrices of so many rows and columns allocates, and `find_gram`.
+    index_t bytes(index_t rows, index_t left, index_t right) const {
+        return bytes({sides(left), sides(right), false}, rows);
+    }
+    index_t gram_bytes(index_t rows, index_t columns) const {
+        return bytes({sides(columns), sides(columns), true}, rows);
     }
 
   private:
-    static int sides(const TallColumns<const T>& of) {
-        return TallSides::of(of.columns, Shape::side);
+    static int sides(index_t columns) { return TallSides::of(columns, Shape::side); }
+    index_t bytes(const TallSides& sides, index_t rows) const {
+        return (is_small_ ? Ranges<SmallShape>(executor_, sides, rows).elements()
+                          : Ranges<Shape>(executor_, sides, rows).elements()) *
+               static_cast<index_t>(sizeof(double));
     }
     static unsigned blocks_of(index_t count, index_t of) {
         return static_cast<unsigned>((count + of - 1) / of);
     }
+
+    /// Ranges of rows, one per multiprocessor.
+    template <class ItsShape>
+    struct Ranges {
+        int pairs;
+        index_t range;  ///< stages of rows
+        int count;
+
+        Ranges(const Executor& executor, const TallSides& sides, index_t rows)
+            : pairs(sides.pairs()) {
+            const index_t blocks = std::max(1, executor.multiprocessors() / pairs);
+            const index_t steps = blocks_of(rows, ItsShape::rows);
+            range = blocks_of(steps, blocks);
+            count = static_cast<int>(blocks_of(steps, range));
+        }
+        index_t elements() const {
+            return index_t{pairs} * count * ItsShape::tiles * WarpTile::elements;
+        }
+    };
 
     template <class U>
     void find(const TallSides& sides, const TallColumns<const T>& left,
@@ -66,20 +96,15 @@ class ColumnProducts {
     template <class ItsShape>
     int find_parts(const TallSides& sides, const TallColumns<const T>& left,
                    const TallColumns<const T>& right) {
-        const index_t blocks = std::max(1, executor_.multiprocessors() / sides.pairs());
-        const index_t steps = blocks_of(left.rows, ItsShape::rows);
-        const index_t range = blocks_of(steps, blocks);
-        const auto ranges = static_cast<int>(blocks_of(steps, range));
-        const index_t needed =
-            index_t{sides.pairs()} * ranges * ItsShape::tiles * WarpTile::elements;
-        if (parts_.size() < needed) parts_ = core::Array<double, 1, Space>({needed});
+        const Ranges<ItsShape> ranges(executor_, sides, left.rows);
+        parts_.reshape({ranges.elements()});
         core::launch(executor_, &tall_gram_kernel<ItsShape>,
-                     core::LaunchConfig(
-                         dim3(static_cast<unsigned>(ranges), static_cast<unsigned>(sides.pairs())),
-                         dim3(ItsShape::threads), ItsShape::shared_bytes),
-                     TallGramArguments<T>{left, right, sides.symmetric, range * ItsShape::rows,
-                                          parts_.data()});
-        return ranges;
+                     core::LaunchConfig(dim3(static_cast<unsigned>(ranges.count),
+                                             static_cast<unsigned>(ranges.pairs)),
+                                        dim3(ItsShape::threads), ItsShape::shared_bytes),
+                     TallGramArguments<T>{left, right, sides.symmetric,
+                                          ranges.range * ItsShape::rows, parts_.data()});
+        return ranges.count;
     }
 
     using Space = typename Executor::Space;

@@ -26,14 +26,14 @@ class ColumnQr final : public TallFactors<T, typename Executor::Space> {
         : executor_(executor),
           rows_(rows),
           columns_(columns),
-          range_((rows + row_blocks() - 1) / row_blocks()),
-          matrix_({rows * columns}),
-          sizes_({columns}),
-          reflectors_({columns}),
-          parts_({row_blocks() * columns}),
-          tops_({columns}) {}
+          range_((rows + row_blocks() - 1) / row_blocks()) {}
 
     void factor(Matrix<const T> a, Matrix<T> r, bool /*keep*/) override {
+        matrix_.reshape({rows_ * columns_});
+        sizes_.reshape({columns_});
+        reflectors_.reshape({columns_});
+        parts_.reshape({row_blocks() * columns_});
+        tops_.reshape({columns_});
         copy_matrix<T>(executor_, strided(a), dense(matrix_, columns_), CopyPart::all);
         launch_columns(&scale_columns_kernel<T>, matrix_.data(), rows_, rows_, sizes_.data());
         for (index_t j = 0; j < columns_; ++j) {
@@ -41,6 +41,11 @@ class ColumnQr final : public TallFactors<T, typename Executor::Space> {
         }
         launch_columns(&write_column_r_kernel<T>, matrix_.data(), rows_, sizes_.data(),
                        reflectors_.data(), strided(r));
+    }
+    index_t bytes() const override {
+        constexpr auto of_column = static_cast<index_t>(sizeof(ColumnReflector));
+        return columns_ * (rows_ * static_cast<index_t>(sizeof(T)) + of_column +
+                           (row_blocks() + 2) * static_cast<index_t>(sizeof(double)));
     }
     void form_q(Matrix<T> q) override {
         apply({nullptr, 1, rows_, q.extent[1], q.extent[1]}, strided(q), CopyPart::identity);

@@ -30,6 +30,8 @@ class TallFactors {
     /// Without `keep`, Q may be discarded.
     virtual void factor(Matrix<const T> a, Matrix<T> r, bool keep) = 0;
     virtual bool fell_back() const { return false; }
+    /// Bytes that `factor` without `keep` allocates.
+    virtual index_t bytes() const = 0;
     virtual void form_q(Matrix<T> q) = 0;
     virtual void apply_transposed(Matrix<const T> c, Matrix<T> x) = 0;
     virtual void apply(Matrix<const T> x, Matrix<T> c) = 0;

@@ -33,6 +33,11 @@ void TallQr<T, Executor>::find_r(Matrix<const T> a, Matrix<T> r) {
     state_->qr.factor(a, r, false);
 }
 template <std::floating_point T, class Executor>
+core::index_t TallQr<T, Executor>::find_r_bytes(Executor& executor, QrMethod method,
+                                                core::index_t rows, core::index_t columns) {
+    return gpu::DeviceTallQr<T, Executor>(executor, method, rows, columns).find_r_bytes();
+}
+template <std::floating_point T, class Executor>
 bool TallQr<T, Executor>::fell_back() const {
     return state_->qr.fell_back();
 }

@@ -52,6 +52,7 @@ class DeviceTallQr {
         factors_->factor(a, r, keep);
         kept_ = keep;
     }
+    index_t find_r_bytes() const { return factors_->bytes(); }
     bool fell_back() const { return factors_->fell_back(); }
     void form_q(Matrix<T> q) {
         expects_q();

@@ -33,15 +33,14 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
         pitch_ = std::max(rounded_up(rows, group_rows), padded_columns_);
         core::expects(pitch_ <= most_rows, "on a device a matrix may have ", most_rows,
                       " rows at most, has ", rows);
-        index_t factors = 0;
         for (index_t first = 0; first < padded_columns_; first += panel_columns) {
-            panels_.push_back(tree_of(first, factors));
+            panels_.push_back(tree_of(first, factors_size_));
         }
-        factors_ = Buffer<T>({factors});
-        matrix_ = Buffer<T>({padded_columns_ * pitch_});
     }
 
     void factor(Matrix<const T> a, Matrix<T> r, bool /*keep*/) override {
+        factors_.reshape({factors_size_});
+        matrix_.reshape({padded_columns_ * pitch_});
         copy_matrix<T>(executor_, strided(a), padded(matrix_), CopyPart::all);
         for (const std::vector<TreeLevel>& panel : panels_) {
             const index_t behind = panel.front().first_row + panel_columns;
@@ -54,6 +53,9 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
             }
         }
         copy_matrix<T>(executor_, constant(padded(matrix_)), strided(r), CopyPart::upper);
+    }
+    index_t bytes() const override {
+        return (factors_size_ + padded_columns_ * pitch_) * static_cast<index_t>(sizeof(T));
     }
     void form_q(Matrix<T> q) override {
         apply({nullptr, 1, pitch_, q.extent[1], q.extent[1]}, strided(q), CopyPart::identity);
@@ -139,6 +141,7 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
     index_t padded_columns_;
     index_t pitch_ = 0;
     std::vector<std::vector<TreeLevel>> panels_;
+    index_t factors_size_ = 0;
     Buffer<T> matrix_;
     Buffer<T> factors_;
     Buffer<T> turned_;  ///< the matrix that Q is applied to, with as many columns as A

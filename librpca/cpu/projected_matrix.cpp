@@ -40,7 +40,7 @@ template <class T>
 ProjectedMatrix<T>::ProjectedMatrix(core::Cpu& cpu, index_t frames, index_t values, index_t rank,
                                     bool watches_mask)
     : cpu_(cpu),
-      width_(dense::tall::rounded_up(rank, gram_tile)),
+      width_(width_of(rank)),
       layout_{frames, values, 0},
       panel_layout_{2 * width_, values, 0},
       m_({layout_.size()}),
@@ -56,6 +56,26 @@ ProjectedMatrix<T>::ProjectedMatrix(core::Cpu& cpu, index_t frames, index_t valu
       part_sums_(static_cast<std::size_t>(rest_sums_.parts())) {
     std::fill(panel_.begin(), panel_.end(), T(0));
     sizes_.reserve(static_cast<std::size_t>(std::min(frames * values, 2 * most_sampled)));
+}
+
+template <class T>
+WorkspaceBytes ProjectedMatrix<T>::bytes(const core::Cpu& cpu, index_t frames, index_t values,
+                                         index_t rank, bool watches_mask) {
+    const index_t width = width_of(rank);
+    const dense::tall::ColumnBlocks<T> layout{frames, values, 0};
+    const dense::tall::ColumnBlocks<T> panel{2 * width, values, 0};
+    const index_t parts = std::min<index_t>(layout.blocks(), 32);
+    const index_t factors = 2 * width * (rank + frames) + frames * rank;
+    const index_t cross = parts * width / gram_tile * ceil_div(frames, gram_tile) * tile_size;
+    const index_t small = cross + 4 * width * width + frames * frames + width * frames;
+    const auto scratch = static_cast<index_t>(
+        core::scratch_bytes_of<Scratch>(layout.block_reals(), frames, std::max(width, frames)));
+    return {bytes_of<T>(layout.size() + panel.size() + factors +
+                        std::min(frames * values, 2 * most_sampled)) +
+                (watches_mask ? layout.size() : 0) + dense::tall::GramSums<T>::bytes(layout) +
+                dense::tall::GramSums<T>::bytes(panel) + bytes_of<double>(small) +
+                cpu.threads() * scratch,
+            0};
 }
 
 template <class T>
@@ -79,7 +99,7 @@ double ProjectedMatrix<T>::load(FramesView<const T, core::Host> m) {
     });
     std::fill(mask_.begin(), mask_.end(), std::int8_t{0});
     double square = 0;
-    for (const ProjectionSums& sums : part_sums_) square += sums.residual_square;
+    for (const PassSums& sums : part_sums_) square += sums.residual_square;
     if (!std::isfinite(square)) expects_numbers(m);
     return square;
 }
@@ -156,21 +176,20 @@ double ProjectedMatrix<T>::median_of_rest(core::View<const double, 2, core::Host
 }
 
 template <class T>
-ProjectionSums ProjectedMatrix<T>::pass(const Pass& projection) {
-    const ProjectionSums sums = sweep(projection, {});
+PassSums ProjectedMatrix<T>::pass(const Pass& projection) {
+    const PassSums sums = sweep(projection, {});
     gather(projection.sums_rest);
     return sums;
 }
 
 template <class T>
-ProjectionSums ProjectedMatrix<T>::finish(const Pass& projection,
-                                          FramesView<T, core::Host> low_rank,
-                                          FramesView<T, core::Host> sparse) {
+PassSums ProjectedMatrix<T>::finish(const Pass& projection, FramesView<T, core::Host> low_rank,
+                                    FramesView<T, core::Host> sparse) {
     return sweep(projection, {true, low_rank, sparse});
 }
 
 template <class T>
-ProjectionSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& outputs) {
+PassSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& outputs) {
     const index_t rest_reals = layout_.block_reals();
     const index_t frames = layout_.columns;
     const auto scratch_bytes =
@@ -179,7 +198,7 @@ ProjectionSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& 
         cpu_, rest_sums_.parts(), scratch_bytes, [&](index_t part, std::byte* block) {
             core::ScratchParts parts(block);
             const Scratch scratch(parts, rest_reals, frames, std::max(width_, frames));
-            ProjectionSums& sums = part_sums_[static_cast<std::size_t>(part)];
+            PassSums& sums = part_sums_[static_cast<std::size_t>(part)];
             sums = {};
             panel_sums_.clear(part);
             rest_sums_.clear(part);
@@ -208,8 +227,8 @@ ProjectionSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& 
                 }
             }
         });
-    ProjectionSums total;
-    for (const ProjectionSums& sums : part_sums_) {
+    PassSums total;
+    for (const PassSums& sums : part_sums_) {
         total.residual_square += sums.residual_square;
         total.zeros += sums.zeros;
         total.mask_changes += sums.mask_changes;
@@ -223,7 +242,7 @@ ProjectionSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& 
 
 template <class T>
 void ProjectedMatrix<T>::project_row(const Pass& projection, index_t block, index_t first,
-                                     const Scratch& scratch, ProjectionSums& sums) {
+                                     const Scratch& scratch, PassSums& sums) {
     const index_t stride = layout_.stride;
     T* const panel = panel_.data() + block * panel_layout_.block_reals() + first;
     const auto replace = [&](index_t column, index_t count) {
@@ -245,7 +264,7 @@ void ProjectedMatrix<T>::project_row(const Pass& projection, index_t block, inde
 
 template <class T>
 void ProjectedMatrix<T>::take_rest(const Pass& projection, index_t block, index_t first,
-                                   const Scratch& scratch, ProjectionSums& sums) {
+                                   const Scratch& scratch, PassSums& sums) {
     using Pack = core::Pack<T>;
     const index_t begin = block * layout_.block_reals() + first;
     const Pack threshold = core::broadcast(projection.threshold);

@@ -23,8 +23,15 @@ class ProjectedMatrix {
     ProjectedMatrix(core::Cpu& cpu, index_t frames, index_t values, index_t rank,
                     bool watches_mask);
 
+    /// With the factors of a Projection and the scratch memory of the threads.
+    static WorkspaceBytes bytes(const core::Cpu& cpu, index_t frames, index_t values, index_t rank,
+                                bool watches_mask);
+
     /// Columns of U and of Y: the rank rounded up to whole Gram tiles, padded with zero columns.
     index_t width() const { return width_; }
+    static index_t width_of(index_t rank) {
+        return dense::tall::rounded_up(rank, dense::tall::gram_tile);
+    }
 
     /// Copies M and returns ||M||_F^2. Throws core::InvalidArgument for a NaN or an infinity.
     double load(FramesView<const T, core::Host> m);
@@ -34,10 +41,10 @@ class ProjectedMatrix {
     /// The median of |M - [U Y] coefficients|, over about 10^5 samples.
     double median_of_rest(core::View<const double, 2, core::Host> coefficients);
 
-    ProjectionSums pass(const Pass& projection);
+    PassSums pass(const Pass& projection);
     /// A pass that writes L and S unless they are empty, and sums no products.
-    ProjectionSums finish(const Pass& projection, FramesView<T, core::Host> low_rank,
-                          FramesView<T, core::Host> sparse);
+    PassSums finish(const Pass& projection, FramesView<T, core::Host> low_rank,
+                    FramesView<T, core::Host> sparse);
 
     /// An element of U.
     T basis(index_t value, index_t column) const {
@@ -62,11 +69,11 @@ class ProjectedMatrix {
     static constexpr int lanes = core::lanes<T>;
     static constexpr int row = static_cast<int>(dense::tall::ColumnBlocks<T>::row_unit);
 
-    ProjectionSums sweep(const Pass& projection, const Outputs& outputs);
+    PassSums sweep(const Pass& projection, const Outputs& outputs);
     void project_row(const Pass& projection, index_t block, index_t first, const Scratch& scratch,
-                     ProjectionSums& sums);
+                     PassSums& sums);
     void take_rest(const Pass& projection, index_t block, index_t first, const Scratch& scratch,
-                   ProjectionSums& sums);
+                   PassSums& sums);
     void write_row(const Outputs& outputs, index_t block, index_t first,
                    const Scratch& scratch) const;
     void add_cross(index_t part, index_t block, const T* rest, core::ReadAhead& ahead);
@@ -86,7 +93,7 @@ class ProjectedMatrix {
     core::Array<double, 2> panel_gram_;
     core::Array<double, 2> rest_gram_;
     core::Array<double, 2> cross_;
-    std::vector<ProjectionSums> part_sums_;
+    std::vector<PassSums> part_sums_;
     std::vector<T> sizes_;  ///< |residual| of a sample
 };
 

@@ -8,16 +8,12 @@
 #include <numeric>
 #include <optional>
 #include <utility>
-#include <vector>
 
-#include "aperture/core/error.hpp"
-#include "aperture/core/timing.hpp"
-#include "librpca/checks.hpp"
 #include "librpca/cpu/projected_matrix.hpp"
 #include "librpca/cpu/spectrum.hpp"
 #include "librpca/cpu/sweep.hpp"
-#include "librpca/penalty.hpp"
 #include "librpca/qr_method.hpp"
+#include "librpca/selected_solver.hpp"
 
 namespace aperture::rpca {
 
@@ -45,6 +41,11 @@ class TriangleOfW {
           r_({frames, frames}),
           fp64_({frames, frames}) {}
 
+    static index_t bytes(core::Cpu& cpu, Svd svd, index_t frames, index_t values) {
+        return dense::TallQr<T, core::Cpu>::find_r_bytes(cpu, qr_method(svd), values, frames) +
+               bytes_of<T>(frames * (values + frames)) + bytes_of<double>(frames * frames);
+    }
+
     core::View<const double, 2, core::Host> find(core::Cpu& cpu,
                                                  const cpu::SweptMatrix<T>& matrix) {
         matrix.copy_w(cpu, w_);
@@ -67,96 +68,121 @@ class TriangleOfW {
     core::Array<double, 2> fp64_;
 };
 
-}  // namespace
+/// See Multipliers.
+template <class T>
+class MultiplierOperations {
+  public:
+    using Executor = core::Cpu;
+    /// A pass ends before the next can begin: there is nothing to be ahead of.
+    static constexpr int iterations_ahead = 0;
+    static constexpr index_t most_frames = std::numeric_limits<index_t>::max();
 
-template <std::floating_point T, class Executor>
-struct RobustPca<T, Executor>::State {
-    core::Cpu& cpu;
-    index_t frames;
-    index_t values;
-    Parameters parameters;
-    cpu::SweptMatrix<T> matrix;
-    std::optional<TriangleOfW<T>> triangle;  ///< if it replaces the Gram matrix
-    cpu::Spectrum spectrum;
-    dense::tall::Factor<T> first = {};
-    dense::tall::Factor<T> second = {};
-    cpu::Step<T> step = {};
-    int rank = 0;
+    MultiplierOperations(core::Cpu& cpu, index_t frames, index_t values,
+                         const Parameters& parameters)
+        : cpu_(cpu),
+          frames_(frames),
+          matrix_(frames, values, {parameters.svd == Svd::gram, parameters.mask_threshold > 0}),
+          spectrum_(frames) {
+        if (parameters.svd != Svd::gram) triangle_.emplace(cpu, parameters.svd, frames, values);
+        factor_.first.reserve(frames, frames + 1);
+        factor_.second.reserve(frames + 1, frames);
+    }
 
+    static WorkspaceBytes bytes(core::Cpu& cpu, index_t frames, index_t values,
+                                const Parameters& parameters) {
+        const bool by_gram = parameters.svd == Svd::gram;
+        const index_t of_matrix = cpu::SweptMatrix<T>::bytes(
+            frames, values, {by_gram, parameters.mask_threshold > 0}, cpu.threads());
+        const index_t of_spectrum =
+            by_gram ? cpu::Spectrum::gram_bytes(frames)
+                    : cpu::Spectrum::triangle_bytes(frames) +
+                          TriangleOfW<T>::bytes(cpu, parameters.svd, frames, values);
+        return {of_matrix + of_spectrum + bytes_of<T>(2 * frames * (frames + 1)), 0};
+    }
+
+    MatrixNorms load(FramesView<const T, core::Host> m) {
+        const MatrixNorms norms = matrix_.load(cpu_, m);
+        state_ = {};
+        set_factor(0, std::numeric_limits<double>::infinity());
+        return norms;
+    }
+    double norm2() {
+        find_spectrum();
+        return spectrum_.singular_value(0);
+    }
+    void threshold_singular_values(double mu) {
+        find_spectrum();
+        const double threshold = 1 / mu;
+        const index_t rank = spectrum_.count_above(threshold);
+        state_.rank = static_cast<int>(rank);
+        set_factor(rank, threshold);
+    }
+    void pass(const MultiplierPass<T, core::Host>& pass) {
+        const PassSums sums = matrix_.pass(cpu_, factor_, pass, is_last_pass(state_, pass.last));
+        if (pass.iteration > 0) advance(state_, sums, pass.rules, pass.last);
+    }
+    const RunState& state(int /*iteration*/) const { return state_; }
+
+  private:
     void find_spectrum() {
-        if (triangle) {
-            spectrum.decompose_triangle(triangle->find(cpu, matrix));
+        if (triangle_) {
+            spectrum_.decompose_triangle(triangle_->find(cpu_, matrix_));
         } else {
-            spectrum.decompose_gram(matrix.gram());
+            spectrum_.decompose_gram(matrix_.gram());
         }
     }
-    /// Sets the factors of P with L = W P from the spectrum of W.
-    void threshold_singular_values(double threshold);
-    bool watch_mask(const cpu::StepSums& sums, Outcome& outcome, const core::Stopwatch& watch);
-    int steady = 0;
-    using Projections = AlternatingProjections<T, cpu::ProjectedMatrix<T>>;
-    std::optional<Projections> projections = {};  ///< if set, `matrix` is empty
+    /// From the `r` largest singular values s, V their vectors:
+    /// P = 1 1^T / frames + V diag((s - threshold) / s) V^T.
+    void set_factor(index_t r, double threshold);
+
+    core::Cpu& cpu_;
+    index_t frames_;
+    cpu::SweptMatrix<T> matrix_;
+    std::optional<TriangleOfW<T>> triangle_;  ///< if it replaces the Gram matrix
+    cpu::Spectrum spectrum_;
+    cpu::RightFactor<T> factor_;
+    RunState state_;
 };
 
-/// P = 1 1^T / frames + V diag(max(s - t, 0) / s) V^T, as two factors if that is less work.
-template <std::floating_point T, class Executor>
-void RobustPca<T, Executor>::State::threshold_singular_values(double threshold) {
-    const index_t r = spectrum.count_above(threshold);
-    rank = static_cast<int>(r) + 1;
-    const double share = 1 / static_cast<double>(frames);
-    const auto kept = [&](index_t i) { return 1 - threshold / spectrum.singular_value(i); };
-    if (2 * r < frames) {
-        step.second = &second;
-        first.set(frames, r + 1,
-                  [&](index_t i, index_t k) { return k == r ? share : spectrum.vector(i, k); });
-        second.set(r + 1, frames, [&](index_t k, index_t j) {
-            return k == r ? 1 : kept(k) * spectrum.vector(j, k);
+template <class T>
+void MultiplierOperations<T>::set_factor(index_t r, double threshold) {
+    const double share = 1 / static_cast<double>(frames_);
+    const auto kept = [&](index_t i) { return 1 - threshold / spectrum_.singular_value(i); };
+    factor_.has_second = 2 * r < frames_;
+    if (factor_.has_second) {
+        factor_.first.set(frames_, r + 1, [&](index_t i, index_t k) {
+            return k == r ? share : spectrum_.vector(i, k);
+        });
+        factor_.second.set(r + 1, frames_, [&](index_t k, index_t j) {
+            return k == r ? 1 : kept(k) * spectrum_.vector(j, k);
         });
         return;
     }
-    step.second = nullptr;
-    first.set(frames, frames, [&](index_t i, index_t j) {
+    factor_.first.set(frames_, frames_, [&](index_t i, index_t j) {
         double sum = share;
         for (index_t k = 0; k < r; ++k) {
-            sum += spectrum.vector(i, k) * kept(k) * spectrum.vector(j, k);
+            sum += spectrum_.vector(i, k) * kept(k) * spectrum_.vector(j, k);
         }
         return sum;
     });
 }
 
+}  // namespace
+
 template <std::floating_point T, class Executor>
-bool RobustPca<T, Executor>::State::watch_mask(const cpu::StepSums& sums, Outcome& outcome,
-                                               const core::Stopwatch& watch) {
-    if (parameters.mask_threshold <= 0) return false;
-    const double share =
-        sums.mask_changes / (static_cast<double>(values) * static_cast<double>(frames));
-    const bool unchanged = share <= steady_share && outcome.residual <= steady_residual;
-    steady = unchanged ? steady + 1 : 0;
-    if (steady < steady_iterations) return false;
-    outcome.iterations_to_mask = outcome.iterations;
-    outcome.seconds_to_mask = watch.seconds();
-    return true;
-}
+struct RobustPca<T, Executor>::State {
+    SelectedSolver<T, MultiplierOperations<T>, cpu::ProjectedMatrix<T>> solver;
+};
 
 template <std::floating_point T, class Executor>
 RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t values,
-                                  const Parameters& parameters) {
-    expects_problem(frames, values, parameters);
-    const bool by_gram = parameters.svd == Svd::gram;
-    const bool projects = parameters.solver == Solver::accaltproj;
-    state_ = std::make_unique<State>(
-        State{executor, frames, values, parameters,
-              cpu::SweptMatrix<T>(projects ? 0 : frames, projects ? 0 : values,
-                                  {by_gram, parameters.mask_threshold > 0}),
-              std::nullopt, cpu::Spectrum(projects ? 0 : frames)});
-    if (projects) {
-        state_->projections.emplace(executor, frames, values, parameters);
-        return;
-    }
-    if (!by_gram) state_->triangle.emplace(executor, parameters.svd, frames, values);
-    state_->first.reserve(frames, frames + 1);
-    state_->second.reserve(frames + 1, frames);
-    state_->step.first = &state_->first;
+                                  const Parameters& parameters)
+    : state_(new State{{executor, frames, values, parameters}}) {}
+template <std::floating_point T, class Executor>
+WorkspaceBytes RobustPca<T, Executor>::workspace_bytes(Executor& executor, index_t frames,
+                                                       index_t values,
+                                                       const Parameters& parameters) {
+    return decltype(State::solver)::bytes(executor, frames, values, parameters);
 }
 template <std::floating_point T, class Executor>
 RobustPca<T, Executor>::~RobustPca() = default;
@@ -169,51 +195,7 @@ template <std::floating_point T, class Executor>
 Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
                                     FramesView<T, Space> sparse,
                                     const std::function<bool(const Progress&)>& observe) {
-    State& s = *state_;
-    expects_frames(s.frames, s.values, m, low_rank, sparse);
-    if (s.projections) return s.projections->run(m, low_rank, sparse, observe);
-    const core::Stopwatch watch;
-    Outcome outcome;
-    s.steady = 0;
-    s.rank = 0;
-    const cpu::Sizes sizes = s.matrix.load(s.cpu, m);
-    s.find_spectrum();
-    cpu::Step<T>& step = s.step;
-    const double norm = std::sqrt(sizes.square);
-    const bool black = sizes.largest == 0;
-    const double lambda = lambda_of(s.parameters, s.frames, s.values);
-    const Penalty penalty = black ? Penalty{1, 1, 0, 0}
-                                  : penalty_of(s.parameters.solver,
-                                               {sizes.largest, sizes.sum, sizes.ground_square,
-                                                s.spectrum.singular_value(0)},
-                                               s.frames, s.values, lambda);
-    double mu = penalty.mu;
-    step.y_scale = static_cast<T>(penalty.y_over_m / mu);
-    step.threshold = static_cast<T>(lambda / mu);
-    step.mask_threshold = static_cast<T>(s.parameters.mask_threshold);
-    // L starts as the temporal mean.
-    s.threshold_singular_values(std::numeric_limits<double>::infinity());
-    s.matrix.step(s.cpu, step);
-    for (bool last = false;; last = last || outcome.converged) {
-        s.find_spectrum();
-        s.threshold_singular_values(1 / mu);
-        const double next = penalty.next(mu);
-        step.y_scale = static_cast<T>(mu / next);
-        step.threshold = static_cast<T>(lambda / next);
-        ++outcome.iterations;
-        last = last || outcome.iterations == s.parameters.max_iterations;
-        const cpu::StepSums sums =
-            last ? s.matrix.finish(s.cpu, step, low_rank, sparse) : s.matrix.step(s.cpu, step);
-        mu = next;
-        outcome.residual = black ? 0 : std::sqrt(sums.residual_square) / norm;
-        outcome.rank = black ? 0 : s.rank;
-        outcome.density =
-            1 - sums.zeros / (static_cast<double>(s.frames) * static_cast<double>(s.values));
-        outcome.converged = outcome.converged || outcome.residual <= s.parameters.tolerance;
-        if (last) return outcome;
-        last = s.watch_mask(sums, outcome, watch);
-        if (observe && !observe({outcome.iterations, outcome.residual, outcome.rank})) last = true;
-    }
+    return state_->solver.run(m, low_rank, sparse, observe);
 }
 
 template class RobustPca<float, core::Cpu>;

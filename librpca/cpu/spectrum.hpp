@@ -18,6 +18,10 @@ class Spectrum {
     Spectrum(Spectrum&&) noexcept;
     Spectrum& operator=(Spectrum&&) noexcept;
 
+    /// Bytes of a spectrum of this order and of what its decompositions allocate meanwhile.
+    static index_t gram_bytes(index_t order);
+    static index_t triangle_bytes(index_t order);
+
     /// From the matrix's Gram matrix.
     void decompose_gram(core::View<const double, 2, core::Host> gram);
     /// From the R factor of its QR.

@@ -58,6 +58,12 @@ Subspace::~Subspace() = default;
 Subspace::Subspace(Subspace&&) noexcept = default;
 Subspace& Subspace::operator=(Subspace&&) noexcept = default;
 
+index_t Subspace::bytes(index_t frames, index_t rank, index_t width) {
+    const index_t n = 2 * width;
+    // K, R K and parts of it; R, its inverse, and decompositions.
+    return (n * frames * 3 + rank * frames * 4 + n * n * 8) * static_cast<index_t>(sizeof(double));
+}
+
 void Subspace::truncate(core::View<const double, 2, core::Host> gram, double least) {
     State& s = *state_;
     const index_t n = gram.extent[0];

@@ -20,6 +20,9 @@ class Subspace {
     Subspace(Subspace&&) noexcept;
     Subspace& operator=(Subspace&&) noexcept;
 
+    /// Bytes of such matrices and of what `truncate` allocates meanwhile.
+    static index_t bytes(index_t frames, index_t rank, index_t width);
+
     /// K: U's rows, then Y's.
     core::View<double, 2, core::Host> k() { return k_.view(); }
     core::View<const double, 2, core::Host> k() const { return k_.view(); }

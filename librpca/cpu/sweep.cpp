@@ -6,6 +6,7 @@
 
 #include "libcore/cpu/worker_tasks.hpp"
 #include "librpca/cpu/pass.hpp"
+#include "librpca/workspace.hpp"
 
 namespace aperture::rpca::cpu {
 
@@ -33,30 +34,38 @@ SweptMatrix<T>::SweptMatrix(index_t frames, index_t values, const Options& optio
       gram_sums_(layout_),
       gram_({frames, frames}),
       part_sums_(static_cast<std::size_t>(gram_sums_.parts())),
-      part_sizes_(static_cast<std::size_t>(gram_sums_.parts())) {}
+      part_norms_(static_cast<std::size_t>(gram_sums_.parts())) {}
 
 template <class T>
-Sizes SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
+index_t SweptMatrix<T>::bytes(index_t frames, index_t values, const Options& options, int threads) {
+    const dense::tall::ColumnBlocks<T> layout{frames, values, 1};
+    return bytes_of<T>(2 * layout.size() + threads * scratch_reals(frames)) +
+           (options.watches_mask ? layout.size() : 0) + dense::tall::GramSums<T>::bytes(layout) +
+           bytes_of<double>(frames * frames);
+}
+
+template <class T>
+MatrixNorms SweptMatrix<T>::load(core::Cpu& cpu, FramesView<const T, core::Host> m) {
     core::for_each_task(cpu, gram_sums_.parts(), 0, [&](index_t part, std::byte* /*scratch*/) {
-        Sizes& sizes = part_sizes_[static_cast<std::size_t>(part)];
-        sizes = {};
+        MatrixNorms& norms = part_norms_[static_cast<std::size_t>(part)];
+        norms = {};
         gram_sums_.clear(part);
         for (index_t b = gram_sums_.first_block(part); b < gram_sums_.first_block(part + 1); ++b) {
-            sizes.ground_square += load_ground(m, b);
-            const Sizes of_block = load_block(m, b);
-            sizes.largest = std::max(sizes.largest, of_block.largest);
-            sizes.sum += of_block.sum;
-            sizes.square += of_block.square;
+            norms.ground_square += load_ground(m, b);
+            const MatrixNorms of_block = load_block(m, b);
+            norms.largest = std::max(norms.largest, of_block.largest);
+            norms.sum += of_block.sum;
+            norms.square += of_block.square;
             add_gram(part, b);
         }
     });
     std::fill(mask_.begin(), mask_.end(), std::int8_t{0});
-    Sizes total;
-    for (const Sizes& sizes : part_sizes_) {
-        total.largest = std::max(total.largest, sizes.largest);
-        total.sum += sizes.sum;
-        total.square += sizes.square;
-        total.ground_square += sizes.ground_square;
+    MatrixNorms total;
+    for (const MatrixNorms& norms : part_norms_) {
+        total.largest = std::max(total.largest, norms.largest);
+        total.sum += norms.sum;
+        total.square += norms.square;
+        total.ground_square += norms.ground_square;
     }
     if (!std::isfinite(total.sum)) expects_numbers(m);
     gather_gram();
@@ -84,8 +93,8 @@ double SweptMatrix<T>::load_ground(FramesView<const T, core::Host> m, index_t bl
 }
 
 template <class T>
-Sizes SweptMatrix<T>::load_block(FramesView<const T, core::Host> m, index_t block) {
-    Sizes sizes;
+MatrixNorms SweptMatrix<T>::load_block(FramesView<const T, core::Host> m, index_t block) {
+    MatrixNorms norms;
     const index_t first = block * layout_.block_rows;
     const index_t count = layout_.rows_of(block);
     T* const m_of_block = m_.data() + block * layout_.block_reals();
@@ -106,82 +115,70 @@ Sizes SweptMatrix<T>::load_block(FramesView<const T, core::Host> m, index_t bloc
         }
         std::fill(to + count, to + layout_.stride, T(0));
         std::copy_n(to, layout_.stride, w_of_block + f * layout_.stride);
-        sizes.largest = std::max(sizes.largest, static_cast<double>(largest));
-        sizes.sum += sum;
-        sizes.square += square;
+        norms.largest = std::max(norms.largest, static_cast<double>(largest));
+        norms.sum += sum;
+        norms.square += square;
     }
-    return sizes;
+    return norms;
 }
 
 template <class T>
-StepSums SweptMatrix<T>::step(core::Cpu& cpu, const Step<T>& step) {
-    const StepSums sums = sweep(cpu, step, false, {});
-    gather_gram();
-    return sums;
-}
-
-template <class T>
-StepSums SweptMatrix<T>::finish(core::Cpu& cpu, const Step<T>& step,
-                                FramesView<T, core::Host> low_rank,
-                                FramesView<T, core::Host> sparse) {
-    return sweep(cpu, step, true, {low_rank, sparse});
-}
-
-template <class T>
-StepSums SweptMatrix<T>::sweep(core::Cpu& cpu, const Step<T>& step, bool keeps_w,
-                               const Outputs& outputs) {
-    const auto frames = static_cast<std::size_t>(layout_.columns);
-    const std::size_t scratch_bytes = (3 * frames + 1) * row * sizeof(T);
+PassSums SweptMatrix<T>::pass(core::Cpu& cpu, const RightFactor<T>& factor, const Pass& pass,
+                              bool last) {
+    const auto scratch_bytes =
+        static_cast<std::size_t>(bytes_of<T>(scratch_reals(layout_.columns)));
     core::for_each_task(cpu, gram_sums_.parts(), scratch_bytes,
                         [&](index_t part, std::byte* scratch) {
                             T* const low_rank = reinterpret_cast<T*>(scratch);
                             T* const between = low_rank + layout_.columns * row;
                             T* const sparse = between + (layout_.columns + 1) * row;
-                            StepSums& sums = part_sums_[static_cast<std::size_t>(part)];
+                            PassSums& sums = part_sums_[static_cast<std::size_t>(part)];
                             sums = {};
-                            if (!keeps_w) gram_sums_.clear(part);
+                            if (!last) gram_sums_.clear(part);
                             for (index_t b = gram_sums_.first_block(part);
                                  b < gram_sums_.first_block(part + 1); ++b) {
                                 for (index_t v = 0; v < layout_.used_rows(b); v += row) {
-                                    multiply_row(step, w_.data() + b * layout_.block_reals() + v,
+                                    multiply_row(factor, w_.data() + b * layout_.block_reals() + v,
                                                  between, low_rank);
-                                    update_row(step, b, v, low_rank, sparse, keeps_w, sums);
-                                    if (keeps_w) write_row(outputs, b, v, low_rank, sparse);
+                                    update_row(pass, b, v, low_rank, sparse, last, sums);
+                                    if (last) write_row(pass, b, v, low_rank, sparse);
                                 }
-                                if (!keeps_w) add_gram(part, b);
+                                if (!last) add_gram(part, b);
                             }
                         });
-    StepSums total;
-    for (const StepSums& sums : part_sums_) {
+    if (!last) gather_gram();
+    PassSums total;
+    for (const PassSums& sums : part_sums_) {
         total.residual_square += sums.residual_square;
         total.zeros += sums.zeros;
         total.mask_changes += sums.mask_changes;
     }
     // The padding behind the last value counted as S = 0.
-    const index_t last = layout_.blocks() - 1;
-    const index_t end = last * layout_.block_rows + layout_.used_rows(last);
+    const index_t last_block = layout_.blocks() - 1;
+    const index_t end = last_block * layout_.block_rows + layout_.used_rows(last_block);
     total.zeros -= static_cast<double>((end - layout_.rows) * layout_.columns);
     return total;
 }
 
 template <class T>
-void SweptMatrix<T>::multiply_row(const Step<T>& step, const T* w, T* between, T* low_rank) const {
-    if (step.second == nullptr) {
-        dense::tall::multiply(w, layout_.stride, *step.first, low_rank);
+void SweptMatrix<T>::multiply_row(const RightFactor<T>& factor, const T* w, T* between,
+                                  T* low_rank) const {
+    if (factor.has_second) {
+        dense::tall::multiply(w, layout_.stride, factor.first, between);
+        dense::tall::multiply(between, row, factor.second, low_rank);
     } else {
-        dense::tall::multiply(w, layout_.stride, *step.first, between);
-        dense::tall::multiply(between, row, *step.second, low_rank);
+        dense::tall::multiply(w, layout_.stride, factor.first, low_rank);
     }
 }
 
 template <class T>
-void SweptMatrix<T>::update_row(const Step<T>& step, index_t block, index_t first,
-                                const T* low_rank, T* sparse, bool keeps_w, StepSums& sums) {
+void SweptMatrix<T>::update_row(const Pass& pass, index_t block, index_t first, const T* low_rank,
+                                T* sparse, bool keeps_w, PassSums& sums) {
     using Pack = core::Pack<T>;
     const index_t begin = block * layout_.block_reals() + first;
-    const Pack y_scale = core::broadcast(step.y_scale);
-    const Pack threshold = core::broadcast(step.threshold);
-    const Pack mask_threshold = core::broadcast(step.mask_threshold);
+    const Pack y_scale = core::broadcast(pass.y_scale);
+    const Pack threshold = core::broadcast(pass.threshold);
+    const Pack mask_threshold = core::broadcast(pass.mask_threshold);
     Pack square{};
     Pack zeros{};
     Pack changes{};
@@ -203,7 +200,7 @@ void SweptMatrix<T>::update_row(const Step<T>& step, index_t block, index_t firs
             } else {
                 core::store(w_.data() + at + p * lanes, m + y - s);
             }
-            if (step.mask_threshold > 0) {
+            if (pass.mask_threshold > 0) {
                 changes +=
                     mask_changes<T>(difference, mask_threshold, mask_.data() + at + p * lanes);
             }
@@ -239,19 +236,18 @@ void SweptMatrix<T>::copy_w(core::Cpu& cpu, FramesView<T, core::Host> w) const {
 }
 
 template <class T>
-void SweptMatrix<T>::write_row(const Outputs& outputs, index_t block, index_t first, T* low_rank,
+void SweptMatrix<T>::write_row(const Pass& pass, index_t block, index_t first, T* low_rank,
                                const T* sparse) const {
     const T* const ground =
         w_.data() + block * layout_.block_reals() + layout_.columns * layout_.stride + first;
     const index_t value = block * layout_.block_rows + first;
     const index_t count = std::min<index_t>(row, layout_.rows - value);
     for (index_t f = 0; f < layout_.columns; ++f) {
-        if (!outputs.low_rank.empty()) {
-            T* const to = &outputs.low_rank(f, value);
+        if (!pass.low_rank.empty()) {
+            T* const to = &pass.low_rank(f, value);
             for (index_t v = 0; v < count; ++v) to[v] = low_rank[f * row + v] + ground[v];
         }
-        if (!outputs.sparse.empty())
-            std::copy_n(sparse + f * row, count, &outputs.sparse(f, value));
+        if (!pass.sparse.empty()) std::copy_n(sparse + f * row, count, &pass.sparse(f, value));
     }
 }
 

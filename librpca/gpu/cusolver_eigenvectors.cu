@@ -19,16 +19,28 @@ void check(cusolverStatus_t status, const char* call) {
         core::text("cuSOLVER: ", call, " failed with status ", static_cast<int>(status)));
 }
 
+core::index_t workspace_size(cusolverDnHandle_t handle, int order) {
+    int words = 0;
+    check(cusolverDnDsyevd_bufferSize(handle, with_vectors, triangle, order, nullptr, order,
+                                      nullptr, &words),
+          "cusolverDnDsyevd_bufferSize");
+    return words;
+}
+
 }  // namespace
 
 CusolverEigenvectors::CusolverEigenvectors(core::Gpu& gpu, int order) : order_(order), info_({1}) {
     check(cusolverDnCreate(&handle_), "cusolverDnCreate");
     check(cusolverDnSetStream(handle_, gpu.stream()), "cusolverDnSetStream");
-    int words = 0;
-    check(cusolverDnDsyevd_bufferSize(handle_, with_vectors, triangle, order, nullptr, order,
-                                      nullptr, &words),
-          "cusolverDnDsyevd_bufferSize");
-    workspace_ = core::Array<double, 1, core::Device>({words});
+    workspace_ = core::Array<double, 1, core::Device>({workspace_size(handle_, order)});
+}
+core::index_t CusolverEigenvectors::bytes(core::Gpu& /*gpu*/, int order) {
+    cusolverDnHandle_t handle = nullptr;
+    check(cusolverDnCreate(&handle), "cusolverDnCreate");
+    const core::index_t size = workspace_size(handle, order);
+    cusolverDnDestroy(handle);
+    return size * static_cast<core::index_t>(sizeof(double)) +
+           static_cast<core::index_t>(sizeof(int));
 }
 CusolverEigenvectors::~CusolverEigenvectors() {
     if (handle_ != nullptr) cusolverDnDestroy(handle_);

@@ -16,6 +16,8 @@ class CusolverEigenvectors {
     /// Throws core::DeviceError if cuSOLVER is not available.
     CusolverEigenvectors(core::Gpu& gpu, int order);
     ~CusolverEigenvectors();
+    /// Of its arrays.
+    static core::index_t bytes(core::Gpu& gpu, int order);
     CusolverEigenvectors(CusolverEigenvectors&& other) noexcept;
     CusolverEigenvectors& operator=(CusolverEigenvectors&&) = delete;
 

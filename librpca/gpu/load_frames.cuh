@@ -4,7 +4,8 @@
 
 // Loads M minus the ground: each value's mean over the frames, the largest part of a video.
 
-#include "librpca/gpu/run_state.cuh"
+#include "libcore/gpu/block.cuh"
+#include "librpca/run_state.hpp"
 
 namespace aperture::rpca::gpu {
 

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One pass of augmented Lagrange multipliers over M and W, as librpca/cpu/sweep.hpp has it:
+// One pass of augmented Lagrange multipliers over M and W, as librpca/multipliers.hpp has it:
 //
 //     L = W P,  Y = (W - L) y_scale,  S = shrink(M - L + Y, threshold),  W' = M - S + Y
 //
 // All but S and Y are without the ground, which P leaves unchanged.
 
-#include "librpca/gpu/run_state.cuh"
+#include "libcore/gpu/block.cuh"
+#include "librpca/run_state.hpp"
 
 namespace aperture::rpca::gpu {
 

@@ -5,7 +5,8 @@
 // Elementwise kernels of alternating projections. Frames are [frame][value]; a thread processes all
 // frames of one value.
 
-#include "librpca/gpu/run_state.cuh"
+#include "libcore/gpu/block.cuh"
+#include "librpca/run_state.hpp"
 
 namespace aperture::rpca::gpu {
 

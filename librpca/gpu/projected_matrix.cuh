@@ -70,8 +70,8 @@ class ProjectedMatrix {
         : executor_(executor),
           frames_(frames),
           values_(values),
-          width_(rank),
-          pitch_((values + 31) / 32 * 32),
+          width_(width_of(rank)),
+          pitch_(pitch_of(values)),
           products_(executor),
           columns_({(2 * width_ + frames) * pitch_}),
           next_basis_({width_ * pitch_}),
@@ -91,7 +91,25 @@ class ProjectedMatrix {
         median_factor_.reserve(2 * width_, frames);
     }
 
+    /// With the factors of a Projection.
+    static WorkspaceBytes bytes(Executor& executor, index_t frames, index_t values, index_t rank,
+                                bool watches_mask) {
+        const index_t pitch = pitch_of(values);
+        const index_t all = 2 * rank + frames;
+        const index_t sampled = samples_of(frames, values);
+        const index_t factors = 2 * rank * (rank + 2 * frames) + frames * rank;
+        const index_t both =
+            bytes_of<T>(sampled + factors) +
+            blocks_of(values) * (bytes_of<MeasuredPart>(1) + bytes_of<core::Sums<3>>(1)) +
+            bytes_of<double>(2 * rank * all + frames * frames);
+        const dense::gpu::ColumnProducts<T, Executor> products(executor);
+        return {both + bytes_of<double>(4 * rank * rank + rank * frames),
+                both + bytes_of<T>((all + rank) * pitch) + (watches_mask ? frames * pitch : 0) +
+                    products.bytes(values, 2 * rank, all) + products.gram_bytes(values, frames)};
+    }
+
     index_t width() const { return width_; }
+    static index_t width_of(index_t rank) { return rank; }
 
     double load(FramesView<const T, Space> m) {
         m_ = {m.data, m.stride[0], static_cast<int>(frames_), values_};
@@ -123,7 +141,7 @@ class ProjectedMatrix {
             core::LaunchConfig(dim3(static_cast<unsigned>((samples() + threads - 1) / threads)),
                                dim3(project_threads)),
             SampleArguments<T>{m_, columns_.data(), pitch_, static_cast<int>(2 * width_),
-                               factor.data, sample_step(), samples(), sizes_.data()});
+                               factor.data, step_of(frames_, values_), samples(), sizes_.data()});
         core::copy<T, 1, core::Strided>(executor_, std::as_const(sizes_).view(),
                                         sizes_on_host_.view());
         executor_.synchronize();
@@ -132,7 +150,7 @@ class ProjectedMatrix {
         return static_cast<double>(*middle);
     }
 
-    ProjectionSums pass(Pass& projection) {
+    PassSums pass(Pass& projection) {
         take_rest(projection, {}, {});
         if (projection.directions.columns > 0) {
             dense::gpu::multiply_columns<T>(
@@ -155,8 +173,7 @@ class ProjectedMatrix {
         }
         return sums();
     }
-    ProjectionSums finish(Pass& projection, FramesView<T, Space> low_rank,
-                          FramesView<T, Space> sparse) {
+    PassSums finish(Pass& projection, FramesView<T, Space> low_rank, FramesView<T, Space> sparse) {
         take_rest(projection, low_rank, sparse);
         executor_.synchronize();
         return sums();
@@ -172,9 +189,18 @@ class ProjectedMatrix {
 
     static constexpr index_t most_sampled = 100000;
     /// Odd, so that samples cover all columns of a picture of even width.
-    index_t sample_step() const { return (frames_ * values_ / most_sampled) | 1; }
-    index_t samples() const { return (frames_ * values_ - 1) / sample_step() + 1; }
-    index_t blocks() const { return (values_ + project_threads - 1) / project_threads; }
+    static index_t step_of(index_t frames, index_t values) {
+        return (frames * values / most_sampled) | 1;
+    }
+    static index_t samples_of(index_t frames, index_t values) {
+        return (frames * values - 1) / step_of(frames, values) + 1;
+    }
+    static index_t pitch_of(index_t values) { return (values + 31) / 32 * 32; }
+    static index_t blocks_of(index_t values) {
+        return (values + project_threads - 1) / project_threads;
+    }
+    index_t samples() const { return samples_of(frames_, values_); }
+    index_t blocks() const { return blocks_of(values_); }
     core::LaunchConfig of_values() const {
         return core::LaunchConfig(dim3(static_cast<unsigned>(blocks())), dim3(project_threads),
                                   project_shared_bytes);
@@ -226,8 +252,8 @@ class ProjectedMatrix {
         core::copy<core::Sums<3>, 1, core::Strided>(executor_, std::as_const(sums_).view(),
                                                     sums_on_host_.view());
     }
-    ProjectionSums sums() const {
-        ProjectionSums total;
+    PassSums sums() const {
+        PassSums total;
         for (const core::Sums<3>& part : sums_on_host_) {
             total.residual_square += part.value[0];
             total.zeros += part.value[1];

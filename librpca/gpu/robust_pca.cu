@@ -23,6 +23,12 @@ RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t va
                                   const Parameters& parameters)
     : state_(new State{Pursuit<T>(executor, frames, values, parameters)}) {}
 template <std::floating_point T, class Executor>
+WorkspaceBytes RobustPca<T, Executor>::workspace_bytes(Executor& executor, index_t frames,
+                                                       index_t values,
+                                                       const Parameters& parameters) {
+    return Pursuit<T>::bytes(executor, frames, values, parameters);
+}
+template <std::floating_point T, class Executor>
 RobustPca<T, Executor>::~RobustPca() = default;
 template <std::floating_point T, class Executor>
 RobustPca<T, Executor>::RobustPca(RobustPca&&) noexcept = default;

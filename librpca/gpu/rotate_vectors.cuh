@@ -5,7 +5,8 @@
 // Applies rotations logged by jacobi_kernel to the vectors, in a second kernel: rows are
 // independent.
 
-#include "librpca/gpu/run_state.cuh"
+#include "libcore/gpu/block.cuh"
+#include "librpca/run_state.hpp"
 
 namespace aperture::rpca::gpu {
 

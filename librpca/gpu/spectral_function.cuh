@@ -5,7 +5,8 @@
 // f(x) = max(1 - 1 / sqrt(x), 0), the relative shrinkage of singular values. The symmetric matrix
 // is scaled so that the threshold is 1.
 
-#include "librpca/gpu/run_state.cuh"
+#include "libcore/gpu/block.cuh"
+#include "librpca/run_state.hpp"
 
 namespace aperture::rpca::gpu {
 

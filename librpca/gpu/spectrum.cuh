@@ -35,8 +35,8 @@ class Spectrum {
           extent_({2}),
           extent_on_host_({2}, locked_pages<Space>()) {
         if (by_rotations) {
-            rotations_ = Buffer<LoggedRotation>({most_steps() * jacobi_pairs(order_)});
-            steps_ = Buffer<int>({most_steps() + 1});
+            rotations_ = Buffer<LoggedRotation>({most_steps(order_) * jacobi_pairs(order_)});
+            steps_ = Buffer<int>({most_steps(order_) + 1});
             step_count_ = Buffer<int>({1});
             vectors_ = Buffer<double>({frames * frames});
             transposed_ = Buffer<double>({frames * frames});
@@ -45,6 +45,17 @@ class Spectrum {
             eigenvalues_ = Buffer<double>({frames});
             row_means_ = Buffer<double>({frames});
         }
+    }
+
+    static WorkspaceBytes bytes(Executor& executor, index_t frames) {
+        const auto order = static_cast<int>(frames);
+        const bool by_rotations = in_one_block(executor, order);
+        const index_t square = frames * frames;
+        const index_t of_vectors =
+            by_rotations ? bytes_of<LoggedRotation>(most_steps(order) * jacobi_pairs(order)) +
+                               bytes_of<int>(most_steps(order) + 2) + bytes_of<double>(2 * square)
+                         : Eigenvectors::bytes(executor, order) + bytes_of<double>(2 * frames);
+        return {bytes_of<double>(2), of_vectors + bytes_of<double>(2 * square + 2)};
     }
 
     static bool in_one_block(const Executor& executor, int order) {
@@ -106,7 +117,9 @@ class Spectrum {
     static constexpr int most_tiles = 6;
 
     /// Steps of the first sweep and of several more.
-    index_t most_steps() const { return tuning::most_jacobi_sweeps * index_t{even_order(order_)}; }
+    static index_t most_steps(int order) {
+        return tuning::most_jacobi_sweeps * index_t{even_order(order)};
+    }
     static unsigned blocks(index_t count, index_t of) {
         return static_cast<unsigned>((count + of - 1) / of);
     }
@@ -126,7 +139,7 @@ class Spectrum {
             core::LaunchConfig(dim3(1), dim3(static_cast<unsigned>(threads)),
                                static_cast<std::size_t>(JacobiMemory<T>::bytes(order_))),
             JacobiArguments{matrix_.data(), function_.data(), order_, static_cast<float>(square),
-                            static_cast<int>(most_steps()), rotations_.data(), steps_.data(),
+                            static_cast<int>(most_steps(order_)), rotations_.data(), steps_.data(),
                             step_count_.data(), extent_.data(), state});
         core::launch(executor_, &rotate_vectors_kernel,
                      core::LaunchConfig(dim3(blocks(order_, vector_warps)),

@@ -14,190 +14,20 @@
 #include <optional>
 #include <utility>
 
-#include "aperture/rpca/robust_pca.hpp"
 #include "libcore/gpu/launch.cuh"
+#include "librpca/checks.hpp"
 #include "librpca/gpu/locked_pages.hpp"
 #include "librpca/gpu/tuning.hpp"
+#include "librpca/multipliers.hpp"
 #include "librpca/qr_method.hpp"
+#include "librpca/workspace.hpp"
 
 namespace aperture::rpca::gpu {
 
-/// The arguments of librpca/cpu/sweep.hpp's Step, the convergence test and the outputs.
-template <class T, class Space>
-struct Pass {
-    T y_scale = 0;
-    T threshold = 0;
-    T mask_threshold = 0;
-    EndRules rules{-1, -1, 0, 1};
-    bool counts = false;  ///< counts as an iteration
-    bool last = false;
-    FramesView<T, Space> low_rank = {};
-    FramesView<T, Space> sparse = {};
-};
-
-/// Qr: dense::TallQr<T, Executor> or a substitute.
-template <class T, class Executor, class Qr>
-class SweptMatrix {
-    using Space = typename Executor::Space;
-    template <class U>
-    using Buffer = core::Array<U, 1, Space>;
-
-  public:
-    SweptMatrix(Executor& executor, index_t frames, index_t values, Svd svd, bool watches_mask)
-        : executor_(executor),
-          frames_(static_cast<int>(frames)),
-          values_(values),
-          pitch_(rounded_up(values, load_threads)),
-          kernels_(kernels_for(frames_, executor.shared_memory_per_block())),
-          frame_blocks_(static_cast<int>(blocks_of(frames_, kernels_.block_frames))),
-          factor_rows_(static_cast<int>(rounded_up(frames_, kernels_.depth))),
-          tile_side_(kernels_.gram_frames),
-          m_({frames * pitch_}),
-          ground_({pitch_}),
-          load_parts_({pitch_ / load_threads}),
-          load_parts_on_host_(load_parts_.extent()),
-          mask_({watches_mask ? frames * pitch_ / 4 : 0}),
-          factor_({index_t{frame_blocks_} * factor_rows_ * kernels_.factor_columns}),
-          gram_({frames * frames}),
-          sum_parts_({value_blocks() * frame_blocks_}) {
-        w_[0] = Buffer<T>({frames * pitch_});
-        if (frame_blocks_ > 1) w_[1] = Buffer<T>({frames * pitch_});
-        const auto tiles = static_cast<int>(blocks_of(frames_, tile_side_));
-        tile_pairs_ = tiles * (tiles + 1) / 2;
-        const index_t steps = pitch_ / kernels_.gram_values;
-        const index_t wanted = std::max(1, executor.multiprocessors() / tile_pairs_);
-        range_ = blocks_of(steps, std::min(steps, wanted)) * kernels_.gram_values;
-        if (svd == Svd::gram) {
-            gram_parts_ = Buffer<double>({tile_pairs_ * ranges() * kernels_.gram_part});
-        } else {
-            triangle_ = Buffer<T>({frames * frames});
-            qr_.emplace(executor, qr_method(svd), pitch_, frames);
-        }
-        // The factor's padding rows and columns enter the products, so they must be zero.
-        core::Array<T, 1> zeros(factor_.extent());
-        std::fill(zeros.begin(), zeros.end(), T(0));
-        core::copy<T, 1, core::Strided>(executor, std::as_const(zeros).view(), factor_.view());
-        executor.synchronize();
-    }
-
-    /// Copies M into M and W. Synchronises.
-    LoadedSums load(FramesView<const T, Space> m) {
-        LoadArguments<T> arguments{};
-        arguments.from = m.data;
-        arguments.from_stride = m.stride[0];
-        arguments.frames = frames_;
-        arguments.values = values_;
-        arguments.pitch = pitch_;
-        arguments.m = m_.data();
-        arguments.w = w_[0].data();
-        arguments.ground = ground_.data();
-        if (mask_.size() > 0) arguments.mask = mask_.data();
-        arguments.parts = load_parts_.data();
-        now_ = 0;
-        constexpr int warps = load_threads / core::warp_size;
-        core::launch(executor_, &load_frames_kernel<T>,
-                     core::LaunchConfig(dim3(static_cast<unsigned>(pitch_ / load_threads)),
-                                        dim3(load_threads), warps * sizeof(core::Sums<3>)),
-                     arguments);
-        core::copy<LoadedSums, 1, core::Strided>(executor_, std::as_const(load_parts_).view(),
-                                                 load_parts_on_host_.view());
-        executor_.synchronize();
-        LoadedSums total{0, 0, 0, 0, no_index};
-        for (const LoadedSums& part : load_parts_on_host_) {
-            total.largest = std::max(total.largest, part.largest);
-            total.sum += part.sum;
-            total.square += part.square;
-            total.ground_square += part.ground_square;
-            total.not_finite = std::min(total.not_finite, part.not_finite);
-        }
-        return total;
-    }
-
-    /// Computes P, with L = W P, from f in a basis; without f, L is the temporal mean.
-    void set_factor(const double* function, const double* transposed_basis, const RunState* state) {
-        const FactorArguments<T> arguments{
-            function,       transposed_basis, frames_, function == nullptr,
-            factor_.data(), factor_rows_,     state};
-        core::launch(executor_, kernels_.factor,
-                     core::LaunchConfig(dim3(static_cast<unsigned>(frames_)), dim3(product_threads),
-                                        static_cast<std::size_t>(basis_shared_bytes(frames_))),
-                     arguments);
-    }
-
-    /// Runs a pass, sums the Gram matrix of the new W and tests for convergence.
-    void step(const Pass<T, Space>& pass, RunState* state) {
-        T* const w = w_[now_].data();
-        T* const next = frame_blocks_ == 1 ? w : w_[1 - now_].data();
-        PassArguments<T> arguments{};
-        arguments.m = m_.data();
-        arguments.w = w;
-        arguments.next_w = next;
-        arguments.ground = ground_.data();
-        arguments.factor = factor_.data();
-        arguments.factor_rows = factor_rows_;
-        arguments.frames = frames_;
-        arguments.values = values_;
-        arguments.pitch = pitch_;
-        arguments.y_scale = pass.y_scale;
-        arguments.threshold = pass.threshold;
-        arguments.mask_threshold = pass.mask_threshold;
-        arguments.mask = mask_.size() > 0 ? mask_.data() : nullptr;
-        arguments.low_rank = pass.low_rank.empty() ? nullptr : pass.low_rank.data;
-        arguments.low_rank_stride = pass.low_rank.stride[0];
-        arguments.sparse = pass.sparse.empty() ? nullptr : pass.sparse.data;
-        arguments.sparse_stride = pass.sparse.stride[0];
-        arguments.sum_parts = sum_parts_.data();
-        arguments.state = state;
-        arguments.last = pass.last;
-        core::launch(executor_, kernels_.pass,
-                     core::LaunchConfig(dim3(static_cast<unsigned>(value_blocks()),
-                                             static_cast<unsigned>(frame_blocks_)),
-                                        dim3(static_cast<unsigned>(kernels_.pass_threads)),
-                                        static_cast<std::size_t>(kernels_.pass_shared)),
-                     arguments);
-        if (frame_blocks_ > 1) now_ = 1 - now_;
-        if (!qr_) sum_gram(next, pass.last, state);
-        gather_sums(pass, state);
-        if (qr_) find_triangle(next, state);
-    }
-
-    /// Gram matrix of the W of the last pass, minus the ground.
-    const double* gram() const { return gram_.data(); }
-
-  private:
-    void sum_gram(const T* w, bool last, RunState* state) {
-        core::launch(executor_, kernels_.gram,
-                     core::LaunchConfig(
-                         dim3(static_cast<unsigned>(ranges()), static_cast<unsigned>(tile_pairs_)),
-                         dim3(static_cast<unsigned>(kernels_.gram_threads)),
-                         static_cast<std::size_t>(tile_pairs_ > 1 ? kernels_.gram_shared_pairs
-                                                                  : kernels_.gram_shared)),
-                     GramArguments<T>{w, frames_, pitch_, range_, kernels_.flush,
-                                      gram_parts_.data(), state, last});
-    }
-    /// With a QR there are no Gram parts to sum.
-    void gather_sums(const Pass<T, Space>& pass, RunState* state) {
-        const int tile_pairs = qr_ ? 0 : tile_pairs_;
-        core::launch(
-            executor_, kernels_.gather,
-            core::LaunchConfig(dim3(static_cast<unsigned>(kernels_.gather_blocks(tile_pairs))),
-                               dim3(column_lanes, column_shares),
-                               column_lanes * column_shares * sizeof(double)),
-            GatherArguments{gram_parts_.data(), static_cast<int>(ranges()), tile_pairs,
-                            sum_parts_.data(), value_blocks(), frame_blocks_, frames_, gram_.data(),
-                            pass.rules, state, pass.last, pass.counts});
-    }
-    void find_triangle(const T* w, const RunState* state) {
-        const index_t order = frames_;
-        qr_->find_r({w, {pitch_, order}, {1, pitch_}},
-                    {triangle_.data(), {order, order}, {order, 1}});
-        core::launch(
-            executor_, &gram_of_triangle_kernel<T>,
-            core::LaunchConfig(dim3(static_cast<unsigned>(frames_)), dim3(triangle_threads)),
-            TriangleArguments<T>{triangle_.data(), frames_, gram_.data(), state});
-    }
-
-    /// The kernels for a number of frames and their launch parameters.
+/// The kernels for a number of frames and values, and the sizes of what they process.
+template <class T>
+class SweptShape {
+    /// With their launch parameters.
     struct Kernels {
         void (*pass)(PassArguments<T>);
         void (*factor)(FactorArguments<T>);
@@ -219,6 +49,44 @@ class SweptMatrix {
         int flush;
     };
 
+  public:
+    int frames;
+    index_t values;
+    index_t pitch;  ///< of a frame: values padded with zeros
+    Kernels kernels;
+    int frame_blocks;
+    int factor_rows;
+    int tile_pairs;
+    index_t range;  ///< of one block of gram_kernel
+
+    template <class Executor>
+    SweptShape(const Executor& executor, index_t frame_count, index_t value_count)
+        : frames(static_cast<int>(frame_count)),
+          values(value_count),
+          pitch(rounded_up(values, load_threads)),
+          kernels(kernels_for(frames, executor.shared_memory_per_block())),
+          frame_blocks(static_cast<int>(blocks_of(frames, kernels.block_frames))),
+          factor_rows(static_cast<int>(rounded_up(frames, kernels.depth))) {
+        const auto tiles = static_cast<int>(blocks_of(frames, kernels.gram_frames));
+        tile_pairs = tiles * (tiles + 1) / 2;
+        const index_t steps = pitch / kernels.gram_values;
+        const index_t wanted = std::max(1, executor.multiprocessors() / tile_pairs);
+        range = blocks_of(steps, std::min(steps, wanted)) * kernels.gram_values;
+    }
+
+    index_t size() const { return frames * pitch; }
+    index_t square() const { return index_t{frames} * frames; }
+    index_t load_blocks() const { return pitch / load_threads; }
+    index_t value_blocks() const { return pitch / PassShape<T, 1>::values; }
+    index_t ranges() const { return blocks_of(pitch, range); }
+    index_t factor_size() const {
+        return index_t{frame_blocks} * factor_rows * kernels.factor_columns;
+    }
+    index_t gram_parts_size() const { return tile_pairs * ranges() * kernels.gram_part; }
+    /// A block that covers only some of the frames must not overwrite what others still read.
+    int copies_of_w() const { return frame_blocks > 1 ? 2 : 1; }
+
+  private:
     template <int OwnFrames>
     static void set_pass(Kernels& kernels) {
         using Shape = PassShape<T, OwnFrames>;
@@ -278,22 +146,183 @@ class SweptMatrix {
 
     static index_t blocks_of(index_t count, index_t of) { return (count + of - 1) / of; }
     static index_t rounded_up(index_t count, index_t to) { return blocks_of(count, to) * to; }
-    index_t value_blocks() const { return pitch_ / PassShape<T, 1>::values; }
-    index_t ranges() const { return blocks_of(pitch_, range_); }
+};
+
+/// Qr: dense::TallQr<T, Executor> or a substitute.
+template <class T, class Executor, class Qr>
+class SweptMatrix {
+    using Space = typename Executor::Space;
+    template <class U>
+    using Buffer = core::Array<U, 1, Space>;
+
+  public:
+    SweptMatrix(Executor& executor, index_t frames, index_t values, Svd svd, bool watches_mask)
+        : executor_(executor),
+          shape_(executor, frames, values),
+          m_({shape_.size()}),
+          ground_({shape_.pitch}),
+          load_parts_({shape_.load_blocks()}),
+          load_parts_on_host_(load_parts_.extent()),
+          mask_({watches_mask ? shape_.size() / 4 : 0}),
+          factor_({shape_.factor_size()}),
+          gram_({shape_.square()}),
+          sum_parts_({shape_.value_blocks() * shape_.frame_blocks}) {
+        for (int i = 0; i < shape_.copies_of_w(); ++i) w_[i] = Buffer<T>({shape_.size()});
+        if (svd == Svd::gram) {
+            gram_parts_ = Buffer<double>({shape_.gram_parts_size()});
+        } else {
+            triangle_ = Buffer<T>({shape_.square()});
+            qr_.emplace(executor, qr_method(svd), shape_.pitch, frames);
+        }
+        // The factor's padding rows and columns enter the products, so they must be zero.
+        core::Array<T, 1> zeros(factor_.extent());
+        std::fill(zeros.begin(), zeros.end(), T(0));
+        core::copy<T, 1, core::Strided>(executor, std::as_const(zeros).view(), factor_.view());
+        executor.synchronize();
+    }
+
+    static WorkspaceBytes bytes(Executor& executor, index_t frames, index_t values, Svd svd,
+                                bool watches_mask) {
+        const SweptShape<T> shape(executor, frames, values);
+        const index_t reals = (1 + shape.copies_of_w()) * shape.size() + shape.pitch +
+                              shape.factor_size() + (svd == Svd::gram ? 0 : shape.square());
+        const index_t doubles = shape.square() + (svd == Svd::gram ? shape.gram_parts_size() : 0);
+        const index_t loaded = bytes_of<LoadedSums>(shape.load_blocks());
+        return {loaded + bytes_of<T>(shape.factor_size()),
+                bytes_of<T>(reals) + bytes_of<double>(doubles) + loaded +
+                    (watches_mask ? shape.size() : 0) +
+                    bytes_of<PassSums>(shape.value_blocks() * shape.frame_blocks) +
+                    (svd == Svd::gram
+                         ? 0
+                         : Qr::find_r_bytes(executor, qr_method(svd), shape.pitch, frames))};
+    }
+
+    /// Copies M into M and W. Synchronises. Throws core::InvalidArgument for a NaN or an infinity.
+    MatrixNorms load(FramesView<const T, Space> m) {
+        LoadArguments<T> arguments{};
+        arguments.from = m.data;
+        arguments.from_stride = m.stride[0];
+        arguments.frames = shape_.frames;
+        arguments.values = shape_.values;
+        arguments.pitch = shape_.pitch;
+        arguments.m = m_.data();
+        arguments.w = w_[0].data();
+        arguments.ground = ground_.data();
+        if (mask_.size() > 0) arguments.mask = mask_.data();
+        arguments.parts = load_parts_.data();
+        now_ = 0;
+        constexpr int warps = load_threads / core::warp_size;
+        core::launch(executor_, &load_frames_kernel<T>,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(shape_.load_blocks())),
+                                        dim3(load_threads), warps * sizeof(core::Sums<3>)),
+                     arguments);
+        core::copy<LoadedSums, 1, core::Strided>(executor_, std::as_const(load_parts_).view(),
+                                                 load_parts_on_host_.view());
+        executor_.synchronize();
+        MatrixNorms total;
+        index_t not_finite = no_index;
+        for (const LoadedSums& part : load_parts_on_host_) {
+            total.largest = std::max(total.largest, part.largest);
+            total.sum += part.sum;
+            total.square += part.square;
+            total.ground_square += part.ground_square;
+            not_finite = std::min(not_finite, part.not_finite);
+        }
+        expects_finite(not_finite == no_index, not_finite, shape_.values);
+        return total;
+    }
+
+    /// Computes P, with L = W P, from f in a basis; without f, L is the temporal mean.
+    void set_factor(const double* function, const double* transposed_basis, const RunState* state) {
+        const FactorArguments<T> arguments{
+            function,       transposed_basis,   shape_.frames, function == nullptr,
+            factor_.data(), shape_.factor_rows, state};
+        core::launch(
+            executor_, shape_.kernels.factor,
+            core::LaunchConfig(dim3(static_cast<unsigned>(shape_.frames)), dim3(product_threads),
+                               static_cast<std::size_t>(basis_shared_bytes(shape_.frames))),
+            arguments);
+    }
+
+    /// Runs a pass, sums the Gram matrix of the new W and tests for convergence.
+    void pass(const MultiplierPass<T, Space>& pass, RunState* state) {
+        T* const w = w_[now_].data();
+        T* const next = shape_.frame_blocks == 1 ? w : w_[1 - now_].data();
+        PassArguments<T> arguments{};
+        arguments.m = m_.data();
+        arguments.w = w;
+        arguments.next_w = next;
+        arguments.ground = ground_.data();
+        arguments.factor = factor_.data();
+        arguments.factor_rows = shape_.factor_rows;
+        arguments.frames = shape_.frames;
+        arguments.values = shape_.values;
+        arguments.pitch = shape_.pitch;
+        arguments.y_scale = pass.y_scale;
+        arguments.threshold = pass.threshold;
+        arguments.mask_threshold = pass.mask_threshold;
+        arguments.mask = mask_.size() > 0 ? mask_.data() : nullptr;
+        arguments.low_rank = pass.low_rank.empty() ? nullptr : pass.low_rank.data;
+        arguments.low_rank_stride = pass.low_rank.stride[0];
+        arguments.sparse = pass.sparse.empty() ? nullptr : pass.sparse.data;
+        arguments.sparse_stride = pass.sparse.stride[0];
+        arguments.sum_parts = sum_parts_.data();
+        arguments.state = state;
+        arguments.last = pass.last;
+        core::launch(executor_, shape_.kernels.pass,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(shape_.value_blocks()),
+                                             static_cast<unsigned>(shape_.frame_blocks)),
+                                        dim3(static_cast<unsigned>(shape_.kernels.pass_threads)),
+                                        static_cast<std::size_t>(shape_.kernels.pass_shared)),
+                     arguments);
+        if (shape_.frame_blocks > 1) now_ = 1 - now_;
+        if (!qr_) sum_gram(next, pass.last, state);
+        gather_sums(pass, state);
+        if (qr_) find_triangle(next, state);
+    }
+
+    /// Gram matrix of the W of the last pass, minus the ground.
+    const double* gram() const { return gram_.data(); }
+
+  private:
+    void sum_gram(const T* w, bool last, RunState* state) {
+        core::launch(executor_, shape_.kernels.gram,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(shape_.ranges()),
+                                             static_cast<unsigned>(shape_.tile_pairs)),
+                                        dim3(static_cast<unsigned>(shape_.kernels.gram_threads)),
+                                        static_cast<std::size_t>(
+                                            shape_.tile_pairs > 1 ? shape_.kernels.gram_shared_pairs
+                                                                  : shape_.kernels.gram_shared)),
+                     GramArguments<T>{w, shape_.frames, shape_.pitch, shape_.range,
+                                      shape_.kernels.flush, gram_parts_.data(), state, last});
+    }
+    /// With a QR there are no Gram parts to sum.
+    void gather_sums(const MultiplierPass<T, Space>& pass, RunState* state) {
+        const int tile_pairs = qr_ ? 0 : shape_.tile_pairs;
+        core::launch(
+            executor_, shape_.kernels.gather,
+            core::LaunchConfig(
+                dim3(static_cast<unsigned>(shape_.kernels.gather_blocks(tile_pairs))),
+                dim3(column_lanes, column_shares), column_lanes * column_shares * sizeof(double)),
+            GatherArguments{gram_parts_.data(), static_cast<int>(shape_.ranges()), tile_pairs,
+                            sum_parts_.data(), shape_.value_blocks(), shape_.frame_blocks,
+                            shape_.frames, gram_.data(), pass.rules, state, pass.last,
+                            pass.iteration > 0});
+    }
+    void find_triangle(const T* w, const RunState* state) {
+        const index_t order = shape_.frames;
+        qr_->find_r({w, {shape_.pitch, order}, {1, shape_.pitch}},
+                    {triangle_.data(), {order, order}, {order, 1}});
+        core::launch(
+            executor_, &gram_of_triangle_kernel<T>,
+            core::LaunchConfig(dim3(static_cast<unsigned>(shape_.frames)), dim3(triangle_threads)),
+            TriangleArguments<T>{triangle_.data(), shape_.frames, gram_.data(), state});
+    }
 
     Executor& executor_;
-    int frames_;
-    index_t values_;
-    index_t pitch_;  ///< of a frame: values_ padded with zeros
-    Kernels kernels_;
-    int frame_blocks_;
-    int factor_rows_;
-    int tile_side_;
-    int tile_pairs_ = 0;
-    index_t range_ = 0;  ///< of one block of gram_kernel
+    SweptShape<T> shape_;
     Buffer<T> m_;
     Buffer<T> ground_;
-    /// Double buffer if a block covers only some of the frames: other blocks still read the old W.
     Buffer<T> w_[2];
     int now_ = 0;
     Buffer<LoadedSums> load_parts_;

@@ -4,7 +4,8 @@
 
 // The Gram matrix of W from the R factor of its QR.
 
-#include "librpca/gpu/run_state.cuh"
+#include "libcore/gpu/block.cuh"
+#include "librpca/run_state.hpp"
 
 namespace aperture::rpca::gpu {
 

@@ -299,9 +299,9 @@ TEST_F(BgsubScale, TakesTheMemoryThatIsExpected) {
             options.parameters.svd = svd.value;
             options.precision = precision.value;
             options.run.device = DeviceChoice::cpu;
-            const index_t of_a_value = SeparationDevice(cpu, options, console).host_bytes();
+            const SeparationDevice device(cpu, options, console);
             const auto expected =
-                static_cast<double>(of_a_value * count * scene.width * scene.height);
+                static_cast<double>(device.host_bytes(count, scene.width * scene.height));
             const auto taken = static_cast<double>(outcome.peak_bytes - without);
             // Edges of blocks, small matrices and stacks.
             constexpr double beside = 8e6;

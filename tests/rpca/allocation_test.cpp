@@ -6,6 +6,8 @@
 
 #include "aperture/core/array.hpp"
 #include "aperture/rpca/online_pca.hpp"
+#include "libcore/allocated_bytes.hpp"
+#include "tests/rpca/workspace_cases.hpp"
 #include "tests/stap/counted_new.hpp"
 
 namespace aperture::rpca {
@@ -33,6 +35,47 @@ void expect_no_allocation(index_t values, int frames) {
 
 TEST(OnlinePca, AllocatesNothingInTwoThousandFrames) { expect_no_allocation(4001, 2000); }
 TEST(OnlinePca, AllocatesNothingWithSeveralThreads) { expect_no_allocation(1100000, 3); }
+
+template <class T>
+void expect_promised(index_t frames, index_t values, const Parameters& parameters) {
+    // An executor keeps its scratch memory.
+    core::Cpu cpu(2);
+    using Pca = RobustPca<T, core::Cpu>;
+    const auto bytes_of_run = [&](FramesView<const T, core::Host> m) {
+        const auto arrays = core::host_bytes_allocated();
+        const long news = bytes_of_new();
+        Pca(cpu, frames, values, parameters).run(m, {}, {});
+        return static_cast<index_t>(core::host_bytes_allocated() - arrays) + bytes_of_new() - news;
+    };
+    const WorkspaceBytes promised = Pca::workspace_bytes(cpu, frames, values, parameters);
+    EXPECT_EQ(promised.device, 0);
+    expect_promise<T>(promised, frames, values, parameters, bytes_of_run);
+}
+
+TEST(RobustPca, AllocatesWhatItPromises) {
+    struct Shape {
+        index_t frames;
+        index_t values;
+    };
+    for (const auto [frames, values] :
+         std::vector<Shape>{{1, 1}, {3, 700}, {12, 30001}, {65, 9001}}) {
+        for (const Parameters& parameters : all_ways()) {
+            expect_promised<float>(frames, values, parameters);
+            expect_promised<double>(frames, values, parameters);
+        }
+    }
+}
+
+TEST(RobustPca, PromisesAllocatingNothing) {
+    core::Cpu cpu(1);
+    const auto arrays = core::host_bytes_allocated();
+    for (const Parameters& parameters : all_ways()) {
+        const auto promised =
+            RobustPca<float, core::Cpu>::workspace_bytes(cpu, 500, 1000000, parameters);
+        EXPECT_GT(promised.host, 500000000);
+    }
+    EXPECT_EQ(core::host_bytes_allocated(), arrays);
+}
 
 }  // namespace
 }  // namespace aperture::rpca

@@ -13,6 +13,9 @@ class EigenEigenvectors {
   public:
     EigenEigenvectors(core::Simt& /*simt*/, int order) : order_(order) {}
 
+    /// Eigen's temporary ones are not those of a device.
+    static core::index_t bytes(core::Simt& /*simt*/, int /*order*/) { return 0; }
+
     void operator()(double* matrix, double* eigenvalues) const {
         Eigen::Map<Eigen::MatrixXd> all(matrix, order_, order_);
         const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(all);

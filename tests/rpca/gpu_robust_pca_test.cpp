@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "libcore/allocated_bytes.hpp"
 #include "tests/device_mirror.hpp"
 #include "tests/rpca/robust_pca_suite.hpp"
+#include "tests/rpca/workspace_cases.hpp"
 #include "tests/usable_gpu.hpp"
 
 namespace aperture::rpca::oracle {
@@ -55,6 +57,32 @@ struct GpuRunner : tests::UsableGpu {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, RobustPcaSuite, GpuRunner);
+
+template <class T>
+void expect_promised(core::Gpu& gpu, index_t frames, index_t values, const Parameters& parameters) {
+    using Pca = RobustPca<T, core::Gpu>;
+    const auto bytes_of_run = [&](FramesView<const T, core::Host> m) {
+        Array<T, 2, core::Device> on_device(m.extent);
+        core::copy<T, 2, core::Strided>(gpu, m, on_device.view());
+        const auto allocated = [] {
+            return core::host_bytes_allocated() + core::device_bytes_allocated();
+        };
+        const auto before = allocated();
+        Pca(gpu, frames, values, parameters).run(std::as_const(on_device).view(), {}, {});
+        return static_cast<index_t>(allocated() - before);
+    };
+    expect_promise<T>(Pca::workspace_bytes(gpu, frames, values, parameters), frames, values,
+                      parameters, bytes_of_run);
+}
+
+TEST(GpuRobustPca, AllocatesWhatItPromises) {
+    GpuRunner runner;
+    if (const std::string reason = runner.why_not(); !reason.empty()) GTEST_SKIP() << reason;
+    for (const Parameters& parameters : all_ways()) {
+        expect_promised<float>(*runner.gpu, 40, 100000, parameters);
+        expect_promised<double>(*runner.gpu, 300, 20000, parameters);
+    }
+}
 
 }  // namespace
 }  // namespace aperture::rpca::oracle

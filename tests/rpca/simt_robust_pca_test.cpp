@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "libcore/allocated_bytes.hpp"
 #include "libdense/gpu/tall_qr.cuh"
 #include "librpca/gpu/robust_pca.cuh"
 #include "tests/rpca/eigen_eigenvectors.hpp"
 #include "tests/rpca/robust_pca_suite.hpp"
+#include "tests/rpca/workspace_cases.hpp"
 
 namespace aperture::rpca::oracle {
 namespace {
@@ -15,10 +17,17 @@ struct SimtQr {
 
     SimtQr(core::Simt& simt, dense::QrMethod method, index_t rows, index_t columns)
         : qr(simt, method, rows, columns) {}
+    static index_t find_r_bytes(core::Simt& simt, dense::QrMethod method, index_t rows,
+                                index_t columns) {
+        return SimtQr(simt, method, rows, columns).qr.find_r_bytes();
+    }
     void find_r(core::View<const T, 2, core::Host> a, core::View<T, 2, core::Host> r) {
         qr.factor(a, r, false);
     }
 };
+
+template <class T>
+using SimtRobustPca = gpu::DeviceRobustPca<T, core::Simt, EigenEigenvectors, SimtQr<T>>;
 
 template <core::LaneOrder order, core::SimtDevice device>
 struct SimtRunner {
@@ -44,7 +53,7 @@ struct SimtRunner {
         }
 
       private:
-        gpu::DeviceRobustPca<T, core::Simt, EigenEigenvectors, SimtQr<T>> pursuit_;
+        SimtRobustPca<T> pursuit_;
     };
 };
 
@@ -55,6 +64,31 @@ using OnAda = SimtRunner<core::LaneOrder::random, ada>;
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtForward, RobustPcaSuite, OnHopper);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtRandom, RobustPcaSuite, OnAda);
 
+template <class T>
+void expect_promised(index_t frames, index_t values, const Parameters& parameters) {
+    core::Simt simt;
+    const auto bytes_of_run = [&](FramesView<const T, core::Host> m) {
+        const auto before = core::host_bytes_allocated();
+        SimtRobustPca<T>(simt, frames, values, parameters).run(m, {}, {}, {});
+        return static_cast<index_t>(core::host_bytes_allocated() - before);
+    };
+    expect_promise<T>(SimtRobustPca<T>::bytes(simt, frames, values, parameters), frames, values,
+                      parameters, bytes_of_run);
+}
+
+// 130 frames are two blocks of them, and 170 more than are rotated in shared memory.
+TEST(SimtRobustPca, AllocatesWhatItPromises) {
+    for (const Parameters& parameters : all_ways()) {
+        expect_promised<float>(1, 1, parameters);
+        expect_promised<double>(33, 1000, parameters);
+        expect_promised<float>(12, 15000, parameters);
+    }
+    Parameters parameters;
+    parameters.max_iterations = 1;
+    expect_promised<float>(130, 700, parameters);
+    expect_promised<double>(170, 300, parameters);
+}
+
 /// f of matrices of known eigenvalues, in one run after the other from where the last one ended.
 TEST(SimtSpectrum, IsTheFunctionOfTheMatrix) {
     for (const int order : {1, 2, 3, 5, 31, 32, 33, 64, 67}) {
@@ -62,7 +96,7 @@ TEST(SimtSpectrum, IsTheFunctionOfTheMatrix) {
         core::Simt simt(core::LaneOrder::reverse);
         gpu::Spectrum<double, core::Simt, EigenEigenvectors> spectrum(simt, order);
         spectrum.begin();
-        gpu::RunState state{};
+        RunState state;
         Matrix noise = Matrix::Random(order, order);
         noise.col(0).setOnes();
         const Matrix basis = Eigen::HouseholderQR<Matrix>(noise).householderQ();

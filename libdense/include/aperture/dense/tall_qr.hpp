@@ -63,6 +63,11 @@ class TallQr {
     /// Computes R only; discards the previous Q.
     void find_r(Matrix<const T> a, Matrix<T> r);
 
+    /// Bytes that `find_r` of such a TallQr needs in the memory of the executor, the fallback and
+    /// the scratch memory of a Cpu's threads included.
+    static core::index_t find_r_bytes(Executor& executor, QrMethod method, core::index_t rows,
+                                      core::index_t columns);
+
     /// Whether the last matrix was too close to rank deficiency for the method, and was factored by
     /// QrMethod::tsqr.
     bool fell_back() const;

@@ -97,6 +97,12 @@ struct Outcome {
     double seconds_to_mask = 0;
 };
 
+/// Bytes of memory: the host's, and a GPU's.
+struct WorkspaceBytes {
+    index_t host = 0;
+    index_t device = 0;
+};
+
 /// Splits matrices of one shape into L + S. Owns all workspace: a second run allocates nothing,
 /// except for a few rank-sized matrices with accaltproj. Results are bitwise identical for every
 /// number of threads.
@@ -107,6 +113,11 @@ class RobustPca {
 
     /// Throws core::InvalidArgument for an empty matrix and as `validate` does.
     RobustPca(Executor& executor, index_t frames, index_t values, const Parameters& parameters);
+    /// What a RobustPca of these allocates until its first run has ended, the scratch memory of a
+    /// Cpu's threads included: a few percent more than is needed. Allocates next to nothing itself,
+    /// and accepts any positive extents.
+    static WorkspaceBytes workspace_bytes(Executor& executor, index_t frames, index_t values,
+                                          const Parameters& parameters);
     ~RobustPca();
     RobustPca(RobustPca&&) noexcept;
     RobustPca& operator=(RobustPca&&) noexcept;
