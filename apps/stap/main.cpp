@@ -69,9 +69,12 @@ int run(const StapOptions& options, const std::string& command) {
 
     core::Stopwatch watch;
     media::CubeReader reader(options.cube, cpu.threads());
-    check_output_files({options.cube.path}, outputs_of(options));
+    std::vector<std::filesystem::path> inputs{options.cube.path};
+    if (options.truth) inputs.push_back(*options.truth);
+    check_output_files(inputs, outputs_of(options));
     const media::RadarCube& info = reader.info();
     const Configuration setup = configure(options, reader, console);
+    std::optional<Truth> truth = read_truth(options, info);
     add_stage("read", watch.ms());
     watch.reset();
     const bool gpu = use_gpu(options.run.device, console);
@@ -94,6 +97,10 @@ int run(const StapOptions& options, const std::string& command) {
         detections = stap::find_detections(setup.problem, options.pfa, results.statistic.view());
         add_stage("detect", watch.ms());
     }
+    if (truth) {
+        truth->score =
+            stap::score_detections(detections, truth->targets, setup.problem.doppler_bins);
+    }
     watch.reset();
     console.phase("writing " + options.common.out.string());
     write_results(file, options, info, setup, results, health, detections, command);
@@ -115,14 +122,12 @@ int run(const StapOptions& options, const std::string& command) {
     if (options.detector != stap::Detector::none) {
         report.parameters.emplace_back("pfa_held", health.holds_pfa(setup.problem.parameters));
     }
-    report.accuracy = {{"failed_matrices", health.failed},
-                       {"repeated_matrices", health.repeated},
-                       {"loaded_matrices", health.loaded},
-                       {"worst_pivot_ratio", health.worst_pivot_ratio}};
+    report.accuracy = accuracy_values(health, truth);
+    if (truth) report.targets = target_values(*truth, setup.problem.doppler_bins);
     add_report(options.run, report, outputs);
     outputs.commit();
     if (!options.common.quiet) {
-        std::cout << summary(options, info, setup, report, health, detections);
+        std::cout << summary(options, info, setup, report, health, detections, truth);
     }
     return exit_status(options.common, console);
 }
