@@ -24,8 +24,8 @@ std::optional<Truth> read_truth(const StapOptions& options, const media::RadarCu
         const double cell = range_cells[t];
         core::expects(
             cell >= 0 && cell < static_cast<double>(cube.range_cells) && cell == std::floor(cell),
-            label, ": target ", t, " of /truth is at range cell ", cell, ", expected 0 to ",
-            cube.range_cells - 1);
+            label, ": target ", t, " of /truth is at range cell ", cell,
+            ", expected a whole number from 0 to ", cube.range_cells - 1);
         core::expects(std::abs(dopplers[t]) <= 0.5, label, ": target ", t,
                       " of /truth has a Doppler of ", dopplers[t],
                       ", expected -0.5 to 0.5 cycles per pulse");

@@ -220,7 +220,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"truth_beyond_the_cube",
                  [](Path path) { write_cube_with_truth(path, 100, 0.25); },
                  {"--detector", "amf"},
-                 "cube.h5: target 0 of /truth is at range cell 100, expected 0 to 99"},
+                 "cube.h5: target 0 of /truth is at range cell 100, expected a whole number from 0 "
+                 "to 99"},
         BadInput{"truth_between_range_cells",
                  [](Path path) { write_cube_with_truth(path, 4.5, 0.25); },
                  {"--detector", "amf"},

@@ -57,7 +57,8 @@ Point motion_at(Size size, Point from) {
 
 /// The point that moves to `to`.
 Point origin_of(Size size, Point to) {
-    // The motion changes by less than a twentieth of a pixel per pixel: each step gains a digit.
+    // From 100 pixels of width on, motion changes by less than a tenth of a pixel per pixel: each
+    // step gains a digit.
     constexpr int steps = 20;
     Point from = to;
     for (int step = 0; step < steps; ++step) {
