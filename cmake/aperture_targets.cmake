@@ -49,10 +49,12 @@ endfunction()
 
 # aperture_test(NAME [UNSANITIZED] SOURCES ... GPU_SOURCES ... LINK ...): a GoogleTest program. ctest
 # runs it in shares NAME.1, NAME.2, ...: a process for each test would take longer to start than to
-# run. Tests may include kernels (.cuh) and run them on the SIMT executor. UNSANITIZED: what is tested
-# is all in libraries; these are sanitized, and the memory that they are given is watched.
+# run. Each share leaves a report, which scripts/count_tests reads. Tests may include kernels (.cuh)
+# and run them on the SIMT executor. UNSANITIZED: what is tested is all in libraries; these are
+# sanitized, and the memory that they are given is watched.
 function(aperture_test name)
     set(shares 6)
+    set(results ${PROJECT_BINARY_DIR}/Testing/results)
     cmake_parse_arguments(arg "UNSANITIZED" "" "SOURCES;GPU_SOURCES;LINK" ${ARGN})
     add_executable(${name} ${arg_SOURCES})
     if(APERTURE_CUDA)
@@ -72,7 +74,7 @@ function(aperture_test name)
         add_test(NAME ${name}.${share} COMMAND ${name} --gtest_brief=1)
         # Tests share the cores: a thread that waits for another must not take one to spin on.
         set_tests_properties(${name}.${share} PROPERTIES TIMEOUT 1200 ENVIRONMENT
-            "OMP_WAIT_POLICY=passive;GTEST_TOTAL_SHARDS=${shares};GTEST_SHARD_INDEX=${index}")
+            "OMP_WAIT_POLICY=passive;GTEST_TOTAL_SHARDS=${shares};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${results}/${name}.${share}.xml")
     endforeach()
 endfunction()
 

@@ -20,7 +20,8 @@ using Labels = core::Array<std::uint8_t, 2>;
 fs::path truth_file(const fs::path& folder, index_t number) {
     std::ostringstream name;
     name << "gt" << std::setw(6) << std::setfill('0') << number << ".png";
-    return folder / name.str();
+    const fs::path file = folder / name.str();
+    return fs::exists(file) ? file : fs::path(file).replace_extension(".pgm");
 }
 
 Labels read_labels(const fs::path& file) {
@@ -37,7 +38,8 @@ bool holds_masks(const fs::path& folder) {
     return std::any_of(fs::directory_iterator(folder, error), fs::directory_iterator(),
                        [](const fs::directory_entry& entry) {
                            const std::string name = entry.path().filename().string();
-                           return name.starts_with("gt") && name.ends_with(".png");
+                           return name.starts_with("gt") &&
+                                  (name.ends_with(".png") || name.ends_with(".pgm"));
                        });
 }
 

@@ -12,9 +12,9 @@
 
 namespace aperture::apps {
 
-/// True masks in the layout of changedetection.net: groundtruth/gt000001.png and so on, ROI.bmp
-/// (frames are scored where it is not black), temporalROI.txt (number of the first frame that is
-/// scored and of the last).
+/// True masks in the layout of changedetection.net: groundtruth/gt000001.png (or .pgm) and so on,
+/// ROI.bmp (frames are scored where it is not black), temporalROI.txt (number of the first frame
+/// that is scored and of the last).
 class CdnetTruth {
   public:
     /// `folder` holds groundtruth/, or is it. Throws core::InvalidArgument where there is no true

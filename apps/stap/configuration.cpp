@@ -211,6 +211,7 @@ std::vector<std::pair<std::string, core::Report::Value>> describe(const StapOpti
         {"detector", choice_name(detector_choices, p.detector)}};
     if (setup.prf_hz) list.emplace_back("prf_hz", *setup.prf_hz);
     if (p.detector != stap::Detector::none) list.emplace_back("pfa", options.pfa);
+    if (options.truth) list.emplace_back("truth", options.truth->string());
     return list;
 }
 

@@ -47,8 +47,8 @@ void add_stage(core::Report& report, const char* name, double ms) {
 /// stages so far, reading first.
 template <class Executor>
 void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
-             media::CubeReader& reader, const Configuration& setup, const std::string& command,
-             std::vector<core::Stage> before, Console& console) {
+             media::CubeReader& reader, const Configuration& setup, std::optional<Truth> truth,
+             const std::string& command, std::vector<core::Stage> before, Console& console) {
     core::Stopwatch watch;
     media::ResultFile file(options.common.out);
     const auto cube = read_cube(options, reader, cpu.threads(), console);
@@ -72,6 +72,10 @@ void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
         add_stage(report, "detect", watch.ms());
         report.parameters.emplace_back("pfa_held", health.holds_pfa(setup.problem.parameters));
     }
+    if (truth) {
+        truth->score =
+            stap::score_detections(detections, truth->targets, setup.problem.doppler_bins);
+    }
     watch.reset();
     console.phase("writing " + options.common.out.string());
     write_results(file, options, info, setup, results, health, detections, command);
@@ -86,14 +90,12 @@ void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
     console.done();
     add_stage(report, "write", watch.ms());
 
-    report.accuracy = {{"failed_matrices", health.failed},
-                       {"repeated_matrices", health.repeated},
-                       {"loaded_matrices", health.loaded},
-                       {"worst_pivot_ratio", health.worst_pivot_ratio}};
+    report.accuracy = accuracy_values(health, truth);
+    if (truth) report.targets = target_values(*truth, setup.problem.doppler_bins);
     add_report(options.run, report, outputs);
     outputs.commit();
     if (!options.common.quiet) {
-        std::cout << summary(options, info, setup, report, health, detections);
+        std::cout << summary(options, info, setup, report, health, detections, truth);
     }
 }
 
@@ -102,14 +104,17 @@ int run(const StapOptions& options, const std::string& command) {
     core::Cpu cpu(options.common.threads);
     core::Stopwatch watch;
     media::CubeReader reader(options.cube, cpu.threads());
-    check_output_files({options.cube.path}, outputs_of(options));
+    std::vector<std::filesystem::path> inputs{options.cube.path};
+    if (options.truth) inputs.push_back(*options.truth);
+    check_output_files(inputs, outputs_of(options));
     const Configuration setup = configure(options, reader, console);
+    const std::optional<Truth> truth = read_truth(options, reader.info());
     const double read_ms = watch.ms();
     watch.reset();
     with_executor(options.run.device, cpu, console, [&]<class Executor>(Executor& executor) {
         std::vector<core::Stage> before{{"read", read_ms, 0, 0}};
         if (is_gpu<Executor>) before.push_back({"start device", watch.ms(), 0, 0});
-        process(executor, cpu, options, reader, setup, command, std::move(before), console);
+        process(executor, cpu, options, reader, setup, truth, command, std::move(before), console);
     });
     return exit_status(options.common, console);
 }

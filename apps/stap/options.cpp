@@ -87,6 +87,10 @@ void add_result_options(CommandLine& line, StapOptions& options) {
         "--pfa", "P",
         [&options](const std::string& text) { options.pfa = parse_number("--pfa", text); },
         "False-alarm probability of one cell (default 1e-6)");
+    line.file("--truth", "FILE.h5", options.truth,
+              "Planted targets to compare the detections with: table /truth, as stap_sim writes it "
+              "(default: the cube's own). A target is found by a detection at most one range cell "
+              "and one Doppler bin away; bins wrap");
     line.text(
         "--save", "LIST",
         [&options](const std::string& text) { options.save = parse_saved_results(text); },
@@ -119,6 +123,8 @@ std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
                   ": expected a probability between 0 and 1");
     core::expects(!line.given("--pfa") || options.detector != stap::Detector::none,
                   "--pfa needs a detector (--detector amf, ace, glrt or cfar)");
+    core::expects(!options.truth || options.detector != stap::Detector::none,
+                  "--truth needs a detector (--detector amf, ace, glrt or cfar)");
     if (options.common.out.empty()) {
         options.common.out = options.cube.path;
         options.common.out.replace_extension(".stap.h5");

@@ -37,6 +37,7 @@ struct StapOptions {
 
     stap::Detector detector = stap::Detector::none;
     double pfa = 1e-6;
+    std::optional<std::filesystem::path> truth;
 
     SavedResults save;
     std::optional<std::filesystem::path> plot;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <iomanip>
+#include <limits>
 #include <sstream>
 
 #include "aperture/stap/attempts.hpp"
@@ -80,6 +81,20 @@ void describe_results(std::ostringstream& line, const StapOptions& options,
     line << '\n';
 }
 
+void describe_targets(std::ostringstream& line, const Truth& truth, int doppler_bins) {
+    const stap::DetectionScore& score = truth.score;
+    line << "targets     " << score.found_targets << " of " << truth.targets.size() << " found, "
+         << score.false_detections << " false detection" << plural(score.false_detections);
+    const char* separator = "; missed: ";
+    for (std::size_t t = 0; t < truth.targets.size(); ++t) {
+        if (score.found[t]) continue;
+        line << separator << "range cell " << truth.targets[t].range_cell << ", Doppler bin "
+             << stap::nearest_doppler_bin(truth.targets[t].doppler, doppler_bins);
+        separator = "; ";
+    }
+    line << '\n';
+}
+
 }  // namespace
 
 FactorisationHealth factorisation_health(const stap::Problem& problem,
@@ -145,10 +160,39 @@ void report_health(const std::filesystem::path& cube, const stap::Problem& probl
     }
 }
 
+ReportValues accuracy_values(const FactorisationHealth& health, const std::optional<Truth>& truth) {
+    ReportValues values{{"failed_matrices", health.failed},
+                        {"repeated_matrices", health.repeated},
+                        {"loaded_matrices", health.loaded},
+                        {"worst_pivot_ratio", health.worst_pivot_ratio}};
+    for (const char* name : {"planted_targets", "found_targets", "false_detections"}) {
+        values[name] = std::numeric_limits<double>::quiet_NaN();
+    }
+    if (truth) {
+        values["planted_targets"] = integer(truth->targets.size());
+        values["found_targets"] = integer(truth->score.found_targets);
+        values["false_detections"] = integer(truth->score.false_detections);
+    }
+    return values;
+}
+
+std::vector<ReportValues> target_values(const Truth& truth, int doppler_bins) {
+    std::vector<ReportValues> list;
+    for (std::size_t t = 0; t < truth.targets.size(); ++t) {
+        const stap::Target& target = truth.targets[t];
+        const int bin = stap::nearest_doppler_bin(target.doppler, doppler_bins);
+        list.push_back({{"range_cell", integer(target.range_cell)},
+                        {"doppler_bin", integer(bin)},
+                        {"found", bool(truth.score.found[t])}});
+    }
+    return list;
+}
+
 std::string summary(const StapOptions& options, const media::RadarCube& cube,
                     const Configuration& setup, const core::Report& report,
                     const FactorisationHealth& health,
-                    const std::vector<stap::Detection>& detections) {
+                    const std::vector<stap::Detection>& detections,
+                    const std::optional<Truth>& truth) {
     std::ostringstream lines;
     lines << "cube        " << cube.path.string() << ':' << cube.dataset << ": " << cube.channels
           << " channels x " << cube.pulses
@@ -159,6 +203,7 @@ std::string summary(const StapOptions& options, const media::RadarCube& cube,
     lines << stage_line(report);
     describe_covariance(lines, setup, health);
     describe_results(lines, options, setup, detections);
+    if (truth) describe_targets(lines, *truth, setup.problem.doppler_bins);
     return lines.str();
 }
 

@@ -7,7 +7,9 @@
 
 #include "aperture/core/report.hpp"
 #include "aperture/stap/detection.hpp"
+#include "apps/common/result_parameters.hpp"
 #include "apps/stap/run.hpp"
+#include "apps/stap/truth.hpp"
 
 namespace aperture::apps {
 
@@ -36,10 +38,18 @@ FactorisationHealth factorisation_health(const stap::Problem& problem, const Res
 void report_health(const std::filesystem::path& cube, const stap::Problem& problem,
                    const FactorisationHealth& health, Console& console);
 
-/// The five lines that `stap` prints: cube, device, stages, covariance, results.
+/// What --report says of accuracy: of the covariances, and of the detections as far as there is a
+/// truth.
+ReportValues accuracy_values(const FactorisationHealth& health, const std::optional<Truth>& truth);
+/// What --report says of each target.
+std::vector<ReportValues> target_values(const Truth& truth, int doppler_bins);
+
+/// The lines that `stap` prints: cube, device, stages, covariance, results and, with a truth, the
+/// targets.
 std::string summary(const StapOptions& options, const media::RadarCube& cube,
                     const Configuration& setup, const core::Report& report,
                     const FactorisationHealth& health,
-                    const std::vector<stap::Detection>& detections);
+                    const std::vector<stap::Detection>& detections,
+                    const std::optional<Truth>& truth);
 
 }  // namespace aperture::apps

@@ -47,6 +47,11 @@ std::string Report::json() const {
     object["accuracy"] = Json::object();
     for (const auto& [name, value] : accuracy) object["accuracy"][name] = json_of(value);
     for (const auto& [name, value] : sequence) object["sequence"][name] = json_of(value);
+    for (const auto& target : targets) {
+        Json found;
+        for (const auto& [name, value] : target) found[name] = json_of(value);
+        object["targets"].push_back(found);
+    }
     constexpr int indent = 2;
     return object.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

@@ -7,6 +7,7 @@
 #include <boost/math/quadrature/gauss_kronrod.hpp>
 #include <boost/math/tools/roots.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 
 #include "aperture/core/shape.hpp"
@@ -147,6 +148,30 @@ std::vector<Detection> find_detections(const Problem& problem, double pfa,
         detections.begin(), detections.end(),
         [](const Detection& a, const Detection& b) { return a.statistic > b.statistic; });
     return detections;
+}
+
+int nearest_doppler_bin(double doppler, int bins) {
+    return static_cast<int>(std::lround(doppler * bins) + bins) % bins;
+}
+
+DetectionScore score_detections(const std::vector<Detection>& detections,
+                                const std::vector<Target>& targets, int doppler_bins) {
+    DetectionScore score;
+    score.found.resize(targets.size());
+    for (const Detection& detection : detections) {
+        bool belongs = false;
+        for (std::size_t t = 0; t < targets.size(); ++t) {
+            const int bin = nearest_doppler_bin(targets[t].doppler, doppler_bins);
+            const int bins_away = std::abs(detection.doppler_bin - bin);
+            if (std::min(bins_away, doppler_bins - bins_away) > 1) continue;
+            if (std::abs(detection.range_cell - targets[t].range_cell) > 1) continue;
+            belongs = true;
+            score.found[t] = true;
+        }
+        score.false_detections += !belongs;
+    }
+    score.found_targets = std::count(score.found.begin(), score.found.end(), true);
+    return score;
 }
 
 }  // namespace aperture::stap

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <limits>
 
 #include "tests/apps/program_run.hpp"
@@ -64,6 +65,17 @@ void write_damaged_cube(Path path) {
     std::string bytes = read_bytes(path);
     bytes[bytes.find("OHDR") + 12] ^= 1;
     write_bytes(path, bytes);
+}
+
+/// A valid cube whose file has a target, too.
+void write_cube_with_truth(Path path, double range_cell, double doppler) {
+    const Handle file = new_file(path);
+    add_cube(file, valid_cube());
+    const Handle type{H5Tcreate(H5T_COMPOUND, 16), H5Tclose};
+    H5Tinsert(type, "range_cell", 0, H5T_IEEE_F64LE);
+    H5Tinsert(type, "doppler", 8, H5T_IEEE_F64LE);
+    const std::array target{range_cell, doppler};
+    add_dataset(file, "/truth", type, {1}, target.data());
 }
 
 struct BadInput {
@@ -178,7 +190,54 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{"infinity",
                  [](Path path) { write_cube_with(path, std::numeric_limits<float>::infinity()); },
                  {},
-                 "--allow-nan"}),
+                 "--allow-nan"},
+        BadInput{"truth_without_detector",
+                 [](Path path) { write_cube_with_truth(path, 40, 0.25); },
+                 {"--truth", "any.h5"},
+                 "--truth needs a detector"},
+        BadInput{"missing_truth",
+                 [](Path path) { write_cube(path, valid_cube()); },
+                 {"--truth", "none.h5", "--detector", "amf"},
+                 "none.h5: no such file"},
+        BadInput{"truth_of_other_shape",
+                 [](Path path) {
+                     const Handle file = new_file(path);
+                     add_cube(file, valid_cube());
+                     add_dataset(file, "/truth", H5T_IEEE_F64LE, {2, 4});
+                 },
+                 {"--detector", "amf"},
+                 "cube.h5: dataset /truth is float64 [2,4], expected a table of records"},
+        BadInput{"truth_without_doppler",
+                 [](Path path) {
+                     const Handle file = new_file(path);
+                     add_cube(file, valid_cube());
+                     const Handle type{H5Tcreate(H5T_COMPOUND, 8), H5Tclose};
+                     H5Tinsert(type, "range_cell", 0, H5T_IEEE_F64LE);
+                     add_dataset(file, "/truth", type, {2});
+                 },
+                 {"--detector", "amf"},
+                 "cube.h5: dataset /truth has no column doppler"},
+        BadInput{"truth_beyond_the_cube",
+                 [](Path path) { write_cube_with_truth(path, 100, 0.25); },
+                 {"--detector", "amf"},
+                 "cube.h5: target 0 of /truth is at range cell 100, expected a whole number from 0 "
+                 "to 99"},
+        BadInput{"truth_between_range_cells",
+                 [](Path path) { write_cube_with_truth(path, 4.5, 0.25); },
+                 {"--detector", "amf"},
+                 "cube.h5: target 0 of /truth is at range cell 4.5"},
+        BadInput{"truth_with_nan_range_cell",
+                 [](Path path) {
+                     write_cube_with_truth(path, std::numeric_limits<double>::quiet_NaN(), 0.25);
+                 },
+                 {"--detector", "amf"},
+                 "cube.h5: target 0 of /truth is at range cell nan"},
+        BadInput{"truth_with_nan_doppler",
+                 [](Path path) {
+                     write_cube_with_truth(path, 4, std::numeric_limits<double>::quiet_NaN());
+                 },
+                 {"--detector", "amf"},
+                 "cube.h5: target 0 of /truth has a Doppler of nan, expected -0.5 to 0.5"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST_P(RefusedInput, LeavesOneLineAndNoFile) {
@@ -252,6 +311,26 @@ TEST_F(UnwritableOutput, ThatIsTheInput) {
     const std::string before = read_bytes(folder_ / "cube.h5");
     expect_refused(run({"--out", folder_ / "cube.h5"}), "cube.h5");
     EXPECT_EQ(read_bytes(folder_ / "cube.h5"), before);
+}
+
+TEST_F(UnwritableOutput, ThatIsTheTruth) {
+    const std::string truth = folder_ / "truth.h5";
+    std::filesystem::copy_file(folder_ / "cube.h5", truth);
+    const Outcome outcome = run({"--detector", "amf", "--truth", truth, "--out", truth});
+    EXPECT_EQ(read_bytes(truth), read_bytes(folder_ / "cube.h5"));
+    std::filesystem::remove(truth);
+    expect_refused(outcome, "truth.h5: cannot write: it is the input");
+}
+
+TEST(TruthWithoutTargets, IsRefusedByItsName) {
+    const TemporaryFolder folder;
+    write_cube(folder / "cube.h5", valid_cube());
+    const std::string cube = folder / "cube.h5";
+    const Outcome outcome = run_program(
+        "stap", {"--cube", cube, "--detector", "amf", "--device", "cpu", "--truth", cube});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_EQ(lines(outcome.error).back(), "stap: error: " + cube + ": no dataset /truth");
+    EXPECT_THAT(folder.entries(), ElementsAre("cube.h5"));
 }
 
 TEST_F(UnwritableOutput, ThatIsADevice) {

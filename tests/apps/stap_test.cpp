@@ -291,6 +291,68 @@ TEST_F(Stap, TrainsEveryWay) {
     }
 }
 
+class StapWithTruth : public Stap {
+  protected:
+    StapWithTruth() {
+        make_cube({"--channels", "4", "--pulses", "16", "--range-cells", "120", "--cnr", "0",
+                   "--target", "40:0.25:0:15", "--target", "80:-0.25:0:-60"});
+    }
+    const std::vector<std::string> detecting_{"--device", "cpu",        "--azimuth",
+                                              "0",        "--detector", "amf"};
+};
+
+TEST_F(StapWithTruth, ScoresDetectionsAgainstTheCubesOwnTruth) {
+    const auto report = report_of(detecting_);
+    EXPECT_EQ(report["accuracy"]["planted_targets"], 2);
+    EXPECT_EQ(report["accuracy"]["found_targets"], 1);
+    EXPECT_TRUE(report["accuracy"]["found_targets"].is_number_integer());
+    EXPECT_EQ(report["accuracy"]["false_detections"], 0);
+    EXPECT_EQ(report["targets"],
+              nlohmann::json::parse(R"([{"range_cell": 40, "doppler_bin": 4, "found": true},
+                                        {"range_cell": 80, "doppler_bin": 12, "found": false}])"));
+    EXPECT_FALSE(report["parameters"].contains("truth"));
+    EXPECT_EQ(
+        lines(run(detecting_).out).back(),
+        "targets     1 of 2 found, 0 false detections; missed: range cell 80, Doppler bin 12");
+}
+
+TEST_F(StapWithTruth, ScoresDetectionsAgainstAnotherFile) {
+    const std::string truth = folder_ / "truth.h5";
+    ASSERT_EQ(
+        run_program("stap_sim", {"--clutter", "--target", "41:0.3:0:0", "--out", truth, "--quiet"})
+            .status,
+        0);
+    std::vector<std::string> flags = detecting_;
+    flags.insert(flags.end(), {"--truth", truth});
+    const auto report = report_of(flags);
+    EXPECT_EQ(report["parameters"]["truth"], truth);
+    EXPECT_EQ(report["accuracy"]["planted_targets"], 1);
+    EXPECT_EQ(report["accuracy"]["found_targets"], 1);
+    EXPECT_EQ(report["accuracy"]["false_detections"], 0);
+    EXPECT_EQ(lines(run(flags).out).back(), "targets     1 of 1 found, 0 false detections");
+
+    ASSERT_EQ(run_program("stap_sim", {"--clutter", "--out", truth, "--quiet"}).status, 0);
+    EXPECT_EQ(lines(run(flags).out).back(), "targets     0 of 0 found, 1 false detection");
+}
+
+TEST_F(StapWithTruth, WithoutADetectorIsNotScored) {
+    const auto report = report_of({"--device", "cpu"});
+    for (const char* name : {"planted_targets", "found_targets", "false_detections"}) {
+        ASSERT_TRUE(report["accuracy"].contains(name));
+        EXPECT_TRUE(report["accuracy"][name].is_null());
+    }
+    EXPECT_FALSE(report.contains("targets"));
+    EXPECT_THAT(lines(run({"--device", "cpu"}).out), SizeIs(5));
+}
+
+TEST_F(Stap, WithoutATruthIsNotScored) {
+    media::tests::write_cube(cube(), {.shape = {3, 8, 100}});
+    const auto report = report_of({"--device", "cpu", "--detector", "amf"});
+    EXPECT_TRUE(report["accuracy"]["planted_targets"].is_null());
+    EXPECT_TRUE(report["accuracy"]["false_detections"].is_null());
+    EXPECT_FALSE(report.contains("targets"));
+}
+
 TEST_F(Stap, CfarFromTooFewCellsIsRefusedBeforeTheWork) {
     make_small_cube();
     const Outcome refused = run_program(

@@ -21,6 +21,8 @@ TEST(Report, IsTheDocumentedObject) {
     report.stages = {{"doppler", 1.25, 0.5, 12.0}, {"read", 1, 0, 0}};
     report.compute_ms = 3.5;
     report.accuracy = {{"snr_db", 101.5}, {"residual", std::nan("")}, {"rank", 3LL}};
+    EXPECT_FALSE(nlohmann::json::parse(report.json()).contains("targets"));
+    report.targets = {{{"range_cell", 7LL}, {"found", true}}, {{"found", false}}};
     const auto object = nlohmann::json::parse(report.json());
     EXPECT_EQ(object["program"], "stap");
     EXPECT_EQ(object["version"], version());
@@ -38,6 +40,10 @@ TEST(Report, IsTheDocumentedObject) {
     EXPECT_EQ(object["accuracy"]["snr_db"], 101.5);
     EXPECT_TRUE(object["accuracy"]["residual"].is_null());
     EXPECT_TRUE(object["accuracy"]["rank"].is_number_integer());
+    ASSERT_EQ(object["targets"].size(), 2);
+    EXPECT_EQ(object["targets"][0]["range_cell"], 7);
+    EXPECT_EQ(object["targets"][0]["found"], true);
+    EXPECT_EQ(object["targets"][1]["found"], false);
 }
 
 TEST(Report, HasNamesThatAreNotUtf8) {

@@ -165,5 +165,62 @@ TEST(Detections, WrongExtentsAreRefused) {
     EXPECT_THROW(find_detections(map_problem(), 1e-3, statistic), core::InvalidArgument);
 }
 
+TEST(NearestDopplerBin, CountsFromZeroDopplerAndWraps) {
+    EXPECT_EQ(nearest_doppler_bin(0, 32), 0);
+    EXPECT_EQ(nearest_doppler_bin(0.25, 32), 8);
+    EXPECT_EQ(nearest_doppler_bin(-0.125, 32), 28);
+    EXPECT_EQ(nearest_doppler_bin(0.5, 32), 16);
+    EXPECT_EQ(nearest_doppler_bin(-0.5, 32), 16);
+    // Between the bins 3 and 4, and between the last and the first.
+    EXPECT_EQ(nearest_doppler_bin(3.6 / 32, 32), 4);
+    EXPECT_EQ(nearest_doppler_bin(-0.6 / 32, 32), 31);
+    EXPECT_EQ(nearest_doppler_bin(-0.4 / 32, 32), 0);
+    EXPECT_EQ(nearest_doppler_bin(0.7, 10), 7);
+    EXPECT_EQ(nearest_doppler_bin(0.5, 1), 0);
+}
+
+/// Whether a detection at a bin and a range cell belongs to a target in bin 8 and range cell 100.
+bool belongs(int doppler_bin, index_t range_cell) {
+    const DetectionScore score = score_detections(
+        {{.doppler_bin = doppler_bin, .range_cell = range_cell}}, {{100, 0.25, 0, 0}}, 32);
+    EXPECT_EQ(score.found_targets, score.found[0]);
+    EXPECT_EQ(score.false_detections, !score.found[0]);
+    return score.found[0];
+}
+
+TEST(ScoredDetections, BelongToTheTargetOneCellAndOneBinAway) {
+    for (const int bin : {7, 8, 9}) {
+        for (const index_t cell : {99, 100, 101}) EXPECT_TRUE(belongs(bin, cell));
+        EXPECT_FALSE(belongs(bin, 98));
+        EXPECT_FALSE(belongs(bin, 102));
+    }
+    EXPECT_FALSE(belongs(6, 100));
+    EXPECT_FALSE(belongs(10, 100));
+    EXPECT_FALSE(belongs(24, 100));
+}
+
+TEST(ScoredDetections, WrapInDopplerAndNotInRange) {
+    const std::vector<Target> targets{{0, 0, 0, 0}, {5, -1.0 / 16, 0, 0}};
+    const auto last_bin = score_detections({{.doppler_bin = 15, .range_cell = 0}}, targets, 16);
+    EXPECT_EQ(last_bin.found, (std::vector<bool>{true, false}));
+    const auto first_bin = score_detections({{.doppler_bin = 0, .range_cell = 4}}, targets, 16);
+    EXPECT_EQ(first_bin.found, (std::vector<bool>{false, true}));
+    const auto last_cell = score_detections({{.doppler_bin = 0, .range_cell = 63}}, targets, 16);
+    EXPECT_EQ(last_cell.found, (std::vector<bool>{false, false}));
+    EXPECT_EQ(last_cell.false_detections, 1);
+}
+
+TEST(ScoredDetections, CountATargetOnceAndAFalseOneEach) {
+    const std::vector<Target> targets{{10, 0.25, 0, 0}, {11, 0.25, 30, 0}, {40, -0.25, 0, 0}};
+    const std::vector<Detection> detections{
+        {0, 4, 10, 9, 1}, {3, 4, 10, 8, 1}, {0, 5, 12, 7, 1}, {0, 9, 10, 6, 1}, {0, 9, 60, 5, 1}};
+    const DetectionScore score = score_detections(detections, targets, 16);
+    EXPECT_EQ(score.found, (std::vector<bool>{true, true, false}));
+    EXPECT_EQ(score.found_targets, 2);
+    EXPECT_EQ(score.false_detections, 2);
+    EXPECT_EQ(score_detections(detections, {}, 16).false_detections, 5);
+    EXPECT_EQ(score_detections({}, targets, 16).found_targets, 0);
+}
+
 }  // namespace
 }  // namespace aperture::stap

@@ -25,7 +25,8 @@ struct Report {
     double transfer_ms = 0;
     double total_ms = 0;
     std::map<std::string, Value> accuracy;
-    std::map<std::string, Value> sequence;  ///< of a series of inputs; omitted if empty
+    std::map<std::string, Value> sequence;              ///< of a series of inputs; omitted if empty
+    std::vector<std::map<std::string, Value>> targets;  ///< of a truth; omitted if empty
 
     /// The JSON text; version and git commit are the library's. Non-finite numbers and work that
     /// was not counted become null; bytes that are not UTF-8, for example in file names, become

@@ -6,6 +6,7 @@
 
 #include "aperture/core/view.hpp"
 #include "aperture/stap/parameters.hpp"
+#include "aperture/stap/simulation.hpp"
 
 namespace aperture::stap {
 
@@ -43,5 +44,22 @@ struct Detection {
 /// (adjacent), strongest first. A target spread over neighbouring cells therefore counts once.
 std::vector<Detection> find_detections(const Problem& problem, double pfa,
                                        core::View<const float, 3, core::Host> statistic);
+
+/// The Doppler bin of K = `bins` whose centre is nearest to `doppler`, cycles per pulse, -0.5 ..
+/// 0.5.
+int nearest_doppler_bin(double doppler, int bins);
+
+/// Detections compared with planted targets.
+struct DetectionScore {
+    std::vector<bool> found;  ///< of each target
+    index_t found_targets = 0;
+    index_t false_detections = 0;
+};
+
+/// A detection belongs to a target that is at most one range cell and one Doppler bin away;
+/// Doppler bins wrap, and steering vectors do not matter. A target is found if a detection belongs
+/// to it. A detection that belongs to no target is false.
+DetectionScore score_detections(const std::vector<Detection>& detections,
+                                const std::vector<Target>& targets, int doppler_bins);
 
 }  // namespace aperture::stap

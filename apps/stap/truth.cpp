@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/stap/truth.hpp"
+
+#include <cmath>
+
+#include "aperture/media/table_file.hpp"
+
+namespace aperture::apps {
+
+std::optional<Truth> read_truth(const StapOptions& options, const media::RadarCube& cube) {
+    if (options.detector == stap::Detector::none) return std::nullopt;
+    const std::filesystem::path file = options.truth.value_or(cube.path);
+    const std::string label = file.string();
+    const auto table = media::read_table(file, "/truth", {"range_cell", "doppler"});
+    if (!table) {
+        core::expects(!options.truth, label, ": no dataset /truth");
+        return std::nullopt;
+    }
+    const auto& range_cells = (*table)[0];
+    const auto& dopplers = (*table)[1];
+    Truth truth;
+    for (std::size_t t = 0; t < range_cells.size(); ++t) {
+        const double cell = range_cells[t];
+        core::expects(
+            cell >= 0 && cell < static_cast<double>(cube.range_cells) && cell == std::floor(cell),
+            label, ": target ", t, " of /truth is at range cell ", cell,
+            ", expected a whole number from 0 to ", cube.range_cells - 1);
+        core::expects(std::abs(dopplers[t]) <= 0.5, label, ": target ", t,
+                      " of /truth has a Doppler of ", dopplers[t],
+                      ", expected -0.5 to 0.5 cycles per pulse");
+        truth.targets.push_back(
+            {.range_cell = static_cast<core::index_t>(cell), .doppler = dopplers[t]});
+    }
+    return truth;
+}
+
+}  // namespace aperture::apps
