@@ -9,6 +9,9 @@ namespace aperture::flow {
 /// Gradients below this are rounding noise, grey levels a pixel.
 inline constexpr float no_gradient = 1e-4F;
 
+/// Planes of a linearised data term: J11, J12, J22 and both right-hand sides.
+inline constexpr int term_planes = 5;
+
 /// Windows with a smaller eigenvalue below this have no texture: squared grey levels a pixel, per
 /// pixel of the window.
 inline constexpr float least_eigenvalue = 0.01F;

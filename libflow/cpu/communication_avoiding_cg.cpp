@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "libflow/cpu/row_loops.hpp"
-#include "libflow/model_constants.hpp"
 
 namespace aperture::flow {
 namespace {
@@ -22,38 +21,40 @@ CommunicationAvoidingCg::CommunicationAvoidingCg(core::Cpu& cpu, Shape shape,
     : cpu_(&cpu),
       shape_(shape),
       parameters_(parameters),
-      s_(parameters.s_step),
       direction_(2, shape),
       scaled_(2, shape),
       recurred_(2, shape),
       before_(2, shape),
       residual_sums_(shape),
       zeros_(shape.columns) {
-    for (index_t i = 0; i < vectors(); ++i) basis_.emplace_back(2, shape);
-    row_sums_ = core::Array<double, 2>({shape.rows, vectors() * (vectors() + 1)});
+    const index_t vectors = 2 * parameters.s_step + 1;
+    for (index_t i = 0; i < vectors; ++i) basis_.emplace_back(2, shape);
+    row_sums_ = core::Array<double, 2>({shape.rows, vectors * (vectors + 1)});
 }
 
-void CommunicationAvoidingCg::start(const PreparedSystem& system, const PaddedPlanes& x) {
-    s_ = parameters_.s_step;
-    products_ = 0;
-    stalled_ = 0;
-    true_residual(system, x, nullptr);
-    least_squared_ = residual_squared_;
+void CommunicationAvoidingCg::start(const PreparedSystem& system, const PaddedPlanes& x,
+                                    double limit, bool with_history) {
+    limits_ = {limit, parameters_.iterations};
+    with_history_ = with_history;
+    state_ = {};
+    state_.steps = parameters_.s_step;
+    state_.products = 1;
+    state_ = evaluate_round(state_, true_residual(system, x, nullptr), limits_);
+    history_.clear();
+    if (with_history) history_.push_back(state_.start_squared);
     direction_.copy(scaled_);
     choose_basis(system);
 }
 
-// The eigenvalues of M^-1 A lie in [0, 2): A = M - S, where S is the sum over the neighbours, and M
-// + S is positive semi-definite, too. Those of A are estimated by powers of A on the residual.
+// Without preconditioning, from powers of A on the residual.
 double CommunicationAvoidingCg::largest_eigenvalue(const PreparedSystem& system) {
-    if (parameters_.precondition) return 2;
-    constexpr int powers = 12;
-    constexpr double safety = 1.1;
+    if (parameters_.precondition) return largest_preconditioned;
     recurrence_ = {{0}, {0}, {1}};
     basis_[0].copy(scaled_);
     double largest = 0;
-    for (int i = 0; i < powers; ++i) {
+    for (int i = 0; i < eigenvalue_powers; ++i) {
         build(system, 0, 1);
+        ++state_.products;
         double before = 0;
         double after = 0;
         for (index_t y = 0; y < shape_.rows; ++y) {
@@ -75,7 +76,7 @@ double CommunicationAvoidingCg::largest_eigenvalue(const PreparedSystem& system)
             }
         }
     }
-    return safety * largest;
+    return eigenvalue_safety * largest;
 }
 
 void CommunicationAvoidingCg::choose_basis(const PreparedSystem& system) {
@@ -119,10 +120,9 @@ void CommunicationAvoidingCg::build(const PreparedSystem& system, index_t first,
             });
         }
     });
-    products_ += degree;
 }
 
-void CommunicationAvoidingCg::take_gram(const PreparedSystem& system, bool with_norms) {
+void CommunicationAvoidingCg::take_gram(const PreparedSystem& system) {
     const index_t count = vectors();
     const index_t row_floats = whole_packs(shape_.columns);
     const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(2 * count * row_floats);
@@ -156,7 +156,7 @@ void CommunicationAvoidingCg::take_gram(const PreparedSystem& system, bool with_
                 for (index_t unknown : {0, 1}) {
                     product += row_product(vector.row(unknown, y), weighted_row(j, unknown),
                                            shape_.columns);
-                    if (!with_norms) continue;
+                    if (!with_history_) continue;
                     norm += row_product(weighted_row(i, unknown), weighted_row(j, unknown),
                                         shape_.columns);
                 }
@@ -197,7 +197,7 @@ CommunicationAvoidingCg::Coordinates CommunicationAvoidingCg::multiply(
             if (k > 0) result[first + k - 1] += recurrence_.back[k] * value;
         }
     };
-    const auto s = static_cast<std::size_t>(s_);
+    const auto s = static_cast<std::size_t>(state_.steps);
     add_part(0, s + 1);
     add_part(s + 1, s);
     return result;
@@ -212,16 +212,16 @@ double CommunicationAvoidingCg::product(const std::vector<double>& gram, const C
     return sum;
 }
 
-int CommunicationAvoidingCg::iterate(int most, std::vector<double>* squared) {
+int CommunicationAvoidingCg::iterate(int most) {
     const auto count = static_cast<std::size_t>(vectors());
     x_.assign(count, 0);
     z_.assign(count, 0);
     p_.assign(count, 0);
     p_[0] = 1;
-    z_[static_cast<std::size_t>(s_) + 1] = 1;
+    z_[static_cast<std::size_t>(state_.steps) + 1] = 1;
     double before = product(gram_, z_, z_);
     int done = 0;
-    while (done < std::min(s_, most)) {
+    while (done < std::min(state_.steps, most)) {
         const Coordinates b_p = multiply(p_);
         const double curvature = product(gram_, p_, b_p);
         if (!(before > 0) || !(curvature > 0)) break;
@@ -235,7 +235,7 @@ int CommunicationAvoidingCg::iterate(int most, std::vector<double>* squared) {
         for (std::size_t i = 0; i < count; ++i) p_[i] = z_[i] + beta * p_[i];
         before = after;
         ++done;
-        if (squared != nullptr) squared->push_back(std::max(product(norms_, z_, z_), 0.0));
+        if (with_history_) history_.push_back(std::max(product(norms_, z_, z_), 0.0));
     }
     return done;
 }
@@ -265,8 +265,9 @@ void CommunicationAvoidingCg::combine(const PreparedSystem& system, PaddedPlanes
     });
 }
 
-double CommunicationAvoidingCg::true_residual(const PreparedSystem& system, const PaddedPlanes& x,
-                                              const PaddedPlanes* expected) {
+RoundSums CommunicationAvoidingCg::true_residual(const PreparedSystem& system,
+                                                 const PaddedPlanes& x,
+                                                 const PaddedPlanes* expected) {
     std::array<double, 3> all{};
     with_coupling(system.coupling, [&](auto coupling) {
         const Operator<decltype(coupling)::value> matrix(system, x, zeros_.data());
@@ -304,54 +305,41 @@ double CommunicationAvoidingCg::true_residual(const PreparedSystem& system, cons
             return of_row;
         });
     });
-    ++products_;
-    residual_squared_ = all[0];
-    return all[1] > 0 ? std::sqrt(all[2] / all[1]) : 0;
+    return {all[0], all[1], all[2]};
 }
 
-int CommunicationAvoidingCg::advance(const PreparedSystem& system, PaddedPlanes& x, int most,
-                                     std::vector<double>* squared) {
-    while (true) {
-        const double before = residual_squared_;
-        if (!(before > 0)) return 0;
-        basis_[0].copy(direction_);
-        basis_[static_cast<std::size_t>(s_) + 1].copy(scaled_);
-        build(system, 0, s_);
-        build(system, s_ + 1, s_ - 1);
-        take_gram(system, squared != nullptr);
-        const std::size_t recorded = squared != nullptr ? squared->size() : 0;
-        const int done = iterate(most, squared);
-        if (done == 0 && s_ == 1) return 0;
-        combine(system, x);
-        const double distance = true_residual(system, x, &recurred_);
-        if (done > 0 && residual_squared_ < dependent_growth * least_squared_) {
-            stalled_ = residual_squared_ < least_squared_ ? 0 : stalled_ + done;
-            least_squared_ = std::min(least_squared_, residual_squared_);
-            if (stalled_ >= longest_stall && s_ > 1) {
-                s_ /= 2;
-                stalled_ = 0;
-                direction_.copy(scaled_);
-            } else if (!(distance > diverged_distance)) {
-                scaled_.copy(recurred_);
-            } else if (residual_squared_ > before) {
-                direction_.copy(scaled_);
-            }
-            set_all_margins(system.boundary);
-            return done;
-        }
-        // The basis is numerically dependent: undo the round and halve the steps.
-        if (squared != nullptr) squared->resize(recorded);
+void CommunicationAvoidingCg::advance(const PreparedSystem& system, PaddedPlanes& x, int rounds) {
+    for (int i = 0; i < rounds && state_.stopped == 0; ++i) run_round(system, x);
+}
+
+void CommunicationAvoidingCg::run_round(const PreparedSystem& system, PaddedPlanes& x) {
+    const int s = state_.steps;
+    basis_[0].copy(direction_);
+    basis_[static_cast<std::size_t>(s) + 1].copy(scaled_);
+    build(system, 0, s);
+    build(system, s + 1, s - 1);
+    take_gram(system);
+    const int done = state_.done;
+    const std::size_t recorded = history_.size();
+    state_.taken = iterate(limits_.iterations - done);
+    combine(system, x);
+    state_ = evaluate_round(state_, true_residual(system, x, &recurred_), limits_);
+    if (state_.done == done) {
+        // The round is discarded.
+        history_.resize(recorded);
         for_rows(*cpu_, shape_, [&](index_t y) {
             for (index_t unknown : {0, 1}) {
                 std::copy_n(before_.row(unknown, y), shape_.columns, x.row(unknown, y));
                 set_margins(x.row(unknown, y), shape_.columns, system.boundary);
             }
         });
-        if (s_ == 1) return 0;
-        s_ /= 2;
+        if (state_.stopped != 0) return;
         true_residual(system, x, nullptr);
-        direction_.copy(scaled_);
+        ++state_.products;
     }
+    if (state_.replaced == 0) scaled_.copy(recurred_);
+    if (state_.restart != 0) direction_.copy(scaled_);
+    set_all_margins(system.boundary);
 }
 
 void CommunicationAvoidingCg::set_all_margins(Boundary boundary) {

@@ -4,8 +4,10 @@
 
 #include <vector>
 
+#include "libflow/ca_state.hpp"
 #include "libflow/cpu/polynomial_basis.hpp"
 #include "libflow/cpu/residual.hpp"
+#include "libflow/solver_progress.hpp"
 
 namespace aperture::flow {
 
@@ -24,16 +26,15 @@ class CommunicationAvoidingCg {
     CommunicationAvoidingCg() = default;
     CommunicationAvoidingCg(core::Cpu& cpu, Shape shape, const SolverParameters& parameters);
 
-    /// `x` must have its margins set.
-    void start(const PreparedSystem& system, const PaddedPlanes& x);
-    /// At most min(s, `most`) iterations; returns their number, 0 if nothing is left to do.
-    /// `squared`, if not null, receives the recurrence's |r|^2 of each.
-    int advance(const PreparedSystem& system, PaddedPlanes& x, int most,
-                std::vector<double>* squared);
-    /// |b - A x|^2
-    double residual_squared() const { return residual_squared_; }
-    /// Products with A so far.
-    int products() const { return products_; }
+    /// Starts from `x`, which must have its margins set, to continue until |b - A x|^2 <= limit.
+    /// Keeps |r|^2 of every iteration if `with_history`.
+    void start(const PreparedSystem& system, const PaddedPlanes& x, double limit,
+               bool with_history);
+    /// Runs `rounds` rounds of at most s iterations, fewer if the end is reached.
+    void advance(const PreparedSystem& system, PaddedPlanes& x, int rounds);
+    SolverProgress progress() const { return {state_.done, state_.stopped != 0, state_.products}; }
+    /// |r|^2 of the start, then the recurrence's of all iterations.
+    const std::vector<double>& history() const { return history_; }
 
   private:
     using Coordinates = std::vector<double>;
@@ -41,23 +42,24 @@ class CommunicationAvoidingCg {
     void choose_basis(const PreparedSystem& system);
     double largest_eigenvalue(const PreparedSystem& system);
     void build(const PreparedSystem& system, index_t first, int degree);
-    void take_gram(const PreparedSystem& system, bool with_norms);
+    void take_gram(const PreparedSystem& system);
     Coordinates multiply(const Coordinates& of) const;
     double product(const std::vector<double>& gram, const Coordinates& a,
                    const Coordinates& b) const;
-    int iterate(int most, std::vector<double>* squared);
+    void run_round(const PreparedSystem& system, PaddedPlanes& x);
+    int iterate(int most);
     void combine(const PreparedSystem& system, PaddedPlanes& x);
-    /// Stores z = M^-1 (b - A x) in scaled_ and |b - A x|^2; returns the distance of `expected`
-    /// from z, relative to z.
-    double true_residual(const PreparedSystem& system, const PaddedPlanes& x,
-                         const PaddedPlanes* expected);
+    /// Stores z = M^-1 (b - A x) in scaled_; `away` is the distance from `expected`.
+    RoundSums true_residual(const PreparedSystem& system, const PaddedPlanes& x,
+                            const PaddedPlanes* expected);
     void set_all_margins(Boundary boundary);
-    index_t vectors() const { return 2 * s_ + 1; }
+    index_t vectors() const { return 2 * state_.steps + 1; }
 
     core::Cpu* cpu_ = nullptr;
     Shape shape_;
     SolverParameters parameters_;
-    int s_ = 1;
+    CaLimits limits_{};
+    CaState state_{};
     Recurrence recurrence_;
     std::vector<PaddedPlanes> basis_;  ///< s + 1 vectors from p, then s from z
     PaddedPlanes direction_;           ///< p
@@ -70,10 +72,8 @@ class CommunicationAvoidingCg {
     Coordinates x_, z_, p_;
     RowSums<3> residual_sums_;
     ZeroRow zeros_;
-    double residual_squared_ = 0;
-    double least_squared_ = 0;  ///< so far
-    int stalled_ = 0;           ///< rounds since the least residual
-    int products_ = 0;
+    bool with_history_ = false;
+    std::vector<double> history_;
 };
 
 }  // namespace aperture::flow

@@ -26,7 +26,9 @@ ConjugateGradients::ConjugateGradients(core::Cpu& cpu, Shape shape, bool precond
       sums_(shape),
       zeros_(shape.columns) {}
 
-void ConjugateGradients::start(const PreparedSystem& system, const PaddedPlanes& x) {
+void ConjugateGradients::start(const PreparedSystem& system, const PaddedPlanes& x, double limit) {
+    limit_ = limit;
+    progress_ = {};
     with_coupling(system.coupling, [&](auto coupling) {
         const Operator<decltype(coupling)::value> matrix(system, x, zeros_.data());
         for_rows(*cpu_, shape_, [&](index_t y) {
@@ -39,8 +41,16 @@ void ConjugateGradients::start(const PreparedSystem& system, const PaddedPlanes&
         });
     });
     // The product is still zero: this only scales the residual and computes its norms.
-    advance(system, residual_, 0.0F);
+    update(system, residual_, 0.0F);
     next_direction(system, 0.0F);
+}
+
+void ConjugateGradients::advance(const PreparedSystem& system, PaddedPlanes& x, int count) {
+    for (int i = 0; i < count; ++i) {
+        progress_.stopped = residual_squared_ <= limit_ || !step(system, x);
+        if (progress_.stopped) return;
+        ++progress_.done;
+    }
 }
 
 bool ConjugateGradients::step(const PreparedSystem& system, PaddedPlanes& x) {
@@ -48,7 +58,7 @@ bool ConjugateGradients::step(const PreparedSystem& system, PaddedPlanes& x) {
     const double curvature = multiply(system);
     if (!(curvature > 0)) return false;
     const double before = scaled_product_;
-    advance(system, x, static_cast<float>(before / curvature));
+    update(system, x, static_cast<float>(before / curvature));
     next_direction(system, static_cast<float>(scaled_product_ / before));
     return true;
 }
@@ -87,7 +97,7 @@ double ConjugateGradients::multiply(const PreparedSystem& system) {
 }
 
 // x += alpha p, r -= alpha A p, M^-1 r, and the norms of r
-void ConjugateGradients::advance(const PreparedSystem& system, PaddedPlanes& x, float alpha) {
+void ConjugateGradients::update(const PreparedSystem& system, PaddedPlanes& x, float alpha) {
     const auto sums = sums_.over_rows(*cpu_, [&](index_t y) {
         float* const r[2] = {residual_.row(0, y), residual_.row(1, y)};
         float* const z[2] = {scaled_.row(0, y), scaled_.row(1, y)};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "libflow/cpu/residual.hpp"
+#include "libflow/solver_progress.hpp"
 
 namespace aperture::flow {
 
@@ -13,18 +14,19 @@ class ConjugateGradients {
     ConjugateGradients() = default;
     ConjugateGradients(core::Cpu& cpu, Shape shape, bool precondition);
 
-    /// r = b - A x, p = M^-1 r. `x` must have its margins set.
-    void start(const PreparedSystem& system, const PaddedPlanes& x);
-    /// One iteration. Returns false and leaves x unchanged if no further step is possible: the
-    /// residual is zero or, by rounding, no direction remains.
-    bool step(const PreparedSystem& system, PaddedPlanes& x);
-    /// |r|^2 of the recurrence.
-    double residual_squared() const { return residual_squared_; }
+    /// r = b - A x, p = M^-1 r, to continue until |r|^2 <= limit. `x` must have its margins set.
+    void start(const PreparedSystem& system, const PaddedPlanes& x, double limit);
+    /// `count` iterations, fewer if the limit is reached or no further step is possible.
+    void advance(const PreparedSystem& system, PaddedPlanes& x, int count);
+    const SolverProgress& progress() const { return progress_; }
 
   private:
+    /// Returns false and leaves x unchanged if no further step is possible: the residual is zero
+    /// or, by rounding, no direction remains.
+    bool step(const PreparedSystem& system, PaddedPlanes& x);
     void next_direction(const PreparedSystem& system, float beta);
     double multiply(const PreparedSystem& system);
-    void advance(const PreparedSystem& system, PaddedPlanes& x, float alpha);
+    void update(const PreparedSystem& system, PaddedPlanes& x, float alpha);
 
     core::Cpu* cpu_ = nullptr;
     Shape shape_;
@@ -35,8 +37,10 @@ class ConjugateGradients {
     PaddedPlanes scaled_;   ///< M^-1 r
     RowSums<2> sums_;
     ZeroRow zeros_;
-    double residual_squared_ = 0;
-    double scaled_product_ = 0;  ///< r^T M^-1 r
+    double limit_ = -1;
+    SolverProgress progress_;
+    double residual_squared_ = 0;  ///< |r|^2 of the recurrence
+    double scaled_product_ = 0;    ///< r^T M^-1 r
 };
 
 }  // namespace aperture::flow

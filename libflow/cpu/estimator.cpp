@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/flow/estimator.hpp"
 
-#include <optional>
-
-#include "aperture/core/shape.hpp"
 #include "aperture/signal/median.hpp"
+#include "libflow/coarse_to_fine.hpp"
 #include "libflow/cpu/constancy.hpp"
 #include "libflow/cpu/data_term.hpp"
 #include "libflow/cpu/lucas_kanade.hpp"
@@ -17,114 +15,77 @@
 namespace aperture::flow {
 namespace {
 
-core::View<const float, 2, core::Host> plane(const PaddedPlanes& planes, index_t i) {
-    const auto all = planes.view();
+/// Plane `i` of planes or of a flow.
+template <class T>
+core::View<T, 2, core::Host> plane(const core::View<T, 3, core::Host>& all, index_t i) {
     return {all.data + i * all.stride[0],
             {all.extent[1], all.extent[2]},
             {all.stride[1], all.stride[2]}};
 }
-core::View<float, 2, core::Host> plane(PaddedPlanes& planes, index_t i) {
-    const auto all = planes.view();
-    return {all.data + i * all.stride[0],
-            {all.extent[1], all.extent[2]},
-            {all.stride[1], all.stride[2]}};
-}
-
-core::View<const float, 3, core::Host> planes(const PaddedPlanes& all, index_t first,
-                                              index_t last) {
-    return all.view().slice(0, first, last);
-}
-
-/// One level of the pyramid.
-struct Level {
-    PaddedPlanes image[2];
-    PaddedPlanes flow;
-    PaddedPlanes warped;
-    PaddedPlanes terms;   ///< J11, J12, J22 and both right-hand sides
-    PaddedPlanes change;  ///< the solution, then the median's input
-    std::optional<SystemSolver<core::Cpu>> solver;
-    WindowedLeastSquares windows;
-    // Robust estimates and weighted medians only.
-    Constancy constancy;
-    PaddedPlanes coupling;
-    WeightedMedian weighted_median;
-
-    Level(core::Cpu& cpu, Shape shape, const Parameters& p)
-        : image{PaddedPlanes(1, shape), PaddedPlanes(1, shape)},
-          flow(2, shape),
-          warped(1, shape),
-          terms(5, shape),
-          change(2, shape) {
-        if (p.method == Method::horn_schunck) {
-            solver.emplace(cpu, shape, p.solver);
-        } else {
-            windows = WindowedLeastSquares(cpu, shape, p.window, p.regularisation);
-        }
-        if (p.robust) {
-            constancy = Constancy(shape);
-            coupling = PaddedPlanes(2, shape);
-        }
-        if (p.weighted_median) weighted_median = WeightedMedian(shape);
-    }
-    Shape shape() const { return flow.shape(); }
-};
 
 }  // namespace
 
 template <>
-struct Estimator<core::Cpu>::State {
-    core::Cpu& cpu;
-    Parameters parameters;
-    std::vector<Level> levels;
-    TextureFilter texture;
-    std::vector<double>* residuals = nullptr;
-    core::Timeline* timeline = nullptr;
+struct EstimatorOperations<core::Cpu> {
+    using Planes = PaddedPlanes;
+    using Images = std::array<PaddedPlanes, 2>;
+    using Windows = WindowedLeastSquares;
+    using Constraints = Constancy;
+    using WeightedMedian = flow::WeightedMedian;
+    using TextureFilter = flow::TextureFilter;
+    static constexpr bool fuses = false;
 
-    State(core::Cpu& executor, Shape shape, const Parameters& p) : cpu(executor), parameters(p) {
-        for (const Shape& extents : pyramid_shapes(shape, p)) levels.emplace_back(cpu, extents, p);
-        if (p.texture > 0) texture = TextureFilter(shape);
+    static Images images(Shape shape, const Parameters&, bool) {
+        return {PaddedPlanes(1, shape), PaddedPlanes(1, shape)};
     }
+    static Windows windows(core::Cpu& cpu, Shape shape, const Parameters& p) {
+        return {cpu, shape, p.window, p.regularisation};
+    }
+    static Constraints constraints(Shape shape) { return Constancy(shape); }
+    static WeightedMedian weighted_median(Shape shape) { return WeightedMedian(shape); }
 
-    core::Timeline::Scope stage(const char* name) {
+    static core::Timeline::Scope stage(core::Cpu& cpu, core::Timeline* timeline, const char* name) {
         return core::Timeline::stage(timeline, cpu, name, 0, 0);
     }
 
-    void take_first(ImageView<core::Host> from, PaddedPlanes& to) {
-        if (parameters.blur > 0) {
-            signal::gaussian_blur(cpu, from, static_cast<float>(parameters.blur), plane(to, 0));
-            for_rows(cpu, to.shape(),
-                     [&](index_t y) { set_image_margins(to.row(0, y), to.shape().columns); });
-        } else {
-            take_image(cpu, from, to);
-        }
-        if (parameters.texture > 0) texture.run(cpu, static_cast<float>(parameters.texture), to);
+    static void load(core::Cpu& cpu, ImageView<core::Host> image0, ImageView<core::Host> image1,
+                     Images& to) {
+        take_image(cpu, image0, to[0]);
+        take_image(cpu, image1, to[1]);
     }
 
-    void build_pyramid(ImageView<core::Host> image0, ImageView<core::Host> image1) {
-        const auto scope = stage("pyramid");
+    static void blur(core::Cpu& cpu, ImageView<core::Host> image0, ImageView<core::Host> image1,
+                     float sigma, Images& to) {
         for (int i : {0, 1}) {
-            take_first(i == 0 ? image0 : image1, levels.front().image[i]);
-            for (std::size_t l = 1; l < levels.size(); ++l) {
-                PaddedPlanes& to = levels[l].image[i];
-                signal::downsample(cpu, plane(std::as_const(levels[l - 1].image[i]), 0),
-                                   plane(to, 0));
-                for_rows(cpu, to.shape(),
-                         [&](index_t y) { set_image_margins(to.row(0, y), to.shape().columns); });
-            }
+            signal::gaussian_blur(cpu, i == 0 ? image0 : image1, sigma, plane(to[i].view(), 0));
+            set_image_margins(cpu, to[i]);
         }
     }
 
-    /// Resamples a flow from one level to another and scales it by the ratio of their extents.
-    void rescale(ConstFlowView<core::Host> from, PaddedPlanes& to) {
+    static void subtract_structure(core::Cpu& cpu, TextureFilter& filter, float share,
+                                   Images& images) {
+        for (PaddedPlanes& image : images) filter.run(cpu, share, image);
+    }
+
+    static void downsample(core::Cpu& cpu, const Images& from, Images& to) {
+        for (int i : {0, 1}) {
+            signal::downsample(cpu, plane(from[i].view(), 0), plane(to[i].view(), 0));
+            set_image_margins(cpu, to[i]);
+        }
+    }
+
+    static void set_zero(core::Cpu& cpu, PaddedPlanes& flow) {
+        for_rows(cpu, flow.shape(), [&](index_t y) {
+            for (index_t i : {0, 1}) std::fill_n(flow.row(i, y), flow.shape().columns, 0.0F);
+        });
+    }
+
+    static void rescale(core::Cpu& cpu, ConstFlowView<core::Host> from,
+                        const std::array<float, 2>& ratio, PaddedPlanes& to) {
         const Shape shape = to.shape();
-        const float ratio[2] = {
-            static_cast<float>(shape.columns) / static_cast<float>(from.extent[2]),
-            static_cast<float>(shape.rows) / static_cast<float>(from.extent[1])};
-        for (index_t i : {0, 1}) {
-            const core::View<const float, 2, core::Host> source{from.data + i * from.stride[0],
-                                                                {from.extent[1], from.extent[2]},
-                                                                {from.stride[1], from.stride[2]}};
-            signal::resize(cpu, source, signal::Interpolation::bilinear, plane(to, i));
+        for (int i : {0, 1}) {
+            signal::resize(cpu, plane(from, i), signal::Interpolation::bilinear,
+                           plane(to.view(), i));
             for_rows(cpu, shape, [&](index_t y) {
                 float* const row = to.row(i, y);
                 for (index_t x = 0; x < shape.columns; ++x) row[x] *= ratio[i];
@@ -132,145 +93,80 @@ struct Estimator<core::Cpu>::State {
         }
     }
 
-    void linearise_level(Level& level) {
-        {
-            const auto scope = stage("warp");
-            warp_padded(cpu, level.image[1], level.flow, parameters.interpolation, level.warped);
-        }
-        const auto scope = stage("derivatives");
-        if (parameters.robust) {
-            return level.constancy.linearise(cpu, level.image[0], level.warped, level.flow);
-        }
-        const bool increment =
-            parameters.smooth_increment || parameters.method == Method::lucas_kanade;
-        linearise(cpu, level.image[0], level.warped, level.flow, increment, level.terms);
+    static void warp(core::Cpu& cpu, const Images& images, signal::Interpolation interpolation,
+                     const PaddedPlanes& flow, PaddedPlanes& warped) {
+        warp_padded(cpu, images[1], flow, interpolation, warped);
     }
 
-    /// Solves for `change`: the new flow, or an increment.
-    void solve_level(Level& level, bool watched) {
-        if (parameters.method == Method::lucas_kanade) {
-            const auto scope = stage("solve");
-            return level.windows.solve(level.terms, level.change);
+    static void linearise(core::Cpu& cpu, const Images& images, const PaddedPlanes& warped,
+                          const PaddedPlanes& flow, bool whole, PaddedPlanes& terms,
+                          PaddedPlanes* start) {
+        flow::linearise(cpu, images[0], warped, flow, !whole, terms);
+        if (start == nullptr) return;
+        if (whole) {
+            copy(cpu, flow, start->view());
+        } else {
+            set_zero(cpu, *start);
         }
-        for_rows(cpu, level.shape(), [&](index_t y) {
+    }
+
+    static void constrain(core::Cpu& cpu, const Images& images, const PaddedPlanes& warped,
+                          const PaddedPlanes& flow, Constraints& constraints, PaddedPlanes& start) {
+        constraints.linearise(cpu, images[0], warped, flow);
+        copy(cpu, flow, start.view());
+    }
+
+    static void weigh(core::Cpu& cpu, const Constraints& constraints, const PaddedPlanes& flow,
+                      const PaddedPlanes& solution, const Images& images, float brightness,
+                      float contrast, PaddedPlanes& terms, PaddedPlanes& coupling) {
+        weigh_data(cpu, constraints.constraints(), flow, solution, brightness, terms);
+        weigh_smoothness(cpu, images[0], solution, contrast, coupling);
+    }
+
+    static void solve_windows(core::Cpu&, Windows& windows, const PaddedPlanes& terms,
+                              PaddedPlanes& increment) {
+        windows.solve(terms, increment);
+    }
+
+    /// Replaces the solution by the flow plus the limited change; margins repeat the ends of rows.
+    static void add_limited_change(core::Cpu& cpu, const PaddedPlanes& flow, bool whole, float most,
+                                   PaddedPlanes& solution) {
+        const index_t columns = flow.shape().columns;
+        for_rows(cpu, flow.shape(), [&](index_t y) {
             for (index_t i : {0, 1}) {
-                if (parameters.smooth_increment) {
-                    std::fill_n(level.change.row(i, y), level.shape().columns, 0.0F);
-                } else {
-                    std::copy_n(level.flow.row(i, y), level.shape().columns,
-                                level.change.row(i, y));
-                }
-            }
-        });
-        LinearSystem<core::Host> system;
-        system.tensor = planes(level.terms, 0, 3);
-        system.right = planes(level.terms, 3, 5);
-        system.smoothness = static_cast<float>(parameters.alpha * parameters.alpha);
-        system.boundary = parameters.boundary;
-        system.stencil = parameters.stencil;
-        if (parameters.robust) system.coupling = planes(level.coupling, 0, 2);
-        const int systems = parameters.robust ? parameters.reweightings : 1;
-        for (int i = 0; i < systems; ++i) {
-            if (parameters.robust) weigh(level);
-            const auto scope = stage("solve");
-            level.solver->solve(system, level.change.view(),
-                                watched && i == 0 ? residuals : nullptr);
-        }
-    }
-
-    /// Computes the robust system at the current `change`.
-    void weigh(Level& level) {
-        const auto scope = stage("derivatives");
-        weigh_data(cpu, level.constancy.constraints(), level.flow, level.change,
-                   static_cast<float>(parameters.brightness), level.terms);
-        weigh_smoothness(cpu, level.image[0], level.change, static_cast<float>(parameters.contrast),
-                         level.coupling);
-    }
-
-    /// Adds the limited change to the flow and filters the result by the median.
-    void take_change(Level& level) {
-        const bool whole =
-            parameters.method == Method::horn_schunck && !parameters.smooth_increment;
-        const float most = parameters.largest_update > 0
-                               ? static_cast<float>(parameters.largest_update)
-                               : std::numeric_limits<float>::infinity();
-        const auto scope = stage("median");
-        for_rows(cpu, level.shape(), [&](index_t y) {
-            for (index_t i : {0, 1}) {
-                const float* before = level.flow.row(i, y);
-                float* const now = level.change.row(i, y);
-                for (index_t x = 0; x < level.shape().columns; ++x) {
+                const float* before = flow.row(i, y);
+                float* const now = solution.row(i, y);
+                for (index_t x = 0; x < columns; ++x) {
                     const float change = whole ? now[x] - before[x] : now[x];
                     now[x] = before[x] + std::min(std::max(change, -most), most);
                 }
-                set_margins(now, level.shape().columns, Boundary::replicate);
+                set_margins(now, columns, Boundary::replicate);
             }
         });
-        if (parameters.median == 0) level.flow.copy(level.change);
+    }
+
+    static void copy(core::Cpu& cpu, const PaddedPlanes& from, FlowView<core::Host> to) {
+        for_rows(cpu, from.shape(), [&](index_t y) {
+            for (index_t i : {0, 1}) {
+                std::copy_n(from.row(i, y), from.shape().columns, &to(i, y, 0));
+            }
+        });
+    }
+
+    static void median_filter(core::Cpu& cpu, const PaddedPlanes& from, int size,
+                              FlowView<core::Host> to) {
         for (index_t i : {0, 1}) {
-            if (parameters.median == 0) break;
-            signal::median_filter(cpu, plane(std::as_const(level.change), i), parameters.median,
-                                  plane(level.flow, i));
+            signal::median_filter(cpu, plane(from.view(), i), size, plane(to, i));
         }
-        if (parameters.weighted_median) {
-            level.weighted_median.run(cpu, level.image[0], level.warped, level.change, level.flow);
-        }
+    }
+
+    static void filter_near_boundaries(core::Cpu& cpu, WeightedMedian& filter, const Images& images,
+                                       const PaddedPlanes& warped, const PaddedPlanes& from,
+                                       FlowView<core::Host> to) {
+        filter.run(cpu, images[0], warped, from, to);
     }
 };
 
-template <>
-Estimator<core::Cpu>::Estimator(core::Cpu& cpu, Shape shape, const Parameters& parameters) {
-    core::expects(shape.rows > 0 && shape.columns > 0, "image of ", shape.rows, " x ",
-                  shape.columns, " pixels");
-    validate(parameters);
-    state_ = std::make_unique<State>(cpu, shape, parameters);
-}
-template <>
-Estimator<core::Cpu>::~Estimator() = default;
-template <>
-Estimator<core::Cpu>::Estimator(Estimator&&) noexcept = default;
-template <>
-Estimator<core::Cpu>& Estimator<core::Cpu>::operator=(Estimator&&) noexcept = default;
-
-template <>
-void Estimator<core::Cpu>::watch_convergence(std::vector<double>* residuals) {
-    state_->residuals = residuals;
-}
-
-template <>
-void Estimator<core::Cpu>::run(ImageView<core::Host> image0, ImageView<core::Host> image1,
-                               FlowView<core::Host> flow, bool start, core::Timeline* timeline) {
-    State& s = *state_;
-    const index_t rows = s.levels.front().shape().rows;
-    const index_t columns = s.levels.front().shape().columns;
-    core::expects_shape("image 0", image0, {rows, columns}, core::Strides::unit_last);
-    core::expects_shape("image 1", image1, {rows, columns}, core::Strides::unit_last);
-    core::expects_shape("flow", flow, {2, rows, columns}, core::Strides::unit_last);
-    s.timeline = timeline;
-    if (s.residuals != nullptr) s.residuals->clear();
-    s.build_pyramid(image0, image1);
-    for (std::size_t l = s.levels.size(); l-- > 0;) {
-        Level& level = s.levels[l];
-        if (l + 1 < s.levels.size()) {
-            s.rescale(std::as_const(s.levels[l + 1].flow).view(), level.flow);
-        } else if (start) {
-            s.rescale(flow, level.flow);
-        } else {
-            for_rows(s.cpu, level.shape(), [&](index_t y) {
-                for (index_t i : {0, 1})
-                    std::fill_n(level.flow.row(i, y), level.shape().columns, 0.0F);
-            });
-        }
-        for (int warp = 0; warp < s.parameters.warps; ++warp) {
-            s.linearise_level(level);
-            s.solve_level(level, l == 0 && warp == 0);
-            s.take_change(level);
-        }
-    }
-    const PaddedPlanes& found = s.levels.front().flow;
-    for_rows(s.cpu, Shape{rows, columns}, [&](index_t y) {
-        for (index_t i : {0, 1}) std::copy_n(found.row(i, y), columns, &flow(i, y, 0));
-    });
-}
+template class Estimator<core::Cpu>;
 
 }  // namespace aperture::flow

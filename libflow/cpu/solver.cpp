@@ -2,243 +2,138 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "aperture/core/shape.hpp"
-#include "aperture/flow/linear_system.hpp"
 #include "libflow/cpu/communication_avoiding_cg.hpp"
 #include "libflow/cpu/conjugate_gradients.hpp"
 #include "libflow/cpu/free_flow.hpp"
 #include "libflow/cpu/multigrid.hpp"
 #include "libflow/cpu/stationary.hpp"
+#include "libflow/system_solver.hpp"
 
 namespace aperture::flow {
-namespace {
-
-/// Iterations of the stationary methods between two convergence tests, unless all residuals are
-/// requested: a test costs about one iteration.
-constexpr int iterations_between_looks = 10;
-/// Gauss-Seidel sweeps for each pass over the image.
-constexpr int sweeps_at_once = 8;
-
-}  // namespace
 
 template <>
-struct SystemSolver<core::Cpu>::State {
-    core::Cpu& cpu;
-    Shape shape;
-    SolverParameters parameters;
-    FreeFlow free_flow;
-    RowSums<1> sums;
-    // Row-wise solvers.
-    PreparedSystem prepared;
-    PaddedPlanes flow;
-    Residual residual;
-    StationaryIteration stationary;
-    ConjugateGradients gradients;
-    CommunicationAvoidingCg avoiding;
-    // Coloured solvers.
-    CheckeredLevel checkered;
-    Multigrid multigrid;
+class SolverOperations<core::Cpu> {
+  public:
+    static constexpr bool asynchronous = false;
 
-    State(core::Cpu& executor, Shape extents, const SolverParameters& p)
-        : cpu(executor), shape(extents), parameters(p), free_flow(extents), sums(extents) {
+    SolverOperations(core::Cpu& cpu, Shape shape, const SolverParameters& p)
+        : cpu_(cpu), parameters_(p), free_flow_(shape), sums_(shape) {
         if (p.solver == Solver::multigrid) {
-            multigrid = Multigrid(cpu, extents);
+            multigrid_ = Multigrid(cpu, shape);
         } else if (p.solver == Solver::redblack) {
-            checkered = CheckeredLevel(cpu, extents);
+            checkered_ = CheckeredLevel(cpu, shape);
         } else {
-            prepared = PreparedSystem(extents);
-            flow = PaddedPlanes(2, extents);
-            residual = Residual(extents);
+            prepared_ = PreparedSystem(shape);
+            flow_ = PaddedPlanes(2, shape);
+            residual_ = Residual(shape);
             if (p.solver == Solver::cg) {
-                gradients = ConjugateGradients(cpu, extents, p.precondition);
+                gradients_ = ConjugateGradients(cpu, shape, p.precondition);
             } else if (p.solver == Solver::cacg) {
-                avoiding = CommunicationAvoidingCg(cpu, extents, p);
+                avoiding_ = CommunicationAvoidingCg(cpu, shape, p);
             } else {
-                stationary = StationaryIteration(cpu, extents, p.solver);
+                stationary_ = StationaryIteration(cpu, shape, p.solver);
             }
         }
     }
 
-    bool looks(const std::vector<double>* residuals) const {
-        return residuals != nullptr || parameters.tolerance > 0;
-    }
-
-    /// Runs `iterate(count)`, which returns false if there is nothing left to do. Tests
-    /// `squared()`, the squared residual, as often as the caller or the tolerance needs it.
-    template <class Iterate, class Squared>
-    int run(const LinearSystem<core::Host>& system, int at_once, std::vector<double>* residuals,
-            const Iterate& iterate, const Squared& squared) {
-        const bool looking = looks(residuals);
-        double right = 1;
-        if (looking) right = std::sqrt(right_squared(cpu, system, sums));
-        if (right == 0) right = 1;
-        if (residuals != nullptr) at_once = 1;
-        if (!looking) at_once = parameters.iterations;
-        // False once the tolerance is reached.
-        const auto look = [&] {
-            if (!looking) return true;
-            const double relative = std::sqrt(squared()) / right;
-            if (residuals != nullptr) residuals->push_back(relative);
-            return !(relative <= parameters.tolerance);
-        };
-        int done = 0;
-        bool go_on = look();
-        while (go_on && done < parameters.iterations) {
-            const int count = std::min(at_once, parameters.iterations - done);
-            if (!iterate(count)) break;
-            done += count;
-            go_on = look();
+    void load(const LinearSystem<core::Host>& system, FlowView<core::Host> x, bool looks) {
+        free_flow_.take(cpu_, system, x);
+        if (looks) right_norm_ = std::sqrt(right_squared(cpu_, system, sums_));
+        switch (parameters_.solver) {
+            case Solver::multigrid:
+                return multigrid_.start(system, x);
+            case Solver::redblack:
+                checkered_.take(system);
+                return checkered_.take_unknowns(x);
+            case Solver::cg:
+            case Solver::cacg:
+                prepared_.take(cpu_, system, true);
+                break;
+            case Solver::jacobi:
+            case Solver::block2x2:
+                prepared_.take_form(cpu_, system);
+                const bool taken = stationary_.take_one_equation(prepared_, system);
+                if (!taken || looks) prepared_.take_pixels(cpu_, system, false);
+                if (!taken) stationary_.take(prepared_);
+                break;
         }
-        return done;
+        take_flow(cpu_, x, system.boundary, flow_);
     }
 
-    SolveResult solve_stationary(const LinearSystem<core::Host>& system,
-                                 std::vector<double>* residuals) {
-        prepared.take_form(cpu, system);
-        const bool taken = stationary.take_one_equation(prepared, system);
-        if (!taken || looks(residuals)) prepared.take_pixels(cpu, system, false);
-        if (!taken) stationary.take(prepared);
-        const int done = run(
-            system, iterations_between_looks, residuals,
-            [&](int count) {
-                stationary.sweep(prepared, flow, count);
-                return true;
-            },
-            [&] { return residual.squared(cpu, prepared, flow); });
-        return {done, static_cast<double>(done)};
-    }
-
-    SolveResult solve_gradients(const LinearSystem<core::Host>& system,
-                                std::vector<double>* residuals) {
-        prepared.take(cpu, system, true);
-        gradients.start(prepared, flow);
-        const auto iterate = [&](int count) {
-            for (int i = 0; i < count; ++i) {
-                if (!gradients.step(prepared, flow)) return i > 0;
-            }
-            return true;
-        };
-        const int done = run(system, 1, residuals, iterate, [&] {
-            return residuals != nullptr ? residual.squared(cpu, prepared, flow)
-                                        : gradients.residual_squared();
-        });
-        return {done, 1.0 + done};
-    }
-
-    SolveResult solve_avoiding(const LinearSystem<core::Host>& system,
-                               std::vector<double>* residuals) {
-        prepared.take(cpu, system, true);
-        avoiding.start(prepared, flow);
-        double right = std::sqrt(right_squared(cpu, system, sums));
-        if (right == 0) right = 1;
-        if (residuals != nullptr)
-            residuals->push_back(std::sqrt(avoiding.residual_squared()) / right);
-        std::vector<double> squared;
-        int done = 0;
-        while (done < parameters.iterations &&
-               !(std::sqrt(avoiding.residual_squared()) <= parameters.tolerance * right)) {
-            squared.clear();
-            const int more = avoiding.advance(prepared, flow, parameters.iterations - done,
-                                              residuals != nullptr ? &squared : nullptr);
-            if (more == 0) break;
-            done += more;
-            for (const double r : squared) residuals->push_back(std::sqrt(r) / right);
-        }
-        return {done, static_cast<double>(avoiding.products())};
-    }
-
-    SolveResult solve_by_rows(const LinearSystem<core::Host>& system, FlowView<core::Host> x,
-                              std::vector<double>* residuals) {
-        take_flow(cpu, x, system.boundary, flow);
-        SolveResult result;
-        if (parameters.solver == Solver::cg) {
-            result = solve_gradients(system, residuals);
-        } else if (parameters.solver == Solver::cacg) {
-            result = solve_avoiding(system, residuals);
+    void store(FlowView<core::Host> x) {
+        if (parameters_.solver == Solver::multigrid) {
+            multigrid_.give(x);
+        } else if (parameters_.solver == Solver::redblack) {
+            checkered_.give_unknowns(x);
         } else {
-            result = solve_stationary(system, residuals);
+            give_flow(cpu_, flow_, x);
         }
-        give_flow(cpu, flow, x);
-        return result;
+        free_flow_.restore(cpu_, x);
     }
 
-    SolveResult solve_redblack(const LinearSystem<core::Host>& system, FlowView<core::Host> x,
-                               std::vector<double>* residuals) {
-        checkered.take(system);
-        checkered.take_unknowns(x);
-        const int done = run(
-            system, iterations_between_looks, residuals,
-            [&](int count) {
-                for (int i = 0; i < count; i += sweeps_at_once) {
-                    checkered.sweep(std::min(sweeps_at_once, count - i),
-                                    static_cast<float>(parameters.relaxation));
-                }
-                return true;
-            },
-            [&] { return checkered.residual_squared(); });
-        checkered.give_unknowns(x);
-        return {done, static_cast<double>(done)};
+    double right_norm() const { return right_norm_; }
+    ResidualNorms norms() {
+        const auto squared = [&] {
+            if (parameters_.solver == Solver::multigrid) return multigrid_.residual_squared();
+            if (parameters_.solver == Solver::redblack) return checkered_.residual_squared();
+            return residual_.squared(cpu_, prepared_, flow_);
+        };
+        return {std::sqrt(squared()), right_norm_};
     }
 
-    SolveResult solve_multigrid(const LinearSystem<core::Host>& system, FlowView<core::Host> x,
-                                std::vector<double>* residuals) {
-        multigrid.start(system, x);
-        bool first = true;
-        const int done = run(
-            system, 1, residuals,
-            [&](int count) {
-                for (int i = 0; i < count; ++i) {
-                    first ? multigrid.full_cycle() : multigrid.v_cycle();
-                    first = false;
-                }
-                return true;
-            },
-            [&] { return multigrid.residual_squared(); });
-        multigrid.give(x);
-        return {done, multigrid.work_units()};
+    void sweep(int count) {
+        if (parameters_.solver != Solver::redblack) {
+            return stationary_.sweep(prepared_, flow_, count);
+        }
+        for (int i = 0; i < count; i += sweeps_at_once) {
+            checkered_.sweep(std::min(sweeps_at_once, count - i),
+                             static_cast<float>(parameters_.relaxation));
+        }
     }
+
+    void start_gradients(double limit) { gradients_.start(prepared_, flow_, limit); }
+    void advance_gradients(int count) { gradients_.advance(prepared_, flow_, count); }
+    const SolverProgress& gradients_progress() const { return gradients_.progress(); }
+
+    void start_avoiding(double limit, bool with_history) {
+        avoiding_.start(prepared_, flow_, limit, with_history);
+    }
+    SolverProgress advance_avoiding(int rounds) {
+        avoiding_.advance(prepared_, flow_, rounds);
+        return avoiding_.progress();
+    }
+    void finish_avoiding() const {}
+    void append_history(double right, std::vector<double>& residuals) const {
+        for (const double squared : avoiding_.history()) {
+            residuals.push_back(std::sqrt(squared) / right);
+        }
+    }
+
+    void full_cycle() { multigrid_.full_cycle(); }
+    void v_cycle() { multigrid_.v_cycle(); }
+    double work_units() const { return multigrid_.work_units(); }
+
+  private:
+    /// Gauss-Seidel sweeps for each pass over the image.
+    static constexpr int sweeps_at_once = 8;
+
+    core::Cpu& cpu_;
+    SolverParameters parameters_;
+    FreeFlow free_flow_;
+    RowSums<1> sums_;
+    double right_norm_ = 0;  ///< only if the residual is tested
+    // Row-wise solvers.
+    PreparedSystem prepared_;
+    PaddedPlanes flow_;
+    Residual residual_;
+    StationaryIteration stationary_;
+    ConjugateGradients gradients_;
+    CommunicationAvoidingCg avoiding_;
+    // Coloured solvers.
+    CheckeredLevel checkered_;
+    Multigrid multigrid_;
 };
 
-template <>
-SystemSolver<core::Cpu>::SystemSolver(core::Cpu& cpu, Shape shape,
-                                      const SolverParameters& parameters) {
-    core::expects(shape.rows > 0 && shape.columns > 0, "image of ", shape.rows, " x ",
-                  shape.columns, " pixels");
-    validate(parameters);
-    state_ = std::make_unique<State>(cpu, shape, parameters);
-}
-template <>
-SystemSolver<core::Cpu>::~SystemSolver() = default;
-template <>
-SystemSolver<core::Cpu>::SystemSolver(SystemSolver&&) noexcept = default;
-template <>
-SystemSolver<core::Cpu>& SystemSolver<core::Cpu>::operator=(SystemSolver&&) noexcept = default;
-
-template <>
-SolveResult SystemSolver<core::Cpu>::solve(const LinearSystem<core::Host>& system,
-                                           FlowView<core::Host> flow,
-                                           std::vector<double>* residuals) {
-    State& s = *state_;
-    check_system(system, s.shape);
-    core::expects_shape("flow", flow, {2, s.shape.rows, s.shape.columns}, core::Strides::unit_last);
-    s.free_flow.take(s.cpu, system, flow);
-    SolveResult result;
-    switch (s.parameters.solver) {
-        case Solver::jacobi:
-        case Solver::block2x2:
-        case Solver::cg:
-        case Solver::cacg:
-            result = s.solve_by_rows(system, flow, residuals);
-            break;
-        case Solver::redblack:
-            result = s.solve_redblack(system, flow, residuals);
-            break;
-        case Solver::multigrid:
-            result = s.solve_multigrid(system, flow, residuals);
-            break;
-    }
-    s.free_flow.restore(s.cpu, flow);
-    return result;
-}
+template class SystemSolver<core::Cpu>;
 
 }  // namespace aperture::flow

@@ -161,6 +161,11 @@ void set_image_margins(float* row, index_t columns) {
     }
 }
 
+void set_image_margins(core::Cpu& cpu, PaddedPlanes& image) {
+    const index_t columns = image.shape().columns;
+    for_rows(cpu, image.shape(), [&](index_t y) { set_image_margins(image.row(0, y), columns); });
+}
+
 void take_image(core::Cpu& cpu, ImageView<core::Host> from, PaddedPlanes& to) {
     for_rows(cpu, to.shape(), [&](index_t y) {
         std::copy_n(&from(y, 0), to.shape().columns, to.row(0, y));

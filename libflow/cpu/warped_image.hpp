@@ -15,6 +15,8 @@ static_assert(image_margin <= row_margin);
 /// Copies an image into plane 0 and sets the margins of its rows.
 void take_image(core::Cpu& cpu, ImageView<core::Host> from, PaddedPlanes& to);
 void set_image_margins(float* row, index_t columns);
+/// Of all rows of plane 0.
+void set_image_margins(core::Cpu& cpu, PaddedPlanes& image);
 
 /// flow::warp from and to padded images; the margins of `to` are set.
 void warp_padded(core::Cpu& cpu, const PaddedPlanes& image, const PaddedPlanes& flow,

@@ -174,7 +174,7 @@ void find_motion_boundaries(core::Cpu& cpu, const PaddedPlanes& flow, PaddedPlan
 
 void filter_near_boundaries(core::Cpu& cpu, const PaddedPlanes& image,
                             const PaddedPlanes& visibility, const PaddedPlanes& boundary,
-                            const PaddedPlanes& from, PaddedPlanes& to) {
+                            const PaddedPlanes& from, FlowView<core::Host> to) {
     const Shape shape = from.shape();
     for_rows(cpu, shape, [&](index_t y) {
         for (index_t x = 0; x < shape.columns; x += lanes) {
@@ -187,7 +187,7 @@ void filter_near_boundaries(core::Cpu& cpu, const PaddedPlanes& image,
             for (index_t i : {0, 1}) {
                 const Pack<float> median = windows.median(i);
                 for (int lane = 0; lane < count; ++lane) {
-                    if (near[lane] > 0) to.row(i, y)[x + lane] = median[lane];
+                    if (near[lane] > 0) to(i, y, x + lane) = median[lane];
                 }
             }
         }
@@ -196,7 +196,7 @@ void filter_near_boundaries(core::Cpu& cpu, const PaddedPlanes& image,
 
 void WeightedMedian::run(core::Cpu& cpu, const PaddedPlanes& image0,
                          const PaddedPlanes& image1_warped, const PaddedPlanes& from,
-                         PaddedPlanes& to) {
+                         FlowView<core::Host> to) {
     find_visibility(cpu, image0, image1_warped, from, visibility_);
     find_motion_boundaries(cpu, from, boundary_);
     filter_near_boundaries(cpu, image0, visibility_, boundary_, from, to);

@@ -20,7 +20,7 @@ class WeightedMedian {
     /// their values. `image0` and `image1_warped`, by about this flow, are grey; the margins of
     /// `from` must repeat the ends of its rows.
     void run(core::Cpu& cpu, const PaddedPlanes& image0, const PaddedPlanes& image1_warped,
-             const PaddedPlanes& from, PaddedPlanes& to);
+             const PaddedPlanes& from, FlowView<core::Host> to);
 
   private:
     /// Zero left and right of the image: pixels there have no weight.
@@ -39,6 +39,6 @@ void find_motion_boundaries(core::Cpu& cpu, const PaddedPlanes& flow, PaddedPlan
 /// window's range separate values.
 void filter_near_boundaries(core::Cpu& cpu, const PaddedPlanes& image,
                             const PaddedPlanes& visibility, const PaddedPlanes& boundary,
-                            const PaddedPlanes& from, PaddedPlanes& to);
+                            const PaddedPlanes& from, FlowView<core::Host> to);
 
 }  // namespace aperture::flow

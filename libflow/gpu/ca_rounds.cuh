@@ -25,9 +25,6 @@ struct CaArguments {
     int gram_parts;  ///< blocks that store the Gram matrix
 };
 
-/// Powers of A that estimate its largest eigenvalue without preconditioning.
-inline constexpr int eigenvalue_powers = 12;
-
 /// The largest growth of a vector over the powers before number `power`.
 __device__ inline double largest_so_far(const CaArguments& a, int power) {
     constexpr double least = 1e-30;
@@ -39,15 +36,15 @@ __device__ inline double largest_so_far(const CaArguments& a, int power) {
 }
 
 /// Evaluates the previous round; the result is the same in every thread.
-__device__ inline CaState judge(const CaArguments& a) {
+__device__ inline CaState evaluate_round(const CaArguments& a) {
     CaState state = a.states[0];
     const Sums<3> sums = total_of(a.residuals, a.parts);
     if (state.begun == 0) {
-        constexpr double safety = 1.1;
-        // The bound for M^-1 A: A = M - S, and M + S is positive semi-definite, too.
-        state.largest = a.powers.precondition ? 2.0 : safety * largest_so_far(a, eigenvalue_powers);
+        state.largest = a.powers.precondition
+                            ? largest_preconditioned
+                            : eigenvalue_safety * largest_so_far(a, eigenvalue_powers);
     }
-    return judged(state, {sums.value[0], sums.value[1], sums.value[2]}, a.limits);
+    return evaluate_round(state, {sums.value[0], sums.value[1], sums.value[2]}, a.limits);
 }
 
 }  // namespace aperture::flow::gpu

@@ -245,8 +245,8 @@ class CaTile {
     /// Evaluates the round. Ends with a barrier.
     __device__ void take_residual() const {
         const Sums<3> sums = total_of(a_.residuals, static_cast<int>(gridDim.x));
-        take_state(
-            judged(memory_.state, {sums.value[0], sums.value[1], sums.value[2]}, a_.ca.limits));
+        take_state(evaluate_round(memory_.state, {sums.value[0], sums.value[1], sums.value[2]},
+                                  a_.ca.limits));
     }
     /// Stores the state, which every thread has, for the block. Ends with a barrier.
     __device__ void take_state(const CaState& state) const {

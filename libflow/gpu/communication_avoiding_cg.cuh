@@ -11,6 +11,7 @@
 
 #if !defined(__CUDACC_RTC__)
 #include "libflow/cpu/polynomial_basis.hpp"
+#include "libflow/solver_progress.hpp"
 #endif
 
 namespace aperture::flow::gpu {
@@ -77,7 +78,7 @@ __global__ void ca_residual_kernel(CaArguments a, bool first) {
 /// cache; 2 (2 s - 1) products with A, 16 flops each.
 template <Coupling coupling, Boundary boundary, class Tile>
 __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(CaArguments a) {
-    const CaState state = judge(a);
+    const CaState state = evaluate_round(a);
     if (blockIdx.x == 0 && core::thread_rank() == 0) a.states[1] = state;
     if (state.stopped != 0) return;
     // The window reuses the memory of the totals.
@@ -171,7 +172,7 @@ __global__ void __launch_bounds__(threads) ca_combine_kernel(CaArguments a) {
 /// for_own_pixels; shared memory: reduction_shared. Moves 16 bytes a pixel, or none.
 template <int threads>
 __global__ void __launch_bounds__(threads) ca_finish_kernel(CaArguments a) {
-    const CaState state = judge(a);
+    const CaState state = evaluate_round(a);
     if (state.current == 0) return;
     for_own_pixels(a.solution[0].rows, a.solution[0].columns, [&](int y, int x) {
         store_pair(a.solution[0], y, x, pair_at(a.solution[1], y, x));
@@ -325,13 +326,8 @@ class CommunicationAvoidingCg {
                      reduction_config(executor, shape_), arguments_);
     }
 
-    struct Progress {
-        int done;
-        bool stopped;
-        int products;
-    };
     /// On chip, after all rounds; otherwise without the last one. Waits for the device.
-    Progress progress(Executor& executor) {
+    SolverProgress progress(Executor& executor) {
         fetch(executor, states_, states_on_host_);
         const CaState& state = known_state();
         return {state.done, state.stopped != 0, state.products};

@@ -9,6 +9,7 @@
 #include "libcore/gpu/grid.cuh"
 #include "libflow/gpu/operator.cuh"
 #include "libflow/gpu/reductions.cuh"
+#include "libflow/solver_progress.hpp"
 
 namespace aperture::flow::gpu {
 
@@ -322,12 +323,8 @@ class ConjugateGradients {
         });
     }
 
-    struct Progress {
-        int done;
-        bool stopped;
-    };
     /// Waits for the device.
-    Progress progress(Executor& executor) {
+    SolverProgress progress(Executor& executor) {
         fetch(executor, states_, states_on_host_);
         return {states_on_host_(0).done, states_on_host_(0).stopped != 0};
     }

@@ -9,9 +9,6 @@
 
 namespace aperture::flow::gpu {
 
-/// J11, J12, J22 and both right-hand sides.
-inline constexpr int term_planes = 5;
-
 /// Reach of the derivative filter in pixels.
 inline constexpr int derivative_reach = 2;
 

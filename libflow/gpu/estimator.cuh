@@ -2,14 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Estimator on a Gpu or the SIMT host executor; the same as libflow/cpu/estimator.cpp.
+// The stages of Estimator on a Gpu or the SIMT host executor.
 
-#include <limits>
-#include <optional>
-
-#include "aperture/core/shape.hpp"
-#include "aperture/flow/estimator.hpp"
 #include "libcore/gpu/stage.cuh"
+#include "libflow/coarse_to_fine.hpp"
 #include "libflow/gpu/change.cuh"
 #include "libflow/gpu/lucas_kanade.cuh"
 #include "libflow/gpu/robust_weights.cuh"
@@ -19,258 +15,149 @@
 #include "libsignal/gpu/resample.cuh"
 
 namespace aperture::flow {
-namespace gpu {
 
-/// Whether the warped image is stored: if warping is a separate stage, or if the image is needed
-/// again or with a wide border.
-inline bool warps_apart(const Parameters& p) {
-    return p.solver.implementation == Implementation::staged || p.robust || p.weighted_median;
-}
-
-/// One level of the pyramid.
 template <class Executor>
-struct Level {
+struct EstimatorOperations {
     using Space = typename Executor::Space;
+    using Planes = gpu::PlaneArray<Space>;
+    using ConstPlanes = gpu::Planes<const float>;
+    using Windows = gpu::WindowedLeastSquares<Executor>;
+    using Constraints = Planes;
+    using WeightedMedian = gpu::WeightedMedian;
+    using TextureFilter = gpu::TextureFilter<Executor>;
+    static constexpr bool fuses = true;
 
-    Shape shape;
-    PlaneArray<Space> images;  ///< of both; empty on the first level if the caller's are used
-    PlaneArray<Space> flow;
-    PlaneArray<Space> next_flow;  ///< the result of a warp
-    PlaneArray<Space> warped;     ///< only if warps_apart
-    PlaneArray<Space> terms;
-    PlaneArray<Space> solution;
-    std::optional<SystemSolver<Executor>> solver;
-    WindowedLeastSquares<Executor> windows;
-    // Robust estimates only.
-    PlaneArray<Space> constraints;
-    PlaneArray<Space> coupling;
+    /// Both images of a level.
+    struct Images {
+        gpu::ImagePair pair{};  ///< the caller's, resampled or without structure
+        Planes resampled;       ///< or blurred
+        Planes textures;
+    };
 
-    Level(Executor& executor, Shape extents, const Parameters& p, bool own_images)
-        : shape(extents),
-          flow(2, extents),
-          next_flow(2, extents),
-          terms(term_planes, extents),
-          solution(2, extents) {
-        if (own_images) images = PlaneArray<Space>(2, extents);
-        if (warps_apart(p)) warped = PlaneArray<Space>(1, extents);
-        if (p.robust) {
-            constraints = PlaneArray<Space>(constraint_planes, extents);
-            coupling = PlaneArray<Space>(2, extents);
-        }
-        if (p.method == Method::horn_schunck) {
-            solver.emplace(executor, extents, p.solver);
-        } else {
-            windows = WindowedLeastSquares<Executor>(executor, extents, p);
-        }
+    static Images images(Shape shape, const Parameters& p, bool finest) {
+        Images images;
+        if (!finest || p.blur > 0) images.resampled = Planes(2, shape);
+        if (finest && p.texture > 0) images.textures = Planes(2, shape);
+        return images;
     }
-};
+    static Windows windows(Executor& executor, Shape shape, const Parameters& p) {
+        return {executor, shape, p};
+    }
+    static Constraints constraints(Shape shape) { return {gpu::constraint_planes, shape}; }
+    static WeightedMedian weighted_median(Shape) { return {}; }
 
-/// The coarse-to-fine estimation.
-template <class Executor>
-struct Estimation {
-    using Space = typename Executor::Space;
-    using Level = gpu::Level<Executor>;
-
-    Executor& executor;
-    Parameters parameters;
-    std::vector<Level> levels;
-    PlaneArray<Space> blurred;  ///< both images, input of the texture filter
-    TextureFilter<Executor> texture;
-    std::vector<double>* residuals = nullptr;
-    core::Timeline* timeline = nullptr;
-
-    Estimation(Executor& runs_on, Shape shape, const Parameters& p)
-        : executor(runs_on), parameters(p) {
-        for (const Shape& extents : pyramid_shapes(shape, p)) {
-            levels.emplace_back(executor, extents, p,
-                                !levels.empty() || p.blur > 0 || p.texture > 0);
-        }
-        if (p.texture > 0) texture = TextureFilter<Executor>(shape);
-        if (p.texture > 0 && p.blur > 0) blurred = PlaneArray<Space>(2, shape);
+    static auto stage(Executor& executor, core::Timeline* timeline, const char* name) {
+        return core::stage_scope(executor, timeline, name, 0, 0);
     }
 
-    auto stage(const char* name) const { return core::stage_scope(executor, timeline, name, 0, 0); }
-    bool staged() const { return parameters.solver.implementation == Implementation::staged; }
-    /// Whether the unknown is the new flow rather than a warp's increment.
-    bool solves_for_flow() const {
-        return parameters.method == Method::horn_schunck && !parameters.smooth_increment;
+    static void load(Executor&, ImageView<Space> image0, ImageView<Space> image1, Images& to) {
+        to.pair = gpu::pair_of(gpu::planes_of(image0), gpu::planes_of(image1));
     }
 
-    /// Both images of the first level.
-    ImagePair build_pyramid(const ImagePair& given) {
-        const auto scope = stage("pyramid");
-        ImagePair first = given;
-        if (parameters.blur > 0) {
-            PlaneArray<Space>& to = parameters.texture > 0 ? blurred : levels.front().images;
-            signal::gpu::blur(executor, given, static_cast<float>(parameters.blur), 2, to.planes());
-            first = pair_of(to);
-        }
-        if (parameters.texture > 0) {
-            texture.run(executor, static_cast<float>(parameters.texture), first,
-                        levels.front().images.planes());
-            first = pair_of(levels.front().images);
-        }
-        for (std::size_t l = 1; l < levels.size(); ++l) {
-            signal::gpu::downsample(executor, l == 1 ? first : pair_of(levels[l - 1].images), 2,
-                                    levels[l].images.planes());
-        }
-        return first;
+    static void blur(Executor& executor, ImageView<Space> image0, ImageView<Space> image1,
+                     float sigma, Images& to) {
+        signal::gpu::blur(executor, gpu::pair_of(gpu::planes_of(image0), gpu::planes_of(image1)),
+                          sigma, 2, to.resampled.planes());
+        to.pair = gpu::pair_of(to.resampled);
     }
 
-    /// Resamples a flow from one level to another and scales it by the ratio of their extents.
-    void rescale(const Planes<const float>& from, const Planes<float>& to) {
-        const signal::gpu::PlaneFactors ratio{
-            {static_cast<float>(to.columns) / static_cast<float>(from.columns),
-             static_cast<float>(to.rows) / static_cast<float>(from.rows)}};
-        signal::gpu::resize(executor, from, signal::Interpolation::bilinear, 2, ratio, to);
+    static void subtract_structure(Executor& executor, TextureFilter& filter, float share,
+                                   Images& images) {
+        filter.run(executor, share, images.pair, images.textures.planes());
+        images.pair = gpu::pair_of(images.textures);
     }
 
-    void linearise_level(Level& level, const ImagePair& images) {
-        const Planes<const float> flow = std::as_const(level.flow).planes();
-        const Unknown unknown{solves_for_flow() ? 1.0F : 0.0F,
-                              level.solver ? level.solution.planes() : Planes<float>{}};
-        if (warps_apart(parameters)) {
-            {
-                const auto scope = stage("warp");
-                warp_planes(executor, images.image[1], flow, parameters.interpolation,
-                            level.warped.planes());
-            }
-            const auto scope = stage("derivatives");
-            if (parameters.robust) {
-                constrain(executor, images.image[0], std::as_const(level.warped).planes(), flow,
-                          level.constraints.planes(), level.solution.planes());
-                return;
-            }
-            linearise(executor, images.image[0], std::as_const(level.warped).planes(), flow,
-                      unknown, level.terms.planes());
-            return;
-        }
-        const auto scope = stage("warp");
-        with_interpolation(parameters.interpolation, [&](auto kind) {
-            linearise(executor, images.image[0],
-                      WarpedImage<decltype(kind)::value>{images.image[1], flow}, flow, unknown,
-                      level.terms.planes());
+    static void downsample(Executor& executor, const Images& from, Images& to) {
+        signal::gpu::downsample(executor, from.pair, 2, to.resampled.planes());
+        to.pair = gpu::pair_of(to.resampled);
+    }
+
+    static void set_zero(Executor& executor, Planes& flow) {
+        gpu::assign(executor, gpu::Zeros{}, 2, flow.planes());
+    }
+
+    static void rescale(Executor& executor, ConstFlowView<Space> from,
+                        const std::array<float, 2>& ratio, Planes& to) {
+        signal::gpu::resize(executor, gpu::planes_of(from), signal::Interpolation::bilinear, 2,
+                            signal::gpu::PlaneFactors{{ratio[0], ratio[1]}}, to.planes());
+    }
+
+    static void warp(Executor& executor, const Images& images, signal::Interpolation interpolation,
+                     const Planes& flow, Planes& warped) {
+        gpu::warp_planes(executor, images.pair.image[1], flow.planes(), interpolation,
+                         warped.planes());
+    }
+
+    static void linearise(Executor& executor, const Images& images, const Planes& warped,
+                          const Planes& flow, bool whole, Planes& terms, Planes* start) {
+        gpu::linearise(executor, images.pair.image[0], warped.planes(), flow.planes(),
+                       unknown(whole, start), terms.planes());
+    }
+    /// Samples image 1 on the fly.
+    static void linearise(Executor& executor, const Images& images,
+                          signal::Interpolation interpolation, const Planes& flow, bool whole,
+                          Planes& terms, Planes* start) {
+        const ConstPlanes about = flow.planes();
+        gpu::with_interpolation(interpolation, [&](auto kind) {
+            gpu::linearise(executor, images.pair.image[0],
+                           gpu::WarpedImage<decltype(kind)::value>{images.pair.image[1], about},
+                           about, unknown(whole, start), terms.planes());
         });
     }
 
-    void solve_level(Level& level, const ImagePair& images, bool watched) {
-        const PlaneArray<Space>& terms = level.terms;
-        if (!level.solver) {
-            const auto scope = stage("solve");
-            level.windows.solve(executor, terms.planes(), level.solution.planes());
-            return;
-        }
-        LinearSystem<Space> system;
-        system.tensor = terms.view().slice(0, 0, 3);
-        system.right = terms.view().slice(0, 3, term_planes);
-        system.smoothness = static_cast<float>(parameters.alpha * parameters.alpha);
-        system.boundary = parameters.boundary;
-        system.stencil = parameters.stencil;
-        if (parameters.robust) system.coupling = std::as_const(level.coupling).view();
-        const int systems = parameters.robust ? parameters.reweightings : 1;
-        for (int i = 0; i < systems; ++i) {
-            if (parameters.robust) weigh_level(level, images);
-            const auto scope = stage("solve");
-            level.solver->solve(system, level.solution.view(),
-                                watched && i == 0 ? residuals : nullptr);
-        }
+    static void constrain(Executor& executor, const Images& images, const Planes& warped,
+                          const Planes& flow, Constraints& constraints, Planes& start) {
+        gpu::constrain(executor, images.pair.image[0], warped.planes(), flow.planes(),
+                       constraints.planes(), start.planes());
     }
 
-    /// Computes the robust system at the current solution.
-    void weigh_level(Level& level, const ImagePair& images) {
-        const auto scope = stage("derivatives");
-        const RobustModel model{static_cast<float>(parameters.brightness),
-                                static_cast<float>(parameters.contrast)};
-        weigh(executor, std::as_const(level.constraints).planes(),
-              std::as_const(level.flow).planes(), std::as_const(level.solution).planes(),
-              images.image[0], model, level.terms.planes(), level.coupling.planes());
+    static void weigh(Executor& executor, const Constraints& constraints, const Planes& flow,
+                      const Planes& solution, const Images& images, float brightness,
+                      float contrast, Planes& terms, Planes& coupling) {
+        gpu::weigh(executor, constraints.planes(), flow.planes(), solution.planes(),
+                   images.pair.image[0], gpu::RobustModel{brightness, contrast}, terms.planes(),
+                   coupling.planes());
     }
 
-    /// Adds the limited change to the flow and filters the result by the median.
-    void take_change(Level& level, const ImagePair& images, const Planes<float>& to) {
-        const LimitedChange change{std::as_const(level.flow).planes(),
-                                   std::as_const(level.solution).planes(),
-                                   solves_for_flow() ? 1.0F : 0.0F,
-                                   parameters.largest_update > 0
-                                       ? static_cast<float>(parameters.largest_update)
-                                       : std::numeric_limits<float>::infinity(),
-                                   to.rows,
-                                   to.columns};
-        const auto scope = stage("median");
-        const auto filter = [&](const auto& from) {
-            if (parameters.median == 0) return assign(executor, from, 2, to);
-            signal::gpu::median_filter(executor, from, 2, parameters.median, to);
-        };
-        if (!staged() && !parameters.weighted_median) return filter(change);
-        assign(executor, change, 2, level.solution.planes());
-        const Planes<const float> changed = std::as_const(level.solution).planes();
-        filter(changed);
-        if (parameters.weighted_median) {
-            filter_near_boundaries(executor, images.image[0], std::as_const(level.warped).planes(),
-                                   changed, to);
-        }
+    static void solve_windows(Executor& executor, Windows& windows, const Planes& terms,
+                              Planes& increment) {
+        windows.solve(executor, terms.planes(), increment.planes());
     }
 
-    void run(const ImagePair& given, const Planes<float>& flow, bool start) {
-        if (residuals != nullptr) residuals->clear();
-        const ImagePair first = build_pyramid(given);
-        for (std::size_t l = levels.size(); l-- > 0;) {
-            Level& level = levels[l];
-            if (l + 1 < levels.size()) {
-                rescale(std::as_const(levels[l + 1].flow).planes(), level.flow.planes());
-            } else if (start) {
-                rescale(signal::gpu::constant(flow), level.flow.planes());
-            } else {
-                assign(executor, Zeros{}, 2, level.flow.planes());
-            }
-            const ImagePair images = l == 0 ? first : pair_of(level.images);
-            for (int warp = 0; warp < parameters.warps; ++warp) {
-                linearise_level(level, images);
-                solve_level(level, images, l == 0 && warp == 0);
-                const bool last = l == 0 && warp + 1 == parameters.warps;
-                take_change(level, images, last ? flow : level.next_flow.planes());
-                std::swap(level.flow, level.next_flow);
-            }
-        }
+    /// The flow plus the limited change, computed as it is loaded.
+    static gpu::LimitedChange limited_change(const Planes& flow, const Planes& solution, bool whole,
+                                             float most) {
+        const ConstPlanes before = flow.planes();
+        return {before, solution.planes(), whole ? 1.0F : 0.0F, most, before.rows, before.columns};
     }
+    static void add_limited_change(Executor& executor, const Planes& flow, bool whole, float most,
+                                   Planes& solution) {
+        gpu::assign(executor, limited_change(flow, solution, whole, most), 2, solution.planes());
+    }
+
+    template <class Source>
+    static void copy(Executor& executor, const Source& from, FlowView<Space> to) {
+        gpu::assign(executor, source(from), 2, gpu::planes_of(to));
+    }
+    template <class Source>
+    static void median_filter(Executor& executor, const Source& from, int size,
+                              FlowView<Space> to) {
+        signal::gpu::median_filter(executor, source(from), 2, size, gpu::planes_of(to));
+    }
+
+    static void filter_near_boundaries(Executor& executor, const WeightedMedian& filter,
+                                       const Images& images, const Planes& warped,
+                                       const Planes& from, FlowView<Space> to) {
+        filter.run(executor, images.pair.image[0], warped.planes(), from.planes(),
+                   gpu::planes_of(to));
+    }
+
+  private:
+    static gpu::Unknown unknown(bool whole, Planes* start) {
+        return {whole ? 1.0F : 0.0F, start != nullptr ? start->planes() : gpu::Planes<float>{}};
+    }
+    static ConstPlanes source(const Planes& planes) { return planes.planes(); }
+    static const gpu::LimitedChange& source(const gpu::LimitedChange& change) { return change; }
 };
-
-}  // namespace gpu
-
-template <class Executor>
-struct Estimator<Executor>::State : gpu::Estimation<Executor> {
-    using gpu::Estimation<Executor>::Estimation;
-};
-
-template <class Executor>
-Estimator<Executor>::Estimator(Executor& executor, Shape shape, const Parameters& parameters) {
-    core::expects(shape.rows > 0 && shape.columns > 0, "image of ", shape.rows, " x ",
-                  shape.columns, " pixels");
-    validate(parameters);
-    state_ = std::make_unique<State>(executor, shape, parameters);
-}
-template <class Executor>
-Estimator<Executor>::~Estimator() = default;
-template <class Executor>
-Estimator<Executor>::Estimator(Estimator&&) noexcept = default;
-template <class Executor>
-Estimator<Executor>& Estimator<Executor>::operator=(Estimator&&) noexcept = default;
-
-template <class Executor>
-void Estimator<Executor>::watch_convergence(std::vector<double>* residuals) {
-    state_->residuals = residuals;
-}
-
-template <class Executor>
-void Estimator<Executor>::run(ImageView<Space> image0, ImageView<Space> image1,
-                              FlowView<Space> flow, bool start, core::Timeline* timeline) {
-    const auto [rows, columns] = state_->levels.front().shape;
-    core::expects_shape("image 0", image0, {rows, columns}, core::Strides::unit_last);
-    core::expects_shape("image 1", image1, {rows, columns}, core::Strides::unit_last);
-    core::expects_shape("flow", flow, {2, rows, columns}, core::Strides::unit_last);
-    state_->timeline = timeline;
-    state_->run(gpu::pair_of(gpu::planes_of(image0), gpu::planes_of(image1)), gpu::planes_of(flow),
-                start);
-}
 
 }  // namespace aperture::flow

@@ -211,22 +211,30 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
 
 #if !defined(__CUDACC_RTC__)
 
-/// Filters `from` into `to` near boundaries; elsewhere `to` keeps another filter's result.
-/// `warped1` is warped by about this flow. Asynchronous.
-template <class Executor>
-void filter_near_boundaries(Executor& executor, const Planes<const float>& image0,
-                            const Planes<const float>& warped1, const Planes<const float>& from,
-                            const Planes<float>& to) {
-    DistanceWeights distance;
-    for (int i = 0; i <= 2 * window_samples; ++i) {
-        const auto apart = static_cast<float>(window_spacing * (i - window_samples));
-        distance.at[i] = std::exp(-apart * apart * over_twice_squared(distance_sigma));
+class WeightedMedian {
+  public:
+    WeightedMedian() {
+        for (int i = 0; i <= 2 * window_samples; ++i) {
+            const auto apart = static_cast<float>(window_spacing * (i - window_samples));
+            distance_.at[i] = std::exp(-apart * apart * over_twice_squared(distance_sigma));
+        }
     }
-    core::launch(
-        executor, &weighted_median_kernel<pixel_warps>,
-        pixel_tile_config(from.rows, from.columns, 1, weighted_median_values * sizeof(float)),
-        image0, warped1, from, distance, to);
-}
+
+    /// Filters `from` into `to` near boundaries; elsewhere `to` keeps another filter's result.
+    /// `warped1` is warped by about this flow. Asynchronous.
+    template <class Executor>
+    void run(Executor& executor, const Planes<const float>& image0,
+             const Planes<const float>& warped1, const Planes<const float>& from,
+             const Planes<float>& to) const {
+        core::launch(
+            executor, &weighted_median_kernel<pixel_warps>,
+            pixel_tile_config(from.rows, from.columns, 1, weighted_median_values * sizeof(float)),
+            image0, warped1, from, distance_, to);
+    }
+
+  private:
+    DistanceWeights distance_;
+};
 
 #endif
 

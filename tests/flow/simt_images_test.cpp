@@ -89,7 +89,7 @@ TEST_P(SimtStages, TermsAreTheCpus) {
         });
         for (const core::LaneOrder order : orders) {
             core::Simt simt(order);
-            gpu::PlaneArray<core::Host> terms(gpu::term_planes, shape);
+            gpu::PlaneArray<core::Host> terms(term_planes, shape);
             gpu::PlaneArray<core::Host> begin(2, shape);
             const gpu::Unknown unknown{increment ? 0.0F : 1.0F, begin.planes()};
             using gpu::WarpedImage;
@@ -139,7 +139,7 @@ TEST_P(SimtStages, RobustTermsAreTheCpus) {
                        start.planes());
         expect_planes(constraints, constancy.constraints(), 4e-6);
         expect_planes(start, about, 0);
-        gpu::PlaneArray<core::Host> terms(gpu::term_planes, shape);
+        gpu::PlaneArray<core::Host> terms(term_planes, shape);
         gpu::PlaneArray<core::Host> coupling(2, shape);
         gpu::weigh(simt, std::as_const(constraints).planes(), before.planes(), after.planes(),
                    zero.planes(), model, terms.planes(), coupling.planes());
@@ -172,7 +172,7 @@ TEST_P(SimtStages, MediansNearBoundariesAreTheirWindows) {
     PaddedPlanes boundary(1, shape);
     find_motion_boundaries(cpu, from, boundary);
     PaddedPlanes expected = padded(2, shape, [](index_t, index_t, index_t) { return untouched; });
-    filter_near_boundaries(cpu, image0, visibility, boundary, from, expected);
+    filter_near_boundaries(cpu, image0, visibility, boundary, from, expected.view());
     const auto zero = array_of(image0);
     const auto one = array_of(warped);
     const auto flow = array_of(from);
@@ -180,7 +180,7 @@ TEST_P(SimtStages, MediansNearBoundariesAreTheirWindows) {
         core::Simt simt(order);
         gpu::PlaneArray<core::Host> to =
             array_of(padded(2, shape, [](index_t, index_t, index_t) { return untouched; }));
-        gpu::filter_near_boundaries(simt, zero.planes(), one.planes(), flow.planes(), to.planes());
+        gpu::WeightedMedian().run(simt, zero.planes(), one.planes(), flow.planes(), to.planes());
         for (index_t i : {0, 1}) {
             for (index_t y = 0; y < shape.rows; ++y) {
                 for (index_t x = 0; x < shape.columns; ++x) {

@@ -27,7 +27,7 @@ TEST_P(MedianWindows, HaveTheirWeightedMedian) {
     const PaddedPlanes boundary = padded(1, shape, [](index_t, index_t, index_t) { return 1; });
     const PaddedPlanes from = padded(2, shape, next);
     PaddedPlanes to(2, shape);
-    filter_near_boundaries(cpu, image, visibility, boundary, from, to);
+    filter_near_boundaries(cpu, image, visibility, boundary, from, to.view());
     for (index_t i : {0, 1}) {
         for (index_t y = 0; y < shape.rows; ++y) {
             for (index_t x = 0; x < shape.columns; ++x) {
@@ -47,7 +47,8 @@ TEST(WeightedMedians, TouchOnlyWhatIsNearABoundary) {
     const PaddedPlanes boundary =
         padded(1, shape, [](index_t, index_t y, index_t x) { return y == 4 && x == 20 ? 1 : 0; });
     PaddedPlanes to = padded(2, shape, [](index_t, index_t, index_t) { return 7; });
-    filter_near_boundaries(cpu, image, padded(1, shape, one), boundary, padded(2, shape, one), to);
+    filter_near_boundaries(cpu, image, padded(1, shape, one), boundary, padded(2, shape, one),
+                           to.view());
     for (index_t y = 0; y < shape.rows; ++y) {
         for (index_t x = 0; x < shape.columns; ++x) {
             const bool near = std::abs(y - 4) <= 2 && std::abs(x - 20) <= 2;
@@ -71,7 +72,7 @@ TEST(WeightedMedians, MoveTheStepOfAFlowToTheEdgeOfTheImage) {
     to.copy(from);
     WeightedMedian filter(shape);
     for (int i = 0; i < 3; ++i) {
-        filter.run(cpu, image, image, from, to);
+        filter.run(cpu, image, image, from, to.view());
         from = padded_flow(flow_of(
             shape, [&](index_t y, index_t x) { return to.row(0, y)[x]; },
             [&](index_t y, index_t x) { return to.row(1, y)[x]; }));

@@ -43,18 +43,6 @@ class Estimator {
     std::unique_ptr<State> state_;
 };
 
-template <>
-Estimator<core::Cpu>::Estimator(core::Cpu& cpu, Shape shape, const Parameters& parameters);
-template <>
-Estimator<core::Cpu>::~Estimator();
-template <>
-Estimator<core::Cpu>::Estimator(Estimator&&) noexcept;
-template <>
-Estimator<core::Cpu>& Estimator<core::Cpu>::operator=(Estimator&&) noexcept;
-template <>
-void Estimator<core::Cpu>::run(ImageView<core::Host> image0, ImageView<core::Host> image1,
-                               FlowView<core::Host> flow, bool start, core::Timeline* timeline);
-template <>
-void Estimator<core::Cpu>::watch_convergence(std::vector<double>* residuals);
+extern template class Estimator<core::Cpu>;
 
 }  // namespace aperture::flow

@@ -105,6 +105,8 @@ class SystemSolver {
     std::unique_ptr<State> state_;
 };
 
+extern template class SystemSolver<core::Cpu>;
+
 /// |b - A x| and |b|, Euclidean over both unknowns of all pixels, summed in double. Synchronises.
 struct ResidualNorms {
     double residual = 0;

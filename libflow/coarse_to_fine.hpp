@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Estimator for every executor: which stages run, in which order and on which planes.
+
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "aperture/core/shape.hpp"
+#include "aperture/flow/estimator.hpp"
+#include "libflow/model_constants.hpp"
+
+namespace aperture::flow {
+
+/// The stages of an estimation on one executor, and the types of what they load and store. Planes
+/// are an executor's array of planes. `fuses` says whether there are stages in one kernel:
+/// linearise without a warped image, and a median of limited_change().
+template <class Executor>
+struct EstimatorOperations;
+
+template <class Executor>
+struct Estimator<Executor>::State {
+    using Operations = EstimatorOperations<Executor>;
+    using Planes = typename Operations::Planes;
+
+    /// One level of the pyramid.
+    struct Level {
+        Shape shape;
+        typename Operations::Images images;
+        Planes flow;
+        Planes next_flow;  ///< the result of a warp; only if the median is fused
+        Planes warped;     ///< image 1; only if a separate stage stores it
+        Planes terms;      ///< J11, J12, J22 and both right-hand sides
+        Planes solution;   ///< the new flow or an increment, then the median's input
+        std::optional<SystemSolver<Executor>> solver;  ///< Horn-Schunck only
+        typename Operations::Windows windows;          ///< Lucas-Kanade only
+        // Robust estimates and weighted medians only.
+        typename Operations::Constraints constraints;
+        Planes coupling;
+        typename Operations::WeightedMedian weighted_median;
+    };
+
+    Executor& executor;
+    Parameters parameters;
+    /// Whether the median limits the change as it loads it, rather than after a separate stage.
+    bool fuses_median;
+    /// Whether the warped image is stored: if warping is a separate stage, or if the image is
+    /// needed again or with a wide border.
+    bool stores_warped;
+    std::vector<Level> levels;
+    typename Operations::TextureFilter texture;
+    std::vector<double>* residuals = nullptr;
+    core::Timeline* timeline = nullptr;
+
+    State(Executor& runs_on, Shape shape, const Parameters& p)
+        : executor(runs_on),
+          parameters(p),
+          fuses_median(Operations::fuses && p.solver.implementation != Implementation::staged &&
+                       !p.weighted_median),
+          stores_warped(!fuses_median || p.robust) {
+        for (const Shape& extents : pyramid_shapes(shape, p)) add_level(extents);
+        if (p.texture > 0) texture = typename Operations::TextureFilter(shape);
+    }
+
+    void add_level(Shape shape) {
+        const Parameters& p = parameters;
+        Level& level = levels.emplace_back();
+        level.shape = shape;
+        level.images = Operations::images(shape, p, levels.size() == 1);
+        level.flow = Planes(2, shape);
+        level.terms = Planes(term_planes, shape);
+        level.solution = Planes(2, shape);
+        if (fuses_median) level.next_flow = Planes(2, shape);
+        if (stores_warped) level.warped = Planes(1, shape);
+        if (p.method == Method::horn_schunck) {
+            level.solver.emplace(executor, shape, p.solver);
+        } else {
+            level.windows = Operations::windows(executor, shape, p);
+        }
+        if (p.robust) {
+            level.constraints = Operations::constraints(shape);
+            level.coupling = Planes(2, shape);
+        }
+        if (p.weighted_median) level.weighted_median = Operations::weighted_median(shape);
+    }
+
+    auto stage(const char* name) const { return Operations::stage(executor, timeline, name); }
+    /// Whether the unknown is the new flow rather than a warp's increment.
+    bool solves_for_flow() const {
+        return parameters.method == Method::horn_schunck && !parameters.smooth_increment;
+    }
+
+    void build_pyramid(ImageView<Space> image0, ImageView<Space> image1) {
+        const auto scope = stage("pyramid");
+        auto& finest = levels.front().images;
+        if (parameters.blur > 0) {
+            Operations::blur(executor, image0, image1, static_cast<float>(parameters.blur), finest);
+        } else {
+            Operations::load(executor, image0, image1, finest);
+        }
+        if (parameters.texture > 0) {
+            Operations::subtract_structure(executor, texture,
+                                           static_cast<float>(parameters.texture), finest);
+        }
+        for (std::size_t l = 1; l < levels.size(); ++l) {
+            Operations::downsample(executor, levels[l - 1].images, levels[l].images);
+        }
+    }
+
+    /// Resamples a flow from one level to another and scales it by the ratio of their extents.
+    void rescale(ConstFlowView<Space> from, Level& to) {
+        const std::array ratio{
+            static_cast<float>(to.shape.columns) / static_cast<float>(from.extent[2]),
+            static_cast<float>(to.shape.rows) / static_cast<float>(from.extent[1])};
+        Operations::rescale(executor, from, ratio, to.flow);
+    }
+
+    /// Computes the terms and the start of the solution about the current flow.
+    void linearise(Level& level) {
+        // Windows need no start.
+        Planes* const start = level.solver ? &level.solution : nullptr;
+        if constexpr (Operations::fuses) {
+            if (!stores_warped) {
+                const auto scope = stage("warp");
+                return Operations::linearise(executor, level.images, parameters.interpolation,
+                                             level.flow, solves_for_flow(), level.terms, start);
+            }
+        }
+        {
+            const auto scope = stage("warp");
+            Operations::warp(executor, level.images, parameters.interpolation, level.flow,
+                             level.warped);
+        }
+        const auto scope = stage("derivatives");
+        if (parameters.robust) {
+            return Operations::constrain(executor, level.images, level.warped, level.flow,
+                                         level.constraints, level.solution);
+        }
+        Operations::linearise(executor, level.images, level.warped, level.flow, solves_for_flow(),
+                              level.terms, start);
+    }
+
+    void solve(Level& level, std::vector<double>* watched) {
+        if (!level.solver) {
+            const auto scope = stage("solve");
+            return Operations::solve_windows(executor, level.windows, level.terms, level.solution);
+        }
+        const auto terms = std::as_const(level.terms).view();
+        LinearSystem<Space> system;
+        system.tensor = terms.slice(0, 0, 3);
+        system.right = terms.slice(0, 3, term_planes);
+        system.smoothness = static_cast<float>(parameters.alpha * parameters.alpha);
+        system.boundary = parameters.boundary;
+        system.stencil = parameters.stencil;
+        if (parameters.robust) system.coupling = std::as_const(level.coupling).view();
+        const int systems = parameters.robust ? parameters.reweightings : 1;
+        for (int i = 0; i < systems; ++i) {
+            if (parameters.robust) weigh(level);
+            const auto scope = stage("solve");
+            level.solver->solve(system, level.solution.view(), i == 0 ? watched : nullptr);
+        }
+    }
+
+    /// Computes the robust system at the current solution.
+    void weigh(Level& level) {
+        const auto scope = stage("derivatives");
+        Operations::weigh(executor, level.constraints, level.flow, level.solution, level.images,
+                          static_cast<float>(parameters.brightness),
+                          static_cast<float>(parameters.contrast), level.terms, level.coupling);
+    }
+
+    /// Adds the limited change to the flow and stores the result, filtered by the median, in `to`.
+    void update_flow(Level& level, FlowView<Space> to) {
+        const bool whole = solves_for_flow();
+        const float most = parameters.largest_update > 0
+                               ? static_cast<float>(parameters.largest_update)
+                               : std::numeric_limits<float>::infinity();
+        const auto scope = stage("median");
+        const auto filter = [&](const auto& from) {
+            if (parameters.median == 0) return Operations::copy(executor, from, to);
+            Operations::median_filter(executor, from, parameters.median, to);
+        };
+        if constexpr (Operations::fuses) {
+            if (fuses_median) {
+                return filter(Operations::limited_change(level.flow, level.solution, whole, most));
+            }
+        }
+        Operations::add_limited_change(executor, level.flow, whole, most, level.solution);
+        filter(level.solution);
+        if (parameters.weighted_median) {
+            Operations::filter_near_boundaries(executor, level.weighted_median, level.images,
+                                               level.warped, level.solution, to);
+        }
+    }
+
+    void run(ImageView<Space> image0, ImageView<Space> image1, FlowView<Space> flow, bool start) {
+        if (residuals != nullptr) residuals->clear();
+        build_pyramid(image0, image1);
+        for (std::size_t l = levels.size(); l-- > 0;) {
+            Level& level = levels[l];
+            if (l + 1 < levels.size()) {
+                rescale(std::as_const(levels[l + 1].flow).view(), level);
+            } else if (start) {
+                rescale(flow, level);
+            } else {
+                Operations::set_zero(executor, level.flow);
+            }
+            for (int warp = 0; warp < parameters.warps; ++warp) {
+                linearise(level);
+                solve(level, l == 0 && warp == 0 ? residuals : nullptr);
+                if (l == 0 && warp + 1 == parameters.warps) {
+                    update_flow(level, flow);
+                } else {
+                    update_flow(level, (fuses_median ? level.next_flow : level.flow).view());
+                    if (fuses_median) std::swap(level.flow, level.next_flow);
+                }
+            }
+        }
+    }
+};
+
+template <class Executor>
+Estimator<Executor>::Estimator(Executor& executor, Shape shape, const Parameters& parameters) {
+    core::expects(shape.rows > 0 && shape.columns > 0, "image of ", shape.rows, " x ",
+                  shape.columns, " pixels");
+    validate(parameters);
+    state_ = std::make_unique<State>(executor, shape, parameters);
+}
+template <class Executor>
+Estimator<Executor>::~Estimator() = default;
+template <class Executor>
+Estimator<Executor>::Estimator(Estimator&&) noexcept = default;
+template <class Executor>
+Estimator<Executor>& Estimator<Executor>::operator=(Estimator&&) noexcept = default;
+
+template <class Executor>
+void Estimator<Executor>::watch_convergence(std::vector<double>* residuals) {
+    state_->residuals = residuals;
+}
+
+template <class Executor>
+void Estimator<Executor>::run(ImageView<Space> image0, ImageView<Space> image1,
+                              FlowView<Space> flow, bool start, core::Timeline* timeline) {
+    const auto [rows, columns] = state_->levels.front().shape;
+    core::expects_shape("image 0", image0, {rows, columns}, core::Strides::unit_last);
+    core::expects_shape("image 1", image1, {rows, columns}, core::Strides::unit_last);
+    core::expects_shape("flow", flow, {2, rows, columns}, core::Strides::unit_last);
+    state_->timeline = timeline;
+    state_->run(image0, image1, flow, start);
+}
+
+}  // namespace aperture::flow

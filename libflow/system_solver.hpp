@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// SystemSolver for every executor: how each solver iterates, and when it ends.
+
+#include <algorithm>
+
+#include "aperture/core/shape.hpp"
+#include "aperture/flow/linear_system.hpp"
+#include "libflow/solver_progress.hpp"
+
+namespace aperture::flow {
+
+/// Iterations, and rounds of Solver::cacg, between two convergence tests, unless all residuals are
+/// requested: a test costs about one iteration, and on a Gpu it waits for the device.
+inline constexpr int iterations_between_looks = 10;
+inline constexpr int rounds_between_looks = 4;
+
+/// A system, its unknowns and the iterations of the chosen solver on one executor. `asynchronous`
+/// says whether the host waits where it tests the progress.
+template <class Executor>
+class SolverOperations;
+
+template <class Executor>
+struct SystemSolver<Executor>::State {
+    using Operations = SolverOperations<Executor>;
+
+    Shape shape;
+    SolverParameters parameters;
+    Operations operations;
+
+    State(Executor& executor, Shape extents, const SolverParameters& p)
+        : shape(extents), parameters(p), operations(executor, extents, p) {}
+
+    static double or_one(double norm) { return norm == 0 ? 1 : norm; }
+
+    bool looks(const std::vector<double>* residuals) const {
+        return residuals != nullptr || parameters.tolerance > 0;
+    }
+
+    /// |r|^2 at which the tolerance is reached; -1, which no residual reaches, without one.
+    double limit(double right) const {
+        const double reached = parameters.tolerance * right;
+        return parameters.tolerance > 0 ? reached * reached : -1;
+    }
+
+    /// Runs iterations that only the host can end. `iterate(count)` returns false if there is
+    /// nothing left to do. The residual is tested as often as the caller or the tolerance needs it.
+    template <class Iterate>
+    int run(int at_once, std::vector<double>* residuals, const Iterate& iterate) {
+        const bool looking = looks(residuals);
+        if (residuals != nullptr) at_once = 1;
+        if (!looking) at_once = parameters.iterations;
+        // False once the tolerance is reached.
+        const auto look = [&] {
+            if (!looking) return true;
+            const ResidualNorms norms = operations.norms();
+            const double relative = norms.residual / or_one(norms.right);
+            if (residuals != nullptr) residuals->push_back(relative);
+            return !(relative <= parameters.tolerance);
+        };
+        int done = 0;
+        bool go_on = look();
+        while (go_on && done < parameters.iterations) {
+            const int count = std::min(at_once, parameters.iterations - done);
+            if (!iterate(count)) break;
+            done += count;
+            go_on = look();
+        }
+        return done;
+    }
+
+    SolveResult solve_by_sweeps(std::vector<double>* residuals) {
+        const int done = run(iterations_between_looks, residuals, [&](int count) {
+            operations.sweep(count);
+            return true;
+        });
+        return {done, static_cast<double>(done)};
+    }
+
+    SolveResult solve_gradients(std::vector<double>* residuals) {
+        if (residuals != nullptr) {
+            operations.start_gradients(limit(0));
+            const int done = run(1, residuals, [&](int count) {
+                operations.advance_gradients(count);
+                return !operations.gradients_progress().stopped;
+            });
+            return {done, 1.0 + done};
+        }
+        const bool tested = parameters.tolerance > 0;
+        operations.start_gradients(limit(tested ? or_one(operations.right_norm()) : 1));
+        const bool looking = tested || !Operations::asynchronous;
+        // A persistent kernel ends by itself.
+        const int at_once = looking && parameters.implementation != Implementation::persistent
+                                ? iterations_between_looks
+                                : parameters.iterations;
+        int done = parameters.iterations;
+        for (int begun = 0; begun < parameters.iterations;) {
+            const int count = std::min(at_once, parameters.iterations - begun);
+            operations.advance_gradients(count);
+            begun += count;
+            if (!looking) continue;
+            const SolverProgress progress = operations.gradients_progress();
+            done = progress.done;
+            if (progress.stopped) break;
+        }
+        return {done, 1.0 + done};
+    }
+
+    SolveResult solve_avoiding(std::vector<double>* residuals) {
+        const double right = looks(residuals) ? or_one(operations.right_norm()) : 1;
+        operations.start_avoiding(limit(right), residuals != nullptr);
+        if constexpr (Operations::asynchronous) {
+            // If rounds may be repeated, the host must test whether they were.
+            if (!looks(residuals) && operations.rounds_are_known()) {
+                return {parameters.iterations, operations.run_all_rounds()};
+            }
+        }
+        SolverProgress progress;
+        do {
+            progress = operations.advance_avoiding(rounds_between_looks);
+        } while (!progress.stopped);
+        operations.finish_avoiding();
+        if (residuals != nullptr) operations.append_history(right, *residuals);
+        return {progress.done, static_cast<double>(progress.products)};
+    }
+
+    SolveResult solve_multigrid(std::vector<double>* residuals) {
+        bool first = true;
+        const int done = run(1, residuals, [&](int count) {
+            for (int i = 0; i < count; ++i) {
+                first ? operations.full_cycle() : operations.v_cycle();
+                first = false;
+            }
+            return true;
+        });
+        return {done, operations.work_units()};
+    }
+
+    SolveResult solve(std::vector<double>* residuals) {
+        switch (parameters.solver) {
+            case Solver::cg:
+                return solve_gradients(residuals);
+            case Solver::cacg:
+                return solve_avoiding(residuals);
+            case Solver::multigrid:
+                return solve_multigrid(residuals);
+            case Solver::jacobi:
+            case Solver::block2x2:
+            case Solver::redblack:
+                break;
+        }
+        return solve_by_sweeps(residuals);
+    }
+};
+
+template <class Executor>
+SystemSolver<Executor>::SystemSolver(Executor& executor, Shape shape,
+                                     const SolverParameters& parameters) {
+    core::expects(shape.rows > 0 && shape.columns > 0, "image of ", shape.rows, " x ",
+                  shape.columns, " pixels");
+    validate(parameters);
+    state_ = std::make_unique<State>(executor, shape, parameters);
+}
+template <class Executor>
+SystemSolver<Executor>::~SystemSolver() = default;
+template <class Executor>
+SystemSolver<Executor>::SystemSolver(SystemSolver&&) noexcept = default;
+template <class Executor>
+SystemSolver<Executor>& SystemSolver<Executor>::operator=(SystemSolver&&) noexcept = default;
+
+template <class Executor>
+SolveResult SystemSolver<Executor>::solve(const LinearSystem<Space>& system, FlowView<Space> flow,
+                                          std::vector<double>* residuals) {
+    State& s = *state_;
+    check_system(system, s.shape);
+    core::expects_shape("flow", flow, {2, s.shape.rows, s.shape.columns}, core::Strides::unit_last);
+    s.operations.load(system, flow, s.looks(residuals));
+    const SolveResult result = s.solve(residuals);
+    s.operations.store(flow);
+    return result;
+}
+
+}  // namespace aperture::flow
