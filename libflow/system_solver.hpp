@@ -121,7 +121,6 @@ struct SystemSolver<Executor>::State {
         do {
             progress = operations.advance_avoiding(rounds_between_looks);
         } while (!progress.stopped);
-        operations.finish_avoiding();
         if (residuals != nullptr) operations.append_history(right, *residuals);
         return {progress.done, static_cast<double>(progress.products)};
     }

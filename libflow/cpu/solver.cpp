@@ -102,7 +102,6 @@ class SolverOperations<core::Cpu> {
         avoiding_.advance(prepared_, flow_, rounds);
         return avoiding_.progress();
     }
-    void finish_avoiding() const {}
     void append_history(double right, std::vector<double>& residuals) const {
         for (const double squared : avoiding_.history()) {
             residuals.push_back(std::sqrt(squared) / right);

@@ -77,9 +77,10 @@ class SolverOperations {
     }
     SolverProgress advance_avoiding(int rounds) {
         avoiding_.advance(executor_, rounds);
-        return avoiding_.progress(executor_);
+        const SolverProgress progress = avoiding_.progress(executor_);
+        if (progress.stopped) avoiding_.finish(executor_);
+        return progress;
     }
-    void finish_avoiding() { avoiding_.finish(executor_); }
     void append_history(double right, std::vector<double>& residuals) {
         avoiding_.history(executor_, right, residuals);
     }
