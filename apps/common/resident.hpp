@@ -27,7 +27,7 @@ class Resident {
 
     /// Attaching arrays of up to this size allocates nothing, so that one can follow another whose
     /// copy is still read.
-    void reserve(const std::array<core::index_t, Rank>& extent) {
+    void reserve(const core::Extents<Rank>& extent) {
         if constexpr (is_gpu<Executor>) device_.reshape(extent);
     }
     /// Stands for `host` from now on, which must stay. Copies nothing.
