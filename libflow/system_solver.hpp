@@ -81,7 +81,7 @@ struct SystemSolver<Executor>::State {
 
     SolveResult solve_gradients(std::vector<double>* residuals) {
         if (residuals != nullptr) {
-            operations.start_gradients(limit(0));
+            operations.start_gradients(-1);
             const int done = run(1, residuals, [&](int count) {
                 operations.advance_gradients(count);
                 return !operations.gradients_progress().stopped;
