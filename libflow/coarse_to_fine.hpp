@@ -4,6 +4,7 @@
 
 // Estimator for every executor: which stages run, in which order and on which planes.
 
+#include <array>
 #include <limits>
 #include <optional>
 #include <utility>

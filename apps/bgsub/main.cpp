@@ -9,27 +9,27 @@
 namespace aperture::apps {
 namespace {
 
-int run(const BgsubOptions& options, const std::string& command_line) {
-    Console console("bgsub", options.common.quiet);
-    core::Cpu cpu(options.common.threads);
-    SeparationDevice device(cpu, options, console);
+template <class Executor>
+void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options,
+             const std::string& command, Console& console) {
     media::OutputSet outputs;
-    const BgsubResults results = run_bgsub(device, options, command_line, console, outputs);
-
-    core::Report report;
-    report.program = "bgsub";
-    report.parameters = describe(options, results.shape, results.solved_frames);
-    report.device = device.name();
-    report.threads = device.threads();
-    report.stages = results.times.stages;
-    report.compute_ms = results.times.compute_ms;
-    report.transfer_ms = results.times.transfer_ms;
+    const BgsubResults results =
+        run_bgsub(separators_on(executor, options), cpu, options, command, console, outputs);
+    core::Report report = begin_report("bgsub", executor, results.times,
+                                       describe(options, results.shape, results.solved_frames));
     report.total_ms = results.total_ms;
     report.accuracy = accuracy_values(options, results);
     report.sequence = sequence_values(options, results);
     add_report(options.run, report, outputs);
     outputs.commit();
     if (!options.common.quiet) std::cout << summary(options, results, report);
+}
+
+int run(const BgsubOptions& options, const std::string& command) {
+    Console console("bgsub", options.common.quiet);
+    core::Cpu cpu(options.common.threads);
+    with_executor(device_for(options, console), cpu, console,
+                  [&](auto& executor) { process(executor, cpu, options, command, console); });
     return exit_status(options.common, console);
 }
 
@@ -41,8 +41,6 @@ int main(int argc, char** argv) {
     return run_program("bgsub", [&] {
         const auto options = parse_bgsub_options(argc, argv);
         if (!options) return 0;
-        return run_where_it_fits<BgsubOptions>("bgsub", *options, [&](const BgsubOptions& chosen) {
-            return run(chosen, command_line(argc, argv));
-        });
+        return run(*options, command_line(argc, argv));
     });
 }

@@ -26,13 +26,13 @@ constexpr index_t enough_frames = 10;
 
 /// Bytes that frames take, each with the results for it.
 struct MemoryNeed {
-    const SeparationDevice& device;
+    const Separators& separators;
     index_t values;      ///< of a frame
     index_t clip_bytes;  ///< of a frame alone
     index_t work_bytes;  ///< of what is found for it
 
-    MemoryNeed(const FrameShape& shape, const SeparationDevice& chosen)
-        : device(chosen),
+    MemoryNeed(const FrameShape& shape, const Separators& chosen)
+        : separators(chosen),
           values(shape.values()),
           clip_bytes(shape.values() * static_cast<index_t>(sizeof(float)) +
                      shape.pixels() * static_cast<index_t>(sizeof(media::Colour))),
@@ -43,8 +43,8 @@ struct MemoryNeed {
         // Far more than solvers can process: to plan for so many would take long.
         constexpr index_t most_planned = 100000;
         const index_t planned = std::min(frames, most_planned);
-        const double solver_bytes =
-            static_cast<double>(device.host_bytes(planned, values)) / static_cast<double>(planned);
+        const double solver_bytes = static_cast<double>(separators.host_bytes(planned, values)) /
+                                    static_cast<double>(planned);
         return static_cast<double>(frames) * (static_cast<double>(work_bytes) + solver_bytes) +
                static_cast<double>(kept_frames) * static_cast<double>(clip_bytes);
     }
@@ -72,13 +72,14 @@ std::string gigabytes(double bytes) {
 
 class Subtraction {
   public:
-    Subtraction(SeparationDevice& device, const BgsubOptions& options,
+    Subtraction(const Separators& separators, core::Cpu& cpu, const BgsubOptions& options,
                 const std::string& command_line, Console& console)
-        : device_(device),
+        : separators_(separators),
+          cpu_(cpu),
           options_(options),
           command_line_(command_line),
           console_(console),
-          reader_(device.cpu(), options) {
+          reader_(cpu, options) {
         if (!reader_.source().left_out().empty()) console.note(reader_.source().left_out());
         console.phase("reading " + options.inputs.front().string());
         if (options.truth) truth_.emplace(*options.truth);
@@ -149,7 +150,7 @@ class Subtraction {
     index_t fitting_frames() const {
         const auto free = core::available_memory();
         if (!free) return unlimited;
-        const MemoryNeed need(found_.shape, device_);
+        const MemoryNeed need(found_.shape, separators_);
         const index_t expected = reader_.source().expected();
         if (first_frames() < unlimited) {
             const index_t window =
@@ -175,8 +176,9 @@ class Subtraction {
     [[noreturn]] void refuse_for_memory(index_t frames, std::size_t free) const {
         throw core::InvalidArgument(core::text(
             reader_.source().name(), ": ",
-            gigabytes(MemoryNeed(found_.shape, device_).of(frames, frames)), " needed for ", frames,
-            " frames of ", frame_size(), " pixels, but ", gigabytes(static_cast<double>(free)),
+            gigabytes(MemoryNeed(found_.shape, separators_).of(frames, frames)), " needed for ",
+            frames, " frames of ", frame_size(), " pixels, but ",
+            gigabytes(static_cast<double>(free)),
             " are free; try --window, fewer frames (--frames FIRST:LAST:STEP), or --scale"));
     }
 
@@ -216,7 +218,7 @@ class Subtraction {
         background_.resize(clip_.values.size());
         difference_.resize(clip_.values.size());
         if (!separator_ || (frames != solved_frames_ && !options_.online)) {
-            separator_ = device_.separator(frames, values);
+            separator_ = separators_.make(frames, values);
             solved_frames_ = frames;
         }
         ++found_.windows;
@@ -259,7 +261,7 @@ class Subtraction {
     void find_masks() {
         const auto [channels, rows, columns] = found_.shape;
         const index_t values = found_.shape.values();
-        core::for_each_task(device_.cpu(), clip_.frames(), 0, [&](index_t frame, std::byte*) {
+        core::for_each_task(cpu_, clip_.frames(), 0, [&](index_t frame, std::byte*) {
             const float* const value = clip_.values.data() + frame * values;
             const float* const ground = background_.data() + frame * values;
             std::transform(value, value + values, ground, difference_.data() + frame * values,
@@ -267,7 +269,7 @@ class Subtraction {
         });
         masks_.reshape({clip_.frames(), rows, columns});
         found_.threshold =
-            rpca::find_masks(device_.cpu(),
+            rpca::find_masks(cpu_,
                              rpca::DifferencesView<Host>(difference_.data(),
                                                          {clip_.frames(), channels, rows, columns}),
                              options_.mask, masks_.view());
@@ -377,7 +379,8 @@ class Subtraction {
         }
     }
 
-    SeparationDevice& device_;
+    const Separators& separators_;
+    core::Cpu& cpu_;
     const BgsubOptions& options_;
     const std::string& command_line_;
     Console& console_;
@@ -400,10 +403,10 @@ class Subtraction {
 
 }  // namespace
 
-BgsubResults run_bgsub(SeparationDevice& device, const BgsubOptions& options,
+BgsubResults run_bgsub(const Separators& separators, core::Cpu& cpu, const BgsubOptions& options,
                        const std::string& command_line, Console& console,
                        media::OutputSet& outputs) {
-    return Subtraction(device, options, command_line, console).run(outputs);
+    return Subtraction(separators, cpu, options, command_line, console).run(outputs);
 }
 
 }  // namespace aperture::apps

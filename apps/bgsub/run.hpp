@@ -43,7 +43,7 @@ struct BgsubResults {
 ///
 /// Throws core::InvalidArgument that names the frame which cannot be read or has another size, and
 /// where the frames need more memory than is free; it says of how many frames pictures are there.
-BgsubResults run_bgsub(SeparationDevice& device, const BgsubOptions& options,
+BgsubResults run_bgsub(const Separators& separators, core::Cpu& cpu, const BgsubOptions& options,
                        const std::string& command_line, Console& console,
                        media::OutputSet& outputs);
 

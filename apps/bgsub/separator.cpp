@@ -3,6 +3,7 @@
 #include "apps/bgsub/separator.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <iomanip>
 #include <sstream>
 #include <utility>
@@ -37,41 +38,68 @@ class MedianBackground final : public Separator {
     core::Cpu& cpu_;
 };
 
+/// T: precision of the solver.
+template <class Executor, class T>
 class LowRankBackground final : public Separator {
+    using Pca = rpca::RobustPca<T, Executor>;
+    static constexpr bool on_gpu = is_gpu<Executor>;
+    static constexpr bool converts = !std::same_as<T, float>;
+
   public:
-    LowRankBackground(core::Cpu& cpu, index_t frames, index_t values,
+    LowRankBackground(Executor& executor, index_t frames, index_t values,
                       const rpca::Parameters& parameters)
-        : pursuit_(cpu, frames, values, parameters) {}
-
-    rpca::Outcome run(ConstFrames frames, Frames background, const Observer& observe) override {
-        return pursuit_.run(frames, background, {}, observe);
+        : executor_(executor), pursuit_(executor, frames, values, parameters) {
+        if constexpr (converts) converted_ = core::Array<T, 2>({frames, values});
+        if constexpr (on_gpu) resident_ = core::Array<T, 2, core::Device>({frames, values});
     }
 
-  private:
-    rpca::RobustPca<float, core::Cpu> pursuit_;
-};
-
-class PreciseLowRankBackground final : public Separator {
-  public:
-    PreciseLowRankBackground(core::Cpu& cpu, index_t frames, index_t values,
-                             const rpca::Parameters& parameters)
-        : pursuit_(cpu, frames, values, parameters),
-          frames_({frames, values}),
-          background_({frames, values}) {}
-
-    rpca::Outcome run(ConstFrames frames, Frames background, const Observer& observe) override {
-        std::copy(frames.data, frames.data + frames.size(), frames_.begin());
-        const rpca::Outcome outcome =
-            pursuit_.run(std::as_const(frames_).view(), background_.view(), {}, observe);
-        std::transform(background_.begin(), background_.end(), background.data,
-                       [](double value) { return static_cast<float>(value); });
-        return outcome;
+    static rpca::WorkspaceBytes bytes(Executor& executor, index_t frames, index_t values,
+                                      const rpca::Parameters& parameters) {
+        rpca::WorkspaceBytes bytes = Pca::workspace_bytes(executor, frames, values, parameters);
+        const index_t of_frames = frames * values * static_cast<index_t>(sizeof(T));
+        if constexpr (converts) bytes.host += of_frames;
+        if constexpr (on_gpu) bytes.device += of_frames;
+        return bytes;
     }
 
+    rpca::Outcome run(ConstFrames frames, Frames background, const Observer& observe) override {
+        if constexpr (converts) {
+            std::copy(frames.data, frames.data + frames.size(), converted_.begin());
+            const rpca::Outcome outcome = solve(converted_, converted_, observe);
+            std::transform(converted_.begin(), converted_.end(), background.data,
+                           [](T value) { return static_cast<float>(value); });
+            return outcome;
+        } else {
+            return solve(frames, background, observe);
+        }
+    }
+    double transfer_ms() const override { return transfer_ms_; }
+
   private:
-    rpca::RobustPca<double, core::Cpu> pursuit_;
-    core::Array<double, 2> frames_;
-    core::Array<double, 2> background_;
+    rpca::Outcome solve(rpca::FramesView<const T, Host> frames,
+                        rpca::FramesView<T, Host> background, const Observer& observe) {
+        if constexpr (on_gpu) {
+            const auto resident = std::as_const(resident_).view();
+            const core::Stopwatch there;
+            core::copy<T, 2, core::Strided>(executor_, frames, resident_.view());
+            executor_.synchronize();
+            transfer_ms_ = there.ms();
+            const rpca::Outcome outcome = pursuit_.run(resident, resident_.view(), {}, observe);
+            const core::Stopwatch back;
+            core::copy<T, 2, core::Strided>(executor_, resident, background);
+            executor_.synchronize();
+            transfer_ms_ += back.ms();
+            return outcome;
+        } else {
+            return pursuit_.run(frames, background, {}, observe);
+        }
+    }
+
+    Executor& executor_;
+    Pca pursuit_;
+    core::Array<T, 2> converted_;                           ///< unless T is the frames' type
+    core::Array<T, 2, typename Executor::Space> resident_;  ///< on a GPU
+    double transfer_ms_ = 0;
 };
 
 /// The first frames together, those of later calls one by one.
@@ -100,75 +128,38 @@ class FollowedBackground final : public Separator {
     bool begun_ = false;
 };
 
-#if APERTURE_CUDA
-template <class T>
-class GpuLowRankBackground final : public Separator {
-  public:
-    GpuLowRankBackground(core::Gpu& gpu, index_t frames, index_t values,
-                         const rpca::Parameters& parameters)
-        : gpu_(gpu), pursuit_(gpu, frames, values, parameters), on_device_({frames, values}) {
-        if constexpr (!std::is_same_v<T, float>) converted_ = core::Array<T, 2>({frames, values});
+template <class Executor, class T>
+std::unique_ptr<Separator> low_rank_background(Executor& executor, index_t frames, index_t values,
+                                               const rpca::Parameters& parameters) {
+    using Background = LowRankBackground<Executor, T>;
+    if constexpr (is_gpu<Executor>) {
+        const auto needed =
+            static_cast<double>(Background::bytes(executor, frames, values, parameters).device);
+        const auto free = static_cast<double>(executor.free_memory());
+        std::ostringstream words;
+        words << std::setprecision(3) << frames << " frames of " << values << " values need "
+              << needed / 1e9 << " GB of the GPU's memory, but " << free / 1e9
+              << " are free; try --window, --scale or --device cpu";
+        if (needed > free) throw core::UnfitDevice(words.str());
     }
-
-    /// Of the GPU's memory.
-    static index_t bytes(core::Gpu& gpu, index_t frames, index_t values,
-                         const rpca::Parameters& parameters) {
-        using Pca = rpca::RobustPca<T, core::Gpu>;
-        return Pca::workspace_bytes(gpu, frames, values, parameters).device +
-               frames * values * static_cast<index_t>(sizeof(T));
-    }
-
-    rpca::Outcome run(ConstFrames frames, Frames background, const Observer& observe) override {
-        const core::Stopwatch there;
-        if constexpr (std::is_same_v<T, float>) {
-            core::copy<T, 2, core::Strided>(gpu_, frames, on_device_.view());
-        } else {
-            std::copy(frames.data, frames.data + frames.size(), converted_.begin());
-            core::copy<T, 2, core::Strided>(gpu_, std::as_const(converted_).view(),
-                                            on_device_.view());
-        }
-        gpu_.synchronize();
-        transfer_ms_ = there.ms();
-        const rpca::Outcome outcome =
-            pursuit_.run(std::as_const(on_device_).view(), on_device_.view(), {}, observe);
-        const core::Stopwatch back;
-        if constexpr (std::is_same_v<T, float>) {
-            core::copy<T, 2, core::Strided>(gpu_, std::as_const(on_device_).view(), background);
-            gpu_.synchronize();
-        } else {
-            core::copy<T, 2, core::Strided>(gpu_, std::as_const(on_device_).view(),
-                                            converted_.view());
-            gpu_.synchronize();
-            std::transform(converted_.begin(), converted_.end(), background.data,
-                           [](T value) { return static_cast<float>(value); });
-        }
-        transfer_ms_ += back.ms();
-        return outcome;
-    }
-    double transfer_ms() const override { return transfer_ms_; }
-
-  private:
-    core::Gpu& gpu_;
-    rpca::RobustPca<T, core::Gpu> pursuit_;
-    core::Array<T, 2, core::Device> on_device_;
-    core::Array<T, 2> converted_;  ///< where T is not that of frames
-    double transfer_ms_ = 0;
-};
-
-template <class T>
-std::unique_ptr<Separator> gpu_separator(core::Gpu& gpu, index_t frames, index_t values,
-                                         const rpca::Parameters& parameters) {
-    const auto needed =
-        static_cast<double>(GpuLowRankBackground<T>::bytes(gpu, frames, values, parameters));
-    const auto free = static_cast<double>(gpu.free_memory());
-    std::ostringstream words;
-    words << std::setprecision(3) << frames << " frames of " << values << " values need "
-          << needed / 1e9 << " GB of the GPU's memory, but " << free / 1e9
-          << " are free; try --window, --scale or --device cpu";
-    if (needed > free) throw core::UnfitDevice(words.str());
-    return std::make_unique<GpuLowRankBackground<T>>(gpu, frames, values, parameters);
+    return std::make_unique<Background>(executor, frames, values, parameters);
 }
-#endif
+
+/// Of main memory.
+template <class Executor>
+index_t host_bytes(Executor& executor, const BgsubOptions& options, index_t frames,
+                   index_t values) {
+    if (options.method == BackgroundMethod::median) return 0;
+    rpca::Parameters parameters = options.parameters;
+    if (options.online) {
+        parameters.solver = rpca::Solver::accaltproj;
+        parameters.rank = options.following.rank;
+    }
+    const auto bytes = options.precision == SolvePrecision::fp64
+                           ? LowRankBackground<Executor, double>::bytes
+                           : LowRankBackground<Executor, float>::bytes;
+    return bytes(executor, frames, values, parameters).host;
+}
 
 /// What a GPU cannot do; empty where there is none.
 std::string for_cpu_only(const BgsubOptions& options) {
@@ -177,73 +168,44 @@ std::string for_cpu_only(const BgsubOptions& options) {
     return "";
 }
 
-bool chooses_gpu(const BgsubOptions& options, Console& console) {
+}  // namespace
+
+template <class Executor>
+Separators separators_on(Executor& executor, const BgsubOptions& options) {
+    const auto bytes = [&](index_t frames, index_t values) {
+        return host_bytes(executor, options, frames, values);
+    };
+    const auto make = [&](index_t frames, index_t values) -> std::unique_ptr<Separator> {
+        if constexpr (!is_gpu<Executor>) {
+            if (options.method == BackgroundMethod::median) {
+                return std::make_unique<MedianBackground>(executor);
+            }
+            if (options.online) {
+                return std::make_unique<FollowedBackground>(executor, values, options.following);
+            }
+        }
+        return options.precision == SolvePrecision::fp64
+                   ? low_rank_background<Executor, double>(executor, frames, values,
+                                                           options.parameters)
+                   : low_rank_background<Executor, float>(executor, frames, values,
+                                                          options.parameters);
+    };
+    return {bytes, make};
+}
+template Separators separators_on(core::Cpu&, const BgsubOptions&);
+#if APERTURE_CUDA
+template Separators separators_on(core::Gpu&, const BgsubOptions&);
+#endif
+
+DeviceChoice device_for(const BgsubOptions& options, Console& console) {
     const std::string reason = for_cpu_only(options);
-    if (reason.empty()) return use_gpu(options.run.device, console);
+    if (reason.empty()) return options.run.device;
     core::expects(options.run.device != DeviceChoice::gpu, "--device gpu: ", reason,
                   " is done by a CPU alone");
     if (options.run.device == DeviceChoice::automatic) {
         console.note("device: CPU (" + reason + " is done there alone)");
     }
-    return false;
-}
-
-}  // namespace
-
-struct SeparationDevice::StartedGpu {
-#if APERTURE_CUDA
-    core::Gpu gpu;
-#endif
-};
-
-SeparationDevice::SeparationDevice(core::Cpu& cpu, const BgsubOptions& options, Console& console)
-    : cpu_(cpu), options_(options) {
-    if (chooses_gpu(options, console)) gpu_ = std::make_unique<StartedGpu>();
-}
-SeparationDevice::~SeparationDevice() = default;
-
-std::string SeparationDevice::name() const {
-#if APERTURE_CUDA
-    if (gpu_) return gpu_->gpu.name();
-#endif
-    return cpu_.name();
-}
-
-std::unique_ptr<Separator> SeparationDevice::separator(index_t frames, index_t values) {
-    const bool precise = options_.precision == SolvePrecision::fp64;
-#if APERTURE_CUDA
-    if (gpu_) {
-        return precise ? gpu_separator<double>(gpu_->gpu, frames, values, options_.parameters)
-                       : gpu_separator<float>(gpu_->gpu, frames, values, options_.parameters);
-    }
-#endif
-    if (options_.method == BackgroundMethod::median) {
-        return std::make_unique<MedianBackground>(cpu_);
-    }
-    if (options_.online) {
-        return std::make_unique<FollowedBackground>(cpu_, values, options_.following);
-    }
-    if (precise) {
-        return std::make_unique<PreciseLowRankBackground>(cpu_, frames, values,
-                                                          options_.parameters);
-    }
-    return std::make_unique<LowRankBackground>(cpu_, frames, values, options_.parameters);
-}
-
-index_t SeparationDevice::host_bytes(index_t frames, index_t values) const {
-    if (options_.method == BackgroundMethod::median) return 0;
-    const bool precise = options_.precision == SolvePrecision::fp64;
-    const index_t converted = frames * values * static_cast<index_t>(sizeof(double));
-    // What the solver needs of main memory beside a GPU's is little.
-    if (gpu_) return precise ? converted : 0;
-    rpca::Parameters parameters = options_.parameters;
-    if (options_.online) {
-        parameters.solver = rpca::Solver::accaltproj;
-        parameters.rank = options_.following.rank;
-    }
-    const auto workspace = precise ? rpca::RobustPca<double, core::Cpu>::workspace_bytes
-                                   : rpca::RobustPca<float, core::Cpu>::workspace_bytes;
-    return workspace(cpu_, frames, values, parameters).host + (precise ? 2 * converted : 0);
+    return DeviceChoice::cpu;
 }
 
 }  // namespace aperture::apps

@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "apps/bgsub/options.hpp"
-#include "apps/common/console.hpp"
+#include "apps/common/executor_choice.hpp"
 
 namespace aperture::apps {
 
-/// Finds the background of frames on some device, from and to the host's memory.
+/// Finds the background of frames on an executor, from and to the host's memory.
 class Separator {
   public:
     using Observer = std::function<bool(const rpca::Progress&)>;
@@ -22,36 +22,24 @@ class Separator {
     virtual rpca::Outcome run(rpca::FramesView<const float, core::Host> frames,
                               rpca::FramesView<float, core::Host> background,
                               const Observer& observe) = 0;
-    /// What copies to and from the device took of the last run.
+    /// Time of the copies to and from the executor in the last run.
     virtual double transfer_ms() const { return 0; }
 };
 
-/// Where backgrounds are found.
-class SeparationDevice {
-  public:
-    /// Takes the GPU, or `cpu`, and says which where that was left open. Throws core::DeviceError
-    /// where the GPU that was asked for cannot be used, and core::InvalidArgument where a CPU has
-    /// to do what was asked for.
-    SeparationDevice(core::Cpu& cpu, const BgsubOptions& options, Console& console);
-    ~SeparationDevice();
-    SeparationDevice(const SeparationDevice&) = delete;
-    SeparationDevice& operator=(const SeparationDevice&) = delete;
-
-    /// What the host does, whatever the device.
-    core::Cpu& cpu() const { return cpu_; }
-    std::string name() const;
-    /// 0 where it is a GPU.
-    int threads() const { return gpu_ ? 0 : cpu_.threads(); }
-    /// Bytes of main memory that a separator takes for so many frames, its own copies included.
-    index_t host_bytes(index_t frames, index_t values) const;
-    /// The device must outlive it. Throws core::UnfitDevice where a GPU's memory does not suffice.
-    std::unique_ptr<Separator> separator(index_t frames, index_t values);
-
-  private:
-    core::Cpu& cpu_;
-    const BgsubOptions& options_;
-    struct StartedGpu;
-    std::unique_ptr<StartedGpu> gpu_;
+/// Separators of one executor, by the method of the options.
+struct Separators {
+    /// Bytes of main memory that a separator of so many frames allocates, its own copies included.
+    std::function<index_t(index_t frames, index_t values)> host_bytes;
+    /// Throws core::UnfitDevice if a GPU's memory does not suffice.
+    std::function<std::unique_ptr<Separator>(index_t frames, index_t values)> make;
 };
+
+/// The executor and the options must outlive the result and the separators that it makes.
+template <class Executor>
+Separators separators_on(Executor& executor, const BgsubOptions& options);
+
+/// --device, or the CPU for a method that only a CPU runs, which the console says. Throws
+/// core::InvalidArgument if such a method shall run on a GPU.
+DeviceChoice device_for(const BgsubOptions& options, Console& console);
 
 }  // namespace aperture::apps

@@ -12,24 +12,35 @@ namespace aperture::apps {
 template <class Executor>
 inline constexpr bool is_gpu = std::same_as<Executor, core::Gpu>;
 
+/// Calls `on_gpu`. If the GPU is unfit for the work and was an automatic choice, the console says
+/// so and `on_cpu` does it, from the beginning.
+template <class OnGpu, class OnCpu>
+void run_where_it_fits(DeviceChoice choice, Console& console, const OnGpu& on_gpu,
+                       const OnCpu& on_cpu) {
+    try {
+        on_gpu();
+        return;
+    } catch (const core::UnfitDevice& reason) {
+        if (choice != DeviceChoice::automatic) throw;
+        console.done();
+        console.note(core::text("device: CPU (", reason.what(), ")"));
+    }
+    on_cpu();
+}
+
 /// Calls `work` with the executor that computes, a core::Gpu& or `cpu`. An automatic choice is
-/// explained on the console. If its GPU turns out to be unfit for the work, the console says so and
-/// the CPU does it, from the beginning. A GPU that was asked for and cannot be used throws
-/// core::DeviceError.
+/// explained on the console, and its GPU need not fit the work. A GPU that was asked for and cannot
+/// be used throws core::DeviceError.
 template <class Work>
 void with_executor(DeviceChoice choice, core::Cpu& cpu, Console& console, const Work& work) {
     [[maybe_unused]] const bool on_gpu = use_gpu(choice, console);
 #if APERTURE_CUDA
     if (on_gpu) {
-        try {
+        const auto work_on_gpu = [&] {
             core::Gpu gpu;
             work(gpu);
-            return;
-        } catch (const core::UnfitDevice& reason) {
-            if (choice != DeviceChoice::automatic) throw;
-            console.done();
-            console.note(core::text("device: CPU (", reason.what(), ")"));
-        }
+        };
+        return run_where_it_fits(choice, console, work_on_gpu, [&] { work(cpu); });
     }
 #endif
     work(cpu);

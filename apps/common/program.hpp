@@ -47,22 +47,6 @@ struct RunOptions {
 /// for and cannot be used throws core::DeviceError.
 bool use_gpu(DeviceChoice choice, Console& console);
 
-/// Runs `body(options)`. Where the GPU that was taken automatically turns out not to be up to the
-/// work, says so and runs it on the CPU, from the beginning.
-template <class Options>
-int run_where_it_fits(const std::string& program, Options options,
-                      const std::function<int(const Options&)>& body) {
-    try {
-        return body(options);
-    } catch (const core::UnfitDevice& reason) {
-        if (options.run.device != DeviceChoice::automatic) throw;
-        Console(program, options.common.quiet)
-            .note(core::text("device: CPU (", reason.what(), ")"));
-    }
-    options.run.device = DeviceChoice::cpu;
-    return body(options);
-}
-
 /// One name that an option's value can take.
 template <class Enum>
 struct Choice {

@@ -3,6 +3,7 @@
 #include "apps/corr/correlation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace aperture::apps {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/flow/estimator.hpp"
 
+#include <array>
+
 #include "aperture/signal/median.hpp"
 #include "libflow/coarse_to_fine.hpp"
 #include "libflow/cpu/constancy.hpp"

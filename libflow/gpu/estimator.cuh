@@ -4,6 +4,8 @@
 
 // The stages of Estimator on a Gpu or the SIMT host executor.
 
+#include <array>
+
 #include "libcore/gpu/stage.cuh"
 #include "libflow/coarse_to_fine.hpp"
 #include "libflow/gpu/change.cuh"

@@ -285,7 +285,6 @@ TEST_F(BgsubScale, OnlineMemoryDoesNotGrow) {
 TEST_F(BgsubScale, TakesTheMemoryThatIsExpected) {
     constexpr int count = 80;
     core::Cpu cpu;
-    Console console("bgsub", true);
     const Scene scene{.width = 320, .height = 240};
     write_frames(scene, count);
     const std::int64_t without = run_to_arrays({clip(), "--method", "median"}).peak_bytes;
@@ -298,10 +297,8 @@ TEST_F(BgsubScale, TakesTheMemoryThatIsExpected) {
             BgsubOptions options;
             options.parameters.svd = svd.value;
             options.precision = precision.value;
-            options.run.device = DeviceChoice::cpu;
-            const SeparationDevice device(cpu, options, console);
-            const auto expected =
-                static_cast<double>(device.host_bytes(count, scene.width * scene.height));
+            const auto expected = static_cast<double>(
+                separators_on(cpu, options).host_bytes(count, scene.width * scene.height));
             const auto taken = static_cast<double>(outcome.peak_bytes - without);
             // Edges of blocks, small matrices and stacks.
             constexpr double beside = 8e6;

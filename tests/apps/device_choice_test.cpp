@@ -9,43 +9,40 @@
 namespace aperture::apps {
 namespace {
 
-struct Options {
-    CommonOptions common;
-    RunOptions run;
-};
-
-/// The devices that a run takes where the GPU is not up to the work.
-std::vector<DeviceChoice> devices_taken(DeviceChoice choice) {
+/// The devices that a run takes if the GPU is chosen and throws `fault`.
+template <class Fault>
+std::vector<DeviceChoice> devices_taken(DeviceChoice choice, const Fault& fault) {
     std::vector<DeviceChoice> taken;
-    Options asked;
-    asked.run.device = choice;
-    run_where_it_fits<Options>("corr", asked, [&](const Options& options) {
-        taken.push_back(options.run.device);
-        if (options.run.device != DeviceChoice::cpu) throw core::UnfitDevice("out of memory");
-        return 0;
-    });
+    Console console("corr", false);
+    const auto on_gpu = [&] {
+        taken.push_back(DeviceChoice::gpu);
+        throw fault;
+    };
+    run_where_it_fits(choice, console, on_gpu, [&] { taken.push_back(DeviceChoice::cpu); });
     return taken;
 }
 
 TEST(DeviceChoice, TakesTheCpuWhereTheGpuIsNotUpToTheWork) {
     testing::internal::CaptureStderr();
-    EXPECT_THAT(devices_taken(DeviceChoice::automatic),
-                testing::ElementsAre(DeviceChoice::automatic, DeviceChoice::cpu));
+    EXPECT_THAT(devices_taken(DeviceChoice::automatic, core::UnfitDevice("out of memory")),
+                testing::ElementsAre(DeviceChoice::gpu, DeviceChoice::cpu));
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "corr: device: CPU (out of memory)\n");
-    EXPECT_THAT(devices_taken(DeviceChoice::cpu), testing::ElementsAre(DeviceChoice::cpu));
 }
 
 TEST(DeviceChoice, FailsWhereTheGpuThatWasAskedForIsNot) {
-    EXPECT_THROW(devices_taken(DeviceChoice::gpu), core::UnfitDevice);
+    const core::UnfitDevice unfit("out of memory");
+    EXPECT_THROW(devices_taken(DeviceChoice::gpu, unfit), core::UnfitDevice);
     testing::internal::CaptureStderr();
-    EXPECT_EQ(run_program("corr", [] { return devices_taken(DeviceChoice::gpu).empty() ? 0 : 1; }),
-              exit_internal);
+    const int status = run_program("corr", [&]() -> int {
+        return static_cast<int>(devices_taken(DeviceChoice::gpu, unfit).size());
+    });
+    EXPECT_EQ(status, exit_internal);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "corr: error: out of memory\n");
 }
 
 TEST(DeviceChoice, DoesNotHideFaults) {
-    const auto fault = [](const Options&) -> int { throw core::DeviceError("illegal address"); };
-    EXPECT_THROW(run_where_it_fits<Options>("corr", {}, fault), core::DeviceError);
+    EXPECT_THROW(devices_taken(DeviceChoice::automatic, core::DeviceError("illegal address")),
+                 core::DeviceError);
 }
 
 /// Whether `with_executor` calls its work with the GPU, for every call.

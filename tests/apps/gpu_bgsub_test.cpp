@@ -37,10 +37,9 @@ class GpuBgsub : public aperture::tests::GpuTest {
         std::vector<float> background = std::vector<float>(frames * values);
         double transfer_ms = 0;
     };
-    Found find(DeviceChoice choice) {
-        options_.run.device = choice;
-        SeparationDevice device(cpu_, options_, console_);
-        const auto separator = device.separator(frames, values);
+    template <class Executor>
+    Found find(Executor& executor) {
+        const auto separator = separators_on(executor, options_).make(frames, values);
         const std::vector<float> of_clip = clip();
         Found found;
         found.outcome = separator->run({of_clip.data(), {frames, values}},
@@ -49,8 +48,8 @@ class GpuBgsub : public aperture::tests::GpuTest {
         return found;
     }
     void expect_the_cpus() {
-        const Found expected = find(DeviceChoice::cpu);
-        const Found found = find(DeviceChoice::gpu);
+        const Found expected = find(cpu_);
+        const Found found = find(*device_.gpu);
         EXPECT_EQ(found.outcome.iterations, expected.outcome.iterations);
         EXPECT_EQ(found.outcome.rank, expected.outcome.rank);
         EXPECT_GT(found.transfer_ms, 0);
@@ -60,6 +59,7 @@ class GpuBgsub : public aperture::tests::GpuTest {
     }
 
     core::Cpu cpu_{2};
+    tests::UsableGpu device_;
     Console console_{"bgsub", true};
     BgsubOptions options_;
 };
@@ -92,18 +92,16 @@ TEST_F(GpuBgsub, FindsTheCpusBackgroundByProjections) {
 TEST_F(GpuBgsub, RefusesWhatACpuHasToDo) {
     options_.run.device = DeviceChoice::gpu;
     options_.method = BackgroundMethod::median;
-    EXPECT_THROW(SeparationDevice(cpu_, options_, console_), core::InvalidArgument);
+    EXPECT_THROW(device_for(options_, console_), core::InvalidArgument);
     options_.method = BackgroundMethod::rpca;
     options_.online = true;
-    EXPECT_THROW(SeparationDevice(cpu_, options_, console_), core::InvalidArgument);
+    EXPECT_THROW(device_for(options_, console_), core::InvalidArgument);
     options_.run.device = DeviceChoice::automatic;
-    EXPECT_EQ(SeparationDevice(cpu_, options_, console_).name(), cpu_.name());
+    EXPECT_EQ(device_for(options_, console_), DeviceChoice::cpu);
 }
 
 TEST_F(GpuBgsub, RefusesWhatDoesNotFitItsMemory) {
-    options_.run.device = DeviceChoice::gpu;
-    SeparationDevice device(cpu_, options_, console_);
-    EXPECT_THROW(device.separator(10000, 100'000'000), core::UnfitDevice);
+    EXPECT_THROW(separators_on(*device_.gpu, options_).make(10000, 100'000'000), core::UnfitDevice);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct Extents {
     APERTURE_HD constexpr index_t& operator[](int d) { return values[d]; }
     APERTURE_HD constexpr const index_t& operator[](int d) const { return values[d]; }
     APERTURE_HD constexpr index_t* begin() { return values; }
+    APERTURE_HD constexpr index_t* end() { return values + Rank; }
     APERTURE_HD constexpr const index_t* begin() const { return values; }
     APERTURE_HD constexpr const index_t* end() const { return values + Rank; }
 
