@@ -183,7 +183,6 @@ void register_gpu() {
         add("caqr", dense::QrMethod::caqr, Wanted::r_and_q);
         add("cholesky2", dense::QrMethod::cholesky2, Wanted::r_and_q);
         add("cholesky2_r", dense::QrMethod::cholesky2, Wanted::r);
-        add("shifted_cholesky3", dense::QrMethod::shifted_cholesky3, Wanted::r_and_q);
         add("blas2", dense::QrMethod::blas2, Wanted::r_and_q);
         for (const int groups : {5, 7, 11, 15}) {
             add_measured("gpu/tree_of_" + std::to_string(groups) + "/" + of_size,

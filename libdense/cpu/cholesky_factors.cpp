@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "libcore/cpu/worker_tasks.hpp"
@@ -26,11 +25,11 @@ class Triangle {
         for (index_t i = 0; i < order_; ++i) (*this)(i, i) = 1;
     }
 
-    /// Computes R with gram + shift I = R^T R; returns false if a pivot is not positive and finite.
-    bool factor(core::View<const double, 2, core::Host> gram, double shift) {
+    /// Computes R with gram = R^T R; returns false if a pivot is not positive and finite.
+    bool factor(core::View<const double, 2, core::Host> gram) {
         std::fill(elements_.begin(), elements_.end(), 0.0);
         for (index_t i = 0; i < order_; ++i) {
-            for (index_t j = i; j < order_; ++j) (*this)(i, j) = gram(i, j) + (i == j ? shift : 0);
+            for (index_t j = i; j < order_; ++j) (*this)(i, j) = gram(i, j);
         }
         for (index_t k = 0; k < order_; ++k) {
             const double pivot = (*this)(k, k);
@@ -115,9 +114,8 @@ void solve_rows(T* q, index_t stride, const Factor<T>& factor) {
 template <class T>
 class CholeskyFactors final : public TallFactors<T> {
   public:
-    CholeskyFactors(index_t rows, index_t columns, bool shifted)
-        : shifted_(shifted),
-          layout_{columns, rows, 0},
+    CholeskyFactors(index_t rows, index_t columns)
+        : layout_{columns, rows, 0},
           q_({layout_.size()}),
           gram_sums_(layout_),
           gram_({columns, columns}),
@@ -185,20 +183,11 @@ class CholeskyFactors final : public TallFactors<T> {
     bool orthonormalise(core::Cpu& cpu, MatrixView<const T> a) {
         load(cpu, a);
         r_.set_identity();
-        if (shifted_ && !step(cpu, shift())) return false;
-        if (!step(cpu, 0)) return false;
+        if (!step(cpu)) return false;
         // If ||Q^T Q - I|| is below 1/2, the next step reduces it to rounding level.
-        return deviation() < 0.5 && step(cpu, 0);
+        return deviation() < 0.5 && step(cpu);
     }
 
-    /// Fukaya et al. 2020, section 4, with the trace in place of the squared norm.
-    double shift() const {
-        const auto m = static_cast<double>(layout_.rows);
-        const auto n = static_cast<double>(layout_.columns);
-        double trace = 0;
-        for (index_t i = 0; i < layout_.columns; ++i) trace += gram_(i, i);
-        return 11 * (m * n + n * (n + 1)) * (std::numeric_limits<double>::epsilon() / 2) * trace;
-    }
     double deviation() const {
         double square = 0;
         for (index_t i = 0; i < layout_.columns; ++i) {
@@ -222,8 +211,8 @@ class CholeskyFactors final : public TallFactors<T> {
 
     /// With the Cholesky factor R' of Q's Gram matrix: Q = Q R'^-1, R = R' R; then the new Gram
     /// matrix.
-    bool step(core::Cpu& cpu, double shift) {
-        if (!step_.factor(std::as_const(gram_).view(), shift)) return false;
+    bool step(core::Cpu& cpu) {
+        if (!step_.factor(std::as_const(gram_).view())) return false;
         r_.multiply_from_left(step_);
         const index_t n = layout_.columns;
         factor_.set(n, n, [&](index_t i, index_t j) {
@@ -253,7 +242,6 @@ class CholeskyFactors final : public TallFactors<T> {
         gram_sums_.gather(gram_);
     }
 
-    bool shifted_;
     ColumnBlocks<T> layout_;
     core::Array<T, 1> q_;
     GramSums<T> gram_sums_;
@@ -268,8 +256,8 @@ class CholeskyFactors final : public TallFactors<T> {
 }  // namespace
 
 template <class T>
-std::unique_ptr<TallFactors<T>> make_cholesky_factors(index_t rows, index_t columns, bool shifted) {
-    return std::make_unique<CholeskyFactors<T>>(rows, columns, shifted);
+std::unique_ptr<TallFactors<T>> make_cholesky_factors(index_t rows, index_t columns) {
+    return std::make_unique<CholeskyFactors<T>>(rows, columns);
 }
 
 template <class T>
@@ -281,8 +269,8 @@ index_t cholesky_factors_bytes(index_t rows, index_t columns, int threads) {
            tree_factors_bytes<T>(rows, columns, threads);
 }
 
-template std::unique_ptr<TallFactors<float>> make_cholesky_factors(index_t, index_t, bool);
-template std::unique_ptr<TallFactors<double>> make_cholesky_factors(index_t, index_t, bool);
+template std::unique_ptr<TallFactors<float>> make_cholesky_factors(index_t, index_t);
+template std::unique_ptr<TallFactors<double>> make_cholesky_factors(index_t, index_t);
 template index_t cholesky_factors_bytes<float>(index_t, index_t, int);
 template index_t cholesky_factors_bytes<double>(index_t, index_t, int);
 

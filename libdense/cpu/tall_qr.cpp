@@ -19,9 +19,7 @@ std::unique_ptr<tall::TallFactors<T>> factors_of(QrMethod method, index_t rows, 
                   "QR needs a column and at least as many rows, has ", rows, " x ", columns);
     if (method == QrMethod::caqr) return tall::make_panel_factors<T>(rows, columns);
     if (method == QrMethod::blas2) return tall::make_column_factors<T>(rows, columns);
-    if (method == QrMethod::cholesky2 || method == QrMethod::shifted_cholesky3) {
-        return tall::make_cholesky_factors<T>(rows, columns, method == QrMethod::shifted_cholesky3);
-    }
+    if (method == QrMethod::cholesky2) return tall::make_cholesky_factors<T>(rows, columns);
     return tall::make_tree_factors<T>(rows, columns);
 }
 
@@ -82,7 +80,6 @@ index_t TallQr<T, Executor>::find_r_bytes(Executor& executor, QrMethod method, i
         case QrMethod::blas2:
             return tall::column_factors_bytes<T>(rows, columns, executor.threads());
         case QrMethod::cholesky2:
-        case QrMethod::shifted_cholesky3:
             return tall::cholesky_factors_bytes<T>(rows, columns, executor.threads());
         default:
             return tall::tree_factors_bytes<T>(rows, columns, executor.threads());

@@ -32,14 +32,13 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     using DivideShape = TallDivideShape<T>;
 
   public:
-    CholeskyQr(Executor& executor, index_t rows, index_t columns, bool shifted)
+    CholeskyQr(Executor& executor, index_t rows, index_t columns)
         : executor_(executor),
           rows_(rows),
           columns_(columns),
           panels_(static_cast<int>((columns + panel_columns - 1) / panel_columns)),
           order_(index_t{panels_} * panel_columns),
           pitch_((rows + panel_columns - 1) / panel_columns * panel_columns),
-          shifted_(shifted),
           warps_(warps_that_fit()),
           products_(executor) {}
 
@@ -114,12 +113,11 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
         divisors_.reshape({divisors_size()});
         for (Buffer<double>& total : totals_) total.reshape({order_ * order_});
         TallColumns<const T> from = columns_of(a, q_);
-        bool is_shifted = shifted_;
         bool was_near = false;
         for (int step = 0;; ++step) {
-            find_divisors(from, is_shifted ? shift() : 0);
+            find_divisors(from);
             multiply_totals(step, r);
-            const bool may_be_last = was_near || (!is_shifted && of_sums < enough);
+            const bool may_be_last = was_near || of_sums < enough;
             const bool divides = keep || !may_be_last;
             divide(from, divides);
             core::copy<double, 1, core::Strided>(executor_, std::as_const(state_).view(),
@@ -131,31 +129,20 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
             for (int p = 0; p < panels_; ++p) growth += read_state_.data()[1 + p];
             // Errors of the sums of products and of the Cholesky factor.
             const double deviation = of_sums * (100 + static_cast<double>(columns_)) * growth;
-            if (!is_shifted) {
-                if (deviation <= enough) return true;
-                // The next step reduces Q^T Q - I to rounding level.
-                was_near = deviation <= 0.25;
-                if (!was_near) return false;
-            }
-            is_shifted = false;
+            if (deviation <= enough) return true;
+            // The next step reduces Q^T Q - I to rounding level.
+            was_near = deviation <= 0.25;
+            if (!was_near) return false;
             if (!divides) divide(from, true);
             from = {q_.data(), pitch_, rows_, columns_};
         }
     }
-    /// Relative to the trace (Fukaya et al. 2020, section 4, with the trace in place of the squared
-    /// norm).
-    double shift() const {
-        const auto m = static_cast<double>(rows_);
-        const auto n = static_cast<double>(columns_);
-        return 11 * (m * n + n * (n + 1)) * (std::numeric_limits<double>::epsilon() / 2);
-    }
-
-    void find_divisors(const TallColumns<const T>& from, double shift) {
+    void find_divisors(const TallColumns<const T>& from) {
         products_.find_gram(from, StridedMatrix<double>{gram_.data(), order_, 1, order_, order_});
         core::launch(executor_, &tall_cholesky_kernel<>,
                      core::LaunchConfig(dim3(1), dim3(TallCholeskyShape::threads),
                                         TallCholeskyShape::shared_bytes),
-                     TallCholeskyArguments{gram_.data(), panels_, static_cast<int>(columns_), shift,
+                     TallCholeskyArguments{gram_.data(), panels_, static_cast<int>(columns_),
                                            divisors_.data(), sizes_.data(), state_.data()});
     }
     void multiply_totals(int step, Matrix<T> r) {
@@ -186,7 +173,6 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     int panels_;
     index_t order_;  ///< columns rounded up to whole panels
     index_t pitch_;
-    bool shifted_;
     int warps_;
     ColumnProducts<T, Executor> products_;
     Buffer<double> state_;  ///< whether Cholesky failed; then partial sums of the error growth

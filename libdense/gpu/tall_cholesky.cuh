@@ -20,7 +20,6 @@ struct TallCholeskyArguments {
     double* gram;  ///< [order][order] in whole panels; replaced by R, upper block triangle
     int panels;
     int columns;       ///< actual columns; in the padding R is the identity
-    double shift;      ///< relative to the trace, added to the diagonal
     double* divisors;  ///< [triangle_tile][packed_index]: -R, with inverted diagonal blocks
     double* sizes;     ///< square roots of the original diagonal
     double* failed;    ///< 1 if a pivot is not positive and normal, else 0
@@ -59,7 +58,7 @@ struct CholeskyBlock {
     /// One warp: R of diagonal block k and its inverse. A lane holds a column of S and one of I; [S
     /// I] becomes [R R^-T]. The chain from pivot to pivot has one reciprocal each; square roots are
     /// computed afterwards.
-    __device__ bool factor(int k, double shift) {
+    __device__ bool factor(int k) {
         const int lane = core::lane_rank();
         const int column = k * n + lane;
         double s[n];
@@ -67,7 +66,7 @@ struct CholeskyBlock {
         APERTURE_UNROLL
         for (int i = 0; i < n; ++i) {
             s[i] = i <= lane ? tile(k, k)[i * order + lane] : 0;
-            if (i == lane) s[i] = column < args.columns ? s[i] + shift : 1;
+            if (i == lane && column >= args.columns) s[i] = 1;
             e[i] = i == lane ? 1 : 0;
         }
         double own_pivot = 0;
@@ -181,14 +180,10 @@ __global__ void __launch_bounds__(TallCholeskyShape::threads)
     tall_cholesky_kernel(TallCholeskyArguments args) {
     detail::CholeskyBlock block(args);
     const int thread = core::thread_rank();
-    double trace = 0;
     for (int i = thread; i < args.panels * panel_columns; i += TallCholeskyShape::threads) {
         const double square = i < args.columns ? args.gram[i * (block.order + 1)] : 0;
         args.sizes[i] = sqrt(square);
-        trace += square;
     }
-    const double shift =
-        args.shift == 0 ? 0 : args.shift * core::block_reduce(trace, core::shared<double>());
     __syncthreads();
     bool failed = false;
     for (int k = 0; k < args.panels; ++k) {
@@ -196,7 +191,7 @@ __global__ void __launch_bounds__(TallCholeskyShape::threads)
         // The other warps still update the trailing matrix.
         if (core::warp_rank() == 0) {
             __syncwarp();
-            failed = block.factor(k, shift) || failed;
+            failed = block.factor(k) || failed;
         }
         __syncthreads();
         double* const divisors = args.divisors + triangle_tile(k, k) * WarpTile::elements;

@@ -38,9 +38,8 @@ class DeviceTallQr {
                 factors_ = std::make_unique<ColumnQr<T, Executor>>(executor, rows, columns);
                 break;
             case QrMethod::cholesky2:
-            case QrMethod::shifted_cholesky3:
-                factors_ = std::make_unique<CholeskyQr<T, Executor, Groups>>(
-                    executor, rows, columns, method == QrMethod::shifted_cholesky3);
+                factors_ =
+                    std::make_unique<CholeskyQr<T, Executor, Groups>>(executor, rows, columns);
                 break;
         }
     }

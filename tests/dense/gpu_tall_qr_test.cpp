@@ -18,7 +18,7 @@ struct GpuRunner : tests::UsableGpu {
     static std::vector<QrMethod> methods() {
         // The others' kernels are reached by robust PCA, too.
         if (tests::small_shapes()) return {QrMethod::caqr, QrMethod::cholesky2};
-        return {QrMethod::caqr, QrMethod::blas2, QrMethod::cholesky2, QrMethod::shifted_cholesky3};
+        return {QrMethod::caqr, QrMethod::blas2, QrMethod::cholesky2};
     }
     static index_t tall() { return tests::small_shapes() ? 500 : 6200; }
     static std::uint64_t allocations() { return core::device_allocations(); }

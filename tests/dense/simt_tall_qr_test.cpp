@@ -36,7 +36,7 @@ struct SimtRunner {
             case Runs::sm_86:
                 return {QrMethod::tsqr, QrMethod::cholesky2};
             default:
-                return {QrMethod::blas2, QrMethod::shifted_cholesky3};
+                return {QrMethod::blas2, QrMethod::cholesky2};
         }
     }
     static std::vector<std::pair<int, int>> sizes() {

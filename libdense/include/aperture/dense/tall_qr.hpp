@@ -28,9 +28,6 @@ enum class QrMethod {
     /// number of about 10^3 with columns scaled to one length. With fast fp64 (compute capability
     /// 8.0, 9.0, 10.0) and 100 to 200 columns it takes a third to a seventh of the time of `tsqr`.
     cholesky2,
-    /// The same after a first step with a shifted Gram matrix: for any condition number unless rows
-    /// are too similar (Fukaya et al. 2020).
-    shifted_cholesky3,
 };
 
 /// QR of matrices of one shape: A = Q R with A of `rows` x `columns`, rows >= columns, Q of the
@@ -41,9 +38,8 @@ enum class QrMethod {
 ///
 /// Views may have any strides; contiguous rows or columns are read faster. Owns all workspace:
 /// further calls of the same kind allocate nothing. On a Cpu results are bitwise identical for
-/// every number of threads. On a Gpu calls are asynchronous, except with cholesky2 and
-/// shifted_cholesky3, which wait for the device to report whether the Cholesky factor is accurate
-/// enough.
+/// every number of threads. On a Gpu calls are asynchronous, except with cholesky2, which
+/// waits for the device to report whether the Cholesky factor is accurate enough.
 template <std::floating_point T, class Executor>
 class TallQr {
   public:
