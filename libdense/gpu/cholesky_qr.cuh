@@ -60,16 +60,17 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
 
     void form_q(Matrix<T> q) override {
         if (fell_back_) return tree_->form_q(q);
-        copy_matrix<T>(executor_, constant(padded(q_)), strided(q), CopyPart::all);
+        copy_matrix<T>(executor_, padded(q_), core::kernel_view(q), CopyPart::all);
     }
     void apply_transposed(Matrix<const T> c, Matrix<T> x) override {
         if (fell_back_) return tree_->apply_transposed(c, x);
-        products_.find({q_.data(), pitch_, rows_, columns_}, columns_of(c, other_), strided(x));
+        products_.find({q_.data(), {rows_, columns_}, {1, pitch_}}, columns_of(c, other_),
+                       core::kernel_view(x));
     }
     void apply(Matrix<const T> x, Matrix<T> c) override {
         if (fell_back_) return tree_->apply(x, c);
-        multiply_columns<T>(executor_, {q_.data(), pitch_, rows_, columns_}, strided(x),
-                            strided(c));
+        multiply_columns<T>(executor_, {q_.data(), {rows_, columns_}, {1, pitch_}},
+                            core::kernel_view(x), core::kernel_view(c));
     }
 
   private:
@@ -85,18 +86,18 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
         return warps;
     }
     index_t divisors_size() const { return triangle_tile(0, panels_) * WarpTile::elements; }
-    StridedMatrix<T> padded(Buffer<T>& buffer) const {
-        return {buffer.data(), 1, pitch_, rows_, columns_};
+    KernelView<T, 2> padded(Buffer<T>& buffer) const {
+        return {buffer.data(), {rows_, columns_}, {1, pitch_}};
     }
     /// The matrix itself if its columns are contiguous and aligned, otherwise a copy.
-    TallColumns<const T> columns_of(Matrix<const T> a, Buffer<T>& copied) {
+    KernelView<const T, 2> columns_of(Matrix<const T> a, Buffer<T>& copied) {
         const bool aligned = reinterpret_cast<std::uintptr_t>(a.data) % 16 == 0 &&
                              (a.extent[1] == 1 || a.stride[1] % RowPiece<T>::size == 0);
-        if (a.stride[0] == 1 && aligned) return {a.data, a.stride[1], rows_, a.extent[1]};
+        if (a.stride[0] == 1 && aligned) return core::kernel_view(a);
         reserve(copied);
-        copy_matrix<T>(executor_, strided(a), {copied.data(), 1, pitch_, rows_, a.extent[1]},
-                       CopyPart::all);
-        return {copied.data(), pitch_, rows_, a.extent[1]};
+        copy_matrix<T>(executor_, core::kernel_view(a),
+                       {copied.data(), {rows_, a.extent[1]}, {1, pitch_}}, CopyPart::all);
+        return {copied.data(), {rows_, a.extent[1]}, {1, pitch_}};
     }
     void reserve(Buffer<T>& buffer) {
         if (buffer.size() == 0) buffer = Buffer<T>({columns_ * pitch_});
@@ -112,7 +113,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
         sizes_.reshape({order_});
         divisors_.reshape({divisors_size()});
         for (Buffer<double>& total : totals_) total.reshape({order_ * order_});
-        TallColumns<const T> from = columns_of(a, q_);
+        KernelView<const T, 2> from = columns_of(a, q_);
         bool was_near = false;
         for (int step = 0;; ++step) {
             find_divisors(from);
@@ -134,11 +135,11 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
             was_near = deviation <= 0.25;
             if (!was_near) return false;
             if (!divides) divide(from, true);
-            from = {q_.data(), pitch_, rows_, columns_};
+            from = {q_.data(), {rows_, columns_}, {1, pitch_}};
         }
     }
-    void find_divisors(const TallColumns<const T>& from) {
-        products_.find_gram(from, StridedMatrix<double>{gram_.data(), order_, 1, order_, order_});
+    void find_divisors(const KernelView<const T, 2>& from) {
+        products_.find_gram(from, KernelView<double, 2>{gram_.data(), {order_, order_}});
         core::launch(executor_, &tall_cholesky_kernel<>,
                      core::LaunchConfig(dim3(1), dim3(TallCholeskyShape::threads),
                                         TallCholeskyShape::shared_bytes),
@@ -151,10 +152,10 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
             core::LaunchConfig(dim3(static_cast<unsigned>(order_)), dim3(triangle_threads)),
             TriangleProductArguments<T>{gram_.data(),
                                         step == 0 ? nullptr : totals_[(step + 1) % 2].data(),
-                                        order_, totals_[step % 2].data(), strided(r)});
+                                        order_, totals_[step % 2].data(), core::kernel_view(r)});
     }
     /// Bounds the error growth; if `writes`, also computes Q = from R^-1.
-    void divide(const TallColumns<const T>& from, bool writes) {
+    void divide(const KernelView<const T, 2>& from, bool writes) {
         if (writes) reserve(q_);
         const unsigned of_sizes = blocks_of(panels_, warps_);
         const unsigned of_rows = writes ? blocks_of(rows_, warps_ * WarpTile::rows) : 0;

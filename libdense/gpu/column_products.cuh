@@ -31,14 +31,14 @@ class ColumnProducts {
     /// `to` has the columns of both, possibly rounded up to whole panels of 32 and filled with
     /// zeros.
     template <class U>
-    void find(const TallColumns<const T>& left, const TallColumns<const T>& right,
-              const StridedMatrix<U>& to) {
-        find({sides(left.columns), sides(right.columns), false}, left, right, to);
+    void find(const KernelView<const T, 2>& left, const KernelView<const T, 2>& right,
+              const KernelView<U, 2>& to) {
+        find({sides(left.extent[1]), sides(right.extent[1]), false}, left, right, to);
     }
     /// columns^T columns.
     template <class U>
-    void find_gram(const TallColumns<const T>& columns, const StridedMatrix<U>& to) {
-        find({sides(columns.columns), sides(columns.columns), true}, columns, columns, to);
+    void find_gram(const KernelView<const T, 2>& columns, const KernelView<U, 2>& to) {
+        find({sides(columns.extent[1]), sides(columns.extent[1]), true}, columns, columns, to);
     }
 
     /// Bytes that `find` of matrices of so many rows and columns allocates, and `find_gram`.
@@ -80,23 +80,23 @@ class ColumnProducts {
     };
 
     template <class U>
-    void find(const TallSides& sides, const TallColumns<const T>& left,
-              const TallColumns<const T>& right, const StridedMatrix<U>& to) {
+    void find(const TallSides& sides, const KernelView<const T, 2>& left,
+              const KernelView<const T, 2>& right, const KernelView<U, 2>& to) {
         const int ranges = is_small_ ? find_parts<SmallShape>(sides, left, right)
                                      : find_parts<Shape>(sides, left, right);
         using Gather = TallGatherShape;
         core::launch(executor_, &tall_gather_kernel<U, Shape::side>,
-                     core::LaunchConfig(
-                         dim3(blocks_of(to.columns, panel_columns),
-                              blocks_of(to.rows, panel_columns) * panel_columns / Gather::rows),
-                         dim3(Gather::threads), Gather::shared_bytes),
+                     core::LaunchConfig(dim3(blocks_of(to.extent[1], panel_columns),
+                                             blocks_of(to.extent[0], panel_columns) *
+                                                 panel_columns / Gather::rows),
+                                        dim3(Gather::threads), Gather::shared_bytes),
                      TallGatherArguments<U>{parts_.data(), ranges, sides, to});
     }
     /// Returns the number of ranges.
     template <class ItsShape>
-    int find_parts(const TallSides& sides, const TallColumns<const T>& left,
-                   const TallColumns<const T>& right) {
-        const Ranges<ItsShape> ranges(executor_, sides, left.rows);
+    int find_parts(const TallSides& sides, const KernelView<const T, 2>& left,
+                   const KernelView<const T, 2>& right) {
+        const Ranges<ItsShape> ranges(executor_, sides, left.extent[0]);
         parts_.reshape({ranges.elements()});
         core::launch(executor_, &tall_gram_kernel<ItsShape>,
                      core::LaunchConfig(dim3(static_cast<unsigned>(ranges.count),
@@ -115,15 +115,15 @@ class ColumnProducts {
 
 /// to = columns factor.
 template <class T, class Executor>
-void multiply_columns(Executor& executor, const TallColumns<const T>& columns,
-                      const StridedMatrix<const T>& factor, const StridedMatrix<T>& to) {
+void multiply_columns(Executor& executor, const KernelView<const T, 2>& columns,
+                      const KernelView<const T, 2>& factor, const KernelView<T, 2>& to) {
     using Shape = TallMultiplyShape;
     const auto blocks_of = [](index_t count, index_t of) {
         return static_cast<unsigned>((count + of - 1) / of);
     };
     core::launch(executor, &tall_multiply_kernel<T>,
-                 core::LaunchConfig(dim3(blocks_of(to.rows, Shape::warps * WarpTile::rows),
-                                         blocks_of(to.columns, panel_columns)),
+                 core::LaunchConfig(dim3(blocks_of(to.extent[0], Shape::warps * WarpTile::rows),
+                                         blocks_of(to.extent[1], panel_columns)),
                                     dim3(Shape::threads), Shape::shared_bytes),
                  TallMultiplyArguments<T>{columns, factor, to});
 }

@@ -34,13 +34,13 @@ class ColumnQr final : public TallFactors<T, typename Executor::Space> {
         reflectors_.reshape({columns_});
         parts_.reshape({row_blocks() * columns_});
         tops_.reshape({columns_});
-        copy_matrix<T>(executor_, strided(a), dense(matrix_, columns_), CopyPart::all);
+        copy_matrix<T>(executor_, core::kernel_view(a), dense(matrix_, columns_), CopyPart::all);
         launch_columns(&scale_columns_kernel<T>, matrix_.data(), rows_, rows_, sizes_.data());
         for (index_t j = 0; j < columns_; ++j) {
             turn(j, matrix_.data() + j * rows_, columns_ - j, true);
         }
         launch_columns(&write_column_r_kernel<T>, matrix_.data(), rows_, sizes_.data(),
-                       reflectors_.data(), strided(r));
+                       reflectors_.data(), core::kernel_view(r));
     }
     index_t bytes() const override {
         constexpr auto of_column = static_cast<index_t>(sizeof(ColumnReflector));
@@ -48,16 +48,16 @@ class ColumnQr final : public TallFactors<T, typename Executor::Space> {
                            (row_blocks() + 2) * static_cast<index_t>(sizeof(double)));
     }
     void form_q(Matrix<T> q) override {
-        apply({nullptr, 1, rows_, q.extent[1], q.extent[1]}, strided(q), CopyPart::identity);
+        apply({nullptr, q.extent}, core::kernel_view(q), CopyPart::identity);
     }
     void apply_transposed(Matrix<const T> c, Matrix<T> x) override {
         reserve_turned();
-        copy_matrix<T>(executor_, strided(c), dense(turned_, c.extent[1]), CopyPart::all);
+        copy_matrix<T>(executor_, core::kernel_view(c), dense(turned_, c.extent[1]), CopyPart::all);
         for (index_t j = 0; j < columns_; ++j) turn(j, turned_.data(), c.extent[1], false);
-        copy_matrix<T>(executor_, constant(dense(turned_, c.extent[1])), strided(x), CopyPart::all);
+        copy_matrix<T>(executor_, dense(turned_, c.extent[1]), core::kernel_view(x), CopyPart::all);
     }
     void apply(Matrix<const T> x, Matrix<T> c) override {
-        apply(strided(x), strided(c), CopyPart::all);
+        apply(core::kernel_view(x), core::kernel_view(c), CopyPart::all);
     }
 
   private:
@@ -66,8 +66,8 @@ class ColumnQr final : public TallFactors<T, typename Executor::Space> {
         return std::min<index_t>(2 * executor_.multiprocessors(),
                                  (rows_ + ColumnShape::threads - 1) / ColumnShape::threads);
     }
-    StridedMatrix<T> dense(Buffer<T>& buffer, index_t columns) const {
-        return {buffer.data(), 1, rows_, rows_, columns};
+    KernelView<T, 2> dense(Buffer<T>& buffer, index_t columns) const {
+        return {buffer.data(), {rows_, columns}, {1, rows_}};
     }
 
     template <class... Parameters, class... Arguments>
@@ -101,11 +101,11 @@ class ColumnQr final : public TallFactors<T, typename Executor::Space> {
     }
 
     /// to = Q from.
-    void apply(const StridedMatrix<const T>& from, const StridedMatrix<T>& to, CopyPart part) {
+    void apply(const KernelView<const T, 2>& from, const KernelView<T, 2>& to, CopyPart part) {
         reserve_turned();
-        copy_matrix<T>(executor_, from, dense(turned_, to.columns), part);
-        for (index_t j = columns_; j-- > 0;) turn(j, turned_.data(), to.columns, false);
-        copy_matrix<T>(executor_, constant(dense(turned_, to.columns)), to, CopyPart::all);
+        copy_matrix<T>(executor_, from, dense(turned_, to.extent[1]), part);
+        for (index_t j = columns_; j-- > 0;) turn(j, turned_.data(), to.extent[1], false);
+        copy_matrix<T>(executor_, dense(turned_, to.extent[1]), to, CopyPart::all);
     }
     void reserve_turned() {
         if (turned_.size() == 0) turned_ = Buffer<T>({rows_ * columns_});

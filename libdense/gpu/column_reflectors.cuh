@@ -163,13 +163,13 @@ __global__ void __launch_bounds__(ColumnShape::threads)
 template <class T>
 __global__ void __launch_bounds__(ColumnShape::threads)
     write_column_r_kernel(const T* matrix, index_t pitch, const double* sizes,
-                          const ColumnReflector* reflectors, StridedMatrix<T> r) {
+                          const ColumnReflector* reflectors, KernelView<T, 2> r) {
     const index_t j = blockIdx.x;
-    for (index_t i = core::thread_rank(); i < r.rows; i += ColumnShape::threads) {
+    for (index_t i = core::thread_rank(); i < r.extent[0]; i += ColumnShape::threads) {
         double value = 0;
         if (i < j) value = static_cast<double>(matrix[j * pitch + i]);
         if (i == j) value = reflectors[j].beta;
-        r.data[i * r.row + j * r.column] = static_cast<T>(value * sizes[j]);
+        r(i, j) = static_cast<T>(value * sizes[j]);
     }
 }
 

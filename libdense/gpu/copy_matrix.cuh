@@ -5,21 +5,17 @@
 // Copies between matrices of any strides, tile by tile through shared memory, so that both sides
 // are accessed contiguously.
 
+#include "aperture/core/view.hpp"
 #include "libcore/gpu/launch.cuh"
+
+#if !defined(__CUDACC_RTC__)
+#include "libcore/gpu/device_cast.hpp"
+#endif
 
 namespace aperture::dense::gpu {
 
 using core::index_t;
-
-/// A matrix with any row and column stride.
-template <class T>
-struct StridedMatrix {
-    T* data;
-    index_t row;
-    index_t column;
-    index_t rows;
-    index_t columns;
-};
+using core::KernelView;
 
 enum class CopyPart {
     all,
@@ -34,7 +30,7 @@ inline constexpr int copy_rows = 8;
 /// across. Shared memory: a tile.
 template <class T>
 __global__ void __launch_bounds__(copy_tile* copy_rows)
-    copy_matrix_kernel(StridedMatrix<const T> from, StridedMatrix<T> to, CopyPart part) {
+    copy_matrix_kernel(KernelView<const T, 2> from, KernelView<T, 2> to, CopyPart part) {
     T* const tile = core::shared<T>();
     constexpr int pitch = copy_tile + 1;
     const index_t first_row = index_t{blockIdx.x} * copy_tile;
@@ -50,49 +46,40 @@ __global__ void __launch_bounds__(copy_tile* copy_rows)
             }
         }
     };
-    for_tile(from.row <= from.column, [&](int r, int c) {
+    for_tile(from.stride[0] <= from.stride[1], [&](int r, int c) {
         const index_t i = first_row + r;
         const index_t j = first_column + c;
         T value = 0;
         if (part == CopyPart::identity) {
             value = i == j ? T(1) : T(0);
-        } else if (i < from.rows && j < from.columns && (part == CopyPart::all || i <= j)) {
-            value = from.data[i * from.row + j * from.column];
+        } else if (i < from.extent[0] && j < from.extent[1] && (part == CopyPart::all || i <= j)) {
+            value = from(i, j);
         }
         tile[r * pitch + c] = value;
     });
     __syncthreads();
-    for_tile(to.row <= to.column, [&](int r, int c) {
+    for_tile(to.stride[0] <= to.stride[1], [&](int r, int c) {
         const index_t i = first_row + r;
         const index_t j = first_column + c;
-        if (i < to.rows && j < to.columns) {
-            to.data[i * to.row + j * to.column] = tile[r * pitch + c];
+        if (i < to.extent[0] && j < to.extent[1]) {
+            to(i, j) = tile[r * pitch + c];
         }
     });
 }
 
 #if !defined(__CUDACC_RTC__)
 
-template <class T, class Space>
-StridedMatrix<T> strided(const core::View<T, 2, Space>& view) {
-    return {view.data, view.stride[0], view.stride[1], view.extent[0], view.extent[1]};
-}
-template <class T>
-StridedMatrix<const T> constant(const StridedMatrix<T>& m) {
-    return {m.data, m.row, m.column, m.rows, m.columns};
-}
-
 /// Asynchronous.
 template <class T, class Executor>
-void copy_matrix(Executor& executor, const StridedMatrix<const T>& from, const StridedMatrix<T>& to,
+void copy_matrix(Executor& executor, const KernelView<const T, 2>& from, const KernelView<T, 2>& to,
                  CopyPart part) {
     const auto tiles = [](index_t count) {
         return static_cast<unsigned>((count + copy_tile - 1) / copy_tile);
     };
     core::launch(
         executor, &copy_matrix_kernel<T>,
-        core::LaunchConfig(dim3(tiles(to.rows), tiles(to.columns)), dim3(copy_tile, copy_rows),
-                           copy_tile * (copy_tile + 1) * sizeof(T)),
+        core::LaunchConfig(dim3(tiles(to.extent[0]), tiles(to.extent[1])),
+                           dim3(copy_tile, copy_rows), copy_tile * (copy_tile + 1) * sizeof(T)),
         from, to, part);
 }
 

@@ -9,15 +9,6 @@
 
 namespace aperture::dense::gpu {
 
-/// A column-major tall matrix; columns are contiguous and 16-byte aligned.
-template <class T>
-struct TallColumns {
-    T* data;
-    index_t pitch;  ///< distance between columns
-    index_t rows;
-    index_t columns;
-};
-
 /// A 32 x 32 product distributed over a warp: [2][4] tiles of 16 rows by 8 columns.
 struct WarpTile {
     static constexpr int rows = 32;

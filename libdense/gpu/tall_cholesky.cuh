@@ -212,7 +212,7 @@ struct TriangleProductArguments {
     const double* right;  ///< likewise; nullptr is the identity
     index_t order;
     double* to;
-    StridedMatrix<T> rounded;  ///< the product in T, cropped to its extents
+    KernelView<T, 2> rounded;  ///< the product in T, cropped to its extents
 };
 
 inline constexpr int triangle_threads = 128;
@@ -232,8 +232,8 @@ __global__ void __launch_bounds__(triangle_threads)
             }
         }
         a.to[i * a.order + j] = sum;
-        if (i < a.rounded.rows && j < a.rounded.columns) {
-            a.rounded.data[i * a.rounded.row + j * a.rounded.column] = static_cast<T>(sum);
+        if (i < a.rounded.extent[0] && j < a.rounded.extent[1]) {
+            a.rounded(i, j) = static_cast<T>(sum);
         }
     }
 }

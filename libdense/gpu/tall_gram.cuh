@@ -32,8 +32,8 @@ struct TallGramShape {
 
 template <class T>
 struct TallGramArguments {
-    TallColumns<const T> left;
-    TallColumns<const T> right;
+    KernelView<const T, 2> left;
+    KernelView<const T, 2> right;
     bool symmetric;  ///< left and right are the same matrix: only the upper triangle of panels
     index_t range;   ///< rows per block: a multiple of TallGramShape::rows
     double* parts;   ///< [pair of sides][range][tile][row][column]
@@ -129,7 +129,8 @@ __device__ __forceinline__ core::Fp64Slice load_slice(const T* panel, int k, int
 
 /// Starts to load rows [row, row + Shape::rows) of a side's columns; zeros outside the matrix.
 template <class Shape, class T>
-__device__ void load_side(const TallColumns<const T>& from, int first_column, index_t row, T* to) {
+__device__ void load_side(const KernelView<const T, 2>& from, int first_column, index_t row,
+                          T* to) {
     constexpr int size = RowPiece<T>::size;
     constexpr int of_column = Shape::rows / size;
     constexpr int together = Shape::threads / of_column;
@@ -137,20 +138,20 @@ __device__ void load_side(const TallColumns<const T>& from, int first_column, in
     const int first = core::thread_rank() / of_column;
     const int behind = core::thread_rank() % of_column * size;
     const index_t begin = row + behind;
-    const T* source = from.data + (first_column + first) * from.pitch + begin;
+    const T* source = from.data + (first_column + first) * from.stride[1] + begin;
     APERTURE_UNROLL
     for (int c = 0; c < Shape::side * panel_columns; c += together) {
         const index_t column = first_column + first + c;
         T* const piece = to + (first + c) * Shape::pitch + behind;
-        if (column < from.columns && begin + size <= from.rows) {
+        if (column < from.extent[1] && begin + size <= from.extent[0]) {
             core::copy_async<16>(piece, source);
         } else {
             APERTURE_NO_UNROLL
             for (int e = 0; e < size; ++e) {
-                piece[e] = column < from.columns && begin + e < from.rows ? source[e] : T(0);
+                piece[e] = column < from.extent[1] && begin + e < from.extent[0] ? source[e] : T(0);
             }
         }
-        source += together * from.pitch;
+        source += together * from.stride[1];
     }
 }
 
@@ -163,18 +164,19 @@ __global__ void __launch_bounds__(Shape::threads)
     tall_gram_kernel(TallGramArguments<typename Shape::Number> a) {
     using T = typename Shape::Number;
     constexpr int of_side = Shape::side * panel_columns;
-    const TallSides sides{TallSides::of(a.left.columns, Shape::side),
-                          TallSides::of(a.right.columns, Shape::side), a.symmetric};
+    const TallSides sides{TallSides::of(a.left.extent[1], Shape::side),
+                          TallSides::of(a.right.extent[1], Shape::side), a.symmetric};
     int i;
     int j;
     sides.pair(static_cast<int>(blockIdx.y), i, j);
-    const int panels_left = static_cast<int>((a.left.columns - i * of_side + 31) / panel_columns);
-    const int panels_right = static_cast<int>((a.right.columns - j * of_side + 31) / panel_columns);
+    const int panels_left = static_cast<int>((a.left.extent[1] - i * of_side + 31) / panel_columns);
+    const int panels_right =
+        static_cast<int>((a.right.extent[1] - j * of_side + 31) / panel_columns);
     const detail::TallTiles<Shape::side> own(core::warp_rank());
     const bool has[2] = {own.has(0, sides, i, j, panels_left, panels_right),
                          own.has(1, sides, i, j, panels_left, panels_right)};
     const index_t begin = index_t{blockIdx.x} * a.range;
-    const index_t end = begin + a.range < a.left.rows ? begin + a.range : a.left.rows;
+    const index_t end = begin + a.range < a.left.extent[0] ? begin + a.range : a.left.extent[0];
     const int steps = static_cast<int>((end - begin + Shape::rows - 1) / Shape::rows);
     T* const stages = core::shared<T>();
     const auto stage = [&](int step) {
@@ -231,7 +233,7 @@ struct TallGatherArguments {
     const double* parts;
     int ranges;
     TallSides sides;
-    StridedMatrix<T> to;  ///< if symmetric, both (i, j) and (j, i) are stored
+    KernelView<T, 2> to;  ///< if symmetric, both (i, j) and (j, i) are stored
 };
 
 struct TallGatherShape {
@@ -278,14 +280,14 @@ __global__ void __launch_bounds__(TallGatherShape::threads)
     if (core::warp_rank() >= Shape::rows) return;
     const index_t i = index_t{row_panel} * panel_columns + first_row + core::warp_rank();
     const index_t j = index_t{b} * panel_columns + lane;
-    if (i >= a.to.rows || j >= a.to.columns || (a.sides.symmetric && i > j)) return;
+    if (i >= a.to.extent[0] || j >= a.to.extent[1] || (a.sides.symmetric && i > j)) return;
     double sum = 0;
     APERTURE_UNROLL
     for (int w = 0; w < Shape::warps; ++w) {
         sum += of_warps[(w * Shape::rows + core::warp_rank()) * core::warp_size + lane];
     }
-    a.to.data[i * a.to.row + j * a.to.column] = static_cast<T>(sum);
-    if (a.sides.symmetric) a.to.data[j * a.to.row + i * a.to.column] = static_cast<T>(sum);
+    a.to(i, j) = static_cast<T>(sum);
+    if (a.sides.symmetric) a.to(j, i) = static_cast<T>(sum);
 }
 
 }  // namespace aperture::dense::gpu

@@ -24,7 +24,7 @@ struct TallDivideShape {
 
 template <class T>
 struct TallDivideArguments {
-    TallColumns<const T> from;
+    KernelView<const T, 2> from;
     T* to;  ///< may alias from.data
     index_t to_pitch;
     int panels;
@@ -88,7 +88,7 @@ struct RowsOfColumns {
         for (int q = 0; q < 4; ++q) offsets[q] = min(8 * q + core::lane_rank() / 4, rows - 1);
     }
 
-    __device__ __forceinline__ void load(const TallColumns<const T>& from, index_t first_column,
+    __device__ __forceinline__ void load(const KernelView<const T, 2>& from, index_t first_column,
                                          T (&numbers)[2][4][4]) const {
         if (rows == 0) return;
         APERTURE_UNROLL
@@ -96,8 +96,8 @@ struct RowsOfColumns {
             APERTURE_UNROLL
             for (int i = 0; i < 2; ++i) {
                 const index_t column = first_column + 8 * n + core::lane_rank() % 4 * 2 + i;
-                const index_t existing = column < from.columns ? column : from.columns - 1;
-                const T* const rows_of = from.data + existing * from.pitch + first_row;
+                const index_t existing = column < from.extent[1] ? column : from.extent[1] - 1;
+                const T* const rows_of = from.data + existing * from.stride[1] + first_row;
                 APERTURE_UNROLL
                 for (int q = 0; q < 4; ++q) {
                     numbers[q / 2][n][q % 2 * 2 + i] = rows_of[offsets[q]];
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(TallDivideShape<T>::most_warps* core::warp_siz
     T* const kept =
         reinterpret_cast<T*>(core::shared<double>() + Shape::stages * WarpTile::elements) +
         core::warp_rank() * (a.panels - 1) * WarpTile::elements;
-    const detail::RowsOfColumns<T> rows(first_row, a.from.rows);
+    const detail::RowsOfColumns<T> rows(first_row, a.from.extent[0]);
     double square = 0;
     T ahead[2][4][4] = {};
     divisors.begin();
@@ -202,7 +202,7 @@ __global__ void __launch_bounds__(TallDivideShape<T>::most_warps* core::warp_siz
                                  divisors.take(), x);
         if (j + 1 < a.panels) detail::keep(x, kept + j * WarpTile::elements);
         if (!of_sizes) {
-            rows.store(x, first_column, a.from.columns, a.to, a.to_pitch);
+            rows.store(x, first_column, a.from.extent[1], a.to, a.to_pitch);
             continue;
         }
         x.for_each([&](int, int, double& value) { square += value * value; });
@@ -215,9 +215,9 @@ __global__ void __launch_bounds__(TallDivideShape<T>::most_warps* core::warp_siz
 
 template <class T>
 struct TallMultiplyArguments {
-    TallColumns<const T> from;
-    StridedMatrix<const T> factor;
-    StridedMatrix<T> to;
+    KernelView<const T, 2> from;
+    KernelView<const T, 2> factor;
+    KernelView<T, 2> to;
 };
 
 struct TallMultiplyShape {
@@ -237,16 +237,14 @@ __global__ void __launch_bounds__(TallMultiplyShape::threads)
     double* const tile = core::shared<double>();
     const int lane = core::lane_rank();
     WarpTile sums;
-    for (index_t k = 0; k < a.from.columns; k += panel_columns) {
+    for (index_t k = 0; k < a.from.extent[1]; k += panel_columns) {
         __syncthreads();
         for (int e = core::thread_rank(); e < WarpTile::elements; e += TallMultiplyShape::threads) {
             const int r = e / panel_columns;
             const int c = e % panel_columns;
-            const bool exists = k + r < a.from.columns && first_column + c < a.to.columns;
+            const bool exists = k + r < a.from.extent[1] && first_column + c < a.to.extent[1];
             tile[packed_index(r, c)] =
-                exists ? static_cast<double>(a.factor.data[(k + r) * a.factor.row +
-                                                           (first_column + c) * a.factor.column])
-                       : 0.0;
+                exists ? static_cast<double>(a.factor(k + r, first_column + c)) : 0.0;
         }
         __syncthreads();
         const auto left = [&](int s, core::Fp64Slice(&slices)[4]) {
@@ -256,10 +254,8 @@ __global__ void __launch_bounds__(TallMultiplyShape::threads)
                 for (int i = 0; i < 2; ++i) {
                     const index_t column = k + 8 * s + slice_row(lane, i);
                     const index_t row = first_row + 8 * c + lane / 4;
-                    const bool exists = column < a.from.columns && row < a.from.rows;
-                    slices[c].v[i] =
-                        exists ? static_cast<double>(a.from.data[column * a.from.pitch + row])
-                               : 0.0;
+                    const bool exists = column < a.from.extent[1] && row < a.from.extent[0];
+                    slices[c].v[i] = exists ? static_cast<double>(a.from(row, column)) : 0.0;
                 }
             }
         };
@@ -268,8 +264,8 @@ __global__ void __launch_bounds__(TallMultiplyShape::threads)
     sums.for_each([&](int r, int c, double& sum) {
         const index_t row = first_row + r;
         const index_t column = first_column + c;
-        if (row < a.from.rows && column < a.to.columns) {
-            a.to.data[row * a.to.row + column * a.to.column] = static_cast<T>(sum);
+        if (row < a.from.extent[0] && column < a.to.extent[1]) {
+            a.to(row, column) = static_cast<T>(sum);
         }
     });
 }

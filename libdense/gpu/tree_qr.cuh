@@ -41,7 +41,7 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
     void factor(Matrix<const T> a, Matrix<T> r, bool /*keep*/) override {
         factors_.reshape({factors_size_});
         matrix_.reshape({padded_columns_ * pitch_});
-        copy_matrix<T>(executor_, strided(a), padded(matrix_), CopyPart::all);
+        copy_matrix<T>(executor_, core::kernel_view(a), padded(matrix_), CopyPart::all);
         for (const std::vector<TreeLevel>& panel : panels_) {
             const index_t behind = panel.front().first_row + panel_columns;
             for (const TreeLevel& level : panel) {
@@ -52,26 +52,26 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
                 }
             }
         }
-        copy_matrix<T>(executor_, constant(padded(matrix_)), strided(r), CopyPart::upper);
+        copy_matrix<T>(executor_, padded(matrix_), core::kernel_view(r), CopyPart::upper);
     }
     index_t bytes() const override {
         return (factors_size_ + padded_columns_ * pitch_) * static_cast<index_t>(sizeof(T));
     }
     void form_q(Matrix<T> q) override {
-        apply({nullptr, 1, pitch_, q.extent[1], q.extent[1]}, strided(q), CopyPart::identity);
+        apply({nullptr, q.extent}, core::kernel_view(q), CopyPart::identity);
     }
     void apply_transposed(Matrix<const T> c, Matrix<T> x) override {
         reserve_turned();
-        copy_matrix<T>(executor_, strided(c), padded(turned_), CopyPart::all);
+        copy_matrix<T>(executor_, core::kernel_view(c), padded(turned_), CopyPart::all);
         for (const std::vector<TreeLevel>& panel : panels_) {
             for (const TreeLevel& level : panel) {
                 launch_apply<true>(level, turned_.data(), rounded_up(c.extent[1], panel_columns));
             }
         }
-        copy_matrix<T>(executor_, constant(padded(turned_)), strided(x), CopyPart::all);
+        copy_matrix<T>(executor_, padded(turned_), core::kernel_view(x), CopyPart::all);
     }
     void apply(Matrix<const T> x, Matrix<T> c) override {
-        apply(strided(x), strided(c), CopyPart::all);
+        apply(core::kernel_view(x), core::kernel_view(c), CopyPart::all);
     }
 
     /// Node numbers are ints in the kernels.
@@ -101,8 +101,8 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
         }
     }
 
-    StridedMatrix<T> padded(Buffer<T>& buffer) const {
-        return {buffer.data(), 1, pitch_, pitch_, padded_columns_};
+    KernelView<T, 2> padded(Buffer<T>& buffer) const {
+        return {buffer.data(), {pitch_, padded_columns_}, {1, pitch_}};
     }
     void launch_factor(const TreeLevel& level) {
         using Shape = FactorShape<T, Groups>;
@@ -123,15 +123,16 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
     }
 
     /// to = Q from.
-    void apply(const StridedMatrix<const T>& from, const StridedMatrix<T>& to, CopyPart part) {
+    void apply(const KernelView<const T, 2>& from, const KernelView<T, 2>& to, CopyPart part) {
         reserve_turned();
         copy_matrix<T>(executor_, from, padded(turned_), part);
         for (auto panel = panels_.rbegin(); panel != panels_.rend(); ++panel) {
             for (auto level = panel->rbegin(); level != panel->rend(); ++level) {
-                launch_apply<false>(*level, turned_.data(), rounded_up(to.columns, panel_columns));
+                launch_apply<false>(*level, turned_.data(),
+                                    rounded_up(to.extent[1], panel_columns));
             }
         }
-        copy_matrix<T>(executor_, constant(padded(turned_)), to, CopyPart::all);
+        copy_matrix<T>(executor_, padded(turned_), to, CopyPart::all);
     }
     void reserve_turned() {
         if (turned_.size() == 0) turned_ = Buffer<T>({padded_columns_ * pitch_});

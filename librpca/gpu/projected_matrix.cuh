@@ -43,11 +43,11 @@ class UploadedFactor {
         }
     }
     template <class Executor>
-    dense::gpu::StridedMatrix<const T> upload(Executor& executor) {
+    core::KernelView<const T, 2> upload(Executor& executor) {
         const core::View<const T, 1, core::Host> from(on_host_.data(), {rows * columns});
         const core::View<T, 1, Space> to(on_device_.data(), {rows * columns});
         core::copy<T, 1, core::Strided>(executor, from, to);
-        return {on_device_.data(), columns, 1, rows, columns};
+        return {on_device_.data(), {rows, columns}};
     }
 
   private:
@@ -158,14 +158,14 @@ class ProjectedMatrix {
                 part_of(projection.replaces_basis ? 0 : width_, width_));
         }
         if (projection.sums_rest) {
-            products_.find_gram(rest(), small(rest_products_.data(), frames_, frames_));
+            products_.find_gram(rest(), core::kernel_view(rest_products_.view()));
             core::copy<double, 2, core::Strided>(executor_, std::as_const(rest_products_).view(),
                                                  rest_gram_.view());
             executor_.synchronize();
         } else {
             const index_t all = 2 * width_ + frames_;
             products_.find(columns(0, 2 * width_), columns(0, all),
-                           small(panel_products_.data(), 2 * width_, all));
+                           core::KernelView<double, 2>(panel_products_.data(), {2 * width_, all}));
             core::copy<double, 1, core::Strided>(executor_, std::as_const(panel_products_).view(),
                                                  panel_products_on_host_.view());
             executor_.synchronize();
@@ -207,15 +207,12 @@ class ProjectedMatrix {
     }
 
     /// Columns of [U Y R].
-    dense::gpu::TallColumns<const T> columns(index_t first, index_t count) const {
-        return {columns_.data() + first * pitch_, pitch_, values_, count};
+    core::KernelView<const T, 2> columns(index_t first, index_t count) const {
+        return {columns_.data() + first * pitch_, {values_, count}, {1, pitch_}};
     }
-    dense::gpu::TallColumns<const T> rest() const { return columns(2 * width_, frames_); }
-    dense::gpu::StridedMatrix<T> part_of(index_t first, index_t count) {
-        return {columns_.data() + first * pitch_, 1, pitch_, values_, count};
-    }
-    static dense::gpu::StridedMatrix<double> small(double* data, index_t rows, index_t columns) {
-        return {data, columns, 1, rows, columns};
+    core::KernelView<const T, 2> rest() const { return columns(2 * width_, frames_); }
+    core::KernelView<T, 2> part_of(index_t first, index_t count) {
+        return {columns_.data() + first * pitch_, {values_, count}, {1, pitch_}};
     }
     Frames<T> frames_of(const FramesView<T, Space>& view) const {
         return {view.empty() ? nullptr : view.data, view.stride[0], static_cast<int>(frames_),
@@ -232,8 +229,9 @@ class ProjectedMatrix {
         if (projection.basis.columns > 0) {
             dense::gpu::multiply_columns<T>(executor_, columns(0, 2 * width_),
                                             projection.basis.upload(executor_),
-                                            {next_basis_.data(), 1, pitch_, values_, width_});
-            dense::gpu::copy_matrix<T>(executor_, {next_basis_.data(), 1, pitch_, values_, width_},
+                                            {next_basis_.data(), {values_, width_}, {1, pitch_}});
+            dense::gpu::copy_matrix<T>(executor_,
+                                       {next_basis_.data(), {values_, width_}, {1, pitch_}},
                                        part_of(0, width_), dense::gpu::CopyPart::all);
         }
         dense::gpu::multiply_columns<T>(executor_, columns(0, projection.coefficients.rows),

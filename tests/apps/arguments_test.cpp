@@ -125,7 +125,7 @@ TEST(NonFinite, AreCountedAndTheFirstIsLocated) {
     for (const int threads : {1, 2, 5}) {
         const NonFiniteSamples found = find_non_finite(cube.view(), threads);
         EXPECT_EQ(found.count, 3);
-        EXPECT_THAT(found.first, ElementsAre(1, 3, 7));
+        EXPECT_EQ(found.first, (core::Extents<3>{1, 3, 7}));
     }
 }
 

@@ -102,11 +102,11 @@ TEST_F(Oflow, AloneWritesBesideTheFirstImageAndPrintsASummary) {
                             AllOf(StartsWith("motion"), HasSubstr("full saturation at")),
                             AllOf(StartsWith("result"), HasSubstr("a.flo"))));
     const auto flow = media::read_flow(folder_ / "a.flo");
-    EXPECT_THAT(flow.extent(), ElementsAre(2, 72, 96));
+    EXPECT_EQ(flow.extent(), (core::Extents<3>{2, 72, 96}));
     EXPECT_EQ(read_bytes(folder_ / "a.flo").size(), 12U + 8U * 72 * 96);
     expect_shift(flow);
     const auto drawn = media::read_image(picture("a.flow"));
-    EXPECT_THAT(drawn.planes.extent(), ElementsAre(3, 72, 96));
+    EXPECT_EQ(drawn.planes.extent(), (core::Extents<3>{3, 72, 96}));
 }
 
 TEST_F(Oflow, SaysOnStderrWhichDeviceItTook) {
@@ -232,8 +232,8 @@ TEST_P(OflowInput, IsUnderstood) {
     const auto first = media::read_image(image0());
     // Without OpenCV grey pictures are stored in colour.
     const index_t channels = APERTURE_OPENCV ? first.planes.extent()[0] : 3;
-    EXPECT_THAT(warped.planes.extent(),
-                ElementsAre(channels, first.planes.extent()[1], first.planes.extent()[2]));
+    EXPECT_EQ(warped.planes.extent(),
+              (core::Extents<3>{channels, first.planes.extent()[1], first.planes.extent()[2]}));
     for (index_t y = 10; y < first.planes.extent()[1] - 10; ++y) {
         for (index_t x = 10; x < first.planes.extent()[2] - 10; ++x) {
             ASSERT_NEAR(warped.planes(0, y, x), first.planes(0, y, x), 8) << y << ", " << x;
@@ -246,7 +246,8 @@ TEST_F(Oflow, TakesImagesOfOneRowOrColumnOrPixel) {
         write_pair({.width = width, .height = height});
         run({"--warped", picture("warped"), "--arrows", picture("arrows"), "--consistency",
              picture("mask")});
-        EXPECT_THAT(media::read_flow(folder_ / "a.flo").extent(), ElementsAre(2, height, width));
+        EXPECT_EQ(media::read_flow(folder_ / "a.flo").extent(),
+                  (core::Extents<3>{2, height, width}));
     }
 }
 
@@ -291,7 +292,7 @@ TEST_F(Oflow, ComparesWithTheTruth) {
     const Outcome outcome = run({"--truth", folder_ / "truth.flo"});
     EXPECT_THAT(outcome.out, AllOf(HasSubstr("AAE "), HasSubstr(" degrees, EPE "),
                                    HasSubstr("of 6912 known pixels")));
-    EXPECT_THAT(media::read_image(picture("error")).planes.extent(), ElementsAre(3, 72, 96));
+    EXPECT_EQ(media::read_image(picture("error")).planes.extent(), (core::Extents<3>{3, 72, 96}));
 }
 
 TEST_F(Oflow, CountsErrorsInPercent) {

@@ -132,9 +132,8 @@ TEST(SimtGram, HasTheSameSumsOnSmallDevices) {
             for (index_t j = 0; j < 130; ++j) columns(j, i) = a(i, j);
         }
         Array<double, 2> sums({130, 130});
-        gpu::ColumnProducts<T, core::Simt>(simt).find_gram(
-            {columns.data(), 320, 300, 130},
-            gpu::StridedMatrix<double>{sums.data(), 130, 1, 130, 130});
+        gpu::ColumnProducts<T, core::Simt>(simt).find_gram({columns.data(), {300, 130}, {1, 320}},
+                                                           core::kernel_view(sums.view()));
         return sums;
     };
     const auto expect_same = [&](auto number) {

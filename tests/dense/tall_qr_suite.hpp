@@ -122,7 +122,7 @@ TYPED_TEST_P(TallQrSuite, TakesAndWritesAnyStrides) {
         qr.apply_q_transposed(c.view(), first_x);
         for (const core::Extents<2> stride : {core::Extents<2>{n + 5, 1}, {1, m + 3}, {2 * n, 2}}) {
             const core::Extents<2> of_c =
-                stride[0] == 1 ? stride : std::array{70 * stride[1], stride[1]};
+                stride[0] == 1 ? stride : core::Extents<2>{70 * stride[1], stride[1]};
             Stored<float> stored(a.view(), stride), q(first_q.view(), stride);
             Stored<float> x(first_x.view(), {70 * stride[1] + 1, stride[1]}), other(c.view(), of_c);
             Array<float, 2> r({n, n});

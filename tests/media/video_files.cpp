@@ -49,7 +49,7 @@ void write_video(const std::filesystem::path& file, int frames) {
 
 void expect_frame(const std::optional<Image>& image, int i) {
     ASSERT_TRUE(image.has_value());
-    EXPECT_THAT(image->planes.extent(), ElementsAre(3, rows, columns));
+    EXPECT_EQ(image->planes.extent(), (core::Extents<3>{3, rows, columns}));
     EXPECT_EQ(image->bits, 8);
     EXPECT_NEAR(image->planes(0, 5, 7), 10 * i, 6);
     EXPECT_NEAR(image->planes(1, 5, 7), 100, 6);

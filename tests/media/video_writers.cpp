@@ -58,7 +58,7 @@ TEST(VideoWriter, WritesWhatReadersRead) {
     for (int i = 0; i < frames; ++i) {
         const auto image = reader.next();
         ASSERT_TRUE(image.has_value()) << i;
-        EXPECT_THAT(image->planes.extent(), ElementsAre(3, 48, 64));
+        EXPECT_EQ(image->planes.extent(), (core::Extents<3>{3, 48, 64}));
         expect_colour(*image, 24, 12, left);
         expect_colour(*image, 24, 52, right(i));
     }
@@ -73,7 +73,8 @@ TEST(VideoWriter, MakesOddSizesEven) {
         EXPECT_EQ(reader.frames_per_second(), 25);
         const auto image = reader.next();
         ASSERT_TRUE(image.has_value()) << width << 'x' << height;
-        EXPECT_THAT(image->planes.extent(), ElementsAre(3, height + height % 2, width + width % 2));
+        EXPECT_EQ(image->planes.extent(),
+                  (core::Extents<3>{3, height + height % 2, width + width % 2}));
         // Colours of neighbours are one where there is but a pixel of each.
         if (width > 2) expect_colour(*image, height, width, right(0));
     }
