@@ -15,8 +15,7 @@ bool marked(rpca::MaskView mask, index_t row, index_t column) {
            mask(row, column) != 0;
 }
 
-/// Whether a neighbour at the side, above or below is unmarked; pixels beyond the border are
-/// unmarked.
+/// Whether one of the four neighbours is unmarked; pixels beyond the border count as unmarked.
 bool on_outline(rpca::MaskView mask, index_t row, index_t column) {
     return !marked(mask, row - 1, column) || !marked(mask, row + 1, column) ||
            !marked(mask, row, column - 1) || !marked(mask, row, column + 1);
