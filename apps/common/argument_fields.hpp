@@ -8,8 +8,7 @@
 
 namespace aperture::apps {
 
-/// Parses "3", "-1.5e2", "+14"; otherwise throws core::InvalidArgument "OPTION TEXT: expected a
-/// number".
+/// Parses "3", "-1.5e2", "+14" or throws core::InvalidArgument "OPTION TEXT: expected a number".
 double parse_number(std::string_view option, std::string_view text);
 
 /// The values an option accepts: from `least`, or only above it, to `most`.
