@@ -207,8 +207,7 @@ RunTimes ImageCorrelation<Executor>::run(const media::Image& a, const media::Ima
 }
 
 // A GPU runs everything in one stream. An image's copies and kernels follow those of the previous
-// image, so all images share the device arrays, and the end of the last stage is the end of all
-// work.
+// image, so images share device arrays and the last stage's end is the end of all work.
 template <class Executor>
 void ImageCorrelation<Executor>::begin(const media::Image& image) {
     Begun& begun = begun_[next_];

@@ -69,7 +69,7 @@ class ImageCorrelation {
 
     PlanesOfImage& of(Operand operand) { return planes_[static_cast<std::size_t>(operand)]; }
     double gflop() const;
-    /// Derives the planes from `image_`, or copies those that a file stores. Asynchronous.
+    /// Derives the planes from `image_`; each stored plane counts as a grey image. Asynchronous.
     void derive(Operand operand);
     void correlate(corr::PlanesView<Space> a, corr::PlanesView<Space> b,
                    core::View<double, 3, core::Host> sums);

@@ -71,8 +71,7 @@ void ImageSource::read_images() {
             return stopping_ || started_ == files_.size() || ahead_.size() < most_ahead();
         });
         if (stopping_ || started_ == files_.size()) return;
-        // References to the deque's elements stay valid while others are added and removed at its
-        // ends.
+        // A deque's elements stay in place while others are added and removed at its ends.
         Place& place = ahead_.emplace_back();
         place.loaded.file = files_[started_++];
         place.loaded.image = take_memory();

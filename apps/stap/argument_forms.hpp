@@ -19,7 +19,7 @@ std::vector<double> parse_azimuths(std::string_view text);
 stap::DiagonalLoading parse_loading(std::string_view text);
 std::string to_string(const stap::DiagonalLoading& loading);
 
-/// The file and, in "file.h5:/path", the dataset. An existing name with ":/" is used as it is.
+/// The file and, in "file.h5:/path", the dataset. The name of an existing file may contain ":/".
 struct CubeName {
     std::filesystem::path path;
     std::string dataset;  ///< empty if not given

@@ -139,7 +139,7 @@ media::Picture draw_maps(core::Cpu& cpu, const Configuration& setup, stap::CubeV
     const core::View<const cfloat, 1, Host> steering_vector(
         setup.steering.data() + index_t(vector) * problem.order, {problem.order});
     stap::conventional_map(cpu, problem, cube, steering_vector, unadapted);
-    // Failed bins have no value; they must not appear as deep nulls.
+    // Failed cells have no value; they must not look like deep nulls.
     core::Array<cfloat, 2> adapted({bins, cells});
     for (index_t k = 0; k < bins; ++k) {
         for (index_t r = 0; r < cells; ++r) {
