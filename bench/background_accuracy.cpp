@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Accuracy and time of OpenCV's background subtractors on a clip in the layout of
-// changedetection.net, scored and cleaned as bgsub does; rows of a CSV table on stdout.
+// Measures accuracy and time of OpenCV's background subtractors on a clip in the layout of
+// changedetection.net. Scores and cleans masks like bgsub; prints rows of a CSV table.
 //   background_accuracy [--threads N] [--clean N] [--min-area PIXELS] CLIP FIRST LAST
 #include <iostream>
 

@@ -18,7 +18,7 @@ constexpr int runs = 25;
 // Enough independent sums to hide a latency of 4 to 5 cycles at two operations per cycle.
 constexpr int chains = 12;
 
-/// Hides a value from the optimizer, which would otherwise remove the loop.
+/// Hides a value from the optimiser, which would otherwise remove the loop.
 template <class Pack>
 [[gnu::always_inline]] inline void keep(Pack& value) {
 #if defined(__x86_64__)

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// The table behind CFAR thresholds, libstap/cpu/cfar_table.inc, from seeded white noise:
-//   cfar_table [--error E]   prints it; E: relative standard error of a rate of 1e-4 (default
-//   0.02),
+// The table of CFAR thresholds, libstap/cpu/cfar_table.inc, from seeded white noise:
+//   cfar_table [--error E]   prints the table
+//                            E: relative standard error of a rate of 1e-4 (default 0.02),
 //                            three times that for 1e-6
-//   cfar_table --check       counts false alarms of the whole pipeline, on a GPU where there is one
-//   --smoke                  with a few draws, or cells, only
+//   cfar_table --check       counts false alarms of the whole pipeline, on a GPU if there is one
+//   --smoke                  uses only a few draws or cells
 //
-// Whitening and a rotation turn any Gaussian data into white ones with the steering vector along
-// the first axis. The output of a cell is then what regression on the other n-1 components z leaves
-// of the first one, d: y = B d, where B depends on z alone. Given z the outputs are therefore
-// jointly Gaussian, and the probability that |y_r|^2 exceeds t times the mean of the others, an
-// indefinite Hermitian form with one positive eigenvalue, is exact for t of any size. The rate is
+// Whitening and a rotation turn any Gaussian data into white data with the steering vector along
+// the first axis. The output of a cell is then the residual of a regression of the first component
+// d on the other n-1 components z: y = B d, where B depends only on z. Given z, the outputs are
+// jointly Gaussian. The probability that |y_r|^2 exceeds t times the mean of the others is that of
+// an indefinite Hermitian form with one positive eigenvalue, and is exact for any t. The rate is
 // its mean over draws of z.
 #include <Eigen/Dense>
 #include <algorithm>

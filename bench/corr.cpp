@@ -51,7 +51,7 @@ void ours(benchmark::State& state, const std::string& name, const Problem& probl
            [&](const Planes& planes, Sums& sums) { correlator.run(planes, planes, sums); });
 }
 
-/// The definition; the inner loop over a row of displacements vectorizes.
+/// The definition; the inner loop over the pixels of a row vectorises.
 void plain(benchmark::State& state, const std::string& name, const Problem& problem) {
     const index_t rows = problem.image.rows;
     const index_t columns = problem.image.columns;

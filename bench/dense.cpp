@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Batches of small problems: our functions beside Eigen as a competent engineer would use it (fixed
-// orders, one problem per iteration of a parallel loop).
-// GFLOP/s count the least work: 4 n^2 k for the rank-k update, 4/3 n^3 + 8 n^2 D for the solve with
-// D right-hand sides (a quarter of it for real types).
+// Batches of small problems: the library compared with Eigen as a competent engineer would use
+// it (fixed orders, one problem per iteration of a parallel loop).
+// GFLOP/s count the minimum work: 4 n^2 k for the rank-k update, 4/3 n^3 + 8 n^2 D for the solve
+// with D right-hand sides (a quarter of it for real types).
 #include <benchmark/benchmark.h>
 #include <omp.h>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Accuracy and time of every method, preset and solver, and of OpenCV's flows, on sequences with
-// ground truth; a CSV table on stdout.
+// Measures accuracy and time of every method, preset and solver, and of OpenCV's flows, on
+// sequences with ground truth. Prints a CSV table.
 //   flow_accuracy [--threads N] [--repeat N] [--no-solvers] NAME IMAGE0 IMAGE1 TRUTH ...
 #include <algorithm>
 #include <functional>

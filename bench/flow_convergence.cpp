@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// How the residual of Horn-Schunck's system falls on one pair of images, all solvers on the same
-// system from the same start: pictures and a table in a folder.
+// Records the residuals of the Horn-Schunck system of one pair of images for all solvers from the
+// same start. Writes pictures and a table to a folder.
 //   flow_convergence [--alpha A] [--iterations N] --out FOLDER IMAGE0 IMAGE1
 // Figures after Anderson 2014, Figures 7.3 (solvers) and 7.10 (communication-avoiding conjugate
 // gradients for several s), here for each basis.

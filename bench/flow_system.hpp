@@ -17,7 +17,7 @@ struct FlowPair {
 /// A texture of waves of 8 to 60 pixels that moves smoothly by 1 to 5 pixels.
 FlowPair textured_pair(core::Cpu& cpu, flow::Shape shape);
 
-/// The Horn-Schunck system of the finest level, linearized about zero motion.
+/// The Horn-Schunck system of the finest level, linearised about zero motion.
 class FlowSystem {
   public:
     FlowSystem(core::Cpu& cpu, const core::Array<float, 2>& image0,

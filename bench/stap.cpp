@@ -36,7 +36,7 @@ using Complex = std::complex<double>;
 using Matrix = Eigen::MatrixXcd;
 
 /// The pipeline and its input. Precision::automatic repeats no covariance of white noise, but most
-/// of the PERFECT suite's cubes.
+/// of those of the PERFECT suite's cubes.
 struct Way {
     stap::Implementation implementation = stap::Implementation::fused;
     stap::Precision precision = stap::Precision::fp32;
@@ -353,8 +353,7 @@ void gpu_pipeline(benchmark::State& state, const std::string& name, const std::s
     stap::Pipeline<core::Gpu> stap(gpu, scene.problem, scene.steering);
     core::Timeline timeline;
     const stap::Work work = stap::adaptive_work(scene.problem);
-    // The bound is the slower of streaming and fp32 arithmetic outside the matrix units on this
-    // device.
+    // The slower of streaming and fp32 arithmetic outside the matrix units on this device.
     const double bound = std::max(work.mb * 1e-3 / gpu_copy_gbs(gpu),
                                   work.gflop / gpu_peak_gflops(gpu, GpuUnit::fp32));
     // Events around a single call would also count the several microseconds between launches, so

@@ -166,7 +166,7 @@ class Subtraction {
         }
         const index_t fitting = need.fitting(static_cast<double>(*free));
         if (expected > fitting) {
-            // The claim of a video may be wrong, so its file is checked before it is refused.
+            // A video's claim may be wrong, so its file is checked first.
             const index_t frames = std::min(expected, reader_.source().at_most());
             if (frames > fitting) refuse_for_memory(frames, *free);
         }

@@ -131,8 +131,8 @@ class CommandLine {
     std::unique_ptr<CLI::App> app_;
 };
 
-/// --out, --threads, --quiet, --strict and --version. `value_name` is the value of --out;
-/// `out_default` follows "Output file" in its help.
+/// --out, --threads, --quiet, --strict and --version. The help names the value of --out
+/// `value_name` and shows `out_default` after "Output file".
 void add_common_options(CommandLine& line, const std::string& value_name,
                         const std::string& out_default, CommonOptions& options);
 /// --device, --repeat and --report.

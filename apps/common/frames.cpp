@@ -94,9 +94,8 @@ index_t FrameReader::at_most() const {
 
 std::string FrameReader::loss() const {
     if (!ended_ || !video_) return "";
-    // If a container claims no more frames than were read, nothing is lost, whatever it says
-    // otherwise. AVI is an exception: FFmpeg believes a claim that is too small, so its chunks are
-    // counted.
+    // A container that claims exactly the frames read has lost nothing, whatever else it contains.
+    // AVI differs: FFmpeg believes claims that are too small, so an AVI's chunks are counted.
     const bool avi = video_->is_avi();
     if (!avi && position_ == claimed_) return "";
     if (position_ != claimed_ && video_->cut_off()) {

@@ -49,9 +49,8 @@ class FrameReader {
     /// An upper bound on the frames that will come, from the file's contents; 0 if unknown. Reads
     /// the whole file of a video.
     core::index_t at_most() const;
-    /// Describes lost frames after `next` has reached the end of a video: "read 14 of 30 frames;
-    /// the file is cut off", or the number of frames that cannot be decoded. Empty if nothing is
-    /// lost.
+    /// Describes a video's losses once `next` has reached its end, such as "read 14 of 30 frames;
+    /// the file is cut off". Empty if nothing is lost.
     std::string loss() const;
     /// Claimed by the video; 0 if unknown, and for images.
     double frames_per_second() const { return video_ ? video_->frames_per_second() : 0; }

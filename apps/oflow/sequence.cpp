@@ -59,7 +59,7 @@ OflowOptions options_of_pair(const OflowOptions& options, index_t number) {
     return pair;
 }
 
-/// The maximum motion of a pair, without the largest 5 % of the pairs.
+/// The largest motion of a pair, ignoring the largest 5 % of the pairs.
 double usual_motion(std::vector<double> motions) {
     const auto at =
         motions.end() - 1 - static_cast<std::ptrdiff_t>(motions.size() / pairs_per_exception);

@@ -38,7 +38,7 @@ struct SequenceResults {
 /// cut and for a repeated frame, the flow does not explain the pair.
 ///
 /// The pictures of a sequence share one scale. Without --max-motion they are drawn after the last
-/// pair, and the scale is the largest motion of a pair, exceeded by at most one pair in twenty.
+/// pair, scaled by the largest motion of a pair that at most one pair in twenty exceeds.
 ///
 /// Throws core::InvalidArgument with the name of a frame that cannot be read or has another size.
 /// The files of earlier pairs remain, complete for each pair, which the message reports.
