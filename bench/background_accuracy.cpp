@@ -29,7 +29,7 @@ struct Task {
 struct Found {
     rpca::Score score;
     index_t frames = 0;  ///< scored
-    index_t before = 0;  ///< frames that the model has seen before
+    index_t before = 0;  ///< frames that the model saw before those
     index_t judged = 0;
     double ms = 0;  ///< for the judged frames, including the cleaning of masks
 };

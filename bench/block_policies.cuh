@@ -3,8 +3,8 @@
 #pragma once
 
 // Four places for a block while reflectors are applied to it, compared by Anderson 2014 (section
-// 3.4 and figure 3.7) for blocks of 128 x 16. A thread block of 64 threads applies 16 reflectors I
-// - 2 v v^T in order to its block.
+// 3.4 and figure 3.7) for blocks of 128 x 16. A thread block of 64 threads applies 16 reflectors
+// I - 2 v v^T in order to its block.
 
 #include "libcore/gpu/warp.cuh"
 

@@ -126,9 +126,9 @@ Matrix output_map(const Problem& problem, index_t cell, const Matrix& z) {
     return map;
 }
 
-/// P(|y_0|^2 > tau sum of the other |y_i|^2) for jointly Gaussian y with covariance C. If tau kappa
-/// > 0 is the positive eigenvalue of C diag(1, -tau, ...) and l_i are the others, P is the product
-/// of 1 / (1 - l_i / (tau kappa)). In C's tridiagonal form (kappa + C)^-1 is a recursion.
+/// P(|y_0|^2 > tau sum of the other |y_i|^2) for jointly Gaussian y with covariance C. Let
+/// tau kappa > 0 be the positive eigenvalue of C diag(1, -tau, ...) and l_i the others: P is the
+/// product of 1 / (1 - l_i / (tau kappa)). In C's tridiagonal form (kappa + C)^-1 is a recursion.
 class ExceedanceProbability {
   public:
     explicit ExceedanceProbability(const Matrix& covariance) {

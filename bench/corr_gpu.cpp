@@ -143,7 +143,7 @@ void register_fft() {
     Problem both_signs = problem;
     both_signs.lags.both_signs = true;
     add("gpu/fft/both-signs/500", correlate, both_signs);
-    // Creating and checking many images is slow, so it happens only once.
+    // Creating and checking many images is slow; fixed iterations need it only once.
     problem.images = smoke ? 3 : 100;
     add("gpu/fft/batch100/500", correlate, problem, 10);
 }

@@ -103,7 +103,7 @@ void GpuCeiling::run() {
 double gpu_copy_gbs(core::Gpu& gpu) {
     static double best = 0;
     if (best > 0) return best;
-    // Half a GB per direction, or a quarter of the memory on a small device.
+    // Half a GB per direction, or a quarter of a small device's free memory.
     const auto room = static_cast<core::index_t>(gpu.free_memory() / 4 / sizeof(double2));
     const core::index_t count = std::min(core::index_t{1} << 25, room);
     const core::Array<double, 1, core::Device> from({2 * count});

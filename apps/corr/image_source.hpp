@@ -29,10 +29,9 @@ struct LoadedImage {
 /// How images are read while the caller works.
 struct ReadAhead {
     int threads = 1;
-    std::size_t most_images = 1;  ///< maximum of images in memory not yet requested
-    std::size_t most_bytes = std::size_t{1}
-                             << 30;             ///< maximum size of these images; one may be larger
-    core::Pages pages = core::Pages::pageable;  ///< memory type of the images
+    std::size_t most_images = 1;  ///< images read or being read, not yet requested
+    std::size_t most_bytes = std::size_t{1} << 30;  ///< of these images; one may be larger
+    core::Pages pages = core::Pages::pageable;      ///< memory type of the images
 };
 
 /// Reads image files in order on its own threads.
@@ -47,7 +46,7 @@ class ImageSource {
 
     /// Returns the next image or fault, or nothing at the end. Throws any other error.
     std::optional<LoadedImage> next();
-    /// Returns the memory of an unneeded image for reuse.
+    /// Reclaims the memory of an image that is no longer needed.
     void give_back(media::Image image);
 
   private:

@@ -120,7 +120,7 @@ void choose_steering(media::CubeReader& reader, Configuration& setup) {
                                             setup.spacing_wavelengths, setup.azimuths, response);
 }
 
-/// Rejects a detector without a threshold before the computation.
+/// Before the computation, rejects a detector whose threshold cannot be set.
 void check_detector(const StapOptions& options, const stap::Problem& problem) {
     if (options.detector == stap::Detector::none) return;
     stap::detection_thresholds(problem, options.pfa);
