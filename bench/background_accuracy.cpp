@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Accuracy and time of OpenCV's background subtractors on a clip in the layout of
-// changedetection.net, scored and cleaned as bgsub does; rows of a CSV table on stdout.
+// Measures accuracy and time of OpenCV's background subtractors on a clip in the layout of
+// changedetection.net. Scores and cleans masks like bgsub; prints rows of a CSV table.
 //   background_accuracy [--threads N] [--clean N] [--min-area PIXELS] CLIP FIRST LAST
 #include <iostream>
 
@@ -16,12 +16,12 @@ namespace {
 
 using core::index_t;
 
-/// 127, a shadow, is not above it.
+/// Shadows have the value 127, which does not exceed the threshold.
 constexpr double sure_to_move = 127;
 
 struct Task {
     apps::BgsubOptions clip;
-    index_t first = 0;  ///< numbers, as in the files' names, of what is scored
+    index_t first = 0;  ///< numbers of the scored frames, as in their file names
     index_t last = 0;
     rpca::MaskParameters mask{.threshold = sure_to_move};
 };
@@ -29,12 +29,12 @@ struct Task {
 struct Found {
     rpca::Score score;
     index_t frames = 0;  ///< scored
-    index_t before = 0;  ///< that the model has seen before those
+    index_t before = 0;  ///< frames that the model saw before those
     index_t judged = 0;
-    double ms = 0;  ///< of those judged, mask and its cleaning
+    double ms = 0;  ///< for the judged frames, including the cleaning of masks
 };
 
-/// Cleans a mask as bgsub cleans its own.
+/// Cleans a mask like bgsub.
 core::Array<std::uint8_t, 3> clean(core::Cpu& cpu, const core::Array<std::uint8_t, 2>& mask,
                                    const rpca::MaskParameters& parameters) {
     const auto [rows, columns] = mask.extent();

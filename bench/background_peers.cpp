@@ -18,7 +18,7 @@ namespace aperture::bench {
 
 namespace {
 
-/// Blue, green and red, which is the order that OpenCV's methods are used with.
+/// Blue, green and red, the channel order that OpenCV's methods expect.
 cv::Mat to_opencv(const media::Picture& frame) {
     cv::Mat pixels(frame.height, frame.width, CV_8UC3);
     for (int y = 0; y < frame.height; ++y) {

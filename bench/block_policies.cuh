@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Where a block of rows may lie while reflectors turn it: the four ways that Anderson 2014, section
-// 3.4 and figure 3.7, compares for blocks of 128 x 16. A block of 64 threads applies 16 reflectors
-// I - 2 v v^T, one after the other, to each of its blocks.
+// Four places for a block while reflectors are applied to it, compared by Anderson 2014 (section
+// 3.4 and figure 3.7) for blocks of 128 x 16. A thread block of 64 threads applies 16 reflectors
+// I - 2 v v^T in order to its block.
 
 #include "libcore/gpu/warp.cuh"
 
@@ -13,10 +13,10 @@ namespace aperture::bench {
 using core::index_t;
 
 enum class BlockPolicy {
-    shared_parallel,  ///< in shared memory; all threads reduce a column's product together
-    shared_serial,    ///< in shared memory; a thread sums 32 rows of a column
-    registers,        ///< a thread has these in registers
-    transposed,       ///< the same of blocks that lie row by row, so that they are read in order
+    shared_parallel,  ///< shared memory; all threads reduce a column's product together
+    shared_serial,    ///< shared memory; a thread sums 32 rows of a column
+    registers,        ///< registers; a thread holds 32 rows of a column
+    transposed,       ///< likewise, of blocks stored row by row, for contiguous reads
 };
 
 struct PolicyBlock {
@@ -26,7 +26,7 @@ struct PolicyBlock {
     static constexpr int parts = threads / columns;
     static constexpr int own = rows / parts;
     static constexpr int elements = rows * columns;
-    /// Reflectors, sums of threads, and the block itself in columns that begin in other banks.
+    /// For reflectors, the threads' sums, and the block with columns padded against bank conflicts.
     static constexpr int column = rows + 1;
     static constexpr int shared_bytes =
         (elements + threads + columns * column) * static_cast<int>(sizeof(float));
@@ -83,7 +83,7 @@ struct BlockInShared {
     }
 };
 
-/// A block in registers, 32 rows of a column a thread; in memory a row or a column at a time.
+/// A block in registers, 32 rows of a column per thread; memory is accessed by rows or by columns.
 struct BlockInRegisters {
     using Shape = PolicyBlock;
     float a[Shape::own];
@@ -117,7 +117,7 @@ struct BlockInRegisters {
 
 }  // namespace detail
 
-/// Grid: as many blocks as there are, [block][column][row], or [block][row][column] where
+/// Grid: one thread block per block. `blocks`: [block][column][row], or [block][row][column] if
 /// transposed. `reflectors`: [16][row], of length 1. Shared memory: PolicyBlock.
 template <BlockPolicy policy>
 __global__ void __launch_bounds__(PolicyBlock::threads)

@@ -15,10 +15,10 @@ namespace {
 
 constexpr int runs = 25;
 
-// Enough independent sums to cover a latency of four or five cycles at two operations a cycle.
+// Enough independent sums to hide a latency of 4 to 5 cycles at two operations per cycle.
 constexpr int chains = 12;
 
-/// Hides a value from the optimiser, which would otherwise fold the loop.
+/// Hides a value from the optimiser, which would otherwise remove the loop.
 template <class Pack>
 [[gnu::always_inline]] inline void keep(Pack& value) {
 #if defined(__x86_64__)
@@ -44,7 +44,7 @@ void multiply_add(long repetitions) {
     }
 }
 
-/// The shortest of several runs of `body`, in seconds, by all threads at once.
+/// The minimum time of several runs of `body` on all threads at once, in seconds.
 template <class Body>
 double best_seconds(int threads, const Body& body) {
     double best = 1e30;

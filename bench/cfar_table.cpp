@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// The table behind CFAR thresholds, libstap/cpu/cfar_table.inc, from seeded white noise:
-//   cfar_table [--error E]   prints it; E: relative standard error of a rate of 1e-4 (default
-//   0.02),
+// The table of CFAR thresholds, libstap/cpu/cfar_table.inc, from seeded white noise:
+//   cfar_table [--error E]   prints the table
+//                            E: relative standard error of a rate of 1e-4 (default 0.02),
 //                            three times that for 1e-6
-//   cfar_table --check       counts false alarms of the whole pipeline, on a GPU where there is one
-//   --smoke                  with a few draws, or cells, only
+//   cfar_table --check       counts false alarms of the whole pipeline, on a GPU if there is one
+//   --smoke                  uses only a few draws or cells
 //
-// Whitening and a rotation turn any Gaussian data into white ones with the steering vector along
-// the first axis. The output of a cell is then what regression on the other n-1 components z leaves
-// of the first one, d: y = B d, where B depends on z alone. Given z the outputs are therefore
-// jointly Gaussian, and the probability that |y_r|^2 exceeds t times the mean of the others, an
-// indefinite Hermitian form with one positive eigenvalue, is exact for t of any size. The rate is
+// Whitening and a rotation turn any Gaussian data into white data with the steering vector along
+// the first axis. The output of a cell is then the residual of a regression of the first component
+// d on the other n-1 components z: y = B d, where B depends only on z. Given z, the outputs are
+// jointly Gaussian. The probability that |y_r|^2 exceeds t times the mean of the others is that of
+// an indefinite Hermitian form with one positive eigenvalue, and is exact for any t. The rate is
 // its mean over draws of z.
 #include <Eigen/Dense>
 #include <algorithm>
@@ -44,7 +44,7 @@ using Vector = Eigen::VectorXcd;
 bool smoke = false;
 constexpr int decades = 10;
 
-/// What one line of numbers of the table, over rates, belongs to.
+/// The parameters of one line of the table; its values are over rates.
 struct Entry {
     CfarTraining training;
     double spread;
@@ -57,7 +57,7 @@ struct Entry {
         const double whole = training == CfarTraining::block ? 1 : 2;
         return static_cast<int>(std::lround(spread * cells() / whole));
     }
-    /// Blocks on either side of the one under test that its reference cells reach.
+    /// Blocks on either side of the tested block that its reference cells reach.
     index_t blocks_beside() const { return (guard() + cells() / 2 + cells()) / cells(); }
 
     Problem problem() const {
@@ -79,7 +79,7 @@ struct Entry {
         return stap::make_problem({order, 1, range, stap::Domain::doppler}, parameters, 1);
     }
 
-    /// The cell under test; with blocks every position in turn.
+    /// The cell under test; block training cycles through all positions.
     index_t cell(const Problem& problem, index_t draw) const {
         if (training == CfarTraining::sliding_at_end) return 0;
         if (training == CfarTraining::block) return blocks_beside() * cells() + draw % cells();
@@ -100,7 +100,7 @@ bool holds(const TrainingWindow& window, index_t cell) {
     return inside(window.window) && !inside(window.excluded);
 }
 
-/// B: row 0 for the cell under test, then one for each reference cell.
+/// B: row 0 for the cell under test, then one row per reference cell.
 Matrix output_map(const Problem& problem, index_t cell, const Matrix& z) {
     const index_t range = problem.shape.range_cells;
     const TrainingWindow reference = stap::reference_window(problem, cell);
@@ -126,8 +126,8 @@ Matrix output_map(const Problem& problem, index_t cell, const Matrix& z) {
     return map;
 }
 
-/// P(|y_0|^2 > tau sum of the other |y_i|^2) for jointly Gaussian y of covariance C. With
-/// tau kappa > 0 the positive eigenvalue of C diag(1, -tau, ...) and l_i the others, it is the
+/// P(|y_0|^2 > tau sum of the other |y_i|^2) for jointly Gaussian y with covariance C. Let
+/// tau kappa > 0 be the positive eigenvalue of C diag(1, -tau, ...) and l_i the others: P is the
 /// product of 1 / (1 - l_i / (tau kappa)). In C's tridiagonal form (kappa + C)^-1 is a recursion.
 class ExceedanceProbability {
   public:
@@ -137,7 +137,7 @@ class ExceedanceProbability {
         beside_ = form.subDiagonal();
     }
 
-    /// Newton's steps for log kappa, within a bracket.
+    /// Newton steps for log kappa within a bracket.
     double operator()(double tau) const {
         double low = -30;
         double high = 30;
@@ -150,7 +150,7 @@ class ExceedanceProbability {
             if (std::abs(next - x) < 1e-11) return at.probability;
             x = next;
         }
-        // No such eigenvalue: the other outputs leave y_0 no room above this tau.
+        // Without a positive eigenvalue y_0 cannot exceed this tau.
         return 0;
     }
 
@@ -161,7 +161,7 @@ class ExceedanceProbability {
 
     At evaluate(double kappa, double tau) const {
         const index_t last = diagonal_.size() - 1;
-        // Rounding must not leave less of a pivot of kappa + C than kappa.
+        // Rounding must not reduce a pivot of kappa + C below kappa.
         double pivot = std::max(kappa + diagonal_(last), kappa);
         double derivative = 1;
         double log_determinant = std::log(pivot);
@@ -182,11 +182,11 @@ class ExceedanceProbability {
     Eigen::VectorXd diagonal_, beside_;
 };
 
-/// At the thresholds of fixed weights for 10^-1, 10^-2, ...
+/// Values at the thresholds of fixed weights for rates of 10^-1, 10^-2, ...
 using OfDecades = std::array<double, decades>;
 
 struct Rates {
-    OfDecades mean{}, error{};  ///< relative standard error
+    OfDecades mean{}, error{};  ///< error: relative standard error
 };
 
 struct Draw {
@@ -194,7 +194,7 @@ struct Draw {
     OfDecades probability{};
 };
 
-/// Sums over draws, of which their weighted mean and its standard error follow.
+/// Sums over draws, for the weighted mean and its standard error.
 struct Sums {
     double weights = 0;
     double squared_weights = 0;
@@ -222,8 +222,8 @@ struct Sums {
     }
 };
 
-/// Where each cell has weights of its own, rare false alarms are those of a strong z of the cell
-/// under test: it is drawn from a mixture of strengths, and the draw weighted for that.
+/// If each cell has its own weights, rare false alarms come from a strong z in the tested cell. Its
+/// strength is drawn from a mixture, and the draw is weighted accordingly.
 double strengthen(Eigen::Ref<Vector> z, index_t draw) {
     constexpr std::array strengths{1.0, 1.5, 2.3, 3.5};
     z *= std::sqrt(strengths[static_cast<std::size_t>(draw) % strengths.size()]);
@@ -256,7 +256,7 @@ Draw draw_one(const Entry& entry, const Problem& problem, index_t number) {
     return draw;
 }
 
-/// Draws until both errors are met, or as many as take minutes.
+/// Draws until both errors are small enough, but for a few minutes at most.
 Rates estimate(core::Cpu& cpu, const Entry& entry, double wanted_error) {
     const Problem problem = entry.problem();
     const index_t batch = smoke ? 8 : 1024;
@@ -276,7 +276,7 @@ Rates estimate(core::Cpu& cpu, const Entry& entry, double wanted_error) {
     return rates;
 }
 
-/// Decades at which fixed weights have the threshold that has a rate of 10^-wanted here.
+/// The d for which the fixed-weights threshold of 10^-d has the rate 10^-wanted here.
 double nominal_decades(const Rates& rates, double wanted) {
     double x = 0;
     double y = 0;
@@ -289,7 +289,7 @@ double nominal_decades(const Rates& rates, double wanted) {
     return x;
 }
 
-/// Prints the values in the order of the table, and the largest standard errors.
+/// Prints the values in the table's order and the maximum standard errors.
 void print_table(core::Cpu& cpu, double wanted_error) {
     std::printf("// Printed by bench/cfar_table --error %g; see there.\n", wanted_error);
     std::array<double, 3> worst{};  // of rates of 1e-4, 1e-6, 1e-8
@@ -340,7 +340,7 @@ struct Check {
 constexpr std::array checked_pfa{1e-2, 1e-3, 1e-4};
 constexpr int directions = 2;
 
-/// Share of cells above their threshold, over the share asked for, in a white cube.
+/// The observed false-alarm rate over the requested one, in a white cube.
 template <class Executor>
 std::array<double, checked_pfa.size()> alarms(Executor& executor, core::Cpu& cpu,
                                               const Check& check, index_t bins,
@@ -359,7 +359,7 @@ std::array<double, checked_pfa.size()> alarms(Executor& executor, core::Cpu& cpu
         for (index_t c = 0; c < check.order; ++c)
             for (index_t r = 0; r < check.range; ++r) cube(c, k, r) = cfloat(stream.normal());
     });
-    // Columns of a discrete Fourier transform.
+    // Columns of the discrete Fourier transform.
     core::Array<cfloat, 2> steering({directions, check.order});
     for (int d = 0; d < directions; ++d)
         for (int c = 0; c < check.order; ++c)
@@ -385,7 +385,7 @@ std::array<double, checked_pfa.size()> alarms(Executor& executor, core::Cpu& cpu
     return ratio;
 }
 
-/// False where a rate differs from the one asked for by more than 10 % and two standard errors.
+/// False if a rate differs from the requested one by more than 10 % plus two standard errors.
 template <class Executor>
 bool check_rates(Executor& executor, core::Cpu& cpu) {
     using enum stap::Training;
@@ -402,7 +402,7 @@ bool check_rates(Executor& executor, core::Cpu& cpu) {
                                 Check{all, 4, 16, 0, 800},       Check{all, 12, 24, 1, 40},
                                 Check{all, 10, 33, 3, 80}};
     constexpr int seeds = 8;
-    const double samples = smoke ? 1e4 : 2e7;  // of each check, over all seeds
+    const double samples = smoke ? 1e4 : 2e7;  // per check, over all seeds
     bool all_hold = true;
     for (const Check& check : checks) {
         constexpr std::array names{"block", "sliding", "all"};
@@ -461,7 +461,7 @@ int run(int argc, char** argv) {
         return 0;
     }
     const bool held = check_on_fastest(cpu);
-    // So few cells say nothing of rates.
+    // A smoke run has too few cells for rates.
     return held || smoke ? 0 : 1;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Correlations of four planes with themselves: ours beside the loops and the FFTW program that a
-// competent engineer would write. GFLOP/s count multiplications and additions of the definition.
+// Correlations of four planes with themselves: the library compared with plain loops and an FFTW
+// program by a competent engineer. GFLOP/s count the definition's multiplications and additions.
 #include <benchmark/benchmark.h>
 #include <fftw3.h>
 #include <omp.h>
@@ -51,7 +51,7 @@ void ours(benchmark::State& state, const std::string& name, const Problem& probl
            [&](const Planes& planes, Sums& sums) { correlator.run(planes, planes, sums); });
 }
 
-/// The definition, with a row of displacements in the inner loop, so that it vectorises.
+/// The definition; the inner loop over the pixels of a row vectorises.
 void plain(benchmark::State& state, const std::string& name, const Problem& problem) {
     const index_t rows = problem.image.rows;
     const index_t columns = problem.image.columns;
@@ -76,8 +76,8 @@ void plain(benchmark::State& state, const std::string& name, const Problem& prob
     });
 }
 
-/// Padded two-dimensional real transforms of FFTW, a plane a thread, spectra of the planes added,
-/// one inverse transform on all threads where FFTW's OpenMP library is there.
+/// FFTW's padded 2-D real transforms: one plane per thread, the planes' spectra added, and one
+/// inverse transform, on all threads if FFTW's OpenMP library exists.
 void fftw(benchmark::State& state, const std::string& name, const Problem& problem) {
     const auto good = [](index_t least) {
         for (;; ++least) {
@@ -109,7 +109,7 @@ void fftw(benchmark::State& state, const std::string& name, const Problem& probl
     report(state, name, problem, 5e-7, [&](const Planes& planes, Sums& sums) {
 #pragma omp parallel for schedule(dynamic)
         for (index_t p = 0; p < problem.planes; ++p) {
-            // The inverse transform leaves its result in the first plane.
+            // The inverse transform writes its result to the first plane.
             if (p == 0) std::fill_n(&padded(0, 0, 0), index_t{rows} * columns, 0.0F);
             for (index_t y = 0; y < problem.image.rows; ++y) {
                 std::copy_n(&planes(p, y, 0), problem.image.columns, &padded(p, y, 0));
@@ -141,7 +141,7 @@ std::string name_of(const char* kind, const Problem& problem) {
                       problem.lags.rows, 'x', problem.lags.columns);
 }
 
-/// The problems that the choice of the method is judged by.
+/// The problems for which the choice of the method is checked.
 std::vector<Problem> grid;
 
 void register_all() {
@@ -169,7 +169,7 @@ void register_all() {
     }
 }
 
-/// How much slower than the better method the chosen one is.
+/// Prints how much slower the chosen method is than the faster one.
 void judge_choices() {
     const core::Cpu cpu;
     for (const Problem& problem : grid) {

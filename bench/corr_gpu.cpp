@@ -41,7 +41,7 @@ double tolerance(const Problem& problem) {
     return 1e-13;
 }
 
-/// What the direct method takes of the GPU's ceiling: with tf32x3, three products for one.
+/// Percent of the GPU's peak that the direct method reaches; tf32x3 needs three products for one.
 double percent_of_peak(core::Gpu& gpu, Precision precision, double gflops) {
     switch (precision) {
         case Precision::fp32:
@@ -63,7 +63,7 @@ void correlate(benchmark::State& state, const std::string& name, const Problem& 
     core::copy(gpu, planes.view(), device_planes.view());
     corr::Correlator<core::Gpu> correlator(gpu, problem);
     const auto input = std::as_const(device_planes).view();
-    // What surrounds a call is lost in one that takes so long.
+    // Launch gaps do not matter for such a long call.
     const bool is_long = problem.method == Method::direct && flops_of(problem) > 1e12;
     const int calls = smoke || is_long ? 1 : calls_in_a_row;
     core::Timeline timeline;
@@ -93,8 +93,8 @@ void ceiling(benchmark::State& state, const std::string& name, GpuUnit unit) {
     state.counters["GFLOP/s"] = 1e-9 * work.flops() / seconds;
 }
 
-/// A time is the mean of several calls; `iterations` times are taken, or as many as a short while
-/// allows.
+/// Each time is the mean of several calls. Measures `iterations` times, or for a short while if it
+/// is 0.
 template <class Function, class Argument>
 void add(const std::string& name, Function function, const Argument& argument, int iterations = 0) {
     auto* registered = benchmark::RegisterBenchmark(
@@ -143,7 +143,7 @@ void register_fft() {
     Problem both_signs = problem;
     both_signs.lags.both_signs = true;
     add("gpu/fft/both-signs/500", correlate, both_signs);
-    // So many images are slow to make and to check: they are made once.
+    // Creating and checking many images is slow; fixed iterations need it only once.
     problem.images = smoke ? 3 : 100;
     add("gpu/fft/batch100/500", correlate, problem, 10);
 }
@@ -152,7 +152,7 @@ std::string grid_name(const char* method, index_t extent, index_t lags) {
     return core::text("gpu/grid/", method, '/', extent, '/', lags);
 }
 
-/// Calls body(extent, lags) for the problems that a choice of the method can be fitted to.
+/// Calls body(extent, lags) for problems to which the choice of the method can be fitted.
 template <class Body>
 void for_grid(const Body& body) {
     for (const index_t extent : {64, 128, 256, 500, 1000, 2000}) {
@@ -168,7 +168,7 @@ void register_grid() {
         problem.method = Method::fft;
         add(grid_name("fft", extent, lags), correlate, problem);
         problem.method = Method::direct;
-        // Would take a second and more a call.
+        // A call would take more than a second.
         if (flops_of(problem) > 3e13) return;
         add(grid_name("direct", extent, lags), correlate, problem);
     });

@@ -4,10 +4,10 @@
 
 namespace aperture::bench {
 
-/// Correlations of planes that lie on a GPU, "gpu/...", where there is one.
+/// Registers correlations of planes in GPU memory, "gpu/...", if there is a GPU.
 void register_gpu();
 
-/// Prints which method was faster for each problem of "gpu/grid/..." that was run with both.
+/// Prints the faster method for each problem of "gpu/grid/..." that was run with both.
 void compare_gpu_methods();
 
 }  // namespace aperture::bench

@@ -29,7 +29,7 @@ constexpr Kind kinds[] = {{"lab-orientation", PlaneKind::lab_orientation},
                           {"rgb", PlaneKind::rgb},
                           {"gradient", PlaneKind::gradient}};
 
-/// Of 8 bits.
+/// Pixels of 8 bits.
 Planes random_image(Shape shape) {
     std::mt19937 generator(1);
     Planes image({3, shape.rows, shape.columns});
@@ -37,7 +37,7 @@ Planes random_image(Shape shape) {
     return image;
 }
 
-/// Zero mean and unit energy.
+/// Whether every plane has zero mean and unit energy.
 bool normalized(const Planes& planes) {
     const index_t pixels = planes.extent()[1] * planes.extent()[2];
     for (index_t p = 0; p < planes.extent()[0]; ++p) {
@@ -53,7 +53,7 @@ bool normalized(const Planes& planes) {
     return true;
 }
 
-/// The bound is that of reading the image and writing the planes once.
+/// The bound is one read of the image and one write of the planes.
 void report(benchmark::State& state, const Planes& image, const Planes& planes, double seconds,
             double bandwidth_gbs) {
     const double gigabytes = 4e-9 * static_cast<double>(image.size() + planes.size());

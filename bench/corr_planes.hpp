@@ -4,8 +4,7 @@
 
 namespace aperture::bench {
 
-/// Planes of an image before they are correlated, "planes/..." and, where there is one,
-/// "gpu/planes/...".
+/// Registers computing an image's planes, "planes/..." and, if there is a GPU, "gpu/planes/...".
 void register_planes();
 
 }  // namespace aperture::bench

@@ -24,7 +24,7 @@ double defined_sum(PlanesView<core::Host> planes, index_t dy, index_t dx) {
     double sum = 0;
     for (index_t p = 0; p < count; ++p) {
         for (index_t y = first(dy); y < end(rows, dy); ++y) {
-            // Sums of sums lose fewer digits.
+            // Sums of row sums lose fewer digits.
             double of_row = 0;
             for (index_t x = first(dx); x < end(columns, dx); ++x) {
                 of_row += static_cast<double>(planes(p, y + dy, x + dx)) *

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Batches of small problems: our functions beside Eigen as a competent engineer would use it (fixed
-// orders, one problem per iteration of a parallel loop).
-// GFLOP/s count the least work: 4 n^2 k for the rank-k update, 4/3 n^3 + 8 n^2 D for the solve with
-// D right-hand sides (a quarter of it for real types).
+// Batches of small problems: the library compared with Eigen as a competent engineer would use
+// it (fixed orders, one problem per iteration of a parallel loop).
+// GFLOP/s count the minimum work: 4 n^2 k for the rank-k update, 4/3 n^3 + 8 n^2 D for the solve
+// with D right-hand sides (a quarter of it for real types).
 #include <benchmark/benchmark.h>
 #include <omp.h>
 
@@ -35,7 +35,7 @@ constexpr int right_hand_sides = 16;
 template <class T>
 constexpr double flops_per_multiply_add = std::same_as<T, dense::Real<T>> ? 2.0 : 8.0;
 
-/// About 64 MB of problems, so that they come from memory.
+/// About 64 MB of problems, so that they are read from memory.
 template <class T>
 index_t problems_of_order(int n) {
     if (smoke) return 37;
@@ -57,7 +57,7 @@ template <class T>
 Batch<T, core::Concatenated> covariances(core::Cpu& cpu, index_t problems, int n) {
     using R = dense::Real<T>;
     const int depth = 2 * n + 16;
-    // The same few problems over and over: the factors of a whole batch would not fit.
+    // Only a few distinct problems, since the factors of a whole batch would not fit.
     const index_t different = std::min<index_t>(problems, 64);
     Batch<T, core::Concatenated> factor({different, n, depth});
     Batch<T, core::Concatenated> few({different, n, n});
@@ -86,7 +86,7 @@ double rank_k_error(const Dynamic<T>& a, const Dynamic<T>& c) {
     return double((c - exact).norm() / exact.norm());
 }
 
-/// Relative error of each problem, worst over a sample of them, against `limit`; also fails on NaN.
+/// Maximum relative error over a sample of the problems, against `limit`; also fails on NaN.
 template <class Error>
 void verify(benchmark::State& state, index_t problems, double limit, const Error& error) {
     double worst = 0;
@@ -144,7 +144,7 @@ void solve(benchmark::State& state) {
     const auto run = [&] {
         dense::solve<T, Layout>(cpu, factorisation, a.view(), x.view(), info.view(), {});
     };
-    // Solving in place, again and again, would overflow; the right-hand sides come back each time.
+    // Repeated solving in place would overflow, so the right-hand sides are restored each time.
     for (auto _ : state) {
         state.PauseTiming();
         std::copy(b.begin(), b.end(), x.begin());

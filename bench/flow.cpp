@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Optical flow: the solvers of Horn-Schunck's system beside a plain OpenMP + SIMD sweep, their cost
-// over the size of the image, and whole estimations beside OpenCV's; the same on a GPU where there
-// is one. Names end in the size, width x height, and the iterations.
-// The bound of a sweep is 30 flops for a pixel at the FMA peak of the same run; of the other
-// solvers 30 flops for a pixel of each work unit. Rates are those of the fastest iteration.
+// Optical flow: solvers of the Horn-Schunck system compared with a plain OpenMP + SIMD sweep, their
+// cost by image size, and whole estimations compared with OpenCV's; also on a GPU if there is one.
+// Names end in the size, width x height, and the iterations. The bound of a sweep is 30 flops per
+// pixel at the FMA peak of the same run, of other solvers 30 flops per pixel and work unit. Rates
+// are those of the fastest iteration.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -78,7 +78,7 @@ void verify_residual(benchmark::State& state, double found, double wanted) {
     }
 }
 
-/// The system of a textured pair; the last one is kept, since several benchmarks share it.
+/// The system of a textured pair; the last one is cached, since several benchmarks share it.
 const FlowSystem& system_of(core::Cpu& cpu, Shape shape) {
     static std::optional<FlowSystem> kept;
     if (!kept || kept->shape() != shape) {
@@ -115,7 +115,7 @@ void plain(benchmark::State& state, const std::string& name, Shape shape, int it
                     1.05 * residual(cpu, system, wanted) + 1e-5);
 }
 
-/// What is left of the start's residual after this work; generous, for any size.
+/// Maximum residual relative to the start after this work; generous, for any size.
 double expected_residual(const SolverParameters& p) {
     switch (p.solver) {
         case Solver::multigrid:
@@ -171,7 +171,7 @@ void estimator(benchmark::State& state, const std::string& name, Shape shape, fl
     verify_flow(state, cpu, flow, pair, 0.5);
 }
 
-/// Of no fault of ours, so that no accuracy is asked of it.
+/// Third-party code, so no accuracy is required.
 void peer(benchmark::State& state, const std::string& name, Shape shape, const FlowPeer& peer) {
     core::Cpu cpu;
     const FlowPair& pair = pair_of(cpu, shape);
@@ -213,7 +213,7 @@ void gpu_solver(benchmark::State& state, const std::string& name, Shape shape,
     gpu.synchronize();
     core::Array<float, 3> wanted = zero_flow(shape);
     flow::SystemSolver<core::Cpu>(cpu, shape, parameters).solve(system.system(), wanted);
-    // A basis at its limit falls to rounding in its own way.
+    // A basis near its limit amplifies rounding errors differently on a GPU.
     verify_residual(state, residual(cpu, system, found), 2 * residual(cpu, system, wanted) + 1e-5);
 }
 
@@ -249,7 +249,7 @@ void add(const std::string& name, Function function, Shape shape, Arguments... a
         function(state, name, in_this_run(shape), arguments...);
     });
     registered->UseManualTime()->Unit(benchmark::kMillisecond);
-    // A time there is the mean of several calls.
+    // On a GPU each time is the mean of several calls.
     if (name.starts_with("gpu/")) registered->MinTime(0.02);
     if (smoke) registered->Iterations(1);
 }
@@ -340,7 +340,7 @@ void register_gpu() {
     for (const Shape shape : {vga, rubber_whale}) {
         for (const auto& basis : apps::basis_choices) {
             for (const int s : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16}) {
-                // Longer ones are dependent in floats.
+                // Longer monomial bases are linearly dependent in floats.
                 if (basis.value == flow::Basis::monomial && s > 4) continue;
                 SolverParameters p = parameters_of(Solver::cacg, 100);
                 p.basis = basis.value;
@@ -352,7 +352,7 @@ void register_gpu() {
 }
 #endif
 
-/// Of those that `peer` names at the same size, how many times faster than it.
+/// Prints the speedup of `kind` over `peer` at the same size.
 void print_ratios(const std::string& kind, const std::string& peer) {
     for (const auto& [name, ms] : best_ms) {
         const auto other = best_ms.find(peer + name.substr(name.rfind('/')));

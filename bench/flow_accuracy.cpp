@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Accuracy and time of every method, preset and solver, and of OpenCV's flows, on sequences with
-// ground truth; a CSV table on stdout.
+// Measures accuracy and time of every method, preset and solver, and of OpenCV's flows, on
+// sequences with ground truth. Prints a CSV table.
 //   flow_accuracy [--threads N] [--repeat N] [--no-solvers] NAME IMAGE0 IMAGE1 TRUTH ...
 #include <algorithm>
 #include <functional>
@@ -27,7 +27,7 @@ struct Sequence {
     core::Array<float, 3> truth;
 };
 
-/// How a row of the table is computed: a flow from one image to the other.
+/// How a row of the table is computed.
 struct Contestant {
     std::string method, preset, solver;
     std::function<core::Array<float, 3>(const Sequence&, double& ms)> estimate;
@@ -74,8 +74,8 @@ Contestant theirs(const FlowPeer& peer, int repeat) {
             }};
 }
 
-/// Every preset of both methods as it is, and the variational ones with every other solver; both
-/// methods at their best without robust penalties.
+/// Every preset of both methods, the variational ones also with every other solver; both methods at
+/// their best without robust penalties.
 std::vector<Contestant> contestants(core::Cpu& cpu, int repeat, bool solvers) {
     std::vector<Contestant> list;
     for (const auto& method : apps::method_choices) {

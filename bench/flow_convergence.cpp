@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// How the residual of Horn-Schunck's system falls on one pair of images, all solvers on the same
-// system from the same start: pictures and a table in a folder.
+// Records the residuals of the Horn-Schunck system of one pair of images for all solvers from the
+// same start. Writes pictures and a table to a folder.
 //   flow_convergence [--alpha A] [--iterations N] --out FOLDER IMAGE0 IMAGE1
 // Figures after Anderson 2014, Figures 7.3 (solvers) and 7.10 (communication-avoiding conjugate
 // gradients for several s), here for each basis.
@@ -52,7 +52,7 @@ Figure solvers(int iterations) {
     add("CG", flow::Solver::cg).precondition = false;
     add("CG, 2x2 blocks", flow::Solver::cg);
     add("CA-CG, s 4, 2x2 blocks", flow::Solver::cacg);
-    // Cycles of some seven work units each.
+    // A cycle costs about seven work units.
     add("multigrid", flow::Solver::multigrid).iterations = std::max(1, iterations / 8);
     return figure;
 }
@@ -131,7 +131,7 @@ int run(int argc, char** argv) {
             plot.curves.push_back(solve(cpu, system, one));
             const media::Curve& curve = plot.curves.back();
             for (std::size_t i = 0; i < curve.x.size(); ++i) {
-                // Labels hold commas.
+                // Labels contain commas.
                 table << figure.name << ",\"" << curve.label << "\"," << curve.x[i] << ','
                       << curve.y[i] << '\n';
             }

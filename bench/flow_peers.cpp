@@ -58,7 +58,7 @@ std::vector<FlowPeer> flow_peers(int threads) {
         peer("DIS-ultrafast", dis(cv::DISOpticalFlow::PRESET_ULTRAFAST), threads),
         peer("DIS-fast", dis(cv::DISOpticalFlow::PRESET_FAST), threads),
         peer("DIS-medium", dis(cv::DISOpticalFlow::PRESET_MEDIUM), threads),
-        // The parameters of OpenCV's own examples; its class has others.
+        // The parameters of OpenCV's own examples, which differ from the class defaults.
         peer("Farneback", cv::FarnebackOpticalFlow::create(3, 0.5, false, 15, 3, 5, 1.2), threads)};
 #if APERTURE_OPENCV_OPTFLOW
     peers.push_back(peer("DualTVL1", cv::optflow::createOptFlow_DualTVL1(), threads));

@@ -10,8 +10,8 @@
 
 namespace aperture::bench {
 
-/// A flow from image 0 to image 1, [row][column] in 0..255 with 8 bits of it used, as
-/// [2][row][column].
+/// The flow from image 0 to image 1 as [2][row][column]; images are [row][column] in 0..255 and use
+/// 8 bits.
 struct FlowPeer {
     std::string name;
     std::function<core::Array<float, 3>(const core::Array<float, 2>& image0,
@@ -19,12 +19,12 @@ struct FlowPeer {
         estimate;
 };
 
-/// OpenCV's dense flows with their own defaults, on `threads` threads: DIS (ultrafast, fast,
-/// medium) and Farneback, and from its contributed modules, where they are installed, DualTVL1 and
-/// DeepFlow. Empty in a build without OpenCV.
+/// OpenCV's dense flows with their own defaults on `threads` threads: DIS (ultrafast, fast, medium)
+/// and Farneback; from its contributed modules, if installed, DualTVL1 and DeepFlow. Empty in a
+/// build without OpenCV.
 std::vector<FlowPeer> flow_peers(int threads);
 
-/// What is left out of `flow_peers` and why; empty where nothing is.
+/// Names the methods missing from `flow_peers` and why; empty if none is.
 std::string missing_flow_peers();
 
 }  // namespace aperture::bench

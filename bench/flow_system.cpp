@@ -39,7 +39,7 @@ std::array<Wave, 12> waves() {
 float texture(const std::array<Wave, 12>& list, float x, float y) {
     float value = 128;
     for (const Wave& w : list) value += w.strength * std::sin(w.across * x + w.down * y + w.phase);
-    // What a camera of 8 bits stores.
+    // The value that an 8-bit camera stores.
     return std::round(std::fmin(std::fmax(value, 0.0F), 255.0F));
 }
 

@@ -14,10 +14,10 @@ struct FlowPair {
     core::Array<float, 3> truth;
 };
 
-/// A texture of waves of 8 to 60 pixels that moves by 1 to 5 pixels, smoothly over the image.
+/// A texture of waves of 8 to 60 pixels that moves smoothly by 1 to 5 pixels.
 FlowPair textured_pair(core::Cpu& cpu, flow::Shape shape);
 
-/// The system of Horn-Schunck on the finest level, linearised about no motion.
+/// The Horn-Schunck system of the finest level, linearised about zero motion.
 class FlowSystem {
   public:
     FlowSystem(core::Cpu& cpu, const core::Array<float, 2>& image0,
@@ -27,7 +27,7 @@ class FlowSystem {
     flow::LinearSystem<core::Host> system() const { return over(terms_.view()); }
     /// The planes J11, J12, J22 and both right-hand sides.
     const core::Array<float, 3>& terms() const { return terms_; }
-    /// The same system with its planes elsewhere.
+    /// The same system with its planes in another memory.
     template <class Space>
     flow::LinearSystem<Space> over(core::View<const float, 3, Space> terms) const {
         flow::LinearSystem<Space> system;

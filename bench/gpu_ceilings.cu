@@ -13,7 +13,7 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int blocks_a_multiprocessor = 4;
-// Independent sums of a thread, which hide the latency of each.
+// Independent sums per thread, which hide latency.
 constexpr int chains = 8;
 constexpr int repetitions = 1 << 14;
 constexpr int products = 1 << 11;
@@ -23,8 +23,8 @@ __device__ double& own_result(double* results) {
     return results[static_cast<int>(blockIdx.x) * threads + core::thread_rank()];
 }
 
-/// Thread: `chains` sums of `repetitions` fused multiply-adds, 2 flops each. No memory but for the
-/// result.
+/// Thread: `chains` sums of `repetitions` fused multiply-adds, 2 flops each. Writes only the result
+/// to memory.
 template <class T>
 __global__ void __launch_bounds__(threads) multiply_add_kernel(T factor, T term, double* results) {
     T sum[chains];
@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(threads) multiply_add_kernel(T factor, T term,
     own_result(results) = static_cast<double>(total);
 }
 
-/// Warp: `chains` sums of `products` products of matrices of 16 x 8 and 8 x 8 numbers. No memory
-/// but for the result.
+/// Warp: `chains` sums of `products` products of 16 x 8 and 8 x 8 matrices. Writes only the result
+/// to memory.
 __global__ void __launch_bounds__(threads) matrix_kernel(float factor, double* results) {
     const float x = factor * static_cast<float>(core::thread_rank() + 1);
     const float a[4] = {x, x + 1, x + 2, x + 3};
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(threads) matrix_kernel(float factor, double* r
     own_result(results) = static_cast<double>(total);
 }
 
-/// Thread: 16 bytes of every grid's width.
+/// Thread: 16 bytes at a time, with a stride of the grid.
 __global__ void __launch_bounds__(threads)
     copy_kernel(const double2* from, double2* to, core::index_t count) {
     const auto step = static_cast<core::index_t>(gridDim.x) * threads;
@@ -103,7 +103,7 @@ void GpuCeiling::run() {
 double gpu_copy_gbs(core::Gpu& gpu) {
     static double best = 0;
     if (best > 0) return best;
-    // Half a GB each way, or what a small device has room for.
+    // Half a GB per direction, or a quarter of a small device's free memory.
     const auto room = static_cast<core::index_t>(gpu.free_memory() / 4 / sizeof(double2));
     const core::index_t count = std::min(core::index_t{1} << 25, room);
     const core::Array<double, 1, core::Device> from({2 * count});

@@ -5,17 +5,17 @@
 #include "aperture/core/array.hpp"
 #include "aperture/core/executor.hpp"
 
-/// What a GPU can do at most, measured in the same run as the benchmarks that quote it.
+/// Ceilings of a GPU, measured in the same run as the benchmarks that quote them.
 namespace aperture::bench {
 
-/// What multiplies and adds.
+/// The unit that multiplies and adds.
 enum class GpuUnit {
     fp32,  ///< fused multiply-adds
     fp64,
-    tf32,  ///< tensor cores, as warps use them: mma.sync m16n8k8
+    tf32,  ///< tensor cores as used by warps: mma.sync m16n8k8
 };
 
-/// Arithmetic in registers alone that keeps one kind of unit of a whole GPU busy.
+/// Register-only arithmetic that keeps one kind of unit of a whole GPU busy.
 class GpuCeiling {
   public:
     GpuCeiling(core::Gpu& gpu, GpuUnit unit);
@@ -33,11 +33,11 @@ class GpuCeiling {
     core::Array<double, 1, core::Device> results_;
 };
 
-/// GFLOP/s, the best of several runs; kept, so that asking again costs nothing.
+/// GFLOP/s, the best of several runs; cached.
 double gpu_peak_gflops(core::Gpu& gpu, GpuUnit unit);
 
-/// GB/s of a copy in device memory far larger than its caches, bytes read plus bytes written, the
-/// best of several; kept.
+/// GB/s of copies in device memory far larger than the caches, reads plus writes, the best of
+/// several runs; cached.
 double gpu_copy_gbs(core::Gpu& gpu);
 
 }  // namespace aperture::bench

@@ -10,9 +10,9 @@
 
 namespace aperture::bench {
 
-/// Horn & Schunck's iteration as one writes it with OpenMP and SIMD in mind: inverse blocks ahead
-/// of the iteration, rows with margins, two copies of the flow, every sweep over the whole image,
-/// one parallel region for all of them. Replicated border, five points.
+/// Horn & Schunck's iteration written with OpenMP and SIMD: inverse blocks computed beforehand,
+/// rows with margins, two copies of the flow, sweeps over the whole image, one parallel region for
+/// all. Replicated border, five points.
 class PlainSweep {
   public:
     PlainSweep(const flow::LinearSystem<core::Host>& system, int threads)
@@ -38,7 +38,7 @@ class PlainSweep {
         }
     }
 
-    /// From zero; `flow` is [2][row][column].
+    /// Starts from zero; `flow` is [2][row][column].
     void run(int iterations, core::Array<float, 3>& flow) {
         std::fill(now_.begin(), now_.end(), 0.0F);
 #pragma omp parallel num_threads(threads_)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// ceilings [THREADS]: what this machine's cores, and its GPU where there is one, can do at most,
-// one "name value" a line.
+// ceilings [THREADS]: prints the ceilings of this machine's cores and of its GPU, if there is one,
+// as one "name value" per line.
 #include <cstdlib>
 #include <iostream>
 

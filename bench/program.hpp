@@ -16,24 +16,24 @@
 #include "aperture/core/timing.hpp"
 #include "bench/ceilings.hpp"
 
-/// What every benchmark program does beside its benchmarks.
+/// The common parts of all benchmark programs.
 namespace aperture::bench {
 
-/// Set by --smoke: sizes so small that the program only shows that it works.
+/// Set by --smoke: uses tiny sizes, only to show that the program works.
 inline bool smoke = false;
-/// Set where a result does not verify.
+/// Set if a result fails its check.
 inline bool wrong = false;
 
-/// Marks the running benchmark as failed, and the program's exit status with it.
+/// Marks the running benchmark and the program's exit status as failed.
 inline void fail(benchmark::State& state, const std::string& why) {
     wrong = true;
     state.SkipWithError(why.c_str());
 }
 
-/// Fastest run of each benchmark, in milliseconds.
+/// Minimum time of each benchmark in milliseconds.
 inline std::map<std::string, double> best_ms;
 
-/// Runs `body`, which returns its seconds, and reports and returns the fastest.
+/// Runs `body`, which returns its seconds; reports and returns the minimum.
 template <class Body>
 double measure(benchmark::State& state, const std::string& name, const Body& body) {
     body();
@@ -58,11 +58,11 @@ void add_measured(const std::string& name, const Function& function) {
 }
 
 #if APERTURE_CUDA
-/// Events around a single call would count the time from one launch to the next with it: the calls
-/// follow one another.
+/// Number of consecutive calls to time; events around a single call would also count the time
+/// between launches.
 inline constexpr int calls_in_a_row = 8;
 
-/// Seconds of one of the calls `call(0)`, `call(1)`, ...
+/// Seconds per call of `call(0)`, `call(1)`, ...
 template <class Call>
 double seconds_on(core::Gpu& gpu, core::Timeline& timeline, int calls, const Call& call) {
     timeline.begin_run();
@@ -74,9 +74,9 @@ double seconds_on(core::Gpu& gpu, core::Timeline& timeline, int calls, const Cal
 }
 #endif
 
-/// Puts the kernels of the peers' OpenBLAS into the report. Those for a processor that it does not
-/// know are generic and run at half the speed, and another BLAS may be slower still: either is
-/// warned of.
+/// Adds the kernels of the peers' OpenBLAS to the report. Warns of generic kernels, which OpenBLAS
+/// uses for unknown processors and which run at half the speed, and of another BLAS, which may be
+/// slower still.
 inline void report_blas() {
 #if APERTURE_LAPACK
     const auto core_name =
@@ -96,8 +96,8 @@ inline void report_blas() {
 #endif
 }
 
-/// Runs what `register_all` registers, with the machine and its ceilings in the report; the
-/// program's exit status.
+/// Runs what `register_all` registers, with the machine and its ceilings in the report. Returns the
+/// exit status.
 template <class RegisterAll>
 int run_program(int argc, char** argv, const RegisterAll& register_all) {
     const auto last = std::remove_if(argv + 1, argv + argc, [](const char* argument) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Robust PCA of matrices of the size of Anderson 2014, section 3.6: our single pass an iteration
-// beside the same iterations by BLAS and LAPACK as a competent engineer would write them.
+// Robust PCA of matrices of the size of Anderson 2014, section 3.6: the library's single pass per
+// iteration compared with the same iterations by BLAS and LAPACK.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ void run_ours(benchmark::State& state, rpca::Solver solver, rpca::Svd svd, Size 
     }
 }
 
-/// From the start to a residual of 1e-5, as the program runs it.
+/// Runs to a residual of 1e-5, as the program does.
 void run_to_tolerance(benchmark::State& state, rpca::Solver solver, Size size,
                       const std::string& name) {
     core::Cpu cpu;
@@ -94,7 +94,7 @@ void run_to_tolerance(benchmark::State& state, rpca::Solver solver, Size size,
     if (!(residual_of(m, low_rank, sparse) <= 2e-5)) fail(state, "L + S is not M");
 }
 
-/// All frames, one after the other, after a tenth of them together.
+/// Tracks all frames one by one after a start with the first tenth together.
 void run_online(benchmark::State& state, Size size, const std::string& name) {
     core::Cpu cpu;
     const Array<float, 2> m = video(size);

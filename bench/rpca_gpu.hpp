@@ -4,7 +4,7 @@
 
 namespace aperture::bench {
 
-/// Robust PCA of frames that lie on a GPU, "gpu/...", where there is one.
+/// Registers robust PCA of frames in GPU memory, "gpu/...", if there is a GPU.
 void register_gpu();
 
 }  // namespace aperture::bench

@@ -7,7 +7,7 @@
 #include "aperture/core/array.hpp"
 #include "aperture/rpca/robust_pca.hpp"
 
-/// What robust PCA is measured on.
+/// Test problems of the robust PCA benchmarks.
 namespace aperture::bench {
 
 using core::index_t;
@@ -18,14 +18,14 @@ struct Size {
 };
 
 inline constexpr int iterations = 25;
-/// How far L + S may be from M: a factor of the growth of mu after so many iterations.
+/// Maximum residual of L + S after `iterations`, which follows from the growth of mu.
 inline constexpr double worst_residual = 1e-3;
 
-/// Frames of a bright scene under light that changes, with noise and things that move: as a
-/// video's, their matrix has half its rank after some twenty iterations.
+/// Frames of a bright scene with changing light, noise and a moving object. Like a video's, their
+/// matrix has half its rank after about twenty iterations.
 core::Array<float, 2> video(const Size& size);
 
-/// Each iteration's product with P and triangle of the Gram matrix.
+/// GFLOP of each iteration's product with P and triangle of the Gram matrix.
 double gflop_of_iteration(const Size& size);
 
 /// ||M - L - S||_F / ||M||_F

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Block-trained STAP on the sizes of the PERFECT suite, from Doppler cube to output: our fused and
-// staged pipelines beside Eigen as a competent engineer would use it (fixed orders, one problem per
-// iteration of a parallel loop), and the same on a GPU where there is one.
-// GFLOP/s count the least work of the stages (stap/parameters.hpp), whatever was executed; rates
-// are those of the fastest iteration.
+// Block-trained STAP on the sizes of the PERFECT suite, from Doppler cube to output: the library's
+// fused and staged pipelines compared with Eigen as a competent engineer would use it (fixed
+// orders, one problem per iteration of a parallel loop), and on a GPU if there is one. GFLOP/s
+// count the minimum work of the stages (stap/parameters.hpp), whatever was executed; rates are
+// those of the fastest iteration.
 #include <benchmark/benchmark.h>
 #include <omp.h>
 
@@ -35,8 +35,8 @@ using stap::cfloat;
 using Complex = std::complex<double>;
 using Matrix = Eigen::MatrixXcd;
 
-/// What runs, and on what: of white noise Precision::automatic repeats nothing, of the PERFECT
-/// suite's cubes most.
+/// The pipeline and its input. Precision::automatic repeats no covariance of white noise, but most
+/// of those of the PERFECT suite's cubes.
 struct Way {
     stap::Implementation implementation = stap::Implementation::fused;
     stap::Precision precision = stap::Precision::fp32;
@@ -51,7 +51,7 @@ core::Array<cfloat, 3> white_noise(core::Extents<3> extent) {
     return cube;
 }
 
-/// A size's Doppler cube, steering vectors and room for results.
+/// A size's Doppler cube and steering vectors, with memory for results.
 struct Scene {
     stap::Problem problem;
     core::Array<cfloat, 3> cube;
@@ -135,8 +135,8 @@ Matrix snapshots(const Scene& scene, index_t k, index_t b) {
     return s;
 }
 
-/// Figures of one problem in dB above what they must reach, stage by stage on what each was given,
-/// and the chain of all on the cube.
+/// Margins of one problem above its limits in dB: for each stage on its own input, and for the
+/// whole chain on the cube.
 struct Margins {
     double chain = 300;
     double covariance = 300;
@@ -168,8 +168,8 @@ Margins margins_db(Scene& scene, index_t k, index_t b) {
         for (index_t d = 0; d < vectors; ++d) out.row(d) /= std::abs(w.col(d).dot(v.col(d)));
         return out;
     };
-    // Where the weights cancel what is strong in the snapshots, the output is small against them:
-    // its error is held against ||w|| ||S||.
+    // If the weights cancel strong parts of the snapshots, the output is small against them. Its
+    // error is therefore relative to ||w|| ||S||.
     const auto output_db = [&](const Matrix& weights) {
         double scale = 0;
         for (index_t d = 0; d < vectors; ++d) {
@@ -226,7 +226,7 @@ void verify(benchmark::State& state, Scene& scene) {
                            ", weighting ", least.weighting));
 }
 
-/// The fastest run of `body` against a bound.
+/// Reports the fastest run of `body` against a bound.
 template <class Body>
 void measure_stap(benchmark::State& state, const std::string& name, const stap::Problem& problem,
                   double bound_seconds, const Body& body) {
@@ -235,7 +235,7 @@ void measure_stap(benchmark::State& state, const std::string& name, const stap::
     state.counters["%bound"] = 100 * bound_seconds / best;
 }
 
-/// Seconds that the least work takes at the FMA peak of this run.
+/// Time of the minimum work at the FMA peak of this run, in seconds.
 double arithmetic_bound(const stap::Problem& problem, int threads) {
     return stap::adaptive_work(problem).gflop / fma_peak_gflops<float>(threads);
 }
@@ -305,7 +305,7 @@ void eigen(benchmark::State& state, const std::string& name, const std::string& 
 }
 
 #if APERTURE_CUDA
-/// As many copies of cube and output as exceed three times the second-level cache, taken in turn.
+/// Enough copies of cube and output to exceed three times the L2 cache; runs cycle through them.
 struct DeviceScene {
     std::vector<core::Array<cfloat, 3, core::Device>> cubes, outputs;
     core::Array<int, 2, core::Device> info;
@@ -353,11 +353,11 @@ void gpu_pipeline(benchmark::State& state, const std::string& name, const std::s
     stap::Pipeline<core::Gpu> stap(gpu, scene.problem, scene.steering);
     core::Timeline timeline;
     const stap::Work work = stap::adaptive_work(scene.problem);
-    // Streaming, or fp32 arithmetic outside the matrix units, at what this device gives.
+    // The slower of streaming and fp32 arithmetic outside the matrix units on this device.
     const double bound = std::max(work.mb * 1e-3 / gpu_copy_gbs(gpu),
                                   work.gflop / gpu_peak_gflops(gpu, GpuUnit::fp32));
-    // Events around a single call would count the time from one launch to the next, of several
-    // microseconds, with it: the calls follow one another.
+    // Events around a single call would also count the several microseconds between launches, so
+    // the calls follow one another.
     const int calls = smoke ? 1 : 16;
     std::size_t turn = 0;
     measure_stap(state, name, scene.problem, bound, [&] {
@@ -390,7 +390,7 @@ void add(const std::string& name, Function function, Arguments... arguments) {
         function(state, name, std::string(arguments)...);
     });
     registered->UseManualTime()->Unit(benchmark::kMillisecond);
-    // A time there is the mean of many calls.
+    // On a GPU each time is the mean of several calls.
     if (name.starts_with("gpu/")) registered->MinTime(0.02);
     if (smoke) registered->Iterations(1);
 }

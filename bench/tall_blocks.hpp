@@ -5,20 +5,20 @@
 #include "aperture/core/executor.hpp"
 #include "aperture/core/view.hpp"
 
-/// Kernels of tall QR on a GPU under choices that the library has made.
+/// Kernels of tall QR on a GPU, for comparing the library's choices with alternatives.
 namespace aperture::bench {
 
-/// Reflectors applied to `blocks` blocks in the ways of block_policies.cuh: 1 to 4, as Anderson
-/// 2014 numbers them. Seconds of the fastest of a few runs.
+/// Applies reflectors to `blocks` blocks by one of the policies in block_policies.cuh, numbered 1
+/// to 4 as in Anderson 2014. Seconds of the fastest of several runs.
 double seconds_of_policy(core::Gpu& gpu, int approach, int blocks);
-/// Flops of a block.
+/// Flops per block.
 double policy_flops();
 
-/// R of a matrix whose trees have blocks of so many groups of 32 rows: 5, 7, 11 or 15. Seconds of
-/// the fastest of a few runs.
+/// Computes R with trees of blocks of `groups` groups of 32 rows: 5, 7, 11 or 15. Seconds of the
+/// fastest of several runs.
 double seconds_of_tree(core::Gpu& gpu, int groups, core::View<const float, 2, core::Device> a);
 
-/// That the library's trees of so many rows are of.
+/// The library's number of groups per block for trees of `rows` rows.
 int groups_of_library(core::index_t rows);
 
 }  // namespace aperture::bench

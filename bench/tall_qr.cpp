@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// QR of tall matrices on the sizes of Anderson 2014, table 3.1, beside LAPACK's sgeqrf.
+// QR of tall matrices with the sizes of Anderson 2014, table 3.1, compared with LAPACK's sgeqrf.
 #include "aperture/dense/tall_qr.hpp"
 
 #include <benchmark/benchmark.h>

@@ -21,7 +21,7 @@ namespace {
 using core::Array;
 using core::Device;
 
-/// GB/s of copies within the device, bytes read and bytes written.
+/// GB/s of copies within the device, reads plus writes.
 double copy_bandwidth(core::Gpu& gpu) {
     static double best = 0;
     if (best > 0) return best;
@@ -38,7 +38,7 @@ double copy_bandwidth(core::Gpu& gpu) {
     return best;
 }
 
-/// The share of the lower of two bounds: fp32 arithmetic, and A read and written once.
+/// Percent of the bound: the slower of fp32 arithmetic and one read and write of A.
 void report_on_gpu(benchmark::State& state, core::Gpu& gpu, const Size& size, double seconds) {
     const double arithmetic = gflop_of(size) / gpu_peak_gflops(gpu, GpuUnit::fp32);
     const double bytes = 8.0 * static_cast<double>(size.rows) * static_cast<double>(size.columns);
@@ -47,8 +47,8 @@ void report_on_gpu(benchmark::State& state, core::Gpu& gpu, const Size& size, do
     state.counters["%bound"] = 100 * std::max(arithmetic, memory) / seconds;
 }
 
-/// What a tree of blocks takes at least: its steps one behind the other, a column each, in levels
-/// of blocks that absorb several times their rows; and as many launches.
+/// Minimum time of a tree: sequential steps, one per column, over levels whose blocks absorb
+/// several times their rows, and the launches of each level.
 double tree_latency(core::Gpu& gpu, const Size& size) {
     const int groups = groups_of_library(size.rows);
     const double step = 1.0e-6 + 0.03e-6 * groups;

@@ -4,7 +4,7 @@
 
 namespace aperture::bench {
 
-/// QR of tall matrices that lie on a GPU, "gpu/...", beside cuSOLVER's geqrf, where there is one.
+/// Registers QR of tall matrices in GPU memory, "gpu/...", and cuSOLVER's geqrf, if there is a GPU.
 void register_gpu();
 
 }  // namespace aperture::bench

@@ -43,7 +43,7 @@ bool holds_masks(const fs::path& folder) {
                        });
 }
 
-/// The pixels of `mask` that are nearest to those of a larger or smaller picture.
+/// Resamples `mask` to `extent` by nearest neighbour.
 Labels at_size(rpca::MaskView mask, const core::Extents<2>& extent) {
     Labels fitted(extent);
     const auto nearest = [](index_t i, index_t from, index_t to) {

@@ -12,19 +12,19 @@
 
 namespace aperture::apps {
 
-/// True masks in the layout of changedetection.net: groundtruth/gt000001.png (or .pgm) and so on,
-/// ROI.bmp (frames are scored where it is not black), temporalROI.txt (number of the first frame
-/// that is scored and of the last).
+/// True masks in the layout of changedetection.net: groundtruth/gt000001.png (or .pgm) and so on;
+/// ROI.bmp, whose black pixels are not scored; temporalROI.txt, the numbers of the first and the
+/// last scored frame.
 class CdnetTruth {
   public:
-    /// `folder` holds groundtruth/, or is it. Throws core::InvalidArgument where there is no true
-    /// mask, and for a damaged temporalROI.txt or ROI.bmp.
+    /// `folder` contains groundtruth/ or is that folder. Throws core::InvalidArgument if it has no
+    /// true mask or if temporalROI.txt or ROI.bmp is damaged.
     explicit CdnetTruth(const std::filesystem::path& folder);
 
-    /// How `mask` compares with the true one of that number; nothing where there is none or it is
-    /// not to be scored. A mask of another size (`resized`) is read at the nearest pixels; without
-    /// leave for that the sizes must agree, or core::InvalidArgument is thrown. A region of another
-    /// size than the true mask's is not looked at, of which the console is told once.
+    /// Compares `mask` with the true mask of that number. Returns nothing if there is no true mask
+    /// or the frame is not scored. If `resized`, a mask of another size is sampled at the nearest
+    /// pixels; otherwise different sizes throw core::InvalidArgument. A region whose size differs
+    /// from the true mask's is ignored, which the console reports once.
     std::optional<rpca::Score> score(core::index_t number, rpca::MaskView mask, bool resized,
                                      Console& console);
 
@@ -33,7 +33,7 @@ class CdnetTruth {
 
     std::filesystem::path masks_;
     std::filesystem::path region_file_;
-    core::Array<std::uint8_t, 2> region_;  ///< empty where there is none
+    core::Array<std::uint8_t, 2> region_;  ///< empty if there is none
     core::index_t first_ = 0;
     std::optional<core::index_t> last_;
 };

@@ -32,7 +32,6 @@ FrameShape shape_of(const BgsubOptions& options, index_t rows, index_t columns) 
     return {channels, scaled(rows, scale.factor), scaled(columns, scale.factor)};
 }
 
-/// Copies where the extents are the same.
 void fit(core::Cpu& cpu, ConstPlane from, Plane to) {
     if (from.extent == to.extent) {
         std::copy(from.data, from.data + from.size(), to.data);
@@ -41,7 +40,7 @@ void fit(core::Cpu& cpu, ConstPlane from, Plane to) {
     }
 }
 
-/// 951 of "in000951.jpg"; nothing where the name does not end in a number.
+/// 951 for "in000951.jpg"; nothing if the name does not end in a number.
 std::optional<index_t> number_in_name(const std::filesystem::path& file) {
     const std::string stem = file.stem().string();
     auto first = stem.size();

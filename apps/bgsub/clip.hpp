@@ -13,7 +13,7 @@
 
 namespace aperture::apps {
 
-/// Of every frame that is worked on.
+/// The shape of every processed frame.
 struct FrameShape {
     index_t channels = 1;
     index_t rows = 0;
@@ -27,32 +27,31 @@ struct FrameShape {
 /// "384x288", width first.
 std::string size_text(index_t columns, index_t rows);
 
-/// Frames in memory, in the size and the colours that are worked on.
+/// Frames in memory, in the size and colours in which they are processed.
 struct Clip {
     FrameShape shape;
     std::vector<float> values;             ///< [frame][channel][row][column], 0 to 255
     std::vector<media::Picture> pictures;  ///< the frames in colour, for the overlay
     std::vector<index_t> numbers;          ///< in the sequence, from 0
-    std::vector<index_t> truth_numbers;    ///< of the true masks that belong to them
+    std::vector<index_t> truth_numbers;    ///< numbers of the frames' true masks
 
     index_t frames() const { return static_cast<index_t>(numbers.size()); }
-    /// Forgets the first `count` frames.
+    /// Removes the first `count` frames.
     void drop(index_t count);
 };
 
 /// Reads the frames of a sequence into clips.
 class ClipReader {
   public:
-    /// Reads the first frame. Throws core::InvalidArgument as FrameReader does, and where there is
-    /// no frame.
+    /// Reads the first frame. Throws core::InvalidArgument as FrameReader does and if there is no
+    /// frame.
     ClipReader(core::Cpu& cpu, const BgsubOptions& options);
 
     const FrameShape& shape() const { return shape_; }
     const FrameReader& source() const { return reader_; }
-    /// Whether there is no further frame.
     bool at_end() const { return !next_.has_value(); }
-    /// Appends up to `most` frames and returns how many there were. Throws core::InvalidArgument
-    /// for a frame that cannot be read, and for one of another size than the first.
+    /// Appends up to `most` frames and returns their number. Throws core::InvalidArgument for a
+    /// frame that cannot be read or whose size differs from the first frame's.
     index_t read(index_t most, Clip& clip);
 
   private:

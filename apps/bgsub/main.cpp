@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// bgsub: the background of a video, and what moves before it.
+// bgsub: separates the background of a video from moving objects.
 #include <iostream>
 
 #include "apps/bgsub/summary.hpp"

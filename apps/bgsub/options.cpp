@@ -34,7 +34,7 @@ does so frame by frame after the first 100, in memory that does not grow.
 takes frames of a folder in the layout of changedetection.net (input/, groundtruth/, ROI.bmp,
 temporalROI.txt) and says how well the masks agree with the true ones.)";
 
-/// "25" or "noise:4".
+/// Parses "25" or "noise:4".
 void parse_threshold(const std::string& text, rpca::MaskParameters& mask) {
     constexpr std::string_view by_noise = "noise:";
     if (text.starts_with(by_noise)) {

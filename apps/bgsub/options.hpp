@@ -44,10 +44,10 @@ inline constexpr Choices<rpca::Svd, 5> svd_choices{{{"gram", rpca::Svd::gram},
                                                     {"cholqr2", rpca::Svd::cholqr2},
                                                     {"blas2", rpca::Svd::blas2}}};
 
-/// The size that frames are worked on in: their own times `factor`, or a given one.
+/// The size in which frames are processed: their own size times `factor`, or a given size.
 struct FrameScale {
     double factor = 1;
-    index_t width = 0;  ///< 0: by `factor`
+    index_t width = 0;  ///< 0: use `factor`
     index_t height = 0;
 };
 /// "0.5" or "384x288", width first; throws core::InvalidArgument otherwise.
@@ -55,9 +55,9 @@ FrameScale parse_scale(const std::string& text);
 
 /// The command line of `bgsub`.
 struct BgsubOptions {
-    CommonOptions common;  ///< `out` is the beginning of all names; empty: beside the input
+    CommonOptions common;  ///< `out` is the prefix of all names; empty: beside the input
     RunOptions run;
-    std::vector<std::filesystem::path> inputs;  ///< as named
+    std::vector<std::filesystem::path> inputs;  ///< as given
     FrameRange frames;
     FrameScale scale;
     FrameColour colour = FrameColour::grey;
@@ -70,21 +70,21 @@ struct BgsubOptions {
     rpca::MaskParameters mask;
     std::optional<std::filesystem::path> truth;
 
-    bool online = false;    ///< frame by frame
-    index_t burn_in = 100;  ///< frames that are solved together before
+    bool online = false;    ///< process frame by frame
+    index_t burn_in = 100;  ///< frames solved together at the start
     rpca::OnlineParameters following;
 
-    index_t window = 0;   ///< frames that are solved together; 0: all
-    index_t overlap = 0;  ///< frames that a window has in common with the one before
+    index_t window = 0;   ///< frames solved together; 0: all
+    index_t overlap = 0;  ///< frames shared with the previous window
 
-    /// Where the frames are: the same as `inputs`, of a folder in CDnet's layout its input/.
+    /// The frames' files: `inputs`, or input/ of a folder in CDnet's layout.
     std::vector<std::filesystem::path> frame_inputs() const;
-    /// PREFIX + suffix, which begins with a dot; where --out names a folder or there is none and
-    /// the frames lie in the working directory, the suffix without the dot.
+    /// PREFIX + suffix, which begins with a dot. The dot is dropped if --out names a folder, or if
+    /// --out is absent and the frames are in the working directory.
     std::filesystem::path output(const std::string& suffix) const;
 };
 
-/// Reads the command line; nothing where --help or --version was asked for and printed.
+/// Parses the command line; returns nothing after printing what --help or --version asks for.
 std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv);
 
 }  // namespace aperture::apps

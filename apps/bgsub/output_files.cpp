@@ -140,7 +140,7 @@ std::vector<path> output_names(const BgsubOptions& options) {
                                                                    : ".mp4";
         names.push_back(options.output(core::text('.', kind_names[kind], extension)));
     }
-    // An overlay is for the eye.
+    // An overlay is only for viewing.
     if (options.format == OutFormat::npy) names.pop_back();
     return names;
 }

@@ -11,7 +11,7 @@
 
 namespace aperture::apps {
 
-/// What was found for one frame.
+/// The results of one frame.
 struct FrameResult {
     index_t number = 0;                                  ///< in the sequence, from 0
     core::View<const float, 3, core::Host> background;   ///< [channel][row][column], dense
@@ -20,8 +20,8 @@ struct FrameResult {
     const media::Picture& picture;                       ///< the frame
 };
 
-/// The results of a sequence, frame after frame, in one format. The pictures of a frame are there
-/// as soon as it has been written; of other formats nothing is there before it is committed.
+/// Writes the results of a sequence frame by frame in one format. A frame's pictures exist as soon
+/// as it is written; files of other formats exist only after they are committed.
 class ResultOutput {
   public:
     virtual ~ResultOutput() = default;
@@ -30,7 +30,7 @@ class ResultOutput {
     virtual void finish(media::OutputSet& outputs) = 0;
 };
 
-/// What a file of results says about itself.
+/// Metadata of a result file.
 struct OutputDescription {
     FrameShape shape;
     index_t frames = 0;            ///< 0: not known yet
@@ -39,11 +39,11 @@ struct OutputDescription {
     ResultParameters parameters;
 };
 
-/// The files, or folders of pictures, that results go to.
+/// The result files or the folders of pictures.
 std::vector<std::filesystem::path> output_names(const BgsubOptions& options);
 
-/// Throws core::InvalidArgument where an output would replace an input or another output, or cannot
-/// be written where it is to be: before the long work, not after it.
+/// Throws core::InvalidArgument before the computation if an output would replace an input or
+/// another output or cannot be written.
 void check_outputs(const BgsubOptions& options, const FrameReader& frames);
 
 std::unique_ptr<ResultOutput> open_output(const BgsubOptions& options,

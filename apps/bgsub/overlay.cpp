@@ -15,7 +15,7 @@ bool marked(rpca::MaskView mask, index_t row, index_t column) {
            mask(row, column) != 0;
 }
 
-/// Whether a neighbour to the side, above or below is not marked; beyond the picture none is.
+/// Whether one of the four neighbours is unmarked; pixels beyond the border count as unmarked.
 bool on_outline(rpca::MaskView mask, index_t row, index_t column) {
     return !marked(mask, row - 1, column) || !marked(mask, row + 1, column) ||
            !marked(mask, row, column - 1) || !marked(mask, row, column + 1);

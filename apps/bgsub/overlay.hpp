@@ -7,9 +7,9 @@
 
 namespace aperture::apps {
 
-/// The mask as a picture: white where it is not 0, else black.
+/// Draws the mask: nonzero pixels are white, all others black.
 media::Picture draw_mask(rpca::MaskView mask);
-/// The frame with what the mask marks tinted, and outlined. The mask has the frame's size.
+/// Tints and outlines the marked pixels of the frame. The mask has the frame's size.
 media::Picture draw_overlay(const media::Picture& frame, rpca::MaskView mask);
 
 }  // namespace aperture::apps

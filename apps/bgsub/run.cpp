@@ -21,15 +21,15 @@ namespace {
 using core::Host;
 
 constexpr index_t unlimited = std::numeric_limits<index_t>::max();
-/// Masks of fewer frames are warned of.
+/// The program warns if masks come from fewer frames.
 constexpr index_t enough_frames = 10;
 
-/// Bytes that frames take, each with the results for it.
+/// Memory for frames and their results, in bytes.
 struct MemoryNeed {
     const Separators& separators;
-    index_t values;      ///< of a frame
-    index_t clip_bytes;  ///< of a frame alone
-    index_t work_bytes;  ///< of what is found for it
+    index_t values;      ///< per frame
+    index_t clip_bytes;  ///< per frame, without results
+    index_t work_bytes;  ///< results of a frame
 
     MemoryNeed(const FrameShape& shape, const Separators& chosen)
         : separators(chosen),
@@ -40,7 +40,7 @@ struct MemoryNeed {
           work_bytes(shape.values() * 2 * static_cast<index_t>(sizeof(float)) + shape.pixels()) {}
 
     double of(index_t frames, index_t kept_frames) const {
-        // Far more than solvers can process: to plan for so many would take long.
+        // More frames than solvers can process; planning for them all would take long.
         constexpr index_t most_planned = 100000;
         const index_t planned = std::min(frames, most_planned);
         const double solver_bytes = static_cast<double>(separators.host_bytes(planned, values)) /
@@ -48,7 +48,7 @@ struct MemoryNeed {
         return static_cast<double>(frames) * (static_cast<double>(work_bytes) + solver_bytes) +
                static_cast<double>(kept_frames) * static_cast<double>(clip_bytes);
     }
-    /// The most frames for which so many bytes suffice.
+    /// The maximum number of frames that fit in `bytes`.
     index_t fitting(double bytes) const {
         auto most = static_cast<index_t>(bytes / static_cast<double>(clip_bytes + work_bytes));
         index_t least = 0;
@@ -83,7 +83,7 @@ class Subtraction {
         if (!reader_.source().left_out().empty()) console.note(reader_.source().left_out());
         console.phase("reading " + options.inputs.front().string());
         if (options.truth) truth_.emplace(*options.truth);
-        // What a video claims is not relied on.
+        // A video's claimed number of frames is not reliable.
         if (!reader_.source().is_video()) expects_several_frames(reader_.source().expected());
         check_outputs(options, reader_.source());
         found_.shape = clip_.shape = reader_.shape();
@@ -111,7 +111,7 @@ class Subtraction {
         for (bool last = false; !last;) {
             solve();
             last = reader_.at_end();
-            // Of what the next window has, too, the first half.
+            // The next window also contains the overlap, so only its first half is written here.
             write(clip_.frames() - (last ? 0 : options_.overlap / 2));
             if (!last) advance();
         }
@@ -127,7 +127,7 @@ class Subtraction {
         return std::move(found_);
     }
 
-    /// Frames that are solved together at first.
+    /// Number of frames in the first solve.
     index_t first_frames() const {
         if (options_.online) return options_.burn_in;
         return options_.window > 0 ? options_.window : unlimited;
@@ -146,7 +146,7 @@ class Subtraction {
                                  enough_frames, " much of what moves is taken for background"));
     }
 
-    /// How many frames there is memory for; throws where it is known that there will be more.
+    /// The number of frames that fit in memory; throws if more frames are known to come.
     index_t fitting_frames() const {
         const auto free = core::available_memory();
         if (!free) return unlimited;
@@ -166,7 +166,7 @@ class Subtraction {
         }
         const index_t fitting = need.fitting(static_cast<double>(*free));
         if (expected > fitting) {
-            // Before a video is refused for what it claims, its file is looked at.
+            // A video's claim may be wrong, so its file is checked first.
             const index_t frames = std::min(expected, reader_.source().at_most());
             if (frames > fitting) refuse_for_memory(frames, *free);
         }
@@ -211,7 +211,7 @@ class Subtraction {
         output_ = open_output(options_, description);
     }
 
-    /// Background, differences and masks of the frames in memory.
+    /// Computes background, differences and masks of the frames in memory.
     void solve() {
         const index_t frames = clip_.frames();
         const index_t values = found_.shape.values();
@@ -241,8 +241,8 @@ class Subtraction {
         add(outcome, times, watch.ms());
     }
 
-    /// What a multiplier's iteration computes: a product with an n x n matrix, and one triangle of
-    /// the Gram matrix. The other methods are bound by memory.
+    /// Work of the multiplier methods: each iteration computes a product with an n x n matrix and
+    /// one triangle of the Gram matrix. The other methods are memory bound.
     double gflop(const rpca::Outcome& outcome) const {
         if (options_.online || options_.parameters.solver == rpca::Solver::accaltproj) return 0;
         const auto n = static_cast<double>(clip_.frames());
@@ -298,7 +298,7 @@ class Subtraction {
         found_.times.compute_ms += mask_ms;
     }
 
-    /// The frames in memory that are not written yet, up to `end`.
+    /// Writes the unwritten frames in memory up to `end`.
     void write(index_t end) {
         if (!options_.online || found_.windows == 1) {
             console_.phase(core::text("writing frames ", found_.frames, " to ",
@@ -335,7 +335,7 @@ class Subtraction {
         }
     }
 
-    /// To the next window, or frame.
+    /// Advances to the next window or frame.
     void advance() {
         if (options_.online) {
             follow();
@@ -388,13 +388,13 @@ class Subtraction {
     std::optional<CdnetTruth> truth_;
     index_t most_frames_ = unlimited;
     Clip clip_;
-    std::vector<float> background_;  ///< as Clip::values
+    std::vector<float> background_;  ///< layout of Clip::values
     std::vector<float> difference_;
     core::Array<std::uint8_t, 3> masks_;
     std::unique_ptr<Separator> separator_;
     index_t solved_frames_ = 0;
     std::unique_ptr<ResultOutput> output_;
-    index_t written_ = 0;  ///< of the frames in memory
+    index_t written_ = 0;  ///< number of written frames in memory
     std::optional<core::Stopwatch> following_;
     double read_ms_ = 0;
     double write_ms_ = 0;

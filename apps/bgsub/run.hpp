@@ -13,36 +13,37 @@
 
 namespace aperture::apps {
 
-/// What `bgsub` finds.
+/// The results of `bgsub`.
 struct BgsubResults {
     FrameShape shape;
     index_t frames = 0;
     index_t windows = 0;
-    index_t solved_frames = 0;  ///< in a window, or together
-    rpca::Outcome outcome;      ///< of windows: iterations are added up, of the rest the largest
-    double threshold = 0;       ///< that was used, the last window's
-    double moving_share = 0;    ///< of the pixels
+    index_t solved_frames = 0;  ///< together: in a window or at the start
+    rpca::Outcome outcome;      ///< over all windows: sums of iterations, maxima of residuals
+    double threshold = 0;       ///< the threshold used, of the last window
+    double moving_share = 0;    ///< share of the pixels
     std::optional<rpca::Score> score;  ///< with --truth
     index_t scored_frames = 0;
     RunTimes times;  ///< read, rpca or median, mask, write
     double total_ms = 0;
 };
 
-/// Reads frames, finds background and masks, and writes them as they come.
+/// Reads frames, computes background and masks, and writes them as they become available.
 ///
-/// With --window, each window is solved by itself. Of the frames that two windows have in common
-/// the first half is written from the earlier one, the second half from the later one: each frame
-/// is then judged by the window that knows more of what comes before and after it, which is what
-/// tells an object that stands still for a while from background. The last window has as many
-/// frames as the others, and so more in common with the one before.
+/// With --window, each window is solved separately. The first half of two windows' common frames is
+/// written from the earlier window, the second half from the later one. Each frame thus uses the
+/// window with more frames before and after it, which separates an object that stands still for a
+/// while from background. The last window has as many frames as the others, so its overlap is
+/// larger.
 ///
-/// With --online, the first frames are solved together and every later one by itself as it comes:
-/// one frame is read ahead, and no other is kept.
+/// With --online, the first frames are solved together and later frames one by one. One frame is
+/// read ahead; no other frame is kept.
 ///
-/// Files are added to `outputs`; pictures are there frame by frame.
+/// Files are added to `outputs`; pictures are written frame by frame.
 ///
-/// Throws core::InvalidArgument that names the frame which cannot be read or has another size, and
-/// where the frames need more memory than is free; it says of how many frames pictures are there.
+/// Throws core::InvalidArgument with the name of a frame that cannot be read or has another size,
+/// and if the frames need more memory than is free. The message reports how many frames' pictures
+/// exist.
 BgsubResults run_bgsub(const Separators& separators, core::Cpu& cpu, const BgsubOptions& options,
                        const std::string& command_line, Console& console,
                        media::OutputSet& outputs);

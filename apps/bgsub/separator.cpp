@@ -38,7 +38,7 @@ class MedianBackground final : public Separator {
     core::Cpu& cpu_;
 };
 
-/// T: precision of the solver.
+/// T: the solver's precision.
 template <class Executor, class T>
 class LowRankBackground final : public Separator {
     using Pca = rpca::RobustPca<T, Executor>;
@@ -97,12 +97,12 @@ class LowRankBackground final : public Separator {
 
     Executor& executor_;
     Pca pursuit_;
-    core::Array<T, 2> converted_;                           ///< unless T is the frames' type
-    core::Array<T, 2, typename Executor::Space> resident_;  ///< on a GPU
+    core::Array<T, 2> converted_;                           ///< empty if T is float
+    core::Array<T, 2, typename Executor::Space> resident_;  ///< empty on the CPU
     double transfer_ms_ = 0;
 };
 
-/// The first frames together, those of later calls one by one.
+/// Solves the first frames together and later frames one by one.
 class FollowedBackground final : public Separator {
   public:
     FollowedBackground(core::Cpu& cpu, index_t values, const rpca::OnlineParameters& parameters)
@@ -145,7 +145,7 @@ std::unique_ptr<Separator> low_rank_background(Executor& executor, index_t frame
     return std::make_unique<Background>(executor, frames, values, parameters);
 }
 
-/// Of main memory.
+/// Bytes of main memory.
 template <class Executor>
 index_t host_bytes(Executor& executor, const BgsubOptions& options, index_t frames,
                    index_t values) {
@@ -161,7 +161,7 @@ index_t host_bytes(Executor& executor, const BgsubOptions& options, index_t fram
     return bytes(executor, frames, values, parameters).host;
 }
 
-/// What a GPU cannot do; empty where there is none.
+/// The option that only the CPU supports; empty if there is none.
 std::string for_cpu_only(const BgsubOptions& options) {
     if (options.method == BackgroundMethod::median) return "--method median";
     if (options.online) return "--online";

@@ -10,15 +10,15 @@
 
 namespace aperture::apps {
 
-/// Finds the background of frames on an executor, from and to the host's memory.
+/// Computes the background of frames on an executor; input and output are in host memory.
 class Separator {
   public:
     using Observer = std::function<bool(const rpca::Progress&)>;
     virtual ~Separator() = default;
 
-    /// [frame][value], of the extents that it was made for, or of any number of frames that follow
-    /// those of the call before with --online. Of the median, and of frames that follow, the
-    /// outcome says only that it converged.
+    /// Frames and background are [frame][value], of the extents given to the constructor. With
+    /// --online, later calls pass any number of frames that follow those of the previous call. For
+    /// the median, and for frames that follow, only `converged` of the outcome is set.
     virtual rpca::Outcome run(rpca::FramesView<const float, core::Host> frames,
                               rpca::FramesView<float, core::Host> background,
                               const Observer& observe) = 0;
@@ -26,20 +26,20 @@ class Separator {
     virtual double transfer_ms() const { return 0; }
 };
 
-/// Separators of one executor, by the method of the options.
+/// Separators of one executor for the method in the options.
 struct Separators {
-    /// Bytes of main memory that a separator of so many frames allocates, its own copies included.
+    /// Bytes of main memory that a separator allocates, including its own copies.
     std::function<index_t(index_t frames, index_t values)> host_bytes;
-    /// Throws core::UnfitDevice if a GPU's memory does not suffice.
+    /// Throws core::UnfitDevice if the GPU has too little memory.
     std::function<std::unique_ptr<Separator>(index_t frames, index_t values)> make;
 };
 
-/// The executor and the options must outlive the result and the separators that it makes.
+/// The executor and the options must outlive the result and its separators.
 template <class Executor>
 Separators separators_on(Executor& executor, const BgsubOptions& options);
 
-/// --device, or the CPU for a method that only a CPU runs, which the console says. Throws
-/// core::InvalidArgument if such a method shall run on a GPU.
+/// The choice of --device, or the CPU for a method that only the CPU supports, which the console
+/// reports. Throws core::InvalidArgument if the GPU was requested for such a method.
 DeviceChoice device_for(const BgsubOptions& options, Console& console);
 
 }  // namespace aperture::apps

@@ -9,17 +9,17 @@
 
 namespace aperture::apps {
 
-/// Name and value of everything that decided the result, of what was left open the value used;
-/// `solved_frames` are those of a window, or all that are solved together.
+/// Names and values of everything that determined the result, including values chosen by default.
+/// `solved_frames` is the number of frames solved together: those of a window, or all.
 ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
                           index_t solved_frames);
 
-/// `iterations`, `residual`, `rank`, `density` of robust PCA; `threshold` where it comes from the
-/// noise; with --truth `f_measure`,
-/// `precision`, `recall`, `fpr`, `fnr` and `pwc`, by changedetection.net's rules.
+/// `iterations`, `residual`, `rank` and `density` of robust PCA; `threshold` if it is estimated
+/// from the noise; with --truth `f_measure`, `precision`, `recall`, `fpr`, `fnr` and `pwc` by
+/// changedetection.net's rules.
 ReportValues accuracy_values(const BgsubOptions& options, const BgsubResults& results);
 
-/// `frames`, `windows`, `frames_per_second` from the first frame to the last file,
+/// `frames`, `windows`, `frames_per_second` (from the first frame to the last file),
 /// `scored_frames`; with --until mask also `iterations_to_mask` and `seconds_to_mask`.
 ReportValues sequence_values(const BgsubOptions& options, const BgsubResults& results);
 

@@ -12,7 +12,7 @@ namespace aperture::apps {
 
 namespace {
 
-/// Nothing where the text is not a finite number.
+/// Nothing if the text is not a finite number.
 std::optional<double> finite_number(std::string_view digits) {
     if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
     double value = 0;

@@ -86,7 +86,7 @@ bool CommandLine::parse(int argc, char** argv) {
         app_->exit(answer, std::cout, std::cerr);
         return false;
     } catch (const CLI::ParseError& error) {
-        // What is not known may be why something else is missing.
+        // Unknown arguments may be the reason why something else is missing.
         const auto unknown = app_->remaining();
         const std::string reason =
             unknown.empty() ? error.what() : CLI::ExtrasError(unknown).what();

@@ -21,15 +21,15 @@ class Option;
 
 namespace aperture::apps {
 
-/// An option that was added to a CommandLine, for what few options have.
+/// Properties of an added option that few options have.
 class Option {
   public:
     explicit Option(CLI::Option* option) : option_(option) {}
 
     Option& required();
-    /// The value that the help shows as default.
+    /// The default value shown in the help.
     Option& default_text(const std::string& value);
-    /// Only together with `other`, or never.
+    /// Restricts the option to use with `other`, or to use without it.
     Option& needs(const Option& other);
     Option& excludes(const Option& other);
 
@@ -37,9 +37,9 @@ class Option {
     CLI::Option* option_;
 };
 
-/// The options of a program: `name` as in "--out" or, without dashes, a positional argument;
-/// `value_name` stands for the value in the help. Only its translation unit includes CLI11, which
-/// takes long to compile. What is passed by reference must outlive parse().
+/// The options of a program. `name` is "--out" or, without dashes, a positional argument;
+/// `value_name` represents the value in the help. Only this class's translation unit includes
+/// CLI11, which compiles slowly. Arguments passed by reference must outlive parse().
 class CommandLine {
   public:
     CommandLine(const std::string& program, const std::string& description,
@@ -50,30 +50,30 @@ class CommandLine {
 
     /// "--signed,!--unsigned": the second name stores false.
     Option flag(const std::string& name, bool& value, const std::string& description);
-    /// One value; `store` throws core::InvalidArgument for a text that is none.
+    /// One value; `store` throws core::InvalidArgument for an invalid text.
     Option text(const std::string& name, const std::string& value_name,
                 const std::function<void(const std::string&)>& store,
                 const std::string& description);
-    /// `least` to `most` values in a row; `most` below 0 is any number.
+    /// `least` to `most` consecutive values; `most` < 0 means any number.
     Option texts(const std::string& name, const std::string& value_name, int least, int most,
                  const std::function<void(const std::vector<std::string>&)>& store,
                  const std::string& description);
-    /// A file each time that the option is given.
+    /// One file for each occurrence of the option.
     Option repeated_file(const std::string& name, const std::string& value_name,
                          std::vector<std::filesystem::path>& value, const std::string& description);
 
-    /// `value` is a path, or an optional of one.
+    /// `value` is a path or an optional path.
     template <class Value>
     Option file(const std::string& name, const std::string& value_name, Value& value,
                 const std::string& description) {
         return text(
             name, value_name, [&value](const std::string& text) { value = text; }, description);
     }
-    /// `least` to `most` files in a row; `most` below 0 is any number.
+    /// `least` to `most` consecutive files; `most` < 0 means any number.
     Option files(const std::string& name, const std::string& value_name, int least, int most,
                  std::vector<std::filesystem::path>& value, const std::string& description);
 
-    /// A whole number from `least` to `most`; `value` is an integer, or an optional of one.
+    /// A whole number from `least` to `most`; `value` is an integer or an optional integer.
     template <class Value>
     Option whole_number(const std::string& name, const std::string& value_name, Value& value,
                         std::int64_t least, std::int64_t most, const std::string& description) {
@@ -85,7 +85,7 @@ class CommandLine {
             description);
     }
 
-    /// A number in `range`; `value` is a double, or an optional of one.
+    /// A number in `range`; `value` is a double or an optional double.
     template <class Value>
     Option number(const std::string& name, const std::string& value_name, Value& value,
                   const NumberRange& range, const std::string& description) {
@@ -97,7 +97,7 @@ class CommandLine {
             description);
     }
 
-    /// One of `choices`; `value` is an Enum, or an optional of one.
+    /// One of `choices`; `value` is an Enum or an optional Enum.
     template <class Enum, std::size_t Count, class Value>
     Option choice(const std::string& name, const Choices<Enum, Count>& choices, Value& value,
                   const std::string& description) {
@@ -110,9 +110,9 @@ class CommandLine {
     }
 
     /// Returns false after printing what --help or --version asks for. Throws core::InvalidArgument
-    /// with a one-line text for what it does not understand.
+    /// with a one-line message for invalid arguments.
     bool parse(int argc, char** argv);
-    /// Whether the option was given; after parse().
+    /// Whether the option was given; valid after parse().
     bool given(const std::string& name) const;
     const std::string& program() const { return program_; }
     void version(const std::string& text);
@@ -131,8 +131,8 @@ class CommandLine {
     std::unique_ptr<CLI::App> app_;
 };
 
-/// --out with `value_name` and what follows "Output file" in the help, --threads, --quiet, --strict
-/// and --version.
+/// --out, --threads, --quiet, --strict and --version. The help names the value of --out
+/// `value_name` and shows `out_default` after "Output file".
 void add_common_options(CommandLine& line, const std::string& value_name,
                         const std::string& out_default, CommonOptions& options);
 /// --device, --repeat and --report.

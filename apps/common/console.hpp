@@ -11,11 +11,11 @@
 
 namespace aperture::apps {
 
-/// Ending of a noun behind a number: "1 pair", "2 pairs".
+/// Suffix of a noun after a number: "1 pair", "2 pairs".
 constexpr const char* plural(long long count) { return count == 1 ? "" : "s"; }
 
-/// What a program tells its user on stderr: notes, and on a terminal a progress line for work that
-/// takes longer than a moment. A quiet console only warns.
+/// A program's messages on stderr: notes and, on a terminal, a progress line for longer work. A
+/// quiet console prints only warnings.
 class Console {
   public:
     Console(std::string program, bool quiet);
@@ -23,17 +23,17 @@ class Console {
     Console(const Console&) = delete;
     Console& operator=(const Console&) = delete;
 
-    /// One line, "program: text".
+    /// Prints one line, "program: text".
     void note(const std::string& text);
-    /// The same for what went wrong with a part of the work: a quiet console says it, too.
+    /// Prints a line even if the console is quiet; for failures of a part of the work.
     void warn(const std::string& text);
-    /// A warning that the result lacks something: with --strict the program ends with status 3.
+    /// Warns that the result is incomplete: with --strict the program exits with status 3.
     void warn_incomplete(const std::string& text);
-    /// Whether anything was incomplete so far.
+    /// Whether any result was incomplete so far.
     bool incomplete() const { return incomplete_; }
-    /// Names the work that begins now and goes on until the next phase, `done` or destruction.
+    /// Names the work that starts now and lasts until the next phase, `done` or destruction.
     void phase(const std::string& text);
-    /// Says where the work of this phase is; the phase goes on.
+    /// Shows the progress of the current phase.
     void progress(const std::string& text);
     void done() { phase(""); }
 

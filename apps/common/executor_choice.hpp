@@ -12,8 +12,8 @@ namespace aperture::apps {
 template <class Executor>
 inline constexpr bool is_gpu = std::same_as<Executor, core::Gpu>;
 
-/// Calls `on_gpu`. If the GPU is unfit for the work and was an automatic choice, the console says
-/// so and `on_cpu` does it, from the beginning.
+/// Calls `on_gpu`. If the GPU was an automatic choice and is unfit for the work, reports that and
+/// calls `on_cpu`, which restarts the work.
 template <class OnGpu, class OnCpu>
 void run_where_it_fits(DeviceChoice choice, Console& console, const OnGpu& on_gpu,
                        const OnCpu& on_cpu) {
@@ -28,9 +28,9 @@ void run_where_it_fits(DeviceChoice choice, Console& console, const OnGpu& on_gp
     on_cpu();
 }
 
-/// Calls `work` with the executor that computes, a core::Gpu& or `cpu`. An automatic choice is
-/// explained on the console, and its GPU need not fit the work. A GPU that was asked for and cannot
-/// be used throws core::DeviceError.
+/// Calls `work` with the chosen executor, a core::Gpu& or `cpu`. The console explains an automatic
+/// choice, whose GPU need not fit the work. Throws core::DeviceError if a requested GPU cannot be
+/// used.
 template <class Work>
 void with_executor(DeviceChoice choice, core::Cpu& cpu, Console& console, const Work& work) {
     [[maybe_unused]] const bool on_gpu = use_gpu(choice, console);

@@ -17,7 +17,7 @@ using core::index_t;
 using std::filesystem::path;
 
 constexpr index_t most_frames = 1'000'000'000;
-/// Frames that an encoder may store but not show.
+/// Number of frames that an encoder may store but not show.
 constexpr index_t never_shown = 2;
 
 std::optional<index_t> parse_count(std::string_view text) {
@@ -66,7 +66,7 @@ FrameReader::FrameReader(const std::vector<path>& inputs, const FrameRange& rang
     expected_ = frames_of(range.last.value_or(frames));
 }
 
-/// Of `count` frames, those that are taken.
+/// The number of selected frames among the first `count`.
 index_t FrameReader::frames_of(index_t count) const {
     return count > range_.first ? (count - range_.first + range_.step - 1) / range_.step : 0;
 }
@@ -94,8 +94,8 @@ index_t FrameReader::at_most() const {
 
 std::string FrameReader::loss() const {
     if (!ended_ || !video_) return "";
-    // A container that claims no more than came has lost nothing, whatever else it says. Not so an
-    // AVI: its chunks are counted, and FFmpeg believes a claim that is too small.
+    // A container that claims exactly the frames read has lost nothing, whatever else it contains.
+    // AVI differs: FFmpeg believes claims that are too small, so an AVI's chunks are counted.
     const bool avi = video_->is_avi();
     if (!avi && position_ == claimed_) return "";
     if (position_ != claimed_ && video_->cut_off()) {

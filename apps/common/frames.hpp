@@ -12,51 +12,51 @@
 
 namespace aperture::apps {
 
-/// Which frames of a sequence are taken: `first`, first + step, ... below `last`, counted from 0.
+/// Selects frames `first`, first + step, ... below `last`, counted from 0.
 struct FrameRange {
     core::index_t first = 0;
-    std::optional<core::index_t> last;  ///< else to the end
+    std::optional<core::index_t> last;  ///< default: to the end
     core::index_t step = 1;
 };
 
-/// "10:20", "0:100:2", "5:" (to the end), ":20"; throws core::InvalidArgument otherwise.
+/// Parses "10:20", "0:100:2", "5:" (to the end), ":20"; otherwise throws core::InvalidArgument.
 FrameRange parse_frames(const std::string& text);
 
 struct Frame {
     core::index_t number = 0;  ///< in the sequence, from 0
-    std::string name;          ///< the file's, or "video.avi, frame 3"
+    std::string name;          ///< the file's name, or "video.avi, frame 3"
     media::Image image;
     core::Array<float, 2> grey;
-    double read_ms = 0;  ///< for reading, decoding and the change to grey
+    double read_ms = 0;  ///< for reading, decoding and conversion to grey
 };
 
-/// Reads the chosen frames of a sequence one after the other.
+/// Reads the selected frames of a sequence in order.
 class FrameReader {
   public:
     /// `inputs` is a video, a folder (its images, frame2 before frame10), a pattern with * ? [ ]
-    /// (its files in the same order), or a list of images; a single file is taken for an image by
-    /// its name. Throws core::InvalidArgument where there
-    /// is nothing to read, and where the range goes beyond a list's end.
+    /// (its files in the same order), or a list of images. A single file is an image if its name
+    /// says so. Throws core::InvalidArgument if there is nothing to read or the range exceeds the
+    /// images.
     FrameReader(const std::vector<std::filesystem::path>& inputs, const FrameRange& range);
 
-    /// The next frame; nothing at the end. Throws core::InvalidArgument with the name of what
-    /// cannot be read.
+    /// Returns the next frame, or nothing at the end. Throws core::InvalidArgument with the name of
+    /// an input that cannot be read.
     std::optional<Frame> next();
 
-    /// How many frames will come: exact for images, as the container claims for a video; 0 where
-    /// it does not say.
+    /// Number of frames that will come: exact for images, claimed by the container for a video, 0
+    /// if unknown.
     core::index_t expected() const { return expected_; }
-    /// No less than the frames that will come, by what is in the file; 0 where it is not known.
-    /// Reads all of a video's file.
+    /// An upper bound on the frames that will come, from the file's contents; 0 if unknown. Reads
+    /// the whole file of a video.
     core::index_t at_most() const;
-    /// What is lost of a video whose end the last call of `next` met: "read 14 of 30 frames; the
-    /// file is cut off", or how many frames cannot be decoded. Empty where nothing is.
+    /// Describes a video's losses once `next` has reached its end, such as "read 14 of 30 frames;
+    /// the file is cut off". Empty if nothing is lost.
     std::string loss() const;
-    /// As a video says; 0 where it does not, and for images.
+    /// Claimed by the video; 0 if unknown, and for images.
     double frames_per_second() const { return video_ ? video_->frames_per_second() : 0; }
-    /// A note on what was left out of a folder or a pattern; empty where nothing was.
+    /// A note on files of a folder or pattern that were left out; empty if there are none.
     const std::string& left_out() const { return left_out_; }
-    /// The video, or the images.
+    /// The video or the images.
     const std::vector<std::filesystem::path>& files() const { return files_; }
     bool is_video() const { return video_.has_value(); }
     const std::string& name() const { return name_; }
@@ -72,10 +72,10 @@ class FrameReader {
     std::optional<media::VideoReader> video_;
     FrameRange range_;
     core::index_t expected_ = 0;
-    core::index_t claimed_ = 0;  ///< by the video's container
+    core::index_t claimed_ = 0;  ///< number of frames that the video's container claims
     bool ended_ = false;
-    core::index_t next_ = 0;      ///< number of the frame to be taken next
-    core::index_t position_ = 0;  ///< of the video
+    core::index_t next_ = 0;      ///< number of the next selected frame
+    core::index_t position_ = 0;  ///< in the video
 };
 
 }  // namespace aperture::apps

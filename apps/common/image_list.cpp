@@ -18,7 +18,7 @@ namespace {
 
 using std::filesystem::path;
 
-/// Numbers within names count as numbers.
+/// Sorts numbers within names by value.
 void sort_by_number(std::vector<path>& files) {
     std::sort(files.begin(), files.end(),
               [](const path& a, const path& b) { return strverscmp(a.c_str(), b.c_str()) < 0; });
@@ -45,7 +45,7 @@ std::vector<path> files_like(const std::string& pattern) {
     return files;
 }
 
-/// Without the results of programs, by number.
+/// Sorts `files` by number and removes the programs' results.
 ImageList without_outputs(const std::string& input, std::vector<path> files) {
     sort_by_number(files);
     const auto images = std::stable_partition(files.begin(), files.end(), media::is_output);

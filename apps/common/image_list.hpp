@@ -12,23 +12,22 @@ namespace aperture::apps {
 bool is_folder(const std::vector<std::filesystem::path>& inputs);
 bool is_pattern(const std::vector<std::filesystem::path>& inputs);
 
-/// Whether an image is to be expected by the name's extension.
+/// Whether the name's extension is that of an image.
 bool is_image_name(const std::filesystem::path& file);
 
 struct ImageList {
     std::vector<std::filesystem::path> files;
-    std::string left_out;  ///< a note on results of earlier runs; empty where there are none
+    std::string left_out;  ///< a note on results of earlier runs; empty if there are none
 };
 
-/// The images of a folder, those whose names match a pattern, or the files of a list as they are.
-/// Of folders and patterns in the order of the names, frame2 before frame10, and without the
-/// results of programs (media::is_output). Throws core::InvalidArgument where nothing is left, and
-/// for a folder that cannot be read.
+/// Lists the images of a folder, the images whose names match a pattern, or the given files as they
+/// are. Folders and patterns are sorted by name, frame2 before frame10, without the programs'
+/// results (media::is_output). Throws core::InvalidArgument if no image remains or a folder cannot
+/// be read.
 ImageList list_images(const std::vector<std::filesystem::path>& inputs);
 
-/// Where results go unless told otherwise: for ".flow", "video.flow" beside video.avi,
-/// "frames.flow" beside the folder frames/, whether it is named or some of its files are; "flow" in
-/// the working directory for files there.
+/// The default output path. For ".flow": "video.flow" beside video.avi; "frames.flow" beside the
+/// folder frames/, given by name or by its files; "flow" for files in the working directory.
 std::filesystem::path default_output(const std::vector<std::filesystem::path>& inputs,
                                      const std::string& extension);
 

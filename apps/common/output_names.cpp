@@ -69,7 +69,7 @@ void check_output_files(const std::vector<path>& inputs, const std::vector<path>
                           ": named for two outputs");
         }
     }
-    // Each is created and taken away again, and so known to be possible.
+    // Creating and removing each file shows that it can be written.
     for (const path& output : outputs) const media::AtomicFile possible(output);
 }
 

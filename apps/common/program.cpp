@@ -13,7 +13,7 @@ namespace aperture::apps {
 namespace {
 
 std::string one_line(std::string text) {
-    // Names from a damaged file may hold anything.
+    // Names from a damaged file may contain control characters.
     const auto control = [](unsigned char c) { return std::iscntrl(c) != 0; };
     std::replace_if(text.begin(), text.end(), control, ' ');
     while (!text.empty() && text.back() == ' ') text.pop_back();

@@ -16,22 +16,22 @@ namespace aperture::apps {
 
 inline constexpr int exit_input = 1;       ///< input or usage
 inline constexpr int exit_internal = 2;    ///< device or internal
-inline constexpr int exit_incomplete = 3;  ///< with --strict: a result that is not whole
+inline constexpr int exit_incomplete = 3;  ///< with --strict: an incomplete result
 
-/// Runs `body` and returns its exit status. What it throws becomes one line on stderr, "program:
-/// error: ...", and exit_input (core::InvalidArgument) or exit_internal (everything else).
+/// Runs `body` and returns its exit status. Exceptions become one line on stderr, "program: error:
+/// ...", and the status exit_input (core::InvalidArgument) or exit_internal (all others).
 int run_program(const std::string& program, const std::function<int()>& body);
 
-/// --out, --threads, --quiet, --strict and --version, which every program has.
+/// --out, --threads, --quiet, --strict and --version, common to all programs.
 struct CommonOptions {
     std::filesystem::path out;
-    int threads = 0;  ///< 0: what OpenMP would take
+    int threads = 0;  ///< 0: OpenMP's default
     bool quiet = false;
     bool strict = false;  ///< an incomplete result is a failure
 };
 
-/// The exit status of a run that wrote its results: exit_incomplete where something was incomplete
-/// and `options` are strict, else 0.
+/// Exit status after the results are written: exit_incomplete if a result is incomplete and
+/// `options` are strict, else 0.
 int exit_status(const CommonOptions& options, const Console& console);
 
 enum class DeviceChoice { automatic, cpu, gpu };
@@ -39,15 +39,15 @@ enum class DeviceChoice { automatic, cpu, gpu };
 /// --device, --repeat and --report, for programs that compute.
 struct RunOptions {
     DeviceChoice device = DeviceChoice::automatic;
-    int repeat = 0;  ///< timed runs after a warm-up; 0: one run without
+    int repeat = 0;  ///< timed runs after a warm-up; 0: a single run
     std::optional<std::filesystem::path> report;
 };
 
-/// Whether to use the GPU. An automatic choice is explained on the console; a GPU that was asked
-/// for and cannot be used throws core::DeviceError.
+/// Whether to use the GPU. The console explains an automatic choice. Throws core::DeviceError if a
+/// requested GPU cannot be used.
 bool use_gpu(DeviceChoice choice, Console& console);
 
-/// One name that an option's value can take.
+/// One name of an option's value.
 template <class Enum>
 struct Choice {
     std::string_view name;
@@ -75,7 +75,7 @@ std::string choice_name(const Choices<Enum, Count>& choices, Enum value) {
     return "unknown";
 }
 
-/// Throws core::InvalidArgument that names the option and all choices.
+/// Throws core::InvalidArgument with the option and all choices.
 template <class Enum, std::size_t Count>
 Enum parse_choice(std::string_view option, const Choices<Enum, Count>& choices,
                   std::string_view text) {

@@ -10,7 +10,7 @@
 
 namespace aperture::apps {
 
-/// What all reports of a run on `executor` begin with.
+/// The report's common first entries for a run on `executor`.
 template <class Executor>
 core::Report begin_report(const std::string& program, const Executor& executor,
                           const RunTimes& times, ResultParameters parameters) {
@@ -25,7 +25,7 @@ core::Report begin_report(const std::string& program, const Executor& executor,
     return report;
 }
 
-/// Adds the report to the outputs of the run, where --report asks for it.
+/// Adds the report to the run's outputs if --report asks for it.
 void add_report(const RunOptions& options, const core::Report& report, media::OutputSet& outputs);
 
 }  // namespace aperture::apps

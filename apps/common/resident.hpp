@@ -9,13 +9,13 @@
 
 namespace aperture::apps {
 
-/// Of host memory that is copied to and from an executor while the host does something else.
+/// Type of host memory that is copied to and from an executor while the host does other work.
 template <class Executor>
 inline constexpr core::Pages pages_for =
     is_gpu<Executor> ? core::Pages::locked : core::Pages::pageable;
 
-/// A dense array of the host where an executor works on it: on the CPU the array itself, on a GPU a
-/// copy in its memory, which is allocated once for arrays of one size.
+/// A dense host array in the executor's memory: the array itself on the CPU, a copy on a GPU. The
+/// copy is allocated once for arrays of one size.
 template <class Executor, class T, int Rank>
 class Resident {
   public:
@@ -25,25 +25,25 @@ class Resident {
     explicit Resident(Executor& executor) : executor_(executor) {}
     Resident(Executor& executor, HostView host) : executor_(executor) { attach(host); }
 
-    /// Attaching arrays of up to this size allocates nothing, so that one can follow another whose
-    /// copy is still read.
+    /// Later arrays of up to this size need no allocation, so one can be attached while the copy of
+    /// the previous one is still read.
     void reserve(const core::Extents<Rank>& extent) {
         if constexpr (is_gpu<Executor>) device_.reshape(extent);
     }
-    /// Stands for `host` from now on, which must stay. Copies nothing.
+    /// Represents `host` from now on, which must outlive its use. Copies nothing.
     void attach(HostView host) {
         host_ = host;
         if constexpr (is_gpu<Executor>) device_.reshape(host.extent);
     }
-    /// Attaches `host` and copies it to the executor; asynchronous as core::copy is.
+    /// Attaches `host` and copies it to the executor, asynchronously like core::copy.
     void load(HostView host) {
         attach(host);
         if constexpr (is_gpu<Executor>) {
             core::copy(executor_, Constant<core::Host>(host), device_.view());
         }
     }
-    /// Copies what the executor has to the host's array; asynchronous as core::copy is. An empty
-    /// array is left out.
+    /// Copies the executor's data to the host array, asynchronously like core::copy. An empty array
+    /// is skipped.
     void store() requires(!std::is_const_v<T>) {
         if constexpr (is_gpu<Executor>) {
             if (!host_.empty()) core::copy(executor_, Constant<Space>(device_.view()), host_);
@@ -67,8 +67,8 @@ class Resident {
     core::Array<Element, Rank, Space> device_;  ///< empty on the CPU
 };
 
-/// Calls `load`, `compute` and `store` and waits for each. Stages are those of `timeline`; load and
-/// store are the transfer, which takes no time on the CPU.
+/// Calls `load`, `compute` and `store` and waits for each. The stages are those of `timeline`. Load
+/// and store count as transfer, which takes no time on the CPU.
 template <class Executor, class Load, class Compute, class Store>
 RunTimes run_resident(Executor& executor, core::Timeline& timeline, const Load& load,
                       const Compute& compute, const Store& store) {

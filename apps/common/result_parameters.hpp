@@ -12,22 +12,22 @@
 
 namespace aperture::apps {
 
-/// Name and value of everything that decided a result, as reports have them.
+/// Names and values of everything that determined a result, for reports.
 using ResultParameters = std::vector<std::pair<std::string, core::Report::Value>>;
 
-/// Findings by name, as reports have them.
+/// Results by name, for reports.
 using ReportValues = std::map<std::string, core::Report::Value>;
 
-/// A count of any type, as reports have it.
+/// A count of any type, as a report value.
 template <class Count>
 long long integer(Count count) {
     return static_cast<long long>(count);
 }
 
-/// The words of the command line, with a space between.
+/// The command line's words, separated by spaces.
 std::string command_line(int argc, char** argv);
 
-/// Attributes of the file: `program`, `version`, `git`, `command_line` and every parameter.
+/// Writes attributes of the file: `program`, `version`, `git`, `command_line` and every parameter.
 void write_parameters(media::ResultFile& file, const std::string& program,
                       const std::string& command_line, const ResultParameters& parameters);
 

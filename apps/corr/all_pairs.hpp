@@ -10,11 +10,11 @@
 
 namespace aperture::apps {
 
-/// "pair 3 of 45, 12.0 pairs/s, 4 s left", for `what` "pair".
+/// Formats "pair 3 of 45, 12.0 pairs/s, 4 s left" for `what` "pair".
 std::string progress_text(const std::string& what, core::index_t done, core::index_t all,
                           double seconds);
 
-/// What `corr --all-pairs` finds.
+/// The results of `corr --all-pairs`.
 struct PairResults {
     corr::PairPeaks found;
     double seconds = 0;  ///< from the first pair to the last
@@ -28,12 +28,12 @@ class AllPairs {
   public:
     using Space = typename Executor::Space;
 
-    /// For up to `images` images whose own correlation is `problem`. Throws core::InvalidArgument
-    /// where they take more memory than there is.
+    /// For up to `images` images, whose autocorrelation is `problem`. Throws core::InvalidArgument
+    /// if they need too much memory.
     AllPairs(Executor& executor, core::Cpu& cpu, const corr::Problem& problem,
              core::index_t images);
 
-    /// The planes of the next image, and the same in the host's memory.
+    /// Adds an image: its planes in the executor's memory and the same planes in host memory.
     void take(corr::PlanesView<Space> planes, corr::PlanesView<core::Host> on_host);
     PairResults run(Console& console);
 
@@ -43,7 +43,7 @@ class AllPairs {
     corr::Lags lags_;
     corr::PairCorrelator<Executor> correlator_;
     Resident<Executor, double, 3> sums_;
-    std::vector<double> energies_;  ///< of the images taken
+    std::vector<double> energies_;  ///< one per image
 };
 
 }  // namespace aperture::apps

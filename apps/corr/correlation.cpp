@@ -23,7 +23,7 @@ corr::Problem problem_of(const CorrOptions& options, const LoadedImage& image) {
     return problem;
 }
 
-/// 1 where the pixels of an image count.
+/// 1 for the pixels that count.
 core::Array<float, 2> read_mask(const std::filesystem::path& file, const CorrOptions& options,
                                 corr::Shape shape) {
     const media::Image image = media::read_image(file);
@@ -77,7 +77,7 @@ ImageCorrelation<Executor>::ImageCorrelation(Executor& executor, core::Cpu& cpu,
         resident_masks_.emplace_back(executor).load(masks_.back());
     }
     const auto [rows, columns] = problem_.image;
-    // Grey images and those in colour follow one another.
+    // Grey and colour images may alternate.
     image_.reserve({std::max<core::index_t>(first.image.planes.extent()[0], 3), rows, columns});
     for (Operand operand : {Operand::a, Operand::b}) {
         if (operand == Operand::b && !options.pair()) continue;
@@ -96,7 +96,7 @@ ImageCorrelation<Executor>::~ImageCorrelation() {
     try {
         executor_.synchronize();
     } catch (const core::DeviceError&) {
-        // Whoever waited for the work was told.
+        // Callers that waited for the work have received the error.
     }
 }
 template <class Executor>
@@ -152,7 +152,7 @@ void ImageCorrelation<Executor>::correlate(corr::PlanesView<Space> a, corr::Plan
 
 template <class Executor>
 void ImageCorrelation<Executor>::estimate(Operand other, corr::Surfaces& surfaces) {
-    // Planes that the CPU centres first would have to be copied to a GPU.
+    // With a GPU, planes centred by the CPU would need a copy to it.
     if (masks_.empty() && (is_gpu<Executor> || !pearson_)) {
         const auto sums = estimator_.prepare(problem_.planes, problem_.image, surfaces);
         correlate(resident_planes(Operand::a), resident_planes(other), sums);
@@ -206,8 +206,8 @@ RunTimes ImageCorrelation<Executor>::run(const media::Image& a, const media::Ima
     return {timeline_.stages(), watch.ms() - transfer_ms_, transfer_ms_};
 }
 
-// On a GPU all of it is in one stream: an image's copies and kernels come after those of the image
-// before, so that all share the memory there, and the last stage's end is the end of all.
+// A GPU runs everything in one stream. An image's copies and kernels follow those of the previous
+// image, so images share device arrays and the last stage's end is the end of all work.
 template <class Executor>
 void ImageCorrelation<Executor>::begin(const media::Image& image) {
     Begun& begun = begun_[next_];
@@ -276,7 +276,7 @@ SurfaceFindings find_out(const CorrOptions& options, corr::SurfaceView surface,
     const bool pair = options.pair();
     found.peak =
         corr::strongest_peak(surface, lags, pair ? corr::Centre::counts : corr::Centre::excluded);
-    // A parabola through values of r may rise above all of r.
+    // The interpolating parabola may exceed all values of r.
     if (found.peak && options.estimator == corr::Estimator::pearson) {
         found.peak->value = std::min(found.peak->value, 1.0);
     }

@@ -11,9 +11,9 @@ namespace {
 template <class Executor>
 ReadAhead read_ahead(int threads) {
     ReadAhead ahead;
-    // Beside a GPU the caller's thread has a core of its own; on a CPU all of them correlate.
+    // With a GPU the caller's thread keeps a core for itself; on a CPU all threads correlate.
     ahead.threads = is_gpu<Executor> ? std::max(threads - 1, 1) : threads;
-    // What is read while a GPU prepares for the first image.
+    // A GPU's setup before the first image leaves time to read more images.
     const std::size_t of_each = is_gpu<Executor> ? 4 : 2;
     ahead.most_images = of_each * static_cast<std::size_t>(ahead.threads);
     ahead.pages = pages_for<Executor>;
@@ -28,7 +28,7 @@ EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptio
     const core::Stopwatch watch;
     ImageSource source(files, read_ahead<Executor>(cpu.threads()));
     EnsembleResults found;
-    std::deque<LoadedImage> begun;  // outlives what still reads them
+    std::deque<LoadedImage> begun;  // outlives its readers
     std::optional<ImageCorrelation<Executor>> correlation;
     std::vector<RunTimes> times;
     std::optional<AllPairs<Executor>> pairs;
@@ -49,7 +49,7 @@ EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptio
         begun.pop_front();
         console.progress(progress_text("image", done, all, watch.seconds()));
     };
-    // Planes are those of the image that began last.
+    // The planes are those of the last started image.
     const std::size_t most_begun =
         options.all_pairs || options.radial ? 1 : ImageCorrelation<Executor>::most_begun;
     console.phase("reading " + files.front().string());

@@ -60,7 +60,7 @@ std::optional<LoadedImage> ImageSource::next() {
 
 void ImageSource::give_back(media::Image image) {
     const std::lock_guard lock(mutex_);
-    // Memory is new only where none is free: there is no more of it than was needed at once.
+    // Reused memory bounds the total to the maximum needed at one time.
     free_.push_back(std::move(image));
 }
 
@@ -71,7 +71,7 @@ void ImageSource::read_images() {
             return stopping_ || started_ == files_.size() || ahead_.size() < most_ahead();
         });
         if (stopping_ || started_ == files_.size()) return;
-        // Places remain where they are while others come and go at the ends.
+        // A deque's elements stay in place while others are added and removed at its ends.
         Place& place = ahead_.emplace_back();
         place.loaded.file = files_[started_++];
         place.loaded.image = take_memory();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// corr: the spatial correlation of an image, of two images, or of an ensemble.
+// corr: computes spatial correlations of an image, two images or an ensemble.
 #include <iostream>
 
 #include "aperture/core/shape.hpp"
@@ -25,7 +25,7 @@ LoadedImage read_input(const core::Cpu& cpu, const CorrOptions& options, std::si
     return loaded;
 }
 
-/// Colour and grey images go together, planes must be as many.
+/// Colour and grey images may be combined; files of planes must have equal extents.
 void expects_alike(const CorrOptions& options, const LoadedImage& a, const LoadedImage& b) {
     if (options.planes) {
         core::expects(b.shape() == a.shape(), b.file.string(), ": ", size_text(b.shape()),
@@ -38,7 +38,7 @@ void expects_alike(const CorrOptions& options, const LoadedImage& a, const Loade
                   ", but that of ", a.file.string(), " is ", core::extents_text(of_a));
 }
 
-/// With --radial, of the planes of an image or two.
+/// Spectra of an image's or pair's planes, with --radial.
 template <class Executor>
 std::vector<corr::RadialPower> find_spectra(core::Cpu& cpu, const CorrOptions& options,
                                             ImageCorrelation<Executor>& correlation) {

@@ -36,7 +36,7 @@ corr::index_t parse_extent(std::string_view digits) {
     return error == std::errc() && end == digits.data() + digits.size() ? value : 0;
 }
 
-/// What the command line names as input.
+/// The inputs on the command line.
 struct InputFiles {
     std::vector<path> images;
     std::vector<path> planes;
@@ -158,7 +158,7 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     if (!line.parse(argc, argv)) return std::nullopt;
 
     settle_inputs(line, files, options);
-    // Which way the content of an image has moved is not known beforehand.
+    // The direction in which content has moved is unknown.
     if (!line.given("--signed")) options.both_signs = options.pair();
     core::expects(!options.all_pairs || options.ensemble,
                   "--all-pairs needs an ensemble: a folder, a pattern or three images");

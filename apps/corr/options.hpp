@@ -18,31 +18,31 @@ struct CorrOptions {
     CommonOptions common;  ///< `out` is the HDF5 file
     RunOptions run;
     std::vector<std::filesystem::path> inputs;
-    bool ensemble = false;  ///< else `inputs` are an image, or two to be correlated
+    bool ensemble = false;  ///< otherwise `inputs` are one image or two
 
-    /// Made of images; nothing where `inputs` are HDF5 files that hold planes.
+    /// Planes made from images; empty if `inputs` are HDF5 files with planes.
     std::optional<corr::PlaneKind> planes = corr::PlaneKind::lab_orientation;
     corr::Normalization normalization = corr::Normalization::plane;
-    std::optional<corr::Shape> offsets;  ///< else half the image, rounded up
+    std::optional<corr::Shape> offsets;  ///< default: half the image, rounded up
     bool both_signs = false;
     corr::Estimator estimator = corr::Estimator::raw;
-    std::optional<corr::Method> method;  ///< else the faster
+    std::optional<corr::Method> method;  ///< default: the faster
     corr::DirectOptions direct;
-    /// One for all images, or of a pair one for each; all pixels count where there is none.
+    /// One mask for all images, or one per image of a pair. Without masks all pixels count.
     std::vector<std::filesystem::path> masks;
-    bool all_pairs = false;  ///< of an ensemble: correlate its images with one another, too
+    bool all_pairs = false;  ///< also correlate the images of an ensemble
 
     std::optional<std::filesystem::path> picture;   ///< its final name
     std::optional<std::filesystem::path> radial;    ///< table of the surface
     std::optional<std::filesystem::path> spectrum;  ///< table of the power spectrum beside it
 
     bool pair() const { return !ensemble && inputs.size() == 2; }
-    /// Whether a surface of each plane is made: where it is written, or the estimator needs it.
+    /// Whether to compute a surface per plane: to write it, or because the estimator needs it.
     bool each_plane() const {
         const bool written = !ensemble && direct.layout == corr::PlaneLayout::separate;
         return written || (estimator == corr::Estimator::pearson && !masks.empty());
     }
-    /// Whether the direct method is meant, although only an option of it was named.
+    /// Whether one of the direct method's options implies this method.
     bool needs_direct() const {
         return direct.precision != corr::Precision::fp32 ||
                direct.layout != corr::PlaneLayout::separate || direct.tile;
@@ -75,11 +75,11 @@ inline constexpr Choices<corr::Precision, 3> precision_choices{{{"fp32", corr::P
 inline constexpr Choices<corr::PlaneLayout, 2> layout_choices{
     {{"separate", corr::PlaneLayout::separate}, {"packed", corr::PlaneLayout::packed}}};
 
-/// "250x300", rows first, each 1 at least; throws core::InvalidArgument that names the option
-/// otherwise.
+/// Parses "250x300", rows first, each at least 1. Otherwise throws core::InvalidArgument with the
+/// option's name.
 corr::Shape parse_size(const std::string& option, const std::string& text);
 
-/// Reads the command line; nothing where --help or --version was asked for and printed.
+/// Parses the command line; returns nothing after printing what --help or --version asks for.
 std::optional<CorrOptions> parse_corr_options(int argc, char** argv);
 
 }  // namespace aperture::apps

@@ -44,9 +44,8 @@ void write_counts(media::ResultFile& file, const core::Array<double, 2>& counts)
     file.write("/counts", std::as_const(whole).view(), surface_axes);
 }
 
-/// The least and the largest value but that at (0, 0), where noise is like itself as well and
-/// little of the scale would be left for others; a power of a thousand taken from both where
-/// numbers would be long.
+/// The range of values without (0, 0), where noise correlates with itself and would use up most of
+/// the scale. Long numbers are scaled by a power of a thousand.
 media::ColourScale colour_scale(const SurfaceOutput& output, double& factor) {
     const auto [rows, columns] = output.surface.extent;
     double low = std::numeric_limits<double>::infinity();
@@ -70,7 +69,7 @@ media::ColourScale colour_scale(const SurfaceOutput& output, double& factor) {
     }
     low *= factor;
     high *= factor;
-    // A scale must have a length, and one of the last bits only would have no ticks.
+    // A scale needs a nonzero length, and a length of a few ulps would have no ticks.
     const double least = 1e-6 * std::max(largest * factor, 1e-300);
     if (high - low < least)
         high = low + (largest > 0 ? std::max(least, 0.01 * largest * factor) : 1);
@@ -81,7 +80,7 @@ media::Picture draw(const CorrOptions& options, const SurfaceOutput& output) {
     const auto [rows, columns] = output.surface.extent;
     double factor = 1;
     const media::ColourScale scale = colour_scale(output, factor);
-    // Row 0 is the lowest of a map, and the highest of an image.
+    // Row 0 is the bottom of a map but the top of an image.
     core::Array<float, 2> values({rows, columns});
     for (index_t y = 0; y < rows; ++y) {
         for (index_t x = 0; x < columns; ++x) {

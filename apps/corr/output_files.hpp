@@ -9,8 +9,8 @@
 
 namespace aperture::apps {
 
-/// Throws core::InvalidArgument where an output would replace one of the images or masks or another
-/// output, or cannot be written where it is to be.
+/// Throws core::InvalidArgument if an output would replace an image, a mask or another output, or
+/// cannot be written.
 void check_outputs(const CorrOptions& options, const std::vector<std::filesystem::path>& images);
 
 /// What is written about one surface.
@@ -19,12 +19,12 @@ struct SurfaceOutput {
     const core::Array<double, 2>& counts;
     corr::Lags lags;
     SurfaceFindings findings;
-    std::vector<corr::RadialPower> spectra;  ///< with --radial, of each image or their mean
+    std::vector<corr::RadialPower> spectra;  ///< with --radial: of each image, or their mean
     std::string command_line;
     ResultParameters parameters;
 };
 
-/// Add the HDF5 file, the picture and the tables to `outputs`, as far as they were asked for.
+/// Adds the requested HDF5 file, picture and tables to `outputs`.
 void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
                    const core::Array<double, 3>& planes, Console& console,
                    media::OutputSet& outputs);

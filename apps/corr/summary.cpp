@@ -48,7 +48,7 @@ void describe_compute(std::ostringstream& lines, const corr::Problem& problem, c
                       const core::Report& report) {
     const double ms = correlate_ms(report);
     lines << "compute     " << std::setprecision(4) << ms << " ms to correlate" << of_what;
-    // What transforms do depends on the library's plans and is not counted.
+    // The work of transforms depends on the library's plans and is not counted.
     if (problem.method == corr::Method::direct) {
         const double gflop = direct_gflop(problem);
         lines << "; " << std::setprecision(3) << gflop << " GFLOP";
@@ -81,7 +81,7 @@ void describe_findings(std::ostringstream& lines, const CorrOptions& options,
     }
 }
 
-/// The most similar two of different images.
+/// Reports the most similar pair of different images.
 void describe_pairs(std::ostringstream& lines, const EnsembleResults& results) {
     const auto& [peaks, displacements, pairs] = results.pairs->found;
     lines << "pairs       " << pairs;

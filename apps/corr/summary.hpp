@@ -9,18 +9,18 @@
 
 namespace aperture::apps {
 
-/// Everything that decided the result, for the report and the HDF5 file. `image` is the first.
+/// Everything that determined the result, for report and HDF5 file. `image` is the first image.
 ResultParameters describe(const CorrOptions& options, const corr::Problem& problem);
 
-/// What was found: `correlation_length_x`, `correlation_length_y`, `peak_dy`, `peak_dx` (pixels)
-/// and `peak_value`, as far as they are there.
+/// The results that exist: `correlation_length_x`, `correlation_length_y`, `peak_dy`, `peak_dx`
+/// (pixels) and `peak_value`.
 ReportValues finding_values(const SurfaceFindings& findings);
 
-/// What to say where a pair's largest value is on the border.
+/// The warning for a pair whose largest value is on the border.
 std::string border_warning(const CorrOptions& options, const SurfaceFindings& findings);
 
-/// Of an ensemble `images`, `skipped` and `images_per_second` from the first image to the last
-/// surface; with --all-pairs `pairs` and `pairs_per_second`.
+/// For an ensemble: `images`, `skipped` and `images_per_second` (from the first image to the last
+/// surface); with --all-pairs also `pairs` and `pairs_per_second`.
 ReportValues ensemble_values(const EnsembleResults& results);
 
 /// The lines that `corr` prints.

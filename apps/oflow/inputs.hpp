@@ -18,20 +18,20 @@ struct ImageForm {
 };
 ImageForm form_of(const media::Image& image);
 
-/// What `oflow` reads.
+/// The inputs of `oflow`.
 struct OflowInputs {
-    media::Image image0;  ///< empty unless arrows are to be drawn over it
-    media::Image image1;  ///< empty unless it is to be taken back
+    media::Image image0;  ///< empty unless arrows are drawn on it
+    media::Image image1;  ///< empty unless it is warped
     ImageForm form0;
     ImageForm form1;
     core::Array<float, 2> grey0;
     core::Array<float, 2> grey1;
-    core::Array<float, 3> truth;  ///< empty where there is none
+    core::Array<float, 3> truth;  ///< empty if there is none
 
     flow::Shape shape() const { return {grey0.extent()[0], grey0.extent()[1]}; }
 };
 
-/// Throws core::InvalidArgument for files that cannot be read, or whose sizes differ.
+/// Throws core::InvalidArgument for files that cannot be read or differ in size.
 OflowInputs read_inputs(const OflowOptions& options, Console& console);
 
 /// "584x388", width first.

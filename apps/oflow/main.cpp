@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// oflow: the optical flow between two images.
+// oflow: computes the optical flow between two images.
 #include <iostream>
 
 #include "apps/common/report_file.hpp"

@@ -27,7 +27,7 @@ writes flow/000000.flo, flow/000000.flow.png and so on, all pictures on one scal
 images, a quoted pattern ('frames/*.png') and three or more images are sequences, too; so are two
 images where --out names a folder. --warped, --arrows and --consistency then name folders.)";
 
-// A flow beyond it counts as unknown.
+// A larger flow counts as unknown.
 constexpr NumberRange motion_range{0, 1e9, true};
 
 void add_result_options(CommandLine& line, OflowOptions& options, bool& no_picture) {
@@ -56,7 +56,7 @@ bool names_folder(const path& out) {
     return !out.empty() && (!out.has_filename() || std::filesystem::is_directory(out, error));
 }
 
-/// "frames/" as "frames".
+/// Removes the final slash: "frames" for "frames/".
 path folder_name(const std::string& option, const path& folder) {
     core::expects(!is_picture_name(folder) && folder.extension() != ".flo", option, ' ',
                   folder.string(), ": of a sequence, a folder is expected");
@@ -104,7 +104,7 @@ void settle_picture_names(OflowOptions& options, bool no_picture) {
     }
 }
 
-/// What has no meaning for many pairs, or none for one.
+/// Rejects options that do not apply to a sequence, or to a single pair.
 void refuse_by_kind(const CommandLine& line, const OflowOptions& options) {
     const auto refuse = [&](const char* option, const char* reason) {
         core::expects(!line.given(option), option, ' ', reason);

@@ -12,18 +12,18 @@ namespace aperture::apps {
 
 /// The command line of `oflow`.
 struct OflowOptions {
-    CommonOptions common;  ///< `out` is the flow file, of a sequence the folder
+    CommonOptions common;  ///< `out` is the flow file; the folder of a sequence
     RunOptions run;
     std::vector<std::filesystem::path> inputs;
-    bool sequence = false;  ///< else `inputs` are two images
-    FrameRange frames;      ///< of a sequence
+    bool sequence = false;  ///< otherwise `inputs` are two images
+    FrameRange frames;      ///< for a sequence
 
     ParameterFlags flags;
     flow::Parameters parameters;
 
     std::optional<std::filesystem::path> truth;
-    /// Names of what is to be written, those of pictures final; of a sequence, the folders that
-    /// the pictures of all pairs go to.
+    /// Names of the outputs; picture names are final. For a sequence, the folders of the pairs'
+    /// pictures.
     std::optional<std::filesystem::path> picture;
     std::optional<std::filesystem::path> error_map;
     std::optional<std::filesystem::path> warped;
@@ -31,15 +31,15 @@ struct OflowOptions {
     std::optional<std::filesystem::path> consistency;
     std::vector<std::filesystem::path> convergence;  ///< tables and plots
 
-    std::optional<double> max_motion;  ///< pixels; else the largest motion
+    std::optional<double> max_motion;  ///< pixels; default: the largest motion
     double max_error = 2;              ///< pixels
-    std::optional<int> arrow_spacing;  ///< pixels; else by the size of the image
+    std::optional<int> arrow_spacing;  ///< pixels; default: from the image size
 
     const std::filesystem::path& image0() const { return inputs.front(); }
     const std::filesystem::path& image1() const { return inputs.back(); }
 };
 
-/// Reads the command line; nothing where --help or --version was asked for and printed.
+/// Parses the command line; returns nothing after printing what --help or --version asks for.
 std::optional<OflowOptions> parse_oflow_options(int argc, char** argv);
 
 }  // namespace aperture::apps

@@ -20,7 +20,7 @@ namespace {
 using core::index_t;
 using std::filesystem::path;
 
-constexpr int arrows_across = 24;  // the shorter side of the image
+constexpr int arrows_across = 24;  // along the shorter side of the image
 constexpr int smallest_spacing = 12;
 constexpr int largest_arrow_scale = 64;
 

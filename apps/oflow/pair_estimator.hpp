@@ -9,7 +9,7 @@
 
 namespace aperture::apps {
 
-/// flow::Estimator from and to the host's memory. The executor must outlive it.
+/// flow::Estimator with host memory as input and output. The executor must outlive it.
 template <class Executor>
 class PairEstimator {
   public:
@@ -20,7 +20,7 @@ class PairEstimator {
           image1_(executor),
           flow_(executor) {}
 
-    /// Images and flow are dense; where `start` is true the run begins with what `flow` holds.
+    /// Images and flow are dense. If `start` is true, the run starts from the contents of `flow`.
     RunTimes run(flow::ImageView<core::Host> image0, flow::ImageView<core::Host> image1,
                  flow::FlowView<core::Host> flow, bool start) {
         const auto load = [&] {

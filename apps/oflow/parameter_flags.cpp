@@ -20,7 +20,7 @@ void take(const std::optional<Value>& flag, Value& value) {
     if (flag) value = *flag;
 }
 
-/// A flag that changes nothing is a misunderstanding, which is better cleared up than computed.
+/// Rejects a flag without effect, since it shows a misunderstanding.
 template <class Value>
 void refuse(const std::optional<Value>& flag, std::string_view name, std::string_view reason) {
     core::expects(!flag, name, ' ', reason);
@@ -100,7 +100,7 @@ void add_parameter_options(CommandLine& line, ParameterFlags& flags) {
 flow::Parameters choose_parameters(const ParameterFlags& flags) {
     flow::Parameters p = flow::preset(flags.preset, flags.method);
     if (flags.solver && *flags.solver != p.solver.solver) {
-        // What a preset has chosen for its own solver is right for no other.
+        // A preset's choices for its own solver are wrong for other solvers.
         const flow::SolverParameters general;
         p.solver.iterations = flags.solver == flow::Solver::multigrid
                                   ? multigrid_iterations

@@ -10,7 +10,7 @@
 
 namespace aperture::apps {
 
-/// What the command line says about the estimation; what it leaves open is the preset's.
+/// The command line's parameters of the estimation; empty ones use the preset.
 struct ParameterFlags {
     flow::Method method = flow::Method::horn_schunck;
     flow::Preset preset = flow::Preset::fast;
@@ -41,9 +41,9 @@ struct ParameterFlags {
 
 void add_parameter_options(CommandLine& line, ParameterFlags& flags);
 
-/// The preset with the flags put over it. Changing to or from multigrid without saying how many
-/// iterations gives 1 (full multigrid and a V-cycle) or 100, since one number cannot serve both.
-/// Throws core::InvalidArgument for values out of range and for flags that would change nothing.
+/// The preset with the flags applied. A change to or from multigrid without a number of iterations
+/// selects 1 (full multigrid and a V-cycle) or 100, since one number cannot suit both. Throws
+/// core::InvalidArgument for values out of range and for flags without effect.
 flow::Parameters choose_parameters(const ParameterFlags& flags);
 
 inline constexpr Choices<flow::Method, 2> method_choices{

@@ -18,7 +18,7 @@ OflowResults run_on(Executor& executor, core::Cpu& cpu, const OflowOptions& opti
         return estimator.run(inputs.grey0, inputs.grey1, results.flow, false);
     });
     if (!options.convergence.empty()) {
-        // A run of its own: residuals cost time that the estimation does not need.
+        // A separate run, since computing residuals would slow down the timed ones.
         console.phase("watching the convergence");
         estimator.watch_convergence(&results.residuals);
         estimator.run(inputs.grey0, inputs.grey1, results.flow, false);

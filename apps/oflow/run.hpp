@@ -12,25 +12,25 @@
 
 namespace aperture::apps {
 
-/// What `oflow` finds.
+/// The results of `oflow`.
 struct OflowResults {
     core::Array<float, 3> flow;
-    RunTimes times;                           ///< of `flow`
-    std::optional<flow::Accuracy> accuracy;   ///< with a truth
-    core::Array<std::uint8_t, 2> consistent;  ///< 255 where the way back agrees, else 0
+    RunTimes times;                           ///< of computing `flow`
+    std::optional<flow::Accuracy> accuracy;   ///< with a true flow
+    core::Array<std::uint8_t, 2> consistent;  ///< 255 if the backward flow agrees, else 0
     std::optional<core::index_t> consistent_pixels;
-    double backward_ms = 0;         ///< for the way back and its comparison
-    std::vector<double> residuals;  ///< of the start and of every iteration
+    double backward_ms = 0;         ///< for the backward flow and its comparison
+    std::vector<double> residuals;  ///< at the start and after every iteration
     double largest_motion = 0;      ///< pixels
 };
 
-/// Estimates on `executor`, as often as the options say, and does what else they ask for with the
-/// flow, on `cpu`. The times are those of the estimation alone.
+/// Estimates the flow on `executor`, as often as the options say, and does the other requested work
+/// on `cpu`. The times are those of the estimation alone.
 template <class Executor>
 OflowResults run_on(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
                     const OflowInputs& inputs, Console& console);
 
-/// Compares the flow in `results` with the one from image 1 to image 0.
+/// Compares the flow in `results` with the flow from image 1 to image 0.
 template <class Executor>
 void check_way_back(core::Cpu& cpu, PairEstimator<Executor>& estimator, const OflowInputs& inputs,
                     OflowResults& results);

@@ -24,7 +24,7 @@ constexpr index_t sample_spacing = 4;  // pixels
 constexpr double explained = 0.9;
 constexpr std::size_t pairs_per_exception = 20;
 
-/// Whether `flow` makes image 1 look like image 0.
+/// Whether warping image 1 by `flow` makes it similar to image 0.
 bool explains(const core::Array<float, 3>& flow, const OflowInputs& inputs) {
     const auto [rows, columns] = inputs.shape();
     const auto nearest = [](double at, index_t count) {
@@ -45,7 +45,7 @@ bool explains(const core::Array<float, 3>& flow, const OflowInputs& inputs) {
     return taken_back < explained * as_it_is;
 }
 
-/// The same for one pair: files in the place of folders.
+/// The options of one pair: files instead of folders.
 OflowOptions options_of_pair(const OflowOptions& options, index_t number) {
     OflowOptions pair = options;
     pair.common.out = numbered_file(options.common.out, number, ".flo");
@@ -59,7 +59,7 @@ OflowOptions options_of_pair(const OflowOptions& options, index_t number) {
     return pair;
 }
 
-/// That of a pair which only one pair in twenty at most exceeds.
+/// The largest motion of a pair, ignoring the largest 5 % of the pairs.
 double usual_motion(std::vector<double> motions) {
     const auto at =
         motions.end() - 1 - static_cast<std::ptrdiff_t>(motions.size() / pairs_per_exception);
@@ -104,7 +104,7 @@ class Sequence {
         console_.phase("estimating");
         while (next_) {
             take(std::move(*next_));
-            // Its frame is not read before the one before it was taken, and by one thread only.
+            // Runs after `take`, so only one thread at a time uses the reader.
             auto reading = std::async(std::launch::async, [this] { return reader_.next(); });
             work_on_pair();
             next_ = reading.get();
@@ -136,7 +136,7 @@ class Sequence {
         return std::move(*frame);
     }
 
-    /// Image 1 of the last pair becomes image 0 of the next.
+    /// Image 1 of the previous pair becomes image 0 of the next.
     void take(Frame frame) {
         inputs_.image0 = std::move(inputs_.image1);
         inputs_.grey0 = std::move(inputs_.grey1);
@@ -208,9 +208,9 @@ class Sequence {
     OflowInputs inputs_;
     OflowResults results_;
     std::string first_name_;
-    index_t number_ = 0;  ///< of the frame that is image 1
+    index_t number_ = 0;  ///< of the frame in image 1
     double read_ms_ = 0;
-    double consistent_ = 0;  ///< shares of the pixels, summed over the pairs
+    double consistent_ = 0;  ///< share of the pixels, summed over the pairs
     std::vector<double> motions_;
     std::vector<RunTimes> times_;
     SequenceResults found_;

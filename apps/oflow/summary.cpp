@@ -80,7 +80,7 @@ void describe_accuracy(std::ostringstream& line, const flow::Accuracy& accuracy)
     line << '\n';
 }
 
-/// Size and form of the images, and how the flow is estimated.
+/// Appends the size and form of the images and the parameters of the estimation.
 void append_parameters(ResultParameters& list, const OflowOptions& options, flow::Shape shape,
                        ImageForm form) {
     const flow::Parameters& p = options.parameters;

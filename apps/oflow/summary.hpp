@@ -13,21 +13,21 @@
 
 namespace aperture::apps {
 
-/// Name and value of everything that decided the result, for the report.
+/// Names and values of everything that determined the result, for the report.
 ResultParameters describe(const OflowOptions& options, const OflowInputs& inputs);
 ResultParameters describe(const OflowOptions& options, const SequenceResults& results);
 
-/// What was asked for of `aae` (degrees), `epe`, `rmse` (pixels), `r05`, `r1`, `r2` (percent of the
+/// The requested ones of `aae` (degrees), `epe`, `rmse` (pixels), `r05`, `r1`, `r2` (percent of the
 /// known pixels), `consistent` (percent of all pixels), `iterations` and the last `residual`.
 ReportValues accuracy_values(const OflowInputs& inputs, const OflowResults& results);
 
-/// The lines that `oflow` prints: images, device, method, stages, compute, motion, what else was
-/// asked for, result.
+/// The lines that `oflow` prints: images, device, method, stages, compute, motion, other requested
+/// values, result.
 std::string summary(const OflowOptions& options, const OflowInputs& inputs,
                     const OflowResults& results, const core::Report& report);
 
-/// What a sequence's report says beside the medians of its pairs: `pairs`, `pairs_per_second` from
-/// the first frame to the last file, `warm_starts`, `largest_motion` (pixels).
+/// A sequence's values in the report besides the medians of its pairs: `pairs`, `pairs_per_second`
+/// (from the first frame to the last file), `warm_starts`, `largest_motion` (pixels).
 ReportValues sequence_values(const SequenceResults& results);
 
 /// The lines that `oflow` prints for a sequence.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view relative_prefix = "rel:";
 constexpr int max_azimuths = 1'000'000;
-// Beyond it the diagonal is all that an fp32 covariance holds.
+// A larger loading leaves only the diagonal in an fp32 covariance.
 constexpr NumberRange loading_range{0, 1e30};
 
 void expect_visible(double azimuth) {

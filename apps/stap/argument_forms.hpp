@@ -11,22 +11,22 @@
 
 namespace aperture::apps {
 
-/// Azimuths in degrees from boresight: a list "a,b,c", or "start:stop:count" for `count` of them,
-/// evenly spaced with both ends included. All must lie in -90 .. 90.
+/// Azimuths in degrees from boresight: a list "a,b,c", or "start:stop:count" for `count` evenly
+/// spaced azimuths including both ends. All must be in -90 .. 90.
 std::vector<double> parse_azimuths(std::string_view text);
 
-/// "X" (absolute) or "rel:X" (times trace(R)/n), X finite and not negative.
+/// Parses "X" (absolute) or "rel:X" (times trace(R)/n), X finite and not negative.
 stap::DiagonalLoading parse_loading(std::string_view text);
 std::string to_string(const stap::DiagonalLoading& loading);
 
-/// The file and, from "file.h5:/path", the dataset. A file whose name holds ":/" is taken as it is.
+/// The file and, in "file.h5:/path", the dataset. The name of an existing file may contain ":/".
 struct CubeName {
     std::filesystem::path path;
-    std::string dataset;  ///< empty: not said
+    std::string dataset;  ///< empty if not given
 };
 CubeName parse_cube_name(const std::string& text);
 
-/// Results beyond the output that `--save` asks for.
+/// Additional results that `--save` asks for.
 struct SavedResults {
     bool covariance = false;
     bool weights = false;

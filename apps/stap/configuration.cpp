@@ -47,7 +47,7 @@ int choose_temporal_taps(const StapOptions& options, const media::RadarCube& cub
     return 1;
 }
 
-/// Twice the order keep the loss by estimation below 3 dB (Reed, Mallett & Brennan 1974).
+/// Twice the order keeps the estimation loss below 3 dB (Reed, Mallett & Brennan 1974).
 int choose_training_block(const StapOptions& options, const media::RadarCube& cube, int taps,
                           Console& console) {
     if (options.training_block) return *options.training_block;
@@ -65,7 +65,7 @@ int choose_training_block(const StapOptions& options, const media::RadarCube& cu
     return static_cast<int>(room);
 }
 
-/// Without a wish of the user's or the file's, a covariance that would be singular is loaded.
+/// Loads a covariance that would be singular, unless the user or the file chose the training.
 stap::DiagonalLoading choose_loading(const StapOptions& options, const media::RadarCube& cube,
                                      const stap::Parameters& parameters, Console& console) {
     if (options.loading) return *options.loading;
@@ -120,13 +120,13 @@ void choose_steering(media::CubeReader& reader, Configuration& setup) {
                                             setup.spacing_wavelengths, setup.azimuths, response);
 }
 
-/// A detector whose threshold cannot be set is refused before the work, not after it.
+/// Before the computation, rejects a detector whose threshold cannot be set.
 void check_detector(const StapOptions& options, const stap::Problem& problem) {
     if (options.detector == stap::Detector::none) return;
     stap::detection_thresholds(problem, options.pfa);
 }
 
-/// Where loading would be the remedy, the refusal names the flags.
+/// If loading would help, the error names the flags.
 stap::Problem checked_problem(const stap::CubeShape& shape, const stap::Parameters& parameters,
                               int vectors) {
     try {

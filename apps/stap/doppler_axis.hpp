@@ -10,7 +10,7 @@ inline double doppler_of_bin(int bin, int bins) {
     return static_cast<double>(signed_bin) / bins;
 }
 
-/// The bin in row `row` of a map whose rows go from the most negative Doppler up.
+/// The bin of map row `row`; rows start at the most negative Doppler.
 inline int bin_of_row(int row, int bins) { return (row + (bins + 1) / 2) % bins; }
 
 }  // namespace aperture::apps

@@ -8,10 +8,10 @@
 
 namespace aperture::apps {
 
-/// Samples of a cube that are NaN or infinite in either part.
+/// The samples of a cube with a NaN or infinite part.
 struct NonFiniteSamples {
     core::index_t count = 0;
-    core::Extents<3> first{};  ///< channel, pulse, range cell; where count > 0
+    core::Extents<3> first{};  ///< channel, pulse, range cell; valid if count > 0
 };
 
 NonFiniteSamples find_non_finite(core::View<const std::complex<float>, 3, core::Host> cube,

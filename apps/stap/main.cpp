@@ -32,7 +32,7 @@ core::Array<stap::cfloat, 3> read_cube(const StapOptions& options, media::CubeRe
     return cube;
 }
 
-/// Adds a stage of the host's; one that the pipeline also has is added up.
+/// Adds a stage of the host, or its time if the pipeline has a stage of that name.
 void add_stage(core::Report& report, const char* name, double ms) {
     report.total_ms += ms;
     for (auto& stage : report.stages) {
@@ -43,8 +43,8 @@ void add_stage(core::Report& report, const char* name, double ms) {
     report.stages.push_back({name, ms, 0, 0});
 }
 
-/// Reads the cube, runs the pipeline on `executor` and writes what was asked for. `before` are the
-/// stages so far, reading first.
+/// Reads the cube, runs the pipeline on `executor` and writes the requested outputs. `before` are
+/// the previous stages, the first of which is the reading.
 template <class Executor>
 void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
              media::CubeReader& reader, const Configuration& setup, std::optional<Truth> truth,

@@ -13,7 +13,7 @@
 
 namespace aperture::apps {
 
-/// The command line of `stap`. What may also come from the file or from its size is optional.
+/// The command line of `stap`. Values are optional if the file or its size may determine them.
 struct StapOptions {
     CommonOptions common;
     RunOptions run;
@@ -46,7 +46,7 @@ struct StapOptions {
 /// The result, the report and the picture.
 std::vector<std::filesystem::path> outputs_of(const StapOptions& options);
 
-/// Reads the command line; nothing where --help or --version was asked for and printed.
+/// Parses the command line; returns nothing after printing what --help or --version asks for.
 std::optional<StapOptions> parse_stap_options(int argc, char** argv);
 
 }  // namespace aperture::apps

@@ -23,7 +23,7 @@ using stap::cfloat;
 
 constexpr std::size_t max_markers = 100;
 
-/// Whether the covariance that a cell was adapted with has automatic loading.
+/// Whether a cell's covariance has automatic loading.
 bool is_loaded(const stap::Problem& problem, const ResultArrays& results, int bin, index_t cell) {
     return problem.parameters.precision == stap::Precision::automatic &&
            results.attempt(bin, stap::training_set_of(problem, cell)) >= stap::first_loaded_attempt;
@@ -59,7 +59,7 @@ void write_detections(media::ResultFile& file, const Configuration& setup,
     file.table("/detections", columns);
 }
 
-/// A map [K][N] of complex amplitudes in dB, its rows from the most negative Doppler up.
+/// A map [K][N] of complex amplitudes in dB; rows start at the most negative Doppler.
 core::Array<float, 2> centred_decibels(core::View<const cfloat, 2, Host> map) {
     const auto [bins, cells] = map.extent;
     const core::Array<float, 2> db = media::decibels(map);
@@ -139,7 +139,7 @@ media::Picture draw_maps(core::Cpu& cpu, const Configuration& setup, stap::CubeV
     const core::View<const cfloat, 1, Host> steering_vector(
         setup.steering.data() + index_t(vector) * problem.order, {problem.order});
     stap::conventional_map(cpu, problem, cube, steering_vector, unadapted);
-    // What failed is not drawn as a deep null: it has no value.
+    // Failed cells have no value; they must not look like deep nulls.
     core::Array<cfloat, 2> adapted({bins, cells});
     for (index_t k = 0; k < bins; ++k) {
         for (index_t r = 0; r < cells; ++r) {

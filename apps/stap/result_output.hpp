@@ -12,14 +12,14 @@
 
 namespace aperture::apps {
 
-/// Fills the output file of `stap` (docs/formats.md) without committing it.
+/// Writes the output file of `stap` (docs/formats.md) without committing it.
 void write_results(media::ResultFile& file, const StapOptions& options,
                    const media::RadarCube& cube, const Configuration& setup,
                    const ResultArrays& results, const FactorisationHealth& health,
                    const std::vector<stap::Detection>& detections, const std::string& command_line);
 
-/// The maps of one steering vector before and after adaptation side by side, with the detections of
-/// that vector marked and what failed hatched.
+/// Draws the maps of one steering vector before and after adaptation side by side. Its detections
+/// are marked and failures are hatched.
 media::Picture draw_maps(core::Cpu& cpu, const Configuration& setup,
                          stap::CubeView<core::Host> cube, const ResultArrays& results,
                          const std::vector<stap::Detection>& detections);

@@ -31,7 +31,7 @@ ResultArrays::ResultArrays(const stap::Problem& problem, const SavedResults& wan
 
 namespace {
 
-/// The cube and the results where an executor works on them.
+/// The cube and the results in the executor's memory.
 template <class Executor>
 struct ResidentArrays {
     Resident<Executor, const cfloat, 3> cube;
@@ -80,12 +80,11 @@ bool fits(const Executor& gpu, const stap::Problem& problem, stap::CubeView<Host
         stap::workspace_bytes(problem) + cube.size() * static_cast<index_t>(sizeof(cfloat)) +
         bytes_of(results.output, results.info, results.pivot_ratio, results.covariance,
                  results.weights, results.statistic, results.attempt);
-    // A tenth is left for the libraries' own workspace.
+    // A tenth is reserved for the libraries' own workspace.
     return static_cast<double>(needed) < 0.9 * static_cast<double>(gpu.free_memory());
 }
 
-/// Copies overlap computation here: what the stages do not account for is transfer that was waited
-/// for.
+/// Copies overlap computation here. Time outside the stages is time spent waiting for transfers.
 template <class Executor>
 RunTimes run_in_chunks(Executor& gpu, const Configuration& setup, stap::CubeView<Host> cube,
                        ResultArrays& results, int repeat, Console& console) {

@@ -9,7 +9,7 @@
 
 namespace aperture::apps {
 
-/// Memory for what a run gives; arrays that are not wanted stay empty.
+/// Memory for the results of a run; arrays that are not requested stay empty.
 struct ResultArrays {
     core::Array<stap::cfloat, 3> output;
     core::Array<int, 2> info;
@@ -25,9 +25,8 @@ struct ResultArrays {
     }
 };
 
-/// Runs the pipeline on a cube in host memory, `repeat` times after a warm-up, or once where it is
-/// 0. A cube that a GPU cannot hold together with its results is streamed through it in range
-/// chunks.
+/// Runs the pipeline on a cube in host memory: `repeat` times after a warm-up, or once if `repeat`
+/// is 0. A cube that does not fit the GPU with its results is streamed in range chunks.
 template <class Executor>
 RunTimes run_on(Executor& executor, const Configuration& setup, stap::CubeView<core::Host> cube,
                 ResultArrays& results, int repeat, Console& console);

@@ -33,12 +33,12 @@ void describe_covariance(std::ostringstream& line, const Configuration& setup,
     line << ", loading " << to_string(setup.problem.parameters.loading) << '\n';
 }
 
-/// "12 of 3200 covariances"
+/// Formats "12 of 3200 covariances".
 std::string share_of(long long some, long long all) {
     return core::text(some, " of ", all, all == 1 ? " covariance" : " covariances");
 }
 
-/// What may help matrices that fail or are loaded.
+/// A suggestion for matrices that fail or are loaded.
 std::string remedy(const stap::Problem& problem) {
     const stap::Parameters& p = problem.parameters;
     if (p.precision == stap::Precision::fp32) return "--precision auto repeats them in fp64";
@@ -100,7 +100,7 @@ void describe_targets(std::ostringstream& line, const Truth& truth, int doppler_
 FactorisationHealth factorisation_health(const stap::Problem& problem,
                                          const ResultArrays& results) {
     const bool automatic = problem.parameters.precision == stap::Precision::automatic;
-    // Training on all cells works in fp64 whatever is asked for.
+    // Training on all cells always uses fp64.
     const bool fp32 = problem.parameters.precision == stap::Precision::fp32 &&
                       problem.parameters.training != stap::Training::all;
     FactorisationHealth health;

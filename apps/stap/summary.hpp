@@ -17,34 +17,33 @@ namespace aperture::apps {
 struct FactorisationHealth {
     long long matrices = 0;
     long long failed = 0;
-    long long repeated = 0;        ///< in fp64 after fp32, --precision auto
-    long long loaded = 0;          ///< of these, with automatic loading
-    long long untrusted = 0;       ///< factored in a precision that is not enough for them
+    long long repeated = 0;        ///< in fp64 after fp32, with --precision auto
+    long long loaded = 0;          ///< of the repeated: with automatic loading
+    long long untrusted = 0;       ///< factored in insufficient precision
     double worst_pivot_ratio = 1;  ///< over the matrices that did not fail
-    int worst_doppler_bin = 0;     ///< of the first failed matrix, else of the worst pivot ratio
+    int worst_doppler_bin = 0;     ///< of the first failed matrix, else of the worst ratio
     long long worst_training_set = 0;
 
-    /// Whether thresholds hold the false-alarm probability: no covariance has loading, and all can
-    /// be trusted.
+    /// Whether the thresholds keep the false-alarm probability: no covariance is loaded, and all
+    /// can be trusted.
     bool holds_pfa(const stap::Parameters& parameters) const {
         return parameters.loading.value == 0 && loaded == 0 && untrusted == 0;
     }
 };
 FactorisationHealth factorisation_health(const stap::Problem& problem, const ResultArrays& results);
 
-/// Warns of what the user must know of a result: covariances that failed, were repeated or loaded,
-/// and a false-alarm probability that is not held. Throws core::InvalidArgument, which names
-/// `cube`, where all failed.
+/// Warns of problems of the result: covariances that failed, were repeated or loaded, and a
+/// false-alarm probability that is not kept. Throws core::InvalidArgument with the name of `cube`
+/// if all failed.
 void report_health(const std::filesystem::path& cube, const stap::Problem& problem,
                    const FactorisationHealth& health, Console& console);
 
-/// What --report says of accuracy: of the covariances, and of the detections as far as there is a
-/// truth.
+/// The accuracy values of --report: those of the covariances and, with a truth, of the detections.
 ReportValues accuracy_values(const FactorisationHealth& health, const std::optional<Truth>& truth);
-/// What --report says of each target.
+/// The values of each target in --report.
 std::vector<ReportValues> target_values(const Truth& truth, int doppler_bins);
 
-/// The lines that `stap` prints: cube, device, stages, covariance, results and, with a truth, the
+/// The lines that `stap` prints: cube, device, stages, covariance, results and, with a truth,
 /// targets.
 std::string summary(const StapOptions& options, const media::RadarCube& cube,
                     const Configuration& setup, const core::Report& report,

@@ -11,15 +11,15 @@
 
 namespace aperture::apps {
 
-/// The targets that were planted in a cube, and how they compare with the detections.
+/// The targets planted in a cube, and their comparison with the detections.
 struct Truth {
-    std::vector<stap::Target> targets;  ///< range cell and Doppler; the rest is not read
-    stap::DetectionScore score;         ///< empty before there are detections
+    std::vector<stap::Target> targets;  ///< only range cell and Doppler are read
+    stap::DetectionScore score;         ///< empty before the detection
 };
 
-/// The table /truth of --truth or else of the cube's own file. Nothing without a detector and where
-/// the cube has none. Throws core::InvalidArgument, starting with the file's name, for a truth that
-/// does not fit the cube.
+/// Reads the table /truth of --truth or of the cube's own file. Returns nothing without a detector
+/// or if the cube has no table. Throws core::InvalidArgument, starting with the file's name, if the
+/// truth does not fit the cube.
 std::optional<Truth> read_truth(const StapOptions& options, const media::RadarCube& cube);
 
 }  // namespace aperture::apps

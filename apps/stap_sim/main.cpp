@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// stap_sim: writes radar data cubes whose truth is known.
+// stap_sim: writes radar data cubes with known truth.
 #include <iostream>
 #include <limits>
 

@@ -12,7 +12,7 @@ namespace aperture::apps {
 namespace {
 
 constexpr double max_range_cell = 1e12;
-// Samples are fp32: beyond it the noise is lost in them.
+// Larger values would lose the noise in the fp32 samples.
 constexpr NumberRange decibels{-300, 150};
 
 void expect_visible(std::string_view option, double azimuth) {

@@ -8,13 +8,13 @@
 
 namespace aperture::apps {
 
-/// "range:doppler:azimuth:snr": range cell, cycles per pulse (-0.5 to 0.5), degrees, dB.
+/// Parses "range:doppler:azimuth:snr": range cell, cycles per pulse (-0.5 to 0.5), degrees, dB.
 stap::Target parse_target(std::string_view text);
 
-/// dB, or "-inf".
+/// Parses a value in dB, or "-inf".
 double parse_cnr(std::string_view text);
 
-/// "azimuth:jnr": degrees, dB.
+/// Parses "azimuth:jnr": degrees, dB.
 stap::Jammer parse_jammer(std::string_view text);
 
 }  // namespace aperture::apps
