@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-
 #include "aperture/core/array.hpp"
 #include "aperture/corr/correlator.hpp"
 #include "libcorr/cpu/ground.hpp"

@@ -54,7 +54,7 @@ class StoredDataset {
     Form form_{};
     core::Extents<3> extents_{1, 1, 1};
     core::Extents<3> chunk_{1, 1, 1};  ///< ones if the dataset is not chunked
-    int stored_rank_ = 0;                    ///< including the trailing extent, if there is one
+    int stored_rank_ = 0;              ///< including the trailing extent, if there is one
     bool trailing_ = false;
     std::vector<std::byte> raw_;  ///< samples as stored, reused between calls
 };

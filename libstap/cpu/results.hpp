@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-
 #include "aperture/core/shape.hpp"
 #include "aperture/stap/pipeline.hpp"
 

@@ -40,7 +40,7 @@ struct StoredCube {
     bool imag_first = false;
     std::size_t padding = 0;                   ///< unused bytes before each number
     std::array<int, 3> canonical = {0, 1, 2};  ///< canonical axis of each axis of the file
-    core::Extents<3> shape = {3, 5, 7};  ///< channels, pulses, range cells
+    core::Extents<3> shape = {3, 5, 7};        ///< channels, pulses, range cells
     std::vector<hsize_t> chunk{};              ///< in file order; compressed then
     std::string path = "/cube";
 };

@@ -9,7 +9,7 @@
 namespace {
 std::atomic<long> news = 0;
 std::atomic<long> new_bytes = 0;
-}
+}  // namespace
 
 long calls_of_new() { return news; }
 long bytes_of_new() { return new_bytes; }
