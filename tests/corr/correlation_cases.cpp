@@ -11,7 +11,7 @@
 namespace aperture::corr {
 namespace {
 
-/// What the sums of two images must be.
+/// Expected sums of two images.
 struct Expected {
     std::vector<Surface> planes;
     std::vector<double> magnitudes;
@@ -30,7 +30,7 @@ struct Expected {
     }
 };
 
-/// Within the promised error at every displacement.
+/// Expects sums within the promised error at every displacement.
 void expect_sums(const Expected& expected, const Problem& problem,
                  const core::Array<double, 3>& found, Content content = Content::contrast) {
     const auto compare = [&](const Surface& surface, double size, index_t s) {
@@ -124,7 +124,7 @@ std::vector<Case> cases() {
         {{33, 49}, {17, 49}},
         {{61, 67}, {31, 34}},
         {{40, 150}, {9, 130}},
-        // Rows in the longest pieces that kernels have room for.
+        // Rows in the longest pieces that fit in the kernels' shared memory.
         {{64, 100}, {2, 3}},
         {{150, 150}, {2, 3}}};
     for (const auto& [image, lags] : sizes) {
