@@ -5,7 +5,7 @@
 
 namespace aperture::flow {
 
-// For the tests of the estimator, too.
+// The estimator's tests use this instantiation as well.
 template class SystemSolver<core::Simt>;
 
 namespace {
@@ -16,7 +16,7 @@ constexpr auto case_name = [](const auto& given) { return name_of(given.param); 
 
 class SimtSolver : public testing::TestWithParam<Case> {};
 
-// What converges in few iterations; that the others are those of the Cpu must do.
+// Solvers that converge in few iterations. The others are only compared with the Cpu.
 TEST_P(SimtSolver, FindsTheOraclesSolution) {
     const Case& c = GetParam();
     if (c.solver != Solver::cg && c.solver != Solver::cacg && c.solver != Solver::multigrid) return;
@@ -27,7 +27,7 @@ TEST_P(SimtSolver, FindsTheOraclesSolution) {
 
 TEST_P(SimtSolver, DoesWhatTheCpuDoes) {
     for (const Shape shape : {Shape{2, 40}, Shape{37, 67}}) {
-        // In so few unknowns the powers of a matrix are soon dependent.
+        // With so few unknowns the powers of a matrix soon become dependent.
         if (GetParam().solver == Solver::cacg && shape.rows == 2) continue;
         expect_cpus_result<SimtRun>(GetParam(), shape, 5);
     }
@@ -35,7 +35,7 @@ TEST_P(SimtSolver, DoesWhatTheCpuDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Solvers, SimtSolver, testing::ValuesIn(all_gpu_cases()), case_name);
 
-/// NaN around planes whose rows are further apart than they are long.
+/// Planes with gaps between rows, surrounded by NaN.
 struct Framed {
     core::Array<float, 3> whole;
 
@@ -143,7 +143,7 @@ TEST(SimtCommunicationAvoidingCg, FallsBackToFewerStepsWhereItsBasisBreaksDown) 
     expect_fall_back_to_fewer_steps<SimtRun>({9, 15});
 }
 
-// Of so many pixels that the finest levels take many blocks, with windows of both sizes.
+// So many pixels that the finest levels use many blocks, with windows of both sizes.
 TEST(SimtMultigrid, DoesWhatTheCpuDoesOnLevelsOfManyBlocks) {
     for (const Case& c : {Case{Solver::multigrid, replicate, Stencil::five},
                           Case{Solver::multigrid, zero, Stencil::nine},
