@@ -278,8 +278,7 @@ TEST_F(BgsubScale, OnlineMemoryDoesNotGrow) {
     const std::int64_t few = peak(":200");
     const std::int64_t many = peak(":2000");
     EXPECT_EQ(report()["sequence"]["frames"], frames);
-    // The 1,800 additional frames take 1,800 x 40 x 30 x (4 + 3 bytes of the frame, 9 of its
-    // results): 35 MB.
+    // 1,800 more frames have 1,800 x 40 x 30 x (4 + 3 bytes of the frame, 9 of its results): 35 MB.
     EXPECT_LT(many, few + (3 << 20));
 }
 

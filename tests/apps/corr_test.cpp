@@ -276,8 +276,7 @@ TEST_F(Corr, WritesTableAndReport) {
 }
 
 TEST_F(Corr, WritesThePowerSpectrumBesideTheRadialAverage) {
-    // One image is constant along columns with a period of 5 pixels along rows; the other is
-    // constant.
+    // One image has constant columns and a period of 5 pixels along rows; the other is constant.
     std::string waves = "P2 30 20 255";
     std::string level = waves;
     for (int i = 0; i < 600; ++i) {

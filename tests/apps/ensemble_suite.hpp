@@ -51,7 +51,7 @@ struct NoiseImages {
     }
 };
 
-/// The results for an ensemble equal those for its images one by one, bit for bit.
+/// Expects the bits of its images' own results from an ensemble.
 template <class Executor>
 void expect_ensemble_of_its_images(Executor& executor, core::Cpu& cpu, CorrOptions options,
                                    const NoiseImages& images) {

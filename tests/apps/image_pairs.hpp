@@ -22,8 +22,8 @@ struct StoredPicture {
     int bits = 8;
 };
 
-/// Writes an endless smooth texture with its origin at (x, y): content of the image with origin (0,
-/// 0) appears shifted by (-x, -y).
+/// Writes an endless smooth texture with its origin at (x, y). Content of an image with origin 0
+/// appears shifted by (-x, -y).
 void write_texture(const std::filesystem::path& path, const StoredPicture& stored, double x,
                    double y);
 

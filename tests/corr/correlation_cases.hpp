@@ -49,7 +49,7 @@ void expect_the_oracles(Content content, const Case& c, const std::vector<Proble
                         const Correlate& correlate);
 
 /// Compares the sums of every pair of three images, some of them bright, to the oracle. Calls
-/// take(image, planes) in any order and repeatedly; run(a, b) then returns sums [planes or
+/// take(image, planes) in any order and repeatedly. Then run(a, b) returns sums [planes or
 /// 1][dy][dx].
 void expect_every_pair(const Problem& problem,
                        const std::function<void(index_t image, const Planes& planes)>& take,

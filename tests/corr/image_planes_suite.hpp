@@ -13,17 +13,17 @@
 #include "tests/corr/plane_images.hpp"
 #include "tests/same_bytes.hpp"
 
-/// ImagePlanes of other executors against the Cpu's, which their own tests hold to definitions.
+/// ImagePlanes of other executors compared with the Cpu's, which other tests check by definitions.
 ///
-/// A Runner runs them on host views, copying where its executor's memory is another:
+/// A Runner runs them on host views and copies data if its executor has memory of its own:
 ///     using Executor;
 ///     std::string why_not();          // not empty: the reason to skip the suite
 ///     Executor& executor();
 ///     std::vector<Shape> shapes();    // around the kernels' tiles
 ///     std::uint64_t derive(ImagePlanes<Executor>&, View<const float, 3, Host> image,
 ///                          const View<const float, 2, Host>* mask, View<float, 3, Host> planes);
-///                                     // returns the allocations that it made itself
-///     void change();                  // between two runs that must give the same bits
+///                                     // returns the number of its own allocations
+///     void change();                  // between two runs that must yield the same bits
 namespace aperture::corr {
 
 using Values = core::Array<float, 3>;

@@ -150,7 +150,7 @@ TEST(SimtGram, HasTheSameSumsOnSmallDevices) {
     expect_same(1.0);
 }
 
-/// 200 columns span three blocks on a side of the Gram matrix, 96 columns fill one.
+/// 200 columns span three sides of the Gram matrix's blocks, 96 columns fill one.
 TEST(SimtCholeskyQr, FactorsManyColumns) {
     core::Simt simt(core::LaneOrder::reverse, 5);
     for (const index_t columns : {index_t{200}, index_t{96}}) {

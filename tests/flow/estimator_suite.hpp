@@ -21,7 +21,7 @@
 ///     std::uint64_t run(Estimator<Executor>&, Input image0, Input image1, FlowView<Host>,
 ///                       bool start);  // the allocations that it made in the executor's memory
 ///     void warp(Input image, ConstFlowView<Host>, Interpolation, View<float, 2, Host> to);
-///     void change();  // between two runs that must give the same bits
+///     void change();  // between two runs that must yield the same bits
 namespace aperture::flow {
 
 template <class Runner>

@@ -121,7 +121,7 @@ TEST_P(SimtStages, RobustTermsAreTheCpus) {
     const gpu::RobustModel model{0.7F, 20};
     weigh_data(cpu, constancy.constraints(), about, now, model.brightness, expected);
     weigh_smoothness(cpu, image0, now, model.contrast, expected_coupling);
-    // The Cpu leaves coupling across the image's border unspecified; the kernels set it to 0.
+    // Coupling across the image's border is unspecified, so the test sets it to 0 on both sides.
     for (index_t y = 0; y < shape.rows; ++y) {
         expected_coupling.row(0, y)[shape.columns - 1] = 0;
         if (y + 1 < shape.rows) continue;

@@ -21,7 +21,7 @@
 ///     void resize(Input, Interpolation, Output);
 ///     void downsample(Input, Output);
 ///     void box_sum(View<const float, 3, Host>, int size, View<float, 3, Host>);
-///     void change();  // between two runs that must give the same bits
+///     void change();  // between two runs that must yield the same bits
 namespace aperture::signal {
 
 using Planes = core::Array<float, 3>;

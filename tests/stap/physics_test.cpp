@@ -168,7 +168,7 @@ TEST(Physics, SteeringVectorPassesUndistorted) {
 /// Targets in clutter and jamming, observed by a fan of beams, and a classification of detections.
 class PlantedTargets {
   public:
-    /// Numbers of detections by kind.
+    /// Which targets are found, and the numbers of other detections by kind.
     struct Tally {
         std::vector<bool> found;
         int side_lobes = 0;
