@@ -69,8 +69,7 @@ if(APERTURE_NATIVE)
     target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()
 if(APERTURE_SANITIZE)
-    # The omitted checks take long to compile, and the hardware or AddressSanitizer detects their
-    # errors.
+    # Omitted checks take long to compile; the hardware or AddressSanitizer detects their errors.
     set(sanitizers -fsanitize=address,undefined
         -fno-sanitize=null,object-size,vptr,alignment,pointer-overflow
         -fno-sanitize-recover=undefined -fno-omit-frame-pointer)

@@ -263,8 +263,7 @@ TEST_P(RefusedCommand, SaysWhyInOneLine) {
     EXPECT_THAT(outcome.error, HasSubstr(expected));
 }
 
-/// A flag with a numeric value. `refused`: invalid values besides those that are invalid for every
-/// flag.
+/// A flag with a numeric value. `refused`: values that are invalid for this flag in particular.
 struct NumericFlag {
     std::string program;
     std::string flag;

@@ -26,8 +26,7 @@ Values whole_numbers(std::size_t count, unsigned seed) {
     return values;
 }
 
-/// sum A(y + dy, x + dx) B(y, x) over all planes, for displacements of both signs smaller than the
-/// extents.
+/// sum A(y + dy, x + dx) B(y, x) over all planes, for displacements of both signs.
 Values oracle(const Values& a, const Values& b, int planes, int rows, int columns) {
     Values sums;
     for (int dy = 1 - rows; dy < rows; ++dy) {

@@ -90,9 +90,8 @@ TEST_P(MountainTop, InjectedTargetIsTheStrongestCellOfTheMap) {
     EXPECT_EQ(read_column(folder / "out.h5", "/detections", "azimuth_degrees").at(0), 14);
 }
 
-// Why adaptation is needed: the beam at +14 degrees alone does not separate the target from the
-// clutter. The result is the same for every number of taps, and for every number of bins with a bin
-// at +PRF/4.
+// Why adaptation is needed: the beam at +14 degrees alone does not separate target and clutter, for
+// any number of taps, and of bins that has one at +PRF/4.
 TEST_P(MountainTop, UnadaptedTargetIsFarFromTheStrongestOfItsBin) {
     const auto path = aperture::tests::shared_data("radar/mountaintop_t38.h5");
     if (!path) GTEST_SKIP() << absent;

@@ -240,8 +240,7 @@ TEST_F(ProgramOutputs, AreTakenWhereTheyAreNamed) {
     EXPECT_THAT(folder.error, HasSubstr("nothing else is there"));
 }
 
-// The flow and the picture fit under the size limit, the report or a mask does not: no file
-// appears.
+// The flow and the picture fit under the limit, the report or a mask does not: no file appears.
 TEST_F(ProgramOutputs, OfAPairAppearTogether) {
     const Outcome outcome =
         run("oflow",

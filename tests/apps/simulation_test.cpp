@@ -77,8 +77,7 @@ TEST(ClutterCube, CarriesItsTruth) {
     EXPECT_THAT(read_column(file, "/jammers", "azimuth_degrees"), ElementsAre(30));
     const auto covariance = read_dataset<std::complex<double>>(file, "/true_covariance");
     ASSERT_THAT(covariance.extent, ElementsAre(15, 15));
-    // Clutter of 20 dB, a jammer of 10 dB and noise of 0 dB: 100 + 10 + 1 on every element and
-    // pulse.
+    // Clutter of 20 dB, a jammer of 10 dB and noise of 0 dB on every element and pulse.
     for (std::size_t i = 0; i < 15; ++i) EXPECT_NEAR(covariance.values[i * 16].real(), 111, 1e-9);
     media::CubeReader reader({.path = file});
     EXPECT_EQ(reader.info().element_spacing_wavelengths, 0.4);

@@ -25,8 +25,7 @@ constexpr LaneOrder all_orders[] = {LaneOrder::forward, LaneOrder::reverse, Lane
 
 __global__ void do_nothing() {}
 
-/// The text of the DeviceError that `run` throws for every order of lanes; "" if it throws none for
-/// some order.
+/// The text of the DeviceError that `run` throws; "" if some order of lanes throws none.
 template <class Run>
 std::string device_error(Run run) {
     std::string words;

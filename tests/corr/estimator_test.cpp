@@ -170,8 +170,7 @@ TEST_P(SurfacesOf, PlanesAreTheOracles) {
                 const Entry expected = entry_of(a, *second, used_a, used_b, c.estimator,
                                                 lags.first_row() + i, lags.first_column() + j);
                 ASSERT_EQ(found.counts(i, j), expected.count) << i << ' ' << j;
-                // The transforms' error depends on all pixels, so it is relatively larger for few
-                // pixels.
+                // The transforms' error depends on all pixels: few pixels have a larger one.
                 const double few = std::max(1.0, 23 * 37 / std::max(expected.count, 1.0));
                 const double bound = c.estimator == Estimator::raw ? 1e-6 : 1e-6 * few;
                 ASSERT_NEAR(found.surface(i, j), expected.value, bound * largest)

@@ -30,9 +30,8 @@ RadialPower spectrum_of(const Planes& planes, int threads = 2) {
     return spectrum.average();
 }
 
-/// Sums and counts of rings by the definition, with a separate sum for each frequency. The ring r
-/// is found in integers: (2 r - 1)^2 <= (2 n |f|)^2 rows^2 columns^2 / (rows columns)^2 < (2 r +
-/// 1)^2.
+/// Sums and counts of rings by the definition, one sum per frequency. Rings are found in integers:
+/// (2 r - 1)^2 <= (2 n |f|)^2 rows^2 columns^2 / (rows columns)^2 < (2 r + 1)^2.
 std::map<std::int64_t, std::pair<double, std::int64_t>> rings_by_definition(const Planes& planes) {
     const auto [count, rows, columns] = planes.extent();
     const std::int64_t n = std::max(rows, columns);
@@ -97,8 +96,7 @@ TEST_P(SpectraOf, AreTheDefinitions) {
 }
 
 TEST(RadialSpectra, OfWhiteNoiseAreFlat) {
-    // 3 planes of variance 4 have power 12. Its standard deviation in a ring of m independent
-    // frequencies is 12 / sqrt(3 m).
+    // 3 planes of variance 4; m independent frequencies have the deviation 12 / sqrt(3 m).
     const RadialPower found = spectrum_of(noise(3, {211, 191}, 2, 0, 2));
     ASSERT_EQ(found.power.size(), 106U);
     for (std::size_t ring = 1; ring < found.power.size(); ++ring) {
@@ -127,8 +125,7 @@ TEST(RadialSpectra, OfASinusoidHaveItsFrequencyAndPower) {
             EXPECT_LT(power, 1e-6 * 97 * 101) << ring;
         }
     }
-    // Parseval: the whole contrast has frequencies below 1/2, and the mean square is 2^2 / 2 per
-    // pixel.
+    // Parseval: all frequencies of the contrast are below 1/2; its mean square is 2^2 / 2.
     EXPECT_NEAR(all, 2 * 97 * 101, 1e-3);
     EXPECT_NEAR(found.power[0], 100.0 * 100 * 97 * 101, 1);
     EXPECT_NEAR(found.frequency[10], 10.0 / 101, 1e-15);

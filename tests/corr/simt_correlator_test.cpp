@@ -36,8 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, SimtCorrelations,
                                          Case{{40, 1}, {40, 1, true}}, Case{{9, 17}, {5, 17}},
                                          Case{{33, 49}, {17, 20, true}}, Case{{6, 150}, {3, 131}},
                                          Case{{4, 100}, {2, 81, true}},
-                                         // Rows in the longest pieces that fit in the kernels'
-                                         // shared memory.
+                                         // Rows in the longest pieces of the kernels.
                                          Case{{64, 100}, {2, 3}}),
                          [](const auto& instance) { return name_of(instance.param); });
 

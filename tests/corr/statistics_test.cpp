@@ -37,8 +37,7 @@ Surface surface_of(const Lags& lags, const Value& value) {
 TEST(CorrelationLengths, AreWhereTheSurfaceFallsToOneOverE) {
     for (const bool both_signs : {false, true}) {
         const Lags lags{9, 12, both_signs};
-        // Linear slopes, so that interpolation is exact: they fall by 1 - 1/e after 4.25 and 6.5
-        // pixels.
+        // Linear, so that interpolation is exact: falls by 1 - 1/e after 4.25 and 6.5 pixels.
         const double fall = 1 - std::exp(-1.0);
         const auto lengths = correlation_lengths(
             surface_of(lags,

@@ -41,8 +41,7 @@ struct Combination {
     using Layout = SomeLayout;
 };
 
-/// Each combination takes long to compile with sanitizers, so they test every type in one layout
-/// only.
+/// Sanitized, each combination takes long to compile, so every type is tested in one layout.
 #if defined(APERTURE_SANITIZE)
 template <class Runner>
 using AllCombinations =

@@ -7,8 +7,7 @@
 #include "aperture/dense/batch.hpp"
 #include "tests/dense/matrix_zoo.hpp"
 
-/// Accuracy checks of batched solvers and rank-k updates, one problem at a time. T is their scalar
-/// type.
+/// Accuracy checks of batched solvers and rank-k updates, problem by problem. T: their scalar type.
 namespace aperture::dense::oracle {
 
 /// LAPACK's threshold for all test ratios.
@@ -22,9 +21,8 @@ template <Scalar T>
 void judge_solution(const ZooMatrix& entry, Factorisation factorisation, const Matrix& x,
                     const Matrix& b, const Matrix& exact, int info, Real<T> pivot_ratio);
 
-/// Expects `value` = alpha A A^H + beta C, C being `old`: exactly Hermitian, and each entry within
-/// the rounding of its terms. At depth 64 without C also 130 dB in single precision, 290 dB in
-/// double.
+/// Expects `value` = alpha A A^H + beta `old`: exactly Hermitian, each entry within the rounding of
+/// its terms, and at depth 64 with beta = 0 to 130 dB in single precision, 290 dB in double.
 template <Scalar T>
 void judge_rank_k_sum(double alpha, const Matrix& a, double beta, const Matrix& old,
                       const Matrix& value);

@@ -11,8 +11,7 @@
 namespace aperture::dense::oracle {
 
 /// Runs the kernels on the SIMT host executor for BatchSuite. `Orders` use register-resident
-/// kernels. All other orders up to 64 use the block kernel, as on a GPU without a run-time
-/// compiler.
+/// kernels, others up to 64 the block kernel, as on a GPU without a run-time compiler.
 template <class Orders>
 struct SimtRunner {
     static constexpr bool emulated = true;

@@ -56,8 +56,7 @@ struct Stored {
     }
 };
 
-/// ||A - QR||_F / (eps ||A||_F), computed in a finer type; ||QR||_F / eps if A = 0. eps is the unit
-/// roundoff.
+/// ||A - QR||_F / (eps ||A||_F), or ||QR||_F / eps if A = 0, in a finer type; eps: unit roundoff.
 template <class T>
 double residual_ratio(HostMatrix<T> a, HostMatrix<T> q, HostMatrix<T> r);
 /// ||I - Q^T Q||_F / (eps sqrt(n)), computed in a finer type.

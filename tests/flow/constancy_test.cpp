@@ -104,9 +104,8 @@ TEST(Constraint, OfAMovedParabolaIsMetByTheMotion) {
     };
     const PaddedPlanes c =
         constraints_of(image(0, 0), image(0.5, -0.25), constant_flow(shape, 0, 0));
-    // By hand, in the middle, which the borders do not influence: the second derivatives of the
-    // mean are 4, 3 and -2, and the gradient changes by -(4 * 0.5 - 3 * 0.25) and -(3 * 0.5 + 2 *
-    // 0.25).
+    // By hand, in the middle, far from the borders: the mean's second derivatives are 4, 3 and -2,
+    // the gradient changes by -(4 * 0.5 - 3 * 0.25) and -(3 * 0.5 + 2 * 0.25).
     const index_t y = 6;
     const index_t x = 7;
     const double first = std::sqrt(16.0 + 9 + 1);

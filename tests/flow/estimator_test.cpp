@@ -172,8 +172,7 @@ TEST_P(EveryMethod, TakesTheStartThroughThePyramid) {
 }
 
 TEST_P(EveryMethod, StretchesTheFlowOfACoarserLevelByTheRatioOfTheExtents) {
-    // The coarser level has 17 rows and 65 columns. Both levels add the maximum update almost
-    // everywhere.
+    // The coarser level is 17 x 65. Both levels add the maximum update almost everywhere.
     const Shape shape{33, 130};
     const Pair pair(Scene(13), shape, Motion::shift(1.5, 1.5));
     Parameters parameters = single_warp(GetParam());

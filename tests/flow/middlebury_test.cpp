@@ -87,9 +87,8 @@ Parameters best(Method method, double texture) {
     return p;
 }
 
-// On these four pairs OpenCV's DeepFlow has errors of 3.18 degrees and 0.164 pixels. Horn-Schunck
-// with medians (Sun, Roth & Black 2010) has 0.26 pixels, on textures 0.21; Lucas-Kanade with
-// medians 0.29 and 0.24.
+// On these pairs OpenCV's DeepFlow has 3.18 degrees and 0.164 pixels, Horn-Schunck with medians
+// (Sun, Roth & Black 2010) 0.26, on textures 0.21, Lucas-Kanade with medians 0.29 and 0.24.
 INSTANTIATE_TEST_SUITE_P(
     Middlebury, Average,
     testing::Values(

@@ -35,8 +35,7 @@ TEST(DataWeights, OfAPixelAreThoseByHand) {
     EXPECT_NEAR(terms.row(4, 0)[0], 2 * j12 - j22 - (-0.8 * value + 0.4 * slope), 1e-6);
 }
 
-/// At the flow for which weights are computed, the system's residual is the gradient of the
-/// penalties.
+/// At the flow of the weights, the system's residual is the gradient of the penalties.
 TEST(DataWeights, MakeASystemWhoseResidualIsThatOfThePenalties) {
     const Shape shape{6, 37};
     std::mt19937 generator(1);

@@ -53,8 +53,7 @@ Plane warped_by_oracle(const Image& image, const Flow& flow, Interpolation inter
     return to;
 }
 
-/// Warps framed views on two threads; dense views on one and three threads must yield the same
-/// bits.
+/// Warps framed views on two threads. Dense views on one and three threads yield the same bits.
 Image warped(const Image& image, const Flow& flow, Interpolation interpolation) {
     FramedImage from(image);
     FramedFlow moved(flow);

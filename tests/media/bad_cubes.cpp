@@ -12,10 +12,8 @@
 #include "aperture/media/cube_file.hpp"
 #include "tests/media/cube_files.hpp"
 
-// A damaged header may make HDF5 allocate terabytes. HDF5 handles a failed allocation, so
-// AddressSanitizer must return null instead of aborting. HDF5 also leaks memory when it handles
-// errors.
-// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the sanitizers' names.
+// A damaged header may make HDF5 allocate terabytes. HDF5 handles the failure, so AddressSanitizer
+// must not abort. HDF5 also leaks memory when it handles errors.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __lsan_default_suppressions();

@@ -83,8 +83,7 @@ TEST(OnlinePca, FollowsTheLightAndLeavesOutWhatMoves) {
     const Scene scene;
     const auto backgrounds = followed(scene, 60, 400, {.rank = 1});
     for (std::size_t i = 0; i < backgrounds.size(); ++i) {
-        // The error is below the noise, although the light changes by a fifth and 5 % of the values
-        // are off by 100 levels.
+        // Below the noise, although the light changes by a fifth and 5 % are off by 100 levels.
         EXPECT_LE(root_mean_square(scene, 60 + static_cast<index_t>(i), backgrounds[i]), 0.8) << i;
     }
 }

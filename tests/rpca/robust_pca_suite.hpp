@@ -257,8 +257,7 @@ TYPED_TEST_P(RobustPcaSuite, OfFewFramesThatAreTheSameNothingIsSparse) {
     }
 }
 
-// Rotations of so many frames do not fit in a block's shared memory, so another code path computes
-// the constant part.
+// Too many frames for rotations in shared memory: another code path finds the constant part.
 TYPED_TEST_P(RobustPcaSuite, OfManyFramesThatAreTheSameNothingIsSparse) {
     Matrix m(400, 170);
     for (Eigen::Index v = 0; v < 400; ++v) m.row(v).setConstant(static_cast<double>(v % 251));
@@ -376,8 +375,7 @@ TYPED_TEST_P(RobustPcaSuite, RefusesWhatIsNoNumber) {
     }
 }
 
-// Sizes around blocks of 256 values and panels of 32 columns of U, Y and R together, and full
-// ranks.
+// Blocks of 256 values, panels of 32 columns of U, Y and R together, and full ranks.
 TYPED_TEST_P(RobustPcaSuite, ProjectsAsTheCpuDoes) {
     struct Problem {
         index_t values;

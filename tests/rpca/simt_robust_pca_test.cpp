@@ -124,8 +124,7 @@ TEST(SimtSpectrum, IsTheFunctionOfTheMatrix) {
                       1e-13 * order);
             const Matrix found = vectors * function * vectors.transpose();
             const Matrix expected = basis * kept.asDiagonal() * basis.transpose();
-            // With eigenvalues up to 10^6, those near 10^-6 of the largest are accurate to about
-            // 10^-4.
+            // Of eigenvalues up to 10^6, those near 10^-6 of the largest are accurate to 10^-4.
             EXPECT_LE((found - expected).norm(), 1e-8 * order);
             EXPECT_EQ(state.rank, ((scale * values).array() > 1 + 1e-9).count());
             EXPECT_NEAR(spectrum.largest_eigenvalue(matrix_of_changing.data(), &state),

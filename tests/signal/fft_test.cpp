@@ -28,8 +28,7 @@ Samples random_samples(index_t count) {
     return samples;
 }
 
-/// Relative error, in the Euclidean norm, of one transform of the batch; the reference is the
-/// defining sum.
+/// Error of one transform of the batch, relative to the defining sum, in the Euclidean norm.
 double error_of(const FftBatch& batch, const Samples& before, const Samples& after,
                 index_t transform) {
     double error = 0;

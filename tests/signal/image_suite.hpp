@@ -36,8 +36,7 @@ class ImageSuite : public testing::Test {
         if (!reason.empty()) GTEST_SKIP() << reason;
     }
 
-    /// Runs `call` twice, between frames that must stay unchanged and on dense images, and expects
-    /// the same bits.
+    /// The result in an untouched frame; a second run on dense images must yield its bits.
     template <class Call>
     Image result_of(const Image& from, Size to_size, const Call& call) {
         FramedImage framed(from);

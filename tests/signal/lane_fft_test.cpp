@@ -62,8 +62,7 @@ TEST_P(LaneFftLengths, AgreesWithTheSum) {
             error += std::norm(std::complex<double>(x.re[lane], x.im[lane]) - sum);
             norm += std::norm(sum);
         }
-        // The error of a fast transform is proportional to its number of levels (Higham 2002, ch.
-        // 24).
+        // The error of a fast transform grows with its levels (Higham 2002, ch. 24).
         const double levels = std::log2(static_cast<double>(n)) + 1;
         EXPECT_LE(std::sqrt(error / norm), 0x1p-24 * 4 * levels) << "lane " << lane;
     }

@@ -135,8 +135,7 @@ inline std::vector<Case> options_cases() {
         Case{.channels = 4, .training_block = 8, .loading = {0.1, true}, .implementation = staged}};
 }
 
-/// Problems of the shape whose kernels are compiled at run time for a GPU and in advance for the
-/// host executor.
+/// Problems of the shape that a GPU compiles at run time and the host executor contains.
 inline std::vector<Case> specialised_cases() {
     std::vector<Case> cases;
     for (const Precision precision : {Precision::fp32, mixed}) {

@@ -21,8 +21,7 @@ TEST(Threshold, ClosedForms) {
                 32 * (std::pow(1e-4, -1.0 / 32) - 1), 1e-11);
     // With very many cells the AMF statistic is exponential.
     EXPECT_NEAR(detection_threshold(Detector::amf, 1e-3, 10'000'000, 4), -std::log(1e-3), 1e-3);
-    // Order 2: beta ~ Beta(J, 1) has the density J beta^(J-1). The mean is computed by the midpoint
-    // rule.
+    // Order 2: beta ~ Beta(J, 1), of density J beta^(J-1). Computes the mean by the midpoint rule.
     const double x = detection_threshold(Detector::amf, 0.02, 3, 2) / 3;
     double mean = 0;
     constexpr int steps = 100000;

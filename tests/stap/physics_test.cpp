@@ -268,8 +268,7 @@ class PlantedTargets {
                std::abs(beam) <= 1 / (channels * spacing);
     }
 
-    /// Whether a detection is at most the true side lobe plus noise that would not exceed the
-    /// threshold alone.
+    /// At most the true side lobe plus noise that alone would not exceed the threshold.
     static bool is_side_lobe(const Response& response, const Detection& detection) {
         const double lobe = response(detection.steering_vector, detection.doppler_bin);
         const double most = std::sqrt(lobe) + std::sqrt(detection.threshold);
@@ -336,8 +335,7 @@ TEST(Physics, PlantedTargetsAreFound) {
         EXPECT_EQ(found, std::vector<bool>(planted.size(), true));
         EXPECT_GT(side_lobes, 0);
         EXPECT_LE(side_lobes, targets.expected_side_lobes(threshold));
-        // 25 x 32 x 512 cells at 1e-6 have 0.4 alarms on average, and more than four in one run of
-        // ten thousand.
+        // 25 x 32 x 512 cells at 1e-6: 0.4 alarms; one run of ten thousand has more than four.
         EXPECT_LE(false_alarms, 4);
     }
 }

@@ -31,8 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Windows, SimtAdaptive, testing::ValuesIn(windows_cases(
 
 INSTANTIATE_TEST_SUITE_P(Detectors, SimtAdaptive, testing::ValuesIn(detectors_cases()));
 
-// With 64 vectors the register-resident kernel of order 18 does not fit in 99 KiB; the block's
-// does.
+// With 64 vectors and 99 KiB the register kernel of order 18 does not fit; the block kernel does.
 TEST(SimtSmallDevices, AgreeWithTheOracle) {
     for (const int shared_bytes : {163 * 1024, 99 * 1024}) {
         for (const Case& c : {Case{.channels = 6, .training_block = 30, .vectors = 64},
