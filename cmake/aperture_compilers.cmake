@@ -12,7 +12,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
-# An nvidia device node says that there is a GPU. From here on APERTURE_CUDA is ON or OFF.
+# If an nvidia device node exists, there is a GPU. From here on APERTURE_CUDA is ON or OFF.
 set(has_gpu OFF)
 if(EXISTS /dev/nvidiactl)
     set(has_gpu ON)
@@ -38,8 +38,8 @@ endif()
 
 if(APERTURE_CUDA)
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-        # Without a GPU to ask, 8.0 is the least that is supported; the driver compiles it for newer
-        # ones.
+        # Without a GPU: 8.0 is the minimum supported version, and the driver compiles its code for
+        # newer GPUs.
         if(has_gpu)
             set(CMAKE_CUDA_ARCHITECTURES native)
         else()
@@ -63,17 +63,17 @@ target_compile_options(aperture_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -fno-math-errno>
     $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings -Xcompiler=-Wall,-Wextra --extended-lambda
                                --expt-relaxed-constexpr --diag-suppress=20012>)
-# A program loads the libraries that it calls, not all that a static library of ours may call.
+# A program loads only the libraries that it calls, not all that our static libraries may call.
 target_link_options(aperture_options INTERFACE LINKER:--as-needed)
 if(APERTURE_NATIVE)
     target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
 endif()
 if(APERTURE_SANITIZE)
-    # What is left out takes long to compile, and the hardware or AddressSanitizer stops at it.
+    # Omitted checks take long to compile; the hardware or AddressSanitizer detects their errors.
     set(sanitizers -fsanitize=address,undefined
         -fno-sanitize=null,object-size,vptr,alignment,pointer-overflow
         -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-    # A target whose property UNSANITIZED is on is not what is tested.
+    # A target with the property UNSANITIZED is not itself under test.
     set(sanitized $<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<BOOL:$<TARGET_PROPERTY:UNSANITIZED>>>>)
     target_compile_options(aperture_options INTERFACE "$<${sanitized}:${sanitizers}>")
     target_link_options(aperture_options INTERFACE ${sanitizers})

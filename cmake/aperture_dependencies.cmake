@@ -22,6 +22,6 @@ if(APERTURE_TESTS)
 endif()
 if(APERTURE_BENCH)
     find_package(benchmark REQUIRED)
-    # What factorisations are held against, where it is there.
+    # If installed, a reference for factorisations.
     find_package(LAPACK QUIET)
 endif()

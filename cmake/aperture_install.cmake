@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: Aperture contributors
 # SPDX-License-Identifier: Apache-2.0
-# An installable package: find_package(aperture) gives aperture::core, aperture::dense, ...
+# An installable package: find_package(aperture) defines aperture::core, aperture::dense, ...
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/aperture)

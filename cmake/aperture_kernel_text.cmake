@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: Aperture contributors
 # SPDX-License-Identifier: Apache-2.0
-# Kernel files as text inside the library, for the run-time compiler.
+# Embeds kernel files as text in the library, for the run-time compiler.
 
 # aperture_embed_kernels(TARGET NAMESPACE FILES...)
-# Adds to TARGET the function aperture::NAMESPACE::kernel_texts(), which gives the FILES by the names
-# they are included by: the path from the project's root, or from the folder include/ that holds it.
+# Adds to TARGET the function aperture::NAMESPACE::kernel_texts(), which returns the FILES by their
+# names in #include: paths from the project's root, or from the folder include/ that contains them.
 function(aperture_embed_kernels target namespace)
     set(paths "")
     foreach(file ${ARGN})
@@ -23,7 +23,7 @@ function(aperture_embed_kernels target namespace)
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
-    # Compilers bound the length of one literal; adjacent literals are joined.
+    # Compilers limit the length of one literal, but join adjacent literals.
     set(chunk 12000)
     set(entries "")
     string(REPLACE "," ";" files "${files}")

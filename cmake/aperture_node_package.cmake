@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: Aperture contributors
 # SPDX-License-Identifier: Apache-2.0
-# For a node that has only CUDA's run-time libraries: every shared library that the programs, tests
-# and benchmarks need besides CUDA's and glibc's is copied into lib/, where $ORIGIN finds it.
-# Included before the first target; aperture_collect_libraries() is called after the last.
+# For a node with only CUDA's run-time libraries: copies every other shared library that the
+# programs, tests and benchmarks need, except glibc's, to lib/, where $ORIGIN finds it. Include this
+# file before the first target, and call aperture_collect_libraries() after the last.
 
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
-# DT_RPATH, not DT_RUNPATH: it also serves the libraries' own needs.
+# DT_RPATH, unlike DT_RUNPATH, also applies to the libraries' own dependencies.
 add_link_options(-Wl,--disable-new-dtags)
 
 function(aperture_collect_libraries)

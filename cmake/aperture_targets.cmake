@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: Aperture contributors
 # SPDX-License-Identifier: Apache-2.0
-# One function for each kind of target, so that every folder's CMakeLists.txt is a list of files.
+# One function for each kind of target, so that a CMakeLists.txt only lists files.
 
 # aperture_library(NAME SOURCES ... GPU_SOURCES ... LINK ... PRIVATE_LINK ...)
 # The static library aperture_NAME, known as aperture::NAME. GPU_SOURCES are built where CUDA is.
@@ -33,8 +33,8 @@ function(aperture_program name)
     set_property(GLOBAL APPEND PROPERTY aperture_executables ${name})
 endfunction()
 
-# aperture_test_library(NAME SOURCES ... LINK ...): what judges tests, most of all the oracles; built
-# for a quick build, and without sanitizers, since it is not what is tested.
+# aperture_test_library(NAME SOURCES ... LINK ...): code that checks results, mainly oracles. It is
+# compiled quickly and without sanitizers, since it is not under test.
 function(aperture_test_library name)
     cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
     add_library(${name} STATIC ${arg_SOURCES})
@@ -47,11 +47,11 @@ function(aperture_test_library name)
     set_target_properties(${name} PROPERTIES UNSANITIZED ON)
 endfunction()
 
-# aperture_test(NAME [UNSANITIZED] SOURCES ... GPU_SOURCES ... LINK ...): a GoogleTest program. ctest
-# runs it in shares NAME.1, NAME.2, ...: a process for each test would take longer to start than to
-# run. Each share leaves a report, which scripts/count_tests reads. Tests may include kernels (.cuh)
-# and run them on the SIMT executor. UNSANITIZED: what is tested is all in libraries; these are
-# sanitized, and the memory that they are given is watched.
+# aperture_test(NAME [UNSANITIZED] SOURCES ... GPU_SOURCES ... LINK ...): a GoogleTest program.
+# ctest runs it in shares NAME.1, NAME.2, ..., because a process for each test would take longer to
+# start than to run. Each share writes a report, which scripts/count_tests reads. Tests may include
+# kernels (.cuh) and run them on the SIMT executor. UNSANITIZED: all code under test is in
+# libraries. These are sanitized, and so are their accesses to the caller's memory.
 function(aperture_test name)
     set(shares 6)
     set(results ${PROJECT_BINARY_DIR}/Testing/results)
@@ -64,7 +64,7 @@ function(aperture_test name)
     target_include_directories(${name} SYSTEM PRIVATE ${EIGEN3_INCLUDE_DIRS})
     target_link_libraries(${name} PRIVATE aperture_options ${arg_LINK} GTest::gmock GTest::gtest_main
                                           aperture_simt)
-    # What -O3 adds to tests takes longer to compile than it saves.
+    # For tests -O3 costs more compile time than it saves run time.
     target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
     set_target_properties(${name} PROPERTIES UNSANITIZED ${arg_UNSANITIZED}
                           RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
@@ -72,14 +72,14 @@ function(aperture_test name)
     foreach(share RANGE 1 ${shares})
         math(EXPR index "${share} - 1")
         add_test(NAME ${name}.${share} COMMAND ${name} --gtest_brief=1)
-        # Tests share the cores: a thread that waits for another must not take one to spin on.
+        # Tests share the cores, so a waiting thread must not occupy one by spinning.
         set_tests_properties(${name}.${share} PROPERTIES TIMEOUT 1200 ENVIRONMENT
             "OMP_WAIT_POLICY=passive;GTEST_TOTAL_SHARDS=${shares};GTEST_SHARD_INDEX=${index};GTEST_OUTPUT=xml:${results}/${name}.${share}.xml")
     endforeach()
 endfunction()
 
 # aperture_benchmark(NAME SOURCES ... GPU_SOURCES ... LINK ...): a Google Benchmark program; ctest
-# runs it once on tiny sizes (its own flag --smoke) so that it cannot rot.
+# runs it once on tiny sizes (its own flag --smoke), so that it keeps working.
 function(aperture_benchmark name)
     cmake_parse_arguments(arg "" "" "SOURCES;GPU_SOURCES;LINK" ${ARGN})
     add_executable(${name} ${arg_SOURCES})

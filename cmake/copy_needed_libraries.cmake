@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: Aperture contributors
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DEXECUTABLES=a;b -DDIRECTORY=lib -P copy_needed_libraries.cmake
-# Copies of an earlier build would stand beside the system's as a second answer.
+# Copies from an earlier build would conflict with the system's libraries as second candidates.
 file(REMOVE_RECURSE ${DIRECTORY})
 file(MAKE_DIRECTORY ${DIRECTORY})
 file(GET_RUNTIME_DEPENDENCIES

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: Aperture contributors
 # SPDX-License-Identifier: Apache-2.0
-# keep_resource_report.sh FOLDER COMMAND...: runs a compiler and keeps what ptxas says about kernels
-# (lines of -Xptxas -v) in FOLDER/OBJECT.ptxas instead of showing it.
+# keep_resource_report.sh FOLDER COMMAND...: runs a compiler and writes ptxas' report on kernels
+# (lines of -Xptxas -v) to FOLDER/OBJECT.ptxas instead of stderr.
 folder=$1
 shift
-# Where no compiler cache is set, CMake may leave an empty word in its place.
+# Without a compiler cache, CMake may pass an empty word in its place.
 [ -n "$1" ] || shift
 object=
 previous=

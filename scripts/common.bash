@@ -8,21 +8,21 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export root
 cd "$root"
 
-# One line that says where a long command is, with the seconds since it began.
+# Prints the progress of a long command, with the seconds since its start.
 say() {
     printf '[%s %ds] %s\n' "$(basename "$0")" "$SECONDS" "$*"
 }
 
-# A compiler cache is used where there is one; it serves every clone of the repository.
+# Uses a compiler cache if installed; all clones of the repository share it.
 if command -v ccache >/dev/null; then
     export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
     export CMAKE_CUDA_COMPILER_LAUNCHER=ccache
 fi
 
-# build_preset PRESET [-DOPTION=VALUE...] [TARGET...]: configures and builds build/PRESET, one line for
-# each tenth of the work; the whole log is in build/PRESET.log and its end is shown where the build
-# fails.
+# build_preset PRESET [-DOPTION=VALUE...] [TARGET...]: configures and builds build/PRESET and prints
+# one line for each tenth of the work. The log is build/PRESET.log; if the build fails, its end is
+# printed.
 build_preset() {
     local preset=$1 log=build/$1.log
     shift
@@ -48,7 +48,7 @@ build_preset() {
     fi
 }
 
-# Ninja's "[step/all]" lines, thinned out.
+# Prints every tenth of Ninja's progress "[step/all]".
 show_build() {
     awk -F'[][/]' '
         /^\[[0-9]+\/[0-9]+\]/ {
@@ -57,9 +57,9 @@ show_build() {
         }'
 }
 
-# fetch_samples FOLDER NAME...: leaves rubberwhale1.png and rubberwhale2.png, a pair of the Middlebury
-# benchmark, or vtest.avi, people on a square, in the folder. They are taken out of Debian's package
-# opencv-doc, which is not installed.
+# fetch_samples FOLDER NAME...: copies samples to the folder: rubberwhale1.png and rubberwhale2.png,
+# a pair of the Middlebury benchmark, or vtest.avi, people on a square. They are extracted from
+# Debian's package opencv-doc, which is not installed.
 fetch_samples() {
     local folder=$1 kept=$root/build/opencv-doc name
     shift

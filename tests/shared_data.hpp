@@ -9,9 +9,9 @@
 
 namespace aperture::tests {
 
-/// A file of measured data: below the folder that the environment variable APERTURE_DATA names,
-/// else below shared/data beside the repository, which is looked for from the working directory
-/// upwards. Nothing where it is absent; the test then skips with a message that says so.
+/// The path of a file of measured data, or nothing if the file does not exist; the test then skips.
+/// The data are in the folder that the environment variable APERTURE_DATA names, otherwise in
+/// shared/data of the working directory or of a folder above it.
 inline std::optional<std::filesystem::path> shared_data(std::string_view relative) {
     using std::filesystem::path;
     const auto found = [](const path& file) -> std::optional<path> {

@@ -12,24 +12,24 @@
 
 namespace aperture::tests {
 
-/// Whether suites on a GPU leave out what scripts/sanitize_gpu would take minutes for.
+/// Whether GPU suites omit the cases that take minutes under scripts/sanitize_gpu.
 inline bool small_shapes() { return std::getenv("APERTURE_SMALL_SHAPES") != nullptr; }
 
-/// What the runners of suites on a GPU have in common: the GPU, where one can be used.
+/// Base of the runners of GPU suites: the GPU, if one is usable.
 struct UsableGpu {
     std::optional<core::Gpu> gpu;
 
     UsableGpu() {
         if (core::gpu_status().usable) gpu.emplace();
     }
-    /// Empty where there is a GPU.
+    /// Why no GPU is usable; empty if one is.
     static std::string why_not() {
         const core::GpuStatus status = core::gpu_status();
         return status.usable ? "" : "no usable GPU: " + status.reason;
     }
 };
 
-/// Skipped, with the reason, where no GPU can be used.
+/// Skips its tests, with the reason, if no GPU is usable.
 class GpuTest : public testing::Test {
   protected:
     void SetUp() override {

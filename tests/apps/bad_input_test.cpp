@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Input that cannot be right: exit status 1, one line that says why, and no output file.
+// Invalid input: exit status 1, one line that gives the reason, and no output file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ void write_cube_with(Path path, float bad) {
     H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
 }
 
-/// The root group does not have its checksum. HDF5 1.10 loses memory over it.
+/// The checksum of the root group is wrong. HDF5 1.10 leaks memory on this error.
 void write_damaged_cube(Path path) {
     {
         const Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
@@ -67,7 +67,7 @@ void write_damaged_cube(Path path) {
     write_bytes(path, bytes);
 }
 
-/// A valid cube whose file has a target, too.
+/// A valid cube in a file that also lists a target.
 void write_cube_with_truth(Path path, double range_cell, double doppler) {
     const Handle file = new_file(path);
     add_cube(file, valid_cube());
@@ -256,7 +256,7 @@ TEST_P(RefusedInput, LeavesOneLineAndNoFile) {
     EXPECT_THAT(outcome.out, IsEmpty());
     const auto messages = lines(outcome.error);
     ASSERT_FALSE(messages.empty());
-    // Notes about defaults may come first; the error is one line, and the last.
+    // Notes about defaults may come first. The error is the last line.
     EXPECT_THAT(messages.back(), StartsWith("stap: error: "));
     EXPECT_THAT(messages.back(), HasSubstr(expected));
     EXPECT_EQ(outcome.error.find("HDF5-DIAG"), std::string::npos);
@@ -372,7 +372,7 @@ TEST(AllowedNan, IsCountedAndProcessed) {
                              "--training-block", "20", "--loading", "rel:1e-2", "--save", "info"});
     EXPECT_EQ(outcome.status, 0) << outcome.error;
     EXPECT_THAT(outcome.error, HasSubstr("2 samples are NaN or infinite"));
-    // Range cells 40 and 70 lie in blocks 2 and 3; the transform spreads a pulse over all bins.
+    // Range cells 40 and 70 are in blocks 2 and 3. The transform spreads a pulse over all bins.
     const auto info = read_dataset<int>(folder / "cube.stap.h5", "/info");
     ASSERT_THAT(info.extent, ElementsAre(8, 5));
     for (std::size_t i = 0; i < info.values.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// What bgsub refuses, and in what words.
+// Input that bgsub refuses, and its error messages.
 #include <algorithm>
 
 #include "apps/bgsub/separator.hpp"

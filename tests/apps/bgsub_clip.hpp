@@ -21,12 +21,12 @@ using media::tests::TemporaryFolder;
 using media::tests::write_bytes;
 using std::filesystem::path;
 
-/// A square that moves over a ground which does not.
+/// A square that moves over a static background.
 struct Scene {
     int width = 97;
     int height = 73;
-    int side = 20;  ///< of the square; 0: there is none
-    int step = 4;   ///< pixels from frame to frame
+    int side = 20;  ///< of the square; 0: no square
+    int step = 4;   ///< of the motion, pixels per frame
 
     int left(int frame) const { return step * frame; }
     int top() const { return height / 3; }
@@ -70,7 +70,7 @@ inline std::vector<float> floats_in(const path& npy) {
     return values;
 }
 
-/// F-measure of masks [frame][row][column] against the scene's, frames `step` apart.
+/// F-measure of masks [frame][row][column] against the scene's masks, for frames `step` apart.
 inline double f_measure(const std::vector<std::uint8_t>& masks, const Scene& scene, int frames) {
     double hits = 0;
     double wrong = 0;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// bgsub as a user runs it: what is read, found, written and printed.
+// bgsub as a user runs it: what it reads, finds, writes and prints.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -93,7 +93,7 @@ TEST_F(Bgsub, OfAStillVideoIsRankOneWithoutAMask) {
 }
 
 TEST_F(Bgsub, OfFewFramesThatAreTheSameNothingMoves) {
-    // Noise: much of it far brighter than the rest.
+    // Noise, so that many pixels are far brighter than the others.
     std::string noise = "P5 31 17 255\n";
     std::mt19937 generator(1);
     for (int i = 0; i < 31 * 17; ++i) noise += static_cast<char>(generator() % 256);
@@ -167,13 +167,13 @@ TEST_F(Bgsub, ScalesAndTakesTheChosenFrames) {
     EXPECT_THAT(read_bytes(folder_ / "clip.background.npy"), HasSubstr("(12, 3, 30, 40,)"));
 }
 
-// The square covers a place in far fewer than half of a window's frames: near that, so few
-// iterations do not tell which of the two is the ground.
+// The square covers each pixel in far fewer than half of a window's frames. Near half, so few
+// iterations cannot separate the square from the background.
 TEST_F(Bgsub, WindowsGiveEveryFrameOnce) {
     const Scene scene{.side = 16, .step = 2};
     constexpr int frames = 38;
     write_frames(scene, frames);
-    // A last window of few frames, of one, and of as many as the others.
+    // The last window has a few frames, one frame, or as many as the other windows.
     for (const std::vector<std::string>& windows :
          {std::vector<std::string>{"25"}, {"37"}, {"21", "4"}, {"22", "6"}, {"100"}}) {
         std::vector<std::string> arguments{clip(), "--window", windows[0]};
@@ -229,7 +229,7 @@ TEST_F(Bgsub, ByProjections) {
 TEST_F(Bgsub, FollowsOnline) {
     const Scene scene{.step = 2};
     write_frames(scene, 38);
-    // Few frames after, one, and none.
+    // A few frames follow the burn-in, or one, or none.
     for (const auto* burn_in : {"20", "37", "38", "100"}) {
         const Outcome outcome = run_to_arrays({clip(), "--online", "--burn-in", burn_in});
         ASSERT_EQ(outcome.status, 0) << outcome.error;
@@ -264,7 +264,7 @@ TEST_F(Bgsub, WritesPicturesAndHdf5) {
     EXPECT_EQ(text_attribute(folder_ / "p.bgsub.h5", "program"), "bgsub");
 }
 
-/// Of figures that an allocator which looks for faults changes: the preset sanitize leaves it out.
+/// Tests of memory use. The preset sanitize omits them because its allocator changes the figures.
 class BgsubScale : public Bgsub {};
 
 TEST_F(BgsubScale, OnlineMemoryDoesNotGrow) {
@@ -278,7 +278,7 @@ TEST_F(BgsubScale, OnlineMemoryDoesNotGrow) {
     const std::int64_t few = peak(":200");
     const std::int64_t many = peak(":2000");
     EXPECT_EQ(report()["sequence"]["frames"], frames);
-    // All frames would be 1,800 x 40 x 30 x (4 + 3 bytes of the frame, 9 of its results): 35 MB.
+    // 1,800 more frames have 1,800 x 40 x 30 x (4 + 3 bytes of the frame, 9 of its results): 35 MB.
     EXPECT_LT(many, few + (3 << 20));
 }
 
@@ -300,7 +300,7 @@ TEST_F(BgsubScale, TakesTheMemoryThatIsExpected) {
             const auto expected = static_cast<double>(
                 separators_on(cpu, options).host_bytes(count, scene.width * scene.height));
             const auto taken = static_cast<double>(outcome.peak_bytes - without);
-            // Edges of blocks, small matrices and stacks.
+            // Padding of blocks, small matrices and stacks.
             constexpr double beside = 8e6;
             EXPECT_LT(taken, 1.05 * expected + beside) << svd.name << ", " << precision.name;
             EXPECT_GT(taken, 0.7 * expected - beside) << svd.name << ", " << precision.name;
@@ -410,7 +410,7 @@ TEST_F(BgsubVideo, SaysWhereItIsCutOff) {
 TEST_F(BgsubVideo, TakesAVideoThatClaimsMoreThanFits) {
     write_video({.width = 96, .height = 72}, 12);
     std::string bytes = read_bytes(video());
-    // The length in the stream's header, of 2^31 - 1 frames.
+    // The header of the stream claims 2^31 - 1 frames.
     bytes.replace(bytes.find("strh") + 40, 4, "\xff\xff\xff\x7f");
     write_bytes(video(), bytes);
     EXPECT_GT(media::VideoReader(video()).claimed_frames(), 1'000'000'000);
@@ -442,7 +442,7 @@ TEST_F(Bgsub, ScoresByTheRulesOfChangeDetection) {
     };
     const double rpca = f_of({"--frames", "100:200"});
     EXPECT_GE(rpca, 0.915);
-    // Frames that no constant was chosen on.
+    // No constant was tuned on these frames.
     EXPECT_GE(f_of({"--frames", "0:100"}), 0.90);
     EXPECT_GT(rpca, f_of({"--frames", "100:200", "--method", "median"}));
     EXPECT_GE(f_of({"--frames", "100:200", "--solver", "accaltproj"}), 0.915);

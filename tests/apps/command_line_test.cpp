@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Help, version and command lines that are refused.
+// Help, version and invalid command lines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -263,11 +263,11 @@ TEST_P(RefusedCommand, SaysWhyInOneLine) {
     EXPECT_THAT(outcome.error, HasSubstr(expected));
 }
 
-/// A flag that takes a number, and what it refuses beside the texts that none takes.
+/// A flag with a numeric value. `refused`: values that are invalid for this flag in particular.
 struct NumericFlag {
     std::string program;
     std::string flag;
-    std::vector<std::string> context;  ///< words that it needs
+    std::vector<std::string> context;  ///< arguments that it requires
     std::vector<std::string> refused;
 };
 void PrintTo(const NumericFlag& flag, std::ostream* stream) {
@@ -353,7 +353,7 @@ INSTANTIATE_TEST_SUITE_P(
         NumericFlag{"bgsub", "--threads", picture, {"0", "-1"}},
         NumericFlag{"bgsub", "--repeat", picture, {"0", "-1"}}));
 
-// The inputs are not there: a number that is taken makes the program speak of them instead.
+// The inputs do not exist, so an accepted number leads to an error about the inputs instead.
 TEST_P(NumericFlags, RefuseWhatIsNoSensibleNumberInOneShortLine) {
     const auto& [program, flag, context, refused] = GetParam();
     constexpr std::size_t short_line = 160;

@@ -122,7 +122,7 @@ TEST_F(CorrEnsemble, SaysHowLikeOneAnotherItsImagesAre) {
         arguments.insert(arguments.end(), more.begin(), more.end());
         return run_well(arguments);
     };
-    // The others see the texture 50 pixels further on, one and two after the other.
+    // The other images show the texture 50 pixels further on, shifted by one and two pixels.
     const Outcome outcome = with({"--signed"});
     EXPECT_THAT(lines(outcome.out),
                 Contains(AllOf(StartsWith("pairs       6, "), HasSubstr("pairs/s; most similar "),
@@ -132,7 +132,7 @@ TEST_F(CorrEnsemble, SaysHowLikeOneAnotherItsImagesAre) {
     const auto displacements = read_dataset<int>(result, "/pairs_displacement");
     EXPECT_THAT(peaks.extent, ElementsAre(4, 4));
     EXPECT_THAT(displacements.extent, ElementsAre(4, 4, 2));
-    // Beside what corr finds of the same two images alone, normalized and so of energy 1.
+    // Compared with corr's result for the same two images alone. Images are normalized to energy 1.
     for (std::size_t a = 0; a < 4; ++a) {
         EXPECT_EQ(peaks.values[5 * a], 1);
         for (std::size_t b = 0; b < a; ++b) {
@@ -156,7 +156,7 @@ TEST_F(CorrEnsemble, SaysHowLikeOneAnotherItsImagesAre) {
     EXPECT_GT(report["sequence"]["pairs_per_second"], 0);
     EXPECT_EQ(report["parameters"]["all_pairs"], true);
 
-    // In one direction the order of a pair matters; a bad image has no row.
+    // Without negative displacements the order of a pair matters. A bad image has no row.
     write_bytes(folder_ / "photos/a.png", "no image");
     const auto both = peaks.values;
     EXPECT_THAT(with({"--threads", "1"}).out, HasSubstr("pairs       12, "));
@@ -165,7 +165,7 @@ TEST_F(CorrEnsemble, SaysHowLikeOneAnotherItsImagesAre) {
         for (std::size_t b = 0; b < 4; ++b) {
             EXPECT_LE(forward[4 * a + b], both[4 * a + b] + 1e-6);
             const double either = std::max(forward[4 * a + b], forward[4 * b + a]);
-            // Of all directions of the displacement, two are left.
+            // The two orders cover only two of the four quadrants of displacements.
             EXPECT_LE(either, both[4 * a + b] + 1e-6);
         }
     }

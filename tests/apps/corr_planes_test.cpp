@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// corr on planes that a file holds.
+// corr on planes from a file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ Values whole_numbers(std::size_t count, unsigned seed) {
     return values;
 }
 
-/// sum A(y + dy, x + dx) B(y, x) of all planes, displacements of both signs below the extents.
+/// sum A(y + dy, x + dx) B(y, x) over all planes, for displacements of both signs.
 Values oracle(const Values& a, const Values& b, int planes, int rows, int columns) {
     Values sums;
     for (int dy = 1 - rows; dy < rows; ++dy) {
@@ -51,7 +51,7 @@ Values oracle(const Values& a, const Values& b, int planes, int rows, int column
 using CorrPlanes = Corr;
 
 TEST_F(CorrPlanes, AreTakenAsTheyAre) {
-    // More planes than any kind of planes of an image has.
+    // More planes than any PlaneKind has.
     const Values a = whole_numbers(5 * 7 * 11, 1);
     const Values b = whole_numbers(5 * 7 * 11, 2);
     for (const std::string number : {"float64", "int16"}) {
@@ -96,7 +96,7 @@ TEST_F(CorrPlanes, AreNormalizedOnlyOnRequestAndCountWhereTheMaskSays) {
     const auto normalized =
         surface({"--planes", folder_ / "a.h5", "--normalize", "plane", "--offsets", "4x5"});
     EXPECT_NEAR(normalized[0], 2, 1e-6);
-    // The first two rows only: what the others hold does not matter.
+    // The mask keeps the first two rows only.
     write_bytes(folder_ / "m.pgm", "P2 5 4 1 1 1 1 1 1  1 1 1 1 1  0 0 0 0 0  0 0 0 0 0");
     const auto masked =
         surface({"--planes", folder_ / "a.h5", "--mask", folder_ / "m.pgm", "--offsets", "1x1"});

@@ -38,7 +38,7 @@ class Corr : public testing::Test {
         EXPECT_EQ(outcome.status, 0) << outcome.error;
         return outcome;
     }
-    /// /surface of a quiet run.
+    /// The dataset /surface of a run with --quiet.
     std::vector<double> surface(std::vector<std::string> arguments) const {
         const path out = folder_ / "surface.h5";
         arguments.insert(arguments.end(), {"--out", out, "--no-picture", "--quiet"});

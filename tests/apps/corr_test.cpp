@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// corr as a user runs it: what is read, written, printed, reported and refused.
+// corr as a user runs it: what it reads, writes, prints, reports and refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST_F(Corr, AloneWritesBesideTheImageAndPrintsASummary) {
     EXPECT_THAT(counts.extent, ElementsAre(23, 31));
     EXPECT_THAT(axes_of(result, "/surface"), ElementsAre("dy", "dx"));
     EXPECT_THAT(axes_of(result, "/planes"), ElementsAre("plane", "dy", "dx"));
-    // Four planes of unit energy.
+    // Four planes, each of energy 1.
     EXPECT_NEAR(surface.values[0], 4, 1e-5);
     EXPECT_EQ(counts.values[0], 46 * 61);
     EXPECT_EQ(counts.values[31 * 2 + 5], (46 - 2) * (61 - 5));
@@ -68,7 +68,7 @@ TEST_F(Corr, AloneWritesBesideTheImageAndPrintsASummary) {
     EXPECT_EQ(text_attribute(result, "program"), "corr");
     EXPECT_EQ(text_attribute(result, "planes_from"), "lab-orientation");
     EXPECT_THAT(text_attribute(result, "command_line"), HasSubstr("a.ppm"));
-    // The map has square cells: 400 / 23 is nearest to 17.
+    // The cells of the map are square: 400 / 23 rounds to 17.
     const auto drawn = media::read_image(folder_ / (std::string("a.corr") + picture_extension));
     EXPECT_GT(drawn.planes.extent()[1], 17 * 23);
     EXPECT_GT(drawn.planes.extent()[2], 17 * 31);
@@ -136,7 +136,7 @@ TEST_F(Corr, WarnsOfAPeakOnTheBorderOfWhatIsSearched) {
     EXPECT_THAT(run_well(with({"--offsets", "12x3"})).error, HasSubstr("dx -2, " + words));
     EXPECT_EQ(run(with({"--offsets", "12x3", "--strict"})).status, 3);
     EXPECT_THAT(run_well(with({"--strict"})).error, IsEmpty());
-    // An image with itself has its largest value at no displacement.
+    // An autocorrelation has its maximum at displacement 0.
     EXPECT_THAT(run_well({a, "--planes-from", "grey", "--strict"}).error, IsEmpty());
 }
 
@@ -207,7 +207,7 @@ TEST_F(Corr, CountsOnlyWhatTheMaskLeaves) {
     const std::vector<double> expected{51, 20, 3, 4, 5, 0};
     for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(values[i], expected[i], 1e-4) << i;
     EXPECT_THAT(counts, ElementsAre(4, 1, 1, 1, 1, 0));
-    // Of the second image, 2 of the first row and 4 of the second are left.
+    // The mask keeps only 2 of the first row and 4 of the second row of the second image.
     write_bytes(folder_ / "b.pgm", read_bytes(folder_ / "a.pgm"));
     const auto [pair_values, pair_counts] =
         with({folder_ / "a.pgm", folder_ / "b.pgm"}, {"--mask", folder_ / "n.ppm", "--unsigned"});
@@ -276,7 +276,7 @@ TEST_F(Corr, WritesTableAndReport) {
 }
 
 TEST_F(Corr, WritesThePowerSpectrumBesideTheRadialAverage) {
-    // Alike down every column, repeated after 5 pixels of a row; and constant.
+    // One image has constant columns and a period of 5 pixels along rows; the other is constant.
     std::string waves = "P2 30 20 255";
     std::string level = waves;
     for (int i = 0; i < 600; ++i) {

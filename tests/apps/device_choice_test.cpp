@@ -9,7 +9,7 @@
 namespace aperture::apps {
 namespace {
 
-/// The devices that a run takes if the GPU is chosen and throws `fault`.
+/// The devices that run_where_it_fits uses, in order, if the work on the GPU throws `fault`.
 template <class Fault>
 std::vector<DeviceChoice> devices_taken(DeviceChoice choice, const Fault& fault) {
     std::vector<DeviceChoice> taken;
@@ -45,7 +45,7 @@ TEST(DeviceChoice, DoesNotHideFaults) {
                  core::DeviceError);
 }
 
-/// Whether `with_executor` calls its work with the GPU, for every call.
+/// For each call of the work by `with_executor`: whether it ran on the GPU.
 template <class Fault = std::nullptr_t>
 std::vector<bool> gpus_taken(DeviceChoice choice, [[maybe_unused]] Fault fault_of_gpu = {}) {
     std::vector<bool> taken;

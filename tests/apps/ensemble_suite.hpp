@@ -16,7 +16,7 @@
 
 namespace aperture::apps::tests {
 
-/// A text PNM of random values, grey (P2) or in colour (P3).
+/// Writes a text PNM of random values, grey (P2) or colour (P3).
 inline std::filesystem::path write_noise(const std::filesystem::path& file, unsigned seed,
                                          corr::Shape shape, bool colour) {
     std::ofstream stream(file);
@@ -29,7 +29,7 @@ inline std::filesystem::path write_noise(const std::filesystem::path& file, unsi
     return file;
 }
 
-/// More images than are under way at once, grey and in colour, and bad ones among them.
+/// More images than are processed at a time, grey and colour. Some are unusable.
 struct NoiseImages {
     static constexpr corr::Shape shape{33, 47};
     media::tests::TemporaryFolder folder;
@@ -51,7 +51,7 @@ struct NoiseImages {
     }
 };
 
-/// What is found of an ensemble is what its images one by one say, bit for bit.
+/// Expects the bits of its images' own results from an ensemble.
 template <class Executor>
 void expect_ensemble_of_its_images(Executor& executor, core::Cpu& cpu, CorrOptions options,
                                    const NoiseImages& images) {
@@ -90,7 +90,7 @@ void expect_ensemble_of_its_images(Executor& executor, core::Cpu& cpu, CorrOptio
     EXPECT_EQ(stages, (std::vector<std::string>{"read", "planes", "correlate"}));
 }
 
-/// All that `--estimator` takes, and what needs the planes of an image on the host.
+/// Every value of `--estimator`, with and without options that need an image's planes on the host.
 template <class Executor>
 void expect_ensembles_of_their_images(Executor& executor, core::Cpu& cpu) {
     const NoiseImages images;

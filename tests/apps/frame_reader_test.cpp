@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// What is said of videos whose container says the wrong thing, or that are not all there.
+// Messages about videos that are incomplete or whose container has wrong metadata.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ TEST(FrameReader, TakesOneImageForASequence) {
 
 constexpr int frames = 30;
 
-/// Motion JPEG, frames of noise.
+/// The bytes of a Motion JPEG video with frames of noise.
 std::string video_bytes(const TemporaryFolder& folder, const std::string& name) {
     const std::string file = folder / name;
     {
@@ -56,7 +56,7 @@ std::string video_bytes(const TemporaryFolder& folder, const std::string& name) 
     return read_bytes(file);
 }
 
-/// Sets how many frames an AVI claims, in its main header and in the stream's.
+/// Sets the frame count in an AVI's main header and in its stream header.
 void claim(std::string& avi, std::uint8_t count) {
     for (const auto& [header, offset] :
          {std::pair<const char*, std::size_t>{"avih", 24}, {"strh", 40}}) {
@@ -88,7 +88,7 @@ TEST(FrameReader, BelievesAWholeVideoWhateverItClaims) {
         claim(bytes, count);
         write_bytes(folder / "a.avi", bytes);
         const Reading reading = read_all(folder / "a.avi");
-        // FFmpeg takes no more than a smaller number of frames claimed, or a few.
+        // If fewer frames are claimed, FFmpeg reads no more than that, or a few more.
         if (count == 0 || count > frames) {
             EXPECT_EQ(reading.frames, frames) << int{count};
         }
@@ -109,7 +109,7 @@ TEST(FrameReader, SaysThatAVideoIsCutOffWhateverItClaims) {
         const std::string of = count > 0 ? " of " + std::to_string(count) : "";
         EXPECT_EQ(reading.loss,
                   "read " + std::to_string(reading.frames) + of + " frames; the file is cut off");
-        // Where what was asked for is there, nothing is lost.
+        // No loss is reported if all requested frames were read.
         EXPECT_EQ(read_all(folder / "a.avi", {.last = 5}).loss, "") << int{count};
     }
 }
@@ -128,7 +128,7 @@ TEST(FrameReader, KnowsTheEndOfMatroska) {
 TEST(FrameReader, TellsDamageFromTheEnd) {
     const TemporaryFolder folder;
     std::string bytes = video_bytes(folder, "whole.avi");
-    // What is within the chunks of five frames.
+    // Damages the contents of the chunks of five frames.
     std::size_t at = bytes.find("movi");
     for (int i = 0; i < 15; ++i) {
         at = bytes.find("00dc", at + 4);
@@ -162,7 +162,7 @@ TEST(FrameReader, TellsDamagedHeadersOfChunks) {
                                 std::to_string(frames - reading.frames) +
                                 " more are in the file, but cannot be decoded, and those after "
                                 "them are numbered without them");
-    // Without the index, too, that frames are missing is known, but not how many.
+    // Without the index, missing frames are still detected, but not their number.
     bytes.replace(bytes.rfind("idx1"), 4, "JUNK");
     write_bytes(folder / "b.avi", bytes);
     EXPECT_THAT(read_all(folder / "b.avi").loss, HasSubstr("the file is damaged"));

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// What `bgsub` finds on a GPU, held to what it finds on the CPU.
+// Results of `bgsub` on a GPU compared with those on the CPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 constexpr index_t frames = 20;
 constexpr index_t values = 3000;
 
-/// A scene with noise, and something bright that moves.
+/// A noisy scene with a bright moving object.
 std::vector<float> clip() {
     std::mt19937 generator(3);
     std::normal_distribution<float> noise(0, 1);
@@ -65,7 +65,7 @@ class GpuBgsub : public aperture::tests::GpuTest {
 };
 
 TEST_F(GpuBgsub, FindsTheCpusBackground) {
-    // At 1e-5 single precision takes rounding for rank, on either device.
+    // At 1e-5 in fp32, rounding errors increase the rank on both devices.
     options_.parameters.tolerance = 1e-4;
     expect_the_cpus();
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// What `corr` makes of images on a GPU, held to what it makes of them on the CPU.
+// Results of `corr` on a GPU compared with those on the CPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ LoadedImage image_of(unsigned seed, core::index_t rows, core::index_t columns) {
     return loaded;
 }
 
-/// Black in a corner.
+/// Writes a mask that is black in one corner.
 std::filesystem::path mask_file(const media::tests::TemporaryFolder& folder, core::index_t rows,
                                 core::index_t columns) {
     const auto file = folder / "mask.pgm";
@@ -124,7 +124,7 @@ TEST_F(GpuCorr, EnsemblesAreOfTheirImages) {
     tests::expect_ensembles_of_their_images(gpu, cpu_);
 }
 
-/// Larger, so that copies and kernels of an image are under way while the one before is finished.
+/// Large images, so that copies and kernels of one image overlap the work on the image before it.
 TEST_F(GpuCorr, LargeImagesOfAnEnsembleDoNotMix) {
     std::vector<std::filesystem::path> files;
     for (unsigned i = 0; i < 12; ++i) {

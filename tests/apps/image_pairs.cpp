@@ -32,7 +32,7 @@ std::vector<Wave> waves() {
     return list;
 }
 
-/// From 0 to 1.
+/// The texture at (x, y), in [0, 1].
 double texture(const std::vector<Wave>& list, double x, double y) {
     double sum = 0;
     for (const Wave& wave : list) {

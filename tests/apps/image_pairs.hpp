@@ -14,7 +14,7 @@ inline constexpr auto picture_extension = ".png";
 inline constexpr auto picture_extension = ".ppm";
 #endif
 
-/// How an image of a test is stored. The bytes are composed here, without the library under test.
+/// The format of a test's image. Its bytes are composed without the library under test.
 struct StoredPicture {
     int width = 96;
     int height = 72;
@@ -22,12 +22,12 @@ struct StoredPicture {
     int bits = 8;
 };
 
-/// An endless smooth texture, seen from (x, y) on: the content of one seen from (0, 0) is found
-/// (-x, -y) further on.
+/// Writes an endless smooth texture with its origin at (x, y). Content of an image with origin 0
+/// appears shifted by (-x, -y).
 void write_texture(const std::filesystem::path& path, const StoredPicture& stored, double x,
                    double y);
 
-/// A .flo file with the same motion everywhere.
+/// Writes a .flo file with the same motion at every pixel.
 void write_constant_flo(const std::filesystem::path& path, int width, int height, float u, float v);
 
 }  // namespace aperture::apps::tests

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Images of an ensemble as `corr` reads them ahead, and what it makes of them on the CPU.
+// How `corr` reads the images of an ensemble ahead, and its results for them on the CPU.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -26,8 +26,8 @@ class ImageSources : public testing::Test {
         }
         return files;
     }
-    /// Arrays that a source allocates while nobody takes its images: waits for `expected`, and a
-    /// moment longer for more.
+    /// The number of arrays that a source allocates before its first image is requested. Waits for
+    /// `expected` arrays, then a little longer for unexpected ones.
     static std::uint64_t allocations_of(const std::vector<path>& files, const ReadAhead& ahead,
                                         std::uint64_t expected) {
         const std::uint64_t before = core::host_allocations();
@@ -69,7 +69,7 @@ TEST_F(ImageSources, KeepTheOrderOfFilesWhateverTheirSizes) {
 
 TEST_F(ImageSources, SayWhereAFaultIs) {
     std::vector<path> files = images(9);
-    // The first ones, too: how large images are is not known then.
+    // Includes the first files, after which the size of images is still unknown.
     for (const std::size_t bad : {0u, 1u, 5u}) std::ofstream(files[bad]) << "no image";
     files.push_back(folder_ / "none.pgm");
     ImageSource source(files, {.threads = 4, .most_images = 8});
@@ -108,7 +108,7 @@ TEST_F(ImageSources, UseMemoryAgain) {
         blocks.insert(loaded->image.planes.data());
         source.give_back(std::move(loaded->image));
     }
-    // Those ahead, and that of the caller.
+    // Five images read ahead, and the caller's.
     EXPECT_LE(core::host_allocations() - before, 6);
     EXPECT_LE(blocks.size(), 6);
 }

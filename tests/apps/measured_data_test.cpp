@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Measured radar data whose truth is documented; skipped where the files are absent.
+// Measured radar data with documented truth; skipped if the files are absent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,17 +41,17 @@ void PrintTo(const MountainTopCase& c, std::ostream* stream) {
 
 class MountainTop : public testing::TestWithParam<MountainTopCase> {};
 
-// What a separate NumPy computation in double precision gives, from its definition: a covariance
-// summed afresh for every cell. It falls with the order n = 14 T because one covariance is
-// estimated from 291 cells: by Reed, Mallett & Brennan the target loses 10 log10((293 - n) / 292),
-// 0.2, 0.7 and 1.2 dB, and the median of cells without a target rises by as much.
+// Reference values come from a separate NumPy computation in double precision, which sums a new
+// covariance for every cell. They fall with the order n = 14 T because each covariance is estimated
+// from 291 cells: by Reed, Mallett & Brennan the target loses 10 log10((293 - n) / 292) = 0.2, 0.7
+// and 1.2 dB, and the median of the cells without a target rises by as much.
 INSTANTIATE_TEST_SUITE_P(
     TapsAndBins, MountainTop,
     testing::Values(MountainTopCase{1, 16, 31.493}, MountainTopCase{3, 16, 28.954},
                     MountainTopCase{5, 16, 27.550}, MountainTopCase{1, 32, 31.493},
                     MountainTopCase{3, 32, 29.747}, MountainTopCase{5, 32, 29.123}));
 
-// The radar's own test generator put a target at +14 degrees, range cell 147 and +PRF/4, behind
+// The radar's test generator injected a target at +14 degrees, range cell 147 and +PRF/4, behind
 // terrain clutter of the same Doppler.
 TEST_P(MountainTop, InjectedTargetIsTheStrongestCellOfTheMap) {
     const auto cube = aperture::tests::shared_data("radar/mountaintop_t38.h5");
@@ -82,7 +82,7 @@ TEST_P(MountainTop, InjectedTargetIsTheStrongestCellOfTheMap) {
     const double over_median =
         10 * std::log10(statistic.values[strongest] /
                         median({bin, bin + static_cast<std::ptrdiff_t>(cells)}));
-    // Doppler filtering in fp32 is all that rounds differently.
+    // Only the fp32 Doppler filter rounds differently.
     EXPECT_NEAR(over_median, GetParam().over_median_db, 0.01);
 
     EXPECT_EQ(read_column(folder / "out.h5", "/detections", "range_cell").at(0), 147);
@@ -90,8 +90,8 @@ TEST_P(MountainTop, InjectedTargetIsTheStrongestCellOfTheMap) {
     EXPECT_EQ(read_column(folder / "out.h5", "/detections", "azimuth_degrees").at(0), 14);
 }
 
-// Why adaptation is needed: the beam at +14 degrees alone leaves the target among the clutter, the
-// same for every number of taps and of bins that has one at +PRF/4.
+// Why adaptation is needed: the beam at +14 degrees alone does not separate target and clutter, for
+// any number of taps, and of bins that has one at +PRF/4.
 TEST_P(MountainTop, UnadaptedTargetIsFarFromTheStrongestOfItsBin) {
     const auto path = aperture::tests::shared_data("radar/mountaintop_t38.h5");
     if (!path) GTEST_SKIP() << absent;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Images, truths and outputs that cannot be right: exit status 1, one line that says why, and no
-// output file.
+// Invalid images, truths and outputs: exit status 1, one line that gives the reason, and no output
+// file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ constexpr std::string_view folder_mark = "FOLDER/";
 
 struct BadImages {
     std::string name;
-    void (*spoil)(const TemporaryFolder& folder);  ///< a valid pair a.pgm, b.pgm and truth.flo
+    void (*spoil)(const TemporaryFolder& folder);  ///< valid before: a.pgm, b.pgm and truth.flo
     std::vector<std::string> flags;
     std::string expected;
 };

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// oflow as a user runs it on sequences: what is read, in which order, written, printed and refused.
+// oflow as a user runs it on sequences: what it reads, in which order, writes, prints and refuses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-/// From one frame of a test's sequence to the next.
+/// Motion per frame of a test's sequence, in pixels.
 constexpr double shift_u = 1.5;
 constexpr double shift_v = -0.5;
 
@@ -60,7 +60,7 @@ std::vector<std::string> names_in(const path& folder) {
 
 class OflowSequence : public testing::Test {
   protected:
-    /// frames/f8.pgm, frames/f9.pgm, frames/f10.pgm, ...
+    /// Writes frames/f8.pgm, frames/f9.pgm, frames/f10.pgm, ...
     void write_frames(int count) {
         std::filesystem::create_directory(folder_ / "frames");
         for (int i = 0; i < count; ++i) {
@@ -186,7 +186,7 @@ TEST_F(OflowSequence, WritesAFileOfEachKindForEachPair) {
 
 TEST_F(OflowSequence, StartsAnewWhereTheFlowBeforeDoesNotHelp) {
     write_frames(6);
-    // A cut, and then a frame that is there twice.
+    // A cut, followed by a repeated frame.
     for (const int i : {3, 4}) {
         write_texture(frame(i), {.width = 64, .height = 48}, 700, 300);
     }
@@ -329,7 +329,7 @@ TEST(ParseFrames, TakesOpenEnds) {
 
 class OflowVideo : public OflowSequence {
   protected:
-    /// The frames as an AVI of Motion JPEG.
+    /// Writes the frames as a Motion JPEG AVI.
     void write_video(int count) {
         write_frames(count);
         cv::VideoWriter writer(video(), cv::CAP_OPENCV_MJPEG,

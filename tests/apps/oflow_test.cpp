@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// oflow as a user runs it on valid images: what is written, printed and reported.
+// oflow as a user runs it on valid images: what it writes, prints and reports.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-/// The motion of every test's pair, unless it says otherwise.
+/// Motion of a test's pair unless the test sets another, in pixels.
 constexpr double shift_u = 1.4;
 constexpr double shift_v = -0.7;
 
@@ -230,7 +230,7 @@ TEST_P(OflowInput, IsUnderstood) {
     expect_shift(media::read_flow(folder_ / "a.flo"));
     const auto warped = media::read_image(picture("warped"));
     const auto first = media::read_image(image0());
-    // Without OpenCV grey pictures are stored in colour.
+    // Without OpenCV, grey pictures are written in colour.
     const index_t channels = APERTURE_OPENCV ? first.planes.extent()[0] : 3;
     EXPECT_EQ(warped.planes.extent(),
               (core::Extents<3>{channels, first.planes.extent()[1], first.planes.extent()[2]}));
@@ -322,7 +322,7 @@ TEST_F(Oflow, ChecksTheWayBack) {
     EXPECT_LT(report["accuracy"]["consistent"], 100);
     const auto mask = media::read_image(picture("mask"));
     EXPECT_EQ(mask.planes(0, 36, 48), 255);
-    // Content of the last columns moves out of the image.
+    // The last columns move out of the image.
     EXPECT_EQ(mask.planes(0, 36, 95), 0);
     std::vector<float> values(mask.planes.begin(), mask.planes.end());
     const auto white = std::count(values.begin(), values.end(), 255.0F);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// What every program owes its files: no output replaces an input or another output, folders are
-// made, no result is taken for an input, and the outputs of a run appear together.
+// Rules for the files of every program: no output replaces an input or another output, missing
+// folders are created, results are not read as inputs, and all outputs of a run appear together.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -89,7 +89,7 @@ TEST_P(RefusedOutputOfStap, LeavesAllFilesAsTheyWere) {
     EXPECT_EQ(folder.entries(), entries);
 }
 
-/// Inputs for every program: a cube, and frames 0.pgm to 3.pgm of a texture that moves.
+/// Inputs for every program: a cube, and frames 0.pgm to 3.pgm of a moving texture.
 class ProgramOutputs : public testing::Test {
   protected:
     void SetUp() override {
@@ -124,7 +124,7 @@ struct Call {
     std::string program;
     std::vector<std::string> arguments;
     std::vector<std::string> written;
-    std::vector<std::string> refused;  ///< added, no run is possible
+    std::vector<std::string> refused;  ///< arguments that make the command line invalid
 };
 void PrintTo(const Call& call, std::ostream* stream) { *stream << call.name; }
 
@@ -214,7 +214,7 @@ TEST_F(ProgramOutputs, AreNoInputsOfTheNextRun) {
 TEST_F(ProgramOutputs, AreNoInputsByAPattern) {
     const Outcome first = run("corr", {"FOLDER/V/*", "--out", "FOLDER/V/x.h5"});
     EXPECT_THAT(first.error, IsEmpty());
-    // Two files now: of HDF5 and the picture; and a table.
+    // The folder now also holds the HDF5 file, its picture and a table.
     media::tests::write_bytes(folder_ / "V/table.csv", "a,b");
     const Outcome second =
         run("corr", {"FOLDER/V/*", "--out", "FOLDER/V/x.h5", "--strict", "--quiet"});
@@ -240,7 +240,7 @@ TEST_F(ProgramOutputs, AreTakenWhereTheyAreNamed) {
     EXPECT_THAT(folder.error, HasSubstr("nothing else is there"));
 }
 
-// The flow and the picture fit under the limit, the report or a mask does not: none is there.
+// The flow and the picture fit under the limit, the report or a mask does not: no file appears.
 TEST_F(ProgramOutputs, OfAPairAppearTogether) {
     const Outcome outcome =
         run("oflow",
@@ -312,7 +312,7 @@ TEST_F(ProgramOutputs, OfAVideoAppearTogether) {
     const auto bytes = [&](const char* name) { return std::filesystem::file_size(folder_ / name); };
     const auto sizes = {bytes("all.background.mp4"), bytes("all.mask.mkv"),
                         bytes("all.overlay.mp4")};
-    // Room for the smallest, not for the largest.
+    // The limit admits the smallest file but not the largest.
     const auto least = std::min(sizes);
     const auto most = std::max(sizes);
     ASSERT_LT(least, most);

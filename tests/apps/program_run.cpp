@@ -25,7 +25,7 @@ namespace {
 
 using media::Handle;
 
-/// Built programs lie in BUILD/bin, this one in BUILD/tests.
+/// Programs are in BUILD/bin, this test program in BUILD/tests.
 std::filesystem::path program_path(const std::string& program) {
     const auto self = std::filesystem::read_symlink("/proc/self/exe");
     return self.parent_path().parent_path() / "bin" / program;
@@ -56,7 +56,7 @@ bool writes_to(pid_t process, const std::filesystem::path& folder) {
     std::error_code error;
     for (const auto& entry :
          fs::directory_iterator("/proc/" + std::to_string(process) + "/fd", error)) {
-        // Of a file without a name, "/folder/#123 (deleted)".
+        // For a file without a name the link is "/folder/#123 (deleted)".
         const fs::path file = fs::read_symlink(entry.path(), error);
         if (error || file.parent_path() != folder) continue;
         if (fs::file_size(entry.path(), error) > 0 && !error) return true;
@@ -117,7 +117,7 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
     const media::tests::TemporaryFolder folder;
     const std::string out = folder / "out";
     const std::string error = folder / "error";
-    // HDF5 leaks on its way out of errors; programs built with LeakSanitizer are not to blame.
+    // HDF5 leaks memory when it handles errors. LeakSanitizer must not report these leaks.
     const std::string leaks_of_hdf5 = folder / "leaks";
     std::ofstream(leaks_of_hdf5) << "leak:libhdf5\n";
     const std::string leak_options = "print_suppressions=0:suppressions=" + leaks_of_hdf5;

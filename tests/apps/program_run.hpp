@@ -13,20 +13,20 @@
 
 namespace aperture::apps::tests {
 
-/// What a program left behind.
+/// Result of a program run.
 struct Outcome {
-    int status = -1;  ///< exit status; -1 where it was killed
+    int status = -1;  ///< exit status; -1 if killed by a signal
     std::string out;
     std::string error;
-    std::int64_t peak_bytes = 0;  ///< the most memory that it had at a time
+    std::int64_t peak_bytes = 0;  ///< peak resident memory
 };
 
-/// The system that a program finds.
+/// Restrictions on the environment of a program run.
 struct Surroundings {
-    std::optional<std::uint64_t> file_size_limit{};  ///< bytes that one file may have
+    std::optional<std::uint64_t> file_size_limit{};  ///< maximum bytes of a file
     bool stdout_full = false;                        ///< standard output is /dev/full
-    /// Where given: as soon as the program has written into an open file that lies, or is to lie,
-    /// in this folder, it is killed (SIGKILL).
+    /// If set, the program is killed (SIGKILL) as soon as it has written to an open file in this
+    /// folder, with or without a name there.
     std::optional<std::filesystem::path> killed_while_writing_to{};
 };
 
@@ -43,18 +43,18 @@ struct Dataset {
     std::vector<hsize_t> extent;
     std::vector<T> values;
 };
-/// T is int, float, double or std::complex<float|double>; throws std::runtime_error where it is
-/// absent.
+/// T is int, float, double or std::complex<float|double>. Throws std::runtime_error if the dataset
+/// is absent.
 template <class T>
 Dataset<T> read_dataset(const std::filesystem::path& file, const std::string& name);
-/// One column of a table.
+/// One column of a table in the file.
 std::vector<double> read_column(const std::filesystem::path& file, const std::string& table,
                                 const std::string& column);
 bool has_dataset(const std::filesystem::path& file, const std::string& name);
-/// An attribute of an object of the file, "/" being the file; NaN where there is none.
+/// An attribute of an object, "/" for the file itself; NaN if absent.
 double number_attribute(const std::filesystem::path& file, const std::string& object,
                         const std::string& name);
-/// A string attribute of the file; empty where there is none.
+/// A string attribute of the file; empty if absent.
 std::string text_attribute(const std::filesystem::path& file, const std::string& name);
 
 }  // namespace aperture::apps::tests

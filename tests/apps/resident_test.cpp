@@ -11,7 +11,7 @@
 namespace aperture::apps {
 namespace {
 
-/// Runs load and store around what overwrites the host's array, and returns the times.
+/// Runs load, a step that overwrites the host's array, and store; returns the times.
 template <class Executor>
 RunTimes load_and_store(Executor& executor, core::Array<float, 2>& array) {
     Resident<Executor, float, 2> resident(executor);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// stap_sim writes what it says, and stap finds what stap_sim planted.
+// stap_sim writes what it reports, and stap finds the targets of stap_sim.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ TEST(ClutterCube, CarriesItsTruth) {
     EXPECT_THAT(read_column(file, "/jammers", "azimuth_degrees"), ElementsAre(30));
     const auto covariance = read_dataset<std::complex<double>>(file, "/true_covariance");
     ASSERT_THAT(covariance.extent, ElementsAre(15, 15));
-    // Clutter of 20 dB, a jammer of 10 dB and the noise, on every element and pulse.
+    // Clutter of 20 dB, a jammer of 10 dB and noise of 0 dB on every element and pulse.
     for (std::size_t i = 0; i < 15; ++i) EXPECT_NEAR(covariance.values[i * 16].real(), 111, 1e-9);
     media::CubeReader reader({.path = file});
     EXPECT_EQ(reader.info().element_spacing_wavelengths, 0.4);
@@ -154,7 +154,7 @@ TEST_P(PlantedTargets, AreTheDetections) {
             second = true;
             EXPECT_EQ(hertz[i], -312.5);
         }
-        // Whatever else is detected is a side lobe of a target, in its range cell.
+        // All other detections are side lobes of a target, in its range cell.
         EXPECT_TRUE(cell[i] == 60 || cell[i] == 250) << cell[i];
     }
     EXPECT_TRUE(first);

@@ -31,7 +31,7 @@ class StapHealth : public testing::Test {
     static constexpr index_t pulses = 8;
     static constexpr index_t cells = 128;
 
-    /// White noise; `change` may spoil it.
+    /// Writes a cube of white noise after `change` has modified it.
     template <class Change>
     void write_noise(Change change) {
         core::Array<std::complex<float>, 3> cube({channels, pulses, cells});
@@ -93,7 +93,7 @@ TEST_F(StapHealth, NoCovarianceAtAllIsAnError) {
     EXPECT_FALSE(std::filesystem::exists(result()));
 }
 
-/// Squares of 1e35 are beyond fp32, and not beyond fp64.
+/// The square of 1e35 overflows fp32 but not fp64.
 TEST_F(StapHealth, AnyScaleOfTheSamplesWillDo) {
     write_noise([](auto&) {});
     run({});

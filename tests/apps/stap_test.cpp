@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// stap as a user runs it on valid cubes: what is written, printed and reported.
+// stap as a user runs it on valid cubes: what it writes, prints and reports.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using testing::StartsWith;
 
 using Samples = std::vector<std::complex<float>>;
 
-/// Largest difference over the largest magnitude.
+/// The largest difference divided by the largest magnitude.
 double relative_difference(const Samples& a, const Samples& b) {
     if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
     double difference = 0;

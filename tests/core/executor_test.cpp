@@ -60,7 +60,7 @@ TEST(Gpu, WorksInTheThreadThatItIsMovedTo) {
     std::fill(host.begin(), host.end(), 3.0F);
     Array<float, 1> back({1000});
     std::jthread([&, moved = std::move(gpu)]() mutable {
-        // Before anything has been asked of the executor here.
+        // The executor has not been used in this thread before.
         Array<float, 1, Device> there({1000});
         copy(moved, std::as_const(host).view(), there.view());
         copy(moved, std::as_const(there).view(), back.view());

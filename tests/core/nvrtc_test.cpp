@@ -59,7 +59,7 @@ __global__ void every_primitive(const T* in, T* out) {
 }
 )"}};
 
-/// Compiles with a cache folder of its own, which goes with it.
+/// Compiles with a cache folder of its own, which its destructor removes.
 class Nvrtc : public testing::Test {
   protected:
     Nvrtc()
@@ -165,7 +165,7 @@ TEST_F(Nvrtc, WithoutACacheItCompilesEveryTime) {
     EXPECT_FALSE(compile(20).from_cache);
     EXPECT_TRUE(cache_files().empty());
     unsetenv("APERTURE_CACHE");
-    // A folder that cannot be made: a file is in its place.
+    // The folder cannot be created because a file of that name exists.
     std::ofstream(folder_) << "in the way";
     EXPECT_FALSE(compile(20).from_cache);
     EXPECT_FALSE(compile(20).from_cache);
@@ -189,7 +189,7 @@ TEST_F(Nvrtc, GivesNothingForArchitecturesItDoesNotKnow) {
 
 using NvrtcDeathTest = Nvrtc;
 
-// In a process of its own, since the compiler is looked for once.
+// Runs in its own process because the compiler is searched for once per process.
 TEST_F(NvrtcDeathTest, GivesNothingWhereItIsNotInstalled) {
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     const auto compile_without = [] {

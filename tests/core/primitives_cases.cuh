@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Kernels that do nothing but use the warp and block primitives, with their oracles, for every
-// executor. In a named namespace: what nvcc makes of them meets the SIMT versions in one program.
+// Kernels that only call the warp and block primitives, with their oracles, for every executor. A
+// named namespace: the nvcc versions and the SIMT versions are linked into one program.
 
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ void expect_sub_warps(Executor& executor) {
     const std::vector<T> reduced_to = fetch<Executor, T>(executor, reduced);
     for (std::size_t i = 0; i < 64; ++i) {
         const std::size_t first = i - i % Width;
-        // The samples are multiples of 1/64: sums are exact.
+        // The samples are multiples of 1/64, so sums are exact.
         T sum{};
         for (std::size_t k = 0; k < Width; ++k) sum = sum + in[first + k];
         ASSERT_EQ(broadcast_to[i], in[first + 3 % Width]) << "width " << Width;
@@ -155,7 +155,7 @@ void expect_block_reductions(Executor& executor) {
 
 enum class ProductBy { tensor_cores, shuffles };
 
-/// c = a b of 16 x 8 and 8 x 8 numbers by row, of which the TF32 part is read.
+/// c = a b with a 16 x 8 and b 8 x 8, row by row. Reads the TF32 part of each number.
 template <ProductBy By>
 __global__ void multiply_small(const float* a, const float* b, float* c) {
     const int group = core::lane_rank() / 4;
@@ -172,7 +172,7 @@ __global__ void multiply_small(const float* a, const float* b, float* c) {
     for (int i = 0; i < 4; ++i) c[(group + i / 2 * 8) * 8 + 2 * place + i % 2] = sums[i];
 }
 
-/// Numbers of which TF32 holds all bits give products exact to fp32.
+/// TF32 represents the factors exactly, so the product has the accuracy of fp32.
 template <ProductBy By, class Executor>
 void expect_small_product(Executor& executor) {
     std::vector<float> a(16 * 8), b(8 * 8);
@@ -195,7 +195,7 @@ void expect_small_product(Executor& executor) {
     }
 }
 
-/// c += a b of 16 x 8 and 8 x 8 numbers by row.
+/// c += a b with a 16 x 8 and b 8 x 8, row by row.
 inline __global__ void multiply_small_fp64(const double* a, const double* b, double* c) {
     const int group = core::lane_rank() / 4;
     const int place = core::lane_rank() % 4;
@@ -212,7 +212,7 @@ inline __global__ void multiply_small_fp64(const double* a, const double* b, dou
     for (int i = 0; i < 4; ++i) c[at(i)] = sums[i];
 }
 
-/// Numbers of few bits give sums that are exact.
+/// The numbers have few bits, so sums are exact.
 template <class Executor>
 void expect_small_fp64_product(Executor& executor) {
     std::vector<double> a(16 * 8), b(8 * 8), c(16 * 8);
@@ -246,7 +246,7 @@ inline __global__ void add_eight_products(const float* x, const float* y, float*
     if (core::lane_rank() == 0) *sum = sums[0];
 }
 
-/// Where the sums of the tensor cores are cut off; devices other than sm_90 may do otherwise.
+/// At which bit the tensor cores truncate sums. Devices other than sm_90 may differ.
 template <class Executor>
 void expect_cut_sums(Executor& executor) {
     struct Case {
@@ -277,7 +277,7 @@ void expect_cut_sums(Executor& executor) {
     }
 }
 
-/// c = conj(a) b of 8 x 4 and 4 x 8 numbers by row.
+/// c = conj(a) b with a 8 x 4 and b 4 x 8, row by row.
 inline __global__ void multiply_complex(const core::Complex<float>* a,
                                         const core::Complex<float>* b, core::Complex<float>* c) {
     const int group = core::lane_rank() / 4;
@@ -289,8 +289,8 @@ inline __global__ void multiply_complex(const core::Complex<float>* a,
     for (int i = 0; i < 2; ++i) c[group * 8 + 2 * place + i] = product.entry(i);
 }
 
-/// The error of a product is that of fp32: few roundings of 2^-23 of the sum of |a b|, where one
-/// TF32 product would leave 2^-11.
+/// The product has the accuracy of fp32: a few roundings of 2^-23 relative to the sum of |a b|. A
+/// single TF32 product would have an error of 2^-11.
 template <class Executor>
 void expect_conjugate_product(Executor& executor) {
     std::vector<core::Complex<float>> a(8 * 4), b(4 * 8);
@@ -321,7 +321,7 @@ void expect_conjugate_product(Executor& executor) {
     }
 }
 
-/// to[i] = from[i] + 1; the next kernel may start at once, and this one takes its time.
+/// to[i] = from[i] + 1. The next kernel may start at once; a delay loop keeps this one running.
 inline __global__ void add_one(const int* from, int* to, int count) {
     core::let_next_kernel_start();
     core::wait_for_previous_kernel();
@@ -331,7 +331,7 @@ inline __global__ void add_one(const int* from, int* to, int count) {
     if (i < count) to[i] = from[i] + (value > 0 ? 1 : 0);
 }
 
-/// A kernel that starts early sees all that the one before it wrote.
+/// A kernel that starts early sees all writes of the kernel before it.
 template <class Executor>
 void expect_early_starts(Executor& executor) {
     constexpr int count = 5000, steps = 20;
@@ -379,7 +379,7 @@ void expect_tiles(Executor& executor) {
         SCOPED_TRACE(testing::Message()
                      << c.rows << "x" << c.columns << " valid " << c.valid_rows << "x"
                      << c.valid_columns << " stride " << c.tile_stride << " offset " << c.offset);
-        // Exactly as large as the valid part, so that the sanitizer sees every byte too many.
+        // Exactly as large as the valid part, so that the sanitizer detects every read beyond it.
         const bool empty = c.valid_rows <= 0 || c.valid_columns <= 0;
         const int offset = empty ? 0 : c.offset;
         const std::vector<T> global =
@@ -403,8 +403,8 @@ void expect_tiles(Executor& executor) {
     }
 }
 
-// A pipeline of two stages: while stage k is added up, stage k+1 is under way. `Left` groups are
-// left under way by the wait before stage k is read: 1 is right, 2 waits for nothing.
+// A pipeline of two stages: the copy of stage k+1 runs while stage k is summed. The wait before
+// stage k is read leaves `Left` groups of copies unfinished: 1 is correct, 2 waits for nothing.
 template <int Left>
 __global__ void add_stages(const float* in, float* out, int stages) {
     float* buffers = core::shared<float>();
@@ -446,7 +446,7 @@ void expect_stages(Executor& executor) {
     }
 }
 
-// Each thread passes on its right neighbour's value, `rounds` times.
+// Each thread replaces its value with its right neighbour's, `rounds` times.
 template <class T>
 __global__ void rotate_over_grid(int rounds, T* values) {
     const unsigned total = gridDim.x * blockDim.x;

@@ -18,7 +18,7 @@ __global__ void scale(T* values, T factor) {
     if (i < Count) values[i] *= factor;
 }
 
-// The first thread reads what the last one wrote at the far end of the shared memory.
+// The first thread reads what the last thread wrote at the end of the shared memory.
 __global__ void reach_far(int words, int* out) {
     int* values = core::shared<int>();
     if (threadIdx.x == blockDim.x - 1) values[words - 1] = 42;
@@ -28,7 +28,7 @@ __global__ void reach_far(int words, int* out) {
 
 namespace {
 
-/// The same cases as on the SIMT executor; skipped where there is no GPU.
+/// The same cases as on the SIMT executor; skipped if no GPU is usable.
 class OnGpu : public testing::Test {
   protected:
     void SetUp() override {

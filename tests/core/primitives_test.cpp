@@ -69,7 +69,7 @@ TEST(DeviceCast, KeepsTheLayoutAndChecksTheAlignment) {
     static_assert(std::is_same_v<decltype(core::device_cast(constant)), const Complex<float>*>);
     float real = 0;
     EXPECT_EQ(core::device_cast(&real), &real);
-    // std::complex<float> asks for 4 bytes only.
+    // std::complex<float> is aligned to 4 bytes only.
     auto* odd = reinterpret_cast<std::complex<float>*>(reinterpret_cast<float*>(values) + 1);
     EXPECT_THROW(core::device_cast(odd), core::InvalidArgument);
 }

@@ -25,7 +25,7 @@ constexpr LaneOrder all_orders[] = {LaneOrder::forward, LaneOrder::reverse, Lane
 
 __global__ void do_nothing() {}
 
-/// The text of the DeviceError that `run` throws in every order of lanes; "" where one threw none.
+/// The text of the DeviceError that `run` throws; "" if some order of lanes throws none.
 template <class Run>
 std::string device_error(Run run) {
     std::string words;
@@ -38,7 +38,7 @@ std::string device_error(Run run) {
             words = error.what();
         }
         if (words.empty()) return words;
-        // The executor is as good as new afterwards.
+        // The executor stays usable after an error.
         core::launch(simt, do_nothing, {2, 64});
     }
     return words;

@@ -51,7 +51,7 @@ TEST(Simt, RunsEveryThreadOfAThreeDimensionalLaunchOnce) {
     }
 }
 
-// Each thread reads what its mirror image wrote; `Barrier` false leaves the barrier out.
+// Each thread reads what its mirror image wrote. `Barrier`: whether a barrier separates the two.
 template <bool Barrier>
 __global__ void mirror(const int* in, int* out) {
     int* values = core::shared<int>();
@@ -130,7 +130,7 @@ __global__ void shuffle_all_kinds(int width, int argument, T* out) {
     row[3] = __shfl_xor_sync(all, own, argument, width);
 }
 
-// The rules of the programming guide, one lane at a time.
+// The rules of CUDA's programming guide, for one lane.
 int shuffle_source(int kind, int lane, int width, int argument) {
     const int first = lane - lane % width;
     switch (kind) {
@@ -174,7 +174,7 @@ TEST(Simt, ShufflesOfEveryKindAndWidth) {
     expect_shuffles<double>();
 }
 
-// Two halves of a warp go different ways, with as many shuffles each as its number of rounds.
+// The halves of a warp diverge and execute different numbers of shuffles.
 __global__ void halves_apart(int* out) {
     const bool upper = threadIdx.x >= 16;
     const unsigned mask = upper ? 0xffff0000u : 0x0000ffffu;
@@ -193,7 +193,7 @@ TEST(Simt, SubWarpsMeetOnTheirOwnAndThenTogether) {
         Simt simt(order);
         std::vector<int> out(32);
         core::launch(simt, halves_apart, {1, 32}, out.data());
-        // 16 + ... + 31 = 376; the lower lanes all hold lane 1's number after the first round.
+        // 16 + ... + 31 = 376. All lower lanes hold the number of lane 1 after the first round.
         EXPECT_EQ(out, std::vector<int>(32, 376 + 1));
     }
 }
@@ -221,7 +221,7 @@ TEST(Simt, VotesCountThePresentLanesOnly) {
     }
 }
 
-// Lanes leave one after the other; those that stay go on shuffling under the full mask.
+// Lanes exit one after the other. The remaining lanes continue to shuffle under the full mask.
 __global__ void leave_early(int* out) {
     const int lane = static_cast<int>(threadIdx.x);
     int value = lane;
@@ -268,7 +268,7 @@ TEST(Simt, HugeGridsAreQuick) {
     core::launch(simt, count_threads, {600000, 32}, &threads);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     EXPECT_EQ(threads, 600000 * 32);
-    // 0.2 s where nothing else runs; sanitised and on a busy machine several times that.
+    // 0.2 s on an idle machine; several times that with sanitizers on a busy machine.
     EXPECT_LT(taken.count(), 20);
 }
 

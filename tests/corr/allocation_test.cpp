@@ -66,7 +66,7 @@ TEST_P(Correlating, ASecondRunAllocatesNothing) {
 TEST(SteadyState, OfPairsAllocatesNothing) {
     const Problem problem{2, {45, 67}, {20, 30, true}};
     core::Array<float, 3> image({2, 45, 67});
-    // With a ground, and what comes of it.
+    // The mean is not zero, so the sums are also corrected for it.
     for (index_t i = 0; i < image.size(); ++i) image.data()[i] = static_cast<float>(10 + i % 3);
     core::Array<double, 3> sums({1, 39, 59});
     core::Cpu cpu(2);

@@ -11,7 +11,7 @@
 namespace aperture::corr {
 namespace {
 
-/// What the sums of two images must be.
+/// Expected sums of two images.
 struct Expected {
     std::vector<Surface> planes;
     std::vector<double> magnitudes;
@@ -30,7 +30,7 @@ struct Expected {
     }
 };
 
-/// Within the promised error at every displacement.
+/// Expects sums within the promised error at every displacement.
 void expect_sums(const Expected& expected, const Problem& problem,
                  const core::Array<double, 3>& found, Content content = Content::contrast) {
     const auto compare = [&](const Surface& surface, double size, index_t s) {
@@ -111,22 +111,21 @@ void PrintTo(const Case& c, std::ostream* stream) { *stream << name_of(c); }
 
 std::vector<Case> cases() {
     std::vector<Case> list;
-    const std::pair<Shape, Shape> sizes[] = {
-        {{1, 1}, {1, 1}},
-        {{1, 40}, {1, 40}},
-        {{40, 1}, {40, 1}},
-        {{3, 3}, {2, 2}},
-        {{7, 15}, {7, 15}},
-        {{8, 16}, {8, 16}},
-        {{9, 17}, {5, 17}},
-        {{31, 47}, {16, 24}},
-        {{32, 48}, {32, 48}},
-        {{33, 49}, {17, 49}},
-        {{61, 67}, {31, 34}},
-        {{40, 150}, {9, 130}},
-        // Rows in the longest pieces that kernels have room for.
-        {{64, 100}, {2, 3}},
-        {{150, 150}, {2, 3}}};
+    const std::pair<Shape, Shape> sizes[] = {{{1, 1}, {1, 1}},
+                                             {{1, 40}, {1, 40}},
+                                             {{40, 1}, {40, 1}},
+                                             {{3, 3}, {2, 2}},
+                                             {{7, 15}, {7, 15}},
+                                             {{8, 16}, {8, 16}},
+                                             {{9, 17}, {5, 17}},
+                                             {{31, 47}, {16, 24}},
+                                             {{32, 48}, {32, 48}},
+                                             {{33, 49}, {17, 49}},
+                                             {{61, 67}, {31, 34}},
+                                             {{40, 150}, {9, 130}},
+                                             // Rows in the longest pieces of the kernels.
+                                             {{64, 100}, {2, 3}},
+                                             {{150, 150}, {2, 3}}};
     for (const auto& [image, lags] : sizes) {
         for (const bool both : {false, true}) {
             list.push_back({image, {lags.rows, lags.columns, both}});

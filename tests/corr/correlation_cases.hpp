@@ -11,15 +11,15 @@
 
 namespace aperture::corr {
 
-/// What values a plane has.
+/// Kinds of planes.
 enum class Content { contrast, bright, constant, impulse, stripes, mask };
 inline constexpr Content contents[] = {Content::contrast, Content::bright,  Content::constant,
                                        Content::impulse,  Content::stripes, Content::mask};
 
-/// Every plane by itself.
+/// Planes that are generated independently.
 Planes planes_of(Content content, index_t planes, Shape shape, unsigned seed);
 
-/// The error that is promised, relative to sqrt(sum A^2 sum B^2).
+/// The promised maximum error, relative to sqrt(sum A^2 sum B^2).
 double largest_error(const Problem& problem, Content content = Content::contrast);
 
 struct Case {
@@ -29,27 +29,27 @@ struct Case {
 std::string name_of(const Case& c);
 void PrintTo(const Case& c, std::ostream* stream);
 
-/// Images of a row, of a column, of blocks of kernels and one more or less, with displacements of
-/// one and of both signs.
+/// Images of one row, of one column, and of the kernels' blocks with one pixel more or less.
+/// Displacements of one sign and of both.
 std::vector<Case> cases();
 
-/// Every way in which a device forms sums: `problem` with methods and options; with all tiles of
-/// each, or some, so that every kernel is there with one and every tile with one kernel.
+/// `problem` with every method and option by which a device computes sums. Tiles::some: each kernel
+/// with one tile, and each tile with one kernel.
 enum class Tiles { all, some };
 std::vector<Problem> device_ways(const Problem& problem, Tiles tiles = Tiles::all);
 std::string name_of_way(const Problem& problem);
 
-/// An executor's correlator: sums [planes or 1][dy][dx] of the images of a problem.
+/// Runs an executor's correlator: sums [planes or 1][dy][dx] of the images of a problem.
 using Correlate =
     std::function<core::Array<double, 3>(const Planes& a, const Planes& b, const Problem& problem)>;
 
-/// Holds an image with another and with itself to the oracle, within the promised error at every
-/// displacement.
+/// Compares the sums of an image with another and with itself to the oracle, within the promised
+/// error at every displacement.
 void expect_the_oracles(Content content, const Case& c, const std::vector<Problem>& problems,
                         const Correlate& correlate);
 
-/// Holds every pair of three images, bright ones and others, to the oracle: take(image, planes) in
-/// any order, and again; then run(a, b) gives sums [planes or 1][dy][dx].
+/// Compares every pair of three images, some of them bright, to the oracle: take(image, planes) in
+/// any order, repeatedly; then run(a, b) returns sums [planes or 1][dy][dx].
 void expect_every_pair(const Problem& problem,
                        const std::function<void(index_t image, const Planes& planes)>& take,
                        const std::function<core::Array<double, 3>(index_t a, index_t b)>& run);

@@ -83,7 +83,7 @@ TEST_P(Methods, FindAShiftExactly) {
         }
         return planes;
     };
-    // What is at (y, x) in b is at (y + 5, x - 3) in a.
+    // The content of b at (y, x) is in a at (y + 5, x - 3).
     const Problem problem{1, shape, {12, 12, true}, GetParam(), false};
     const auto sums = correlated(part(0, 9), part(5, 6), problem);
     const auto* peak = std::max_element(sums.begin(), sums.end());

@@ -12,7 +12,7 @@ namespace aperture::corr {
 
 using core::Complex;
 
-/// The transforms of FftCorrelation as they are defined, in double precision.
+/// The transforms of FftCorrelation by their definition, in double precision.
 class DefinedTransforms {
   public:
     DefinedTransforms(core::Simt&, const gpu::TransformSizes& sizes) : sizes_(sizes) {}

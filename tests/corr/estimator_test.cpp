@@ -25,7 +25,7 @@ Planes random_planes(index_t planes, Shape shape, unsigned seed, float ground) {
     return result;
 }
 
-/// About two thirds of the pixels; none of the last rows.
+/// Selects about two thirds of the pixels, and none below row `used_rows`.
 Mask random_mask(Shape shape, unsigned seed, index_t used_rows) {
     std::mt19937 generator(seed);
     std::uniform_real_distribution<float> uniform;
@@ -38,7 +38,7 @@ Mask random_mask(Shape shape, unsigned seed, index_t used_rows) {
     return mask;
 }
 
-/// One entry of the surface as it is defined.
+/// One entry of the surface by its definition.
 struct Entry {
     double value = 0;
     double count = 0;
@@ -84,8 +84,8 @@ Entry entry_of(const Planes& a, const Planes& b, const Mask* mask_a, const Mask*
     return entry;
 }
 
-/// Pearson's r without masks is of planes `centred` before they are correlated, or of sums with
-/// their means.
+/// `centred` is for Pearson's r without masks: whether planes are centred before they are
+/// correlated, or the estimator corrects the sums for the means.
 Surfaces surfaces_of(const Planes& a, const Planes& b, const Mask* mask_a, const Mask* mask_b,
                      Estimator estimator, const Lags& lags, Method method, bool each_plane = true,
                      bool centred = true) {
@@ -170,7 +170,7 @@ TEST_P(SurfacesOf, PlanesAreTheOracles) {
                 const Entry expected = entry_of(a, *second, used_a, used_b, c.estimator,
                                                 lags.first_row() + i, lags.first_column() + j);
                 ASSERT_EQ(found.counts(i, j), expected.count) << i << ' ' << j;
-                // A displacement of few pixels has what the transforms of all have lost.
+                // The transforms' error depends on all pixels: few pixels have a larger one.
                 const double few = std::max(1.0, 23 * 37 / std::max(expected.count, 1.0));
                 const double bound = c.estimator == Estimator::raw ? 1e-6 : 1e-6 * few;
                 ASSERT_NEAR(found.surface(i, j), expected.value, bound * largest)
@@ -227,7 +227,7 @@ TEST(Pearson, OfAnImageWithItselfIsOneAtTheCentreAndNeverMore) {
         EXPECT_NEAR(found.surface(39, 49), 1, 1e-6);
         for (index_t i = 0; i < lags.extent().rows; ++i) {
             for (index_t j = 0; j < lags.extent().columns; ++j) {
-                // Of one pixel nothing varies.
+                // The variance of one pixel is zero.
                 if (found.counts(i, j) == 1) {
                     ASSERT_EQ(found.surface(i, j), 0);
                 }
@@ -237,7 +237,7 @@ TEST(Pearson, OfAnImageWithItselfIsOneAtTheCentreAndNeverMore) {
     }
 }
 
-// Of few pixels rounding was seen above one; planes still add up to the surface.
+// For few pixels, rounding has produced values above one. Planes must still add up to the surface.
 TEST(Pearson, IsNeverMoreThanOne) {
     const Planes masked = random_planes(2, {7, 9}, 8, 100);
     core::Array<float, 2> mask({7, 9});
@@ -272,7 +272,7 @@ TEST(Pearson, OfConstantImagesIsZero) {
     }
 }
 
-/// Masks that never meet, and images that are not numbers outside them.
+/// Masks that never overlap, and images that are NaN outside them.
 TEST(Masks, WithoutOverlapGiveZeroAndHideWhatTheyCover) {
     const Shape shape{16, 20};
     Planes a = random_planes(1, shape, 6, 10);

@@ -18,7 +18,7 @@ using Sums = Array<double, 3>;
 
 class GpuPairs : public tests::GpuTest {};
 
-/// Images that are taken from the host, and sums that are brought there.
+/// A pair correlator on the GPU with images and sums on the host.
 class GpuPairRun {
   public:
     GpuPairRun(const Problem& problem, index_t images)
@@ -61,8 +61,7 @@ TEST_P(GpuPairCases, AreTheOracles) {
     }
 }
 
-/// So many that neither their spectra nor their summed areas fit where planes are worked on at
-/// once.
+/// So many planes that neither their spectra nor their summed areas fit in the workspace at once.
 TEST_F(GpuPairs, OfPlanesInGroupsAreThoseOfPlanes) {
     const Shape shape{1000, 1200};
     const Lags lags{600, 700};

@@ -13,17 +13,17 @@
 #include "tests/corr/plane_images.hpp"
 #include "tests/same_bytes.hpp"
 
-/// ImagePlanes of other executors against the Cpu's, which their own tests hold to definitions.
+/// ImagePlanes of other executors compared with the Cpu's, which other tests check by definitions.
 ///
-/// A Runner runs them on host views, copying where its executor's memory is another:
+/// A Runner runs them on host views and copies data if its executor has memory of its own:
 ///     using Executor;
 ///     std::string why_not();          // not empty: the reason to skip the suite
 ///     Executor& executor();
 ///     std::vector<Shape> shapes();    // around the kernels' tiles
 ///     std::uint64_t derive(ImagePlanes<Executor>&, View<const float, 3, Host> image,
 ///                          const View<const float, 2, Host>* mask, View<float, 3, Host> planes);
-///                                     // returns the allocations that it made itself
-///     void change();                  // between two runs that must give the same bits
+///                                     // returns the number of its own allocations
+///     void change();                  // between two runs that must yield the same bits
 namespace aperture::corr {
 
 using Values = core::Array<float, 3>;
@@ -35,9 +35,9 @@ inline Mask third_of(Shape shape) {
     return mask;
 }
 
-/// How far a plane may be from the Cpu's before it is normalized: both are right up to the order of
-/// operations in single precision. Of a* that leaves 1e-4, of b* 5e-5, of L* 2.5e-5 (LabPlanes'
-/// tests), and of an orientation twice the error of L*, where slopes are faint.
+/// The maximum difference from the Cpu's plane before normalization, which is twice the error of
+/// each: 1e-4 for a*, 5e-5 for b*, 2.5e-5 for L* (tests of LabPlanes), and for an orientation with
+/// faint slopes twice that of L*. The two differ in the order of fp32 operations only.
 inline double bound_of(PlaneKind kind, index_t plane) {
     constexpr double eps = std::numeric_limits<float>::epsilon() / 2;
     switch (kind) {
@@ -53,7 +53,7 @@ inline double bound_of(PlaneKind kind, index_t plane) {
     return 16 * 255 * eps;
 }
 
-/// In double, as Normalization::plane says.
+/// Normalization::plane in double precision.
 inline std::vector<double> normalized(const Values& planes, index_t plane, const Mask* mask) {
     const index_t pixels = planes.extent()[1] * planes.extent()[2];
     const float* const from = planes.data() + plane * pixels;
@@ -91,7 +91,7 @@ class ImagePlanesSuite : public testing::Test {
         if (!reason.empty()) GTEST_SKIP() << reason;
     }
 
-    /// Twice, the first time to rows that lie apart.
+    /// Derives the planes twice and compares the bits. The first run reads and writes strided rows.
     Values derived(PlaneKind kind, Normalization normalization, const Values& image,
                    const Mask* mask = nullptr) {
         const auto [channels, rows, columns] = image.extent();
@@ -218,7 +218,7 @@ TYPED_TEST_P(ImagePlanesSuite, ConstantPlanesAreZero) {
 }
 
 TYPED_TEST_P(ImagePlanesSuite, PlanesOfRoundingAreZero) {
-    // Colours of one luma, up to the last bits.
+    // All colours have the same luma up to rounding.
     Values image = noise_image(3, {20, 50});
     for (index_t y = 0; y < 20; ++y) {
         for (index_t x = 0; x < 50; ++x) {

@@ -32,7 +32,7 @@ std::vector<float> values_of(const Planes& planes, index_t p) {
 }
 
 TEST(LabPlanes, AreThoseOfKnownColours) {
-    // From the definitions by hand, and for the primaries as tables have them.
+    // Computed by hand from the definitions; published values for the primaries.
     struct Known {
         std::vector<float> colour;
         float a, b;
@@ -50,7 +50,7 @@ TEST(LabPlanes, AreThoseOfKnownColours) {
     }
 }
 
-/// Of one image value, 0..255.
+/// Linear light of an sRGB value, 0..255.
 double light_of(float value) {
     const double v = static_cast<double>(value) / 255;
     return v <= 0.04045 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
@@ -70,7 +70,7 @@ std::array<double, 3> lab_by_definition(const Planes& image, index_t y, index_t 
     return {116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)};
 }
 
-/// By its definition, the border of the image, then that of the products, replicated.
+/// The orientation by its definition. The borders of the image and of the products are replicated.
 class OrientationByDefinition {
   public:
     explicit OrientationByDefinition(const Planes& image)
@@ -127,7 +127,7 @@ class OrientationByDefinition {
 };
 
 TEST(LabPlanes, AreThoseOfTheirDefinition) {
-    // About the bands and tiles of the blur, and with slopes of all sizes.
+    // Sizes around the blur's bands and tiles, with steep and faint slopes.
     for (const Shape shape : {Shape{1, 1}, Shape{1, 40}, Shape{40, 1}, Shape{3, 4}, Shape{31, 20},
                               Shape{32, 256}, Shape{33, 257}, Shape{65, 263}}) {
         for (const float contrast : {1.0F, 0.004F}) {
@@ -152,7 +152,7 @@ TEST(LabPlanes, AreThoseOfTheirDefinition) {
 }
 
 TEST(LabPlanes, AreExactForEveryDarkAndBrightValue) {
-    // Where the sRGB curve and the cube root become lines, and all around it.
+    // Covers the points at which the sRGB curve and the cube root become linear.
     Planes image({3, 1, 65536});
     for (index_t i = 0; i < 65536; ++i) {
         const float value = static_cast<float>(i) / 257;
@@ -258,7 +258,7 @@ TEST(GradientPlanes, OfARampAreItsSlopes) {
             }
         }
     }
-    // 8 (I1 - I0) - (I2 - I0) where what is left of the border is the border.
+    // Pixels beyond the border repeat it: 8 (I1 - I0) - (I2 - I0).
     EXPECT_NEAR(planes(0, 3, 0), (8 * 3 - 6) / 12.0, 1e-5);
     EXPECT_NEAR(planes(0, 3, 13), (8 * 3 - 6) / 12.0, 1e-5);
     EXPECT_NEAR(planes(1, 0, 3), -(8 * 2 - 4) / 12.0, 1e-5);
@@ -277,7 +277,7 @@ TEST(NormalizedPlanes, HaveNoMeanAndUnitEnergy) {
                     squares += value * value;
                 }
                 EXPECT_NEAR(sum, 0, 1e-5);
-                // Along one row nothing changes from row to row.
+                // With a single row, derivatives across rows are zero.
                 const bool may_be_zero = shape.rows <= 2 || shape.columns <= 2;
                 if (squares != 0 || !may_be_zero) {
                     EXPECT_NEAR(squares, 1, 1e-5);
@@ -338,7 +338,7 @@ TEST(NormalizedPlanes, AreSoWhereTheMaskIs) {
 }
 
 TEST(NormalizedPlanes, OfRoundingAreZero) {
-    // Colours of one luma, up to the last bits.
+    // All colours have the same luma up to rounding.
     Planes image = noise_image(3, {20, 30});
     for (index_t y = 0; y < 20; ++y) {
         for (index_t x = 0; x < 30; ++x) {

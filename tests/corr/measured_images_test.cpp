@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Photographs, where they are at hand: colours as they are stored, whose means are far above their
-// contrast.
+// Photographs, skipped if absent. Colours are used as stored, with means far above their contrast.
 #include <gtest/gtest.h>
 
 #include <cmath>

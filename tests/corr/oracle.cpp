@@ -16,7 +16,7 @@ Surface sums_of_products(const Planes& a, const Planes& b, index_t plane, const 
             const index_t dx = lags.first_column() + j;
             const index_t begin = std::max<index_t>(0, -dx);
             const index_t end = std::min(columns, columns - dx);
-            // Of a few products in double, and of those in more digits than what is judged has.
+            // Sums of a few products in double are added in long double.
             constexpr index_t few = 16;
             long double sum = 0;
             for (index_t y = std::max<index_t>(0, -dy); y < std::min(rows, rows - dy); ++y) {

@@ -10,7 +10,7 @@ namespace aperture::corr {
 using Planes = core::Array<float, 3>;    ///< [plane][row][column]
 using Surface = core::Array<double, 2>;  ///< [dy][dx]
 
-/// sum_{y, x} A(y + dy, x + dx) B(y, x) of one plane, as it is defined.
+/// sum_{y, x} A(y + dy, x + dx) B(y, x) of one plane, by its definition.
 Surface sums_of_products(const Planes& a, const Planes& b, index_t plane, const Lags& lags);
 
 /// sqrt(sum A^2 sum B^2) over the whole plane.

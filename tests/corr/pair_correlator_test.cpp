@@ -19,7 +19,7 @@ namespace {
 
 using Sums = core::Array<double, 3>;
 
-/// A ground in every second image.
+/// Noise images; every second one has a mean of 20.
 std::vector<Planes> images_of(index_t count, index_t planes, Shape shape) {
     std::vector<Planes> images;
     for (index_t image = 0; image < count; ++image) {
@@ -117,7 +117,7 @@ TEST(Energy, IsTheSumOfSquares) {
     EXPECT_EQ(energy(cpu, planes), 16 + 9 + 4 + 1 + 1 + 4 + 9 + 16 + 25 + 36 + 49);
 }
 
-/// Of images of one row: 0 1 2 0 0, the same two to the right, its negative, and nothing.
+/// Images of one row: 0 1 2 0 0, the same shifted right by two, its negative, and zeros.
 TEST(PairPeaks, AreThoseOfExamplesByHand) {
     const Lags lags{1, 4, true};
     std::vector<Planes> images;
@@ -161,15 +161,15 @@ TEST(PairPeaks, AreThoseOfExamplesByHand) {
         EXPECT_EQ(both.peaks(i, i), 1);
         expect(both, i, i, 1, 0);
     }
-    // The first is found two to the left of where the second has it.
+    // The content of the second image is two columns further left in the first.
     expect(both, 0, 1, 1, -2);
     expect(both, 1, 0, 1, 2);
     for (index_t i = 0; i < 4; ++i) expect(both, 3, i, 0, 0);
     const PairPeaks forward = peaks_of({1, 4, false});
     expect(forward, 1, 0, 1, 2);
-    // Towards the right, what is left of 0 1 2 0 0 meets the zeros of the other.
+    // At displacements to the right, 0 1 2 0 0 overlaps only zeros of the other image.
     EXPECT_NEAR(forward.peaks(0, 1), 0, 1e-6);
-    // Where a product is not zero, it is negative.
+    // All nonzero products are negative.
     EXPECT_NEAR(both.peaks(0, 2), 0, 1e-6);
     EXPECT_NEAR(both.peaks(2, 0), 0, 1e-6);
 }

@@ -9,7 +9,7 @@
 #include "aperture/core/array.hpp"
 #include "aperture/corr/image_planes.hpp"
 
-/// Images that planes are made of in tests.
+/// Images from which tests derive planes.
 namespace aperture::corr {
 
 constexpr PlaneKind every_kind[] = {PlaneKind::lab_orientation, PlaneKind::grey, PlaneKind::rgb,
@@ -25,7 +25,7 @@ inline core::Array<float, 3> constant_image(index_t channels, Shape shape,
     return image;
 }
 
-/// Values of 16 bits over 0..255, or over `contrast` from `ground` on.
+/// Uniform noise with 65536 levels in [ground, ground + contrast].
 inline core::Array<float, 3> noise_image(index_t channels, Shape shape, float contrast = 255,
                                          float ground = 0) {
     std::mt19937 generator(7);

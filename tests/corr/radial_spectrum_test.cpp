@@ -30,8 +30,8 @@ RadialPower spectrum_of(const Planes& planes, int threads = 2) {
     return spectrum.average();
 }
 
-/// Sums and counts of rings by the definition, each frequency by its sum. A ring is found by whole
-/// numbers: (2 r - 1)^2 <= (2 n |f|)^2 rows^2 columns^2 / (rows columns)^2 < (2 r + 1)^2.
+/// Sums and counts of rings by the definition, one sum per frequency. Rings are found in integers:
+/// (2 r - 1)^2 <= (2 n |f|)^2 rows^2 columns^2 / (rows columns)^2 < (2 r + 1)^2.
 std::map<std::int64_t, std::pair<double, std::int64_t>> rings_by_definition(const Planes& planes) {
     const auto [count, rows, columns] = planes.extent();
     const std::int64_t n = std::max(rows, columns);
@@ -39,7 +39,7 @@ std::map<std::int64_t, std::pair<double, std::int64_t>> rings_by_definition(cons
     std::map<std::int64_t, std::pair<double, std::int64_t>> rings;
     for (index_t k = -((rows - 1) / 2); k <= rows / 2; ++k) {
         for (index_t l = -((columns - 1) / 2); l <= columns / 2; ++l) {
-            // |f|^2 times whole^2.
+            // |f|^2 whole^2.
             const std::int64_t square = k * columns * k * columns + l * rows * l * rows;
             if (4 * square > whole * whole) continue;
             std::int64_t ring = 0;
@@ -66,7 +66,7 @@ std::map<std::int64_t, std::pair<double, std::int64_t>> rings_by_definition(cons
 }
 
 class SpectraOf : public testing::TestWithParam<Shape> {};
-// Primes, even and odd, 4 x 5 with a frequency of 1/2 in a ring that no other is in.
+// Prime, even and odd extents. In 4 x 5 a frequency of 1/2 is alone in its ring.
 INSTANTIATE_TEST_SUITE_P(Shapes, SpectraOf,
                          testing::Values(Shape{1, 1}, Shape{1, 2}, Shape{2, 1}, Shape{2, 2},
                                          Shape{1, 30}, Shape{31, 1}, Shape{4, 5}, Shape{16, 16},
@@ -89,14 +89,14 @@ TEST_P(SpectraOf, AreTheDefinitions) {
             EXPECT_DOUBLE_EQ(found.frequency[ring], static_cast<double>(ring) / n);
             EXPECT_EQ(found.counts[ring], count) << ring;
             const double mean_power = power / static_cast<double>(count);
-            // What values lose when a mean of 300 is taken from them, and transforms of them.
+            // Rounding from the subtraction of a mean of 300 and from the transforms.
             EXPECT_NEAR(found.power[ring], mean_power, 1e-5 * mean_power + 1e-5) << ring;
         }
     }
 }
 
 TEST(RadialSpectra, OfWhiteNoiseAreFlat) {
-    // 3 planes of variance 4; a ring of m independent frequencies deviates by 12 / sqrt(3 m).
+    // 3 planes of variance 4; m independent frequencies have the deviation 12 / sqrt(3 m).
     const RadialPower found = spectrum_of(noise(3, {211, 191}, 2, 0, 2));
     ASSERT_EQ(found.power.size(), 106U);
     for (std::size_t ring = 1; ring < found.power.size(); ++ring) {
@@ -106,7 +106,7 @@ TEST(RadialSpectra, OfWhiteNoiseAreFlat) {
 }
 
 TEST(RadialSpectra, OfASinusoidHaveItsFrequencyAndPower) {
-    // Primes; 6 and 8 cycles down and across: n f = 10.1, one ring.
+    // Prime extents. 6 cycles down and 8 across: n f = 10.1, in a single ring.
     const Shape shape{97, 101};
     Planes planes({1, shape.rows, shape.columns});
     for (index_t y = 0; y < shape.rows; ++y) {
@@ -125,14 +125,14 @@ TEST(RadialSpectra, OfASinusoidHaveItsFrequencyAndPower) {
             EXPECT_LT(power, 1e-6 * 97 * 101) << ring;
         }
     }
-    // Parseval: all of the contrast is below 1/2, the sum of its squares is 2^2 / 2 a pixel.
+    // Parseval: all frequencies of the contrast are below 1/2; its mean square is 2^2 / 2.
     EXPECT_NEAR(all, 2 * 97 * 101, 1e-3);
     EXPECT_NEAR(found.power[0], 100.0 * 100 * 97 * 101, 1);
     EXPECT_NEAR(found.frequency[10], 10.0 / 101, 1e-15);
 }
 
 TEST(RadialSpectra, OfOneRowKeepItsEnergy) {
-    // A row has no corners beyond 1/2.
+    // A single row has no frequencies above 1/2.
     for (const Shape shape : {Shape{1, 1009}, Shape{1009, 1}, Shape{1, 1024}}) {
         const Planes planes = noise(2, shape, 3, 5);
         double energy = 0;

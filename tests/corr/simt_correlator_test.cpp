@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, SimtCorrelations,
                                          Case{{40, 1}, {40, 1, true}}, Case{{9, 17}, {5, 17}},
                                          Case{{33, 49}, {17, 20, true}}, Case{{6, 150}, {3, 131}},
                                          Case{{4, 100}, {2, 81, true}},
-                                         // Rows in the longest pieces that kernels have room for.
+                                         // Rows in the longest pieces of the kernels.
                                          Case{{64, 100}, {2, 3}}),
                          [](const auto& instance) { return name_of(instance.param); });
 
@@ -59,7 +59,7 @@ TEST(SimtPlanes, InAnyOrderOfThreadsAreTheOracles) {
 }
 
 TEST(SimtScale, PlanesWithOnePixelThatIsNotZeroAreTheOracles) {
-    // So many chains that what adding each one rounded would show.
+    // So many chains that a rounding with each addition would be visible.
     const Case c{{61, 67}, {31, 34, true}};
     expect_the_oracles(Content::impulse, c,
                        device_ways({5, c.image, c.lags, Method::fft, true}, Tiles::some),

@@ -46,7 +46,7 @@ std::vector<float> random_numbers(index_t count) {
 
 TEST_P(SimtRows, AreTransformedWithoutTheirGround) {
     const auto [planes, rows, columns, length] = GetParam();
-    // Rows and planes are apart; what lies between them counts for nothing.
+    // Rows and planes have gaps, whose contents must not matter.
     const index_t pitch = columns + 3;
     const index_t stride = rows * pitch + 5;
     std::vector<float> pixels = random_numbers(planes * stride);
@@ -104,8 +104,8 @@ TEST_P(SimtRows, ComeBackAsTheDisplacementsThatAreWanted) {
                     const index_t x = (first_column + j + length) % length;
                     double sum = 0;
                     for (int k = 0; k < length; ++k) {
-                        // Imaginary parts of what a real row has no imaginary part of are no part
-                        // of it.
+                        // The frequencies 0 and length / 2 of a real row are real, so their
+                        // imaginary parts are ignored.
                         const bool real = k == 0 || 2 * k == length;
                         const Complex<float> value = row[std::min(k, length - k)];
                         const double im = real ? 0.0 : 2 * k < length ? value.im : -value.im;

@@ -58,7 +58,7 @@ TEST(SimtPairs, OfPlanesInGroupsAreTheOracles) {
     }
 }
 
-/// Rows and planes of what is taken may be apart.
+/// The rows and planes of an input may have gaps.
 TEST(SimtPairs, KeepPlanesOfAnyStride) {
     const Problem problem{2, {6, 7}, {3, 4, true}};
     const Planes large = planes_of(Content::bright, 4, {9, 13}, 1);

@@ -37,7 +37,7 @@ Surface surface_of(const Lags& lags, const Value& value) {
 TEST(CorrelationLengths, AreWhereTheSurfaceFallsToOneOverE) {
     for (const bool both_signs : {false, true}) {
         const Lags lags{9, 12, both_signs};
-        // Straight lines, so that interpolation is exact: 1 - 1/e after 4 and after 6.5 pixels.
+        // Linear, so that interpolation is exact: falls by 1 - 1/e after 4.25 and 6.5 pixels.
         const double fall = 1 - std::exp(-1.0);
         const auto lengths = correlation_lengths(
             surface_of(lags,
@@ -85,7 +85,7 @@ TEST(CorrelationLengths, AboutAPeakAreThoseOfThePeakWhereverItIs) {
 }
 
 TEST(Peaks, OnTheBorderOfWhatWasSearchedAreSaidToBe) {
-    // Rising towards dy -3, dx 7.
+    // The maximum is at dy = -3, dx = 7.
     const auto towards = [](double dy, double dx) { return 20 - std::hypot(dy + 3, dx - 7); };
     const auto largest = [&](const Lags& lags) {
         return largest_on_border(surface_of(lags, towards), lags);
@@ -100,7 +100,7 @@ TEST(Peaks, OnTheBorderOfWhatWasSearchedAreSaidToBe) {
     ASSERT_TRUE(few_columns);
     EXPECT_EQ(few_columns->dy, -3);
     EXPECT_EQ(few_columns->dx, 5);
-    // One row has no border above and below.
+    // A single row has no border above or below.
     EXPECT_FALSE(largest({1, 9, true}));
     EXPECT_FALSE(largest_on_border(surface_of({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}), {3, 3}));
     const double nan = std::nan("");
@@ -172,7 +172,7 @@ TEST(Peaks, AreNoneOnSlopesPlateausAndTheOuterEdge) {
 
 TEST(RadialAverages, AreMeansOverRings) {
     const auto [mean, counts] = radial_average(surface_of({{10, 1, 2}, {3, 4, 6}}), {2, 3});
-    // Distances 0; 1, 1, 1.41; 2, 2.24.
+    // Distances in the rings: 0; 1, 1, 1.41; 2, 2.24.
     EXPECT_THAT(mean, ElementsAre(10, (1.0 + 3 + 4) / 3, 4));
     EXPECT_THAT(counts, ElementsAre(1, 3, 2));
     const auto both = radial_average(surface_of({{1, 2, 3}, {4, 5, 6}, {7, 8, 18}}), {2, 2, true});

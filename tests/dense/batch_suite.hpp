@@ -13,15 +13,15 @@
 
 /// One suite for every executor: BatchSuite is instantiated with Combination<Runner, T, Layout>.
 ///
-/// A Runner runs the library on host views, copying where its executor's memory is another:
-///     static constexpr bool emulated;  // true: the suite keeps to small sizes
-///     static std::string why_not();    // may be absent; not empty: the reason to skip the suite
+/// A Runner runs the library on host views and copies data if its executor has memory of its own:
+///     static constexpr bool emulated;  // true: the suite uses small sizes only
+///     static std::string why_not();    // optional; not empty: the reason to skip the suite
 ///     void solve(Factorisation, MatrixBatch<const T, Host, Layout> a, MatrixBatch<T, ...> x,
 ///                View<int, 1, Host> info, View<Real<T>, 1, Host> pivot_ratio);
 ///     void hermitian_rank_k(Real<T> alpha, MatrixBatch<const T, ...> a, Real<T> beta,
 ///                           MatrixBatch<T, ...> c);
 ///     void change_layout(MatrixBatch<const T, Host, From>, MatrixBatch<T, Host, To>);
-/// HostRunner does so for executors that work on host memory.
+/// HostRunner is a Runner for executors that use host memory.
 namespace aperture::dense::oracle {
 
 template <class Executor, bool is_emulated>
@@ -41,7 +41,7 @@ struct Combination {
     using Layout = SomeLayout;
 };
 
-/// Instrumented, each takes long to compile: sanitizers see every type in one layout.
+/// Sanitized, each combination takes long to compile, so every type is tested in one layout.
 #if defined(APERTURE_SANITIZE)
 template <class Runner>
 using AllCombinations =
@@ -100,7 +100,7 @@ class BatchSuite : public ::testing::Test {
         return {0, 1, 2, 3, 5, 8, 12, 16, 17, 18, 24, 31, 32, 33, 48, 64, 96, 128};
     }
 
-    /// Solves with every matrix of the zoo in one batch and judges each problem by itself.
+    /// Solves for every matrix of the zoo in one batch and checks each problem separately.
     void judge_zoo(int n, int sides, core::index_t gap) {
         SCOPED_TRACE(::testing::Message()
                      << "order " << n << ", " << sides << " right-hand sides, gap " << gap);
@@ -157,7 +157,7 @@ class BatchSuite : public ::testing::Test {
         }
     }
 
-    /// Problem p of order 2 that no other number shares, solved by hand.
+    /// Problem p of order 2, with a closed-form solution. Neighbouring problems differ.
     static Matrix small_matrix(core::index_t p) {
         Matrix a(2, 2);
         a << 2.0 + double(p % 7), std::conj(small_corner(p)), small_corner(p), 3.0 + double(p % 11);

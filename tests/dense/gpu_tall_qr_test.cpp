@@ -16,7 +16,7 @@ struct GpuRunner : tests::UsableGpu {
                 {3520, 96}, {3521, 97}, {700, 700}, {110592, 10}, {50000, 192}};
     }
     static std::vector<QrMethod> methods() {
-        // The others' kernels are reached by robust PCA, too.
+        // The suite of robust PCA runs the kernels of the other methods.
         if (tests::small_shapes()) return {QrMethod::caqr, QrMethod::cholesky2};
         return {QrMethod::caqr, QrMethod::blas2, QrMethod::cholesky2};
     }

@@ -13,8 +13,8 @@
 
 namespace aperture::dense::oracle {
 
-/// A batch on the host with `gap` foreign elements after every row and every matrix (of an
-/// interleaved batch: after every row of problems), which nobody may touch.
+/// A batch on the host. The `gap` elements after every row and every matrix (interleaved: after
+/// every row of problems) are not part of it and must not be touched.
 template <Scalar T, class Layout>
 class HostBatch {
   public:
@@ -31,7 +31,7 @@ class HostBatch {
     View view() { return view_; }
     ConstView view() const { return view_; }
 
-    /// Matrix `problem`, or its transpose: right-hand sides are the rows of x.
+    /// Matrix `problem`, or its transpose, since right-hand sides are stored as the rows of x.
     Matrix matrix(core::index_t problem) const;
     Matrix columns(core::index_t problem) const { return matrix(problem).transpose(); }
 
@@ -40,10 +40,10 @@ class HostBatch {
 
     void spoil_upper_triangle();
 
-    /// Every byte, gaps included.
+    /// Compares every byte, gaps included.
     bool same_bits(const HostBatch& other) const { return tests::same_bytes(store_, other.store_); }
     bool same_bits(core::index_t problem, const HostBatch& other, core::index_t its) const;
-    /// The gaps hold what they held.
+    /// Expects unchanged gaps.
     void expect_gaps_untouched() const;
 
   private:

@@ -58,7 +58,7 @@ std::vector<ZooMatrix> zoo(int n, unsigned seed) {
     std::vector<ZooMatrix> all;
     if (n == 0) return {{"empty", Matrix(0, 0), 0, 0}};
 
-    // Beyond this rounding A itself may make it indefinite (Higham 2002, th. 10.7).
+    // Above this condition, rounding A may make it indefinite (Higham 2002, th. 10.7).
     const double surely_definite = 0.1 / (n * eps<T>);
     for (double condition : {1.0, 1e2, std::sqrt(0.1 / eps<T>), 0.1 / eps<T>, 1 / eps<T>}) {
         if (n == 1) condition = 1;

@@ -8,12 +8,12 @@
 
 #include "tests/dense/oracle.hpp"
 
-/// Matrices that a positive definite solver meets in its life, good and bad, all of one order.
+/// Valid and invalid inputs of a positive definite solver, all of one order.
 namespace aperture::dense::oracle {
 
 struct ZooMatrix {
     std::string name;
-    Matrix a;              ///< entries as T holds them
+    Matrix a;              ///< entries rounded to T
     double condition = 0;  ///< 2-norm; 0 where unknown
     int info = 0;          ///< what `solve` must report; -1 where rounding decides
 };
@@ -21,7 +21,7 @@ struct ZooMatrix {
 template <Scalar T>
 Matrix random_matrix(Eigen::Index rows, Eigen::Index columns, std::mt19937& generator);
 
-/// B + B^H of a random B; its diagonal is not what T holds.
+/// B + B^H of a random B. Entries may not be representable in T.
 template <Scalar T>
 Matrix random_hermitian(Eigen::Index n, std::mt19937& generator);
 
@@ -29,13 +29,13 @@ Matrix random_hermitian(Eigen::Index n, std::mt19937& generator);
 template <Scalar T>
 Matrix with_spectrum(const Eigen::VectorXd& values, std::mt19937& generator);
 
-/// 1 down to 1/condition, evenly in the logarithm.
+/// Values from 1 to 1/condition, equally spaced in the logarithm.
 Eigen::VectorXd geometric(Eigen::Index n, double condition);
 
 template <Scalar T>
 std::vector<ZooMatrix> zoo(int n, unsigned seed);
 
-/// A X, or X itself where A is not finite.
+/// A X, or X itself if A is not finite.
 Matrix right_hand_sides(const Matrix& a, const Matrix& x);
 
 }  // namespace aperture::dense::oracle

@@ -18,7 +18,7 @@ void expect_compiles(const std::string& file, const std::string& expression) {
     EXPECT_FALSE(compiled->cubin.empty()) << expression;
 }
 
-// What the solve asks for where no kernel is compiled with the library.
+// The solve compiles these kernels at run time because the library does not contain them.
 TEST(DenseRunTimeCompilation, RegisterSolveOfAnOrderNotPrecompiled) {
     using E = core::Complex<float>;
     for (int order : {3, 7, 20}) {

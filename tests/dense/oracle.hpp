@@ -9,8 +9,8 @@
 
 #include "aperture/dense/batch.hpp"
 
-/// Slow, obvious double-precision versions of libdense, and the ratios by which LAPACK's own tests
-/// judge a solver. Real problems are complex ones whose imaginary parts are zero.
+/// Simple double-precision versions of libdense, and the ratios of LAPACK's own solver tests. Real
+/// problems are complex ones whose imaginary parts are zero.
 namespace aperture::dense::oracle {
 
 using Complex = std::complex<double>;
@@ -29,33 +29,33 @@ T rounded(Complex value) {
     }
 }
 
-/// Every entry as T holds it.
+/// Every entry rounded to T.
 template <Scalar T>
 Matrix rounded(Matrix a);
 
 Matrix hermitian_rank_k(double alpha, const Matrix& a, double beta, const Matrix& c);
 
-/// The pivots of A = L D L^H up to and with the first that is not positive and finite; reads the
-/// lower triangle and of the diagonal the real parts.
+/// The pivots of A = L D L^H up to and including the first that is not positive and finite. Reads
+/// the lower triangle and the real parts of the diagonal.
 std::vector<double> pivots(const Matrix& a);
 
-/// 0, or the order of the first leading minor that is not positive.
+/// The order of the first leading minor that is not positive; 0 if all are.
 int first_bad_minor(const Matrix& a);
 
 double one_norm(const Matrix& a);
 
-/// Backward error as LAPACK's CPOT02 measures it: the largest over the right-hand sides (columns)
-/// of ||b - A x|| / (n eps ||A|| ||x||) in the 1-norm. A NaN anywhere gives a NaN.
+/// Backward error as in LAPACK's CPOT02: the maximum over the right-hand sides (columns) of ||b - A
+/// x|| / (n eps ||A|| ||x||) in the 1-norm; NaN if any entry is NaN.
 double residual_ratio(const Matrix& a, const Matrix& x, const Matrix& b, double eps_of_type);
 
-/// Forward error as LAPACK's CGET04 measures it: the largest over the columns of
-/// ||x - x*|| / (||x*|| condition eps) in the maximum norm.
+/// Forward error as in LAPACK's CGET04: the maximum over the columns of ||x - x*|| / (||x*||
+/// condition eps) in the maximum norm.
 double forward_ratio(const Matrix& x, const Matrix& exact, double condition, double eps_of_type);
 
 /// 20 log10(||exact|| / ||value - exact||), Frobenius; infinite for equal matrices.
 double snr_db(const Matrix& value, const Matrix& exact);
 
-/// Of a positive definite matrix, by its eigenvalues.
+/// 2-norm condition of a positive definite matrix, from its eigenvalues.
 double condition(const Matrix& a);
 
 }  // namespace aperture::dense::oracle

@@ -5,7 +5,7 @@
 
 namespace aperture::dense::oracle {
 
-// No register-resident kernels: every order up to 64 goes to the block kernel.
+// No register-resident kernels: every order up to 64 uses the block kernel.
 using SimtBlocks = SimtRunner<std::integer_sequence<int>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtBlocks, BatchSuite, AllCombinations<SimtBlocks>);
 

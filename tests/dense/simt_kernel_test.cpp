@@ -19,7 +19,7 @@ using C = std::complex<float>;
 using Batch = HostBatch<C, core::Concatenated>;
 using Runner = SimtRunner<std::integer_sequence<int, 3, 18, 24>>;
 
-/// Well-conditioned problems and right-hand sides of their own.
+/// Well-conditioned problems, each with its own right-hand sides.
 struct SolveCase {
     Batch a, b;
     SolveCase(index_t problems, int order, int right_hand_sides)
@@ -64,7 +64,7 @@ void expect_solved(int order, int right_hand_sides) {
     }
 }
 
-// 14 and 30 right-hand sides of order 18 fit a pass, 8 and 24 of order 24.
+// Depending on its slots, a pass holds 14 or 30 right-hand sides of order 18, 8 or 24 of order 24.
 TEST(SimtKernels, RegisterSolveAroundItsPasses) {
     for (int right_hand_sides : {13, 14, 15, 29, 30, 31, 61}) expect_solved(18, right_hand_sides);
     for (int right_hand_sides : {7, 8, 9, 23, 24, 25, 49}) expect_solved(24, right_hand_sides);
@@ -81,7 +81,7 @@ TEST(SimtKernels, SharedSolveAroundItsTiles) {
     for (int right_hand_sides : {31, 32, 33, 65}) expect_solved(66, right_hand_sides);
 }
 
-/// Calls `expect_same(runner)` for lanes that run in other orders than `forward`.
+/// Calls `expect_same(runner)` for every order of lanes but `forward`.
 template <class Expect>
 void for_other_lane_orders(Expect expect_same) {
     expect_same(Runner{core::Simt(core::LaneOrder::reverse)});
@@ -126,7 +126,7 @@ TEST(SimtKernels, RankKAndLayoutHaveTheSameBitsInAnyLaneOrder) {
     }
 }
 
-// What a dropped or repeated block would get wrong depends on the problem's number.
+// Results depend on the problem's index, so a dropped or repeated block is detected.
 TEST(SimtKernels, LargeBatches) {
     using Float = HostBatch<float, core::Concatenated>;
     for (index_t problems : {65535, 65536, 65537, 600000}) {

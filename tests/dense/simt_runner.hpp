@@ -10,8 +10,8 @@
 
 namespace aperture::dense::oracle {
 
-/// Runs the kernels on the SIMT host executor for BatchSuite. `Orders` have register-resident
-/// kernels; all others up to 64 take the block kernel, as on a GPU without a run-time compiler.
+/// Runs the kernels on the SIMT host executor for BatchSuite. `Orders` use register-resident
+/// kernels, others up to 64 the block kernel, as on a GPU without a run-time compiler.
 template <class Orders>
 struct SimtRunner {
     static constexpr bool emulated = true;
@@ -22,8 +22,8 @@ struct SimtRunner {
     void change_layout(auto... arguments) { launch_change_layout(executor, arguments...); }
 };
 
-/// The precompiled orders, and some the run-time compiler would be asked for on a GPU.
-/// Instrumented, each takes long to compile, so sanitizers see one of each kind.
+/// The precompiled orders, and some that a GPU would compile at run time. Each takes long to
+/// compile with sanitizers, so they test one of each kind.
 #if defined(APERTURE_SANITIZE)
 using RegisterOrders = std::integer_sequence<int, 1, 3, 8, 18>;
 #else

@@ -6,9 +6,9 @@
 namespace aperture::dense::oracle {
 namespace {
 
-/// What is run: trees of small blocks, so that they are deep and leaves absorb several, those of
-/// the library's blocks, methods without trees, and what the library chooses on devices whose
-/// blocks have 163 and 99 KiB of shared memory.
+/// Configurations: trees of small blocks, which are deep and whose leaves absorb several blocks;
+/// trees of the library's blocks; methods without trees; the library's choice for 163 and 99 KiB of
+/// shared memory a block.
 enum class Runs { small_trees, trees, columns, sm_80, sm_86 };
 
 template <core::LaneOrder order, Runs runs>
@@ -99,7 +99,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(SimtColumns, TallQrSuite, Columns);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtSm80, TallQrSuite, Sm80);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtSm86, TallQrSuite, Sm86);
 
-/// Of the largest blocks of trees, those that a device's shared memory has room for.
+/// Expects a tree of the largest blocks that fit in the device's shared memory.
 template <class T, int Groups>
 void expect_groups(int shared_bytes, index_t rows) {
     core::Simt simt;
@@ -149,7 +149,7 @@ TEST(SimtGram, HasTheSameSumsOnSmallDevices) {
     expect_same(1.0);
 }
 
-/// Columns in three sides of a Gram matrix's blocks, and in one that is full.
+/// 200 columns span three sides of the Gram matrix's blocks, 96 columns fill one.
 TEST(SimtCholeskyQr, FactorsManyColumns) {
     core::Simt simt(core::LaneOrder::reverse, 5);
     for (const index_t columns : {index_t{200}, index_t{96}}) {

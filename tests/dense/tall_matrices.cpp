@@ -17,11 +17,11 @@ namespace {
 template <class T>
 constexpr double unit_roundoff = std::numeric_limits<T>::epsilon() / 2.0;
 
-/// In what numbers of type T are judged.
+/// The type in which errors of results of type T are computed.
 template <class T>
 using Finer = std::conditional_t<std::same_as<T, float>, double, long double>;
 
-/// Sums over a matrix's rows, each of `values` numbers; `add(begin, end, sums)` adds a few rows.
+/// `values` sums over the rows of a matrix; `add(begin, end, sums)` adds up to eight rows to them.
 template <class F, class Add>
 std::vector<F> sums_over_rows(index_t rows, index_t values, const Add& add) {
     constexpr index_t of_task = 4096;
@@ -99,7 +99,7 @@ template <class T>
 double residual_ratio(HostMatrix<T> a, HostMatrix<T> q, HostMatrix<T> r) {
     using F = Finer<T>;
     const index_t n = a.extent[1];
-    // Of a size whose squares do neither overflow nor vanish.
+    // Scaled so that squares neither overflow nor underflow.
     F largest = 0;
     for (index_t i = 0; i < a.extent[0]; ++i) {
         for (index_t j = 0; j < n; ++j) largest = std::max(largest, std::abs(F(a(i, j))));
@@ -136,7 +136,7 @@ double orthogonality_ratio(HostMatrix<T> q) {
     using F = Finer<T>;
     const index_t n = q.extent[1];
     const auto add = [&](index_t begin, index_t end, F* sum) {
-        // Few passes over the sums; missing rows are zeros.
+        // Several rows at a time reduce the passes over the sums. Missing rows are zero.
         std::vector<std::array<F, 8>> columns(static_cast<std::size_t>(n));
         for (index_t j = 0; j < n; ++j) {
             for (index_t i = begin; i < end; ++i)

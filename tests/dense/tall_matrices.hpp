@@ -9,20 +9,20 @@
 
 #include "aperture/core/array.hpp"
 
-/// Tall matrices for QR, and what is asked of it.
+/// Tall matrices for QR, and error ratios of its results.
 namespace aperture::dense::oracle {
 
 using core::index_t;
 
 enum class Content {
     random,
-    graded,     ///< columns of sizes down to the unit roundoff, and rows as well
-    hilbert,    ///< 1 / (i + j + 1): condition beyond 1/eps from some ten columns on
-    dependent,  ///< half as many independent columns
+    graded,     ///< columns and rows with scales down to the unit roundoff
+    hilbert,    ///< 1 / (i + j + 1): condition above 1/eps from about ten columns on
+    dependent,  ///< half of the columns are independent
     zero_columns,
     zero,
     huge,  ///< squares overflow
-    tiny,  ///< squares vanish
+    tiny,  ///< squares underflow
 };
 
 struct TallCase {
@@ -40,7 +40,7 @@ core::Array<T, 2> matrix_of(const TallCase& c);
 template <class T>
 using HostMatrix = core::View<const T, 2, core::Host>;
 
-/// The same matrix in memory of another order, with no numbers between its elements.
+/// The same matrix in another memory order, with NaN between its elements.
 template <class T>
 struct Stored {
     core::Array<T, 1> memory;
@@ -56,10 +56,10 @@ struct Stored {
     }
 };
 
-/// ||A - QR||_F / (eps ||A||_F), eps the unit roundoff, in a finer type; of A = 0, ||QR||_F / eps.
+/// ||A - QR||_F / (eps ||A||_F), or ||QR||_F / eps if A = 0, in a finer type; eps: unit roundoff.
 template <class T>
 double residual_ratio(HostMatrix<T> a, HostMatrix<T> q, HostMatrix<T> r);
-/// ||I - Q^T Q||_F / (eps sqrt(n)), in a finer type.
+/// ||I - Q^T Q||_F / (eps sqrt(n)), computed in a finer type.
 template <class T>
 double orthogonality_ratio(HostMatrix<T> q);
 

@@ -18,11 +18,11 @@
 
 /// TallQr of any executor.
 ///
-/// A Runner runs it on host views, copying where its executor's memory is another:
+/// A Runner runs it on host views and copies data if its executor has memory of its own:
 ///     std::string why_not();                    // not empty: the reason to skip the suite
 ///     std::vector<QrMethod> methods();
 ///     std::vector<std::pair<int, int>> sizes(); // rows, columns: around blocks, levels, panels
-///     index_t tall();                           // rows that make several blocks
+///     index_t tall();                           // rows that span several blocks
 ///     std::uint64_t allocations();              // on its device since the program started
 ///     template <class T> class Qr: Qr(Runner&, QrMethod, rows, columns) and TallQr's functions.
 namespace aperture::dense::oracle {
@@ -43,7 +43,7 @@ class TallQrSuite : public testing::Test {
         if (const std::string reason = runner.why_not(); !reason.empty()) GTEST_SKIP() << reason;
     }
 
-    /// work(method) of each.
+    /// Calls work(method) for every method of the runner.
     template <class Work>
     void for_methods(const Work& work) {
         for (const QrMethod method : runner.methods()) {
@@ -96,7 +96,7 @@ TYPED_TEST_P(TallQrSuite, FactorsWhateverColumnsHold) {
 }
 
 TYPED_TEST_P(TallQrSuite, OfAHandSizedMatrixIsKnown) {
-    // Columns of length 5 and 13 with the product 15: R = [5 3; 0 sqrt(160)] up to signs.
+    // Columns of length 5 and 13 with the dot product 15: R = [5 3; 0 sqrt(160)] up to signs.
     const double entries[] = {3, 5, 4, 0, 0, 12};
     this->for_methods([&](QrMethod method) {
         typename TypeParam::template Qr<double> qr(this->runner, method, 3, 2);
@@ -149,7 +149,7 @@ TYPED_TEST_P(TallQrSuite, AppliesQAsIfItWereFormed) {
         Array<double, 2> r({n, n}), q({m, n});
         qr.factor(a.view(), r);
         qr.form_q(q);
-        // Fewer and more columns than A has.
+        // Fewer columns than A has, as many, and more.
         for (const index_t columns : {index_t{1}, index_t{40}, index_t{151}}) {
             Array<double, 2> c = matrix_of<double>({m, columns, Content::random});
             Array<double, 2> x({n, columns}), back({m, columns});

@@ -17,7 +17,7 @@ using Vector = std::array<float, 2>;
 
 constexpr Shape shape{2, 3};
 
-/// Pixels row by row.
+/// A field of these pixels, row by row.
 Flow field(const std::array<Vector, 6>& pixels) {
     const auto component = [&](std::size_t i) {
         return [&pixels, i](index_t y, index_t x) {
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(All, UnknownTruth,
 
 TEST_P(UnknownTruth, IsLeftOut) {
     const Vector truth = GetParam().truth;
-    // What the estimate says there is not asked either.
+    // The estimate at these pixels is ignored as well.
     const Flow flow = field({{{5, 5}, {1, 0}, {nan, 0}, {0, 0}, {0, 0}, {0, 0}}});
     const Accuracy a = compared(flow, field({{truth, {0, 1}, truth, {0, 0}, {0, 0}, {0, 0}}}));
     EXPECT_EQ(a.known, 4);

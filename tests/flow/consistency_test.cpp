@@ -73,7 +73,7 @@ TEST(Consistency, HasTheTolerancesOfItsSource) {
 }
 
 TEST(Consistency, SamplesTheWayBackBetweenPixels) {
-    // x goes to 1.5 x, where the third of that leads back.
+    // The forward flow maps x to 1.5 x. The backward flow there, a third of 1.5 x, leads back.
     auto forward = constant_flow(0, 0);
     auto backward = constant_flow(0, 0);
     for (index_t y = 0; y < shape.rows; ++y) {
@@ -83,7 +83,7 @@ TEST(Consistency, SamplesTheWayBackBetweenPixels) {
         }
     }
     const Check check(forward, backward);
-    // 1.5 x <= 10
+    // Targets with 1.5 x <= 10 are inside the image.
     EXPECT_EQ(check.consistent, shape.rows * 7);
 }
 

@@ -77,7 +77,7 @@ TEST_P(ConstancyConstraints, AreTheOracles) {
                                             normalised(xx(y, x), xy(y, x), xt(y, x)),
                                             normalised(xy(y, x), yy(y, x), yt(y, x))};
             for (std::size_t k = 0; k < 3; ++k) {
-                // Sums of grey levels, divided by one or more.
+                // Sums of grey levels, divided by at least one.
                 const double bound =
                     32 * unit_roundoff * 255 * (1 + std::abs(expected[k][2])) * (inside ? 1 : 0);
                 for (std::size_t i = 0; i < 3; ++i) {
@@ -104,8 +104,8 @@ TEST(Constraint, OfAMovedParabolaIsMetByTheMotion) {
     };
     const PaddedPlanes c =
         constraints_of(image(0, 0), image(0.5, -0.25), constant_flow(shape, 0, 0));
-    // In the middle, beyond the reach of the borders, by hand: the mean's second derivatives are 4,
-    // 3 and -2, the gradient moves by -(4 * 0.5 - 3 * 0.25) and -(3 * 0.5 + 2 * 0.25).
+    // By hand, in the middle, far from the borders: the mean's second derivatives are 4, 3 and -2,
+    // the gradient changes by -(4 * 0.5 - 3 * 0.25) and -(3 * 0.5 + 2 * 0.25).
     const index_t y = 6;
     const index_t x = 7;
     const double first = std::sqrt(16.0 + 9 + 1);

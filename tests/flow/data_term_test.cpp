@@ -36,7 +36,7 @@ std::vector<Case> all_cases() {
 INSTANTIATE_TEST_SUITE_P(Sizes, DataTerm, testing::ValuesIn(all_cases()),
                          [](const auto& instance) { return name_of(instance.param); });
 
-/// The five values of a pixel, and how much rounding may change them.
+/// The five values of a pixel, and bounds on their rounding errors.
 struct Expected {
     std::array<double, 5> value;
     std::array<double, 5> bound;
@@ -53,9 +53,9 @@ Expected expected_at(const Plane& image0, const Plane& warped1, double u, double
     const double gy = (derivative(image0, y, x, 1, 0) + derivative(warped1, y, x, 1, 0)) / 2;
     const double gt = warped1(y, x) - image0(y, x);
     const double moved = increment ? 0 : gx * u + gy * v;
-    // A gradient is right within two roundings, those of 1/24 and of its product; a product of two
-    // within five. What is multiplied into the right-hand side gathers six of its terms'
-    // magnitudes.
+    // A gradient has two roundings, of 1/24 and of its product; a product of two gradients has
+    // five. The other factor of the right-hand side has six, relative to the magnitudes of its
+    // terms.
     const double terms = std::abs(gt) + (increment ? 0 : std::abs(gx * u) + std::abs(gy * v));
     return {{gx * gx, gx * gy, gy * gy, -gx * (gt - moved), -gy * (gt - moved)},
             {6 * unit_roundoff * gx * gx, 6 * unit_roundoff * std::abs(gx * gy),
@@ -91,7 +91,7 @@ TEST_P(DataTerm, IsTheOracles) {
     }
 }
 
-/// Both forms have one solution: the whole flow is the one so far and its increment.
+/// Both forms have the same solution: the total flow is the present flow plus its increment.
 TEST(DataTerms, OfBothFormsDifferByTheTensorTimesTheFlow) {
     const Shape shape{12, 19};
     core::Cpu cpu(1);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// How well known motions of a smooth scene are found.
+// Accuracy for known motions of a smooth scene.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,12 +12,12 @@ namespace {
 constexpr Shape shape{96, 128};
 constexpr index_t border = 10;
 
-/// What a setup reaches: error of the end points in pixels, at most.
+/// Upper bounds on a setup's endpoint errors, in pixels.
 struct Reached {
     Setup setup;
-    double parts;   ///< median of a shift that is no whole number of pixels
-    double whole;   ///< median of a shift by whole pixels, which interpolation does not blur
-    double turned;  ///< mean of a rotation or zoom
+    double parts;   ///< median for a shift by fractions of pixels
+    double whole;   ///< median for a shift by whole pixels, which interpolation does not blur
+    double turned;  ///< mean for a rotation or zoom
 };
 void PrintTo(const Reached& reached, std::ostream* stream) { PrintTo(reached.setup, stream); }
 

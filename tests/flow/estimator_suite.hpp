@@ -11,9 +11,9 @@
 #include "aperture/flow/warp.hpp"
 #include "tests/flow/scene.hpp"
 
-/// The estimator's kernels against the Cpu, and what must hold without it.
+/// The estimator's kernels compared with the Cpu, and tests that need no reference.
 ///
-/// A Runner runs the library on host views, copying where its executor's memory is another:
+/// A Runner runs the library on host views and copies data if its executor has memory of its own:
 ///     using Executor;
 ///     std::string why_not();            // not empty: the reason to skip the suite
 ///     Executor& executor();
@@ -21,7 +21,7 @@
 ///     std::uint64_t run(Estimator<Executor>&, Input image0, Input image1, FlowView<Host>,
 ///                       bool start);  // the allocations that it made in the executor's memory
 ///     void warp(Input image, ConstFlowView<Host>, Interpolation, View<float, 2, Host> to);
-///     void change();  // between two runs that must give the same bits
+///     void change();  // between two runs that must yield the same bits
 namespace aperture::flow {
 
 template <class Runner>
@@ -49,7 +49,7 @@ class EstimatorSuite : public testing::Test {
         }
         return largest;
     }
-    /// On any number of levels, both ways to lay the stages over kernels.
+    /// Expects the Cpu's flow from both ways to distribute the stages over kernels.
     void expect_the_cpus(const Pair& pair, Parameters parameters, float tolerance) {
         const Flow expected = estimated(pair.image0, pair.image1, parameters);
         for (const Implementation how : {Implementation::fused, Implementation::staged}) {
@@ -73,8 +73,8 @@ class EstimatorSuite : public testing::Test {
 TYPED_TEST_SUITE_P(EstimatorSuite);
 
 TYPED_TEST_P(EstimatorSuite, FlowsAreTheCpus) {
-    // Rounding moves a flow by more where it is loosely held: the solver stops far from its
-    // solution, and each warp and level begins with what the last one left.
+    // Rounding changes weakly determined flows more: the solver stops far from its solution, and
+    // each warp and level starts from the result of the one before.
     const Pair pair(Scene(4), {45, 67}, Motion::shift(1.3, -0.7));
     for (const Setup& setup : all_setups()) {
         SCOPED_TRACE(name_of(setup));
@@ -149,7 +149,7 @@ TYPED_TEST_P(EstimatorSuite, ASecondRunAllocatesNothingAndGivesTheSameBits) {
                                                           this->short_run(setup));
         Flow flow = constant_flow(shape, nan, nan);
         this->runner.run(estimator, pair.image0, pair.image1, flow, false);
-        // Nothing of another pair, nor of a start, is left behind.
+        // A run with another pair and a start must not influence the next run.
         Flow again = constant_flow(shape, 2, 1);
         EXPECT_EQ(this->runner.run(estimator, other.image0, other.image1, again, true), 0U);
         this->runner.change();
@@ -189,7 +189,7 @@ TYPED_TEST_P(EstimatorSuite, ARunBeginsWithItsStart) {
             Flow flow = constant_flow(shape, -6, 0);
             this->runner.run(estimator, pair.image0, pair.image1, flow, true);
             EXPECT_LT(median_of(distances(flow, pair.truth, 10)), 0.01);
-            // What the flow holds is no start where none is wanted.
+            // Without a start the contents of the flow are ignored.
             this->runner.run(estimator, pair.image0, pair.image1, flow, false);
             EXPECT_GT(median_of(distances(flow, pair.truth, 10)), 2.9);
         }
@@ -221,7 +221,7 @@ TYPED_TEST_P(EstimatorSuite, WarpedImagesAreTheCpus) {
             FramedImage to({shape.rows, shape.columns});
             this->runner.warp(from.view(), moved.view(), kind, to.view());
             EXPECT_TRUE(to.frame_is_untouched());
-            // Weights of a cubic within 8 roundings on both sides, as in warp_test.cpp.
+            // Both sides compute a cubic's weights within 8 roundings, as in warp_test.cpp.
             expect_near(to.inner(), Plane(expected), 400 * unit_roundoff * 255);
         }
     }

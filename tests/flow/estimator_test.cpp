@@ -56,7 +56,7 @@ TEST_P(EverySetup, FindsExactlyNoFlowBetweenConstantImagesOnOneLevel) {
 }
 
 TEST_P(EverySetup, FindsNoFlowBetweenConstantImages) {
-    // The levels of a pyramid are constant but for rounding, which is no gradient to follow.
+    // The levels of a pyramid are constant up to rounding, which must not act as a gradient.
     const Shape shape{61, 83};
     for (const Levels levels :
          {Levels{0, 0}, Levels{0, 255}, Levels{37.3F, 201.7F}, Levels{90.1F, 89.9F}}) {
@@ -93,7 +93,7 @@ TEST_P(EverySetup, GivesTheSameBitsOnAnyNumberOfThreadsAndFromRunToRun) {
     core::Cpu cpu(2);
     Estimator<core::Cpu> estimator(cpu, shape, parameters);
     Flow flow = constant_flow(shape, nan, nan);
-    // Nothing of another pair, nor of a start, is left behind.
+    // Runs with another pair and a start must not influence the next run.
     const Pair other(Scene(5), shape, Motion::shift(-3, 2));
     estimator.run(other.image0, other.image1, flow, false, nullptr);
     estimator.run(other.image1, other.image0, flow, true, nullptr);
@@ -116,7 +116,7 @@ TEST_P(EverySetup, ReadsAndWritesViewsWhoseRowsLieApart) {
     EXPECT_TRUE(same_bytes(flow.inner(), reference));
 }
 
-/// One level, one linearisation.
+/// Parameters with one level and one linearisation.
 Parameters single_warp(Method method) {
     Parameters parameters = preset(Preset::fast, method);
     parameters.levels = 1;
@@ -144,15 +144,15 @@ TEST_P(EveryMethod, BeginsWithTheStart) {
         Flow flow = constant_flow(shape, -6, 0);
         estimator.run(pair.image0, pair.image1, flow, true, nullptr);
         EXPECT_LT(median_of(distances(flow, pair.truth, 10)), 0.01);
-        // What the flow holds is no start where none is wanted.
+        // Without a start the contents of the flow are ignored.
         estimator.run(pair.image0, pair.image1, flow, false, nullptr);
         EXPECT_GT(median_of(distances(flow, pair.truth, 10)), 4.9);
     }
 }
 
 TEST_P(EveryMethod, TakesTheStartThroughThePyramid) {
-    // Extents whose halves are rounded; bilinear resampling keeps a flow of first degree, and so do
-    // medians of symmetric windows.
+    // Half of each extent is rounded. Bilinear resampling and medians of symmetric windows
+    // reproduce a linear flow.
     const Shape shape{93, 131};
     const Pair pair(Scene(8), shape, {});
     const Flow start = flow_of(
@@ -167,12 +167,12 @@ TEST_P(EveryMethod, TakesTheStartThroughThePyramid) {
         [&](index_t y, index_t x) { return start(1, y, x); });
     core::Cpu cpu(1);
     Estimator<core::Cpu>(cpu, shape, parameters).run(pair.image0, pair.image0, flow, true, nullptr);
-    // Beyond where the replicated border reaches: two medians' and half a cell, four pixels wide.
+    // Outside the influence of the replicated border: two medians and half a cell of four pixels.
     EXPECT_LT(distances(flow, start, 20).back(), 1e-3);
 }
 
 TEST_P(EveryMethod, StretchesTheFlowOfACoarserLevelByTheRatioOfTheExtents) {
-    // 33 rows become 17, 130 columns 65. Both levels add the largest update almost everywhere.
+    // The coarser level is 17 x 65. Both levels add the maximum update almost everywhere.
     const Shape shape{33, 130};
     const Pair pair(Scene(13), shape, Motion::shift(1.5, 1.5));
     Parameters parameters = single_warp(GetParam());
@@ -210,9 +210,9 @@ TEST_P(EveryMethod, ChangesNoComponentByMoreThanTheLargestUpdate) {
 }
 
 TEST_P(EveryMethod, MovesItsFlowWithTheImages) {
-    // A window knows nothing of the border where it and the filters do not reach it: what is left
-    // is the rounding of positions up to 112 pixels. Horn & Schunck's border dies away by a factor
-    // of e each alpha over the gradient, about a pixel, and longer where the scene is flat.
+    // Where windows and filters do not reach the border, only the rounding of positions up to 112
+    // pixels differs. In Horn & Schunck's method the influence of the border decays by a factor of
+    // e per alpha over the gradient, about a pixel, and more slowly where the scene is flat.
     const Shape shape{96, 112};
     const index_t dy = 3;
     const index_t dx = 5;
@@ -283,7 +283,7 @@ TEST(WatchedConvergence, HoldsTheResidualsOfTheFinestLevelsFirstWarp) {
         estimator.run(pair.image0, pair.image1, flow, false, nullptr);
         EXPECT_TRUE(same_bytes(flow, unwatched)) << "run " << run;
         ASSERT_EQ(residuals.size(), 7U) << "run " << run;
-        // The increment begins with zero; both norms are summed in packs of float.
+        // The increment starts at zero. Both norms are summed in packs of float.
         EXPECT_NEAR(residuals.front(), 1, 1e-6);
         EXPECT_LT(residuals.back(), 1e-3);
     }

@@ -52,8 +52,8 @@ inline Flow constant_flow(Shape shape, float u, float v) {
         shape, [=](index_t, index_t) { return u; }, [=](index_t, index_t) { return v; });
 }
 
-/// A flow inside larger planes whose other values are NaN: reading one spoils the result, writing
-/// one shows.
+/// A flow inside larger planes of NaN. A read outside the flow makes the result NaN, and a write
+/// outside is detected.
 class FramedFlow {
   public:
     explicit FramedFlow(Shape shape)
@@ -94,7 +94,7 @@ class FramedFlow {
     Flow whole_;
 };
 
-/// Planes as libflow keeps them inside; value(plane, row, column).
+/// value(plane, row, column) at every pixel, in libflow's internal layout.
 template <class Value>
 PaddedPlanes padded(index_t planes, Shape shape, const Value& value) {
     PaddedPlanes result(planes, shape);
@@ -108,14 +108,14 @@ PaddedPlanes padded(index_t planes, Shape shape, const Value& value) {
     return result;
 }
 
-/// Grey levels without fractions: sums of the derivative filter are exact but for its 1/12.
+/// Integer grey levels, so that sums of the derivative filter are exact except for its factor 1/12.
 inline Image random_levels(Shape shape, unsigned seed, int highest = 255) {
     std::mt19937 generator(seed);
     std::uniform_int_distribution<int> level(0, highest);
     return image_of(shape, [&](index_t, index_t) { return level(generator); });
 }
 
-/// Quarters of a pixel: some targets lie exactly on the border, which is inside.
+/// Multiples of a quarter pixel, so that some targets are exactly on the border, which is inside.
 inline Flow random_quarters(Shape shape, unsigned seed) {
     std::mt19937 generator(seed);
     std::uniform_int_distribution<int> quarters(-14, 14);

@@ -40,7 +40,7 @@ struct GpuRunner : tests::UsableGpu {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, EstimatorSuite, GpuRunner);
 
-/// As large as what is shown on a screen, where the levels of the pyramid take every path.
+/// An image of full screen size, whose pyramid levels use every code path.
 TEST(GpuEstimator, FindsTheMotionOfALargeScene) {
     GpuRunner runner;
     if (!GpuRunner::why_not().empty()) GTEST_SKIP() << GpuRunner::why_not();

@@ -8,7 +8,7 @@
 namespace aperture::flow {
 namespace {
 
-/// A solver of the Gpu with what it reads and writes there.
+/// A solver on the Gpu with its inputs and outputs in device memory.
 class GpuRun {
   public:
     GpuRun(Shape shape, const SolverParameters& parameters)
@@ -27,7 +27,7 @@ class GpuRun {
         return result;
     }
 
-    /// Whether a solution waits for nothing: a capture refuses whatever does.
+    /// Whether a solve never waits for the device; otherwise a stream capture fails.
     bool is_asynchronous(const OwnedSystem& system) {
         const HostFlow flow = zero_flow(system.shape());
         take(system, flow);
@@ -78,7 +78,7 @@ class GpuRun {
 
 using tests::GpuTest;
 
-/// Sweeps, too, in all ways that a GPU has.
+/// all_gpu_cases(), and sweeps in every implementation for a GPU.
 std::vector<Case> every_case() {
     std::vector<Case> cases = all_gpu_cases();
     for (const Implementation other : {Implementation::staged, Implementation::persistent}) {
@@ -96,7 +96,7 @@ class GpuSolver : public GpuTest, public testing::WithParamInterface<Case> {};
 TEST_P(GpuSolver, FindsTheOraclesSolution) {
     expect_oracles_solution<GpuRun>(
         GetParam(), {{1, 1}, {1, 7}, {9, 1}, {3, 3}, {8, 32}, {9, 33}, {23, 37}, {41, 67}});
-    // On more pixels its basis leaves cacg, on a CPU as well, an error of 2e-4.
+    // With more pixels the basis of cacg causes an error of 2e-4, on a CPU as well.
     if (GetParam().solver == Solver::cacg) return;
     expect_oracles_solution<GpuRun>(GetParam(), {{97, 131}});
 }

@@ -12,8 +12,7 @@
 namespace aperture::flow {
 namespace {
 
-/// Tensors and right-hand sides of random gradients of this size, in direction (1, slope) only or
-/// in any.
+/// Random gradients of standard deviation `size`, in direction (1, slope) only or in any.
 struct Gradients {
     float size;
     bool one_direction = false;
@@ -47,7 +46,7 @@ Flow solved(const PaddedPlanes& terms, int window, double regularisation, int th
         [&](index_t y, index_t x) { return increment.row(1, y)[x]; });
 }
 
-/// The solution at a pixel, and how far rounding may move either component.
+/// The solution at a pixel, and a bound on the rounding error of either component.
 struct Expected {
     double u = 0;
     double v = 0;
@@ -80,9 +79,9 @@ Expected expected_at(const PaddedPlanes& terms, index_t y, index_t x, int window
     const double determinant = d11 * d22 - j12 * j12;
     expected.u = (d22 * b_u - j12 * b_v) / determinant;
     expected.v = (d11 * b_v - j12 * b_u) / determinant;
-    // Sums of n terms are right within n roundings of the sum of magnitudes; a solution moves by
-    // the condition number times that, of matrix and right-hand side (Higham 2002, section 7.1),
-    // and closed formulas of the inverse add some more of the condition number.
+    // Sums of n terms have an error of up to n roundings of the sum of magnitudes. The condition
+    // number multiplies the errors of matrix and right-hand side (Higham 2002, section 7.1), and
+    // closed formulas of the inverse add a few condition numbers more.
     const double smaller = (d11 + d22) / 2 - std::hypot((d11 - d22) / 2, j12);
     const double condition = (d11 + d22) / smaller;
     const double magnitude = std::hypot(expected.u, expected.v) + (std::hypot(j11, j22)) / smaller;
@@ -121,7 +120,7 @@ TEST_P(Windows, GiveTheOraclesIncrement) {
     for (index_t y = 0; y < c.shape.rows; ++y) {
         for (index_t x = 0; x < c.shape.columns; ++x) {
             const Expected e = expected_at(terms, y, x, c.window, c.regularisation);
-            // Rounding decides at the threshold itself.
+            // Rounding decides on which side of the threshold such a value is.
             if (std::abs(e.eigenvalue / 0.01 - 1) < 1e-3) continue;
             ASSERT_TRUE(std::abs(flow(0, y, x) - e.u) <= e.bound &&
                         std::abs(flow(1, y, x) - e.v) <= e.bound)

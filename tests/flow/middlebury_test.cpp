@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Measured image pairs whose flow is known, where they are at hand (Baker et al. 2011).
+// Measured image pairs with known flow (Baker et al. 2011), skipped if absent.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -14,7 +14,7 @@
 namespace aperture::flow {
 namespace {
 
-/// Nothing where the files are not at hand.
+/// Accuracy on one pair; nothing if the files are absent.
 std::optional<Accuracy> accuracy_on(const std::string& scene, const Parameters& parameters) {
     const auto file = [&](const char* name) {
         return tests::shared_data("middlebury/" + scene + "/" + name);
@@ -49,7 +49,7 @@ std::string name_of(const Goal& goal) {
 }
 void PrintTo(const Goal& goal, std::ostream* stream) { *stream << name_of(goal); }
 
-/// No worse than Anderson 2014, chapter 7, on the same pairs.
+/// Errors no larger than those of Anderson 2014, chapter 7, on the same pairs.
 class Thesis : public testing::TestWithParam<Goal> {};
 
 INSTANTIATE_TEST_SUITE_P(Middlebury, Thesis,
@@ -67,7 +67,7 @@ TEST_P(Thesis, IsAsAccurateAsPublished) {
     EXPECT_LE(accuracy->epe, goal.epe);
 }
 
-/// Over four of the eight pairs.
+/// Maximum errors, averaged over four of the eight pairs.
 struct AverageGoal {
     std::string name;
     Parameters parameters;
@@ -78,7 +78,7 @@ void PrintTo(const AverageGoal& goal, std::ostream* stream) { *stream << goal.na
 
 class Average : public testing::TestWithParam<AverageGoal> {};
 
-/// The best that a method reaches without robust penalties and weighted medians.
+/// The most accurate parameters of a method without robust penalties and weighted medians.
 Parameters best(Method method, double texture) {
     Parameters p = preset(Preset::fast, method);
     p.warps = 10;
@@ -87,7 +87,7 @@ Parameters best(Method method, double texture) {
     return p;
 }
 
-// OpenCV's DeepFlow has 3.18 degrees and 0.164 pixels on these four, Horn-Schunck with medians
+// On these pairs OpenCV's DeepFlow has 3.18 degrees and 0.164 pixels, Horn-Schunck with medians
 // (Sun, Roth & Black 2010) 0.26, on textures 0.21, Lucas-Kanade with medians 0.29 and 0.24.
 INSTANTIATE_TEST_SUITE_P(
     Middlebury, Average,

@@ -12,8 +12,8 @@
 namespace aperture::flow::oracle {
 namespace {
 
-/// The matrix as the definition in linear_system.hpp has it, entry by entry, in double. Unknown u
-/// of pixel p is number 2 p, v is number 2 p + 1.
+/// The matrix by its definition in linear_system.hpp, in double. Unknown u of pixel p has index 2
+/// p, v has index 2 p + 1.
 Eigen::SparseMatrix<double> matrix(const OwnedSystem& s) {
     const index_t rows = s.shape().rows;
     const index_t columns = s.shape().columns;

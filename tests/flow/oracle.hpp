@@ -9,7 +9,7 @@
 
 namespace aperture::flow::oracle {
 
-/// A system that owns what it is made of.
+/// A linear system that owns its arrays.
 struct OwnedSystem {
     core::Array<float, 3> tensor;
     core::Array<float, 3> right;
@@ -31,13 +31,13 @@ struct OwnedSystem {
     Shape shape() const { return {right.extent()[1], right.extent()[2]}; }
 };
 
-/// Unknown u of pixel p is number 2 p, v is number 2 p + 1.
+/// Unknown u of pixel p has index 2 p, v has index 2 p + 1.
 Eigen::VectorXd solve(const OwnedSystem& s);
 
-/// The solution of minimum norm of a system that may be singular, to the rounding of its tensors.
+/// The minimum-norm solution of a system that may be singular up to the rounding of its tensors.
 Eigen::VectorXd solve_minimum_norm(const OwnedSystem& s);
 
-/// |flow - solution| / |solution|, largest components; the absolute error where the solution is 0.
+/// |flow - solution| / |solution| in the maximum norm; the absolute error if the solution is 0.
 double relative_error(const core::Array<float, 3>& flow, const Eigen::VectorXd& solution);
 
 /// Tensors and right-hand sides of random gradients, with a quarter of the image flat.

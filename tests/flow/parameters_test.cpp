@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// The words of the exception, or that there was none.
+/// The message of the exception, or a text that says that none was thrown.
 std::string refusal(const Parameters& parameters) {
     try {
         validate(parameters);
@@ -29,11 +29,11 @@ std::string refusal(const Parameters& parameters) {
 struct Wrong {
     std::string name;
     std::function<void(Parameters&)> spoil;
-    std::string words;  ///< part of the refusal: what it is and the value
+    std::string words;  ///< part of the message: the parameter and its value
 };
 void PrintTo(const Wrong& wrong, std::ostream* stream) { *stream << wrong.name; }
 
-/// A value for one member.
+/// A case that sets one member to a wrong value.
 template <class Value>
 Wrong wrong(const char* name, Value Parameters::*member, Value value, const char* words) {
     return {name, [=](Parameters& p) { p.*member = value; }, words};
@@ -205,7 +205,7 @@ TEST(PyramidShapes, KeepToTheSmallestExtentAtAnyScale) {
                 EXPECT_NEAR(static_cast<double>(shapes[l].columns),
                             factor * static_cast<double>(shape.columns), 0.5);
             }
-            // One more would be too small.
+            // One more level would be too small.
             const auto smallest = static_cast<double>(std::min(shape.rows, shape.columns));
             EXPECT_LT(smallest * std::pow(scale, static_cast<double>(shapes.size())), 16)
                 << scale << " of " << shape.rows << " x " << shape.columns;

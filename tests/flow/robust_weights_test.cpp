@@ -13,8 +13,8 @@ double charbonnier(double squared, double epsilon) {
     return 1 / std::sqrt(squared + epsilon * epsilon);
 }
 
-/// One pixel: constraints (0.6, 0.8, -1), (1, 0, 0.3), (0, 1, 0.4) about the flow (2, -1), now (3,
-/// 1). Errors are 0.6 * 1 + 0.8 * 2 - 1 = 1.2, then 1.3 and 2.4.
+/// One pixel with the constraints (0.6, 0.8, -1), (1, 0, 0.3), (0, 1, 0.4), linearised at the flow
+/// (2, -1) and evaluated at (3, 1). Errors are 0.6 * 1 + 0.8 * 2 - 1 = 1.2, then 1.3 and 2.4.
 TEST(DataWeights, OfAPixelAreThoseByHand) {
     const double values[9] = {0.6, 0.8, -1, 1, 0, 0.3, 0, 1, 0.4};
     const Shape shape{1, 1};
@@ -35,7 +35,7 @@ TEST(DataWeights, OfAPixelAreThoseByHand) {
     EXPECT_NEAR(terms.row(4, 0)[0], 2 * j12 - j22 - (-0.8 * value + 0.4 * slope), 1e-6);
 }
 
-/// The gradient of the penalties is what the system leaves at the flow that the weights are of.
+/// At the flow of the weights, the system's residual is the gradient of the penalties.
 TEST(DataWeights, MakeASystemWhoseResidualIsThatOfThePenalties) {
     const Shape shape{6, 37};
     std::mt19937 generator(1);
@@ -71,7 +71,7 @@ TEST(DataWeights, MakeASystemWhoseResidualIsThatOfThePenalties) {
     }
 }
 
-/// Two by two pixels; steps of the flow by hand.
+/// Two by two pixels, with steps of the flow computed by hand.
 TEST(SmoothnessWeights, AreThoseByHand) {
     const Shape shape{2, 2};
     core::Cpu cpu(1);
@@ -91,7 +91,7 @@ TEST(SmoothnessWeights, AreThoseByHand) {
     weigh_smoothness(cpu, image, flow, 20, coupling);
     EXPECT_NEAR(coupling.row(0, 0)[0], charbonnier(9 + 16, epsilon) / (1.25 * 1.25), 1e-6);
     EXPECT_NEAR(coupling.row(1, 0)[1], charbonnier(1 + 9, epsilon) / (1.75 * 1.75), 1e-6);
-    // Where nothing moves.
+    // A constant flow.
     weigh_smoothness(cpu, image, padded_flow(constant_flow(shape, 1, 2)), 0, coupling);
     EXPECT_NEAR(coupling.row(0, 0)[0], 200, 1e-3);
 }

@@ -10,8 +10,8 @@
 
 namespace aperture::flow {
 
-/// A smooth image without end, known between its pixels: waves of 6 to 60 pixels in all directions,
-/// longer ones stronger, of the contrast of a photograph.
+/// A smooth infinite image, defined between pixels as well: waves of 6 to 60 pixels in all
+/// directions, longer ones stronger, with the contrast of a photograph.
 class Scene {
   public:
     explicit Scene(unsigned seed = 1) {
@@ -39,7 +39,7 @@ class Scene {
     std::array<Wave, 36> waves_;
 };
 
-/// (x, y) goes to (xx x + xy y + dx, yx x + yy y + dy).
+/// Maps (x, y) to (xx x + xy y + dx, yx x + yy y + dy).
 struct Motion {
     double xx = 1, xy = 0, dx = 0;
     double yx = 0, yy = 1, dy = 0;
@@ -62,7 +62,7 @@ struct Motion {
     }
 };
 
-/// Two images of a moved scene, and the flow between them.
+/// Two images of a moving scene, and the flow between them.
 struct Pair {
     Image image0;
     Image image1;
@@ -96,7 +96,7 @@ inline Flow estimated(const Image& image0, const Image& image1, const Parameters
     return flow;
 }
 
-/// Distances of the end points at least `border` pixels inside, in ascending order.
+/// Endpoint errors of pixels at least `border` pixels from the border, in ascending order.
 inline std::vector<double> distances(const Flow& flow, const Flow& truth, index_t border) {
     std::vector<double> found;
     for (index_t y = border; y < flow.extent()[1] - border; ++y) {
@@ -116,7 +116,7 @@ inline double mean_of(const std::vector<double>& values) {
     return sum / static_cast<double>(values.size());
 }
 
-/// A way to estimate.
+/// A combination of preset, method and share of texture.
 struct Setup {
     Preset which;
     Method method;

@@ -9,7 +9,7 @@ namespace {
 
 using gpu::OnChipPlan;
 
-/// SystemSolver's use of the solver, with tiles of the caller's choice.
+/// Runs the solver as SystemSolver does, with tiles of the caller's choice.
 HostFlow solve(const OwnedSystem& system, const SolverParameters& p, const OnChipPlan& plan,
                core::Simt simt = core::Simt()) {
     const Shape shape = system.shape();
@@ -53,7 +53,7 @@ std::vector<Case> cases() {
     return chosen;
 }
 
-// With neighbours on all sides, in tiles that are wider and narrower than what s steps reach.
+// Tiles with neighbours on all sides, wider and narrower than the reach of s steps.
 TEST(SimtCaOnChip, DoesWhatTheCpuDoesOnTilesOfAnySize) {
     for (const Case& c : cases()) {
         expect_cpus(c, {13, 17}, 3, {5, 6});
@@ -65,7 +65,7 @@ TEST(SimtCaOnChip, DoesWhatTheCpuDoesOnTilesOfAnySize) {
     expect_cpus(usual, {19, 33}, 1, {7, 33});
     expect_cpus(usual, {9, 12}, 2, {3, 3});
     expect_cpus(usual, {37, 5}, 5, {16, 2});
-    // The border of the image is where those of tiles end.
+    // Tile borders coincide with the border of the image.
     expect_cpus(usual, {9, 12}, 4, {3, 3});
     expect_cpus(usual, {16, 8}, 4, {4, 3});
     expect_cpus({Solver::cacg, replicate, Stencil::nine}, {8, 9}, 2, {2, 3});

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stages of a warp on the SIMT host executor, each against the Cpu's, which their own tests
-// hold to oracles.
+// The stages of a warp on the SIMT host executor, compared with the Cpu's. Other tests compare the
+// Cpu's with oracles.
 #include <gtest/gtest.h>
 
 #include "libflow/cpu/constancy.hpp"
@@ -24,7 +24,7 @@ namespace {
 constexpr core::LaneOrder orders[] = {core::LaneOrder::forward, core::LaneOrder::reverse,
                                       core::LaneOrder::random};
 
-/// Where both are the same to `tolerance` of the largest value of a plane.
+/// Expects differences up to `tolerance` times the maximum of each plane.
 void expect_planes(const gpu::PlaneArray<core::Host>& planes, const PaddedPlanes& expected,
                    double tolerance) {
     const auto found = planes.view();
@@ -64,7 +64,7 @@ class SimtStages : public testing::TestWithParam<Shape> {};
 INSTANTIATE_TEST_SUITE_P(Shapes, SimtStages, testing::ValuesIn(shapes()),
                          testing::PrintToStringParamName());
 
-/// Of both forms of the unknown, from an image that is warped on the way and one that is warped.
+/// Both forms of the unknown, from an image that the kernel warps and from a warped image.
 TEST_P(SimtStages, TermsAreTheCpus) {
     const Shape shape = GetParam();
     const Pair pair(Scene(1), shape, Motion::shift(0.8, -0.4));
@@ -105,7 +105,7 @@ TEST_P(SimtStages, TermsAreTheCpus) {
     }
 }
 
-/// Of what a robust estimate keeps, and its weights at some other flow.
+/// The constraints that a robust estimate stores, and its weights at another flow.
 TEST_P(SimtStages, RobustTermsAreTheCpus) {
     const Shape shape = GetParam();
     const Image levels = random_levels(shape, 1);
@@ -121,7 +121,7 @@ TEST_P(SimtStages, RobustTermsAreTheCpus) {
     const gpu::RobustModel model{0.7F, 20};
     weigh_data(cpu, constancy.constraints(), about, now, model.brightness, expected);
     weigh_smoothness(cpu, image0, now, model.contrast, expected_coupling);
-    // What leaves the image is unspecified.
+    // Coupling across the image's border is unspecified, so the test sets it to 0 on both sides.
     for (index_t y = 0; y < shape.rows; ++y) {
         expected_coupling.row(0, y)[shape.columns - 1] = 0;
         if (y + 1 < shape.rows) continue;
@@ -153,13 +153,13 @@ TEST_P(SimtStages, RobustTermsAreTheCpus) {
     }
 }
 
-/// Medians of pixels near a step of the flow; the others stay what they were.
+/// Pixels near a step of the flow become medians; the others keep their values.
 TEST_P(SimtStages, MediansNearBoundariesAreTheirWindows) {
     const Shape shape = GetParam();
     core::Cpu cpu;
     const PaddedPlanes image0 = padded_image(cpu, random_levels(shape, 1, 30));
     const PaddedPlanes warped = padded_image(cpu, random_levels(shape, 2, 30));
-    // Smooth but for a step to the right of a third of the columns and one below half of the rows.
+    // Smooth except for a step after a third of the columns and one after half of the rows.
     std::mt19937 generator(3);
     std::uniform_real_distribution<double> uniform(0, 0.2);
     const PaddedPlanes from = padded_flow(flow_of(
@@ -197,7 +197,7 @@ TEST_P(SimtStages, MediansNearBoundariesAreTheirWindows) {
     }
 }
 
-/// Tensors and right-hand sides of random gradients, some windows without any.
+/// Tensors and right-hand sides of random gradients. Some windows have no gradient.
 PaddedPlanes random_terms(Shape shape) {
     std::mt19937 generator(3);
     std::normal_distribution<float> normal(0, 10);
@@ -252,7 +252,7 @@ TEST_P(SimtStages, TexturesAreTheCpus) {
         gpu::PlaneArray<core::Host> textures(2, shape);
         gpu::TextureFilter<core::Simt>(shape).run(
             simt, 0.95F, gpu::pair_of(image0.planes(), image1.planes()), textures.planes());
-        // A hundred steps, each a rounding of values of 255, on what is a tenth of that.
+        // A hundred steps, each with a rounding of values up to 255, for a tenth of that.
         expect_planes(textures, both, 1e-4);
     }
 }

@@ -83,7 +83,7 @@ void copy(const core::View<const float, 3, core::Host>& from,
     }
 }
 
-/// `count` sweeps of the Cpu's on `flow`.
+/// `flow` after `count` sweeps of the Cpu.
 Flow sweep_on_cpu(SweepKind kind, const OwnedSystem& system, int count, float omega,
                   const Flow& flow) {
     core::Cpu cpu;
@@ -142,7 +142,7 @@ class SimtSweeps {
     HostPlanes x_;
 };
 
-/// Largest difference; NaN where one of the flows has one.
+/// The maximum difference; NaN if either flow has one.
 double difference(const Flow& a, const Flow& b) {
     double largest = 0;
     for (index_t i = 0; i < a.size(); ++i) {
@@ -154,8 +154,8 @@ double difference(const Flow& a, const Flow& b) {
 
 class EverySweep : public testing::TestWithParam<Case> {};
 
-// Values are a few units; a sweep adds no more than some roundings of them. Extents are those of
-// tiles less or more one, for halos of 4 and 8, of less than a warp and of primes.
+// Values are a few units, and a sweep adds a few roundings of them. Extents are one less or more
+// than a tile's for halos of 4 and 8, smaller than a warp, and primes.
 TEST_P(EverySweep, DoesWhatTheCpuDoes) {
     const Case& c = GetParam();
     const float omega = c.kind == SweepKind::redblack ? 1.6F : 1.0F;
@@ -181,7 +181,7 @@ TEST_P(EverySweep, DoesWhatTheCpuDoesOnSeveralTiles) {
     const Shape shape{67, 91};
     const OwnedSystem system = system_of(c, shape);
     const Flow start = random_flow(shape);
-    // More than the largest halo has pixels: tiles exchange theirs at least once.
+    // More sweeps than pixels in the largest halo, so that tiles exchange halos at least once.
     const int count = 17;
     const Flow expected = sweep_on_cpu(c.kind, system, count, omega, start);
     for (const Implementation how : all_implementations) {
@@ -210,7 +210,7 @@ TEST_P(EverySweep, ConvergesToTheOraclesSolution) {
     const OwnedSystem system = system_of(c, shape, 20);
     const Eigen::VectorXd expected = oracle::solve(system);
     const int count = c.kind == SweepKind::redblack ? 60 : 400;
-    // The other implementations do the same, as the tests above have it.
+    // The tests above show that the other implementations agree.
     const Flow found =
         SimtSweeps(c.kind, Implementation::fused, system).run(count, 1.2F, random_flow(shape));
     EXPECT_LT(oracle::relative_error(found, expected), 1e-4);
@@ -219,7 +219,7 @@ TEST_P(EverySweep, ConvergesToTheOraclesSolution) {
 INSTANTIATE_TEST_SUITE_P(Sweeps, EverySweep, testing::ValuesIn(all_cases()),
                          [](const auto& c) { return name_of(c.param); });
 
-/// `count` sweeps by a plan that no cost has chosen.
+/// `count` sweeps by a given plan instead of the plan of minimum cost.
 Flow sweep_by_plan(const Case& c, const OwnedSystem& system, const Flow& start,
                    const gpu::TilePlan& plan, int count) {
     Simt simt;
@@ -244,8 +244,8 @@ struct RoundsCase {
     int rounds;
 };
 
-// Extents that are multiples of four, so that mirrored patches are read in fours, and others; two
-// rounds and an odd number.
+// Extents that are multiples of four, so that mirrored patches are read in fours, and other
+// extents. Two rounds, and an odd number.
 TEST_P(EverySweep, GivesTheCpusFlowInRoundsOfTiles) {
     const Case& c = GetParam();
     for (const auto& [shape, rounds] :
@@ -286,7 +286,7 @@ TEST(Sweeps, TakeSystemsOfAnyAlignment) {
     const OwnedSystem system = system_of(plain, shape);
     const Flow start = random_flow(shape);
     const Flow expected = SimtSweeps(plain.kind, Implementation::fused, system).run(3, 1, start);
-    // Rows of 80 floats begin at multiples of 16 bytes, those of 70 do not.
+    // Rows of 80 floats start at multiples of 16 bytes, rows of 70 do not.
     core::Array<float, 3> tensor({3, 21, 80});
     core::Array<float, 3> right({2, 21, 80});
     LinearSystem<core::Host> aligned = system.view();

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What every solver must do on every executor. A `Run` is an executor's way to solve a system whose
-// data are on the host: Run(shape, parameters), then run(system, flow, residuals).
+// Tests of every solver on every executor. A `Run` solves a system with data on the host:
+// Run(shape, parameters), then run(system, flow, residuals).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ inline std::vector<Case> all_cases() {
     return cases;
 }
 
-/// And those that a GPU lays out in several ways.
+/// all_cases(), and solvers with several implementations for a GPU.
 inline std::vector<Case> all_gpu_cases() {
     std::vector<Case> cases = all_cases();
     cases.push_back({Solver::cacg, replicate, Stencil::five, false, false});
@@ -93,7 +93,7 @@ inline std::vector<Case> all_gpu_cases() {
     return cases;
 }
 
-/// One of each kind, for what does not depend on stencil and boundary.
+/// One case of each solver, for tests that do not depend on stencil and boundary.
 inline std::vector<Case> one_of_each() {
     std::vector<Case> cases;
     for (const Case& c : all_gpu_cases()) {
@@ -127,7 +127,7 @@ inline SolverParameters converged(const Case& c) {
     p.solver = c.solver;
     p.precondition = c.precondition;
     p.implementation = c.implementation;
-    // A small residual is no small error where one iteration changes little.
+    // If one iteration changes little, a small residual does not imply a small error.
     p.tolerance = stationary(c.solver) ? 0 : 2e-7;
     p.iterations = stationary(c.solver) ? 6000 : 3000;
     if (c.solver == Solver::redblack) p.relaxation = 1.8;
@@ -168,13 +168,12 @@ template <class Run>
 void expect_oracles_solution(const Case& c, std::initializer_list<Shape> shapes,
                              int most_iterations = 100'000) {
     for (const Shape shape : shapes) {
-        // Jacobi's iteration swings for ever, or nearly so, where a pixel has next to no
-        // neighbours.
+        // Jacobi's iteration oscillates almost undamped if a pixel has almost no neighbours.
         if (c.solver == Solver::jacobi && c.weighted && shape.rows * shape.columns == 1) continue;
         const OwnedSystem system = system_of(c, shape);
         HostFlow flow = zero_flow(shape);
         SolverParameters p = converged(c);
-        // The constant of a stationary iteration falls with the pixels that a change has to cross.
+        // A stationary iteration converges more slowly the more pixels a change has to cross.
         const auto pixels = static_cast<int>(shape.rows * shape.columns);
         if (stationary(c.solver)) p.iterations = std::max(p.iterations, 6 * pixels);
         p.iterations = std::min(p.iterations, most_iterations);
@@ -188,7 +187,7 @@ void expect_oracles_solution(const Case& c, std::initializer_list<Shape> shapes,
     }
 }
 
-/// The same iterations and, to rounding, the same flow as on the Cpu.
+/// Expects the Cpu's work units and, up to rounding, the Cpu's flow.
 template <class Run>
 void expect_cpus_result(const Case& c, Shape shape, int iterations) {
     const OwnedSystem system = system_of(c, shape);
@@ -201,7 +200,7 @@ void expect_cpus_result(const Case& c, Shape shape, int iterations) {
     EXPECT_NEAR(run(system, flow).work_units, result.work_units, 1e-9);
     float largest = 0;
     for (const float value : expected) largest = std::max(largest, std::abs(value));
-    // Rounding comes back multiplied by the condition of a basis.
+    // The condition of the basis multiplies rounding errors.
     const float relative = c.solver == Solver::cacg ? 1e-3F : 2e-5F;
     for (index_t i = 0; i < flow.size(); ++i) {
         ASSERT_NEAR(flow.data()[i], expected.data()[i], relative * largest)
@@ -233,7 +232,7 @@ void expect_recorded_residuals(const Case& c) {
     ASSERT_EQ(residuals.size(), static_cast<std::size_t>(result.iterations) + 1);
     EXPECT_NEAR(residuals.front(), 1.0, 1e-6);
     const ResidualNorms norms = norms_of(system, flow);
-    // That of communication-avoiding CG is what the coordinates make of it.
+    // Communication-avoiding CG computes its residual from coordinates in the basis.
     const double relative = c.solver == Solver::cacg ? 5e-3 : 1e-3;
     EXPECT_NEAR(residuals.back(), norms.residual / norms.right, 1e-6 + relative * residuals.back());
     EXPECT_LT(residuals.back(), 0.9);
@@ -258,7 +257,7 @@ void expect_no_allocation_in_a_second_run(const Case& c) {
     EXPECT_EQ(allocations(), before);
 }
 
-/// Gradients of one direction: the flow along the stripes is free, and stays zero.
+/// Gradients of one direction only: the flow along the stripes is undetermined and stays zero.
 inline OwnedSystem striped(Shape shape, float gx, float gy) {
     OwnedSystem system = oracle::random_system(shape, 3, 20);
     std::mt19937 generator(4);
@@ -303,7 +302,7 @@ inline std::string name_of(const BasisCase& c) {
 }
 inline void PrintTo(const BasisCase& c, std::ostream* stream) { *stream << name_of(c); }
 
-// Rounding takes the curves of any two implementations apart by some iterations in a hundred.
+// Rounding shifts the curves of any two implementations by a few iterations in a hundred.
 template <class Run>
 void expect_curve_of_conjugate_gradients(const BasisCase& c, Shape shape) {
     const OwnedSystem system = system_of({Solver::cg, replicate, Stencil::five}, shape, 9, 400);
@@ -337,7 +336,7 @@ void expect_curve_of_conjugate_gradients(const BasisCase& c, Shape shape) {
     }
 }
 
-/// The monomial basis of 16 powers is dependent to rounding.
+/// A monomial basis of 16 powers is linearly dependent up to rounding.
 template <class Run>
 void expect_fall_back_to_fewer_steps(Shape shape) {
     const OwnedSystem system = system_of({Solver::cg, replicate, Stencil::five}, shape, 2, 400);

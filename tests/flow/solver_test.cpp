@@ -46,7 +46,7 @@ TEST_P(EverySolver, SecondSolutionAllocatesNothing) {
 INSTANTIATE_TEST_SUITE_P(Solvers, EverySolver, testing::ValuesIn(all_cases()),
                          [](const auto& given) { return name_of(given.param); });
 
-/// Many steps at a time, in tiles of columns and bands of rows, are those steps one after another.
+/// Many steps at a time, in tiles of columns and bands of rows, equal the same steps one by one.
 TEST(StationaryIterations, ManyAtATimeAreTheSameBits) {
     for (const Case& c : all_cases()) {
         if (!stationary(c.solver)) continue;
@@ -68,7 +68,7 @@ TEST(StationaryIterations, ManyAtATimeAreTheSameBits) {
     }
 }
 
-/// The blocks of pixels with one equation each have a form of their own.
+/// Pixels with one equation each have a special form of blocks; these pixels have several.
 TEST(StationaryIterations, TakePixelsOfSeveralEquations) {
     const Shape shape{23, 37};
     for (const Case& c : all_cases()) {

@@ -29,9 +29,9 @@ Image filtered(const Image& image, float share, int threads = 1) {
 constexpr double theta = 127.5 / 8;
 
 /// The structure u of an image f by 100 steps of projected gradients on the dual p: u = f + theta
-/// div p, p <- P(p + grad u / (4 theta)), P onto the unit disc of every pixel; a quarter is the
-/// largest step that cannot diverge, since |grad|^2 <= 8. Forward differences, none across the
-/// border; div is minus their adjoint.
+/// div p, p <- P(p + grad u / (4 theta)), with P the projection onto the unit disc of every pixel.
+/// A quarter is the largest step that cannot diverge, since |grad|^2 <= 8. Differences are forward,
+/// none across the border; div is minus their adjoint.
 Plane structure_by_oracle(const Plane& f) {
     const auto [rows, columns] = f.size;
     Plane across(f.size);
@@ -51,7 +51,7 @@ Plane structure_by_oracle(const Plane& f) {
         if (iteration == 100) break;
         for (index_t y = 0; y < rows; ++y) {
             for (index_t x = 0; x < columns; ++x) {
-                // Beyond the border `u` repeats itself, so that the difference is zero.
+                // `u` is replicated beyond the border, so differences across it are zero.
                 const double a = across(y, x) + (u(y, x + 1) - u(y, x)) / (4 * theta);
                 const double d = down(y, x) + (u(y + 1, x) - u(y, x)) / (4 * theta);
                 const double length = std::max(1.0, std::hypot(a, d));
@@ -63,10 +63,10 @@ Plane structure_by_oracle(const Plane& f) {
     return u;
 }
 
-/// A step does not expand differences of p, so its roundings stay: a component of p gets some 12 in
-/// each of 100 steps (|p| <= 1, and u up to 510, rounded thrice, is divided by 4 theta), of either
-/// sign, so that they add up like a random walk; |div| <= sqrt 8 takes the errors of both
-/// components to u. Euclidean over the image, hence root mean square.
+/// A step does not amplify differences of p, so rounding errors add up. A component of p has about
+/// 12 roundings in each of 100 steps (|p| <= 1; u up to 510 is rounded three times and divided by 4
+/// theta). Their signs vary, so they add up like a random walk. |div| <= sqrt 8 carries the errors
+/// of both components over to u. The norm is Euclidean over the image, hence the root mean square.
 const double bound =
     std::sqrt(100.0 * 12) * unit_roundoff * std::sqrt(2.0) * std::sqrt(8.0) * theta;
 
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, TextureOf,
                                          Shape{2, 33}, Shape{37, 16}));
 
 TEST_P(TextureOf, RandomImageIsTheOracles) {
-    // After 100 steps the weaker one is still on its way.
+    // After 100 steps the image of low contrast has not converged.
     for (const auto& [share, highest] : {std::pair{0.95F, 255}, {1.0F, 255}, {1.0F, 15}}) {
         const Image image = random_levels(GetParam(), 1, highest);
         const Plane from(image);
@@ -106,7 +106,7 @@ TEST_P(TextureOf, ConstantImageIsWhatTheShareLeavesOfIt) {
             filtered(image_of(GetParam(), [&](index_t, index_t) { return level; }), 0.95F);
         for (const float pixel : texture) {
             EXPECT_NEAR(pixel, (1 - 0.95) * static_cast<double>(level), 4 * unit_roundoff * level);
-            // A constant stays constant to the bit, or gradients would appear from nothing.
+            // A constant must stay constant to the bit; otherwise gradients would appear.
             EXPECT_EQ(pixel, texture(0, 0));
         }
     }

@@ -53,7 +53,7 @@ Plane warped_by_oracle(const Image& image, const Flow& flow, Interpolation inter
     return to;
 }
 
-/// On two threads, between frames; the same bits are asked of dense views on one and three threads.
+/// Warps framed views on two threads. Dense views on one and three threads yield the same bits.
 Image warped(const Image& image, const Flow& flow, Interpolation interpolation) {
     FramedImage from(image);
     FramedFlow moved(flow);
@@ -89,9 +89,9 @@ Flow random_flow(Shape shape, double largest, unsigned seed) {
     return flow_of(shape, next, next);
 }
 
-/// The position is exact. A weight is a cubic of at most three terms of magnitude at most 5/2 and
-/// so right within 8 roundings; four of them, along each axis, act on values of at most 5/4 times
-/// the largest, and what is interpolated once more gains 5/4.
+/// Positions are exact. A weight is a cubic of up to three terms of magnitude up to 5/2, so its
+/// error is up to 8 roundings. Along each axis four weights multiply values of up to 5/4 of the
+/// maximum; the second interpolation multiplies errors by up to 5/4.
 constexpr double weight_bound = 2 * 4 * 8 * 1.25 * unit_roundoff * largest_value;
 
 double bound() { return weight_bound + signal::separable_bound(4, 4, 1.25, largest_value); }

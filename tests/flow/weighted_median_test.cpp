@@ -57,7 +57,7 @@ TEST(WeightedMedians, TouchOnlyWhatIsNearABoundary) {
     }
 }
 
-/// A dark and a bright half that move apart; the flow's step lies three pixels beside the edge.
+/// A dark and a bright half that move apart. The flow's step is three pixels off the edge.
 TEST(WeightedMedians, MoveTheStepOfAFlowToTheEdgeOfTheImage) {
     const Shape shape{24, 48};
     const auto halves = [&](index_t edge, float left, float right) {
@@ -85,7 +85,7 @@ TEST(WeightedMedians, MoveTheStepOfAFlowToTheEdgeOfTheImage) {
     }
 }
 
-/// Converging flow, grey levels that differ, and targets outside the image.
+/// Converging flow, different grey levels, and targets outside the image reduce visibility.
 TEST(Visibility, IsLessWhereAnythingSpeaksAgainstIt) {
     const Shape shape{3, 20};
     core::Cpu cpu(1);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a weighted median near motion boundaries must be, in double precision.
+// Reference for weighted medians near motion boundaries, in double precision.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ struct Sample {
 /// (1 - t / 16)^16, the library's exp(-t).
 inline double bell(double t) { return std::pow(std::max(0.0, 1 - t / 16), 16); }
 
-/// What the window of a pixel holds, in ascending order.
+/// The samples in the window of a pixel, in ascending order.
 inline std::vector<Sample> window_of(const PaddedPlanes& image, const PaddedPlanes& visibility,
                                      const PaddedPlanes& flow, index_t component, index_t y,
                                      index_t x) {
@@ -42,7 +42,7 @@ inline std::vector<Sample> window_of(const PaddedPlanes& image, const PaddedPlan
 }
 
 inline void expect_weighted_median(const std::vector<Sample>& window, double found) {
-    // Values in one of 2^8 parts of the range are not told apart.
+    // The median does not distinguish values within one of 2^8 parts of the range.
     const double apart = (window.back().value - window.front().value) / 256;
     double all = 0;
     double below = 0;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Files that cannot be right: each is refused with one line that says why.
+// Invalid files: each is refused with one line that gives the reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,9 +12,8 @@
 #include "aperture/media/cube_file.hpp"
 #include "tests/media/cube_files.hpp"
 
-// A damaged header may make HDF5 ask for terabytes; it copes with being refused them, so
-// AddressSanitizer is to refuse them rather than to stop. HDF5 also leaks on its way out of errors.
-// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the sanitizers' names.
+// A damaged header may make HDF5 allocate terabytes. HDF5 handles the failure, so AddressSanitizer
+// must not abort. HDF5 also leaks memory when it handles errors.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __lsan_default_suppressions();
@@ -206,7 +205,7 @@ const std::vector<BadFile> bad_files = {
                      std::string("\x5b\x02\x00\x00\x08\x00\x00\x00", 8));
      },
      "dataset /cube has elements of a type that HDF5 1.10 does not know"},
-    // The number of the deflate filter becomes one that nobody has.
+    // Replaces the number of the deflate filter by an unassigned one.
     {"absent_filter",
      [](Path path) {
          write_cube(path, {.chunk = {1, 5, 7}});
@@ -278,8 +277,8 @@ TEST(BadCube, TruncatedAnywhereIsRefused) {
     }
 }
 
-// Of a contiguous dataset without strings of variable length: on damage to those, and to compressed
-// chunks, HDF5 1.10 itself reads outside its buffers.
+// A contiguous dataset without strings of variable length: if those or compressed chunks are
+// damaged, HDF5 1.10 itself reads outside its buffers.
 TEST(BadCube, DamagedBytesNeverCrash) {
     const TemporaryFolder folder;
     const std::filesystem::path path = folder / "cube.h5";

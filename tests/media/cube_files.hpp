@@ -15,7 +15,7 @@
 
 namespace aperture::media::tests {
 
-/// A folder of its own for one test, removed with everything in it.
+/// A temporary folder; the destructor removes it with its contents.
 class TemporaryFolder {
   public:
     TemporaryFolder();
@@ -30,7 +30,7 @@ class TemporaryFolder {
     std::filesystem::path path_;
 };
 
-/// How a test's cube lies in its file. The bytes are composed here one by one, without the library
+/// Storage of a test's cube in its file. The bytes are composed one by one, without the library
 /// under test and without HDF5's conversions.
 struct StoredCube {
     std::string number = "float32";  ///< float16/32/64, int8..64, uint8..64
@@ -41,11 +41,11 @@ struct StoredCube {
     std::size_t padding = 0;                   ///< unused bytes before each number
     std::array<int, 3> canonical = {0, 1, 2};  ///< canonical axis of each axis of the file
     core::Extents<3> shape = {3, 5, 7};        ///< channels, pulses, range cells
-    std::vector<hsize_t> chunk{};              ///< in file order; compressed then
+    std::vector<hsize_t> chunk{};              ///< in file order; compressed if not empty
     std::string path = "/cube";
 };
 
-/// What the cube holds at a canonical position: whole numbers that every stored type can hold.
+/// The value at a canonical position of the cube: whole numbers that every stored type represents.
 std::complex<float> sample_at(const StoredCube& cube, index_t channel, index_t pulse,
                               index_t range);
 
@@ -56,17 +56,17 @@ Handle number_type(const std::string& number, bool big_endian);
 Handle new_file(const std::filesystem::path& path);
 Handle open_to_add(const std::filesystem::path& path);
 void add_cube(hid_t file, const StoredCube& cube);
-/// A file with one cube.
+/// Writes a file with one cube.
 void write_cube(const std::filesystem::path& path, const StoredCube& cube);
 
 void add_number(hid_t object, const std::string& name, double value);
 void add_string(hid_t object, const std::string& name, const std::string& value);
 void add_strings(hid_t object, const std::string& name, const std::vector<std::string>& values);
-/// A dataset of any type and extents, without data where `data` is null.
+/// Adds a dataset of any type and extents, without data if `data` is null.
 void add_dataset(hid_t file, const std::string& path, hid_t type,
                  const std::vector<hsize_t>& extents, const void* data = nullptr);
 
-/// A file with dataset /planes, converted from double by HDF5.
+/// Writes a file with dataset /planes, converted from double by HDF5.
 void write_planes(const std::filesystem::path& path, const std::vector<hsize_t>& extents,
                   const std::vector<double>& values, const std::string& number = "float64",
                   bool big_endian = false);
@@ -77,7 +77,7 @@ void write_bytes(const std::filesystem::path& path, const std::string& bytes);
 /// The text of the core::InvalidArgument that `call` must throw, "" if it throws nothing.
 std::string error_of(const std::function<void()>& call);
 
-/// Every element of `read`, range cells [begin, begin + extent), must be what `cube` holds.
+/// Expects that `read` holds the range cells [begin, begin + extent) of `cube`.
 void expect_samples(const StoredCube& cube,
                     core::View<const std::complex<float>, 3, core::Host> read, index_t begin = 0);
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Every way a complex number, an axis order and a storage layout can lie in a file.
+// Every form of complex numbers, axis orders and storage layouts in a file.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -141,7 +141,7 @@ void PrintTo(const Layout& layout, std::ostream* stream) { *stream << layout.nam
 
 class StoredLayout : public testing::TestWithParam<Layout> {};
 
-// Shapes cross the conversion's runs (4096) and tiles (16 x 64), and the block of 4 MiB.
+// Shapes span several of the conversion's runs (4096), tiles (16 x 64) and blocks (4 MiB).
 INSTANTIATE_TEST_SUITE_P(
     All, StoredLayout,
     testing::Values(
@@ -183,7 +183,7 @@ TEST_P(StoredLayout, ReadsWholeAndInRangeChunksAndIntoStrides) {
         }
     }
 
-    // Guard values around a target with padding in every dimension, and with range slowest.
+    // The target has guard values as padding in every dimension, and range is its slowest axis.
     const std::complex<float> guard(-1000, 1000);
     std::vector<std::complex<float>> storage(
         static_cast<std::size_t>((channels + 2) * (pulses + 1) * (ranges + 3)), guard);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Which dataset is the cube, what its axes are, and which attributes speak for it.
+// How the cube's dataset, its axes and its attributes are found in a file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -24,7 +24,7 @@ Curve falling(int points, double factor) {
     return curve;
 }
 
-/// The middle row of a colour in a column; nothing where it is not there.
+/// The mean row of a colour in a column; nothing if the column does not contain it.
 std::optional<double> middle(const Picture& picture, int column, Colour colour) {
     double sum = 0;
     int count = 0;
@@ -36,7 +36,7 @@ std::optional<double> middle(const Picture& picture, int column, Colour colour) 
     return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
-/// First and last column that hold a colour.
+/// First and last column that contain a colour.
 std::pair<int, int> reach(const Picture& picture, Colour colour) {
     int first = picture.width;
     int last = -1;
@@ -48,7 +48,7 @@ std::pair<int, int> reach(const Picture& picture, Colour colour) {
     return {first, last};
 }
 
-/// Whether a colour is in one of some columns; the edges of lines are mixed with the paper.
+/// Whether any of the columns contains a colour. Edges of lines are blended with the background.
 bool is_in(const Picture& picture, int first_column, int last_column, Colour colour) {
     for (int x = first_column; x <= last_column; ++x) {
         if (middle(picture, x, colour)) return true;
@@ -98,7 +98,7 @@ TEST(CurvePlot, LaterCurvesAreDashed) {
     for (int i = 0; i < 8; ++i) many.curves.push_back(falling(3, 0.5 - 0.05 * i));
     many.curves[0].y = {1, 1, 1};
     const Picture picture = plot(many);
-    // The eighth has the colour of the first, which is flat at the top.
+    // The eighth curve has the colour of the first, which is flat at the top.
     int there = 0;
     int gaps = 0;
     for (int x = 80; x < 700; ++x) {

@@ -96,7 +96,7 @@ TEST(Flo, ComesBackByteForByteUnknownPixelsIncluded) {
 TEST(Flo, IsWrittenFromAnyStrides) {
     const TemporaryFolder folder;
     const std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-    // The interleaved order of the file itself, and its second column alone.
+    // The file's own interleaved order, and a view of its second column.
     const View<const float, 3, Host> interleaved(values.data(), {2, 2, 3}, {1, 6, 2});
     write_flow(folder / "a.flo", interleaved);
     EXPECT_EQ(read_bytes(folder / "a.flo"), flo(3, 2, values));
@@ -113,7 +113,7 @@ TEST(Flo, TheContentDecidesNotTheExtension) {
 struct BadFlow {
     std::string name;
     std::string bytes;
-    std::string reason;  ///< what the text must end with
+    std::string reason;  ///< end of the message
 };
 void PrintTo(const BadFlow& bad, std::ostream* stream) { *stream << bad.name; }
 
@@ -192,7 +192,7 @@ TEST(FlowFile, RefusesWhatCannotBeWritten) {
 
 #if APERTURE_OPENCV
 
-/// Blue, green, red of every pixel as OpenCV stores a KITTI file.
+/// Writes a KITTI file from blue, green, red of every pixel, OpenCV's order.
 void write_kitti(const std::filesystem::path& path, int width, const std::vector<cv::Vec3w>& bgr) {
     cv::Mat picture(static_cast<int>(bgr.size()) / width, width, CV_16UC3);
     std::copy(bgr.begin(), bgr.end(), picture.begin<cv::Vec3w>());

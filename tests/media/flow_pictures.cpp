@@ -143,7 +143,7 @@ TEST(FlowKey, PointsWhereTheMotionGoes) {
     EXPECT_EQ(key.at(75, 50), flow_colour(25 / 50.5, 0));
     EXPECT_EQ(key.at(50, 75), flow_colour(0, 25 / 50.5));
     EXPECT_EQ(key.at(99, 50), flow_colour(49 / 50.5, 0));
-    // The rim fades into white without the darker colours of what lies outside.
+    // The rim blends into white, not into the darker colours outside it.
     for (const Colour& pixel : key.pixels) {
         ASSERT_GE(*std::max_element(pixel.begin(), pixel.end()), 254);
     }
@@ -200,7 +200,7 @@ TEST_P(ArrowTo, LeadsFromItsPixelToTwiceItsMotion) {
     EXPECT_NEAR(*columns.rbegin(), std::max(0, tip_x), 4);
     EXPECT_NEAR(*rows.begin(), std::min(0, tip_y), 4);
     EXPECT_NEAR(*rows.rbegin(), std::max(0, tip_y), 4);
-    // Broader at its head than at its tail.
+    // An arrow is wider at its head than at its tail.
     const auto painted = [&](int from_x, int from_y) {
         int pixels = 0;
         for (int y = -3; y <= 3; ++y) {

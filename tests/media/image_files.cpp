@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
         Pnm{"Maximum256", std::string("P5 1 1 256\n\x00\x80", 13), {1, 1, 1}, 16, {127.5}},
         Pnm{"Comments", "P5#one\n# two\n2 # three\n# four\r1\n#\n255\n#!", {1, 1, 2}, 8, {35, 33}},
         Pnm{"DosLines", "P2\r\n2 1\r\n255\r\n7\r\n9\r\n", {1, 1, 2}, 8, {7, 9}},
-        // One separator ends the header, even where the samples look like more of them.
+        // A single separator ends the header, even if the samples are separators as well.
         Pnm{"SamplesLikeSpace", "P5 2 1 255\n\n ", {1, 1, 2}, 8, {10, 32}},
         Pnm{"FirstOfTwo", "P5 1 1 255\naP5 1 1 255\nb", {1, 1, 1}, 8, {97}},
         Pnm{"ARow", "P2 5 1 255 1 2 3 4 5", {1, 1, 5}, 8, {1, 2, 3, 4, 5}},
@@ -104,7 +104,7 @@ TEST_P(ReadPnm, GivesPlanesFromBlackToWhite) {
 struct BadImage {
     std::string name;
     std::string bytes;
-    std::string reason;  ///< what the text must end with
+    std::string reason;  ///< end of the message
 };
 void PrintTo(const BadImage& bad, std::ostream* stream) { *stream << bad.name; }
 
@@ -196,7 +196,7 @@ TEST(ToPicture, RoundsAndClamps) {
         levels.push_back(pixel[0]);
     }
     EXPECT_THAT(levels, ElementsAre(0, 0, 1, 255, 255, 0, 255, 0, 7));
-    // Three channels, [3][1][3] and, by strides, [3][3][1] of the interleaved order.
+    // Three channels: [3][1][3], and [3][3][1] with the strides of interleaved order.
     EXPECT_EQ(to_picture(View<const float, 3, Host>(values.data(), {3, 1, 3})).at(1, 0),
               (Colour{0, 255, 0}));
     const Picture column =
@@ -327,7 +327,7 @@ std::string header_chunk(std::uint32_t width, std::uint32_t height, char bits, c
         "IHDR", big_endian(width) + big_endian(height) + bits + colour_type + std::string(3, '\0'));
 }
 
-/// zlib data that are not compressed, up to 64 KiB.
+/// Uncompressed zlib data, up to 64 KiB.
 std::string stored_zlib(const std::string& bytes) {
     const auto size = static_cast<std::uint32_t>(bytes.size());
     std::uint32_t a = 1;
@@ -368,14 +368,14 @@ TEST(ReadPng, BitsAndPalettesAreSpreadOut) {
     const std::string palette = chunk("PLTE", std::string("\x01\x02\x03\x04\x05\x06", 6));
     const Image image = read(png(2, 1, 8, 3, std::string("\0\x01\x00", 3), palette));
     EXPECT_THAT(values_of(image), ElementsAre(4, 1, 5, 2, 6, 3));
-    // Transparent entries change nothing.
+    // Transparency is ignored.
     const Image clear =
         read(png(2, 1, 8, 3, std::string("\0\x01\x00", 3), palette + chunk("tRNS", "\x01")));
     EXPECT_EQ(values_of(clear), values_of(image));
 }
 
 TEST(ReadPng, WhatIsNotPixelsIsNotLookedAt) {
-    // libpng would complain of these on stderr.
+    // libpng would print warnings about these on stderr.
     const std::string odd = chunk("iCCP", "nonsense") + chunk("gAMA", "x") + chunk("tEXt", "");
     testing::internal::CaptureStderr();
     EXPECT_THAT(values_of(read(png(1, 1, 8, 0, std::string("\0\x2a", 2), odd))), ElementsAre(42));
@@ -493,13 +493,13 @@ TEST(ReadJpeg, GreyIsGrey) {
 
 TEST(ReadJpeg, OrientationIsNotApplied) {
     const std::string whole = encode(".jpg", cv::Mat(8, 24, CV_8UC3, cv::Scalar(1, 2, 3)));
-    // Exif of one entry: orientation (0x0112), a short, once, 6: to be turned by a quarter.
+    // Exif with one entry: orientation (0x0112), one short of value 6, a rotation by 90 degrees.
     const std::string exif = std::string(
         "Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0", 32);
     const std::string turned = whole.substr(0, 2) + "\xff\xe1" +
                                big_endian(static_cast<std::uint32_t>(exif.size() + 2)).substr(2) +
                                exif + whole.substr(2);
-    // What an ordinary reader makes of it says that the entry is in order.
+    // OpenCV applies the rotation, so the entry is valid.
     const cv::Mat raw(1, static_cast<int>(turned.size()), CV_8U, const_cast<char*>(turned.data()));
     ASSERT_EQ(cv::imdecode(raw, cv::IMREAD_COLOR).rows, 24);
     EXPECT_EQ(read(turned).planes.extent(), (core::Extents<3>{3, 8, 24}));

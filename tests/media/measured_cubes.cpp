@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Measured radar data, where they are at hand.
+// Measured radar data, skipped if absent.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-/// The header's words and the data behind it, by the lengths that the format states.
+/// The header's text and the data after it, by the format's length fields.
 struct Stored {
     std::string words;
     std::string data;

@@ -49,7 +49,7 @@ TEST(OutputMark, IsInResultsAndInNothingElse) {
     for (const char* const name : {"a.flo", "a.npy", "a.mp4", "a.csv", "a.json"}) {
         EXPECT_TRUE(is_output(folder / name)) << name;
     }
-    // A photograph that another program of this name has saved, names like ours, damage.
+    // A photograph by another program of this name, files without our mark, damaged files.
     for (const std::string& bytes :
          {std::string("\xff\xd8\xff\xe1"
                       "Aperture 3.6"),

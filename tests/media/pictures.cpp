@@ -32,7 +32,7 @@ double luminance(const Colour& colour) {
     return 0.2126 * linear(colour[0]) + 0.7152 * linear(colour[1]) + 0.0722 * linear(colour[2]);
 }
 
-/// Where in a picture the colour of a panel's cells occurs: columns and rows that hold `colour`.
+/// Columns and rows of a picture that contain `colour`.
 std::pair<std::set<int>, std::set<int>> places_of(const Picture& picture, Colour colour) {
     std::set<int> columns;
     std::set<int> rows;
@@ -96,14 +96,14 @@ TEST(Picture, LinesAreAsLongAndAsWideAsAsked) {
         for (const Colour& pixel : picture.pixels) sum += pixel[0] / 200.0;
         return sum;
     };
-    // Length times width and a disc of two half ends, in every direction.
+    // In every direction: length times width, plus a disc for the two round ends.
     const double area = 40 * 3 + 1.5 * 1.5 * 3.14159;
     EXPECT_NEAR(covered(10, 30, 50, 30), area, 0.02 * area);
     EXPECT_NEAR(covered(30, 50, 30, 10), area, 0.02 * area);
     EXPECT_NEAR(covered(15, 15, 15 + 28.28F, 15 + 28.28F), area, 0.02 * area);
     EXPECT_NEAR(covered(10, 20, 10 + 37.08F, 35), area, 0.02 * area);
     EXPECT_NEAR(covered(30, 30, 30, 30), 1.5 * 1.5 * 3.14159, 0.3);
-    // 20 pixels of a line from far away, through the picture's middle.
+    // A line that starts far outside covers 20 pixels of the middle row.
     EXPECT_NEAR(covered(-1e6F, 30, 19.5F, 30), 20 * 3 + 4, 2);
     EXPECT_EQ(covered(-30, -30, -20, 90), 0);
     EXPECT_EQ(covered(0, 0, std::numeric_limits<float>::infinity(), 0), 0);
@@ -220,7 +220,7 @@ TEST(Plot, ACellIsAWholeNumberOfPixelsAndRowZeroIsAtTheBottom) {
         HeatMap{map, {"range", 0, 15}, {"doppler", 0, 7}, "one"}};
     const Picture picture = plot(panels, ColourScale{-20, 10});
     // 640 / 16 = 40 and 400 / 8 = 50 pixels a cell. The first pixel of a cell's colour is the
-    // panel's top left corner; the colour bar lies to the right.
+    // panel's top left corner; the colour bar is to the right.
     const auto [columns, rows] = places_of(picture, colour_at(170.0 / 255));
     const int left = *columns.begin();
     const int top = *rows.begin();
@@ -238,7 +238,7 @@ TEST(Plot, SquareCellsAreSquareWhetherTheyAreEnlargedOrReduced) {
     const auto size_of = [](index_t rows, index_t columns) {
         const auto map = constant_map(rows, columns, 0);
         const std::array<HeatMap, 1> panels = {HeatMap{map, {}, {}, "", {}, true}};
-        // A middle colour, which few rows of the bar have.
+        // A middle colour, which only a few rows of the colour bar have.
         const Colour shown = colour_at(std::lround(255 * 10 / 11.0) / 255.0);
         const Picture picture = plot(panels, ColourScale{-10, 1, ""});
         const int first = *places_of(picture, shown).second.begin();
@@ -260,8 +260,8 @@ TEST(Plot, ReducingKeepsASingleBrightCell) {
     const Picture picture = plot(panels, ColourScale{-40, 0});
     EXPECT_LT(picture.width, 1000);
     const auto [columns, rows] = places_of(picture, colour_at(1));
-    // 8 cells a pixel: column 3333/8 of the panel, whose left margin the widest dark run gives
-    // away.
+    // A pixel covers 8 cells, so the bright cell is in column 3333/8 of the panel. The panel starts
+    // at the first dark column.
     const auto [all_columns, all_rows] = places_of(picture, colour_at(0));
     EXPECT_TRUE(columns.contains(*all_columns.begin() + 3333 / 8));
     EXPECT_GT(rows.size(), 100U);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Planes of every kind of number, and files that cannot be right.
+// Planes of every numeric type, and invalid files.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ std::string error_of_reading(const std::filesystem::path& path) {
 
 TEST(Planes, OfEveryNumberComeAsFloats) {
     const TemporaryFolder folder;
-    // Above the 32768 elements from which more threads convert.
+    // More than 32768 elements, from which on several threads convert.
     const std::vector<hsize_t> extents{3, 101, 110};
     std::vector<double> values;
     for (int i = 0; i < 3 * 101 * 110; ++i) values.push_back(i % 97);

@@ -27,7 +27,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// No file may grow beyond `bytes` while this lives: what a full disk is to a writer.
+/// Limits files to `bytes` during its lifetime, which acts on a writer like a full disk.
 class FileSizeLimit {
   public:
     explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -205,7 +205,7 @@ TEST(ResultFile, ComplexDatasetsComeBackThroughTheReader) {
 
 TEST(ResultFile, PartsOfAnyStridesMakeTheWhole) {
     const TemporaryFolder folder;
-    // Above 4 MiB a strided part is split; the padded view of this one is.
+    // Strided parts above 4 MiB are split, as is this padded view.
     const core::Extents<3> extents = {5, 130, 1000};
     Array<std::complex<float>, 3> padded({5, 131, 1003});
     for (auto& value : padded) value = {-1, -1};
@@ -345,8 +345,7 @@ TEST(ResultFile, WithoutCommitNothingIsLeft) {
     EXPECT_EQ(read_bytes(folder / "out.h5"), "what was there");
 }
 
-// The limit strikes while a large dataset is written, while a small file's metadata are, and at
-// once.
+// The limit is reached in a large dataset, in the metadata of a small file, and at once.
 TEST(ResultFile, AFullDiskLeavesNothingAndOneLine) {
     const TemporaryFolder folder;
     const std::filesystem::path path = folder / "out.h5";

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Tables as ResultFile writes them, and files that hold none.
+// Tables as ResultFile writes them, and files without tables.
 #include <gtest/gtest.h>
 
 #include "aperture/media/result_file.hpp"

@@ -19,7 +19,7 @@ using testing::IsEmpty;
 
 #if APERTURE_OPENCV
 
-/// Left half and right half of one colour each.
+/// Colours of the left and the right half of a frame.
 constexpr Colour left{200, 40, 40};
 Colour right(int frame) {
     const auto level = static_cast<std::uint8_t>(60 + 20 * frame);
@@ -40,7 +40,7 @@ void write_halves(const std::filesystem::path& file, int width, int height, int 
 }
 
 void expect_colour(const Image& image, index_t row, index_t column, Colour colour) {
-    constexpr double loss = 8;  // of a flat surface in H.264 or MPEG-4, in full levels
+    constexpr double loss = 8;  // of a flat surface in H.264 or MPEG-4, in levels
     for (index_t c = 0; c < 3; ++c) {
         EXPECT_NEAR(image.planes(c, row, column), colour[static_cast<std::size_t>(c)], loss)
             << "channel " << c;
@@ -75,7 +75,7 @@ TEST(VideoWriter, MakesOddSizesEven) {
         ASSERT_TRUE(image.has_value()) << width << 'x' << height;
         EXPECT_EQ(image->planes.extent(),
                   (core::Extents<3>{3, height + height % 2, width + width % 2}));
-        // Colours of neighbours are one where there is but a pixel of each.
+        // Two neighbouring pixels share their chroma, so single pixels lose their colours.
         if (width > 2) expect_colour(*image, height, width, right(0));
     }
 }

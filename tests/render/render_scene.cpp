@@ -26,7 +26,7 @@ struct Size {
     int height;
 };
 
-/// A point, or how far it moves, in pixels to the right and down.
+/// A point or a displacement, in pixels to the right and down.
 struct Point {
     double x;
     double y;
@@ -46,8 +46,8 @@ void write_pgm(const std::string& path, Size size, const Level& level) {
     media::write_file(path, bytes);
 }
 
-/// Where the motion of a pair leads from a point: translation, rotation, divergence and shear that
-/// grows towards the corners. The mean over the picture is the translation.
+/// Displacement of a point between the images of a pair: translation, rotation, divergence and
+/// shear that grows towards the corners. Its mean over the picture is the translation.
 Point motion_at(Size size, Point from) {
     const double scale = 2.0 / std::max(size.width, size.height);
     const double x = (from.x - 0.5 * (size.width - 1)) * scale;
@@ -57,8 +57,8 @@ Point motion_at(Size size, Point from) {
 
 /// The point that moves to `to`.
 Point origin_of(Size size, Point to) {
-    // From 100 pixels of width on, motion changes by less than a tenth of a pixel per pixel: each
-    // step gains a digit.
+    // In pictures at least 100 pixels wide, motion changes by less than a tenth of a pixel per
+    // pixel, so each step adds a correct digit.
     constexpr int steps = 20;
     Point from = to;
     for (int step = 0; step < steps; ++step) {
@@ -113,7 +113,7 @@ class MovingObjects {
     int side_, left_, top_, radius_, centre_x_, centre_y_;
 };
 
-/// About normal, of variance 1.
+/// Approximately normal noise of variance 1.
 double noise(std::uint64_t seed, int x, int y) {
     double sum = -6;
     for (std::uint64_t term = 0; term < 12; ++term) sum += random_at(seed + term, x, y);
@@ -140,8 +140,8 @@ void render_clip(Size size, int frames, std::uint64_t seed, const std::string& f
     media::write_file(folder + "/temporalROI.txt", core::text(frames / 4 + 1, ' ', frames, '\n'));
 }
 
-/// Two textures, and the same turned by 1.8 degrees about the centre and shifted by 8 pixels to the
-/// right and 5 up.
+/// Writes two textures, and the same rotated by 1.8 degrees about the centre and shifted by 8
+/// pixels to the right and 5 up.
 void render_planes(Size size, std::uint64_t seed, const std::string& prefix) {
     constexpr Point shift{8, -5};
     constexpr double tangent_of_half = 1.0 / 64;

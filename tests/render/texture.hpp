@@ -7,10 +7,10 @@
 
 namespace aperture::render {
 
-// Only additions, multiplications, divisions and floor, which are the same bits on every machine;
-// no function of the C library that rounds as it likes.
+// Uses only additions, multiplications, divisions and floor, which yield the same bits on every
+// machine, unlike most functions of the C library.
 
-/// A random number in [0, 1) for a seed and a place (splitmix64, Steele, Lea & Flood 2014).
+/// A random number in [0, 1) for a seed and a position (splitmix64, Steele, Lea & Flood 2014).
 inline double random_at(std::uint64_t seed, std::int64_t x, std::int64_t y) {
     std::uint64_t state = seed;
     for (const std::int64_t part : {x, y}) {

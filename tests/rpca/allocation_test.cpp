@@ -13,7 +13,7 @@
 namespace aperture::rpca {
 namespace {
 
-/// How many frames of how many values are followed.
+/// Expects no allocation in `frames` frames of `values` values, after the first one.
 void expect_no_allocation(index_t values, int frames) {
     core::Cpu cpu(2);
     OnlinePca pca(cpu, values, {.rank = 4});
@@ -38,7 +38,7 @@ TEST(OnlinePca, AllocatesNothingWithSeveralThreads) { expect_no_allocation(11000
 
 template <class T>
 void expect_promised(index_t frames, index_t values, const Parameters& parameters) {
-    // An executor keeps its scratch memory.
+    // A new executor each time, because an executor keeps its scratch memory.
     core::Cpu cpu(2);
     using Pca = RobustPca<T, core::Cpu>;
     const auto bytes_of_run = [&](FramesView<const T, core::Host> m) {

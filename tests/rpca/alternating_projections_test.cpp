@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Solver::accaltproj: what it recovers, against the convex solver, at the edges, and again.
+// Solver::accaltproj: recovery, comparison with the convex solver, edge cases, and repeated runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ void expect_recovery(core::index_t order, int rank, double share) {
     EXPECT_EQ(result.outcome.rank, rank);
     EXPECT_LE(result.outcome.iterations, 30);
     EXPECT_LE((result.low_rank - truth.low_rank).norm(), 1e-5 * truth.low_rank.norm());
-    // What is left below the threshold is noise of the residual's size, not what was planted.
+    // Entries below the threshold are noise of the residual's size, not planted ones.
     const Matrix sparse = (result.sparse.array().abs() > 1e-3).select(result.sparse, 0);
     EXPECT_EQ(wrong_places(sparse, truth.sparse), 0) << share;
 }
@@ -75,7 +75,7 @@ struct Shape {
     core::index_t frames;
 };
 class ProjectedShapes : public testing::TestWithParam<Shape> {};
-// Edges of blocks (512 or 256 values), of rows of products (32 or 16) and of tiles (5 frames).
+// Sizes around blocks (512 or 256 values), rows of products (32 or 16) and tiles (5 frames).
 INSTANTIATE_TEST_SUITE_P(Rpca, ProjectedShapes,
                          testing::Values(Shape{255, 29}, Shape{257, 30}, Shape{511, 31},
                                          Shape{512, 34}, Shape{513, 35}, Shape{1031, 46}),
@@ -96,7 +96,7 @@ TEST_P(ProjectedShapes, AreSplitAsPlanted) {
     const auto fp64 = solved<double>(m, parameters);
     EXPECT_TRUE(fp64.outcome.converged);
     EXPECT_EQ(fp64.outcome.rank, 3);
-    // Of matrices as small as the first, S takes a little of L as the threshold falls.
+    // In matrices as small as the first, S absorbs a little of L as the threshold falls.
     EXPECT_LE((fp64.low_rank - truth.low_rank).norm(), 1e-5 * m.norm());
     EXPECT_LE((m - fp64.low_rank - fp64.sparse).norm(), 1e-9 * m.norm());
     parameters.tolerance = 1e-6;
@@ -116,7 +116,7 @@ TEST(AlternatingProjections, AgreeWithTheConvexSolutionOnAVideo) {
     const double different = (beyond(m - convex.low_rank, 17) != mask).count();
     EXPECT_LE(different, 1e-3 * static_cast<double>(m.size()));
     EXPECT_GT(mask.count(), m.size() / 50);
-    // Two grey levels, of which one is the noise that was planted.
+    // Two grey levels, one of which is the planted noise.
     EXPECT_LE((convex.low_rank - projected.low_rank).norm(),
               2 * std::sqrt(static_cast<double>(m.size())));
 }

@@ -13,7 +13,7 @@ class EigenEigenvectors {
   public:
     EigenEigenvectors(core::Simt& /*simt*/, int order) : order_(order) {}
 
-    /// Eigen's temporary ones are not those of a device.
+    /// 0, since Eigen's temporary memory is not on a device.
     static core::index_t bytes(core::Simt& /*simt*/, int /*order*/) { return 0; }
 
     void operator()(double* matrix, double* eigenvalues) const {

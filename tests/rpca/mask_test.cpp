@@ -16,7 +16,7 @@ namespace {
 
 using Differences = core::Array<float, 4>;
 
-/// Rows of '.' and '#'.
+/// A mask drawn as rows of '.' and '#'.
 using Drawing = std::vector<std::string>;
 
 Differences differences_of(const Drawing& drawing) {

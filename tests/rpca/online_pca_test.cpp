@@ -21,8 +21,7 @@ namespace {
 using core::Array;
 using core::index_t;
 
-/// A scene under light that changes, with noise of a grey level, and something dark that moves
-/// through.
+/// A scene with changing light, noise of one grey level, and a dark moving object.
 struct Scene {
     index_t values = 5000;
     double jump = 0;  ///< of the light, from frame 80 on
@@ -53,7 +52,7 @@ struct Scene {
     }
 };
 
-/// Backgrounds of frames `burn_in` to `end`, after those before were learnt from.
+/// Backgrounds of frames `burn_in` to `end`. The frames before are the burn-in.
 std::vector<std::vector<float>> followed(const Scene& scene, index_t burn_in, index_t end,
                                          const OnlineParameters& parameters, int threads = 2) {
     core::Cpu cpu(threads);
@@ -84,7 +83,7 @@ TEST(OnlinePca, FollowsTheLightAndLeavesOutWhatMoves) {
     const Scene scene;
     const auto backgrounds = followed(scene, 60, 400, {.rank = 1});
     for (std::size_t i = 0; i < backgrounds.size(); ++i) {
-        // Below the noise, though the light changes by a fifth and 5 % is 100 levels off.
+        // Below the noise, although the light changes by a fifth and 5 % are off by 100 levels.
         EXPECT_LE(root_mean_square(scene, 60 + static_cast<index_t>(i), backgrounds[i]), 0.8) << i;
     }
 }
@@ -117,7 +116,7 @@ TEST(OnlinePca, WhatStandsStillBecomesBackgroundAtTheRateOfClipAndMemory) {
     EXPECT_NEAR(background[3], 100, 0.1);
     EXPECT_NEAR(sparse[3], 35, 0.1);
     EXPECT_NEAR(sparse[500], 0, 1e-3);
-    // Statistics of 50 frames, each of which may pull by 5 levels.
+    // Statistics cover 50 frames, each of which contributes up to 5 levels.
     for (int i = 0; i < 99; ++i) next();
     EXPECT_GT(background[3], 104);
     EXPECT_LT(background[3], 115);
@@ -126,7 +125,7 @@ TEST(OnlinePca, WhatStandsStillBecomesBackgroundAtTheRateOfClipAndMemory) {
     EXPECT_NEAR(background[500], 100, 0.1);
 }
 
-/// One column of U, as it is written down.
+/// The method for one column of U, by its definition.
 TEST(OnlinePca, OfRankOneIsThatOfTheOracle) {
     for (const index_t values : {1, 2, 15, 16, 17, 31, 33, 511, 513, 1031}) {
         const Scene scene{.values = values};
@@ -161,7 +160,7 @@ TEST(OnlinePca, OfRankOneIsThatOfTheOracle) {
 }
 
 TEST(OnlinePca, BitsDoNotDependOnTheNumberOfThreads) {
-    // Small frames are no work for a team; the others are.
+    // One thread processes small frames, several threads process large ones.
     for (const index_t values : {20011, 1100003}) {
         const Scene scene{.values = values};
         const OnlineParameters parameters{.rank = 4};

@@ -18,7 +18,7 @@ Matrix shrunk(const Matrix& m, double threshold) {
 Matrix with_singular_values_shrunk(const Matrix& m, double threshold, int& rank) {
     const Eigen::JacobiSVD<Matrix> svd(m, Eigen::ComputeThinU | Eigen::ComputeThinV);
     const Eigen::VectorXd kept = (svd.singularValues().array() - threshold).max(0);
-    // Of a singular value at the threshold, rounding alone would decide.
+    // Singular values at the threshold do not count; otherwise rounding would decide.
     rank = static_cast<int>((kept.array() > 1e-9 * threshold).count());
     return svd.matrixU() * kept.asDiagonal() * svd.matrixV().transpose();
 }
@@ -27,7 +27,7 @@ Matrix mean_over_frames(const Matrix& m) {
     return m.rowwise().mean() * Eigen::RowVectorXd::Ones(m.cols());
 }
 
-/// The constant part is free: it is what is constant of m - S + Y / mu.
+/// The constant part has no penalty: it is the mean over the frames of m - S + Y / mu.
 Split alternate(const Matrix& m, double lambda, int iterations, Matrix y, double mu, double growth,
                 double largest_mu) {
     Split split;

@@ -8,11 +8,11 @@ namespace aperture::rpca::oracle {
 namespace {
 
 TEST(RpcaOracle, FirstStepIsThatByHand) {
-    // The means are 2 and 0, so that ||M||_2 is put at sqrt(2 * 4 + 8) = 4; the largest entry over
-    // lambda is 8: Y_0 = (2, -2; 0, 0) / 8, mu_0 = 1.25 / 4 = 0.3125. M - L_0 + Y_0 / mu_0, of L_0
-    // that has the means, is 1.4 (2, -2; 0, 0), of which lambda / mu_0 = 1.6 is taken: S = (1.2,
-    // -1.2; 0, 0). Of W = M - S + Y_0 / mu_0 = (3.6, 0.4; 0, 0) the means are 2 and 0, and the
-    // rest, of norm 1.6 sqrt(2) < 1 / mu_0 = 3.2, is left out: L_1 = (2, 2; 0, 0).
+    // The means are 2 and 0, so ||M||_2 is estimated as sqrt(2 * 4 + 8) = 4. The largest entry over
+    // lambda is 8: Y_0 = (2, -2; 0, 0) / 8, mu_0 = 1.25 / 4 = 0.3125. L_0 is the means. M - L_0 +
+    // Y_0 / mu_0 = 1.4 (2, -2; 0, 0) is shrunk by lambda / mu_0 = 1.6: S = (1.2, -1.2; 0, 0). W = M
+    // - S + Y_0 / mu_0 = (3.6, 0.4; 0, 0) has the means 2 and 0. Its deviation, of norm 1.6 sqrt(2)
+    // < 1 / mu_0 = 3.2, is shrunk to 0: L_1 = (2, 2; 0, 0).
     Matrix m(2, 2);
     m << 4, 0, 0, 0;
     const Split split = ialm(m, 0.5, 1);

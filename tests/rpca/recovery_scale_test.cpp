@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// What Candes et al. (2011, table 1) recover of matrices of order 1,000. Too long under sanitizers.
+// Recovery of matrices of order 1,000 as in Candes et al. (2011, table 1). Too slow for sanitizers.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -10,7 +10,7 @@
 namespace aperture::rpca::oracle {
 namespace {
 
-/// `least`: what counts as sparse has to be larger.
+/// Entries of S up to the magnitude `least` count as zero.
 void expect_recovery(Solver solver, double share, double least) {
     constexpr core::index_t order = 1000;
     constexpr int rank = 50;
@@ -25,7 +25,7 @@ void expect_recovery(Solver solver, double share, double least) {
     RobustPca<double, core::Cpu> pca(cpu, order, order, parameters);
     const Outcome outcome = pca.run(frames.view(), low_rank, sparse);
     EXPECT_TRUE(outcome.converged);
-    // What is constant over the frames counts as one, but with a rank that was asked for.
+    // The constant part counts as one, unless a rank was requested.
     EXPECT_EQ(outcome.rank, solver == Solver::accaltproj ? rank : rank + 1);
     const Matrix found = matrix_of<double>(std::as_const(low_rank).view());
     EXPECT_LE((found - truth.low_rank).norm(), 1e-5 * truth.low_rank.norm());
@@ -42,7 +42,7 @@ TEST(RpcaScale, MultipliersRecoverOrderThousandWithFivePercent) {
 }
 
 TEST(RpcaScale, ProjectionsRecoverOrderThousand) {
-    // What is planted is 1; what is left of L in S is smaller than L's error.
+    // Planted entries are +-1. Parts of L that remain in S are smaller than L's error.
     for (const double share : {0.05, 0.1}) expect_recovery(Solver::accaltproj, share, 1e-3);
 }
 

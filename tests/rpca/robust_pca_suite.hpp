@@ -16,13 +16,13 @@
 #include "tests/same_bytes.hpp"
 #include "tests/usable_gpu.hpp"
 
-/// RobustPca of other executors against the textbook and the Cpu's.
+/// RobustPca of other executors compared with the textbook and with the Cpu's.
 ///
-/// A Runner runs it on host arrays, copying where its executor's memory is another:
+/// A Runner runs it on host arrays and copies data if its executor has memory of its own:
 ///     std::string why_not();          // not empty: the reason to skip the suite
 ///     template <class T> class Pursuit: Pursuit(Runner&, frames, values, Parameters) and
 ///         Outcome run(const Array<T, 2>& m, Array<T, 2>* low_rank, Array<T, 2>* sparse, observe);
-///     bool large();                   // whether large matrices take no time
+///     bool large();                   // whether large matrices are fast
 ///     std::uint64_t allocations();    // on its device since the program started
 namespace aperture::rpca::oracle {
 
@@ -55,7 +55,7 @@ inline Parameters solving_by(Solver solver) {
     parameters.solver = solver;
     return parameters;
 }
-/// The way of multipliers, and that of projections.
+/// One solver by multipliers, and one by projections.
 inline constexpr Solver two_solvers[] = {Solver::ialm, Solver::accaltproj};
 
 template <class Runner>
@@ -84,7 +84,7 @@ class RobustPcaSuite : public testing::Test {
         EXPECT_NEAR(result.outcome.density, 1 - zeros / static_cast<double>(m.size()), 1e-3);
     }
 
-    /// The textbook's parts of a planted sum, after `iterations` iterations or fewer.
+    /// Expects the textbook's parts of a planted sum after at most `iterations` iterations.
     void expect_split(index_t values, index_t frames, Parameters parameters, int iterations) {
         SCOPED_TRACE(testing::Message() << values << " x " << frames << ", svd "
                                         << static_cast<int>(parameters.svd) << ", " << iterations);
@@ -101,8 +101,8 @@ class RobustPcaSuite : public testing::Test {
 };
 TYPED_TEST_SUITE_P(RobustPcaSuite);
 
-// Edges of the frames of a pass (32, 64, 104, 128), of Gram tiles (32, 64, 104), of blocks of
-// values (128, 256); two frames are one rotation.
+// Sizes around a pass's frames (32, 64, 104, 128), Gram tiles (32, 64, 104) and blocks of values
+// (128, 256). Two frames are one rotation.
 TYPED_TEST_P(RobustPcaSuite, SplitsAsTheTextbookDoes) {
     struct Shape {
         index_t values;
@@ -131,8 +131,8 @@ TYPED_TEST_P(RobustPcaSuite, SplitsAsTheTextbookDoes) {
     }
 }
 
-// 170 frames are two blocks of frames, three pairs of Gram tiles, and more than a block's shared
-// memory holds for rotations.
+// 170 frames are two blocks of frames and three pairs of Gram tiles, and their rotations do not fit
+// in a block's shared memory.
 TYPED_TEST_P(RobustPcaSuite, SplitsManyFrames) {
     const Planted planted_sum = planted(300, 170, 3, 0.1, 5);
     const Matrix m = planted_sum.low_rank + planted_sum.sparse + Matrix::Constant(300, 170, 3);
@@ -140,13 +140,13 @@ TYPED_TEST_P(RobustPcaSuite, SplitsManyFrames) {
     parameters.max_iterations = tests::small_shapes() ? 1 : 2;
     parameters.tolerance = 1e-15;
     this->template expect_the_textbook<double>(m, parameters, 1e-9);
-    // On large devices fp32's rotations are in shared memory: minutes for racecheck.
+    // On large devices fp32's rotations use shared memory, which takes racecheck minutes.
     if (!tests::small_shapes()) this->template expect_the_textbook<float>(m, parameters, 1e-4);
 }
 
 TYPED_TEST_P(RobustPcaSuite, SplitsTheSameByEveryQr) {
     std::vector<Svd> ways{Svd::tsqr, Svd::blas2};
-    // Sanitizers meet the others in libdense's suite.
+    // Sanitizers check the other methods in libdense's suite.
     if (!tests::small_shapes()) ways.insert(ways.end(), {Svd::caqr, Svd::cholqr2});
     for (const Svd svd : ways) {
         Parameters parameters;
@@ -196,7 +196,7 @@ TYPED_TEST_P(RobustPcaSuite, TakesTheCpusIterationsAndRanks) {
     EXPECT_EQ(result.outcome.iterations, expected.iterations);
     ASSERT_EQ(ranks.size(), expected_ranks.size());
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-        // Of one that comes to lie at the threshold, rounding decides.
+        // Rounding decides whether a singular value at the threshold counts.
         EXPECT_NEAR(ranks[i], expected_ranks[i], 1) << i;
     }
     EXPECT_NEAR(result.outcome.residual, expected.residual, 0.01 * expected.residual);
@@ -213,7 +213,7 @@ TYPED_TEST_P(RobustPcaSuite, RecoversWhatWasPlanted) {
     const DeviceResult<double> result =
         device_solved<double>(this->runner, truth.low_rank + truth.sparse, parameters);
     EXPECT_TRUE(result.outcome.converged);
-    // What is constant over the frames counts as one.
+    // The constant part counts as one.
     EXPECT_EQ(result.outcome.rank, order / 20 + 1);
     EXPECT_LE((result.l() - truth.low_rank).norm(), 1e-5 * truth.low_rank.norm());
     const Matrix sparse = result.s();
@@ -237,7 +237,7 @@ TYPED_TEST_P(RobustPcaSuite, OfAStaticSceneHasRankOneAndNothingSparse) {
     }
 }
 
-// However few frames, and bright spots in them.
+// A few equal frames with bright spots.
 TYPED_TEST_P(RobustPcaSuite, OfFewFramesThatAreTheSameNothingIsSparse) {
     for (const index_t frames : {1, 2, 5}) {
         Matrix m(300, frames);
@@ -251,13 +251,13 @@ TYPED_TEST_P(RobustPcaSuite, OfFewFramesThatAreTheSameNothingIsSparse) {
             EXPECT_TRUE(result.outcome.converged);
             EXPECT_EQ(result.outcome.rank, 1);
             EXPECT_LE((result.l() - m).cwiseAbs().maxCoeff(), 1e-3);
-            // What projections leave is rounding.
+            // Projections leave rounding errors in S.
             EXPECT_LE(result.s().cwiseAbs().maxCoeff(), solver == Solver::accaltproj ? 1e-4 : 0);
         }
     }
 }
 
-// More frames than a block's shared memory holds for rotations: constant parts go another way.
+// Too many frames for rotations in shared memory: another code path finds the constant part.
 TYPED_TEST_P(RobustPcaSuite, OfManyFramesThatAreTheSameNothingIsSparse) {
     Matrix m(400, 170);
     for (Eigen::Index v = 0; v < 400; ++v) m.row(v).setConstant(static_cast<double>(v % 251));
@@ -356,7 +356,7 @@ TYPED_TEST_P(RobustPcaSuite, EndsWhereItsObserverSaysSo) {
             return progress.iteration < 4;
         });
     EXPECT_THAT(seen, testing::ElementsAre(1, 2, 3, 4));
-    // The device is one iteration ahead of the observer, and the parts are those of one more.
+    // The device is one iteration ahead of the observer, and L and S are computed in one more.
     EXPECT_EQ(result.outcome.iterations, 6);
     EXPECT_FALSE(result.outcome.converged);
 }
@@ -375,7 +375,7 @@ TYPED_TEST_P(RobustPcaSuite, RefusesWhatIsNoNumber) {
     }
 }
 
-// Blocks of 256 values, panels of 32 columns of U, Y and R together, ranks that are all there are.
+// Blocks of 256 values, panels of 32 columns of U, Y and R together, and full ranks.
 TYPED_TEST_P(RobustPcaSuite, ProjectsAsTheCpuDoes) {
     struct Problem {
         index_t values;
@@ -401,8 +401,8 @@ TYPED_TEST_P(RobustPcaSuite, ProjectsAsTheCpuDoes) {
         const DeviceResult<T> result = device_solved<T>(this->runner, m, parameters);
         EXPECT_TRUE(result.outcome.converged);
         EXPECT_LE(result.outcome.residual, parameters.tolerance);
-        // Rounding decides which of two iterations is the last where a residual comes to lie near
-        // the tolerance; results are compared after the same number of iterations.
+        // If a residual is near the tolerance, rounding decides which of two iterations is the
+        // last. Results are compared after the same number of iterations.
         EXPECT_NEAR(result.outcome.iterations, run_on_cpu(parameters).iterations, 1);
         Parameters counted = parameters;
         counted.tolerance = 1e-15;
@@ -410,7 +410,7 @@ TYPED_TEST_P(RobustPcaSuite, ProjectsAsTheCpuDoes) {
         const Outcome expected = run_on_cpu(counted);
         EXPECT_LE(expected.residual, 1.05 * parameters.tolerance);
         EXPECT_EQ(result.outcome.rank, expected.rank);
-        // Of what lies at a threshold as small as rounding, that decides on which side.
+        // Rounding decides on which side of such a small threshold a value is.
         EXPECT_EQ(result.outcome.density,
                   1 - static_cast<double>((result.s().array() == 0).count()) /
                           static_cast<double>(m.size()));

@@ -49,7 +49,7 @@ struct Shape {
     core::index_t frames;
 };
 class RobustPcaShapes : public testing::TestWithParam<Shape> {};
-// Edges of blocks (512 or 256 values), of rows of products (32 or 16) and of Gram tiles (5 frames).
+// Sizes around blocks (512 or 256 values), rows of products (32 or 16) and Gram tiles (5 frames).
 INSTANTIATE_TEST_SUITE_P(Rpca, RobustPcaShapes,
                          testing::Values(Shape{1, 1}, Shape{2, 2}, Shape{40, 1}, Shape{33, 2},
                                          Shape{3, 7}, Shape{31, 4}, Shape{32, 5}, Shape{17, 6},
@@ -76,7 +76,7 @@ TEST_P(RobustPcaShapes, AreSplitAsByTheOracle) {
             parameters.tolerance = 1e-15;
             const Result<double> fp64 = solved<double>(m, parameters);
             const Result<float> fp32 = solved<float>(m, parameters);
-            // Small matrices are split to the last bit before.
+            // Small matrices converge to the last bit before.
             EXPECT_TRUE(fp64.outcome.iterations == iterations || fp64.outcome.converged);
             const Split expected = method(m, default_lambda(m), fp64.outcome.iterations);
             EXPECT_EQ(fp64.outcome.rank, expected.rank);
@@ -99,7 +99,7 @@ TEST(RobustPca, RecoversWhatCandesPlanted) {
         parameters.tolerance = 1e-7;
         const Result<double> result = solved<double>(truth.low_rank + truth.sparse, parameters);
         EXPECT_TRUE(result.outcome.converged);
-        // What is constant over the frames counts as one.
+        // The constant part counts as one.
         EXPECT_EQ(result.outcome.rank, 25 + 1);
         EXPECT_LE((result.l() - truth.low_rank).norm(), 1e-5 * truth.low_rank.norm());
         const Matrix sparse = result.s();
@@ -163,8 +163,8 @@ TEST(RobustPca, OfAStaticSceneHasRankOneAndNothingSparse) {
     EXPECT_LE(result.s().cwiseAbs().maxCoeff(), 0.01);
 }
 
-// However few frames, and whatever they show: a pattern whose brightest values, taken for sparse,
-// would cost less than the rest in the nuclear norm.
+// A few equal frames of any content, here a pattern whose brightest values would cost less in S
+// than in the nuclear norm.
 TEST(RobustPca, OfFewFramesThatAreTheSameNothingIsSparse) {
     for (const core::index_t frames : {1, 2, 3, 8}) {
         Matrix m(2000, frames);
@@ -181,7 +181,7 @@ TEST(RobustPca, OfFewFramesThatAreTheSameNothingIsSparse) {
                 EXPECT_TRUE(result.outcome.converged);
                 EXPECT_EQ(result.outcome.rank, 1);
                 EXPECT_LE((result.l() - m).cwiseAbs().maxCoeff(), 1e-3);
-                // What projections leave is rounding.
+                // Projections leave rounding errors in S.
                 EXPECT_LE(result.s().cwiseAbs().maxCoeff(),
                           solver == Solver::accaltproj ? 1e-4 : 0);
             }
@@ -269,7 +269,7 @@ TEST(RobustPca, EndsWhereItsObserverSaysSo) {
         return progress.iteration < 4;
     });
     EXPECT_THAT(seen, testing::ElementsAre(1, 2, 3, 4));
-    // The parts are those of one iteration more.
+    // L and S are computed in one more iteration.
     EXPECT_EQ(outcome.iterations, 5);
     EXPECT_FALSE(outcome.converged);
 }

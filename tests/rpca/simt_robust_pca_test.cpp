@@ -76,7 +76,7 @@ void expect_promised(index_t frames, index_t values, const Parameters& parameter
                       parameters, bytes_of_run);
 }
 
-// 130 frames are two blocks of them, and 170 more than are rotated in shared memory.
+// 130 frames are two blocks of frames. Rotations of 170 frames do not fit in shared memory.
 TEST(SimtRobustPca, AllocatesWhatItPromises) {
     for (const Parameters& parameters : all_ways()) {
         expect_promised<float>(1, 1, parameters);
@@ -89,7 +89,7 @@ TEST(SimtRobustPca, AllocatesWhatItPromises) {
     expect_promised<double>(170, 300, parameters);
 }
 
-/// f of matrices of known eigenvalues, in one run after the other from where the last one ended.
+/// f of matrices with known eigenvalues. Each run starts from the result of the one before.
 TEST(SimtSpectrum, IsTheFunctionOfTheMatrix) {
     for (const int order : {1, 2, 3, 5, 31, 32, 33, 64, 67}) {
         SCOPED_TRACE(order);
@@ -102,12 +102,12 @@ TEST(SimtSpectrum, IsTheFunctionOfTheMatrix) {
         const Matrix basis = Eigen::HouseholderQR<Matrix>(noise).householderQ();
         for (const double scale : {1e-3, 1.0, 2.25, 1e3}) {
             SCOPED_TRACE(scale);
-            // Over twelve orders of magnitude, and one that is there twice.
+            // Eigenvalues over twelve orders of magnitude, one of them twice.
             Eigen::VectorXd values(order);
             for (int i = 0; i < order; ++i) values(i) = std::pow(10.0, 5.9 - 12.0 * i / order);
             if (order > 2) values(order / 3) = values(order / 3 - 1 + (order < 6 ? 1 : 0));
-            // The first vector is that of frames which are the same: whatever there is of it has no
-            // part in the function.
+            // The first eigenvector is that of equal frames. Its component must not affect the
+            // function.
             values(0) = 0;
             const Matrix changing = values.cwiseSqrt().asDiagonal() * basis.transpose();
             const Matrix w = changing.colwise() + 100 * Eigen::VectorXd::Random(order);
@@ -124,7 +124,7 @@ TEST(SimtSpectrum, IsTheFunctionOfTheMatrix) {
                       1e-13 * order);
             const Matrix found = vectors * function * vectors.transpose();
             const Matrix expected = basis * kept.asDiagonal() * basis.transpose();
-            // Of eigenvalues up to 10^6 those beside 10^-6 of the largest are right to 10^-4 or so.
+            // Of eigenvalues up to 10^6, those near 10^-6 of the largest are accurate to 10^-4.
             EXPECT_LE((found - expected).norm(), 1e-8 * order);
             EXPECT_EQ(state.rank, ((scale * values).array() > 1 + 1e-9).count());
             EXPECT_NEAR(spectrum.largest_eigenvalue(matrix_of_changing.data(), &state),

@@ -10,7 +10,7 @@
 #include "aperture/core/array.hpp"
 #include "aperture/rpca/robust_pca.hpp"
 
-/// RobustPca::workspace_bytes compared with what a first run allocates.
+/// RobustPca::workspace_bytes compared with the allocations of a first run.
 namespace aperture::rpca {
 
 /// Every solver and every source of singular values.
@@ -30,7 +30,7 @@ inline std::vector<Parameters> all_ways() {
     return ways;
 }
 
-/// bytes_of_run(m): what is allocated while a solver is constructed and run.
+/// bytes_of_run(m): bytes allocated while a solver is constructed and run.
 template <class T, class Run>
 void expect_promise(const WorkspaceBytes& promised, index_t frames, index_t values,
                     const Parameters& parameters, const Run& bytes_of_run) {
@@ -38,7 +38,7 @@ void expect_promise(const WorkspaceBytes& promised, index_t frames, index_t valu
                  << values << " x " << frames << ", solver " << static_cast<int>(parameters.solver)
                  << ", svd " << static_cast<int>(parameters.svd));
     core::Array<T, 2> m({frames, values});
-    // Black frames have no Cholesky factor: the promise includes the QR that takes its place.
+    // Black frames have no Cholesky factor, so the promise includes the QR that replaces it.
     const bool black = parameters.svd == Svd::cholqr2;
     for (index_t i = 0; i < m.size(); ++i) {
         m.data()[i] = black ? T(0) : static_cast<T>(i % 251 + i % 83);

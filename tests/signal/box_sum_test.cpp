@@ -25,7 +25,7 @@ Operation box(int size) {
     };
 }
 
-/// Sums one after the other along the columns and the rows.
+/// Box sums along one axis after the other.
 Plane oracle(const Plane& from, int size) {
     Plane columns(from.size);
     Plane to(from.size);
@@ -75,7 +75,7 @@ TEST(BoxSum, HandSized) {
                 testing::ElementsAre(48, 72, 96, 84, 126, 168));
 }
 
-// A running sum would lose here what it once held.
+// A running sum would lose precision here.
 TEST(BoxSum, ErrorsDoNotGrowWithTheImage) {
     for (Size extents : {Size{1, 10000}, Size{2000, 30}}) {
         Image image = random_image(extents, 2);

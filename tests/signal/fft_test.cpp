@@ -28,7 +28,7 @@ Samples random_samples(index_t count) {
     return samples;
 }
 
-/// Relative error, in the Euclidean norm, of one transform of the batch against the sum itself.
+/// Error of one transform of the batch, relative to the defining sum, in the Euclidean norm.
 double error_of(const FftBatch& batch, const Samples& before, const Samples& after,
                 index_t transform) {
     double error = 0;
@@ -56,7 +56,7 @@ TEST_P(FftLayouts, AgreesWithTheSum) {
     Samples after = random_samples(samples + 1);
     Cpu cpu;
     ForwardFft<Cpu>(cpu, batch).run(after.data());
-    // The error of a fast transform grows as the number of its levels (Higham 2002, ch. 24).
+    // The error of a fast transform is proportional to its number of levels (Higham 2002, ch. 24).
     const double bound = 0x1p-24 * 4 * (std::log2(batch.length) + 1);
     for (index_t transform = 0; transform < batch.count; ++transform)
         EXPECT_LT(error_of(batch, before, after, transform), bound) << "transform " << transform;

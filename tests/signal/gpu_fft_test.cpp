@@ -12,7 +12,7 @@ namespace {
 
 using core::index_t;
 
-/// cuFFT against FFTW, which fft_test.cpp holds to the sum itself.
+/// Compares cuFFT with FFTW, which fft_test.cpp compares with the defining sum.
 class GpuFft : public testing::TestWithParam<FftBatch> {};
 
 TEST_P(GpuFft, AgreesWithTheCpu) {

@@ -11,9 +11,9 @@
 #include "aperture/signal/resample.hpp"
 #include "tests/signal/images.hpp"
 
-/// The kernels on images against the Cpu's functions, which their own tests hold to oracles.
+/// The image kernels compared with the Cpu's functions, which other tests compare with oracles.
 ///
-/// A Runner runs the library on host views, copying where its executor's memory is another:
+/// A Runner runs the library on host views and copies data if its executor has memory of its own:
 ///     std::string why_not();          // not empty: the reason to skip the suite
 ///     std::vector<Size> sizes();      // around the kernels' tiles
 ///     void median_filter(Input, int size, Output);
@@ -21,7 +21,7 @@
 ///     void resize(Input, Interpolation, Output);
 ///     void downsample(Input, Output);
 ///     void box_sum(View<const float, 3, Host>, int size, View<float, 3, Host>);
-///     void change();  // between two runs that must give the same bits
+///     void change();  // between two runs that must yield the same bits
 namespace aperture::signal {
 
 using Planes = core::Array<float, 3>;
@@ -36,7 +36,7 @@ class ImageSuite : public testing::Test {
         if (!reason.empty()) GTEST_SKIP() << reason;
     }
 
-    /// Between frames that must stay what they are, twice.
+    /// The result in an untouched frame; a second run on dense images must yield its bits.
     template <class Call>
     Image result_of(const Image& from, Size to_size, const Call& call) {
         FramedImage framed(from);
@@ -80,7 +80,7 @@ TYPED_TEST_P(ImageSuite, MediansAreTheCpus) {
     }
 }
 
-// A window one off the balance of zeros and ones shows a result of a rank one off.
+// If zeros and ones are almost balanced, an error of one rank changes the median.
 TYPED_TEST_P(ImageSuite, MediansOfBarelyBalancedWindows) {
     for (const int size : {3, 5, 7}) {
         const index_t windows = 300;
@@ -182,7 +182,7 @@ TYPED_TEST_P(ImageSuite, BoxSumsAreTheCpus) {
                 Planes to(from.extent);
                 this->runner.box_sum(from, window, to);
                 this->runner.change();
-                // Both are right to the rounding of the sum of magnitudes to float.
+                // Each error is bounded by the rounding of the sum of magnitudes to float.
                 const double bound = 2 * rounded_sum_bound(window * window);
                 for (index_t i = 0; i < to.size(); ++i) {
                     ASSERT_NEAR(to.data()[i], expected.data()[i], bound) << "run " << run;

@@ -32,7 +32,7 @@ inline void PrintTo(const Size& size, std::ostream* stream) {
     *stream << size.rows << 'x' << size.columns;
 }
 
-/// Small ones, those around a pack and a band, primes and one of a real size.
+/// Small sizes, sizes around a pack and a band, primes, and one of realistic size.
 inline std::vector<Size> sizes() {
     constexpr int lanes = core::lanes<float>;
     return {{1, 1},         {1, 7},     {7, 1},         {2, 2},         {3, 3},
@@ -57,7 +57,7 @@ inline Image constant_image(Size size, float value) {
 
 inline std::vector<float> pixels_of(const Image& image) { return {image.begin(), image.end()}; }
 
-/// An image of doubles for oracles; outside it its border is replicated.
+/// An image of doubles for oracles. Its border is replicated.
 struct Plane {
     Size size;
     std::vector<double> pixels;
@@ -78,8 +78,8 @@ struct Plane {
     }
 };
 
-/// An image inside a larger one whose other pixels are NaN: reading one spoils the result, writing
-/// one shows.
+/// An image inside a larger one of NaN. A read outside the image makes the result NaN, and a write
+/// outside is detected.
 class FramedImage {
   public:
     explicit FramedImage(Size size)
@@ -120,8 +120,8 @@ class FramedImage {
 
 using Operation = std::function<void(core::Cpu&, Input, Output)>;
 
-/// The result on two threads, after checks that what lies around both images is left alone, that
-/// one and three threads give the same bits and that dense images do.
+/// The result on two threads. Expects unchanged frames around both images, and the same bits from
+/// dense images on one and three threads.
 inline Image result_of(const Operation& operation, const Image& from, Size to_size) {
     FramedImage framed(from);
     FramedImage to(to_size);
@@ -141,22 +141,22 @@ inline Image result_of(const Operation& operation, const Image& from, Size to_si
 /// Unit roundoff of float.
 inline constexpr double unit_roundoff = 0x1p-24;
 
-/// Largest error of a separable filter of values up to `magnitude`: along each axis every weight is
-/// rounded, the largest takes what the others lose (two roundings of the sum of magnitudes), and
-/// every term of the sum adds one (Higham 2002, section 3.1). The absolute weights sum to `gain`
-/// along either axis.
+/// Maximum error of a separable filter of values up to `magnitude`. Along each axis every weight is
+/// rounded and the largest weight compensates for the others (two roundings of the sum of
+/// magnitudes); every term of the sum adds one rounding (Higham 2002, section 3.1). The absolute
+/// weights sum to `gain` along either axis.
 inline double separable_bound(index_t row_taps, index_t column_taps, double gain,
                               double magnitude) {
     return static_cast<double>(row_taps + column_taps + 4) * unit_roundoff * gain * gain *
            magnitude;
 }
 
-/// Largest error of a sum in double that is rounded to float once.
+/// Maximum error of a sum in double that is rounded to float once.
 inline double rounded_sum_bound(double sum_of_magnitudes) {
     return 1.01 * unit_roundoff * sum_of_magnitudes;
 }
 
-/// Compares all pixels; the first that is off by more than `bound` is named.
+/// Compares all pixels and reports the first that differs by more than `bound`.
 inline void expect_near(const Image& image, const Plane& expected, double bound) {
     ASSERT_EQ(image.extent()[0], expected.size.rows);
     ASSERT_EQ(image.extent()[1], expected.size.columns);

@@ -23,7 +23,7 @@ INSTANTIATE_TEST_SUITE_P(All, LaneFftLengths,
                                          243, 360, 750, 1000, 1024),
                          testing::PrintToStringParamName());
 
-/// Every lane by itself, against the sum; the last third of the input is zero.
+/// Compares every lane with the defining sum. The last third of the input is zero.
 TEST_P(LaneFftLengths, AgreesWithTheSum) {
     const core::index_t n = GetParam();
     const core::index_t count = (2 * n + 2) / 3;
@@ -62,7 +62,7 @@ TEST_P(LaneFftLengths, AgreesWithTheSum) {
             error += std::norm(std::complex<double>(x.re[lane], x.im[lane]) - sum);
             norm += std::norm(sum);
         }
-        // The error of a fast transform grows as the number of its levels (Higham 2002, ch. 24).
+        // The error of a fast transform grows with its levels (Higham 2002, ch. 24).
         const double levels = std::log2(static_cast<double>(n)) + 1;
         EXPECT_LE(std::sqrt(error / norm), 0x1p-24 * 4 * levels) << "lane " << lane;
     }

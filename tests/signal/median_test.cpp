@@ -64,7 +64,7 @@ TEST_P(MedianNetwork, AllRanksInAllPlaces) {
     }
 }
 
-// A network of minima and maxima that is right for zeros and ones is right for all values.
+// A network of minima and maxima that is correct for zeros and ones is correct for all values.
 TEST_P(MedianNetwork, ZerosAndOnes) {
     const Size extents{240, 250};
     std::mt19937 generator(3);
@@ -76,7 +76,7 @@ TEST_P(MedianNetwork, ZerosAndOnes) {
     }
 }
 
-// A window one off the balance of zeros and ones shows a result of a rank one off.
+// If zeros and ones are almost balanced, an error of one rank changes the median.
 TEST_P(MedianNetwork, BarelyBalancedWindows) {
     const int size = GetParam();
     const index_t windows = 3000;

@@ -30,7 +30,7 @@ const Operation downsampled = [](core::Cpu& cpu, Input from, Output to) {
 
 index_t radius_of(double sigma) { return static_cast<index_t>(std::ceil(3 * sigma)); }
 
-/// Weighted means of what the window of `sigma` holds, (dy, dx) apart.
+/// Weighted means over the window of `sigma`, with samples (dy, dx) apart.
 Plane blur_along(const Plane& from, double sigma, index_t dy, index_t dx) {
     Plane to(from.size);
     for (index_t row = 0; row < to.size.rows; ++row)
@@ -48,7 +48,7 @@ Plane blur_along(const Plane& from, double sigma, index_t dy, index_t dx) {
     return to;
 }
 
-/// Windows of the blur along either axis: row_sigma is across rows.
+/// The blur along both axes; row_sigma applies across rows.
 Plane blur_oracle(const Plane& from, double row_sigma, double column_sigma) {
     return blur_along(blur_along(from, row_sigma, 1, 0), column_sigma, 0, 1);
 }
@@ -86,7 +86,7 @@ double pyramid_sigma(index_t from, index_t to) {
     return factor < 1 ? 0.6 * std::sqrt(1 / (factor * factor) - 1) : 0;
 }
 
-/// Sum of the magnitudes of cubic convolution's weights, at most (half way between pixels).
+/// Maximum sum of the magnitudes of cubic convolution's weights (half way between pixels).
 constexpr double cubic_gain = 1.25;
 
 class BlurSizes : public testing::TestWithParam<std::tuple<float, Size>> {};
@@ -194,8 +194,8 @@ TEST(Resample, ConstantsStay) {
         expect_near(result_of(blur(sigma), image, from), expected, 4 * unit_roundoff * value);
 }
 
-// The responses of one row to every impulse are the weights of its columns: in double precision
-// they sum to one up to the rounding of the largest, which is below one half.
+// The responses of one row to every impulse are the weights of its columns. In double precision
+// they sum to one up to the rounding of the largest weight, which is below one half.
 TEST(Resample, RoundedWeightsSumToOne) {
     const index_t columns = 40;
     for (float sigma : {1.0f, 1.7f, 2.3f, 4.1f}) {
@@ -246,8 +246,8 @@ Image rounded(const Plane& plane) {
     return image;
 }
 
-// Two cycles of 32 pixels: half a pixel is 0.1 radian, linear interpolation errs by w^2/8 = 0.005,
-// and the border, which the wave does not keep level, is left out.
+// Two cycles of 32 pixels: half a pixel is 0.1 radian, and linear interpolation has an error of
+// w^2/8 = 0.005. The border is excluded because the wave is not level there.
 TEST(Resample, PhaseOfASinusoidIsKept) {
     const Size from{64, 64};
     for (bool across_rows : {false, true})
@@ -271,8 +271,8 @@ TEST(Resample, PhaseOfASinusoidIsKept) {
         }
 }
 
-// The cubic weights half way between pixels have no response at the highest frequency, so that both
-// halves of the pixels get the same weight: with nothing near the border the mean stays.
+// The cubic weights half way between pixels have no response at the highest frequency, so even and
+// odd pixels have the same weight. With zeros near the border the mean is preserved.
 TEST(Resample, DownsamplingByTwoKeepsTheMean) {
     const Size from{96, 128};
     Image image = random_image(from, 9);

@@ -20,8 +20,8 @@ using Numbers = std::vector<Complex<float>>;
 constexpr int sequences = 2;
 constexpr int held = 16;
 
-/// There by `plan` and on from there by `next` without a change of threads, and there once more
-/// to the buffer. Sequences lie side by side, or one behind the other.
+/// Transforms by `plan` to registers and from there by `next` without a change of threads; then by
+/// `plan` to the buffer. Sequences are interleaved (`Beside`), or one after the other.
 template <bool Beside>
 __global__ void transform_kernel(const gpu::BlockFftPlan plan, const gpu::BlockFftPlan next,
                                  const Complex<float>* twiddles, const Complex<float>* from,

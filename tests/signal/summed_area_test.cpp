@@ -16,7 +16,7 @@ TEST(SummedAreas, AreSumsOverRectangles) {
     std::uniform_int_distribution<int> level(0, 255);
     SummedAreas areas;
     core::Cpu cpu(2);
-    // From large to small and back: a plane leaves nothing behind.
+    // Sizes shrink and grow: a plane must not influence the next one.
     const std::pair<index_t, index_t> sizes[] = {{40, 131}, {1, 1}, {7, 64}, {33, 65}};
     for (const auto& [rows, columns] : sizes) {
         core::Array<float, 3> plane({1, rows, columns});

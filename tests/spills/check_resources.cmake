@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: Aperture contributors
 # SPDX-License-Identifier: Apache-2.0
 # cmake -Dreports=FOLDER -Dkernels=FILE -P check_resources.cmake
-# Every line of FILE is part of a mangled kernel name. Fails where no kernel in FOLDER/*.ptxas has
-# it, or one that has it spills or uses a stack frame. Kernels are tuned for compute capability 9.0:
-# what a build for others also says of them is passed over.
+# Every line of FILE is part of a mangled kernel name. Fails if no kernel in FOLDER/*.ptxas has it,
+# or if one that has it spills or uses a stack frame. Kernels are tuned for compute capability 9.0;
+# reports for other architectures are ignored.
 
 file(GLOB report_files ${reports}/*.ptxas)
 set(entries "")

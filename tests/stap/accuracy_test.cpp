@@ -12,8 +12,8 @@
 #include "tests/stap/oracle.hpp"
 #include "tests/stap/owned_results.hpp"
 
-// How many decibels fp32 keeps on PERFECT's white input against the double-precision oracle: each
-// stage, worst over every matrix, and the whole chain.
+// Accuracy of fp32 in dB on PERFECT's white input, relative to the double-precision oracle: each
+// stage, the minimum over all matrices, and the whole chain.
 
 namespace aperture::stap {
 namespace {
@@ -39,7 +39,7 @@ core::Array<cfloat, 2> perfect_steering(index_t vectors, index_t order) {
 
 struct AccuracyCase {
     const char* size;
-    index_t range_cells;  ///< of the size's own
+    index_t range_cells;  ///< how many of the size's range cells are used
 };
 
 void PrintTo(const AccuracyCase& c, std::ostream* stream) {
@@ -63,21 +63,21 @@ class PerfectAccuracy : public testing::TestWithParam<AccuracyCase> {
     }
 
     Cpu cpu_;
-    Problem problem_;          ///< of pulses
-    Problem doppler_problem_;  ///< the same from Doppler bins on
+    Problem problem_;          ///< on pulses
+    Problem doppler_problem_;  ///< the same on Doppler bins
     core::Array<cfloat, 3> pulses_;
     core::Array<cfloat, 2> steering_;
 };
 
-/// What the error of y = gamma w^H S is measured against. The mean of white samples in the first
-/// quadrant makes w^H S cancel in the Doppler bins next to zero, where no sum in fp32 keeps more
-/// than it does of gamma ||w|| ||S||.
+/// The reference of the error of y = gamma w^H S. White samples in the first quadrant have a mean,
+/// so w^H S cancels in the Doppler bins next to zero. There a sum in fp32 is accurate only relative
+/// to gamma ||w|| ||S||.
 enum class WeightingScale { output, norms };
 
-/// Decibels of the least accurate matrix, stage by stage, each judged on what it was given.
+/// Accuracy of the least accurate matrix in dB, for each stage relative to its own input.
 struct WorstMatrix {
     double covariance = std::numeric_limits<double>::infinity();
-    /// Above min(110, 150 - 20 log10 cond).
+    /// Margin above min(110, 150 - 20 log10 cond).
     double weights_margin = covariance;
     double weighting = covariance;
 };
@@ -153,13 +153,13 @@ void expect_accurate(Cpu& cpu, Problem problem, core::View<const cfloat, 3, Host
     }
 }
 
-/// The suite's kernels take the white cube as one of Doppler bins.
+/// PERFECT's kernels use the white cube as Doppler bins.
 TEST_P(PerfectAccuracy, WorstMatrixOfDopplerBins) {
     const core::Array<cfloat, 3> cube = perfect_cube(doppler_problem_.shape);
     expect_accurate(cpu_, doppler_problem_, cube, steering_, WeightingScale::output);
 }
 
-/// Its programs take it as pulses.
+/// PERFECT's programs use it as pulses.
 TEST_P(PerfectAccuracy, WorstMatrixOfPulses) {
     core::Array<cfloat, 3> cube(
         {problem_.shape.channels, problem_.doppler_bins, problem_.shape.range_cells});

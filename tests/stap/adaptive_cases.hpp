@@ -4,7 +4,7 @@
 
 #include "tests/stap/kernel_cases.hpp"
 
-/// The problems that every executor's kernels are tested on.
+/// Problems for tests of every executor's kernels.
 namespace aperture::stap::kernel_cases {
 
 inline constexpr auto staged = Implementation::staged;
@@ -64,8 +64,8 @@ inline std::vector<Case> shapes_cases() {
 }
 
 /// Matrices of neighbouring bins that share the head of their factor: 8 bins a block, two a warp.
-/// Tiles in parts and cells through rings where rows are aligned, with bins, channels, cells and
-/// vectors left over, and all that stands in the way of sharing.
+/// Partial tiles; cells through rings if rows are aligned; remainders of bins, channels, cells and
+/// vectors; and everything that prevents sharing.
 inline std::vector<Case> pairs_cases() {
     const Case whole{
         .channels = 6, .doppler_bins = 16, .range_cells = 128, .training_block = 64, .vectors = 16};
@@ -135,7 +135,7 @@ inline std::vector<Case> options_cases() {
         Case{.channels = 4, .training_block = 8, .loading = {0.1, true}, .implementation = staged}};
 }
 
-/// Of the shape whose kernels, compiled at run time for a GPU, the host executor has, too.
+/// Problems of the shape that a GPU compiles at run time and the host executor contains.
 inline std::vector<Case> specialised_cases() {
     std::vector<Case> cases;
     for (const Precision precision : {Precision::fp32, mixed}) {

@@ -7,7 +7,7 @@
 #include "aperture/stap/attempts.hpp"
 #include "tests/stap/kernel_cases.hpp"
 
-/// Precision::automatic on every executor. `run(problem, cube, steering)` gives HostResults.
+/// Precision::automatic on every executor. `run(problem, cube, steering)` returns HostResults.
 namespace aperture::stap::kernel_cases {
 
 inline std::vector<Case> attempt_cases() {
@@ -34,8 +34,8 @@ inline std::vector<Case> attempt_cases() {
     return cases;
 }
 
-/// Noise of unit power and three waves: of 0 dB in the first half of the Doppler bins, then more
-/// and more, 80 dB in the last.
+/// Noise of unit power and three waves, of 0 dB in the first half of the Doppler bins and rising to
+/// 80 dB in the last.
 inline core::Array<cfloat, 3> stronger_with_doppler(const Problem& p) {
     auto cube = noise_cube(p);
     const auto waves = noise_cube(p, 99);
@@ -60,7 +60,7 @@ inline RangeSpan cells_of_set(const Problem& p, index_t b) {
     return {b * block, std::min((b + 1) * block, p.shape.range_cells)};
 }
 
-/// What a matrix and its cells got has the same bits in both runs.
+/// Whether all results of a matrix and its cells have the same bits in both runs.
 inline bool same_matrix(const Problem& p, const HostResults& a, const HostResults& b, index_t k,
                         index_t set) {
     const auto same = [](const auto& x, const auto& y) {
@@ -83,7 +83,7 @@ inline bool same_matrix(const Problem& p, const HostResults& a, const HostResult
     return equal;
 }
 
-/// |v^H w - v^H R^-1 v| / v^H R^-1 v, the worst of the matrix's vectors, R in double precision.
+/// Maximum of |v^H w - v^H R^-1 v| / v^H R^-1 v over the matrix's vectors, R in double precision.
 inline double error_of_gain(const HostResults& given, const oracle::Adapted& wanted,
                             const core::Array<cfloat, 2>& steering, index_t k, index_t set) {
     double worst = 0;
@@ -101,8 +101,8 @@ inline double error_of_gain(const HostResults& given, const oracle::Adapted& wan
     return worst;
 }
 
-/// A matrix keeps the bits of fp32 or has those of mixed precision; fp32 is kept only where it can
-/// be trusted, and then v^H R^-1 v is right to 1 %.
+/// Every matrix has the bits of fp32 or those of mixed precision. fp32 remains only if it can be
+/// trusted, and v^H R^-1 v is accurate to 1 %.
 template <class Run>
 void expect_fp32_where_it_is_enough(const Case& c, Run run) {
     SCOPED_TRACE(testing::PrintToString(c));
@@ -137,7 +137,7 @@ void expect_fp32_where_it_is_enough(const Case& c, Run run) {
     EXPECT_GT(repeated, 0);
 }
 
-/// Matrix (k, b) is loaded, but little, and what its cells [0, cells) got is finite.
+/// Expects a small loading of matrix (k, b) and finite results of its cells [0, cells).
 inline void expect_little_loading(const Problem& problem, const HostResults& given, index_t k,
                                   index_t b, index_t cells) {
     EXPECT_EQ(given.info(k, b), 0) << k;
@@ -150,8 +150,8 @@ inline void expect_little_loading(const Problem& problem, const HostResults& giv
         }
 }
 
-/// Two channels that are the same in the cells of one training set make its matrices singular: they
-/// are loaded as little as makes them positive definite, and all others are not.
+/// Two channels that are equal in the cells of one training set make its matrices singular. Expects
+/// the minimum loading that makes them positive definite, and none for other matrices.
 template <class Run>
 void expect_singular_matrix_to_be_loaded(const Case& c, Run run) {
     SCOPED_TRACE(testing::PrintToString(c));
@@ -173,8 +173,8 @@ void expect_singular_matrix_to_be_loaded(const Case& c, Run run) {
     }
 }
 
-/// Training on all cells, of which two channels are the same: every bin is loaded as little as
-/// makes its cells positive definite.
+/// Training on all cells, in which two channels are equal: expects the minimum loading that makes
+/// every bin's cells positive definite.
 template <class Run>
 void expect_singular_bins_to_be_loaded(Implementation implementation, Run run) {
     const Case c{.channels = 4,
@@ -199,7 +199,7 @@ void expect_singular_bins_to_be_loaded(Implementation implementation, Run run) {
         expect_little_loading(problem, given, k, 0, problem.shape.range_cells);
 }
 
-/// Cells that are all zero cannot be helped: every attempt fails, the output is zero.
+/// If all cells are zero, every attempt fails and the output is zero.
 template <class Run>
 void expect_zeros_to_fail(const Case& c, Run run) {
     SCOPED_TRACE(testing::PrintToString(c));

@@ -91,7 +91,7 @@ TEST(CfarThreshold, OfManyCellsIsThatOfTheExponential) {
     }
 }
 
-/// On and off the grid, beyond it on either side, and at the ends of the range extent.
+/// Cells on, between and beyond the grid points, and at the ends of the range extent.
 TEST(CfarThreshold, RisesAsTheRateFalls) {
     for (const Training training : {Training::block, Training::sliding, Training::all})
         for (const int cells : {48, 53, 64, 290, 1000})

@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ConventionalMap,
                                          MapCase{{8, 16, 131, Domain::pulse}, 16, 5},
                                          MapCase{{4, 16, 63, Domain::doppler}, 16, 3}));
 
-// y = v0^H X / (v0^H v0), v0 the middle taps, written down in double precision.
+// y = v0^H X / (v0^H v0), v0 the middle taps, in double precision.
 TEST_P(ConventionalMap, IsTheProjectionOnTheSpatialSteeringVector) {
     const auto [shape, doppler_bins, taps] = GetParam();
     Parameters parameters;

@@ -54,7 +54,7 @@ core::Array<cfloat, 2> random_steering(const Problem& problem) {
     return steering;
 }
 
-// Rows of range cells with `padding` elements between them that must stay as they are.
+// Rows of range cells with `padding` elements between them that must not change.
 template <class T, int Rank>
 struct Padded {
     core::Array<T, Rank> whole;
@@ -132,8 +132,8 @@ double snr_db(const core::View<cfloat, 3, core::Host>& found, const oracle::Cube
 
 class FusedBlockCase : public testing::TestWithParam<Case> {};
 
-// White data conditions a covariance of N_R cells by about (1 + sqrt(n/N_R))^2 / (1 -
-// sqrt(n/N_R))^2; the weights lose that much of what fp32 gives, 130 dB.
+// The covariance of N_R cells of white data has a condition of about (1 + sqrt(n/N_R))^2 / (1 -
+// sqrt(n/N_R))^2. The weights lose that much of fp32's 130 dB.
 TEST_P(FusedBlockCase, AgreesWithTheOracle) {
     FusedRun run(GetParam());
     run(2);
@@ -172,7 +172,7 @@ constexpr DiagonalLoading relative{0.1, true};
 INSTANTIATE_TEST_SUITE_P(Shapes, FusedBlockCase,
                          testing::Values(Case{4, 32, 64, 32, 3, 16}, Case{6, 48, 128, 64, 3, 16},
                                          Case{8, 16, 128, 64, 3, 16},
-                                         // K off the lanes, N off the blocks, odd everything
+                                         // K and N not multiples of lanes and blocks, odd sizes
                                          Case{1, 3, 7, 7, 3, 1}, Case{1, 1, 1, 1, 1, 1},
                                          Case{1, 5, 9, 4, 1, 5}, Case{2, 17, 41, 20, 3, 5},
                                          Case{3, 15, 67, 33, 5, 17}, Case{5, 37, 101, 47, 3, 3},
@@ -235,7 +235,7 @@ TEST(FusedBlock, WantsNoCovarianceWeightsOrStatistic) {
         std::equal(all.output.whole.begin(), all.output.whole.end(), bare.output.whole.begin()));
 }
 
-// One bad bin of one block fails the problems that contain it and no other.
+// One bad bin in one block makes the problems that contain it fail, and no others.
 TEST(FusedBlock, AFailedProblemIsZeroAndItsNeighboursAreUntouched) {
     for (const float bad :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
@@ -263,7 +263,7 @@ TEST(FusedBlock, AFailedProblemIsZeroAndItsNeighboursAreUntouched) {
     }
 }
 
-// Cells zero except two that alone span one direction each: without either, nothing is left there.
+// In the second block only cell 6 has a second channel, so the covariance is singular without it.
 TEST(FusedBlock, ReportsTheFirstCellTheCovarianceCannotLose) {
     const Case c{2, 16, 8, 4, 1, 1, Detector::amf};
     FusedRun run(c);

@@ -16,12 +16,12 @@ namespace {
 TEST(Threshold, ClosedForms) {
     EXPECT_NEAR(detection_threshold(Detector::glrt, 1e-4, 40, 12), 1 - std::pow(1e-4, 1.0 / 29),
                 1e-14);
-    // Of order 1 there is no loss factor.
+    // Order 1 has no loss factor.
     EXPECT_NEAR(detection_threshold(Detector::amf, 1e-4, 32, 1),
                 32 * (std::pow(1e-4, -1.0 / 32) - 1), 1e-11);
-    // With all the cells in the world AMF is exponential.
+    // With very many cells the AMF statistic is exponential.
     EXPECT_NEAR(detection_threshold(Detector::amf, 1e-3, 10'000'000, 4), -std::log(1e-3), 1e-3);
-    // Order 2: beta ~ Beta(J, 1), of density J beta^(J-1); the mean by the midpoint rule.
+    // Order 2: beta ~ Beta(J, 1), of density J beta^(J-1). Computes the mean by the midpoint rule.
     const double x = detection_threshold(Detector::amf, 0.02, 3, 2) / 3;
     double mean = 0;
     constexpr int steps = 100000;
@@ -32,9 +32,9 @@ TEST(Threshold, ClosedForms) {
     EXPECT_NEAR(mean, 0.02, 1e-8);
 }
 
-/// Draws the quadratic forms of a target-free cell with J training cells of order n (Kelly 1986):
-/// with F the ratio of Gamma(1) to Gamma(J-n+1) and the loss factor beta, b^2/a = F / beta and
-/// 1 + c - b^2/a = 1 / beta.
+/// Draws the quadratic forms of a target-free cell with J training cells of order n (Kelly 1986).
+/// With F the ratio of Gamma(1) to Gamma(J-n+1) and the loss factor beta, b^2/a = F / beta and 1 +
+/// c - b^2/a = 1 / beta.
 TEST(Threshold, FalseAlarmRateOfDrawnStatistics) {
     std::mt19937_64 generator(5);
     constexpr int draws = 400000;
@@ -84,11 +84,11 @@ TEST(Threshold, ImpossibleRequestsAreRefused) {
     EXPECT_THROW(detection_threshold(Detector::amf, 1e-3, 11, 12), core::InvalidArgument);
     EXPECT_THROW(detection_threshold(Detector::none, 1e-3, 40, 12), core::InvalidArgument);
     EXPECT_THROW(detection_threshold(Detector::ace, 1e-3, 40, 1), core::InvalidArgument);
-    // Takes the whole problem.
+    // The CFAR threshold requires the whole problem.
     EXPECT_THROW(detection_threshold(Detector::cfar, 1e-3, 40, 12), core::InvalidArgument);
 }
 
-/// Fixed, low threshold: CFAR over 32 cells at this rate needs 1.
+/// A problem with a low threshold: CFAR over 32 cells at this rate has the threshold 1.
 Problem map_problem() {
     Parameters parameters;
     parameters.detector = Detector::cfar;
@@ -131,10 +131,10 @@ TEST(Detections, NeighboursCountOnce) {
     Map map;
     map.statistic(1, 0, 10) = 5;
     map.statistic(0, 0, 10) = 4;  // next steering vector
-    map.statistic(1, 7, 11) = 4;  // next Doppler bin, around the end
+    map.statistic(1, 7, 11) = 4;  // next Doppler bin, cyclically
     map.statistic(1, 1, 9) = 4;
     EXPECT_EQ(places(map.detections()), (Places{{1, 0, 10}}));
-    map.statistic(1, 0, 12) = 4;  // beside (1, 7, 11), which is as large and comes later
+    map.statistic(1, 0, 12) = 4;  // beside (1, 7, 11), which is equal and comes later
     EXPECT_EQ(places(map.detections()), (Places{{1, 0, 10}, {1, 0, 12}}));
 }
 

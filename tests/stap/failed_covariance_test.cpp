@@ -10,8 +10,8 @@
 #include "tests/stap/owned_results.hpp"
 #include "tests/stap/random_input.hpp"
 
-// Numerical failure is data: info says which covariance failed, what depends on it is zero, and the
-// neighbours are as they would be without it.
+// A numerical failure is a result: info names the covariance that failed, results that depend on it
+// are zero, and neighbours are as without the failure.
 
 namespace aperture::stap {
 namespace {
@@ -51,7 +51,7 @@ class FailedCovariance : public testing::TestWithParam<FailureCase> {
         return results;
     }
 
-    /// Every result of another Doppler bin is what it is without the failure.
+    /// Expects the same results in all other Doppler bins as without the failure.
     static void expect_equal_elsewhere(const OwnedResults& results, const OwnedResults& sound,
                                        index_t failed_bin) {
         for (index_t k = 0; k < bins; ++k) {
@@ -113,8 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
         FailureCase{"all", Training::all, Implementation::fused, Precision::fp32}),
     [](const auto& tested) { return tested.param.name; });
 
-/// Cell 5 alone carries the second channel: the covariance with it is definite, without it not. Its
-/// amplitude makes its quadratic form one without rounding.
+/// Only cell 5 has a second channel, so the covariance is not definite without it. Its amplitude
+/// makes its quadratic form exactly one.
 TEST(RemovedCell, ThatCarriesTheCovarianceIsNamed) {
     for (const auto& [training, implementation] :
          {std::pair{Training::block, Implementation::fused},
@@ -145,8 +145,8 @@ TEST(RemovedCell, ThatCarriesTheCovarianceIsNamed) {
     }
 }
 
-/// Blocks from which a detector takes the cell under test, in Doppler bins that differ in their
-/// data only: what holds for one must hold however its forms are rounded.
+/// Blocks from which a detector removes the cell under test. The Doppler bins differ only in their
+/// data, so rounding of the forms must not change the outcome.
 class RemovedCellToRounding : public testing::TestWithParam<FailureCase> {
   protected:
     static constexpr index_t many_bins = 64;
@@ -186,7 +186,7 @@ TEST_P(RemovedCellToRounding, OneThatAloneCarriesADirectionIsNamed) {
     }
 }
 
-/// As many cells as the order, orthogonal: none can be spared.
+/// As many orthogonal cells as the order: none can be removed.
 TEST_P(RemovedCellToRounding, OneOfAsManyAsTheOrderIsNamed) {
     constexpr index_t n = 8;
     const auto samples = random_normal<3>({n, many_bins, n}, 6);
@@ -206,9 +206,9 @@ TEST_P(RemovedCellToRounding, OneOfAsManyAsTheOrderIsNamed) {
     }
 }
 
-/// The limit costs no target that fp32 can tell: 50 dB over its block in every channel, 57 dB
-/// of x^H R^-1 x, is found; 30 dB more is refused where forms are fp32, if not for this cell then
-/// for another or for the factor, which 80 dB leave no digit.
+/// The limit rejects no target that fp32 resolves: 50 dB over its block in every channel, 57 dB of
+/// x^H R^-1 x, is found. 30 dB more is refused if forms are fp32: for this cell, for another one,
+/// or for the factor, in which 80 dB leave no correct digit.
 TEST_P(RemovedCellToRounding, AStrongTargetStays) {
     const Problem given = problem(5, 32, 32);
     for (const double strength_db : {50.0, 80.0}) {

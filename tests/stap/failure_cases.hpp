@@ -4,7 +4,7 @@
 
 #include "tests/stap/kernel_cases.hpp"
 
-/// Numerical failure is data, on every executor. `run(problem, cube, steering)` gives HostResults.
+/// Numerical failures on every executor. `run(problem, cube, steering)` returns HostResults.
 namespace aperture::stap::kernel_cases {
 
 inline std::vector<Case> failure_cases() {
@@ -14,8 +14,8 @@ inline std::vector<Case> failure_cases() {
         Case{.range_cells = 64, .training_block = 32, .implementation = Implementation::staged}};
 }
 
-/// One sample that is not a number spoils the sets that train on it: info names them, their outputs
-/// are zero, and the others keep their bits.
+/// One NaN sample makes the sets that train on it fail: info names them, their outputs are zero,
+/// and the others keep their bits.
 template <class Run>
 void expect_failure_to_stay(const Case& c, Run run) {
     SCOPED_TRACE(testing::PrintToString(c));
@@ -39,8 +39,7 @@ void expect_failure_to_stay(const Case& c, Run run) {
 
 inline std::vector<Case> removed_cell_cases() {
     std::vector<Case> cases;
-    // Two channels run in shared memory where kernels are not compiled at run time, four in
-    // registers.
+    // Without run-time compilation two channels use shared memory, four use registers.
     for (const index_t channels : {2, 4}) {
         Case c{.channels = channels,
                .taps = 1,
@@ -60,8 +59,8 @@ inline std::vector<Case> removed_cell_cases() {
     return cases;
 }
 
-/// Cell 5 alone carries the last channel: the covariance with it is definite, without it not. Its
-/// quadratic form is one, to the rounding of another amplitude in every Doppler bin.
+/// Only cell 5 has the last channel, so the covariance is not definite without it. Its quadratic
+/// form is one up to rounding; its amplitude differs between Doppler bins.
 template <class Run>
 void expect_removed_cell_to_be_named(const Case& c, Run run) {
     SCOPED_TRACE(testing::PrintToString(c));

@@ -86,7 +86,7 @@ core::Array<cfloat, 2> steering_of(const Problem& problem) {
 }
 
 std::vector<Case> covering_cases() {
-    // Found by search: indices of CNR, order, cells, detector, training and solver.
+    // Indices of CNR, order, cells, detector, training and solver, found by a search.
     constexpr int rows[15][6] = {{0, 0, 1, 0, 2, 0}, {1, 1, 1, 1, 0, 1}, {2, 2, 2, 1, 1, 0},
                                  {3, 0, 2, 1, 2, 1}, {4, 1, 2, 1, 2, 0}, {0, 2, 2, 2, 0, 1},
                                  {1, 0, 2, 0, 1, 0}, {2, 1, 0, 0, 2, 1}, {3, 2, 0, 0, 0, 0},

@@ -12,7 +12,7 @@
 #include "aperture/stap/pipeline.hpp"
 #include "aperture/stap/simulation.hpp"
 
-/// How often a detector's statistic exceeds its threshold where there is no target.
+/// How often a detector's statistic exceeds its threshold without a target.
 namespace aperture::stap::false_alarms {
 
 struct Case {
@@ -31,8 +31,8 @@ struct Case {
 };
 std::ostream& operator<<(std::ostream& out, const Case& c);
 
-/// Every pair of values of detector, training, solver, CNR (0, 40, 53, 60, 80 dB), order (4, 24,
-/// 60) and cells (n + 2, 2 n, 64) occurs in one of them.
+/// Cases that cover every pair of values of detector, training, solver, CNR (0, 40, 53, 60, 80 dB),
+/// order (4, 24, 60) and cells (n + 2, 2 n, 64).
 std::vector<Case> covering_cases();
 
 /// The problem of a case, with 16 pulses and one steering vector.
@@ -50,13 +50,13 @@ Run on_cpu(core::Cpu& cpu);
 Run on_gpu(core::Gpu& gpu);
 #endif
 
-/// The share of cells above their threshold, in units of the probability asked for.
+/// The share of cells above their threshold, relative to the requested probability.
 struct Rate {
     double pfa = 0;
-    double ratio = 0;  ///< 1 where the probability is held
+    double ratio = 0;  ///< 1 if the share is as requested
     double error = 0;  ///< standard error of the ratio, from the spread over seeds
 
-    /// Within four standard errors, and 2 % for a spread that is itself estimated.
+    /// Within four standard errors plus 2 %, because the spread is itself estimated.
     bool holds() const { return std::abs(ratio - 1) <= 4 * error + 0.02; }
 };
 

@@ -10,7 +10,7 @@ namespace {
 constexpr int seeds = 8;
 const std::vector<double> probabilities{1e-2, 1e-3};
 
-/// As many cells as keep the longest cases, a covariance a cell, within seconds.
+/// Few enough cells that the slowest cases, with a covariance per cell, take seconds.
 index_t range_cells(const Case& c) {
     if (c.order() == 4) return 12800;
     if (c.training == Training::block) return 3200;
@@ -31,7 +31,7 @@ TEST_P(FalseAlarmRate, IsTheOneAskedFor) {
 
 INSTANTIATE_TEST_SUITE_P(Covering, FalseAlarmRate, testing::ValuesIn(covering_cases()));
 
-/// What made the repetition necessary: in fp32 alone the same measurement does not hold.
+/// Why matrices are repeated in fp64: in fp32 alone the same rate does not hold.
 TEST(FalseAlarmRates, OfFp32AreTooManyInStrongClutter) {
     core::Cpu cpu;
     Case c{.cnr_db = 53};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 // false_alarms [cpu|gpu]: false-alarm rates at 1e-4 to 1e-6, and planted targets, in clutter of 40
-// to 80 dB. Exit status 1 where a rate is not the one asked for or a target is lost.
+// to 80 dB. Exit status 1 if a rate is not the requested one or a target is lost.
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
@@ -21,7 +21,7 @@ namespace {
 
 using core::index_t;
 
-/// Seconds of a case grow with its cells; those that have a covariance a cell get fewer.
+/// The time of a case grows with its cells, so cases with a covariance per cell have fewer.
 index_t range_cells(const Case& c) {
     if (c.order() == 4) return 102400;
     if (c.training == Training::block) return 51200;
@@ -67,8 +67,8 @@ std::vector<Detection> detect(core::Cpu& cpu, const Run& run, ClutterScene scene
     return find_detections(problem, pfa, results.statistic.view());
 }
 
-/// Eight seeds at 1e-6: 1.84 million cells each, so that 14.7 false alarms are expected at most;
-/// twice as many do not happen by chance.
+/// Eight seeds of 1.84 million cells each at 1e-6: at most 14.7 false alarms are expected. Twice as
+/// many do not happen by chance.
 bool count_false_alarms(core::Cpu& cpu, const Run& run) {
     bool good = true;
     for (const double cnr_db : {45, 50, 53, 60, 70, 80}) {
@@ -133,8 +133,8 @@ std::vector<double> gains(const Problem& problem, const OwnedResults& results,
     return gains;
 }
 
-/// How far fp32 is from fp64 where it is trusted, and how far the limit is from the first error
-/// above 1 %.
+/// Reports the maximum error of fp32 where it is trusted, and the distance of the limit from the
+/// first error above 1 %.
 bool check_trust(core::Cpu& cpu, const Run& run) {
     constexpr double allowed = 0.01;
     double worst_trusted = 0;

@@ -23,7 +23,7 @@ void to_host(core::Gpu& gpu, const core::Array<T, Rank, core::Device>& device,
     gpu.synchronize();
 }
 
-/// Results on the device; they begin with the values of `host`.
+/// Results on the device, initialised with the values of `host`.
 struct DeviceResults {
     core::Array<cfloat, 3, core::Device> output;
     core::Array<int, 2, core::Device> info;
@@ -59,7 +59,7 @@ struct DeviceResults {
     }
 };
 
-/// The pipeline on a GPU; a second run must give the same bits without allocating.
+/// Runs the pipeline on a GPU. A second run must yield the same bits without allocations.
 inline HostResults run_gpu(const Problem& problem, const core::Array<cfloat, 3>& cube,
                            const core::Array<cfloat, 2>& steering) {
     core::Gpu gpu;

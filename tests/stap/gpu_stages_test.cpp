@@ -30,7 +30,7 @@ TEST_F(GpuStages, AgreeWithTheOracleAndAreAsynchronous) {
                              solved.view(), results.output.view());
     };
     run_stages();
-    // A capture takes work in and refuses whatever waits for the device or allocates at once.
+    // A stream capture fails if anything waits for the device or allocates synchronously.
     gpu.synchronize();
     cudaGraph_t graph = nullptr;
     ASSERT_EQ(cudaStreamBeginCapture(gpu.stream(), cudaStreamCaptureModeThreadLocal), cudaSuccess);
@@ -41,7 +41,7 @@ TEST_F(GpuStages, AgreeWithTheOracleAndAreAsynchronous) {
     expect_oracle(problem, cube, steering, host);
 }
 
-/// A transform alone: nothing is adapted.
+/// A transform without adaptation.
 Case transform_of(index_t channels, index_t pulses, int doppler_bins, index_t range_cells,
                   const char* taper) {
     return {.channels = channels,

@@ -134,7 +134,7 @@ void expect_oracle(const Problem& p, core::View<const cfloat, 3, core::Host> cub
             ASSERT_LE(given.pivot_ratio(k, b), 1.01 * worst);
         }
     }
-    // Transforms are in fp32 whatever the precision of what follows.
+    // Transforms are in fp32 whatever the precision of later stages.
     const bool mixed =
         p.parameters.precision == Precision::mixed && p.shape.domain == Domain::doppler;
     const double transform_penalty = p.shape.domain == Domain::pulse ? 10 : 0;
@@ -142,7 +142,7 @@ void expect_oracle(const Problem& p, core::View<const cfloat, 3, core::Host> cub
                     "covariance");
     const double conditioned = std::min(110.0, 150 - 20 * std::log10(worst));
     if (p.parameters.training == Training::all) {
-        // There is one covariance a Doppler bin, and weights of their own for every cell.
+        // Every cell has weights of its own, and there is one covariance per Doppler bin.
     } else if (p.parameters.precision == Precision::fp32) {
         expect_matrices(weights_of(given.covariance, steering), given.weights, conditioned,
                         "weights");

@@ -13,7 +13,7 @@
 #include "tests/stap/oracle.hpp"
 #include "tests/stap/owned_results.hpp"
 
-/// Problems for the adaptive kernels and how their results are judged, whatever executor ran them.
+/// Problems for the adaptive kernels, and checks of their results on any executor.
 namespace aperture::stap::kernel_cases {
 
 struct Case {
@@ -62,7 +62,7 @@ core::Array<cfloat, 3> noise_cube(const Problem& problem, unsigned seed = 7);
 
 core::Array<cfloat, 2> random_steering(const Problem& problem, unsigned seed = 11);
 
-/// Results filled with values no run gives.
+/// Results, initialised with values that no run writes.
 struct HostResults : OwnedResults {
     explicit HostResults(const Problem& p) : OwnedResults(p) {
         const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -74,7 +74,7 @@ struct HostResults : OwnedResults {
         std::fill(statistic.begin(), statistic.end(), nan);
         std::fill(attempt.begin(), attempt.end(), -1);
     }
-    /// A statistic is wanted with a detector only.
+    /// Views of all results; without a detector no statistic.
     Results<core::Host> views(const Problem& p) {
         Results<core::Host> results = OwnedResults::views();
         if (p.parameters.detector == Detector::none) results.statistic = {};
@@ -84,23 +84,23 @@ struct HostResults : OwnedResults {
 
 void expect_same_bits(const HostResults& a, const HostResults& b);
 
-/// Worst SNR in dB over the problem's matrices, at least `bound`.
+/// Expects a minimum SNR of `bound` dB over the problem's matrices.
 void expect_matrices(const core::Array<oracle::Complex, 4>& wanted,
                      const core::Array<cfloat, 4>& given, double bound, const char* what);
 
 double condition(const core::Array<oracle::Complex, 4>& covariance, index_t k, index_t b);
 
-/// What the oracle adapts: the cube itself, or its pulses transformed.
+/// The oracle's input: the cube itself, or the transform of its pulses.
 oracle::Cube doppler_cube_of(const Problem& p, core::View<const cfloat, 3, core::Host> cube);
 
-/// Weights in double precision of the covariances that a run gave.
+/// Weights in double precision, computed from a run's covariances.
 core::Array<oracle::Complex, 4> weights_of(const core::Array<cfloat, 4>& covariance,
                                            core::View<const cfloat, 2, core::Host> steering);
 
-/// Everything a run gave against the oracle. Weights in fp32 are judged on the covariances they
-/// come from, all else on the cube. The weights' relative error is bounded by that of the solution
-/// of a system of this condition (150 dB), the outputs' by ten times that, the statistics' by twice
-/// that of the forms, which lose 1/(1-c) more where the cell under test is removed.
+/// Compares all results of a run with the oracle: weights in fp32 with those of the run's own
+/// covariances, everything else with those of the cube. Bounds on relative errors: of weights, that
+/// of the solution of a system of this condition (150 dB); of outputs, ten times that; of
+/// statistics, twice that of the forms, which lose 1/(1-c) more if the cell under test is removed.
 void expect_oracle(const Problem& p, core::View<const cfloat, 3, core::Host> cube,
                    core::View<const cfloat, 2, core::Host> steering, const HostResults& given);
 

@@ -4,7 +4,7 @@
 
 #include "tests/stap/kernel_cases.hpp"
 
-/// Batches beyond what a narrow grid index holds, on every executor.
+/// Batches that exceed a narrow grid index, on every executor.
 namespace aperture::stap::kernel_cases {
 
 /// `sets` training blocks of as many cells as channels, in one Doppler bin.
@@ -18,15 +18,15 @@ inline Case many_matrices(index_t sets, index_t channels, Implementation impleme
             .implementation = implementation};
 }
 
-/// Cell i of a block holds channel i alone, with an amplitude that no other block in 785,000 has
-/// together with its neighbour's: R = diag(|a_i|^2) / n, w_i = v_i / R_ii.
+/// Cell i of a block has channel i only. Amplitudes of two neighbouring channels repeat after
+/// 785,000 blocks: R = diag(|a_i|^2) / n, w_i = v_i / R_ii.
 inline cfloat amplitude(index_t set, index_t channel) {
     const index_t period = channel % 2 == 0 ? 1021 : 769;
     const auto step = static_cast<float>(set % period) / static_cast<float>(period);
     return {1 + step, 0.25f * static_cast<float>(channel + 1)};
 }
 
-/// Checks every matrix of a run. `run(problem, cube, steering)` gives HostResults.
+/// Checks every matrix of a run. `run(problem, cube, steering)` returns HostResults.
 template <class Run>
 void expect_every_matrix(const Case& c, Run run) {
     SCOPED_TRACE(testing::PrintToString(c));

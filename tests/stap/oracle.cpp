@@ -14,7 +14,7 @@ void fill(core::Array<T, Rank>& array, T value) {
     std::fill(array.begin(), array.end(), value);
 }
 
-/// All cells within `guard` of `cell`, itself included.
+/// Whether cell r is `cell` or at most `guard` cells away.
 bool near(index_t r, index_t cell, index_t guard) { return std::abs(r - cell) <= guard; }
 
 std::vector<index_t> every_cell(const Problem& problem) {
@@ -73,7 +73,7 @@ std::vector<index_t> window_cells(const Problem& problem, index_t cell) {
 
 namespace {
 
-/// The cells that the covariance for the weights of `cell` is estimated from.
+/// The training cells of the weights of `cell`.
 std::vector<index_t> training_cells_of(const Problem& problem, index_t cell) {
     const index_t all_cells = problem.shape.range_cells;
     std::vector<index_t> cells;
@@ -99,14 +99,14 @@ Matrix sum_of_outer_products(const Problem& problem, const Cube& cube, index_t k
     return sum;
 }
 
-/// The diagonal loading of the mean over `cells` cells whose sum is given.
+/// The diagonal loading of the mean over `cells` cells, whose sum is `sum`.
 double loading_of(const Problem& problem, const Matrix& sum, std::size_t cells) {
     const DiagonalLoading& loading = problem.parameters.loading;
     if (!loading.relative) return loading.value;
     return loading.value * sum.trace().real() / static_cast<double>(cells) / problem.order;
 }
 
-/// Sum over `cells` plus the loading of the mean over `loading_cells`, times their number.
+/// Sum over `cells`, plus the loading of the mean over `loading_cells` times their number.
 Estimate estimate(const Problem& problem, const Cube& cube, index_t k,
                   const std::vector<index_t>& cells, const std::vector<index_t>& loading_cells) {
     const Matrix reference = sum_of_outer_products(problem, cube, k, loading_cells);
@@ -117,8 +117,8 @@ Estimate estimate(const Problem& problem, const Cube& cube, index_t k,
     return {sum, static_cast<index_t>(cells.size())};
 }
 
-/// False where an element of the snapshots is, to the rounding of a sum over `e.cells` cells, a
-/// combination of those before it: its pivot is what they leave of its power.
+/// False if, up to the rounding of a sum over `e.cells` cells, an element of the snapshots is a
+/// combination of those before it. Its pivot is the part of its power that they do not explain.
 bool is_definite(const Estimate& e, const Eigen::LLT<Matrix>& factor) {
     if (factor.info() != Eigen::Success) return false;
     const double rounding = static_cast<double>(e.cells * e.sum.rows()) * 0x1p-52;
@@ -148,7 +148,7 @@ Estimate weight_estimate(const Problem& problem, const Cube& cube, index_t k, in
 
 namespace {
 
-/// What the statistic of `cell` comes from: never the cell itself; the loading is that of the
+/// The estimate for the statistic of `cell`, without the cell itself. The loading is that of the
 /// weights.
 Estimate detection_estimate(const Problem& problem, const Cube& cube, index_t k, index_t cell) {
     if (problem.parameters.training != Training::block)
@@ -199,7 +199,7 @@ Matrix steering_vectors(core::View<const cfloat, 2, core::Host> steering) {
 
 namespace {
 
-/// `factor` is that of the sum of `e`.
+/// `factor` is the factor of the sum of `e`.
 double statistic(Detector detector, const Estimate& e, const Eigen::LLT<Matrix>& factor,
                  const Vector& v, const Vector& x) {
     if (!is_definite(e, factor)) return 0;

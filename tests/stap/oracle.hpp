@@ -11,8 +11,8 @@
 #include "aperture/core/array.hpp"
 #include "aperture/stap/parameters.hpp"
 
-/// STAP written down once more as the formulae say it: double precision, one thread, no down-dating
-/// and no running sum. Everything that leaves cells out of a covariance starts over without them.
+/// STAP by its formulae: double precision, one thread, no down-dating and no running sums. A
+/// covariance without certain cells is always summed anew.
 namespace aperture::stap::oracle {
 
 using Complex = std::complex<double>;
@@ -41,32 +41,32 @@ struct Estimate {
     Matrix mean() const { return sum / static_cast<double>(cells); }
 };
 
-/// What the weights of `cell` come from. With Training::all the loading is that of all cells.
+/// The estimate for the weights of `cell`. With Training::all the loading is that of all cells.
 Estimate weight_estimate(const Problem& problem, const Cube& cube, index_t k, index_t cell);
 
-/// Solution of R w = v, nothing where R is not positive definite.
+/// Solution of R w = v; nothing if R is not positive definite.
 std::optional<Vector> solve(const Matrix& r, const Vector& v);
 /// Column j solves R w = v_j, column j of `v`; R is positive definite.
 Matrix solve_each(const Matrix& r, const Matrix& v);
 /// Q of a = Q R.
 Matrix orthonormal_basis(const Matrix& a);
 
-/// Of a Hermitian matrix, in ascending order.
+/// Eigenvalues of a Hermitian matrix, in ascending order.
 std::vector<double> eigenvalues(const Matrix& r);
 /// The inverse of a positive definite matrix's Hermitian square root.
 Matrix inverse_root(const Matrix& r);
 
-/// gamma = 1 / |w^H v|, 1 where that is 0.
+/// gamma = 1 / |w^H v|; 1 if w^H v is 0.
 double gamma(const Vector& w, const Vector& v);
 
 Vector steering_vector(core::View<const cfloat, 2, core::Host> steering, index_t d);
-/// All of them, one a column.
+/// All steering vectors, one a column.
 Matrix steering_vectors(core::View<const cfloat, 2, core::Host> steering);
 
-/// AMF, ACE or GLRT of snapshot x against `e`, which does not contain x; 0 where `e` is singular.
+/// AMF, ACE or GLRT of snapshot x for `e`, which does not contain x; 0 if `e` is singular.
 double statistic(Detector detector, const Estimate& e, const Vector& v, const Vector& x);
 
-/// Everything a run of the pipeline can give (see Results), from a cube of Doppler bins.
+/// All results of the pipeline (see Results), from a cube of Doppler bins.
 struct Adapted {
     core::Array<Complex, 3> output;
     core::Array<Complex, 4> covariance;
@@ -77,8 +77,8 @@ struct Adapted {
 Adapted adapt(const Problem& problem, const Cube& cube,
               core::View<const cfloat, 2, core::Host> steering);
 
-/// 10 log10(sum |reference|^2 / sum |reference - value|^2), PERFECT's measure of accuracy; 300
-/// where they are equal, -300 where a value is not a number.
+/// 10 log10(sum |reference|^2 / sum |reference - value|^2), PERFECT's measure of accuracy; 300 if
+/// they are equal, -300 if a value is not a number.
 class SnrDb {
   public:
     void add(Complex reference, Complex value) {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-// The oracle against numbers worked out by hand.
+// The oracle compared with numbers computed by hand.
 
 namespace aperture::stap {
 namespace {
@@ -43,7 +43,7 @@ TEST(Oracle, BlockOfScalars) {
     EXPECT_EQ(result.covariance(0, 1, 0, 0), Complex(5));
     EXPECT_DOUBLE_EQ(result.weights(0, 0, 0, 0).real(), 0.8);
     EXPECT_DOUBLE_EQ(result.output(0, 0, 1).imag(), 1);
-    // Only the other cell of the block is left: J = 1, AMF = |x|^2 / |other|^2.
+    // Only the other cell of the block remains: J = 1, AMF = |x|^2 / |other|^2.
     EXPECT_DOUBLE_EQ(result.statistic(0, 0, 0), 0.25);
     EXPECT_DOUBLE_EQ(result.statistic(0, 0, 1), 4);
     EXPECT_DOUBLE_EQ(result.statistic(0, 0, 2), 9);

@@ -9,7 +9,7 @@
 
 namespace aperture::stap {
 
-/// Owns what a run can write.
+/// Owns all results that a run can write.
 struct OwnedResults {
     core::Array<cfloat, 3> output;
     core::Array<int, 2> info;

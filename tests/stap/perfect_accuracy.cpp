@@ -12,7 +12,7 @@
 namespace aperture::stap::kernel_cases {
 namespace {
 
-/// Two training blocks of a PERFECT size in all Doppler bins, made of pulses.
+/// Two training blocks of a PERFECT size in all Doppler bins, transformed from pulses.
 struct PerfectScene {
     Problem problem;
     core::Array<cfloat, 3> cube;

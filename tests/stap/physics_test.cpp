@@ -14,7 +14,7 @@
 #include "tests/stap/oracle.hpp"
 #include "tests/stap/owned_results.hpp"
 
-// What the theory of adaptive arrays promises of the whole pipeline, on simulated scenes.
+// Predictions of the theory of adaptive arrays for the whole pipeline, on simulated scenes.
 
 namespace aperture::stap {
 namespace {
@@ -40,8 +40,8 @@ ClutterScene white(const CubeShape& shape) {
     return scene;
 }
 
-/// Reed, Mallett & Brennan 1974: with N_R training cells of order n, the SINR of the sample weights
-/// is on average (N_R + 2 - n) / (N_R + 1) of the best.
+/// Reed, Mallett & Brennan 1974: with N_R training cells of order n, the mean SINR of the sample
+/// weights is (N_R + 2 - n) / (N_R + 1) of the maximum.
 TEST(Physics, SinrLossFollowsReedMallettBrennan) {
     const ClutterScene scene = clutter_and_jammer({4, 16, 36 * 250, Domain::pulse});
     Parameters parameters;
@@ -95,7 +95,7 @@ void PrintTo(const AlarmCase& c, std::ostream* stream) { *stream << c.name; }
 
 class FalseAlarms : public testing::TestWithParam<AlarmCase> {};
 
-/// The rate of cells over the threshold is the one asked for, whatever the covariance.
+/// The rate of cells above the threshold is the requested one for any covariance.
 TEST_P(FalseAlarms, RateIsTheOneAskedFor) {
     const AlarmCase& c = GetParam();
     const CubeShape shape{4, 16, c.training == Training::block ? 8192 : 2048, Domain::pulse};
@@ -141,8 +141,8 @@ std::vector<AlarmCase> alarm_cases() {
 INSTANTIATE_TEST_SUITE_P(Physics, FalseAlarms, testing::ValuesIn(alarm_cases()),
                          [](const auto& tested) { return tested.param.name; });
 
-/// gamma w^H v = 1, seen from outside: a cube that holds v itself in a cell that does not train
-/// gives y = 1 there.
+/// gamma w^H v = 1, tested from outside: a cell that contains v and is not a training cell yields y
+/// = 1.
 TEST(Physics, SteeringVectorPassesUndistorted) {
     const CubeShape shape{4, 16, 96, Domain::doppler};
     const ClutterScene scene = clutter_and_jammer({4, 16, 96, Domain::pulse});
@@ -165,17 +165,17 @@ TEST(Physics, SteeringVectorPassesUndistorted) {
     }
 }
 
-/// Targets in clutter and jamming, seen by a fan of beams, and what the truth makes of detections.
+/// Targets in clutter and jamming, observed by a fan of beams, and a classification of detections.
 class PlantedTargets {
   public:
-    /// Where a detection belongs.
+    /// Which targets are found, and the numbers of other detections by kind.
     struct Tally {
         std::vector<bool> found;
         int side_lobes = 0;
         int false_alarms = 0;
     };
 
-    /// Only `known` of the targets are planted knowingly; `ghosts` are in the cube all the same.
+    /// The cube contains `known` and `ghosts`; only `known` count as targets.
     explicit PlantedTargets(const std::vector<Target>& known,
                             const std::vector<Target>& ghosts = {})
         : known_(known), scene_(clutter_and_jammer({channels, pulses, 512, Domain::pulse})) {
@@ -223,8 +223,8 @@ class PlantedTargets {
         return tally;
     }
 
-    /// How many side lobes to expect: peaks of the targets' true responses besides their main lobes
-    /// not more than 3 dB under the threshold.
+    /// The maximum number of side lobes: peaks of the targets' true responses outside their main
+    /// lobes, at most 3 dB below the threshold.
     int expected_side_lobes(double threshold) const {
         int count = 0;
         for (std::size_t i = 0; i < known_.size(); ++i)
@@ -243,23 +243,23 @@ class PlantedTargets {
     static constexpr int main_lobe_bins = 1 + (taps - 1) / 2;
     static constexpr double spacing = 0.5;
     static constexpr int azimuth_step = 5;
-    /// Of the threshold: a side lobe 10 dB under it passes where noise, that would need an
-    /// amplitude of 1 alone, has 0.7.
+    /// Minimum side lobe relative to the threshold. A side lobe of -10 dB exceeds the threshold if
+    /// noise has the amplitude 0.7; noise alone would need 1.
     static constexpr double least_lobe = 0.1;
 
     static double bins_from(const Target& target, int k) {
         return std::remainder(k - target.doppler * pulses, double(pulses));
     }
 
-    /// In the target's Doppler bin and beam or the next.
+    /// At most one Doppler bin and one beam from the target.
     bool is_at(const Target& target, const Detection& detection) const {
         const double azimuth = azimuths_[static_cast<std::size_t>(detection.steering_vector)];
         return std::abs(bins_from(target, detection.doppler_bin)) <= 1 &&
                std::abs(azimuth - target.azimuth_degrees) <= azimuth_step;
     }
 
-    /// Within the main lobe from null to null: one over the aperture in wavelengths on either side
-    /// in sin(azimuth), one bin in Doppler, and as many more as a snapshot reaches.
+    /// Within the main lobe from null to null: on either side, one over the aperture in wavelengths
+    /// in sin(azimuth), and one Doppler bin plus the bins that a snapshot spans.
     bool in_main_lobe(const Target& target, int d, int k) const {
         const auto sine = [](double degrees) { return std::sin(degrees * std::numbers::pi / 180); };
         const double beam =
@@ -268,7 +268,7 @@ class PlantedTargets {
                std::abs(beam) <= 1 / (channels * spacing);
     }
 
-    /// What noise that would not pass the threshold alone makes of the true side lobe at most.
+    /// At most the true side lobe plus noise that alone would not exceed the threshold.
     static bool is_side_lobe(const Response& response, const Detection& detection) {
         const double lobe = response(detection.steering_vector, detection.doppler_bin);
         const double most = std::sqrt(lobe) + std::sqrt(detection.threshold);
@@ -335,13 +335,13 @@ TEST(Physics, PlantedTargetsAreFound) {
         EXPECT_EQ(found, std::vector<bool>(planted.size(), true));
         EXPECT_GT(side_lobes, 0);
         EXPECT_LE(side_lobes, targets.expected_side_lobes(threshold));
-        // 25 x 32 x 512 cells at 1e-6, 0.4 alarms: more than four in one run of ten thousand.
+        // 25 x 32 x 512 cells at 1e-6: 0.4 alarms; one run of ten thousand has more than four.
         EXPECT_LE(false_alarms, 4);
     }
 }
 
-/// What shares a target's range cell without being its side lobe is an alarm: far off in Doppler
-/// and azimuth, at the target's azimuth, and at its Doppler.
+/// Another target in a target's range cell is an alarm, not a side lobe: far off in Doppler and
+/// azimuth, at the target's azimuth, and at its Doppler.
 TEST(Physics, AnotherTargetInTheRangeCellIsNoSideLobe) {
     const int alarms = PlantedTargets(planted).detect(Training::all, target_pfa).false_alarms;
     for (const Target& ghost :

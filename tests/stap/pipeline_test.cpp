@@ -38,7 +38,7 @@ Parameters parameters(Training training, Implementation implementation, Precisio
     return p;
 }
 
-/// Largest difference over the largest reference value.
+/// The maximum difference divided by the maximum reference value.
 template <class Values, class References>
 double relative_error(const Values& values, const References& references) {
     EXPECT_EQ(values.size(), references.size());
@@ -73,7 +73,7 @@ TEST_P(PipelineAgainstOracle, EveryResultAgrees) {
     Pipeline<Cpu>(cpu, problem, steering).run(cube, results.views(), nullptr);
 
     const bool fp64 = c.parameters.precision == Precision::mixed;
-    // White input: cond(R) stays below 1e3, and so the chain within 1e3 of the unit roundoff.
+    // White input: cond(R) is below 1e3, so the chain's error is below 1e3 unit roundoffs.
     const double tolerance = fp64 ? 2e-6 : 1e-4;
     EXPECT_THAT(std::vector<int>(results.info.begin(), results.info.end()), testing::Each(0));
     EXPECT_LT(relative_error(results.output, expected.output), tolerance);

@@ -217,13 +217,13 @@ TEST(WorkspaceBytes, CountMatricesThatAreHeldAtATime) {
     // Snapshots of 64 blocks, and their covariances and weights.
     EXPECT_NEAR(gigabytes(), doppler_cube + 0.2013 + 0.1258, 1e-3);
     parameters.implementation = Implementation::cublas;
-    // The inverses, too, and 148 bytes a matrix.
+    // The inverses as well, and 148 bytes a matrix.
     EXPECT_NEAR(gigabytes(), doppler_cube + 0.2013 + 0.1258 + 0.0755 + 0.0024, 1e-3);
     parameters.implementation = Implementation::staged;
     parameters.precision = Precision::mixed;
     EXPECT_NEAR(gigabytes(), doppler_cube + 0.2013 + 0.2517, 1e-3);
     parameters.training = Training::sliding;
-    // A million matrices, of which 256 MB are held at a time, with their weights.
+    // Of a million matrices, 256 MB are in memory at a time, with their weights.
     EXPECT_NEAR(gigabytes(), doppler_cube + 0.2684 * (24 + 16) / 24, 0.01);
     EXPECT_EQ(sets_at_a_time(make_problem(large, parameters, 16), 4096, 4), 227);
 }

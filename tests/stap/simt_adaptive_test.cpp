@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Windows, SimtAdaptive, testing::ValuesIn(windows_cases(
 
 INSTANTIATE_TEST_SUITE_P(Detectors, SimtAdaptive, testing::ValuesIn(detectors_cases()));
 
-// With 64 vectors the register-resident kernel of order 18 does not fit 99 KiB: the block's does.
+// With 64 vectors and 99 KiB the register kernel of order 18 does not fit; the block kernel does.
 TEST(SimtSmallDevices, AgreeWithTheOracle) {
     for (const int shared_bytes : {163 * 1024, 99 * 1024}) {
         for (const Case& c : {Case{.channels = 6, .training_block = 30, .vectors = 64},
@@ -69,7 +69,7 @@ TEST(SimtSmallDevices, RefuseWhatTheyHaveNoRoomFor) {
             testing::HasSubstr("does not fit the 101376 bytes of shared memory")));
 }
 
-// The cubes hold Doppler bins: the SIMT executor has no Fourier transform.
+// The cubes contain Doppler bins, because the SIMT executor has no Fourier transform.
 TEST(SimtWorkspace, IsAsLargeAsPromised) {
     for (const Case& c :
          {Case{.detector = Detector::amf, .precision = Precision::automatic},
@@ -123,7 +123,7 @@ TEST(SimtAccuracy, WeightingOfPerfectsWhiteInput) {
     }
 }
 
-// More blocks than a grid's y or z extent may have.
+// More blocks than a grid can have along y or z.
 TEST(SimtScale, EveryMatrixIsRight) {
     expect_every_matrix(many_matrices(65537, 4, Implementation::fused), run);
 }

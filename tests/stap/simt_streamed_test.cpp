@@ -92,7 +92,7 @@ TEST(RangePieces, RefuseTooLittleMemory) {
     EXPECT_EQ(gpu::cells_of_piece(problem, views, std::size_t(1) << 30, 2), 37);
 }
 
-/// An executor that remembers what is asked of it.
+/// An executor that records its calls.
 struct Recorder {
     using Space = core::Host;
     bool fails = false;

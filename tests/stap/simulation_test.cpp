@@ -39,9 +39,9 @@ Matrix as_matrix(core::View<const Complex, 2, core::Host> view) {
     return matrix;
 }
 
-/// How far a mean over `cells` outer products may be from its expectation R: whitened by R, the
-/// eigenvalues of n x n means of unit noise stay within 1 +- 2 sqrt(n / cells) (Marchenko & Pastur
-/// 1967), here with a third as margin.
+/// Expects a mean over `cells` outer products near its expectation R. Whitened by R, the
+/// eigenvalues of n x n means of unit noise are within 1 +- 2 sqrt(n / cells) (Marchenko & Pastur
+/// 1967); with margin the bound is 3 sqrt(n / cells).
 void expect_covariance(const Matrix& estimate, const Matrix& truth, index_t cells) {
     const Matrix inverse_root = oracle::inverse_root(truth);
     const std::vector<double> values = oracle::eigenvalues(inverse_root * estimate * inverse_root);
@@ -62,7 +62,7 @@ TEST(Perfect, SizesAreThePublishedOnes) {
     EXPECT_THROW(perfect_size("huge"), core::InvalidArgument);
 }
 
-/// The first numbers of rand() in a fresh MATLAB, and of the 53-bit twister everywhere.
+/// The first numbers of rand() in a new MATLAB session, and of any 53-bit Mersenne Twister.
 TEST(Perfect, CubeIsTheDefaultStream) {
     const core::Array<cfloat, 3> cube = perfect_cube({1, 1, 3, Domain::pulse});
     EXPECT_FLOAT_EQ(cube(0, 0, 0).real(), 814723.686393179f);
@@ -103,7 +103,7 @@ TEST(Simulation, CubeHasTheTrueCovariance) {
     expect_covariance(mean, as_matrix(true_covariance(s)), s.shape.range_cells);
 }
 
-/// F R F^H with the taps of the tapered, padded transform written out as a matrix F.
+/// F R F^H, with the taps of the tapered, padded transform as a matrix F.
 TEST(Simulation, SnapshotCovarianceIsTheCovarianceTransformed) {
     ClutterScene s = scene();
     const signal::Taper taper{signal::Taper::Kind::hamming};

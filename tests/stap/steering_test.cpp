@@ -69,7 +69,7 @@ TEST(Steering, DefaultAzimuthsAreEvenlySpacedInTheSine) {
     for (std::size_t i = 1; i < azimuths.size(); ++i)
         EXPECT_NEAR(std::sin(azimuths[i] * pi / 180) - std::sin(azimuths[i - 1] * pi / 180),
                     2.0 / 16, 1e-12);
-    // The step past the last direction is the first one, aliased by one turn of the array.
+    // The step after the last direction is the first direction, aliased by one turn.
     EXPECT_NEAR(std::sin(azimuths[0] * pi / 180) + 2 - std::sin(azimuths[15] * pi / 180), 2.0 / 16,
                 1e-12);
 }
