@@ -9,7 +9,6 @@
 #include <cmath>
 
 #include "aperture/core/error.hpp"
-#include "aperture/core/shape.hpp"
 #include "libmedia/src/axis_order.hpp"
 #include "libmedia/src/hdf5.hpp"
 #include "libmedia/src/stored_dataset.hpp"
@@ -193,8 +192,8 @@ void CubeReader::read_range(index_t begin, index_t end, View<std::complex<float>
     core::expects(0 <= begin && begin <= end && end <= info.range_cells, "range cells [", begin,
                   ", ", end, ") of a cube with ", info.range_cells);
     const core::Extents<3> wanted = {info.channels, info.pulses, end - begin};
-    core::expects(out.extent == wanted, "cube of ", core::extents_text(wanted),
-                  " read into a view of ", core::extents_text(out.extent));
+    core::expects(out.extent == wanted, "cube of ", extents_text({wanted.begin(), wanted.end()}),
+                  " read into a view of ", extents_text({out.extent.begin(), out.extent.end()}));
     if (begin == end) return;
 
     const SilentErrors silent;

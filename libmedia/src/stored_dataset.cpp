@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "aperture/core/error.hpp"
-#include "aperture/core/shape.hpp"
 
 namespace aperture::media {
 namespace {
@@ -177,7 +176,8 @@ void StoredDataset<Form>::check_storage(hid_t file) {
     auto bytes = static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
     for (const index_t extent : extents_) {
         if (__builtin_mul_overflow(bytes, extent, &bytes)) {
-            reject(core::text(" is too large: its extents are ", core::extents_text(extents_)));
+            reject(core::text(" is too large: its extents are ",
+                              extents_text({extents_.begin(), extents_.end()})));
         }
     }
     const Handle creation{H5Dget_create_plist(dataset_), H5Pclose};
@@ -209,8 +209,9 @@ void StoredDataset<Form>::check_storage(hid_t file) {
     H5Fget_filesize(file, &file_bytes);
     const hsize_t present = std::min<hsize_t>(H5Dget_storage_size(dataset_), file_bytes);
     if (filters == 0 && needed > present) {
-        reject(core::text(" declares ", needed, " bytes (extents ", core::extents_text(extents_),
-                          ") but the file holds ", present));
+        reject(core::text(" declares ", needed, " bytes (extents ",
+                          extents_text({extents_.begin(), extents_.end()}), ") but the file holds ",
+                          present));
     }
 }
 
@@ -230,8 +231,9 @@ void StoredDataset<Form>::check_chunks(hid_t creation) {
     hsize_t present = 0;
     if (H5Dget_num_chunks(dataset_, space, &present) < 0) reject(" has a damaged header");
     if (static_cast<hsize_t>(needed) > present) {
-        reject(core::text(" declares ", needed, " chunks (extents ", core::extents_text(extents_),
-                          ") but the file holds ", present));
+        reject(core::text(" declares ", needed, " chunks (extents ",
+                          extents_text({extents_.begin(), extents_.end()}), ") but the file holds ",
+                          present));
     }
 }
 

@@ -64,6 +64,15 @@ TEST(View, AnIndexDropsTheFirstDimension) {
     EXPECT_EQ(values.back(), -1);
 }
 
+TEST(Extents, BindingsReadAndWriteTheirElements) {
+    Extents<3> extents{2, 3, 4};
+    auto& [planes, rows, columns] = extents;
+    EXPECT_EQ(planes * rows * columns, 24);
+    columns = 5;
+    EXPECT_EQ(extents, (Extents<3>{2, 3, 5}));
+    EXPECT_FALSE((extents == Extents<3>{2, 3, 4}));
+}
+
 TEST(View, SliceSharesTheData) {
     std::vector<int> values(4 * 6);
     std::iota(values.begin(), values.end(), 0);

@@ -15,6 +15,10 @@ namespace aperture::core {
 /// that structured bindings decompose.
 template <int Rank>
 struct Extents {
+    using value_type = index_t;
+    using iterator = index_t*;
+    using const_iterator = const index_t*;
+
     index_t values[Rank];
 
     APERTURE_HD constexpr index_t& operator[](int d) { return values[d]; }
@@ -24,12 +28,21 @@ struct Extents {
     APERTURE_HD constexpr const index_t* begin() const { return values; }
     APERTURE_HD constexpr const index_t* end() const { return values + Rank; }
 
-    friend constexpr bool operator==(const Extents&, const Extents&) = default;
+    APERTURE_HD friend constexpr bool operator==(const Extents& a, const Extents& b) {
+        for (int d = 0; d < Rank; ++d) {
+            if (a.values[d] != b.values[d]) return false;
+        }
+        return true;
+    }
 };
 
 #if !defined(__CUDACC_RTC__)
 template <std::size_t d, int Rank>
-constexpr index_t get(const Extents<Rank>& extents) {
+constexpr index_t& get(Extents<Rank>& extents) {
+    return extents.values[d];
+}
+template <std::size_t d, int Rank>
+constexpr const index_t& get(const Extents<Rank>& extents) {
     return extents.values[d];
 }
 #endif
