@@ -14,8 +14,8 @@ namespace aperture::flow {
 
 /// Iterations, and rounds of Solver::cacg, between two convergence tests, unless all residuals are
 /// requested: a test costs about one iteration, and on a Gpu it waits for the device.
-inline constexpr int iterations_between_looks = 10;
-inline constexpr int rounds_between_looks = 4;
+inline constexpr int iterations_between_tests = 10;
+inline constexpr int rounds_between_tests = 4;
 
 /// A system, its unknowns and the iterations of the chosen solver on one executor. `asynchronous`
 /// says whether the host waits where it tests the progress.
@@ -35,7 +35,7 @@ struct SystemSolver<Executor>::State {
 
     static double or_one(double norm) { return norm == 0 ? 1 : norm; }
 
-    bool looks(const std::vector<double>* residuals) const {
+    bool tests_residual(const std::vector<double>* residuals) const {
         return residuals != nullptr || parameters.tolerance > 0;
     }
 
@@ -49,30 +49,30 @@ struct SystemSolver<Executor>::State {
     /// nothing left to do. The residual is tested as often as the caller or the tolerance needs it.
     template <class Iterate>
     int run(int at_once, std::vector<double>* residuals, const Iterate& iterate) {
-        const bool looking = looks(residuals);
+        const bool tested = tests_residual(residuals);
         if (residuals != nullptr) at_once = 1;
-        if (!looking) at_once = parameters.iterations;
-        // False once the tolerance is reached.
-        const auto look = [&] {
-            if (!looking) return true;
+        if (!tested) at_once = parameters.iterations;
+        // Of the tolerance.
+        const auto falls_short = [&] {
+            if (!tested) return true;
             const ResidualNorms norms = operations.norms();
             const double relative = norms.residual / or_one(norms.right);
             if (residuals != nullptr) residuals->push_back(relative);
             return !(relative <= parameters.tolerance);
         };
         int done = 0;
-        bool go_on = look();
+        bool go_on = falls_short();
         while (go_on && done < parameters.iterations) {
             const int count = std::min(at_once, parameters.iterations - done);
             if (!iterate(count)) break;
             done += count;
-            go_on = look();
+            go_on = falls_short();
         }
         return done;
     }
 
     SolveResult solve_by_sweeps(std::vector<double>* residuals) {
-        const int done = run(iterations_between_looks, residuals, [&](int count) {
+        const int done = run(iterations_between_tests, residuals, [&](int count) {
             operations.sweep(count);
             return true;
         });
@@ -90,17 +90,17 @@ struct SystemSolver<Executor>::State {
         }
         const bool tested = parameters.tolerance > 0;
         operations.start_gradients(limit(tested ? or_one(operations.right_norm()) : 1));
-        const bool looking = tested || !Operations::asynchronous;
+        const bool waits = tested || !Operations::asynchronous;
         // A persistent kernel ends by itself.
-        const int at_once = looking && parameters.implementation != Implementation::persistent
-                                ? iterations_between_looks
+        const int at_once = waits && parameters.implementation != Implementation::persistent
+                                ? iterations_between_tests
                                 : parameters.iterations;
         int done = parameters.iterations;
         for (int begun = 0; begun < parameters.iterations;) {
             const int count = std::min(at_once, parameters.iterations - begun);
             operations.advance_gradients(count);
             begun += count;
-            if (!looking) continue;
+            if (!waits) continue;
             const SolverProgress progress = operations.gradients_progress();
             done = progress.done;
             if (progress.stopped) break;
@@ -109,17 +109,17 @@ struct SystemSolver<Executor>::State {
     }
 
     SolveResult solve_avoiding(std::vector<double>* residuals) {
-        const double right = looks(residuals) ? or_one(operations.right_norm()) : 1;
+        const double right = tests_residual(residuals) ? or_one(operations.right_norm()) : 1;
         operations.start_avoiding(limit(right), residuals != nullptr);
         if constexpr (Operations::asynchronous) {
             // If rounds may be repeated, the host must test whether they were.
-            if (!looks(residuals) && operations.rounds_are_known()) {
+            if (!tests_residual(residuals) && operations.rounds_are_known()) {
                 return {parameters.iterations, operations.run_all_rounds()};
             }
         }
         SolverProgress progress;
         do {
-            progress = operations.advance_avoiding(rounds_between_looks);
+            progress = operations.advance_avoiding(rounds_between_tests);
         } while (!progress.stopped);
         if (residuals != nullptr) operations.append_history(right, *residuals);
         return {progress.done, static_cast<double>(progress.products)};
@@ -175,7 +175,7 @@ SolveResult SystemSolver<Executor>::solve(const LinearSystem<Space>& system, Flo
     State& s = *state_;
     check_system(system, s.shape);
     core::expects_shape("flow", flow, {2, s.shape.rows, s.shape.columns}, core::Strides::unit_last);
-    s.operations.load(system, flow, s.looks(residuals));
+    s.operations.load(system, flow, s.tests_residual(residuals));
     const SolveResult result = s.solve(residuals);
     s.operations.store(flow);
     return result;

@@ -108,7 +108,7 @@ int run(const StapOptions& options, const std::string& command) {
     if (options.truth) inputs.push_back(*options.truth);
     check_output_files(inputs, outputs_of(options));
     const Configuration setup = configure(options, reader, console);
-    const std::optional<Truth> truth = read_truth(options, reader.info());
+    const std::optional<Truth> truth = read_truth(options, reader.info(), console);
     const double read_ms = watch.ms();
     watch.reset();
     with_executor(options.run.device, cpu, console, [&]<class Executor>(Executor& executor) {

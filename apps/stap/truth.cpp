@@ -8,15 +8,13 @@
 
 namespace aperture::apps {
 
-std::optional<Truth> read_truth(const StapOptions& options, const media::RadarCube& cube) {
-    if (options.detector == stap::Detector::none) return std::nullopt;
-    const std::filesystem::path file = options.truth.value_or(cube.path);
+namespace {
+
+/// Nothing if the file has no /truth.
+std::optional<Truth> read_targets(const std::filesystem::path& file, const media::RadarCube& cube) {
     const std::string label = file.string();
     const auto table = media::read_table(file, "/truth", {"range_cell", "doppler"});
-    if (!table) {
-        core::expects(!options.truth, label, ": no dataset /truth");
-        return std::nullopt;
-    }
+    if (!table) return std::nullopt;
     const auto& range_cells = (*table)[0];
     const auto& dopplers = (*table)[1];
     Truth truth;
@@ -33,6 +31,25 @@ std::optional<Truth> read_truth(const StapOptions& options, const media::RadarCu
             {.range_cell = static_cast<core::index_t>(cell), .doppler = dopplers[t]});
     }
     return truth;
+}
+
+}  // namespace
+
+std::optional<Truth> read_truth(const StapOptions& options, const media::RadarCube& cube,
+                                Console& console) {
+    if (options.detector == stap::Detector::none) return std::nullopt;
+    if (options.truth) {
+        const auto truth = read_targets(*options.truth, cube);
+        core::expects(truth.has_value(), options.truth->string(), ": no dataset /truth");
+        return truth;
+    }
+    try {
+        return read_targets(cube.path, cube);
+    } catch (const core::InvalidArgument& reason) {
+        // It may be another program's.
+        console.note(core::text(reason.what(), "; detections are not scored"));
+        return std::nullopt;
+    }
 }
 
 }  // namespace aperture::apps

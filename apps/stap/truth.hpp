@@ -7,6 +7,7 @@
 
 #include "aperture/media/cube_file.hpp"
 #include "aperture/stap/detection.hpp"
+#include "apps/common/console.hpp"
 #include "apps/stap/options.hpp"
 
 namespace aperture::apps {
@@ -17,9 +18,10 @@ struct Truth {
     stap::DetectionScore score;         ///< empty before the detection
 };
 
-/// Reads the table /truth of --truth or of the cube's own file. Returns nothing without a detector
-/// or if the cube has no table. Throws core::InvalidArgument, starting with the file's name, if the
-/// truth does not fit the cube.
-std::optional<Truth> read_truth(const StapOptions& options, const media::RadarCube& cube);
+/// Reads /truth of --truth, or else of the cube's file. Returns nothing without a detector, and if
+/// the cube's file has none or one that does not fit; a note on the console says the latter. Throws
+/// core::InvalidArgument, starting with the file's name, if that of --truth does not fit the cube.
+std::optional<Truth> read_truth(const StapOptions& options, const media::RadarCube& cube,
+                                Console& console);
 
 }  // namespace aperture::apps

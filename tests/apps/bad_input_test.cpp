@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
                      add_cube(file, valid_cube());
                      add_dataset(file, "/truth", H5T_IEEE_F64LE, {2, 4});
                  },
-                 {"--detector", "amf"},
+                 {"--detector", "amf", "--truth", "cube.h5"},
                  "cube.h5: dataset /truth is float64 [2,4], expected a table of records"},
         BadInput{"truth_without_doppler",
                  [](Path path) {
@@ -215,28 +215,28 @@ INSTANTIATE_TEST_SUITE_P(
                      H5Tinsert(type, "range_cell", 0, H5T_IEEE_F64LE);
                      add_dataset(file, "/truth", type, {2});
                  },
-                 {"--detector", "amf"},
+                 {"--detector", "amf", "--truth", "cube.h5"},
                  "cube.h5: dataset /truth has no column doppler"},
         BadInput{"truth_beyond_the_cube",
                  [](Path path) { write_cube_with_truth(path, 100, 0.25); },
-                 {"--detector", "amf"},
+                 {"--detector", "amf", "--truth", "cube.h5"},
                  "cube.h5: target 0 of /truth is at range cell 100, expected a whole number from 0 "
                  "to 99"},
         BadInput{"truth_between_range_cells",
                  [](Path path) { write_cube_with_truth(path, 4.5, 0.25); },
-                 {"--detector", "amf"},
+                 {"--detector", "amf", "--truth", "cube.h5"},
                  "cube.h5: target 0 of /truth is at range cell 4.5"},
         BadInput{"truth_with_nan_range_cell",
                  [](Path path) {
                      write_cube_with_truth(path, std::numeric_limits<double>::quiet_NaN(), 0.25);
                  },
-                 {"--detector", "amf"},
+                 {"--detector", "amf", "--truth", "cube.h5"},
                  "cube.h5: target 0 of /truth is at range cell nan"},
         BadInput{"truth_with_nan_doppler",
                  [](Path path) {
                      write_cube_with_truth(path, 4, std::numeric_limits<double>::quiet_NaN());
                  },
-                 {"--detector", "amf"},
+                 {"--detector", "amf", "--truth", "cube.h5"},
                  "cube.h5: target 0 of /truth has a Doppler of nan, expected -0.5 to 0.5"}),
     [](const auto& instance) { return instance.param.name; });
 
@@ -250,7 +250,9 @@ TEST_P(RefusedInput, LeavesOneLineAndNoFile) {
     if (std::find(flags.begin(), flags.end(), "--device") == flags.end()) {
         arguments.insert(arguments.end(), {"--device", "cpu"});
     }
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    for (const std::string& flag : flags) {
+        arguments.push_back(flag == "cube.h5" ? (folder / flag).string() : flag);
+    }
     const Outcome outcome = run_program("stap", arguments);
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(outcome.out, IsEmpty());
@@ -261,6 +263,18 @@ TEST_P(RefusedInput, LeavesOneLineAndNoFile) {
     EXPECT_THAT(messages.back(), HasSubstr(expected));
     EXPECT_EQ(outcome.error.find("HDF5-DIAG"), std::string::npos);
     EXPECT_EQ(folder.entries(), before);
+}
+
+TEST(ForeignTruth, IsNotedAndLeavesDetectionsUnscored) {
+    const TemporaryFolder folder;
+    write_cube_with_truth(folder / "cube.h5", 100, 0.25);
+    const Outcome outcome =
+        run_program("stap", {"--cube", folder / "cube.h5", "--device", "cpu", "--detector", "amf",
+                             "--loading", "rel:1e-2", "--out", folder / "out.h5"});
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+    EXPECT_THAT(outcome.error, HasSubstr("expected a whole number from 0 to 99; detections are "
+                                         "not scored"));
+    EXPECT_EQ(outcome.out.find("targets "), std::string::npos);
 }
 
 class UnwritableOutput : public testing::Test {

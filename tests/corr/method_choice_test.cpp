@@ -37,7 +37,7 @@ double measured_ms(core::Cpu& cpu, Problem problem, Method method) {
     core::Array<double, 3> sums({1, problem.lags.extent().rows, problem.lags.extent().columns});
     Correlator<core::Cpu> correlator(cpu, problem);
     double fastest = std::numeric_limits<double>::infinity();
-    for (int run = 0; run < 6; ++run) {
+    for (int run = 0; run < 3; ++run) {
         const core::Stopwatch watch;
         correlator.run(std::as_const(planes).view(), std::as_const(planes).view(), sums.view());
         fastest = std::min(fastest, watch.ms());
