@@ -1,18 +1,14 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "aperture/stap/pipeline.hpp"
-
-#include <algorithm>
-#include <optional>
 #include <variant>
 
 #include "aperture/stap/attempts.hpp"
 #include "libstap/cpu/all_training.hpp"
 #include "libstap/cpu/cfar.hpp"
 #include "libstap/cpu/fused_block.hpp"
-#include "libstap/cpu/results.hpp"
 #include "libstap/cpu/sliding_training.hpp"
 #include "libstap/cpu/staged_block.hpp"
+#include "libstap/pipeline_driver.hpp"
 
 namespace aperture::stap {
 
@@ -63,113 +59,107 @@ index_t schedule(const Problem& problem, const Results<Host>& results, int attem
     return due;
 }
 
+/// See PipelineDriver.
+class CpuOperations {
+  public:
+    using Executor = core::Cpu;
+
+    CpuOperations(core::Cpu& cpu, const Problem& problem,
+                  const core::View<const cfloat, 2, Host>& steering)
+        : cpu_(cpu), problem_(problem), steering_(copy_of(steering)) {
+        const Parameters& p = problem.parameters;
+        core::expects(p.implementation != Implementation::cublas,
+                      "implementation cublas needs a GPU; use fused or staged on the CPU");
+        if (p.training == Training::all) {
+            adaptation_.emplace<cpu::AllTraining>(cpu, problem, steering_);
+            return;
+        }
+        if (p.precision == Precision::mixed) {
+            choose<double>(adaptation_, cpu, problem, steering_);
+        } else {
+            choose<float>(adaptation_, cpu, problem, steering_);
+        }
+        if (p.precision != Precision::automatic) return;
+        if (p.training == Training::block) {
+            repetition_.emplace<cpu::FusedBlock<double>>(cpu, problem, steering_);
+        } else {
+            repetition_.emplace<cpu::SlidingTraining<double>>(cpu, problem, steering_);
+        }
+    }
+
+    struct Run {
+        CpuOperations& operations;
+        CubeView<Host> cube;
+        const Results<Host>& results;
+        core::Timeline* timeline;
+
+        auto stage(const char* name, const Work& work) const {
+            return core::Timeline::stage(timeline, operations.cpu_, name, work.gflop, work.mb);
+        }
+        void adapt() const {
+            std::visit(
+                [&](auto& chosen) {
+                    if constexpr (requires { chosen.run(cube, results, timeline); }) {
+                        chosen.run(cube, results, timeline);
+                    } else if constexpr (requires { chosen.run(cube, results); }) {
+                        const auto scope = stage("adaptive", adaptive_work(operations.problem_));
+                        chosen.run(cube, results);
+                    }
+                },
+                operations.adaptation_);
+        }
+        /// Other forms than StagedBlock compute the statistics in adapt().
+        void detect() const {
+            std::visit(
+                [&](auto& chosen) {
+                    if constexpr (requires { chosen.detect(cube, results); }) {
+                        const auto scope = stage("detect", detect_work(operations.problem_));
+                        chosen.detect(cube, results);
+                    }
+                },
+                operations.adaptation_);
+        }
+        void repeat() const {
+            const auto scope = stage("repeat", {});
+            const Problem& problem = operations.problem_;
+            for (index_t k = 0; k < problem.doppler_bins; ++k)
+                for (index_t b = 0; b < problem.training_sets; ++b)
+                    results.attempt(k, b) = first_attempt;
+            std::visit(
+                [&](auto& again) {
+                    if constexpr (requires { again.run(cube, results, 1); }) {
+                        for (int attempt = fp64_attempt;
+                             attempt <= last_attempt && schedule(problem, results, attempt) > 0;
+                             ++attempt)
+                            again.run(cube, results, attempt);
+                    }
+                },
+                operations.repetition_);
+        }
+        void average() const {
+            const auto scope = stage("detect", detect_work(operations.problem_));
+            cpu::cell_averaging_cfar(operations.cpu_, operations.problem_, results.output,
+                                     results.statistic);
+        }
+    };
+    Run on(const CubeView<Host>& cube, const Results<Host>& results, core::Timeline* timeline) {
+        return {*this, cube, results, timeline};
+    }
+
+  private:
+    core::Cpu& cpu_;
+    const Problem& problem_;
+    core::Array<cfloat, 2> steering_;
+    Adaptation adaptation_;
+    Repetition repetition_;  ///< of matrices that fp32 cannot be trusted with
+};
+
 }  // namespace
 
 template <>
-struct Pipeline<core::Cpu>::State {
-    core::Cpu& cpu;
-    Problem problem;
-    core::Array<cfloat, 2> steering;
-    std::optional<DopplerFilter<core::Cpu>> doppler;
-    core::Array<cfloat, 3> doppler_cube;
-    Adaptation adaptation;
-    Repetition repetition;  ///< of matrices that fp32 cannot be trusted with
-
-    State(core::Cpu& executor, const Problem& p, const core::View<const cfloat, 2, Host>& vectors)
-        : cpu(executor), problem(p), steering(copy_of(vectors)) {
-        if (p.shape.domain == Domain::pulse) {
-            doppler.emplace(cpu, p);
-            doppler_cube =
-                core::Array<cfloat, 3>({p.shape.channels, p.doppler_bins, p.shape.range_cells});
-        }
-        if (p.parameters.training == Training::all) {
-            adaptation.emplace<cpu::AllTraining>(cpu, problem, steering);
-        } else if (p.parameters.precision == Precision::mixed) {
-            choose<double>(adaptation, cpu, problem, steering);
-        } else {
-            choose<float>(adaptation, cpu, problem, steering);
-        }
-        if (p.parameters.precision != Precision::automatic) return;
-        if (p.parameters.training == Training::block)
-            repetition.emplace<cpu::FusedBlock<double>>(cpu, problem, steering);
-        if (p.parameters.training == Training::sliding)
-            repetition.emplace<cpu::SlidingTraining<double>>(cpu, problem, steering);
-    }
-
-    void adapt(const CubeView<Host>& cube, const Results<Host>& results, core::Timeline* timeline) {
-        std::visit(
-            [&](auto& chosen) {
-                if constexpr (requires { chosen.run(cube, results, timeline); }) {
-                    chosen.run(cube, results, timeline);
-                } else if constexpr (requires { chosen.run(cube, results); }) {
-                    const Work work = adaptive_work(problem);
-                    const auto stage =
-                        core::Timeline::stage(timeline, cpu, "adaptive", work.gflop, work.mb);
-                    chosen.run(cube, results);
-                }
-            },
-            adaptation);
-    }
-
-    void repeat(const CubeView<Host>& cube, const Results<Host>& results,
-                core::Timeline* timeline) {
-        std::visit(
-            [&](auto& again) {
-                if constexpr (requires { again.run(cube, results, 1); }) {
-                    const auto stage = core::Timeline::stage(timeline, cpu, "repeat", 0, 0);
-                    for (index_t k = 0; k < problem.doppler_bins; ++k)
-                        for (index_t b = 0; b < problem.training_sets; ++b)
-                            results.attempt(k, b) = first_attempt;
-                    for (int attempt = fp64_attempt;
-                         attempt <= last_attempt && schedule(problem, results, attempt) > 0;
-                         ++attempt)
-                        again.run(cube, results, attempt);
-                }
-            },
-            repetition);
-    }
-
-    void run(CubeView<Host> cube, const Results<Host>& results, core::Timeline* timeline) {
-        const CubeShape& shape = problem.shape;
-        core::expects_shape("cube", cube, {shape.channels, shape.pulses, shape.range_cells},
-                            core::Strides::unit_last);
-        check_results(problem, results);
-        if (doppler) {
-            const Work work = doppler_work(problem);
-            const auto stage = core::Timeline::stage(timeline, cpu, "doppler", work.gflop, work.mb);
-            doppler->run(cube, doppler_cube);
-            cube = doppler_cube;
-        }
-        adapt(cube, results, timeline);
-        repeat(cube, results, timeline);
-        if (problem.parameters.detector == Detector::cfar) {
-            const Work work = detect_work(problem);
-            const auto stage = core::Timeline::stage(timeline, cpu, "detect", work.gflop, work.mb);
-            cpu::cell_averaging_cfar(cpu, problem, results.output, results.statistic);
-        }
-    }
+struct Pipeline<core::Cpu>::State : PipelineDriver<CpuOperations> {
+    using PipelineDriver::PipelineDriver;
 };
-
-template <class Executor>
-Pipeline<Executor>::Pipeline(Executor& executor, const Problem& problem,
-                             core::View<const cfloat, 2, core::Host> steering) {
-    core::expects(problem.parameters.implementation != Implementation::cublas,
-                  "implementation cublas needs a GPU; use fused or staged on the CPU");
-    core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
-    state_ = std::make_unique<State>(executor, problem, steering);
-}
-template <class Executor>
-Pipeline<Executor>::~Pipeline() = default;
-template <class Executor>
-Pipeline<Executor>::Pipeline(Pipeline&&) noexcept = default;
-template <class Executor>
-Pipeline<Executor>& Pipeline<Executor>::operator=(Pipeline&&) noexcept = default;
-
-template <class Executor>
-void Pipeline<Executor>::run(CubeView<Space> cube, const Results<Space>& results,
-                             core::Timeline* timeline) {
-    state_->run(cube, results, timeline);
-}
 
 template class Pipeline<core::Cpu>;
 

@@ -48,10 +48,6 @@ void StagedBlock<Real>::run(const CubeView<core::Host>& cube, const Results<core
     }
     copy_where_wanted<Real>(covariance_.view(), results.covariance);
     copy_where_wanted<Real>(weights_.view(), results.weights);
-    if (is_adaptive(problem_.parameters.detector)) {
-        const auto scope = stage("detect", detect_work(problem_));
-        detect(cube, results);
-    }
 }
 
 template <class Real>

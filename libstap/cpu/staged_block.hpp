@@ -8,8 +8,7 @@
 
 namespace aperture::stap::cpu {
 
-/// Block training one stage at a time: covariances, weights, weighting, and the statistics of an
-/// adaptive detector.
+/// Block training one stage at a time: covariances, weights, weighting.
 template <class Real>
 class StagedBlock {
   public:
@@ -17,11 +16,12 @@ class StagedBlock {
                 core::View<const cfloat, 2, core::Host> steering);
     void run(const CubeView<core::Host>& cube, const Results<core::Host>& results,
              core::Timeline* timeline);
+    /// The statistics of an adaptive detector, after `run`.
+    void detect(const CubeView<core::Host>& cube, const Results<core::Host>& results);
 
   private:
     using Complex = std::complex<Real>;
 
-    void detect(const CubeView<core::Host>& cube, const Results<core::Host>& results);
     void detect_in_block(const CubeView<core::Host>& cube, index_t doppler_bin,
                          index_t training_set,
                          const core::View<const Complex, 2, core::Host>& solutions,

@@ -14,34 +14,35 @@ namespace detail {
 /// Work for all cells at once is part of the covariance stage; its cost is already counted with the
 /// cells.
 template <class Executor>
-auto total_scope(Executor& executor, core::Timeline* timeline, const Problem& problem) {
-    const bool fused = problem.parameters.implementation == Implementation::fused;
-    return stage_scope(executor, timeline, fused ? "adaptive" : "covariance", {});
+auto total_stage(const Adaptation<Executor>& run) {
+    const bool fused = run.problem.parameters.implementation == Implementation::fused;
+    return run.stage(fused ? "adaptive" : "covariance", {});
 }
 
 }  // namespace detail
 
-/// Range cells per tile of the sums over all cells: chunks of a cube begin at multiples.
+/// Range cells per tile of the sums over all cells: pieces of a cube begin at multiples.
 inline constexpr int total_tile = 64;
 
-/// Adds the cells of the cube in memory to the sums over all cells (`keep`), or starts the sums.
+/// Adds the cells in run.cube to the sums over all cells (`keep`), or starts the sums.
 template <class Real, class Executor>
-void add_to_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
-                  const Problem& problem, CubeView<typename Executor::Space> cube, bool keep,
-                  core::Timeline* timeline) {
-    const auto scope = detail::total_scope(executor, timeline, problem);
+void add_to_total(const Adaptation<Executor>& run, bool keep) {
+    const auto stage = detail::total_stage(run);
+    Executor& executor = run.executor;
+    const Problem& problem = run.problem;
+    const index_t columns = run.cube.extent[2];
     const index_t packed = triangle_elements(problem.order, false);
     auto* total =
-        detail::matrices_in<Complex<Real>>(workspace.total, problem.doppler_bins, 1, 1, packed)
+        detail::matrices_in<Complex<Real>>(run.workspace.total, problem.doppler_bins, 1, 1, packed)
             .data;
-    const TrainingPlan plan{TrainingCells::total, 0, 0, cube.extent[2], 0, 0, 0};
+    const TrainingPlan plan{TrainingCells::total, 0, 0, columns, 0, 0, 0};
     SharedNeeds needs = detail::cube_needs(problem, plan, generic_tuning.bins, sizeof(Real));
     needs.cells = total_tile;
     detail::with_taps(problem.parameters.temporal_taps, [&](auto taps) {
         constexpr int t = decltype(taps)::value;
         TotalArguments<Real> arguments{};
-        arguments.cube = detail::doppler_cube(cube);
-        arguments.columns = cube.extent[2];
+        arguments.cube = detail::doppler_cube(run.cube);
+        arguments.columns = columns;
         arguments.keep = keep;
         arguments.total = total;
         arguments.layout = detail::shared_layout(executor, needs, generic_tuning.blocks);
@@ -55,31 +56,29 @@ void add_to_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
 /// Covariance, info, pivot ratio and, with Precision::automatic, attempt of the sums over all
 /// cells; an untrusted one is loaded until it can be trusted.
 template <class Real, class Executor>
-void judge_total(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
-                 CubeView<typename Executor::Space> cube,
-                 const Results<typename Executor::Space>& results, core::Timeline* timeline) {
-    const auto scope = detail::total_scope(executor, timeline, problem);
-    TrainingPlan plan = detail::training_plan(problem, {});
-    plan.kind = TrainingCells::total;
-    auto arguments = detail::common_arguments<Real>(workspace, problem, cube, plan, 1);
-    arguments.total = detail::total_of<Real>(workspace, problem);
-    arguments.attempts.info = core::kernel_view(results.info);
-    arguments.attempts.pivot_ratio = core::kernel_view(results.pivot_ratio);
-    arguments.attempts.number = detail::attempt_of_all(problem, results);
-    if (!results.covariance.empty()) arguments.covariance = core::kernel_view(results.covariance);
-    detail::launch_for_taps(executor, problem, arguments, false);
+void check_total(const Adaptation<Executor>& run) {
+    const auto stage = detail::total_stage(run);
+    auto arguments = detail::common_arguments<Real>(run);
+    arguments.plan.kind = TrainingCells::total;
+    arguments.sets = 1;
+    arguments.attempts.info = core::kernel_view(run.results.info);
+    arguments.attempts.pivot_ratio = core::kernel_view(run.results.pivot_ratio);
+    arguments.attempts.number = detail::attempt_of_all(run);
+    if (!run.results.covariance.empty()) {
+        arguments.covariance = core::kernel_view(run.results.covariance);
+    }
+    detail::launch_for_taps(run.executor, run.problem, arguments, false);
 }
 
 /// Combines the info of a bin's cells.
 template <class Executor>
-void combine_info(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
-                  const Problem& problem, const RangeChunk& chunk,
-                  const Results<typename Executor::Space>& results) {
-    const auto cells = core::kernel_view(workspace.cell_info.view());
-    core::launch(executor, &combine_info_kernel<core::warp_size>,
-                 core::LaunchConfig(static_cast<unsigned>(problem.doppler_bins), core::warp_size),
-                 cells, chunk.end - chunk.begin, chunk.begin, core::kernel_view(results.info),
-                 detail::attempt_of_all(problem, results));
+void combine_info(const Adaptation<Executor>& run) {
+    const auto cells = core::kernel_view(run.workspace.cell_info.view());
+    core::launch(
+        run.executor, &combine_info_kernel<core::warp_size>,
+        core::LaunchConfig(static_cast<unsigned>(run.problem.doppler_bins), core::warp_size), cells,
+        count(run.piece.adapted), run.piece.adapted.begin, core::kernel_view(run.results.info),
+        detail::attempt_of_all(run));
 }
 
 }  // namespace aperture::stap::gpu

@@ -46,7 +46,7 @@ __global__ void load_diagonals_kernel(Complex<float>* matrices, index_t count, i
 
 /// info and pivot ratio of the diagonal of U, by magnitude. Unlike the library's info, this one
 /// also reports an entry that is not finite. Thread: one matrix. Bytes: 8 n read.
-__global__ void judge_factors_kernel(const Complex<float>* factors, int* info, index_t count,
+__global__ void check_factors_kernel(const Complex<float>* factors, int* info, index_t count,
                                      index_t sets, int order, core::KernelView<int, 2> to_info,
                                      core::KernelView<float, 2> to_ratio) {
     const index_t m = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -196,13 +196,17 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
     const cuComplex one{1.0f, 0.0f};
     const cuComplex zero{0.0f, 0.0f};
     const SteeringVectors steering = detail::steering_vectors(steering_);
+    const auto stage = [&](const char* name, const Work& work) {
+        return core::Timeline::stage(timeline, gpu_, name, work.gflop, work.mb);
+    };
     set_pointers(results.output);
     {
         // Column-major, a snapshot matrix is its transpose A of N_R x n; A^H A is R row-major.
-        const auto scope = stage_scope(gpu_, timeline, "covariance", covariance_work(problem_));
+        const auto scope = stage("covariance", covariance_work(problem_));
         const cuComplex mean{1.0f / static_cast<float>(block), 0.0f};
         detail::extract(gpu_, problem_, detail::doppler_cube(cube),
-                        detail::training_plan(problem_, {}), sets, snapshots_.view());
+                        detail::training_plan(problem_, whole_cube(problem_)), sets,
+                        snapshots_.view());
         APERTURE_CUDA_TRY(cublasCgemmBatched(cublas, CUBLAS_OP_C, CUBLAS_OP_N, n, n, block, &mean,
                                              as_batch(snapshot_pointers_), block,
                                              as_batch(snapshot_pointers_), block, &zero,
@@ -216,7 +220,7 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
     {
         // Column-major, the stored matrix is conj(R); its inverse times conj(v) is conj(w). info
         // comes from the diagonal of U, not from the library's inversion.
-        const auto scope = stage_scope(gpu_, timeline, "weights", weights_work(problem_));
+        const auto scope = stage("weights", weights_work(problem_));
         APERTURE_CUDA_TRY(cublasCgetrfBatched(cublas, n, as_batch(covariance_pointers_), n,
                                               pivots_.data(), info_.data(), count));
         APERTURE_CUDA_TRY(cublasCgetriBatched(cublas, n, as_batch(covariance_pointers_), n,
@@ -225,7 +229,7 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
         APERTURE_CUDA_TRY(cublasCgemmBatched(
             cublas, CUBLAS_OP_N, CUBLAS_OP_N, n, vectors, n, &one, as_batch(inverse_pointers_), n,
             as_batch(right_hand_side_pointers_), n, &zero, as_batch(weight_pointers_), n, count));
-        core::launch(gpu_, &judge_factors_kernel,
+        core::launch(gpu_, &check_factors_kernel,
                      core::LaunchConfig(blocks_for(matrices_), threads),
                      core::device_cast(covariance_.data()), info_.data(), matrices_, sets, n,
                      core::kernel_view(results.info), core::kernel_view(results.pivot_ratio));
@@ -236,7 +240,7 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
                      core::device_cast(weights_.data()), steering, info_.data(), matrices_, sets, n,
                      to);
     }
-    const auto scope = stage_scope(gpu_, timeline, "weighting", weighting_work(problem_));
+    const auto scope = stage("weighting", weighting_work(problem_));
     apply_weights(results.output);
     core::launch(gpu_, &zero_failed_outputs_kernel,
                  core::LaunchConfig(detail::grid_of(matrices_), threads), info_.data(), sets, block,

@@ -2,49 +2,75 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Launches the one-kernel pipeline on a Doppler cube or on a range chunk of it.
+// Launches the one-kernel pipeline.
 
-#include "libstap/gpu/adaptive_launch.cuh"
+#include <optional>
+
+#include "libstap/gpu/register_kernels.cuh"
 
 namespace aperture::stap::gpu {
 
 namespace detail {
 
-/// Steering vectors in workspace, [n][D].
-template <class Space>
-SteeringVectors steering_vectors(const core::Array<cfloat, 2, Space>& rows) {
-    SteeringVectors vectors{};
-    vectors.data = core::device_cast(rows.data());
-    vectors.row_stride = static_cast<int>(rows.extent()[1]);
-    vectors.count = vectors.row_stride;
-    return vectors;
-}
+// Launches the kernel of an order, in registers if possible.
+template <class Real, class Executor, int Taps>
+void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArguments<Real> arguments,
+                     bool statistic, std::integral_constant<int, Taps>) {
+    constexpr bool fp64 = sizeof(Real) == sizeof(double);
+    const AdaptiveShape shape{problem.order, Taps, problem.parameters.solver, statistic};
+    const bool cholesky = shape.solver == dense::Factorisation::cholesky;
+    const auto needs_of = [&](const AdaptiveTuning& tuning, bool in_registers) {
+        SharedNeeds needs = cube_needs(problem, arguments.plan, tuning.bins, sizeof(Real));
+        needs.vectors = arguments.steering.count;
+        needs.outputs = set_outputs(arguments.plan, statistic);
+        needs.block_solver = !in_registers;
+        needs.column_solver = in_registers && cholesky;
+        needs.head = tuning.head;
+        if (needs.head > 0) needs.paired_taps = Taps;
+        needs.square = !in_registers && !cholesky;
+        return needs;
+    };
 
-inline Loading loading_of(const Problem& problem) {
-    const DiagonalLoading& loading = problem.parameters.loading;
-    return {loading.relative ? 0 : loading.value, loading.relative ? loading.value : 0};
-}
-
-/// Arguments common to all adaptive launches of a chunk.
-template <class Real, class Executor>
-AdaptiveArguments<Real> common_arguments(AdaptiveWorkspace<Executor>& workspace,
-                                         const Problem& problem,
-                                         CubeView<typename Executor::Space> cube,
-                                         const TrainingPlan& plan, index_t sets) {
-    AdaptiveArguments<Real> arguments{};
-    arguments.cube = doppler_cube(cube);
-    arguments.plan = plan;
-    arguments.sets = sets;
-    arguments.loading = loading_of(problem);
-    arguments.steering = steering_vectors(workspace.steering);
-    return arguments;
-}
-
-template <class Real, class Executor>
-const Complex<Real>* total_of(const AdaptiveWorkspace<Executor>& workspace,
-                              const Problem& problem) {
-    if (problem.parameters.training != Training::all) return nullptr;
-    return reinterpret_cast<const Complex<Real>*>(workspace.total.data());
+    AdaptiveTuning tuning = adaptive_tuning(problem.order, Taps, fp64, cholesky);
+    std::optional<SharedLayout> layout;
+    if (tuning.lanes > 0) {
+        layout = plan_shared_memory(needs_of(tuning, true), tuning.blocks,
+                                    executor.shared_memory_per_block());
+    }
+    const AdaptiveKernel<Real> precompiled = layout ? precompiled_kernel<Real>(shape) : nullptr;
+    decltype(specialised_kernel<Real>(executor, shape)) specialised{};
+    if (layout && !precompiled) specialised = specialised_kernel<Real>(executor, shape);
+    if (!precompiled && !specialised) {
+        tuning = generic_tuning;
+        layout = shared_layout(executor, needs_of(tuning, false), tuning.blocks);
+    }
+    arguments.layout = *layout;
+    arguments.turns = grid_of(arguments.sets * groups_of(problem.doppler_bins, tuning.bins));
+    unsigned blocks = arguments.turns;
+    if (arguments.attempts.number.data != nullptr && problem.parameters.training != Training::all) {
+        const auto at_once = static_cast<unsigned>(executor.multiprocessors() * tuning.blocks);
+        blocks = std::min((arguments.turns + repetition_turns - 1) / repetition_turns, at_once);
+    }
+    core::LaunchConfig config(blocks, static_cast<unsigned>(tuning.threads),
+                              static_cast<std::size_t>(arguments.layout.bytes));
+    config.start_early = true;
+    arguments.splits =
+        splits_of<Taps>(problem, tuning.bins, arguments.layout.columns, tuning.threads);
+    if (precompiled) {
+        core::launch(executor, precompiled, config, arguments);
+        return;
+    }
+    if (specialised) {
+        core::launch(executor, specialised, config, arguments);
+        return;
+    }
+    with_solver(problem.parameters.solver, [&](auto elimination) {
+        using Solver = BlockSolver<Real, decltype(elimination)::value>;
+        core::launch(executor,
+                     statistic ? &adapt_kernel<Real, GenericPolicy<Taps>, Solver, true>
+                               : &adapt_kernel<Real, GenericPolicy<Taps>, Solver, false>,
+                     config, arguments);
+    });
 }
 
 template <class Real, class Executor>
@@ -55,59 +81,27 @@ void launch_for_taps(Executor& executor, const Problem& problem,
     });
 }
 
-/// The share of a whole cube's work for `cells` range cells.
-inline Work share_of(const Problem& problem, const Work& whole, index_t cells) {
-    const double share = double(cells) / double(problem.shape.range_cells);
-    return {whole.gflop * share, whole.mb * share};
-}
-
-/// The attempts of the sums over all cells, for every cell; null if there are none.
-template <class Space>
-KernelView<int, 2> attempt_of_all(const Problem& problem, const Results<Space>& results) {
-    const Parameters& p = problem.parameters;
-    if (p.training != Training::all || p.precision != Precision::automatic) return {};
-    auto of_cells = core::kernel_view(results.attempt);
-    of_cells.extent[1] = problem.shape.range_cells;
-    of_cells.stride[1] = 0;
-    return of_cells;
-}
-
-/// Destination of a launch's info: per set, or per cell before combine_info.
-template <class Executor>
-KernelView<int, 2> info_of(AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
-                           const RangeChunk& chunk,
-                           const Results<typename Executor::Space>& results) {
-    if (problem.parameters.training != Training::all) return core::kernel_view(results.info);
-    workspace.cell_info.reshape({problem.doppler_bins, chunk.end - chunk.begin});
-    return core::kernel_view(workspace.cell_info.view());
-}
-
 }  // namespace detail
 
 /// Outputs, and statistics if `statistic`, by the one-kernel pipeline. With `repeats`, only for
 /// matrices whose info and pivot ratio show that fp32 does not suffice (Real = double).
 template <class Real, class Executor>
-void run_fused(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
-               CubeView<typename Executor::Space> cube, const RangeChunk& chunk,
-               const Results<typename Executor::Space>& results, bool statistic,
-               bool repeats = false) {
-    auto arguments = detail::common_arguments<Real>(workspace, problem, cube,
-                                                    detail::training_plan(problem, chunk),
-                                                    detail::sets_of(problem, chunk));
-    arguments.total = detail::total_of<Real>(workspace, problem);
-    arguments.detector = problem.parameters.detector;
-    arguments.attempts.info = detail::info_of(workspace, problem, chunk, results);
+void run_fused(const Adaptation<Executor>& run, bool statistic, bool repeats = false) {
+    const Results<typename Executor::Space>& results = run.results;
+    auto arguments = detail::common_arguments<Real>(run);
+    arguments.detector = run.problem.parameters.detector;
+    arguments.attempts.info = detail::info_of(run);
     if (!results.output.empty()) arguments.output = detail::range_rows(results.output);
     if (statistic) arguments.statistic = detail::range_rows(results.statistic);
     arguments.attempts.number =
-        repeats ? core::kernel_view(results.attempt) : detail::attempt_of_all(problem, results);
-    if (arguments.plan.kind != TrainingCells::all) {
+        repeats ? core::kernel_view(results.attempt) : detail::attempt_of_all(run);
+    if (!run.trains_on_all()) {
         arguments.attempts.pivot_ratio = core::kernel_view(results.pivot_ratio);
         if (!results.covariance.empty())
             arguments.covariance = core::kernel_view(results.covariance);
         if (!results.weights.empty()) arguments.weights = core::kernel_view(results.weights);
     }
-    detail::launch_for_taps(executor, problem, arguments, statistic);
+    detail::launch_for_taps(run.executor, run.problem, arguments, statistic);
 }
 
 }  // namespace aperture::stap::gpu

@@ -13,9 +13,7 @@ namespace aperture::stap::gpu {
     used template void detail::launch_for_taps<Real, core::Gpu>( \
         core::Gpu&, const Problem&, const AdaptiveArguments<Real>&, bool)
 #define APERTURE_STAGED_INSTANCES(used, Real)                                                  \
-    used template void run_staged<Real, core::Gpu>(                                            \
-        core::Gpu&, AdaptiveWorkspace<core::Gpu>&, const Problem&, CubeView<core::Device>,     \
-        const RangeChunk&, const Results<core::Device>&, core::Timeline*);                     \
+    used template void run_staged<Real, core::Gpu>(const Adaptation<core::Gpu>&);              \
     used template void detail::launch_covariance<Real, core::Gpu, DopplerCube>(                \
         core::Gpu&, const Problem&, const TrainingPlan&, const DopplerCube&, index_t,          \
         const Complex<Real>*, const KernelView<Complex<Real>, 4>&, const KernelView<int, 2>&); \
@@ -27,25 +25,16 @@ namespace aperture::stap::gpu {
         core::Gpu&, const Problem&, const TrainingPlan&, const DopplerCube&, index_t,          \
         const SteeringVectors&, const KernelView<const Complex<Real>, 4>&,                     \
         const KernelView<Complex<float>, 3>&)
-#define APERTURE_PIPELINE_INSTANCES(used)                                                         \
-    used template void add_to_total<float, core::Gpu>(core::Gpu&, AdaptiveWorkspace<core::Gpu>&,  \
-                                                      const Problem&, CubeView<core::Device>,     \
-                                                      bool, core::Timeline*);                     \
-    used template void add_to_total<double, core::Gpu>(core::Gpu&, AdaptiveWorkspace<core::Gpu>&, \
-                                                       const Problem&, CubeView<core::Device>,    \
-                                                       bool, core::Timeline*);                    \
-    used template void run_adaptive<core::Gpu>(                                                   \
-        core::Gpu&, AdaptiveWorkspace<core::Gpu>&, const Problem&, CubeView<core::Device>,        \
-        const RangeChunk&, const Results<core::Device>&, core::Timeline*);                        \
-    used template void finish_adaptive<core::Gpu>(                                                \
-        core::Gpu&, AdaptiveWorkspace<core::Gpu>&, const Problem&, CubeView<core::Device>,        \
-        const RangeChunk&, const RangeChunk&, const Results<core::Device>&, core::Timeline*)
+#define APERTURE_PIPELINE_INSTANCE(used)                                                    \
+    used template void add_to_total<float, core::Gpu>(const Adaptation<core::Gpu>&, bool);  \
+    used template void add_to_total<double, core::Gpu>(const Adaptation<core::Gpu>&, bool); \
+    used template struct PipelineRun<core::Gpu>
 
 APERTURE_FUSED_INSTANCE(extern, float);
 APERTURE_FUSED_INSTANCE(extern, double);
 APERTURE_STAGED_INSTANCES(extern, float);
 APERTURE_STAGED_INSTANCES(extern, double);
-APERTURE_PIPELINE_INSTANCES(extern);
+APERTURE_PIPELINE_INSTANCE(extern);
 
 }  // namespace aperture::stap::gpu
 #endif

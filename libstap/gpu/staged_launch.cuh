@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Launches one kernel per stage on a Doppler cube or on a range chunk of it, and single stages.
+// Launches one kernel per stage, and single stages.
 
-#include "libstap/gpu/fused_launch.cuh"
+#include "libstap/gpu/launch_shape.cuh"
 
 namespace aperture::stap::gpu {
 
@@ -124,36 +124,35 @@ SnapshotArray extract(Executor& executor, const Problem& problem, const DopplerC
     return array;
 }
 
-/// Runs the stages on `source` for `sets` training sets from `first_set` of the chunk on.
+/// Runs the stages on `source` for `sets` training sets from `first_set` of the piece on.
 template <class Real, class Executor, class Source>
-void run_stages(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
-                const Source& source, TrainingPlan plan, index_t first_set, index_t sets,
-                const KernelView<int, 2>& info, const Results<typename Executor::Space>& results,
-                core::Timeline* timeline) {
+void run_stages(const Adaptation<Executor>& run, const Source& source, index_t first_set,
+                index_t sets, const KernelView<int, 2>& info) {
+    Executor& executor = run.executor;
+    const Problem& problem = run.problem;
+    const auto& results = run.results;
     const index_t n = problem.order;
     const int vectors = problem.steering_vectors;
-    const index_t cells = plan.kind == TrainingCells::block ? sets * plan.block : sets;
-    const bool all = plan.kind == TrainingCells::all;
+    const bool all = run.trains_on_all();
+    TrainingPlan plan = training_plan(problem, run.piece);
     plan.set_begin += first_set;
+    const index_t cells = plan.kind == TrainingCells::block ? sets * plan.block : sets;
     const auto covariance =
-        matrices_in<Complex<Real>>(workspace.covariance, problem.doppler_bins, sets, n, n);
+        matrices_in<Complex<Real>>(run.workspace.covariance, problem.doppler_bins, sets, n, n);
     const auto weights =
-        matrices_in<Complex<Real>>(workspace.weights, problem.doppler_bins, sets, vectors, n);
-    const SteeringVectors steering = steering_vectors(workspace.steering);
+        matrices_in<Complex<Real>>(run.workspace.weights, problem.doppler_bins, sets, vectors, n);
+    const SteeringVectors steering = steering_vectors(run.workspace.steering);
     {
-        const auto scope = stage_scope(executor, timeline, "covariance",
-                                       share_of(problem, covariance_work(problem), cells));
-        launch_covariance<Real>(executor, problem, plan, source, sets,
-                                total_of<Real>(workspace, problem), covariance,
-                                attempt_of_all(problem, results));
+        const auto scope = run.stage("covariance", covariance_work(problem), cells);
+        launch_covariance<Real>(executor, problem, plan, source, sets, total_of<Real>(run),
+                                covariance, attempt_of_all(run));
         if (!all) {
             store_where_wanted<Real>(executor, problem, sets, covariance, results.covariance,
                                      first_set);
         }
     }
     {
-        const auto scope = stage_scope(executor, timeline, "weights",
-                                       share_of(problem, weights_work(problem), cells));
+        const auto scope = run.stage("weights", weights_work(problem), cells);
         KernelView<float, 2> ratio;
         if (!all) {
             ratio = core::kernel_view(results.pivot_ratio.slice(1, first_set, first_set + sets));
@@ -164,8 +163,7 @@ void run_stages(Executor& executor, AdaptiveWorkspace<Executor>& workspace, cons
             store_where_wanted<Real>(executor, problem, sets, weights, results.weights, first_set);
         }
     }
-    const auto scope = stage_scope(executor, timeline, "weighting",
-                                   share_of(problem, weighting_work(problem), cells));
+    const auto scope = run.stage("weighting", weighting_work(problem), cells);
     launch_weighting<Real>(executor, problem, plan, source, sets, steering, weights,
                            range_rows(results.output));
 }
@@ -175,25 +173,24 @@ void run_stages(Executor& executor, AdaptiveWorkspace<Executor>& workspace, cons
 /// One kernel per stage. Block training materialises snapshots; windows overlap and are read from
 /// the cube.
 template <class Real, class Executor>
-void run_staged(Executor& executor, AdaptiveWorkspace<Executor>& workspace, const Problem& problem,
-                CubeView<typename Executor::Space> cube, const RangeChunk& chunk,
-                const Results<typename Executor::Space>& results, core::Timeline* timeline) {
-    const TrainingPlan plan = detail::training_plan(problem, chunk);
-    const index_t sets = detail::sets_of(problem, chunk);
-    const DopplerCube source = detail::doppler_cube(cube);
-    const KernelView<int, 2> info = detail::info_of(workspace, problem, chunk, results);
-    if (plan.kind == TrainingCells::block) {
-        workspace.snapshots.reshape({problem.doppler_bins, sets, problem.order, plan.block});
+void run_staged(const Adaptation<Executor>& run) {
+    const Problem& problem = run.problem;
+    const index_t sets = run.sets();
+    const DopplerCube source = detail::doppler_cube(run.cube);
+    const KernelView<int, 2> info = detail::info_of(run);
+    if (problem.parameters.training == Training::block) {
+        auto& memory = run.workspace.snapshots;
+        memory.reshape(
+            {problem.doppler_bins, sets, problem.order, problem.parameters.training_block});
         const SnapshotArray snapshots =
-            detail::extract(executor, problem, source, plan, sets, workspace.snapshots.view());
-        detail::run_stages<Real>(executor, workspace, problem, snapshots, plan, 0, sets, info,
-                                 results, timeline);
+            detail::extract(run.executor, problem, source,
+                            detail::training_plan(problem, run.piece), sets, memory.view());
+        detail::run_stages<Real>(run, snapshots, 0, sets, info);
         return;
     }
     const index_t step = sets_at_a_time(problem, sets, sizeof(Real));
     for (index_t first = 0; first < sets; first += step) {
-        detail::run_stages<Real>(executor, workspace, problem, source, plan, first,
-                                 std::min(step, sets - first), info, results, timeline);
+        detail::run_stages<Real>(run, source, first, std::min(step, sets - first), info);
     }
 }
 

@@ -24,8 +24,8 @@ void check_cube(const Problem& p, const CubeView<Device>& cube) {
                         unit_last);
 }
 
-gpu::TrainingPlan whole_cube(const Problem& problem) {
-    return gpu::detail::training_plan(problem, {0, 0, problem.shape.range_cells});
+gpu::TrainingPlan whole_plan(const Problem& problem) {
+    return gpu::detail::training_plan(problem, gpu::whole_cube(problem));
 }
 
 struct FreeInStream {
@@ -70,7 +70,7 @@ void extract_snapshots(core::Gpu& gpu, const Problem& problem, CubeView<Device> 
                         {problem.doppler_bins, problem.training_sets, problem.order,
                          problem.parameters.training_block},
                         unit_last);
-    gpu::detail::extract(gpu, problem, gpu::detail::doppler_cube(cube), whole_cube(problem),
+    gpu::detail::extract(gpu, problem, gpu::detail::doppler_cube(cube), whole_plan(problem),
                          problem.training_sets, snapshots);
 }
 
@@ -82,7 +82,7 @@ void estimate_covariance(core::Gpu& gpu, const Problem& problem, CubeView<Device
     const index_t n = problem.order;
     core::expects_shape("covariance", covariance,
                         {problem.doppler_bins, problem.training_sets, n, n}, core::Strides::dense);
-    gpu::detail::launch_covariance<Real>(gpu, problem, whole_cube(problem),
+    gpu::detail::launch_covariance<Real>(gpu, problem, whole_plan(problem),
                                          gpu::detail::doppler_cube(cube), problem.training_sets,
                                          nullptr, core::kernel_view(covariance));
 }
@@ -126,7 +126,7 @@ void apply_weights(core::Gpu& gpu, const Problem& problem, CubeView<Device> cube
                         unit_last);
     const SteeringRows rows(gpu, steering);
     gpu::detail::launch_weighting<Real>(
-        gpu, problem, whole_cube(problem), gpu::detail::doppler_cube(cube), problem.training_sets,
+        gpu, problem, whole_plan(problem), gpu::detail::doppler_cube(cube), problem.training_sets,
         rows.view(), core::kernel_view(weights), gpu::detail::range_rows(output));
 }
 

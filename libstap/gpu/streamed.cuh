@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "libstap/gpu/gpu_instances.cuh"
-#include "libstap/gpu/range_chunks.hpp"
+#include "libstap/gpu/range_pieces.hpp"
 
 namespace aperture::stap::gpu {
 
@@ -140,11 +140,11 @@ class PieceInFlight {
 
     /// Adds the cells of a span to the sums over all cells; synchronous.
     void add_to_total(CubeView<core::Host> cube, RangeSpan span, core::Timeline* timeline) {
-        const CubeView<Space> columns = bring(cube, span, timeline);
-        detail::with_real(problem_, [&](auto real) {
-            gpu::add_to_total<decltype(real)>(executor_, workspace_, problem_, columns,
-                                              span.begin > 0, timeline);
-        });
+        const CubeView<Space> columns = load(cube, span, timeline);
+        const Adaptation<Executor> run{executor_, workspace_, problem_, {span, span, span},
+                                       columns,   {},         timeline};
+        detail::with_real(
+            problem_, [&](auto real) { gpu::add_to_total<decltype(real)>(run, span.begin > 0); });
         executor_.synchronize();
     }
 
@@ -152,12 +152,11 @@ class PieceInFlight {
     void start(CubeView<core::Host> cube, const RangePiece& piece,
                const Results<core::Host>& results, core::Timeline* timeline) {
         piece_ = piece;
-        const CubeView<Space> columns = bring(cube, piece.data, timeline);
-        const Results<Space> views = shape_results(results);
-        const RangeChunk chunk{piece.data.begin, piece.adapted.begin, piece.adapted.end};
-        run_adaptive(executor_, workspace_, problem_, columns, chunk, views, timeline);
-        const RangeChunk averaged{piece.adapted.begin, piece.wanted.begin, piece.wanted.end};
-        finish_adaptive(executor_, workspace_, problem_, columns, chunk, averaged, views, timeline);
+        const CubeView<Space> columns = load(cube, piece.data, timeline);
+        const PipelineRun<Executor> run{
+            {executor_, workspace_, problem_, piece, columns, shape_results(results), timeline},
+            true};
+        run_adaptive_stages(problem_, run);
         output_.to_host();
         info_.to_host();
         pivot_ratio_.to_host();
@@ -173,8 +172,7 @@ class PieceInFlight {
         executor_.synchronize();
         const RangeSpan wanted = piece_->wanted;
         const index_t first = wanted.begin - piece_->adapted.begin;
-        const index_t count = wanted.end - wanted.begin;
-        copy_rows(output_.host().slice(2, first, first + count),
+        copy_rows(output_.host().slice(2, first, first + count(wanted)),
                   results.output.slice(2, wanted.begin, wanted.end));
         if (!results.statistic.empty()) {
             copy_rows(statistic_.host(), results.statistic.slice(2, wanted.begin, wanted.end));
@@ -188,13 +186,11 @@ class PieceInFlight {
 
     RangeSpan sets_of(RangeSpan cells) const {
         if (problem_.parameters.training == Training::all) return {0, 1};
-        if (problem_.parameters.training == Training::sliding) return cells;
-        const index_t block = problem_.parameters.training_block;
-        return {cells.begin / block, (cells.end + block - 1) / block};
+        return training_sets_of(problem_, cells);
     }
 
-    CubeView<Space> bring(CubeView<core::Host> cube, RangeSpan span, core::Timeline* timeline) {
-        const index_t cells = span.end - span.begin;
+    CubeView<Space> load(CubeView<core::Host> cube, RangeSpan span, core::Timeline* timeline) {
+        const index_t cells = count(span);
         input_.reshape({cube.extent[0], cube.extent[1], cells});
         copy_rows(cube.slice(2, span.begin, span.end), input_.host());
         input_.to_device();
@@ -211,8 +207,10 @@ class PieceInFlight {
             doppler_cells_ = cells;
             doppler_cube_.reshape({problem_.shape.channels, problem_.doppler_bins, cells});
         }
-        const auto scope = stage_scope(executor_, timeline, "doppler",
-                                       detail::share_of(problem_, doppler_work(problem_), cells));
+        const Work work = doppler_work(problem_);
+        const double share = double(cells) / double(problem_.shape.range_cells);
+        const auto stage =
+            core::stage_scope(executor_, timeline, "doppler", work.gflop * share, work.mb * share);
         doppler_->run(input_.device(), doppler_cube_.view());
         return doppler_cube_.view();
     }
@@ -228,29 +226,28 @@ class PieceInFlight {
         const index_t bins = problem_.doppler_bins;
         const index_t vectors = problem_.steering_vectors;
         const index_t n = problem_.order;
-        const RangeSpan sets = sets_of(piece_->adapted);
-        const index_t count = sets.end - sets.begin;
+        const index_t sets = count(sets_of(piece_->adapted));
         Results<Space> views;
-        output_.reshape({vectors, bins, piece_->adapted.end - piece_->adapted.begin});
+        output_.reshape({vectors, bins, count(piece_->adapted)});
         views.output = output_.device();
-        info_.reshape({bins, count});
+        info_.reshape({bins, sets});
         views.info = info_.device();
-        pivot_ratio_.reshape({bins, count});
+        pivot_ratio_.reshape({bins, sets});
         views.pivot_ratio = pivot_ratio_.device();
         if (repeats()) {
-            attempt_.reshape({bins, count});
+            attempt_.reshape({bins, sets});
             views.attempt = attempt_.device();
         }
         if (!results.covariance.empty()) {
-            covariance_.reshape({bins, count, n, n});
+            covariance_.reshape({bins, sets, n, n});
             views.covariance = covariance_.device();
         }
         if (!results.weights.empty()) {
-            weights_.reshape({bins, count, vectors, n});
+            weights_.reshape({bins, sets, vectors, n});
             views.weights = weights_.device();
         }
         if (!results.statistic.empty()) {
-            statistic_.reshape({vectors, bins, piece_->wanted.end - piece_->wanted.begin});
+            statistic_.reshape({vectors, bins, count(piece_->wanted)});
             views.statistic = statistic_.device();
         }
         return views;

@@ -86,8 +86,10 @@ TEST(SimtWorkspace, IsAsLargeAsPromised) {
         gpu::AdaptiveWorkspace<core::Simt> workspace;
         gpu::set_steering(simt, workspace, random_steering(problem));
         HostResults results(problem);
-        gpu::adapt_cube(simt, workspace, problem, noise_cube(problem), results.views(problem),
-                        nullptr);
+        const auto cube = noise_cube(problem);
+        run_adaptive_stages(problem,
+                            gpu::run_on_whole_cube<core::Simt>(simt, workspace, problem, cube,
+                                                               results.views(problem), nullptr));
         const auto bytes = [](const auto&... arrays) {
             return ((arrays.size() * static_cast<index_t>(sizeof(*arrays.data()))) + ...);
         };

@@ -8,6 +8,8 @@
 
 namespace aperture::stap::gpu {
 
+inline index_t count(RangeSpan span) { return span.end - span.begin; }
+
 /// An independently processed piece of a cube, in cells of the whole cube: results of `wanted` come
 /// from adapting `adapted`, which needs the columns `data`.
 struct RangePiece {
@@ -15,6 +17,17 @@ struct RangePiece {
     RangeSpan adapted;
     RangeSpan wanted;
 };
+inline RangePiece whole_cube(const Problem& problem) {
+    const RangeSpan all{0, problem.shape.range_cells};
+    return {all, all, all};
+}
+
+/// The training sets with cells in `cells`, which begins with one; sliding and all: one per cell.
+inline RangeSpan training_sets_of(const Problem& problem, RangeSpan cells) {
+    if (problem.parameters.training != Training::block) return cells;
+    const index_t block = problem.parameters.training_block;
+    return {cells.begin / block, (cells.end + block - 1) / block};
+}
 
 /// Alignment of pieces in range cells: whole training blocks, or the tiles at which sums over all
 /// cells can be continued.

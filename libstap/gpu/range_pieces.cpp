@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libstap/gpu/range_chunks.hpp"
+#include "libstap/gpu/range_pieces.hpp"
 
 #include <algorithm>
 
