@@ -154,7 +154,7 @@ template <class Executor>
 Pipeline<Executor>::Pipeline(Executor& executor, const Problem& problem,
                              core::View<const cfloat, 2, core::Host> steering) {
     core::expects(problem.parameters.implementation != Implementation::cublas,
-                  "implementation cublas needs a GPU; use fused or staged on the CPU");
+                  "implementation cublas requires a GPU; use fused or staged on the CPU");
     core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
     state_ = std::make_unique<State>(executor, problem, steering);
 }

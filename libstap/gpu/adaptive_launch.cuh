@@ -104,7 +104,7 @@ void with_solver(dense::Factorisation solver, Visit visit) {
 }
 
 inline unsigned grid_of(index_t blocks) {
-    core::expects(blocks < (index_t(1) << 31), blocks, " blocks are more than a grid may have");
+    core::expects(blocks < (index_t(1) << 31), blocks, " blocks exceed the maximum grid");
     return static_cast<unsigned>(blocks);
 }
 
@@ -192,7 +192,7 @@ SharedLayout shared_layout(Executor& executor, const SharedNeeds& needs, int blo
     if (!layout) {
         throw core::UnfitDevice(core::text("order ", needs.order, " with ", needs.vectors,
                                            " steering vectors and ", needs.real_bytes * 8,
-                                           "-bit covariances does not fit the ", limit,
+                                           "-bit covariances exceeds the ", limit,
                                            " bytes of shared memory of this device; use fewer "
                                            "steering vectors, fp32 or cholesky"));
     }

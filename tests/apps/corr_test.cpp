@@ -310,7 +310,7 @@ TEST_F(Corr, WritesThePowerSpectrumBesideTheRadialAverage) {
     for (std::size_t ring = 1; ring < constant.size(); ++ring) EXPECT_EQ(constant[ring], 0);
     expect_refusal(
         {folder_ / "a.pgm", "--radial", folder_ / "r.csv", "--report", folder_ / "r.spectrum.csv"},
-        "r.spectrum.csv: named for two outputs");
+        "r.spectrum.csv: used for two outputs");
 }
 
 TEST_F(Corr, SaysWhichDeviceItTakes) {
@@ -335,7 +335,7 @@ TEST_F(Corr, RefusesWhatCannotBeRight) {
     expect_refusal({a, "--out", a + "/a.h5"}, "a.h5: cannot write");
     expect_refusal({a, "--radial", a + "/r.csv"}, "r.csv: cannot write");
     expect_refusal({a, "--radial", folder_ / "x.csv", "--report", folder_ / "x.csv"},
-                   "x.csv: named for two outputs");
+                   "x.csv: used for two outputs");
     write_bytes(folder_ / "text.png", "text\n");
     expect_refusal({folder_ / "text.png"}, "text.png: ");
     write_bytes(folder_ / "half.pgm", read_bytes(a).substr(0, 3000));
