@@ -76,7 +76,7 @@ Pack<float> clipped(Pack<float> value, Pack<float> clip) {
 
 void validate(const OnlineParameters& parameters) {
     core::expects(parameters.rank > 0 && parameters.rank <= most_rank,
-                  "rank must lie between 1 and ", most_rank, ", is ", parameters.rank);
+                  "rank must be between 1 and ", most_rank, ", is ", parameters.rank);
     core::expects(parameters.clip > 0 && std::isfinite(parameters.clip),
                   "clip must be positive, is ", parameters.clip);
     core::expects(parameters.memory >= 1 && std::isfinite(parameters.memory),

@@ -119,7 +119,8 @@ double cfar_threshold(const Problem& problem, double pfa, index_t range_cell) {
     const Parameters& p = problem.parameters;
     core::expects(p.training_block >= 2 * problem.order, p.training_block,
                   " reference cells for order ", problem.order,
-                  ": the false-alarm rate of cfar requires twice the order; use --training-block ",
+                  ": the false-alarm rate of cfar requires at least twice the order; use "
+                  "--training-block ",
                   2 * problem.order, " or fewer taps");
     const double decades = -std::log10(pfa);
     return power_by_training(problem, range_cell) *
