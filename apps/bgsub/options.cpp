@@ -20,9 +20,8 @@ constexpr double fp32_tolerance = 1e-6;
 constexpr auto example = R"(Example:
   bgsub video.avi --frames 0:200 --scale 0.5
 splits the first 200 frames, at half size, into a low-rank background and a sparse foreground, and
-writes video.background.mp4, video.foreground.mp4 (how far each pixel is from the
-background), video.mask.mkv (255 where something moves) and video.overlay.mp4 (the masks over the
-frames).
+writes video.background.mp4, video.foreground.mp4 (how far each pixel is from the background),
+video.mask.mkv (255 where something moves) and video.overlay.mp4 (the masks over the frames).
 
   bgsub video.avi --window 200 --overlap 40
 does the same to a video of any length, 200 frames at a time.
