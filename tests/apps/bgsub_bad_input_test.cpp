@@ -31,7 +31,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{"no_video", {"FOLDER/text.txt"}, "text.txt: "},
         BadCall{"empty_folder", {"FOLDER/empty"}, "empty: the folder contains no image"},
         BadCall{"sizes", {"FOLDER/mixed"}, "2.pgm: 8x4 pixels, but "},
-        BadCall{"frames_beyond", {"FOLDER/clip", "--frames", "5:9"}, "has 4 frames"},
+        BadCall{
+            "frames_beyond", {"FOLDER/clip", "--frames", "5:9"}, "--frames exceeds the 4 frames"},
         BadCall{"frames_backwards", {"FOLDER/clip", "--frames", "3:1"}, "FIRST:LAST"},
         BadCall{"scale_zero", {"FOLDER/clip", "--scale", "0"}, "expected a factor"},
         BadCall{"scale_form", {"FOLDER/clip", "--scale", "8x8x8"}, "expected a factor"},

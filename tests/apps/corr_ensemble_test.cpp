@@ -196,7 +196,8 @@ TEST_F(CorrEnsemble, CorrelatesNoPairsOfOneImageOrUnderAMask) {
     EXPECT_THAT(read_dataset<double>(folder_ / "one.corr.h5", "/pairs").values, ElementsAre(1.0));
     EXPECT_FALSE(has_dataset(folder_ / "one.corr.h5", "/planes"));
     expect_refusal({photo(0), photo(1), "--all-pairs"}, "--all-pairs requires an ensemble");
-    expect_refusal({folder_ / "photos", "--all-pairs", "--mask", photo(0)}, "not with --mask");
+    expect_refusal({folder_ / "photos", "--all-pairs", "--mask", photo(0)},
+                   "cannot be combined with --mask");
 }
 
 }  // namespace

@@ -127,11 +127,11 @@ TEST_F(Corr, WarnsOfAPeakOnTheBorderOfWhatIsSearched) {
         all.insert(all.end(), more.begin(), more.end());
         return all;
     };
-    const std::string words = "is on the border of the displacements that were searched";
+    const std::string words = "is on the border of the searched displacements";
     const Outcome one_sign = run_well(with({"--unsigned"}));
     EXPECT_THAT(lines(one_sign.error),
                 ElementsAre(AllOf(StartsWith("corr: warning: " + a + ", " + b), HasSubstr(words),
-                                  HasSubstr("without --unsigned"))));
+                                  HasSubstr("or omit --unsigned"))));
     EXPECT_EQ(number_attribute(folder_ / "a.corr.h5", "/surface", "first_dy"), 0);
     EXPECT_THAT(run_well(with({"--offsets", "12x3"})).error, HasSubstr("dx -2, " + words));
     EXPECT_EQ(run(with({"--offsets", "12x3", "--strict"})).status, 3);

@@ -236,12 +236,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadSequence{"empty_folder", {"FOLDER/empty"}, "empty: the folder contains no image"},
         BadSequence{"pattern_of_nothing", {"FOLDER/frames/x*.pgm"}, "no file matches"},
         BadSequence{"no_video", {"FOLDER/frames/text.txt"}, "text.txt: "},
-        BadSequence{"single_image", {"FOLDER/frames/f8.pgm"}, "f8.pgm: a single frame to take"},
+        BadSequence{"single_image", {"FOLDER/frames/f8.pgm"}, "f8.pgm: found a single frame"},
         BadSequence{"broken_frame",
                     {"FOLDER/frames/f8.pgm", "FOLDER/frames/f9.pgm", "FOLDER/frames/text.txt"},
                     "text.txt: "},
-        BadSequence{"single_frame", {"FOLDER/frames", "--frames", "2:3"}, "a single frame to take"},
-        BadSequence{"frames_beyond", {"FOLDER/frames", "--frames", "0:9"}, "has 4 frames"},
+        BadSequence{"single_frame", {"FOLDER/frames", "--frames", "2:3"}, "found a single frame"},
+        BadSequence{
+            "frames_beyond", {"FOLDER/frames", "--frames", "0:9"}, "--frames exceeds the 4 frames"},
         BadSequence{"frames_of_no_form", {"FOLDER/frames", "--frames", "3"}, "FIRST:LAST"},
         BadSequence{"frames_backwards", {"FOLDER/frames", "--frames", "3:1"}, "FIRST:LAST"},
         BadSequence{"frames_step", {"FOLDER/frames", "--frames", "0:3:0"}, "FIRST:LAST"},
@@ -377,7 +378,7 @@ TEST_F(OflowVideo, SaysWhereItEndsEarly) {
     EXPECT_THAT(outcome.error, HasSubstr("video.avi: read 4 of 100 frames"));
     const Outcome single = run({video(), "--frames", "3:100", "--no-picture"});
     EXPECT_EQ(single.status, 1);
-    EXPECT_THAT(single.error, HasSubstr("video.avi: a single frame to take"));
+    EXPECT_THAT(single.error, HasSubstr("video.avi: found a single frame"));
     const Outcome none = run({video(), "--frames", "30:100", "--no-picture"});
     EXPECT_EQ(none.status, 1);
     EXPECT_THAT(none.error, HasSubstr("video.avi: found no frame; optical flow requires two"));

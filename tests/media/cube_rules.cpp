@@ -114,7 +114,7 @@ TEST_F(CubeRules, DomainComesFromAttributeAxisNameOrCaller) {
     EXPECT_EQ(info().domain, Domain::pulse);
     EXPECT_EQ(info({.path = {}, .axes = "channel,doppler,range"}).domain, Domain::doppler);
     on_cube("axes", "channel,doppler,range");
-    EXPECT_THAT(error(), HasSubstr("named doppler but the domain is given as pulse"));
+    EXPECT_THAT(error(), HasSubstr("named doppler, but the domain is pulse"));
     EXPECT_EQ(info({.path = {}, .domain = Domain::doppler}).domain, Domain::doppler);
 }
 
