@@ -84,7 +84,7 @@ int run(int argc, char** argv) {
                            "Accuracy and time of OpenCV's background subtractors, as CSV");
     line.whole_number("--threads", "N", threads, 1, most, "CPU threads (default: all)");
     line.whole_number("--clean", "N", task.mask.clean, 0, 255,
-                      "Side of the window of a median over the mask; 0: none (default 5)");
+                      "Window width of the median filter of the mask; 0: none (default 5)");
     line.whole_number("--min-area", "PIXELS", task.mask.min_area, 0, most,
                       "Leave out regions of fewer pixels");
     line.file("clip", "FOLDER", task.clip.inputs.emplace_back(),

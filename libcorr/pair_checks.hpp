@@ -23,12 +23,12 @@ inline void expects_memory(index_t images, double bytes_an_image,
 
 /// Throws core::InvalidArgument if `image` is not in 0 .. images-1.
 inline void expects_image(index_t image, index_t images) {
-    core::expects(image >= 0 && image < images, "image ", image, " of ", images);
+    core::expects(image >= 0 && image < images, "image ", image, " is outside 0 .. ", images - 1);
 }
 
 /// Throws core::InvalidArgument if one of the images `a` and `b` was not taken.
 inline void expects_taken(index_t a, bool a_taken, index_t b, bool b_taken) {
-    core::expects(a_taken && b_taken, "images ", a, " and ", b, ": one of them was not taken");
+    core::expects(a_taken && b_taken, "images ", a, " and ", b, ": one of them is not loaded");
 }
 
 }  // namespace aperture::corr

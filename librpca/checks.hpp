@@ -12,10 +12,10 @@ inline void expects_problem(index_t frames, index_t values, const Parameters& pa
     validate(parameters);
     core::expects(frames > 0 && values > 0, "a matrix of ", values, " values of ", frames,
                   " frames is empty");
-    core::expects(frames <= most_frames, "on a device there may be ", most_frames,
-                  " frames at most, are ", frames);
+    core::expects(frames <= most_frames, frames, " frames exceed the device maximum of ",
+                  most_frames);
     core::expects(parameters.svd == Svd::gram || values >= frames,
-                  "a QR needs at least as many values as frames, has ", values, " and ", frames);
+                  "a QR requires at least as many values as frames, has ", values, " and ", frames);
 }
 
 template <class T, class Space>
@@ -26,7 +26,7 @@ void expects_frames(index_t frames, index_t values, FramesView<const T, Space> m
     };
     core::expects(
         fits(m) && (low_rank.empty() || fits(low_rank)) && (sparse.empty() || fits(sparse)),
-        "frames must be ", frames, " x ", values, " with values side by side");
+        "frames must be ", frames, " x ", values, " with contiguous values");
 }
 
 /// `first` is frame * values + value of the first that is not finite.

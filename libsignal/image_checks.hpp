@@ -13,15 +13,15 @@ namespace aperture::signal {
 template <class T, int Rank, class Space>
 void expects_contiguous_columns(const char* operation, const char* role,
                                 const core::View<T, Rank, Space>& image) {
-    core::expects(image.stride[Rank - 1] == 1, operation, ": columns of '", role, "' lie ",
-                  image.stride[Rank - 1], " elements apart, expected 1");
+    core::expects(image.stride[Rank - 1] == 1, operation, ": columns of '", role, "' have stride ",
+                  image.stride[Rank - 1], ", expected 1");
 }
 
 template <class Space>
 void expects_same_extents(const char* operation, const core::View<const float, 2, Space>& from,
                           const core::View<float, 2, Space>& to) {
-    core::expects(from.extent == to.extent, operation, ": an image of ", from.extent[0], " x ",
-                  from.extent[1], " to one of ", to.extent[0], " x ", to.extent[1]);
+    core::expects(from.extent == to.extent, operation, ": 'from' is ", from.extent[0], " x ",
+                  from.extent[1], ", but 'to' is ", to.extent[0], " x ", to.extent[1]);
 }
 
 template <class Space>
@@ -39,8 +39,8 @@ void check_resampling(const char* operation, const core::View<const float, 2, Sp
                       const core::View<float, 2, Space>& to) {
     expects_contiguous_columns(operation, "from", from);
     expects_contiguous_columns(operation, "to", to);
-    core::expects(!from.empty() || to.empty(), operation, ": an image of ", from.extent[0], " x ",
-                  from.extent[1], " to one of ", to.extent[0], " x ", to.extent[1]);
+    core::expects(!from.empty() || to.empty(), operation, ": 'from' is ", from.extent[0], " x ",
+                  from.extent[1], ", but 'to' is ", to.extent[0], " x ", to.extent[1]);
 }
 
 template <class Space>
@@ -56,9 +56,9 @@ template <class Space>
 void check_box_sum(const core::View<const float, 3, Space>& from, int size,
                    const core::View<float, 3, Space>& to) {
     core::expects(size >= 1 && size % 2 == 1, "box sum: size is ", size,
-                  ", expected an odd number from 1 on");
-    core::expects(from.extent == to.extent, "box sum: planes of ", from.extent[0], " x ",
-                  from.extent[1], " x ", from.extent[2], " to ones of ", to.extent[0], " x ",
+                  ", expected an odd number of at least 1");
+    core::expects(from.extent == to.extent, "box sum: 'from' is ", from.extent[0], " x ",
+                  from.extent[1], " x ", from.extent[2], ", but 'to' is ", to.extent[0], " x ",
                   to.extent[1], " x ", to.extent[2]);
     expects_contiguous_columns("box sum", "from", from);
     expects_contiguous_columns("box sum", "to", to);

@@ -68,7 +68,7 @@ CdnetTruth::CdnetTruth(const fs::path& folder) : masks_(folder) {
         root = folder.lexically_normal().parent_path();
     }
     core::expects(holds_masks(masks_), "--truth ", folder.string(),
-                  ": no true mask gt000001.png or the like");
+                  ": no true mask such as gt000001.png");
     region_file_ = root / "ROI.bmp";
     if (fs::exists(region_file_)) region_ = read_labels(region_file_);
     const fs::path range = root / "temporalROI.txt";
@@ -76,7 +76,7 @@ CdnetTruth::CdnetTruth(const fs::path& folder) : masks_(folder) {
     std::ifstream in(range);
     index_t last = 0;
     core::expects(in >> first_ >> last && first_ <= last, range.string(),
-                  ": expected the numbers of the first and the last frame that is scored");
+                  ": expected the numbers of the first and last scored frames");
     last_ = last;
 }
 
@@ -85,7 +85,7 @@ rpca::MaskView CdnetTruth::region_for(const Labels& truth, Console& console) {
         console.note(core::text(region_file_.string(), ": ",
                                 size_text(region_.extent()[1], region_.extent()[0]),
                                 " pixels, but the true masks have ",
-                                size_text(truth.extent()[1], truth.extent()[0]), "; not used"));
+                                size_text(truth.extent()[1], truth.extent()[0]), "; ignored"));
         region_ = Labels();
     }
     return std::as_const(region_).view();

@@ -66,7 +66,7 @@ void Clip::drop(index_t count) {
 ClipReader::ClipReader(core::Cpu& cpu, const BgsubOptions& options)
     : cpu_(cpu), colour_(options.colour), reader_(options.frame_inputs(), options.frames) {
     next_ = reader_.next();
-    core::expects(next_.has_value(), reader_.name(), ": no frame to take");
+    core::expects(next_.has_value(), reader_.name(), ": no frames found");
     first_name_ = next_->name;
     source_rows_ = next_->grey.extent()[0];
     source_columns_ = next_->grey.extent()[1];

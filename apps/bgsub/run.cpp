@@ -123,7 +123,7 @@ class Subtraction {
         found_.times.stages.push_back({"write", write_ms_, 0, 0});
         found_.total_ms = watch.ms();
         console_.done();
-        tell_what_is_missing();
+        report_missing();
         return std::move(found_);
     }
 
@@ -134,16 +134,15 @@ class Subtraction {
     }
 
     void expects_several_frames(index_t frames) const {
-        core::expects(frames > 1, reader_.source().name(), ": 1 frame, but nothing moves in fewer ",
-                      "than 2: name a video, a folder or more images, or more --frames");
+        core::expects(frames > 1, reader_.source().name(), ": 1 frame, but at least 2 are ",
+                      "required: name a video, a folder or more images, or more --frames");
     }
 
     void warn_of_few_frames() {
         if (clip_.frames() >= enough_frames) return;
         console_.warn(core::text("warning: ", clip_.frames(),
-                                 " frames are solved together: of fewer "
-                                 "than ",
-                                 enough_frames, " much of what moves is taken for background"));
+                                 " frames are solved together; with fewer than ", enough_frames,
+                                 ", much of the motion is assigned to the background"));
     }
 
     /// The number of frames that fit in memory; throws if more frames are known to come.
@@ -351,31 +350,31 @@ class Subtraction {
 
     void follow() {
         if (found_.windows == 1) {
-            console_.phase("following the background");
+            console_.phase("updating the background");
             following_.emplace();
         }
         const auto followed = static_cast<double>(found_.frames - options_.burn_in);
         std::ostringstream words;
         words << "frame " << found_.frames << ", " << std::setprecision(3)
-              << followed / std::max(following_->seconds(), 1e-3) << " a second";
+              << followed / std::max(following_->seconds(), 1e-3) << " frames/s";
         console_.progress(words.str());
         clip_.drop(clip_.frames());
         written_ = 0;
         read(1);
     }
 
-    void tell_what_is_missing() {
+    void report_missing() {
         const FrameReader& source = reader_.source();
         if (const std::string loss = source.loss(); !loss.empty()) {
             console_.warn_incomplete(core::text(source.name(), ": ", loss));
         } else if (options_.frames.last && found_.frames < source.expected()) {
-            console_.warn_incomplete(core::text(source.name(), ": --frames asks for ",
-                                                source.expected(), " frames, ", found_.frames,
-                                                " are there"));
+            console_.warn_incomplete(core::text(source.name(), ": --frames selects ",
+                                                source.expected(), " frames, but ", found_.frames,
+                                                " were read"));
         }
         if (truth_ && found_.scored_frames == 0) {
-            console_.warn_incomplete(core::text("--truth ", options_.truth->string(),
-                                                ": no true mask for any of the frames"));
+            console_.warn_incomplete(
+                core::text("--truth ", options_.truth->string(), ": no true mask for any frame"));
         }
     }
 

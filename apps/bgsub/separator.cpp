@@ -138,7 +138,7 @@ std::unique_ptr<Separator> low_rank_background(Executor& executor, index_t frame
         const auto free = static_cast<double>(executor.free_memory());
         std::ostringstream words;
         words << std::setprecision(3) << frames << " frames of " << values << " values need "
-              << needed / 1e9 << " GB of the GPU's memory, but " << free / 1e9
+              << needed / 1e9 << " GB of GPU memory, but " << free / 1e9
               << " are free; try --window, --scale or --device cpu";
         if (needed > free) throw core::UnfitDevice(words.str());
     }
@@ -201,9 +201,9 @@ DeviceChoice device_for(const BgsubOptions& options, Console& console) {
     const std::string reason = for_cpu_only(options);
     if (reason.empty()) return options.run.device;
     core::expects(options.run.device != DeviceChoice::gpu, "--device gpu: ", reason,
-                  " is done by a CPU alone");
+                  " runs only on the CPU");
     if (options.run.device == DeviceChoice::automatic) {
-        console.note("device: CPU (" + reason + " is done there alone)");
+        console.note("device: CPU (" + reason + " runs only there)");
     }
     return DeviceChoice::cpu;
 }

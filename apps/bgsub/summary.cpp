@@ -67,16 +67,16 @@ void describe_solution(std::ostringstream& line, const BgsubOptions& options,
     if (options.online) {
         line << "solution    rank " << outcome.rank << " in the first frames; "
              << std::setprecision(3) << static_cast<double>(results.frames) / seconds
-             << " frames a second without reading, masks and writing\n";
+             << " frames/s without reading, masks and writing\n";
         return;
     }
     line << "solution    " << outcome.iterations << " iteration" << plural(outcome.iterations);
     if (seconds > 0) {
-        line << ", " << std::setprecision(3) << outcome.iterations / seconds << " a second";
+        line << ", " << std::setprecision(3) << outcome.iterations / seconds << " per second";
     }
     line << "; residual " << std::setprecision(2) << outcome.residual;
     if (!outcome.converged) line << " (not converged)";
-    line << ", rank " << outcome.rank << "; S is not zero in " << std::setprecision(3)
+    line << ", rank " << outcome.rank << "; S is nonzero in " << std::setprecision(3)
          << 100 * outcome.density << " % of the values";
     if (outcome.iterations_to_mask > 0) {
         line << "; the mask was final after " << outcome.iterations_to_mask << " iterations, "
@@ -191,7 +191,7 @@ std::string summary(const BgsubOptions& options, const BgsubResults& results,
     lines << stage_line(report);
     describe_solution(lines, options, results);
     lines << "mask        " << std::setprecision(3) << 100 * results.moving_share
-          << " % of the pixels move, by more than " << results.threshold << " grey levels\n";
+          << " % of the pixels move (threshold " << results.threshold << " grey levels)\n";
     describe_accuracy(lines, results);
     lines << "result      ";
     const char* separator = "";

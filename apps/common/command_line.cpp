@@ -106,16 +106,16 @@ void add_common_options(CommandLine& line, const std::string& value_name,
                       "CPU threads (default: all)");
     line.flag("--quiet", options.quiet, "Print warnings and errors only");
     line.flag("--strict", options.strict,
-              "Exit with status 3 where the result is not whole: parts failed or were left out");
+              "Exit with status 3 if the result is incomplete: parts failed or were skipped");
     line.version(core::text(line.program(), " ", core::version(), " (", core::git_commit(), ")"));
 }
 
 void add_run_options(CommandLine& line, RunOptions& options) {
     line.choice("--device", device_choices, options.device,
-                "Where to compute; auto takes a usable GPU, else the CPU")
+                "Device to compute on; auto selects a usable GPU, else the CPU")
         .default_text("auto");
     line.whole_number("--repeat", "N", options.repeat, 1, max_repeat,
-                      "Times are medians over N runs after a warm-up (default: one run, no "
+                      "Report median times of N runs after a warm-up (default: one run, no "
                       "warm-up)");
     line.file("--report", "FILE", options.report, "Write times and parameters as JSON");
 }

@@ -41,7 +41,7 @@ FrameRange parse_frames(const std::string& text) {
         valid = range.first >= 0 && range.step >= 1 && (!range.last || *range.last > range.first);
     }
     core::expects(valid, "--frames ", text,
-                  ": expected FIRST:LAST or FIRST:LAST:STEP, from 0 and without the last");
+                  ": expected FIRST:LAST or FIRST:LAST:STEP, counted from 0, LAST excluded");
     return range;
 }
 
@@ -61,7 +61,7 @@ FrameReader::FrameReader(const std::vector<path>& inputs, const FrameRange& rang
     if (!video_) {
         frames = static_cast<index_t>(files_.size());
         core::expects(range.last.value_or(frames) <= frames && range.first < frames,
-                      "--frames: ", name_, " has ", frames, " frames");
+                      "--frames exceeds the ", frames, " frames of ", name_);
     }
     expected_ = frames_of(range.last.value_or(frames));
 }
@@ -100,17 +100,16 @@ std::string FrameReader::loss() const {
     if (!avi && position_ == claimed_) return "";
     if (position_ != claimed_ && video_->cut_off()) {
         const std::string of = claimed_ > position_ ? core::text(" of ", claimed_) : "";
-        return core::text("read ", position_, of, " frames; the file is cut off");
+        return core::text("read ", position_, of, " frames; the file is truncated");
     }
     if (!avi && claimed_ > 0 && claimed_ < position_) return "";
     const index_t undecoded = video_->stored_frames() - position_;
     if (undecoded > never_shown) {
         return core::text("read ", position_, " frames; ", undecoded,
-                          " more are in the file, but cannot be decoded, and those after them are "
-                          "numbered without them");
+                          " more cannot be decoded, and numbering skips them");
     }
     if (!video_->damaged()) return "";
-    return core::text("read ", position_, " frames; the file is damaged, more may be missing");
+    return core::text("read ", position_, " frames; the file is damaged, frames may be missing");
 }
 
 std::optional<Frame> FrameReader::read_image() {

@@ -50,7 +50,7 @@ class FrameReader {
     /// the whole file of a video.
     core::index_t at_most() const;
     /// Describes a video's losses once `next` has reached its end, such as "read 14 of 30 frames;
-    /// the file is cut off". Empty if nothing is lost.
+    /// the file is truncated". Empty if nothing is lost.
     std::string loss() const;
     /// Claimed by the video; 0 if unknown, and for images.
     double frames_per_second() const { return video_ ? video_->frames_per_second() : 0; }

@@ -32,7 +32,7 @@ std::vector<path> images_in(const path& folder) {
         if (!hidden && is_image_name(entry.path())) files.push_back(entry.path());
     }
     core::expects(!error, folder.string(), ": ", error.message());
-    core::expects(!files.empty(), folder.string(), ": no image in this folder");
+    core::expects(!files.empty(), folder.string(), ": the folder contains no image");
     return files;
 }
 
@@ -41,7 +41,7 @@ std::vector<path> files_like(const std::string& pattern) {
     const int status = glob(pattern.c_str(), 0, nullptr, &found);
     std::vector<path> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
     globfree(&found);
-    core::expects(status == 0 && !files.empty(), pattern, ": no file has such a name");
+    core::expects(status == 0 && !files.empty(), pattern, ": no file matches");
     return files;
 }
 
@@ -53,11 +53,11 @@ ImageList without_outputs(const std::string& input, std::vector<path> files) {
     ImageList list;
     if (outputs > 0) {
         list.left_out =
-            core::text(input, ": ", outputs, outputs == 1 ? " file" : " files",
-                       " left out that a program has written (", files.front().filename().string(),
-                       outputs == 1 ? ")" : ", ...)", "; named one by one they are taken");
+            core::text(input, ": skipped ", outputs, outputs == 1 ? " file" : " files",
+                       " written by these programs (", files.front().filename().string(),
+                       outputs == 1 ? ")" : ", ...)", "; name them explicitly to include them");
     }
-    core::expects(images != files.end(), list.left_out, "; nothing else is there");
+    core::expects(images != files.end(), list.left_out, "; no other file found");
     list.files.assign(images, files.end());
     return list;
 }

@@ -49,14 +49,14 @@ void check_output_folders(const std::vector<path>& folders, const std::vector<pa
         for (const path& file : frames) {
             const path its = file.has_parent_path() ? file.parent_path() : path(".");
             core::expects(!same_file(its, folder), folder.string(),
-                          ": cannot write: it is the folder of the frames");
+                          ": cannot write: the folder contains the input frames");
         }
     }
     for (const path& folder : folders) {
         std::error_code error;
         core::expects(
             !std::filesystem::exists(folder, error) || std::filesystem::is_directory(folder, error),
-            folder.string(), ": cannot write: is no folder");
+            folder.string(), ": cannot write: not a folder");
         const media::AtomicFile possible(folder / "000000");
     }
 }
@@ -66,7 +66,7 @@ void check_output_files(const std::vector<path>& inputs, const std::vector<path>
         for (const path& input : inputs) media::expects_distinct(input, outputs[i]);
         for (std::size_t other = 0; other < i; ++other) {
             core::expects(!same_file(outputs[i], outputs[other]), outputs[i].string(),
-                          ": named for two outputs");
+                          ": used for two outputs");
         }
     }
     // Creating and removing each file shows that it can be written.

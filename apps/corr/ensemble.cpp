@@ -45,7 +45,7 @@ EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptio
             pairs->take(correlation->resident_planes(Operand::a), correlation->planes(Operand::a));
         }
         if (spectrum) spectrum->add(correlation->planes(Operand::a));
-        source.give_back(std::move(image.image));
+        source.recycle(std::move(image.image));
         begun.pop_front();
         console.progress(progress_text("image", done, all, watch.seconds()));
     };
@@ -62,9 +62,9 @@ EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptio
                            found.images.front(), " has ", size_text(correlation->problem().image));
         }
         if (!loaded->fault.empty()) {
-            console.warn_incomplete("left out: " + loaded->fault);
+            console.warn_incomplete("skipped: " + loaded->fault);
             ++found.skipped;
-            source.give_back(std::move(loaded->image));
+            source.recycle(std::move(loaded->image));
             continue;
         }
         if (!correlation) {

@@ -58,7 +58,7 @@ std::optional<LoadedImage> ImageSource::next() {
     return std::move(place.loaded);
 }
 
-void ImageSource::give_back(media::Image image) {
+void ImageSource::recycle(media::Image image) {
     const std::lock_guard lock(mutex_);
     // Reused memory bounds the total to the maximum needed at one time.
     free_.push_back(std::move(image));
@@ -74,7 +74,7 @@ void ImageSource::read_images() {
         // A deque's elements stay in place while others are added and removed at its ends.
         Place& place = ahead_.emplace_back();
         place.loaded.file = files_[started_++];
-        place.loaded.image = take_memory();
+        place.loaded.image = spare_memory();
         lock.unlock();
         try {
             load(place.loaded);
@@ -98,7 +98,7 @@ std::size_t ImageSource::most_ahead() const {
                                    std::max<std::size_t>(options_.most_images, 1));
 }
 
-media::Image ImageSource::take_memory() {
+media::Image ImageSource::spare_memory() {
     if (free_.empty()) return {core::Array<float, 3>({0, 0, 0}, options_.pages), 8};
     media::Image image = std::move(free_.back());
     free_.pop_back();

@@ -47,7 +47,7 @@ class ImageSource {
     /// Returns the next image or fault, or nothing at the end. Throws any other error.
     std::optional<LoadedImage> next();
     /// Reclaims the memory of an image that is no longer needed.
-    void give_back(media::Image image);
+    void recycle(media::Image image);
 
   private:
     /// An image; it is being read until `done`.
@@ -59,7 +59,7 @@ class ImageSource {
     /// The body of each thread.
     void read_images();
     std::size_t most_ahead() const;
-    media::Image take_memory();
+    media::Image spare_memory();
 
     const std::vector<std::filesystem::path> files_;
     const ReadAhead options_;

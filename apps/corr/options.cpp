@@ -21,14 +21,14 @@ columns, writes image.corr.h5 and image.corr.png, and prints the times, the corr
 the strongest peak off the centre.
 
   corr a.png b.png --planes-from grey
-finds where the content of b.png is in a.png: the peak is at (y, x) in a.png less that in b.png.
+locates the content of b.png in a.png: the peak is at its (y, x) in a.png minus that in b.png.
 
   corr --planes a.h5
-correlates the planes that a.h5 has in dataset /planes, as they are, with themselves.
+correlates the planes in dataset /planes of a.h5, unchanged, with themselves.
 
   corr 'photos/*.jpg' --out stats.h5
 correlates each image of an ensemble with itself and writes mean and standard deviation. A folder
-and three or more images are ensembles, too.)";
+and three or more images are also ensembles.)";
 
 corr::index_t parse_extent(std::string_view digits) {
     corr::index_t value = 0;
@@ -44,36 +44,36 @@ struct InputFiles {
 
 void add_correlation_options(CommandLine& line, InputFiles& files, CorrOptions& options) {
     line.choice("--planes-from", plane_choices, options.planes,
-                "What is correlated: a and b of CIE L*a*b* and the orientation as a vector; luma; "
-                "red, green and blue; or the derivatives of luma")
+                "Planes to correlate: a and b of CIE L*a*b* and the orientation vector; luma; red, "
+                "green and blue; or the derivatives of luma")
         .default_text("lab-orientation");
-    line.files("--planes", "FILE.h5", 1, 2, files.planes,
-               "In place of images: an HDF5 file with dataset /planes [plane][row][column], or "
-               "two of one shape");
+    line.files(
+        "--planes", "FILE.h5", 1, 2, files.planes,
+        "Instead of images: an HDF5 file with dataset /planes [plane][row][column], or two of "
+        "equal shape");
     line.choice("--normalize", normalization_choices, options.normalization,
-                "Bring each plane to zero mean and unit energy, or take it as it is (default: "
-                "plane; with --planes none)");
+                "Scale each plane to zero mean and unit energy, or leave it unchanged (default: "
+                "plane; none with --planes)");
     line.text(
         "--offsets", "HxW",
         [&](const std::string& text) { options.offsets = parse_size("--offsets", text); },
-        "Displacements down and across, fewer than so many (default: half the image)");
+        "Displacements below H rows and W columns (default: half the image)");
     line.flag("--signed,!--unsigned", options.both_signs,
-              "Displacements of both signs (default for a pair), or from 0 on (default "
+              "Displacements of both signs (default for a pair), or nonnegative ones (default "
               "otherwise)");
     line.choice("--estimator", estimator_choices, options.estimator,
-                "Sums of products; divided by the number of pixels that overlap; or Pearson's r "
-                "over these")
+                "Sums of products; the same divided by the number of overlapping pixels; or "
+                "Pearson's r over these pixels")
         .default_text("raw");
-    line.repeated_file(
-        "--mask", "FILE", options.masks,
-        "Image of the same size: pixels count where it is not black. Of a pair, may be "
-        "given twice: for the first image, and for the second");
+    line.repeated_file("--mask", "FILE", options.masks,
+                       "Image of the same size: only its nonblack pixels count. For a pair, may be "
+                       "repeated: for the first image, then the second");
     line.choice("--method", correlation_choices, options.method,
-                "Sums as they are defined, by Fourier transforms, or what takes less time")
+                "Direct sums, Fourier transforms, or whichever is faster")
         .default_text("auto");
     line.choice("--precision", precision_choices, options.direct.precision,
-                "Of the direct method: fp32; on a GPU's tensor cores, numbers as sums of two of "
-                "TF32; or fp64")
+                "Direct method: fp32; tf32x3 on GPU tensor cores (numbers as sums of two TF32 "
+                "numbers); or fp64")
         .default_text("fp32");
     line.choice("--impl", layout_choices, options.direct.layout,
                 "Of the direct method on a GPU: planes one after the other, or four together, "
@@ -88,18 +88,18 @@ void add_correlation_options(CommandLine& line, InputFiles& files, CorrOptions& 
 
 void settle_inputs(const CommandLine& line, const InputFiles& files, CorrOptions& options) {
     if (files.planes.empty()) {
-        core::expects(!files.images.empty(), "no image and no --planes is named (see corr --help)");
+        core::expects(!files.images.empty(),
+                      "no input: expected an image or --planes (see corr --help)");
         options.inputs = files.images;
         options.ensemble =
             options.inputs.size() > 2 || is_folder(options.inputs) || is_pattern(options.inputs);
         return;
     }
     if (!files.images.empty()) {
-        throw core::InvalidArgument(
-            core::text("--planes leaves no place for an image: ", files.images.front().string()));
+        throw core::InvalidArgument(core::text("--planes cannot be combined with an image: ",
+                                               files.images.front().string()));
     }
-    core::expects(!line.given("--planes-from"), "--planes are taken as they are, --planes-from ",
-                  "makes them of images: expected one of the two");
+    core::expects(!line.given("--planes-from"), "--planes cannot be combined with --planes-from");
     options.inputs = files.planes;
     options.planes.reset();
     if (!line.given("--normalize")) options.normalization = corr::Normalization::none;
@@ -130,7 +130,7 @@ corr::Shape parse_size(const std::string& option, const std::string& text) {
     corr::Shape size;
     if (fields.size() == 2) size = {parse_extent(fields[0]), parse_extent(fields[1])};
     core::expects(size.rows >= 1 && size.columns >= 1, option, ' ', text,
-                  ": expected HxW, rows and columns from 1 on");
+                  ": expected HxW, at least 1 row and 1 column");
     return size;
 }
 
@@ -138,18 +138,18 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     CorrOptions options;
     InputFiles files;
     bool no_picture = false;
-    CommandLine line("corr", "Spatial correlation of an image, of two, or of an ensemble", example);
+    CommandLine line("corr", "Spatial correlation of an image, a pair or an ensemble", example);
     line.files("images", "FILE", 1, -1, files.images,
-               "An image, or two of one size; or an ensemble: a folder, a quoted pattern, more "
+               "An image, or two of equal size; or an ensemble: a folder, a quoted pattern or more "
                "images");
     add_correlation_options(line, files, options);
     line.file("--radial", "FILE.csv", options.radial,
-              "Write the surface's means over all directions as a table, and those of the power "
-              "spectrum of the planes as FILE.spectrum.csv");
-    line.flag("--no-picture", no_picture, "Leave out the picture of the surface");
+              "Write the surface averaged over all directions as a table, and likewise the planes' "
+              "power spectrum as FILE.spectrum.csv");
+    line.flag("--no-picture", no_picture, "Do not write the picture of the surface");
     line.flag("--all-pairs", options.all_pairs,
-              "Of an ensemble: correlate its images with one another, too, and write how like "
-              "one another they are");
+              "For an ensemble: also correlate its images with one another and write their "
+              "similarities");
     add_common_options(line, "FILE",
                        ", HDF5 (default: the first image, the folder, or the folder of the images, "
                        "with .corr.h5); the picture has the same name with .png",
@@ -161,14 +161,14 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     // The direction in which content has moved is unknown.
     if (!line.given("--signed")) options.both_signs = options.pair();
     core::expects(!options.all_pairs || options.ensemble,
-                  "--all-pairs needs an ensemble: a folder, a pattern or three images");
+                  "--all-pairs requires an ensemble: a folder, a pattern or three images");
     core::expects(!options.all_pairs || options.masks.empty(),
-                  "--all-pairs correlates whole images: not with --mask");
+                  "--all-pairs cannot be combined with --mask");
     core::expects(!line.given("--repeat") || !options.ensemble,
-                  "--repeat needs a single image or a pair");
+                  "--repeat requires a single image or a pair");
     core::expects(options.masks.size() <= (options.pair() ? 2 : 1),
-                  "--mask: ", options.masks.size(), " masks, but ",
-                  options.pair() ? "two images" : "one is for all images");
+                  "--mask: ", options.masks.size(), " masks, expected at most ",
+                  options.pair() ? 2 : 1);
     settle_output_names(options, no_picture);
     return options;
 }

@@ -149,9 +149,9 @@ std::string border_warning(const CorrOptions& options, const SurfaceFindings& fi
     words << options.inputs.front().string() << ", " << options.inputs.back().string()
           << std::setprecision(4) << ": the largest value, " << findings.on_border->value
           << " at dy " << findings.on_border->dy << ", dx " << findings.on_border->dx
-          << ", is on the border of the displacements that were searched, and the true peak may "
-             "lie beyond; try larger --offsets"
-          << (options.both_signs ? "" : ", or without --unsigned");
+          << ", is on the border of the searched displacements, and the true peak may lie "
+             "beyond; try larger --offsets"
+          << (options.both_signs ? "" : " or omit --unsigned");
     return words.str();
 }
 
@@ -208,7 +208,7 @@ std::string summary(const CorrOptions& options, const EnsembleResults& results,
     const std::size_t images = results.images.size();
     lines << "ensemble    " << options.inputs.front().string() << ": " << images << " image"
           << plural(images) << " of " << size_text(results.problem.image) << " pixels";
-    if (results.skipped > 0) lines << ", " << results.skipped << " left out";
+    if (results.skipped > 0) lines << ", " << results.skipped << " skipped";
     lines << "; " << std::setprecision(3) << results.seconds << " s, "
           << results.images_per_second() << " images/s\n";
     lines << "device      " << report.device << '\n';

@@ -69,7 +69,7 @@ int run(const OflowOptions& options) {
     core::Cpu cpu(options.common.threads);
     with_executor(options.run.device, cpu, console, [&]<class Executor>(Executor& executor) {
         core::expects(is_gpu<Executor> || !options.flags.implementation,
-                      "--impl needs a GPU, and the flow is estimated on the CPU");
+                      "--impl requires a GPU, but the flow is estimated on the CPU");
         if (options.sequence) {
             run_all_pairs(executor, cpu, options, console);
         } else {

@@ -17,38 +17,39 @@ constexpr int max_spacing = 1 << 20;
 
 constexpr auto example = R"(Example:
   oflow frame10.png frame11.png --truth flow10.flo --warped warped.png
-estimates where the content of frame10.png is found in frame11.png, writes frame10.flo and, in the
-colours of the Middlebury benchmark, frame10.flow.png, takes frame11.png back by the flow, and prints
-the times and the errors against flow10.flo.
+estimates the motion from frame10.png to frame11.png, writes frame10.flo and, in the colours of the
+Middlebury benchmark, frame10.flow.png, warps frame11.png back to frame10.png, and prints the times
+and the errors against flow10.flo.
 
   oflow video.avi --out flow/ --frames 0:100
-estimates the flow between every two of the first 100 frames of a video that follow one another and
-writes flow/000000.flo, flow/000000.flow.png and so on, all pictures on one scale. A folder of
-images, a quoted pattern ('frames/*.png') and three or more images are sequences, too; so are two
-images where --out names a folder. --warped, --arrows and --consistency then name folders.)";
+estimates the flow between consecutive frames among the first 100 of a video and writes
+flow/000000.flo, flow/000000.flow.png and so on, with one colour scale for all pictures. A folder of
+images, a quoted pattern ('frames/*.png') and three or more images are also sequences, as are two
+images if --out names a folder. --warped, --arrows and --consistency then name folders.)";
 
 // A larger flow counts as unknown.
 constexpr NumberRange motion_range{0, 1e9, true};
 
 void add_result_options(CommandLine& line, OflowOptions& options, bool& no_picture) {
-    line.flag("--no-picture", no_picture, "Leave out the picture of the flow");
+    line.flag("--no-picture", no_picture, "Do not write the picture of the flow");
     line.number("--max-motion", "PX", options.max_motion, motion_range,
-                "Motion of full saturation in the pictures (default: the largest; of a sequence, "
-                "that which one pair in twenty at most exceeds)");
+                "Motion drawn at full saturation (default: the maximum; for a sequence, the 95th "
+                "percentile of the pairs' maxima)");
     line.file("--truth", "FILE", options.truth, "True flow to compare with, .flo or KITTI .png");
-    line.file("--error-map", "FILE.png", options.error_map, "Picture of the error; needs --truth");
+    line.file("--error-map", "FILE.png", options.error_map,
+              "Picture of the error; requires --truth");
     line.number("--max-error", "PX", options.max_error, motion_range,
-                "Error at the bright end of the map (default 2)");
-    line.file("--warped", "FILE.png|FOLDER", options.warped, "Image 1 taken back by the flow");
+                "Error drawn at full brightness (default 2)");
+    line.file("--warped", "FILE.png|FOLDER", options.warped, "Image 1 warped back by the flow");
     line.file("--arrows", "FILE.png|FOLDER", options.arrows, "Arrows over image 0");
     line.whole_number("--arrow-spacing", "N", options.arrow_spacing, 1, max_spacing,
-                      "Pixels from one arrow to the next (default: by the size)");
+                      "Pixels between arrows (default: from the image size)");
     line.file("--consistency", "FILE.png|FOLDER", options.consistency,
-              "Mask, 255 where the flow from image 1 to image 0 leads back");
+              "Mask, 255 where the forward and backward flows agree");
     line.repeated_file(
         "--convergence", "FILE.csv|FILE.png", options.convergence,
-        "hs: residual of every iteration on the finest level's first warp, as a table "
-        "or drawn; may be given twice");
+        "hs: residual of each iteration of the finest level's first warp, as a table or "
+        "a plot; may be repeated");
 }
 
 bool names_folder(const path& out) {
@@ -59,7 +60,7 @@ bool names_folder(const path& out) {
 /// Removes the final slash: "frames" for "frames/".
 path folder_name(const std::string& option, const path& folder) {
     core::expects(!is_picture_name(folder) && folder.extension() != ".flo", option, ' ',
-                  folder.string(), ": of a sequence, a folder is expected");
+                  folder.string(), ": expected a folder for a sequence");
     return folder.has_filename() ? folder : folder.parent_path();
 }
 
@@ -76,7 +77,7 @@ void settle_flow_name(OflowOptions& options) {
                   ": expected FILE.flo or FILE.png");
 #if !APERTURE_OPENCV
     core::expects(extension == ".flo", "--out ", out.string(),
-                  ": .png needs a build with OpenCV; expected FILE.flo");
+                  ": .png requires a build with OpenCV; expected FILE.flo");
 #endif
 }
 
@@ -110,13 +111,13 @@ void refuse_by_kind(const CommandLine& line, const OflowOptions& options) {
         core::expects(!line.given(option), option, ' ', reason);
     };
     if (options.sequence) {
-        constexpr auto reason = "needs a single pair of images";
+        constexpr auto reason = "requires a single pair of images";
         for (const auto* option :
              {"--truth", "--error-map", "--max-error", "--convergence", "--repeat"}) {
             refuse(option, reason);
         }
     } else {
-        refuse("--frames", "needs a sequence: a video, a folder, a pattern or three images");
+        refuse("--frames", "requires a sequence: a video, a folder, a pattern or three images");
     }
 }
 
@@ -125,19 +126,18 @@ void refuse_by_kind(const CommandLine& line, const OflowOptions& options) {
 std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
     OflowOptions options;
     bool no_picture = false;
-    CommandLine line("oflow", "Optical flow between two images, or all along a sequence of them",
-                     example);
+    CommandLine line("oflow", "Optical flow between two images or along a sequence", example);
     line.files("images", "FILE", 1, -1, options.inputs,
-               "Two images; or a sequence: a video, a folder, a quoted pattern, more images")
+               "Two images; or a sequence: a video, a folder, a quoted pattern or more images")
         .required();
     line.text(
         "--frames", "FIRST:LAST[:STEP]",
         [&](const std::string& text) { options.frames = parse_frames(text); },
-        "Of a sequence: frames FIRST to LAST - 1, counted from 0, every STEP-th");
+        "For a sequence: every STEP-th frame from FIRST to LAST - 1, counted from 0");
     add_parameter_options(line, options.flags);
     add_result_options(line, options, no_picture);
     add_common_options(line, "FILE",
-                       ", .flo or KITTI .png (default: the first image with .flo); of a sequence, "
+                       ", .flo or KITTI .png (default: the first image with .flo); for a sequence, "
                        "a folder (default: the video or the folder of the images with .flow)",
                        options.common);
     add_run_options(line, options.run);
@@ -146,14 +146,14 @@ std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
     options.sequence = options.inputs.size() != 2 || names_folder(options.common.out);
     refuse_by_kind(line, options);
     const auto needs = [&](const char* option, const char* other, bool there) {
-        core::expects(!line.given(option) || there, option, " needs ", other);
+        core::expects(!line.given(option) || there, option, " requires ", other);
     };
     needs("--error-map", "--truth", options.truth.has_value());
     needs("--max-error", "--error-map", options.error_map.has_value());
     needs("--arrow-spacing", "--arrows", options.arrows.has_value());
     needs("--convergence", "--method hs", options.flags.method == flow::Method::horn_schunck);
     core::expects(!line.given("--max-motion") || !no_picture,
-                  "--max-motion has no meaning with --no-picture");
+                  "--max-motion cannot be combined with --no-picture");
     options.parameters = choose_parameters(options.flags);
     settle_flow_name(options);
     settle_picture_names(options, no_picture);

@@ -99,7 +99,7 @@ void check_folders(const OflowOptions& options, const FrameReader& frames) {
     for (std::size_t i = 0; i < folders.size(); ++i) {
         for (std::size_t other = 0; other < i; ++other) {
             core::expects(!same_file(folders[i], folders[other]), folders[i].string(),
-                          ": named for two outputs");
+                          ": used for two outputs");
         }
     }
     if (options.run.report) {

@@ -46,9 +46,8 @@ class PairEstimator {
                                              flow::Shape shape) {
         core::expects(parameters.method != flow::Method::lucas_kanade ||
                           (shape.rows > 1 && shape.columns > 1),
-                      "--method lk needs at least 2 rows and 2 columns, as a line of pixels shows "
-                      "no motion across; these images are ",
-                      shape.columns, " x ", shape.rows);
+                      "--method lk requires at least 2 x 2 pixels; the images are ", shape.columns,
+                      " x ", shape.rows);
         return parameters;
     }
 

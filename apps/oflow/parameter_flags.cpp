@@ -16,7 +16,7 @@ void add_count(CommandLine& line, const std::string& option, std::optional<int>&
 }
 
 template <class Value>
-void take(const std::optional<Value>& flag, Value& value) {
+void apply(const std::optional<Value>& flag, Value& value) {
     if (flag) value = *flag;
 }
 
@@ -28,7 +28,7 @@ void refuse(const std::optional<Value>& flag, std::string_view name, std::string
 
 void refuse_idle_flags(const ParameterFlags& flags, const flow::Parameters& parameters) {
     if (flags.method == flow::Method::lucas_kanade) {
-        constexpr std::string_view reason = "has no meaning with --method lk";
+        constexpr std::string_view reason = "requires --method hs";
         refuse(flags.alpha, "--alpha", reason);
         refuse(flags.solver, "--solver", reason);
         refuse(flags.s_step, "--s-step", reason);
@@ -41,18 +41,18 @@ void refuse_idle_flags(const ParameterFlags& flags, const flow::Parameters& para
         refuse(flags.stencil, "--stencil", reason);
         return;
     }
-    refuse(flags.window, "--window", "needs --method lk");
-    refuse(flags.regularisation, "--regularisation", "needs --method lk");
+    refuse(flags.window, "--window", "requires --method lk");
+    refuse(flags.regularisation, "--regularisation", "requires --method lk");
     if (parameters.solver.solver != flow::Solver::redblack) {
-        refuse(flags.relaxation, "--omega", "needs --solver redblack");
+        refuse(flags.relaxation, "--omega", "requires --solver redblack");
     }
     const bool avoiding = parameters.solver.solver == flow::Solver::cacg;
     if (!avoiding) {
-        refuse(flags.s_step, "--s-step", "needs --solver cacg");
-        refuse(flags.basis, "--basis", "needs --solver cacg");
+        refuse(flags.s_step, "--s-step", "requires --solver cacg");
+        refuse(flags.basis, "--basis", "requires --solver cacg");
     }
     if (!avoiding && parameters.solver.solver != flow::Solver::cg) {
-        refuse(flags.precondition, "--precondition", "needs --solver cg or cacg");
+        refuse(flags.precondition, "--precondition", "requires --solver cg or cacg");
     }
 }
 
@@ -61,35 +61,36 @@ void refuse_idle_flags(const ParameterFlags& flags, const flow::Parameters& para
 void add_parameter_options(CommandLine& line, ParameterFlags& flags) {
     line.choice("--method", method_choices, flags.method, "Horn-Schunck (default) or Lucas-Kanade");
     line.choice("--preset", preset_choices, flags.preset,
-                "Set of parameters that the others change (default fast)");
+                "Parameters that the other options override (default fast)");
     line.number("--alpha", "A", flags.alpha, {0, 1e6, true},
-                "hs: weight of smoothness, grey levels of 0..255");
+                "hs: smoothness weight, in grey levels of 0..255");
     add_count(line, "--window", flags.window, 3, "lk: odd width of the window, pixels");
     line.number("--regularisation", "R", flags.regularisation, {0, 1e9},
-                "lk: added to the diagonal of the normal equations, for each pixel of the window");
-    add_count(line, "--levels", flags.levels, 0, "Levels of the pyramid; 0: as many as fit");
+                "lk: term added to the diagonal of the normal equations, per pixel of the window");
+    add_count(line, "--levels", flags.levels, 0, "Pyramid levels; 0: as many as fit");
     line.number("--scale", "S", flags.scale, {0.3, 0.95},
-                "Size of a level over that of the finer one");
-    add_count(line, "--warps", flags.warps, 1, "Linearisations on each level");
+                "Size of a level relative to the finer one");
+    add_count(line, "--warps", flags.warps, 1, "Linearisations per level");
     add_count(line, "--median", flags.median, 0, "Window of the median filter: 0 (none), 3, 5, 7");
     line.number("--blur", "S", flags.blur, {0, 1000},
-                "Standard deviation that the images are blurred with first, pixels; 0: none");
+                "Standard deviation of the initial blur of the images, pixels; 0: none");
     line.number("--texture", "T", flags.texture, {0, 1},
-                "Share of the images' smooth part that is taken out first, 0 to 1");
+                "Share of the images' smooth part to subtract first, 0 to 1");
     line.choice("--interpolation", interpolation_choices, flags.interpolation,
-                "How image 1 is sampled");
-    line.choice("--solver", flow_solver_choices, flags.solver, "hs: of the linear systems");
+                "Interpolation of image 1");
+    line.choice("--solver", flow_solver_choices, flags.solver, "hs: solver of the linear systems");
     add_count(line, "--iterations", flags.iterations, 1,
-              "hs: of the solver, at most; V-cycles of multigrid");
+              "hs: maximum iterations of the solver; V-cycles of multigrid");
     line.number("--tolerance", "T", flags.tolerance, {0, 1},
                 "hs: relative residual at which the solver stops; 0: never");
     line.number("--omega", "W", flags.relaxation, {0, 2, true},
                 "hs: over-relaxation of redblack, above 0 and below 2");
     line.choice("--precondition", precondition_choices, flags.precondition,
-                "hs: of cg and cacg, by the inverse 2x2 blocks or not");
+                "hs: preconditioner of cg and cacg: inverse 2x2 blocks or none");
     add_count(line, "--s-step", flags.s_step, 1,
-              "hs: iterations of cacg for each round of sums, 1 to 16 (default 4)");
-    line.choice("--basis", basis_choices, flags.basis, "hs: polynomials of cacg (default newton)");
+              "hs: iterations of cacg per reduction, 1 to 16 (default 4)");
+    line.choice("--basis", basis_choices, flags.basis,
+                "hs: polynomial basis of cacg (default newton)");
     line.choice("--boundary", boundary_choices, flags.boundary, "hs: the flow outside the image");
     line.choice("--stencil", stencil_choices, flags.stencil, "hs: points of the Laplacian");
     line.choice("--impl", flow_implementation_choices, flags.implementation,
@@ -109,25 +110,25 @@ flow::Parameters choose_parameters(const ParameterFlags& flags) {
         p.solver.solver = *flags.solver;
     }
     refuse_idle_flags(flags, p);
-    take(flags.alpha, p.alpha);
-    take(flags.window, p.window);
-    take(flags.regularisation, p.regularisation);
-    take(flags.levels, p.levels);
-    take(flags.scale, p.scale);
-    take(flags.warps, p.warps);
-    take(flags.median, p.median);
-    take(flags.blur, p.blur);
-    take(flags.texture, p.texture);
-    take(flags.interpolation, p.interpolation);
-    take(flags.iterations, p.solver.iterations);
-    take(flags.tolerance, p.solver.tolerance);
-    take(flags.relaxation, p.solver.relaxation);
-    take(flags.precondition, p.solver.precondition);
-    take(flags.s_step, p.solver.s_step);
-    take(flags.basis, p.solver.basis);
-    take(flags.boundary, p.boundary);
-    take(flags.stencil, p.stencil);
-    take(flags.implementation, p.solver.implementation);
+    apply(flags.alpha, p.alpha);
+    apply(flags.window, p.window);
+    apply(flags.regularisation, p.regularisation);
+    apply(flags.levels, p.levels);
+    apply(flags.scale, p.scale);
+    apply(flags.warps, p.warps);
+    apply(flags.median, p.median);
+    apply(flags.blur, p.blur);
+    apply(flags.texture, p.texture);
+    apply(flags.interpolation, p.interpolation);
+    apply(flags.iterations, p.solver.iterations);
+    apply(flags.tolerance, p.solver.tolerance);
+    apply(flags.relaxation, p.solver.relaxation);
+    apply(flags.precondition, p.solver.precondition);
+    apply(flags.s_step, p.solver.s_step);
+    apply(flags.basis, p.solver.basis);
+    apply(flags.boundary, p.boundary);
+    apply(flags.stencil, p.stencil);
+    apply(flags.implementation, p.solver.implementation);
     flow::validate(p);
     return p;
 }

@@ -19,14 +19,14 @@ OflowResults run_on(Executor& executor, core::Cpu& cpu, const OflowOptions& opti
     });
     if (!options.convergence.empty()) {
         // A separate run, since computing residuals would slow down the timed ones.
-        console.phase("watching the convergence");
+        console.phase("recording the convergence");
         estimator.watch_convergence(&results.residuals);
         estimator.run(inputs.grey0, inputs.grey1, results.flow, false);
         estimator.watch_convergence(nullptr);
     }
     if (options.consistency) {
-        console.phase("estimating the way back");
-        check_way_back(cpu, estimator, inputs, results);
+        console.phase("estimating the backward flow");
+        check_backward_flow(cpu, estimator, inputs, results);
     }
     if (options.truth) results.accuracy = flow::compare(cpu, results.flow, inputs.truth);
     results.largest_motion = media::largest_motion(results.flow);
@@ -35,8 +35,8 @@ OflowResults run_on(Executor& executor, core::Cpu& cpu, const OflowOptions& opti
 }
 
 template <class Executor>
-void check_way_back(core::Cpu& cpu, PairEstimator<Executor>& estimator, const OflowInputs& inputs,
-                    OflowResults& results) {
+void check_backward_flow(core::Cpu& cpu, PairEstimator<Executor>& estimator,
+                         const OflowInputs& inputs, OflowResults& results) {
     const core::Stopwatch watch;
     core::Array<float, 3> backward(results.flow.extent());
     estimator.run(inputs.grey1, inputs.grey0, backward, false);
@@ -48,13 +48,13 @@ void check_way_back(core::Cpu& cpu, PairEstimator<Executor>& estimator, const Of
 
 template OflowResults run_on(core::Cpu&, core::Cpu&, const OflowOptions&, const OflowInputs&,
                              Console&);
-template void check_way_back(core::Cpu&, PairEstimator<core::Cpu>&, const OflowInputs&,
-                             OflowResults&);
+template void check_backward_flow(core::Cpu&, PairEstimator<core::Cpu>&, const OflowInputs&,
+                                  OflowResults&);
 #if APERTURE_CUDA
 template OflowResults run_on(core::Gpu&, core::Cpu&, const OflowOptions&, const OflowInputs&,
                              Console&);
-template void check_way_back(core::Cpu&, PairEstimator<core::Gpu>&, const OflowInputs&,
-                             OflowResults&);
+template void check_backward_flow(core::Cpu&, PairEstimator<core::Gpu>&, const OflowInputs&,
+                                  OflowResults&);
 #endif
 
 }  // namespace aperture::apps

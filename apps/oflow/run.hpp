@@ -32,7 +32,7 @@ OflowResults run_on(Executor& executor, core::Cpu& cpu, const OflowOptions& opti
 
 /// Compares the flow in `results` with the flow from image 1 to image 0.
 template <class Executor>
-void check_way_back(core::Cpu& cpu, PairEstimator<Executor>& estimator, const OflowInputs& inputs,
-                    OflowResults& results);
+void check_backward_flow(core::Cpu& cpu, PairEstimator<Executor>& estimator,
+                         const OflowInputs& inputs, OflowResults& results);
 
 }  // namespace aperture::apps

@@ -31,18 +31,18 @@ bool explains(const core::Array<float, 3>& flow, const OflowInputs& inputs) {
         return static_cast<index_t>(
             std::lround(std::clamp(at, 0.0, static_cast<double>(count - 1))));
     };
-    double as_it_is = 0;
-    double taken_back = 0;
+    double unwarped = 0;
+    double warped = 0;
     for (index_t y = 0; y < rows; y += sample_spacing) {
         for (index_t x = 0; x < columns; x += sample_spacing) {
             const index_t row = nearest(static_cast<double>(y) + flow(1, y, x), rows);
             const index_t column = nearest(static_cast<double>(x) + flow(0, y, x), columns);
             const float wanted = inputs.grey0(y, x);
-            as_it_is += std::abs(inputs.grey1(y, x) - wanted);
-            taken_back += std::abs(inputs.grey1(row, column) - wanted);
+            unwarped += std::abs(inputs.grey1(y, x) - wanted);
+            warped += std::abs(inputs.grey1(row, column) - wanted);
         }
     }
-    return taken_back < explained * as_it_is;
+    return warped < explained * unwarped;
 }
 
 /// The options of one pair: files instead of folders.
@@ -103,8 +103,8 @@ class Sequence {
         const core::Stopwatch watch;
         console_.phase("estimating");
         while (next_) {
-            take(std::move(*next_));
-            // Runs after `take`, so only one thread at a time uses the reader.
+            advance(std::move(*next_));
+            // Runs after `advance`, so only one thread at a time uses the reader.
             auto reading = std::async(std::launch::async, [this] { return reader_.next(); });
             work_on_pair();
             next_ = reading.get();
@@ -122,22 +122,21 @@ class Sequence {
         if (const std::string loss = reader_.loss(); !loss.empty()) {
             console_.warn_incomplete(core::text(reader_.name(), ": ", loss));
         } else if (options_.frames.last && found_.pairs() + 1 < reader_.expected()) {
-            console_.warn_incomplete(core::text(reader_.name(), ": ", found_.pairs() + 1,
-                                                " frames of ", reader_.expected(),
-                                                " could be read"));
+            console_.warn_incomplete(core::text(reader_.name(), ": read ", found_.pairs() + 1,
+                                                " of ", reader_.expected(), " frames"));
         }
         return std::move(found_);
     }
 
     Frame expect_frame(const char* without) {
         std::optional<Frame> frame = reader_.next();
-        core::expects(frame.has_value(), reader_.name(), ": ", without,
-                      " to take; the flow needs two");
+        core::expects(frame.has_value(), reader_.name(), ": found ", without,
+                      "; optical flow requires two");
         return std::move(*frame);
     }
 
     /// Image 1 of the previous pair becomes image 0 of the next.
-    void take(Frame frame) {
+    void advance(Frame frame) {
         inputs_.image0 = std::move(inputs_.image1);
         inputs_.grey0 = std::move(inputs_.grey1);
         inputs_.image1 = std::move(frame.image);
@@ -156,7 +155,7 @@ class Sequence {
         RunTimes times = estimator_->run(inputs_.grey0, inputs_.grey1, results_.flow, warm);
         times.stages.insert(times.stages.begin(), {"read", read_ms_, 0, 0});
         if (options_.consistency) {
-            check_way_back(cpu_, *estimator_, inputs_, results_);
+            check_backward_flow(cpu_, *estimator_, inputs_, results_);
             consistent_ += static_cast<double>(*results_.consistent_pixels) /
                            static_cast<double>(found_.shape.rows * found_.shape.columns);
             times.stages.push_back({"backward", results_.backward_ms, 0, 0});

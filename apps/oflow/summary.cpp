@@ -209,13 +209,13 @@ std::string summary(const OflowOptions& options, const SequenceResults& results,
     describe_compute(lines, " a pair", report.compute_ms, results.shape);
     lines << "sequence    " << results.pairs() << " pair" << plural(results.pairs()) << " in "
           << std::setprecision(3) << results.seconds << " s, " << results.pairs_per_second()
-          << " pairs/s; " << results.warm_starts << " began with the flow before\n";
+          << " pairs/s; " << results.warm_starts << " started from the previous flow\n";
     lines << "motion      largest " << std::setprecision(4) << results.largest_motion << " pixels";
     if (options.picture) lines << "; full saturation at " << results.max_motion;
     lines << '\n';
     if (results.consistent) {
         lines << "consistent  " << std::setprecision(4) << *results.consistent
-              << " % of the pixels, in the mean\n";
+              << " % of the pixels on average\n";
     }
     lines << "result      " << numbered_file(out, results.numbers.front(), ".flo").string();
     if (results.pairs() > 1) {

@@ -43,7 +43,7 @@ int choose_temporal_taps(const StapOptions& options, const media::RadarCube& cub
         return default_temporal_taps;
     }
     console.note(text(cube.channels, " channels and ", cube.pulses,
-                      " pulses leave room for one temporal tap: --tdof 1"));
+                      " pulses allow only one temporal tap: using --tdof 1"));
     return 1;
 }
 
@@ -60,8 +60,8 @@ int choose_training_block(const StapOptions& options, const media::RadarCube& cu
     const index_t room =
         cube.range_cells - (window ? 2 * index_t(options.guard.value_or(0)) + 1 : 0);
     if (wanted <= room || room < 1) return static_cast<int>(wanted);
-    console.note(text("the cube has ", cube.range_cells, " range cells: --training-block ", room,
-                      " instead of ", wanted));
+    console.note(text("the cube has ", cube.range_cells, " range cells: using --training-block ",
+                      room, " instead of ", wanted));
     return static_cast<int>(room);
 }
 
@@ -77,7 +77,7 @@ stap::DiagonalLoading choose_loading(const StapOptions& options, const media::Ra
         return {};
     }
     console.note(text(cells, " training cells are fewer than the order ", order,
-                      " of the covariance: --loading rel:", rescue_loading));
+                      " of the covariance: using --loading rel:", rescue_loading));
     return {.value = rescue_loading, .relative = true};
 }
 
@@ -85,7 +85,7 @@ stap::Parameters choose_parameters(const StapOptions& options, const media::Rada
                                    Console& console) {
     core::expects(
         cube.domain == media::Domain::pulse || options.taper.kind == signal::Taper::Kind::none,
-        "--taper has no meaning for a cube in the Doppler domain");
+        "--taper requires a cube in the pulse domain");
     stap::Parameters parameters;
     parameters.doppler_bins = choose_doppler_bins(options, cube);
     parameters.training = options.training.value_or(stap::Training::block);
@@ -110,7 +110,7 @@ void choose_steering(media::CubeReader& reader, Configuration& setup) {
                       setup.steering.extent()[1], " elements per vector, expected ", problem.order,
                       " (", problem.shape.channels, " channels x ",
                       problem.parameters.temporal_taps,
-                      " taps; --tdof, or --azimuth to do without it)");
+                      " taps); change --tdof, or set --azimuth to ignore /steering");
         return;
     }
     const auto response =
@@ -154,8 +154,8 @@ Configuration configure_checked(const StapOptions& options, media::CubeReader& r
     }
     const index_t vectors =
         setup.azimuths.empty() ? (*cube.steering)[0] : index_t(setup.azimuths.size());
-    core::expects(vectors <= stap::max_steering_vectors, vectors, " directions; at most ",
-                  stap::max_steering_vectors, " at once");
+    core::expects(vectors <= stap::max_steering_vectors, vectors,
+                  " directions exceed the maximum of ", stap::max_steering_vectors);
 
     const stap::CubeShape shape{
         cube.channels, cube.pulses, cube.range_cells,
@@ -170,9 +170,9 @@ Configuration configure_checked(const StapOptions& options, media::CubeReader& r
 }  // namespace
 
 Configuration configure(const StapOptions& options, media::CubeReader& reader, Console& console) {
-    core::expects(!options.save.weights || options.training != stap::Training::all,
-                  "--save weights: with --training all every range cell has weights of its own, "
-                  "which are not kept");
+    core::expects(
+        !options.save.weights || options.training != stap::Training::all,
+        "--save weights cannot be combined with --training all, which does not store them");
     try {
         return configure_checked(options, reader, console);
     } catch (const core::InvalidArgument& error) {

@@ -27,7 +27,7 @@ core::Array<stap::cfloat, 3> read_cube(const StapOptions& options, media::CubeRe
         core::text(options.cube.path.string(), ": ", bad.count,
                    " samples are NaN or infinite, the first at channel ", bad.first[0], ", pulse ",
                    bad.first[1], ", range cell ", bad.first[2]);
-    core::expects(options.allow_nan, found, " (--allow-nan processes it all the same)");
+    core::expects(options.allow_nan, found, " (--allow-nan processes them anyway)");
     console.note(found);
     return cube;
 }

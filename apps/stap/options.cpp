@@ -36,7 +36,7 @@ void add_input_options(CommandLine& line, StapOptions& options) {
     line.text(
         "--axes", "A,B,C", [&options](const std::string& text) { options.cube.axes = text; },
         "Order of its axes, slowest first: channel,pulse,range in any order");
-    line.choice("--domain", domain_choices, options.cube.domain, "What the second axis counts");
+    line.choice("--domain", domain_choices, options.cube.domain, "Domain of the second axis");
     line.number("--spacing", "D", options.spacing_wavelengths, spacing_range,
                 "Element spacing in wavelengths (default: attribute, else 0.5)");
     line.number("--prf", "HZ", options.prf_hz, prf_range,
@@ -45,8 +45,9 @@ void add_input_options(CommandLine& line, StapOptions& options) {
 }
 
 void add_adaptation_options(CommandLine& line, StapOptions& options) {
-    line.whole_number("--doppler-bins", "K", options.doppler_bins, 1, max_count,
-                      "K (default: attribute, else pulses rounded up to a power of two)");
+    line.whole_number(
+        "--doppler-bins", "K", options.doppler_bins, 1, max_count,
+        "Number of bins (default: attribute, else pulses rounded up to a power of two)");
     line.text(
         "--taper", "NAME",
         [&options](const std::string& text) { options.taper = signal::parse_taper(text); },
@@ -57,13 +58,13 @@ void add_adaptation_options(CommandLine& line, StapOptions& options) {
         "--training-block", "N_R", options.training_block, 1, max_count,
         "Range cells per covariance (default: attribute, else 64 or twice its order)");
     line.choice("--training", training_choices, options.training,
-                "Cells that train: disjoint blocks (default), a window around each cell, or all");
+                "Training cells: disjoint blocks (default), a window around each cell, or all");
     line.whole_number("--guard", "G", options.guard, 0, max_count,
-                      "Cells left out on either side of the one under test");
+                      "Guard cells on either side of the cell under test");
     line.text(
         "--loading", "X|rel:X",
         [&options](const std::string& text) { options.loading = parse_loading(text); },
-        "Added to the diagonal: X, or rel:X times trace(R)/n (default none)");
+        "Diagonal loading: X, or X times trace(R)/n for rel:X (default none)");
     line.text(
         "--azimuth", "LIST",
         [&options](const std::string& text) { options.azimuths = parse_azimuths(text); },
@@ -72,8 +73,8 @@ void add_adaptation_options(CommandLine& line, StapOptions& options) {
     line.choice("--solver", solver_choices, options.solver, "Factorisation (default cholesky)");
     line.choice(
         "--precision", precision_choices, options.precision,
-        "Of covariance and solution: fp32, mixed (fp64), or auto (default), which is fp32 and "
-        "again fp64 where that cannot be trusted");
+        "Precision of covariance and solution: fp32, mixed (fp64), or auto (default): fp32, "
+        "repeated in fp64 where fp32 is unreliable");
     line.choice("--impl", implementation_choices, options.implementation,
                 "One kernel, a kernel per stage, or cuBLAS (default fused)");
 }
@@ -81,14 +82,14 @@ void add_adaptation_options(CommandLine& line, StapOptions& options) {
 void add_result_options(CommandLine& line, StapOptions& options) {
     line.choice(
         "--detector", detector_choices, options.detector,
-        "Writes /statistic and /detections (default none); cfar needs a --training-block of twice "
-        "the order, channels x taps");
+        "Write /statistic and /detections (default none); cfar requires a --training-block of at "
+        "least twice the order, channels x taps");
     line.text(
         "--pfa", "P",
         [&options](const std::string& text) { options.pfa = parse_number("--pfa", text); },
         "False-alarm probability of one cell (default 1e-6)");
     line.file("--truth", "FILE.h5", options.truth,
-              "Planted targets to compare the detections with: table /truth, as stap_sim writes it "
+              "True targets to compare the detections with: table /truth as written by stap_sim "
               "(default: the cube's own). A target is found by a detection at most one range cell "
               "and one Doppler bin away; bins wrap");
     line.text(
@@ -122,9 +123,9 @@ std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
     core::expects(options.pfa > 0 && options.pfa < 1, "--pfa ", options.pfa,
                   ": expected a probability between 0 and 1");
     core::expects(!line.given("--pfa") || options.detector != stap::Detector::none,
-                  "--pfa needs a detector (--detector amf, ace, glrt or cfar)");
+                  "--pfa requires a detector (--detector amf, ace, glrt or cfar)");
     core::expects(!options.truth || options.detector != stap::Detector::none,
-                  "--truth needs a detector (--detector amf, ace, glrt or cfar)");
+                  "--truth requires a detector (--detector amf, ace, glrt or cfar)");
     if (options.common.out.empty()) {
         options.common.out = options.cube.path;
         options.common.out.replace_extension(".stap.h5");

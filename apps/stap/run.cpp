@@ -88,7 +88,7 @@ bool fits(const Executor& gpu, const stap::Problem& problem, stap::CubeView<Host
 template <class Executor>
 RunTimes run_in_chunks(Executor& gpu, const Configuration& setup, stap::CubeView<Host> cube,
                        ResultArrays& results, int repeat, Console& console) {
-    console.note("the cube does not fit the GPU: streaming it in range chunks");
+    console.note("the cube exceeds the GPU memory: streaming it in range chunks");
     core::Timeline timeline;
     return repeat_runs(repeat, console, [&]() -> RunTimes {
         timeline.begin_run();

@@ -19,11 +19,11 @@ void describe_covariance(std::ostringstream& line, const Configuration& setup,
                          const FactorisationHealth& health) {
     line << "covariance  " << health.matrices << " of order " << setup.problem.order << ", ";
     if (health.failed > 0) {
-        line << health.failed << " failed, output 0 there";
+        line << health.failed << " failed (output 0)";
     } else {
         line << "all factored";
     }
-    if (health.repeated > 0) line << ", " << health.repeated << " again in fp64";
+    if (health.repeated > 0) line << ", " << health.repeated << " repeated in fp64";
     if (health.loaded > 0) line << ", " << health.loaded << " loaded automatically";
     if (health.failed == 0) {
         line << ", worst pivot ratio " << std::scientific << std::setprecision(1)
@@ -45,8 +45,8 @@ std::string remedy(const stap::Problem& problem) {
     const bool few = p.training != stap::Training::all && p.training_block < 2 * problem.order;
     if (few) return core::text("--training-block ", 2 * problem.order, " trains on more cells");
     if (p.precision == stap::Precision::mixed)
-        return "--precision auto loads them as little as works";
-    return "look for channels that are zero, equal or not a number there";
+        return "--precision auto applies the smallest loading that works";
+    return "check for channels that are zero, equal or NaN";
 }
 
 void describe_results(std::ostringstream& line, const StapOptions& options,
@@ -131,21 +131,21 @@ FactorisationHealth factorisation_health(const stap::Problem& problem,
 void report_health(const std::filesystem::path& cube, const stap::Problem& problem,
                    const FactorisationHealth& health, Console& console) {
     const stap::Parameters& p = problem.parameters;
-    core::expects(health.failed < health.matrices, cube.string(), ": all of ", health.matrices,
-                  " covariances failed: nothing can be adapted; ", remedy(problem));
+    core::expects(health.failed < health.matrices, cube.string(), ": all ", health.matrices,
+                  " covariances failed; ", remedy(problem));
     if (health.failed > 0) {
-        console.warn_incomplete(core::text(
-            share_of(health.failed, health.matrices),
-            " failed, the output is 0 there (the first: ", "Doppler bin ", health.worst_doppler_bin,
-            ", training set ", health.worst_training_set, "); ", remedy(problem)));
+        console.warn_incomplete(core::text(share_of(health.failed, health.matrices),
+                                           " failed, their output is 0 (the first: Doppler bin ",
+                                           health.worst_doppler_bin, ", training set ",
+                                           health.worst_training_set, "); ", remedy(problem)));
     }
     if (health.loaded > 0) {
         console.warn(core::text("warning: ", share_of(health.loaded, health.matrices),
-                                " had to be loaded; ", remedy(problem)));
+                                " required loading; ", remedy(problem)));
     }
     if (health.untrusted > 0) {
         console.warn(core::text("warning: ", share_of(health.untrusted, health.matrices),
-                                " cannot be trusted in this precision, worst pivot ratio ",
+                                " are unreliable in this precision, worst pivot ratio ",
                                 health.worst_pivot_ratio, "; --precision auto repeats them"));
     }
     constexpr long long hundredth = 100;
@@ -156,7 +156,7 @@ void report_health(const std::filesystem::path& cube, const stap::Problem& probl
     }
     if (p.detector != stap::Detector::none && p.loading.value > 0) {
         console.warn(
-            "warning: with diagonal loading the false-alarm probability is not the one asked for");
+            "warning: with diagonal loading the false-alarm probability differs from --pfa");
     }
 }
 

@@ -57,15 +57,14 @@ void add_scene_options(CommandLine& line, const Option& perfect, const Option& c
     number("--spacing", scene.spacing_wavelengths, spacing_range, "Element spacing in wavelengths");
     line.text(
             "--cnr", "X", [&scene](const std::string& text) { scene.cnr_db = parse_cnr(text); },
-            "Clutter to noise in dB per element and pulse (-inf for none)")
+            "Clutter-to-noise ratio in dB per element and pulse (-inf for none)")
         .default_text(core::text(scene.cnr_db))
         .needs(clutter);
     number("--beta", scene.beta, {-1000, 1000},
-           "Slope of the clutter ridge: half spacings flown per pulse");
+           "Slope of the clutter ridge: half element spacings flown per pulse");
     number("--motion", scene.motion_std, {0, 1000},
            "Intrinsic clutter motion: standard deviation of its spectrum, cycles per pulse");
-    line.whole_number("--patches", "N", scene.patches, 1, 1 << 20,
-                      "Clutter patches of a range ring")
+    line.whole_number("--patches", "N", scene.patches, 1, 1 << 20, "Clutter patches per range ring")
         .default_text(core::text(scene.patches))
         .needs(clutter);
     line.whole_number("--seed", "N", scene.seed, 0, std::numeric_limits<std::int64_t>::max(),
@@ -100,7 +99,7 @@ std::optional<SimulationOptions> parse_options(int argc, char** argv) {
         line.flag("--clutter", options.clutter, "Ward's side-looking clutter and noise");
     add_scene_options(line, perfect, clutter, options);
     line.whole_number("--doppler-bins", "K", options.doppler_bins, 1, 1 << 24,
-                      "Doppler bins that stap is to make (attribute doppler_bins)");
+                      "Doppler bins for stap (attribute doppler_bins)");
     line.whole_number("--training-block", "N_R", options.training_block, 1, 1 << 24,
                       "Range cells per covariance for stap (attribute training_block)");
     line.number("--prf", "HZ", options.prf_hz, prf_range,
@@ -145,7 +144,8 @@ void write_true_covariance(media::ResultFile& file, const stap::ClutterScene& sc
     const index_t order = scene.shape.channels * scene.shape.pulses;
     if (order > max_covariance_order) {
         console.warn_incomplete(core::text("/true_covariance of order ", order,
-                                           " is left out: above ", max_covariance_order));
+                                           " is not written: the maximum order is ",
+                                           max_covariance_order));
         return;
     }
     console.phase("computing the true covariance");

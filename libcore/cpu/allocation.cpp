@@ -40,7 +40,7 @@ void* allocate(Host, std::size_t bytes, Pages pages) {
     const std::size_t alignment = large ? huge_page : vector_alignment;
     const std::size_t rounded = round_up(bytes, alignment);
     void* block = std::aligned_alloc(alignment, rounded);
-    if (block == nullptr) throw DeviceError(text("out of memory: ", bytes, " bytes wanted"));
+    if (block == nullptr) throw DeviceError(text("out of memory: ", bytes, " bytes requested"));
     if (large) madvise(block, rounded, MADV_HUGEPAGE);
     return block;
 }

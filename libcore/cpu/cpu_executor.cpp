@@ -40,7 +40,7 @@ constexpr const char* instruction_set() {
 
 Cpu::Cpu(int threads) : threads_(threads == 0 ? omp_get_max_threads() : threads) {
     expects(threads >= 0, "number of threads is ", threads,
-            ", expected 0 (as many as OpenMP takes) or more");
+            ", expected 0 (OpenMP's default) or more");
     scratch_.resize(static_cast<std::size_t>(threads_));
 }
 

@@ -63,7 +63,7 @@ std::vector<Stage> median_stages(const std::vector<std::vector<Stage>>& runs) {
         std::vector<double> times;
         for (const auto& run : runs) {
             expects(run.size() == medians.size() && run[s].name == medians[s].name,
-                    "runs of different stages have no median");
+                    "the median requires runs of equal stages");
             times.push_back(run[s].ms);
         }
         const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);

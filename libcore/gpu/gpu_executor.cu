@@ -24,7 +24,7 @@ class ProcessGpu {
     void take(int device) {
         const std::scoped_lock lock(mutex_);
         expects(executors_ == 0 || device_ == device, "GPU ", device, ": this process uses GPU ",
-                device_.load(), "; another one needs a process of its own");
+                device_.load(), "; use another process for another GPU");
         device_ = device;
         ++executors_;
     }
@@ -75,7 +75,7 @@ GpuStatus gpu_status(int device) {
         const int capability = 10 * properties.major + properties.minor;
         if (capability < least_compute_capability) {
             return {false, text(properties.name, " has compute capability ", properties.major, ".",
-                                properties.minor, ", 8.0 is the least")};
+                                properties.minor, ", below the minimum of 8.0")};
         }
         int current = 0;
         APERTURE_CUDA_TRY(cudaGetDevice(&current));

@@ -55,8 +55,8 @@ void launch_on_gpu(Gpu& gpu, const void* kernel, const LaunchConfig& config, boo
     };
     if (config.shared > static_cast<std::size_t>(gpu.shared_memory_per_block())) {
         throw_unfit(call().c_str(),
-                    text("a block of ", gpu.name(), " may have ", gpu.shared_memory_per_block(),
-                         " bytes of shared memory"),
+                    text(gpu.name(), " supports ", gpu.shared_memory_per_block(),
+                         " bytes of shared memory per block"),
                     config.where);
     }
     cudaError_t status = cudaSuccess;

@@ -40,8 +40,8 @@ void check(const Simt& simt, const Shape& shape) {
             shape, "the block is too large");
     require<UnfitDevice>(shape.shared <= static_cast<std::size_t>(simt.shared_memory_per_block()),
                          shape,
-                         text("too much shared memory: a block may have ",
-                              simt.shared_memory_per_block(), " bytes"));
+                         text("too much shared memory: the limit is ",
+                              simt.shared_memory_per_block(), " bytes per block"));
     if (shape.cooperative) {
         const std::uint64_t per_multiprocessor = max_resident_threads / (b.x * b.y * b.z);
         require(static_cast<std::uint64_t>(g.x) * g.y * g.z <=
@@ -170,7 +170,7 @@ void Scheduler::end_thread() {
     Lane& ended = lane();
     if (!ended.copies.empty()) {
         throw DeviceError(text("a thread ended with ", ended.copies.size(),
-                               " asynchronous copies it has not waited for; kernel launched at ",
+                               " pending asynchronous copies; kernel launched at ",
                                shape.where.file_name(), ":", shape.where.line()));
     }
     ended.fiber = nullptr;
@@ -366,7 +366,7 @@ void block_barrier(const std::source_location& where) {
 
 void grid_barrier(const std::source_location& where) {
     Scheduler& state = current("grid_sync");
-    if (!state.shape.cooperative) fail("grid_sync in a kernel launched without it", where);
+    if (!state.shape.cooperative) fail("grid_sync requires a cooperative launch", where);
     Fiber* const own = state.lane().fiber;
     state.sleep(state.warp());
     if (++state.grid_waiting == state.grid_blocks * state.threads) {

@@ -21,7 +21,7 @@ void validate(const Problem& problem) {
         lags.rows >= 1 && lags.columns >= 1 && lags.rows <= rows && lags.columns <= columns,
         "offsets are ", lags.rows, " x ", lags.columns, ", expected 1 x 1 to ", rows, " x ",
         columns, ", the size of the image");
-    core::expects(problem.images >= 1, problem.images, " images");
+    core::expects(problem.images >= 1, problem.images, " images, expected at least 1");
     const DirectOptions& direct = problem.direct;
     const bool plain = direct.precision == Precision::fp32 &&
                        direct.layout == PlaneLayout::separate && !direct.tile;
@@ -47,7 +47,7 @@ struct Correlator<core::Cpu>::State {
           ground_a(p.planes, p.image.rows),
           ground_b(p.planes, p.image.rows) {
         core::expects(p.direct.precision != Precision::tf32x3,
-                      "precision tf32x3 is that of a GPU's tensor cores; a CPU has fp32 and fp64");
+                      "precision tf32x3 requires a GPU; the CPU supports fp32 and fp64");
         core::expects(p.direct.layout == PlaneLayout::separate && !p.direct.tile,
                       "packed planes and tiles are a GPU's");
         if (p.method == Method::fft) {

@@ -263,7 +263,7 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
     core::expects_shape("mask a", mask_a, {rows, columns});
     core::expects_shape("mask b", mask_b, {rows, columns});
     const bool centred = estimator_ == Estimator::pearson;
-    core::expects(each_plane_ || !centred, "Pearson's r with masks needs sums of each plane");
+    core::expects(each_plane_ || !centred, "Pearson's r with masks requires sums of each plane");
     shape(planes, results);
     const core::View<double, 3, Host> sums = sums_of(results);
     const auto take = [&](PlanesView<Host> image, const MaskView& mask, std::vector<float>& means,

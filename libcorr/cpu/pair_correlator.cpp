@@ -66,7 +66,7 @@ struct PairCorrelator<core::Cpu>::State {
 template <>
 PairCorrelator<core::Cpu>::PairCorrelator(core::Cpu& cpu, const Problem& problem, index_t images) {
     validate(problem);
-    core::expects(images >= 1, "pairs of ", images, " images");
+    core::expects(images >= 1, images, " images, expected at least 1");
     state_ = std::make_unique<State>(cpu, problem, images);
 }
 template <>

@@ -122,7 +122,7 @@ void RadialSpectrum::add(PlanesView<Host> planes) {
 }
 
 RadialPower RadialSpectrum::average() const {
-    core::expects(images_ > 0, "spectrum of no image");
+    core::expects(images_ > 0, "the spectrum requires at least 1 image");
     RadialPower average;
     const auto extent = static_cast<double>(std::max(image_.rows, image_.columns));
     for (std::size_t ring = 0; ring < counts_.size(); ++ring) {

@@ -42,7 +42,7 @@ class DevicePairCorrelator {
           problem_(validated(one_image(problem))),
           fft_(executor, problem_, most_bytes),
           ground_sums_(executor, problem_) {
-        core::expects(images >= 1, "pairs of ", images, " images");
+        core::expects(images >= 1, images, " images, expected at least 1");
         const auto bytes_an_image =
             static_cast<double>(spectra_of_image() * index_t{sizeof(Complex<float>)} +
                                 pixels_of_image() * index_t{sizeof(float)} +

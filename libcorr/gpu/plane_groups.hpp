@@ -15,8 +15,7 @@ inline const Problem& validated(const Problem& problem) {
     validate(problem);
     constexpr index_t most_planes = 65535;
     const index_t planes = problem.images * problem.planes;
-    core::expects(planes <= most_planes, planes, " planes at once, expected up to ", most_planes,
-                  " on a GPU");
+    core::expects(planes <= most_planes, planes, " planes exceed the GPU maximum of ", most_planes);
     return problem;
 }
 

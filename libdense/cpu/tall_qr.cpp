@@ -16,7 +16,7 @@ namespace {
 template <class T>
 std::unique_ptr<tall::TallFactors<T>> factors_of(QrMethod method, index_t rows, index_t columns) {
     core::expects(columns > 0 && rows >= columns,
-                  "QR needs a column and at least as many rows, has ", rows, " x ", columns);
+                  "QR requires at least 1 column and as many rows, has ", rows, " x ", columns);
     if (method == QrMethod::caqr) return tall::make_panel_factors<T>(rows, columns);
     if (method == QrMethod::blas2) return tall::make_column_factors<T>(rows, columns);
     if (method == QrMethod::cholesky2) return tall::make_cholesky_factors<T>(rows, columns);
@@ -47,7 +47,7 @@ struct TallQr<T, Executor>::State {
         factors->factor(cpu, a, r, keep);
         kept = keep;
     }
-    void expects_q() const { core::expects(kept, "no Q has been kept"); }
+    void expects_q() const { core::expects(kept, "Q is not stored"); }
 };
 
 template <std::floating_point T, class Executor>

@@ -28,7 +28,7 @@ class DeviceTallQr {
     DeviceTallQr(Executor& executor, QrMethod method, index_t rows, index_t columns)
         : rows_(rows), columns_(columns) {
         core::expects(columns > 0 && rows >= columns,
-                      "QR needs a column and at least as many rows, has ", rows, " x ", columns);
+                      "QR requires at least 1 column and as many rows, has ", rows, " x ", columns);
         switch (method) {
             case QrMethod::tsqr:
             case QrMethod::caqr:
@@ -82,7 +82,7 @@ class DeviceTallQr {
         core::expects(view.extent[0] == rows && view.extent[1] == columns, what, " must be ", rows,
                       " x ", columns, ", is ", view.extent[0], " x ", view.extent[1]);
     }
-    void expects_q() const { core::expects(kept_, "no Q has been kept"); }
+    void expects_q() const { core::expects(kept_, "Q is not stored"); }
 
     template <class Work>
     void for_batches(index_t columns, const Work& work) {

@@ -58,7 +58,7 @@ void validate(const Parameters& p) {
     validate(p.solver);
     expects(p.alpha > 0 && std::isfinite(p.alpha), "alpha is ", p.alpha, ", expected more than 0");
     expects(p.window >= 3 && p.window % 2 == 1, "window is ", p.window,
-            ", expected an odd number from 3");
+            ", expected an odd number of at least 3");
     expects(p.regularisation >= 0 && std::isfinite(p.regularisation), "regularisation is ",
             p.regularisation, ", expected 0 or more");
     expects(p.brightness >= 0 && std::isfinite(p.brightness), "brightness is ", p.brightness,
@@ -68,7 +68,7 @@ void validate(const Parameters& p) {
             ", expected 0 (none) or more");
     expects(!p.robust || (p.method == Method::horn_schunck && !p.smooth_increment &&
                           p.boundary == Boundary::replicate && p.stencil == Stencil::five),
-            "a robust estimate needs Horn-Schunck on the whole flow, the five-point stencil and "
+            "a robust estimate requires Horn-Schunck on the whole flow, the five-point stencil and "
             "replicated borders");
     expects(p.levels >= 0, "levels is ", p.levels, ", expected 0 (as many as fit) or more");
     expects(p.scale >= 0.3 && p.scale <= 0.95, "scale is ", p.scale, ", expected 0.3 to 0.95");

@@ -40,7 +40,7 @@ void check_system(const LinearSystem<Space>& system, Shape shape) {
     core::expects_shape("coupling", system.coupling, {2, shape.rows, shape.columns},
                         Strides::unit_last);
     core::expects(system.stencil == Stencil::five && system.boundary == Boundary::replicate,
-                  "weights between pixels need the five-point stencil and replicated borders");
+                  "coupling requires the five-point stencil and replicated borders");
 }
 template void check_system(const LinearSystem<core::Host>&, Shape);
 template void check_system(const LinearSystem<core::Device>&, Shape);

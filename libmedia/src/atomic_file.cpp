@@ -46,8 +46,7 @@ fs::path existing_folder(const fs::path& file) {
 }  // namespace
 
 AtomicFile::AtomicFile(const fs::path& target) : shown_(target.string()), target_(target) {
-    core::expects(!target.filename().empty(), "'", shown_,
-                  "': cannot write: not the name of a file");
+    core::expects(!target.filename().empty(), "'", shown_, "': cannot write: not a file name");
     std::error_code error;
     if (fs::is_symlink(target, error)) {
         const fs::path real = fs::weakly_canonical(target, error);
@@ -118,7 +117,7 @@ void AtomicFile::sync() {
 }
 
 /// Gives the file a hidden name: only a named file can replace another. Creates missing folders.
-void AtomicFile::take_hidden_name() {
+void AtomicFile::link_hidden_name() {
     for (fs::path folder = folder_of(target_); is_missing(folder); folder = folder_of(folder)) {
         made_folders_.insert(made_folders_.begin(), folder);
     }
@@ -138,7 +137,7 @@ void AtomicFile::take_hidden_name() {
     named_ = true;
 }
 
-void AtomicFile::take_name() {
+void AtomicFile::rename_to_target() {
     if (::rename(partial_.c_str(), target_.c_str()) != 0) fail(errno);
     ::close(descriptor_);
     descriptor_ = -1;
@@ -161,8 +160,8 @@ void AtomicFile::write(std::string_view bytes) {
 
 void AtomicFile::commit() {
     sync();
-    take_hidden_name();
-    take_name();
+    link_hidden_name();
+    rename_to_target();
 }
 
 void AtomicFile::fail(int error_number) const {
@@ -181,8 +180,8 @@ void OutputSet::add(AtomicFile file) {
 
 void OutputSet::commit() {
     // Steps that a full disk or missing permissions can stop come before the first final name.
-    for (AtomicFile& file : files_) file.take_hidden_name();
-    for (AtomicFile& file : files_) file.take_name();
+    for (AtomicFile& file : files_) file.link_hidden_name();
+    for (AtomicFile& file : files_) file.rename_to_target();
     files_.clear();
 }
 

@@ -47,7 +47,7 @@ AxisOrder order_of(const Names& names, AxisRule rule, const std::string& subject
                               : word == "range"                      ? 2
                                                                      : -1;
         core::expects(canonical >= 0, given, "name an axis '", word,
-                      "'; known are channel, pulse, doppler, range");
+                      "', expected channel, pulse, doppler or range");
         core::expects(seen[canonical]++ == 0, given, "must name each axis once");
         order.canonical[axis] = canonical;
         // "pulse" may label Doppler bins in files with a domain attribute.
@@ -87,7 +87,7 @@ std::optional<Domain> domain_in_file(hid_t file, hid_t dataset, const std::strin
     if (words->front() == name(Domain::pulse)) return Domain::pulse;
     if (words->front() == name(Domain::doppler)) return Domain::doppler;
     throw core::InvalidArgument(core::text(subject, ": domain attribute is '", words->front(),
-                                           "'; known are pulse, doppler"));
+                                           "', expected pulse or doppler"));
 }
 
 }  // namespace
@@ -102,16 +102,16 @@ std::string AxisOrder::text() const {
 
 AxisOrder find_axis_order(const CubeRequest& request, hid_t file, hid_t dataset,
                           const std::string& subject) {
-    AxisOrder order = request.axes
-                          ? order_of(split(*request.axes), AxisRule::caller, subject, "asked axes")
-                          : order_in_file(file, dataset, subject);
+    AxisOrder order =
+        request.axes ? order_of(split(*request.axes), AxisRule::caller, subject, "requested axes")
+                     : order_in_file(file, dataset, subject);
     const std::optional<Domain> by_name = order.domain;
     const std::optional<Domain> stated =
         request.domain ? request.domain : domain_in_file(file, dataset, subject);
     // The caller's choice of either overrides the file's on the other.
     const bool same_origin = request.domain.has_value() == request.axes.has_value();
     core::expects(!same_origin || !by_name || !stated || by_name == stated, subject,
-                  ": an axis is named doppler but the domain is given as pulse");
+                  ": an axis is named doppler, but the domain is pulse");
     order.domain = request.domain            ? request.domain
                    : request.axes && by_name ? by_name
                    : stated                  ? stated

@@ -82,10 +82,10 @@ std::string choose_dataset(hid_t file, const CubeRequest& request) {
     std::vector<Candidate> cubes;
     std::copy_if(datasets.begin(), datasets.end(), std::back_inserter(cubes),
                  [](const Candidate& c) { return c.is_cube; });
-    core::expects(!datasets.empty(), label, ": holds no dataset");
+    core::expects(!datasets.empty(), label, ": contains no dataset");
     core::expects(!cubes.empty(), label, ": no 3-D complex dataset among ", list(datasets));
     core::expects(cubes.size() == 1, label,
-                  ": several 3-D complex datasets, choose one by --dataset: ", list(cubes));
+                  ": several 3-D complex datasets, select one with --dataset: ", list(cubes));
     return cubes.front().path;
 }
 
@@ -151,7 +151,7 @@ struct CubeReader::State {
 
 CubeReader::CubeReader(const CubeRequest& request, int threads)
     : state_(std::make_unique<State>()) {
-    core::expects(threads >= 0, "cube reader: ", threads, " threads");
+    core::expects(threads >= 0, "number of threads is ", threads, ", expected 0 or more");
     const SilentErrors silent;
     const std::string label = request.path.string();
     state_->threads = threads > 0 ? threads : omp_get_max_threads();
@@ -190,10 +190,11 @@ void CubeReader::read(View<std::complex<float>, 3, Host> out) {
 void CubeReader::read_range(index_t begin, index_t end, View<std::complex<float>, 3, Host> out) {
     const RadarCube& info = state_->info;
     core::expects(0 <= begin && begin <= end && end <= info.range_cells, "range cells [", begin,
-                  ", ", end, ") of a cube with ", info.range_cells);
+                  ", ", end, ") are outside the cube's ", info.range_cells);
     const core::Extents<3> wanted = {info.channels, info.pulses, end - begin};
     core::expects(out.extent == wanted, "cube of ", extents_text({wanted.begin(), wanted.end()}),
-                  " read into a view of ", extents_text({out.extent.begin(), out.extent.end()}));
+                  " does not match the view of ",
+                  extents_text({out.extent.begin(), out.extent.end()}));
     if (begin == end) return;
 
     const SilentErrors silent;

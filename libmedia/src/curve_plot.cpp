@@ -53,7 +53,7 @@ struct Range {
     double low = std::numeric_limits<double>::infinity();
     double high = -std::numeric_limits<double>::infinity();
 
-    void take(double value) {
+    void include(double value) {
         low = std::min(low, value);
         high = std::max(high, value);
     }
@@ -78,12 +78,13 @@ struct Plane {
 Plane plane_of(const CurvePlot& plot) {
     Plane plane;
     for (const Curve& curve : plot.curves) {
-        core::expects(curve.x.size() == curve.y.size(), "curve of ", curve.x.size(), " x and ",
+        core::expects(curve.x.size() == curve.y.size(), "curve has ", curve.x.size(), " x but ",
                       curve.y.size(), " y");
         for (std::size_t i = 0; i < curve.x.size(); ++i) {
-            core::expects(std::isfinite(curve.x[i]), "x of a curve is ", curve.x[i]);
-            plane.x.take(curve.x[i]);
-            if (is_drawn(curve.y[i])) plane.y.take(std::log10(curve.y[i]));
+            core::expects(std::isfinite(curve.x[i]), "x of a curve must be finite, is ",
+                          curve.x[i]);
+            plane.x.include(curve.x[i]);
+            if (is_drawn(curve.y[i])) plane.y.include(std::log10(curve.y[i]));
         }
     }
     if (!(plane.x.low < plane.x.high)) plane.x = {0, 1};

@@ -42,7 +42,7 @@ constexpr float kitti_zero = 32768;
 
 Array<float, 3> decode_flo(const std::string& name, std::string_view bytes) {
     core::expects(bytes.size() >= flo_header, name, ": truncated .flo: ", bytes.size(),
-                  " bytes, the header takes ", flo_header);
+                  " bytes, but the header has ", flo_header);
     const auto width = static_cast<std::int32_t>(little_endian(bytes, 4, 4));
     const auto height = static_cast<std::int32_t>(little_endian(bytes, 8, 4));
     core::expects(width > 0 && height > 0, name, ": .flo of ", width, 'x', height, " pixels");
@@ -88,7 +88,7 @@ Array<float, 3> decode_kitti(const std::string& name, const std::string& bytes) 
     const StoredImage image = decode_image(name, bytes);
     core::expects(image.channels == 3 && image.bits == 16, name, ": an image of ", image.bits,
                   " bits, ", image.channels == 3 ? "colour" : "grey",
-                  "; KITTI's flow is of 16 bits, colour");
+                  "; KITTI flow requires 16 bits, colour");
     Array<float, 3> flow({2, image.height, image.width});
     const std::uint16_t* in = image.samples.data();
     for (index_t row = 0; row < image.height; ++row) {
@@ -133,13 +133,13 @@ std::string encode_kitti(const fs::path& path, const View<const float, 3, Host>&
 
 Array<float, 3> decode_kitti(const std::string& name, const std::string&) {
     throw core::InvalidArgument(
-        core::text(name, ": a build without OpenCV reads no KITTI flow (.png), only .flo"));
+        core::text(name, ": KITTI flow (.png) requires a build with OpenCV; .flo does not"));
 }
 
 std::string encode_kitti(const fs::path& path, const View<const float, 3, Host>&) {
     throw core::InvalidArgument(core::text(
         path.string(),
-        ": cannot write: a build without OpenCV writes no KITTI flow (.png), only .flo"));
+        ": cannot write: KITTI flow (.png) requires a build with OpenCV; .flo does not"));
 }
 
 #endif
@@ -152,10 +152,10 @@ Array<float, 3> read_flow(const fs::path& path) {
     if (bytes.starts_with(flo_magic)) return decode_flo(name, bytes);
     if (is_png(bytes)) return decode_kitti(name, bytes);
     core::expects(!bytes.empty(), name, ": file is empty");
-    core::expects(path.extension() != ".flo", name, ": not a .flo file, which starts with '",
+    core::expects(path.extension() != ".flo", name, ": not a .flo file, which must start with '",
                   flo_magic, "'");
     throw core::InvalidArgument(
-        core::text(name, ": not a flow file: neither Middlebury's .flo nor KITTI's .png"));
+        core::text(name, ": not a flow file, expected Middlebury .flo or KITTI .png"));
 }
 
 AtomicFile new_flow(const fs::path& path, View<const float, 3, Host> flow) {
@@ -166,7 +166,7 @@ AtomicFile new_flow(const fs::path& path, View<const float, 3, Host> flow) {
                   rows, " pixels");
     const std::string extension = path.extension().string();
     core::expects(extension == ".flo" || extension == ".png", path.string(),
-                  ": cannot write: a flow file is .flo (Middlebury) or .png (KITTI)");
+                  ": cannot write: expected .flo (Middlebury) or .png (KITTI)");
     return new_file(path, extension == ".flo" ? encode_flo(flow) : encode_kitti(path, flow));
 }
 

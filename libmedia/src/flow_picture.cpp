@@ -108,7 +108,7 @@ void draw_arrow(Picture& picture, double x, double y, double dx, double dy, Colo
 
 Colour flow_colour(double u, double v) {
     static constexpr std::array<Colour, wheel_size> wheel = make_wheel();
-    core::expects(std::isfinite(u) && std::isfinite(v), "colour of the motion ", u, ", ", v);
+    core::expects(std::isfinite(u) && std::isfinite(v), "motion must be finite, is ", u, ", ", v);
     // The longest motion of a flow, divided by its own length, must not be darkened.
     constexpr double rounding = 1e-9;
     const double length = std::hypot(u, v);
@@ -142,8 +142,8 @@ double largest_motion(View<const float, 3, Host> flow) {
 
 Picture draw_flow(View<const float, 3, Host> flow, double max_motion) {
     expects_flow(flow);
-    core::expects(max_motion >= 0 && std::isfinite(max_motion), "largest motion of ", max_motion,
-                  " pixels");
+    core::expects(max_motion >= 0 && std::isfinite(max_motion),
+                  "largest motion must be finite and not negative, is ", max_motion);
     const double unit = max_motion > 0 ? max_motion : 1;
     return paint(flow, [&](index_t row, index_t column) {
         return known_at(flow, row, column)
@@ -159,7 +159,7 @@ Picture draw_flow_key(int size) {
 }
 
 void add_flow_key(Picture& picture, int size) {
-    core::expects(size > 0, "flow key of ", size, " pixels");
+    core::expects(size > 0, "flow key size must be positive, is ", size);
     const double radius = size / 2.0;
     for (int row = 0; row < size; ++row) {
         for (int column = 0; column < size; ++column) {
@@ -179,9 +179,11 @@ Picture draw_arrows(View<const float, 3, Host> image, View<const float, 3, Host>
     expects_flow(flow);
     expects_same_size("image", image, flow);
     const index_t channels = image.extent[0];
-    core::expects(channels == 1 || channels == 3, "image of ", channels, " channels");
-    core::expects(spacing > 0, "arrows every ", spacing, " pixels");
-    core::expects(scale > 0 && scale <= largest_scale, "arrows of scale ", scale);
+    core::expects(channels == 1 || channels == 3, "image has ", channels,
+                  " channels, expected 1 or 3");
+    core::expects(spacing > 0, "arrow spacing must be positive, is ", spacing);
+    core::expects(scale > 0 && scale <= largest_scale, "arrow scale is ", scale,
+                  ", expected above 0, at most ", largest_scale);
     Picture picture = paint(flow, [&](index_t row, index_t column) {
         const double luma = channels == 1
                                 ? image(0, row, column)
@@ -211,8 +213,8 @@ Picture draw_error_map(View<const float, 3, Host> flow, View<const float, 3, Hos
     expects_flow(flow);
     expects_flow(truth);
     expects_same_size("truth", truth, flow);
-    core::expects(max_error > 0 && std::isfinite(max_error), "largest error of ", max_error,
-                  " pixels");
+    core::expects(max_error > 0 && std::isfinite(max_error),
+                  "largest error must be finite and positive, is ", max_error);
     return paint(flow, [&](index_t row, index_t column) {
         if (!known_at(truth, row, column)) return unknown;
         if (!known_at(flow, row, column)) return colour_at(1);

@@ -90,7 +90,7 @@ Failure last_failure() {
     Failure failure;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &failure);
     if (failure.system_error != 0) failure.reason = system_text(failure.system_error);
-    if (failure.reason.empty()) failure.reason = "HDF5 gives no reason";
+    if (failure.reason.empty()) failure.reason = "HDF5 reports no reason";
     std::replace(failure.reason.begin(), failure.reason.end(), '\n', ' ');
     return failure;
 }

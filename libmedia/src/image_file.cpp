@@ -38,7 +38,8 @@ void read_image(const std::filesystem::path& path, Image& image) {
 core::Array<float, 2> to_grey(const Image& image) {
     const core::View<const float, 3, core::Host> planes = image.planes;
     const auto [channels, rows, columns] = planes.extent;
-    core::expects(channels == 1 || channels == 3, "image of ", channels, " channels");
+    core::expects(channels == 1 || channels == 3, "image has ", channels,
+                  " channels, expected 1 or 3");
     core::Array<float, 2> grey({rows, columns});
     for (index_t row = 0; row < rows; ++row) {
         for (index_t column = 0; column < columns; ++column) {
@@ -53,7 +54,8 @@ core::Array<float, 2> to_grey(const Image& image) {
 
 Picture to_picture(core::View<const float, 3, core::Host> planes) {
     const auto [channels, rows, columns] = planes.extent;
-    core::expects(channels == 1 || channels == 3, "picture of ", channels, " channels");
+    core::expects(channels == 1 || channels == 3, "picture has ", channels,
+                  " channels, expected 1 or 3");
     constexpr index_t most = std::numeric_limits<int>::max();
     core::expects(rows <= most && columns <= most, "picture of ", columns, 'x', rows, " pixels");
     Picture picture(static_cast<int>(columns), static_cast<int>(rows), {0, 0, 0});

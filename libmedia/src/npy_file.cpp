@@ -29,7 +29,8 @@ template <NpyElement T>
 NpyWriter<T>::NpyWriter(const std::filesystem::path& target, std::vector<index_t> item)
     : file_(target), item_(std::move(item)) {
     for (const index_t extent : item_) {
-        core::expects(extent >= 0, target.string(), ": cannot write: extent ", extent);
+        core::expects(extent >= 0, target.string(), ": cannot write: extent ", extent,
+                      " is negative");
         elements_ *= extent;
     }
     file_.write(header());
@@ -42,7 +43,7 @@ std::string NpyWriter<T>::header() const {
     for (const index_t extent : item_) words += core::text(' ', extent, ',');
     words += "), }";
     constexpr std::size_t length = header_bytes - magic.size() - 2;
-    core::expects(words.size() < length, "array of ", item_.size() + 1, " axes");
+    core::expects(words.size() < length, "array has too many axes: ", item_.size() + 1);
     words.resize(length - 1, ' ');
     words += '\n';
     const std::array<char, 2> size{static_cast<char>(length % 256),

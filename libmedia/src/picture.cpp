@@ -167,7 +167,7 @@ AtomicFile new_picture(const std::filesystem::path& target, const Picture& pictu
     const std::string extension = target.extension().string();
     const std::string format = extension.empty() ? ".png" : extension;
     core::expects(cv::haveImageWriter(format), target.string(),
-                  ": cannot write: no picture format ", format);
+                  ": cannot write: unsupported picture format ", format);
     cv::Mat stored;
     const cv::Mat rgb(picture.height, picture.width, CV_8UC3,
                       const_cast<Colour*>(picture.pixels.data()));

@@ -32,7 +32,7 @@ void expects_finite(const std::string& label, const core::Array<float, 3>& plane
 }  // namespace
 
 core::Array<float, 3> read_planes(const std::filesystem::path& path, int threads) {
-    core::expects(threads >= 0, "plane reader: ", threads, " threads");
+    core::expects(threads >= 0, "number of threads is ", threads, ", expected 0 or more");
     const SilentErrors silent;
     const std::string label = path.string();
     const Handle file = open_for_reading(path);

@@ -246,15 +246,16 @@ std::vector<double> ticks(double first, double last, int most) {
 }
 
 Picture plot(std::span<const HeatMap> panels, std::optional<ColourScale> given) {
-    core::expects(!panels.empty(), "plot without a panel");
+    core::expects(!panels.empty(), "a plot requires at least 1 panel");
     const ColourScale scale = given ? *given : common_range(panels);
     core::expects(std::isfinite(scale.low) && scale.low < scale.high && std::isfinite(scale.high),
-                  "plot from ", scale.low, " to ", scale.high, ' ', scale.unit);
+                  "plot range must be finite and increasing, is ", scale.low, " to ", scale.high,
+                  ' ', scale.unit);
     std::vector<PanelPlace> places;
     int width = 0;
     int rows = 0;
     for (const HeatMap& map : panels) {
-        core::expects(!map.values.empty(), "plot of an empty map, ", map.values.extent[0], "x",
+        core::expects(!map.values.empty(), "plot of an empty map: ", map.values.extent[0], "x",
                       map.values.extent[1]);
         const auto [x, y] = fit(map);
         const PanelPlace place{x, y, width + left_margin, top_margin};

@@ -66,7 +66,7 @@ StoredImage decode_pnm(const std::string& name, std::string_view bytes) {
     const std::int64_t height = numbers.next();
     const std::int64_t largest = numbers.next();
     core::expects(width > 0 && height > 0, name, ": image of ", width, 'x', height, " pixels");
-    core::expects(largest > 0 && largest <= 65535, name, ": PNM with a maximum of ", largest,
+    core::expects(largest > 0 && largest <= 65535, name, ": PNM maximum is ", largest,
                   ", expected 1 to 65535");
 
     StoredImage image{static_cast<int>(width), static_cast<int>(height),
@@ -89,7 +89,7 @@ StoredImage decode_pnm(const std::string& name, std::string_view bytes) {
             plain ? numbers.next() : std::int64_t{big_endian(bytes, at, width_of_sample)};
         at += width_of_sample;
         core::expects(value <= largest, name, ": damaged PNM: sample ", value,
-                      " above its maximum of ", largest);
+                      " exceeds the maximum of ", largest);
         sample = static_cast<std::uint16_t>(value);
     }
     return image;

@@ -221,7 +221,7 @@ void ResultFile::create_dataset(const std::string& dataset, Element element,
                                 const std::vector<std::string>& axes, bool grows) {
     const SilentErrors silent;
     core::expects(axes.empty() || axes.size() == extents.size(), state_->shown, ": dataset ",
-                  dataset, " of rank ", extents.size(), " given ", axes.size(), " axis names");
+                  dataset, " has rank ", extents.size(), ", but ", axes.size(), " axis names");
     const std::vector<hsize_t> sizes(extents.begin(), extents.end());
     std::vector<hsize_t> largest = sizes;
     const auto rank = static_cast<int>(sizes.size());
@@ -266,7 +266,7 @@ void ResultFile::write_box(const std::string& dataset, Element element, const Pa
     for (std::size_t d = 0; inside && d < extents.size(); ++d) {
         inside = part.first[d] >= 0 && part.extent[d] <= extents[d] - part.first[d];
     }
-    core::expects(inside, state_->shown, ": a part of extents ", extents_text(part.extent), " at ",
+    core::expects(inside, state_->shown, ": a part of ", extents_text(part.extent), " at ",
                   extents_text(part.first), " is not inside ", dataset, " ", extents_text(extents));
     if (elements(part.extent) == 0) return;
     const Handle type = element_type(element);
@@ -344,7 +344,7 @@ void ResultFile::attribute(const std::string& object, const std::string& name,
 AtomicFile ResultFile::finish() {
     const SilentErrors silent;
     core::expects(state_->file.valid() && !state_->failed, state_->shown,
-                  ": cannot write: an earlier write failed, or the file is committed already");
+                  ": cannot write: an earlier write failed, or the file is already committed");
     state_->datasets.clear();
     state_->check(state_->file.close() ? 0 : -1);
     return std::move(state_->output);

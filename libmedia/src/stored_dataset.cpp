@@ -111,7 +111,7 @@ StoredDataset<Form>::StoredDataset(hid_t file, const std::string& label, const s
         const Failure failure = last_failure();
         if (failure.unknown_type) {
             reject(
-                " has elements of a type that HDF5 1.10 does not know (HDF5 2.0's complex?); store "
+                " has elements of a type unknown to HDF5 1.10 (HDF5 2.0's complex?); store "
                 "them as a compound {r,i}, as h5py does by default");
         }
         reject(core::text(" cannot be opened (", failure.reason, ")"));
@@ -146,7 +146,7 @@ ComplexForm ComplexDataset::form_of(const std::vector<index_t>& stored, int rank
     }
     if (real && stored_rank == rank) {
         reject(core::text(" is real (", type_text(type_), ' ', extents_text(stored),
-                          "); complex numbers are a compound {r,i} or a last extent of 2"));
+                          "), expected complex: a compound {r,i} or a last extent of 2"));
     }
     const std::optional<ComplexForm> form = real ? trailing_form(type_) : compound_form(type_);
     if (!form) {
@@ -184,7 +184,7 @@ void StoredDataset<Form>::check_storage(hid_t file) {
     if (!creation.valid()) reject(" has a damaged header");
     const H5D_layout_t layout = H5Pget_layout(creation);
     if (layout == H5D_VIRTUAL || H5Pget_external_count(creation) > 0) {
-        reject(" keeps its data in other files; copy it into one file first");
+        reject(" stores its data in other files; copy it into one file first");
     }
     if (layout == H5D_CHUNKED) check_chunks(creation);
     const int filters = layout == H5D_CHUNKED ? H5Pget_nfilters(creation) : 0;

@@ -40,7 +40,7 @@ cv::Mat decode(const std::string& name, const std::string& bytes) {
 }
 
 template <class Sample>
-void take_samples(const cv::Mat& decoded, StoredImage& image) {
+void copy_samples(const cv::Mat& decoded, StoredImage& image) {
     image.samples.resize(decoded.total() * static_cast<std::size_t>(image.channels));
     std::uint16_t* out = image.samples.data();
     for (int row = 0; row < decoded.rows; ++row) {
@@ -62,14 +62,14 @@ StoredImage decode_image(const std::string& name, const std::string& bytes) {
     if (bytes.starts_with("BM")) check_bmp(name, bytes);
     const cv::Mat decoded = decode(name, bytes);
     core::expects(decoded.depth() == CV_8U || decoded.depth() == CV_16U, name,
-                  ": an image of floating-point or signed samples; expected 8 or 16 bits");
+                  ": floating-point or signed samples, expected unsigned 8 or 16 bits");
     StoredImage image{decoded.cols, decoded.rows, decoded.channels() < 3 ? 1 : 3};
     if (decoded.depth() == CV_8U) {
-        take_samples<std::uint8_t>(decoded, image);
+        copy_samples<std::uint8_t>(decoded, image);
     } else {
         image.bits = 16;
         image.largest = 65535;
-        take_samples<std::uint16_t>(decoded, image);
+        copy_samples<std::uint16_t>(decoded, image);
     }
     return image;
 }
@@ -79,7 +79,7 @@ StoredImage decode_image(const std::string& name, const std::string& bytes) {
 StoredImage decode_image(const std::string& name, const std::string& bytes) {
     core::expects(!bytes.empty(), name, ": file is empty");
     core::expects(is_pnm(bytes), name,
-                  ": not PNM (P2, P3, P5, P6), which is all that a build without OpenCV reads");
+                  ": not PNM (P2, P3, P5, P6); other images require a build with OpenCV");
     return decode_pnm(name, bytes);
 }
 

@@ -17,7 +17,7 @@ std::vector<double> read_column(hid_t table, hid_t stored, const std::string& su
     core::expects(member >= 0, subject, " has no column ", name);
     const H5T_class_t kind = H5Tget_member_class(stored, static_cast<unsigned>(member));
     core::expects(kind == H5T_INTEGER || kind == H5T_FLOAT, subject, ": column ", name,
-                  " does not hold numbers");
+                  " is not numeric");
     const Handle type{H5Tcreate(H5T_COMPOUND, sizeof(double)), H5Tclose};
     H5Tinsert(type, name.c_str(), 0, H5T_NATIVE_DOUBLE);
     std::vector<double> values(static_cast<std::size_t>(rows));

@@ -94,7 +94,7 @@ struct VideoReader::State {};
 
 VideoReader::VideoReader(const std::filesystem::path& path) {
     expects_readable(path);
-    throw core::InvalidArgument(path.string() + ": a video needs a build with OpenCV");
+    throw core::InvalidArgument(path.string() + ": a video requires a build with OpenCV");
 }
 std::optional<Image> VideoReader::next() { return std::nullopt; }
 bool VideoReader::skip() { return false; }

@@ -83,7 +83,7 @@ VideoWriter::VideoWriter(const fs::path& target, int width, int height, double f
     core::expects(width > 0 && height > 0, state_->shown, ": cannot write: a video of ", width, 'x',
                   height, " pixels");
     core::expects(frames_per_second >= 0, state_->shown, ": cannot write: ", frames_per_second,
-                  " frames a second");
+                  " frames/s");
     const double rate = frames_per_second > 0 ? frames_per_second : usual_rate;
     const cv::Size even(width + width % 2, height + height % 2);
     const SilentOpenCv silent;
@@ -101,7 +101,7 @@ VideoWriter::VideoWriter(const fs::path& target, int width, int height, double f
 
 void VideoWriter::write(const Picture& frame) {
     const cv::Size size = state_->size;
-    core::expects(state_->writer.isOpened(), state_->shown, ": written to after its end");
+    core::expects(state_->writer.isOpened(), state_->shown, ": the video is already finished");
     core::expects(frame.width == size.width && frame.height == size.height, state_->shown,
                   ": cannot write: a frame of ", frame.width, 'x', frame.height,
                   " pixels in a video of ", size.width, 'x', size.height);
@@ -118,11 +118,11 @@ void VideoWriter::State::expects_all_there() const {
     const SilentOpenCv silent;
     cv::VideoCapture reader(file.partial().string(), cv::CAP_FFMPEG);
     core::expects(reader.isOpened() && reader.get(cv::CAP_PROP_FRAME_COUNT) == written, shown,
-                  ": cannot write: the video is not complete; is the disk full?");
+                  ": cannot write: the video is incomplete; is the disk full?");
 }
 
 AtomicFile VideoWriter::finish() {
-    core::expects(state_->writer.isOpened(), state_->shown, ": finished twice");
+    core::expects(state_->writer.isOpened(), state_->shown, ": the video is already finished");
     core::expects(state_->written > 0, state_->shown, ": cannot write: a video without frames");
     state_->writer.release();
     state_->expects_all_there();
@@ -137,7 +137,7 @@ struct VideoWriter::State {
 
 VideoWriter::VideoWriter(const fs::path& target, int, int, double, VideoCoding) {
     throw core::InvalidArgument(target.string() +
-                                ": cannot write: a video needs a build with OpenCV");
+                                ": cannot write: a video requires a build with OpenCV");
 }
 void VideoWriter::write(const Picture&) {}
 AtomicFile VideoWriter::finish() { return std::move(state_->file); }

@@ -132,9 +132,8 @@ void validate(const MaskParameters& parameters) {
                   "thresholds of a mask must not be negative, are ", parameters.threshold, " and ",
                   parameters.noise_multiple);
     core::expects(parameters.clean == 0 || (parameters.clean > 0 && parameters.clean % 2 == 1),
-                  "the window that cleans a mask must be odd, or 0 for none, is ",
-                  parameters.clean);
-    core::expects(parameters.min_area >= 0, "the least area must not be negative, is ",
+                  "clean must be odd, or 0 for none, is ", parameters.clean);
+    core::expects(parameters.min_area >= 0, "min_area must not be negative, is ",
                   parameters.min_area);
 }
 
@@ -168,7 +167,7 @@ double find_masks(core::Cpu& cpu, DifferencesView<core::Host> differences,
     core::expects(masks.extent[0] == extent[0] && masks.extent[1] == extent[2] &&
                       masks.extent[2] == extent[3],
                   "masks of ", masks.extent[0], " frames of ", masks.extent[1], " x ",
-                  masks.extent[2], " do not fit differences of ", extent[0], " frames of ",
+                  masks.extent[2], " do not match differences of ", extent[0], " frames of ",
                   extent[2], " x ", extent[3]);
     core::expects(differences.stride[3] == 1 && masks.stride[2] == 1,
                   "rows of differences and masks must be contiguous");

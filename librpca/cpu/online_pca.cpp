@@ -76,11 +76,11 @@ Pack<float> clipped(Pack<float> value, Pack<float> clip) {
 
 void validate(const OnlineParameters& parameters) {
     core::expects(parameters.rank > 0 && parameters.rank <= most_rank,
-                  "rank must lie between 1 and ", most_rank, ", is ", parameters.rank);
+                  "rank must be between 1 and ", most_rank, ", is ", parameters.rank);
     core::expects(parameters.clip > 0 && std::isfinite(parameters.clip),
                   "clip must be positive, is ", parameters.clip);
     core::expects(parameters.memory >= 1 && std::isfinite(parameters.memory),
-                  "memory must be a frame at least, is ", parameters.memory);
+                  "memory must be at least 1 frame, is ", parameters.memory);
     core::expects(parameters.sweeps > 0, "sweeps must be positive, are ", parameters.sweeps);
 }
 
@@ -237,7 +237,7 @@ Sums OnlinePca::State::learn(Part background, Part sparse) {
 
 OnlinePca::OnlinePca(core::Cpu& cpu, index_t values, const OnlineParameters& parameters) {
     validate(parameters);
-    core::expects(values > 0, "frames without values have no background");
+    core::expects(values > 0, "frames must have at least 1 value");
     state_ = std::make_unique<State>(cpu, values, parameters);
 }
 OnlinePca::~OnlinePca() = default;
@@ -253,11 +253,11 @@ Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
     batch.solver = Solver::accaltproj;
     batch.rank = std::min(rank, count);
     batch.tolerance = batch_tolerance;
-    core::expects(count > 0, "no frame to begin with");
+    core::expects(count > 0, "begin requires at least 1 frame");
     for (const auto& view : {frames, FramesView<const float, core::Host>(backgrounds)}) {
         core::expects(view.extent[0] == count && view.extent[1] == s.values && view.stride[1] == 1,
-                      "frames to begin with must be ", count, " x ", s.values,
-                      " with values side by side");
+                      "frames and backgrounds must be ", count, " x ", s.values,
+                      " with contiguous values");
     }
     AlternatingProjections<float, cpu::ProjectedMatrix<float>> projections(s.cpu, count, s.values,
                                                                            batch);
@@ -300,12 +300,12 @@ Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
 
 void OnlinePca::next(Frame frame, Part background, Part sparse) {
     State& s = *state_;
-    core::expects(s.begun, "the first frames have not been learnt from");
+    core::expects(s.begun, "begin must be called before next");
     const auto fits = [&](const auto& view) {
         return view.extent[0] == s.values && view.stride[0] == 1;
     };
     core::expects(fits(frame) && fits(background) && (sparse.empty() || fits(sparse)),
-                  "a frame must have ", s.values, " values side by side");
+                  "a frame must have ", s.values, " contiguous values");
     if (!std::isfinite(s.load(frame).frame)) {
         cpu::expects_numbers(FramesView<const float, core::Host>(frame.data, {1, s.values}));
     }

@@ -21,7 +21,7 @@ void validate(const Parameters& parameters) {
     core::expects(parameters.lambda >= 0 && std::isfinite(parameters.lambda),
                   "lambda must not be negative, is ", parameters.lambda);
     core::expects(parameters.tolerance > 0 && parameters.tolerance < 1,
-                  "tolerance must lie between 0 and 1, is ", parameters.tolerance);
+                  "tolerance must be between 0 and 1, is ", parameters.tolerance);
     core::expects(parameters.max_iterations > 0, "iterations must be positive, are ",
                   parameters.max_iterations);
     core::expects(parameters.mask_threshold >= 0, "mask threshold must not be negative, is ",

@@ -42,11 +42,11 @@ Score& Score::operator+=(const Score& other) {
 
 Score score(MaskView mask, MaskView truth, MaskView region) {
     core::expects(mask.extent == truth.extent, "a mask of ", mask.extent[0], " x ", mask.extent[1],
-                  " pixels cannot be scored with a true one of ", truth.extent[0], " x ",
+                  " pixels does not match the true mask of ", truth.extent[0], " x ",
                   truth.extent[1]);
     core::expects(region.empty() || region.extent == mask.extent, "a region of ", region.extent[0],
-                  " x ", region.extent[1], " pixels does not fit a mask of ", mask.extent[0], " x ",
-                  mask.extent[1]);
+                  " x ", region.extent[1], " pixels does not match the mask of ", mask.extent[0],
+                  " x ", mask.extent[1]);
     Score sum;
     for (index_t row = 0; row < mask.extent[0]; ++row) {
         for (index_t column = 0; column < mask.extent[1]; ++column) {

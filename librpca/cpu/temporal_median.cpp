@@ -26,9 +26,9 @@ void temporal_median(core::Cpu& cpu, FramesView<const float, core::Host> frames,
                      core::View<float, 1, core::Host> background) {
     const index_t count = frames.extent[0];
     const index_t values = frames.extent[1];
-    core::expects(count > 0, "the median of no frames is not defined");
+    core::expects(count > 0, "the median requires at least 1 frame");
     core::expects(background.extent[0] == values, "a background of ", background.extent[0],
-                  " values does not fit frames of ", values);
+                  " values does not match frames of ", values);
     const auto scratch_bytes = static_cast<std::size_t>(count * together) * sizeof(float);
     const auto of_some = [&](index_t task, std::byte* scratch) {
         auto* const gathered = reinterpret_cast<float*>(scratch);

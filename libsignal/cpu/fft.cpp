@@ -26,7 +26,7 @@ fftwf_plan make_plan(const FftBatch& batch) {
                   batch.stride, ", distance ", batch.distance, " is not possible");
     core::expects(batch.count <= INT_MAX && batch.stride <= INT_MAX && batch.distance <= INT_MAX,
                   "FFT batch of count ", batch.count, ", stride ", batch.stride, ", distance ",
-                  batch.distance, " is above ", INT_MAX);
+                  batch.distance, " exceeds ", INT_MAX);
     if (batch.count == 0) return nullptr;
     const auto count = static_cast<int>(batch.count);
     const auto stride = static_cast<int>(batch.stride);

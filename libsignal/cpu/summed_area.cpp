@@ -9,8 +9,8 @@
 namespace aperture::signal {
 
 template <class Value>
-void SummedAreas::take_values(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
-                              const Value& value) {
+void SummedAreas::sum_values(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
+                             const Value& value) {
     const index_t rows = plane.extent[1];
     const index_t columns = plane.extent[2];
     above_.reshape({rows + 1, columns + 1});
@@ -40,12 +40,12 @@ void SummedAreas::take_values(core::Cpu& cpu, core::View<const float, 3, core::H
 
 void SummedAreas::take(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
                        double ground) {
-    take_values(cpu, plane, [=](double value) { return value - ground; });
+    sum_values(cpu, plane, [=](double value) { return value - ground; });
 }
 
 void SummedAreas::take_squares(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
                                double ground) {
-    take_values(cpu, plane, [=](double value) { return (value - ground) * (value - ground); });
+    sum_values(cpu, plane, [=](double value) { return (value - ground) * (value - ground); });
 }
 
 }  // namespace aperture::signal

@@ -119,7 +119,7 @@ double cfar_threshold(const Problem& problem, double pfa, index_t range_cell) {
     const Parameters& p = problem.parameters;
     core::expects(p.training_block >= 2 * problem.order, p.training_block,
                   " reference cells for order ", problem.order,
-                  ": the false-alarm rate of cfar is known from twice the order on; use "
+                  ": the false-alarm rate of cfar requires at least twice the order; use "
                   "--training-block ",
                   2 * problem.order, " or fewer taps");
     const double decades = -std::log10(pfa);

@@ -33,10 +33,10 @@ void conventional_map(core::Cpu& cpu, const Problem& problem, CubeView<Host> cub
     const index_t cells = spatial.shape.range_cells;
     const index_t channels = spatial.order;
     const index_t taps = problem.parameters.temporal_taps;
-    expects(steering_vector.extent[0] == problem.order, "a steering vector of ",
-            steering_vector.extent[0], " elements for snapshots of ", problem.order);
-    expects(map.extent[0] == bins && map.extent[1] == cells, "a map of ", map.extent[0], " x ",
-            map.extent[1], " for ", bins, " Doppler bins x ", cells, " range cells");
+    expects(steering_vector.extent[0] == problem.order, "steering vector has ",
+            steering_vector.extent[0], " elements, must have ", problem.order);
+    expects(map.extent[0] == bins && map.extent[1] == cells, "map is ", map.extent[0], " x ",
+            map.extent[1], ", must be ", bins, " Doppler bins x ", cells, " range cells");
 
     core::Array<cfloat, 3> filtered;
     CubeView<Host> doppler_cube = cube;

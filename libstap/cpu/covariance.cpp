@@ -41,7 +41,7 @@ void load_diagonal(
 
 void check_block_training(const Problem& problem) {
     core::expects(problem.parameters.training == Training::block,
-                  "the stages are for block training");
+                  "the stages support only block training; use Pipeline");
 }
 
 index_t bins_per_chunk(const Problem& problem, index_t bytes_per_bin) {

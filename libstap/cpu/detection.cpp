@@ -66,16 +66,18 @@ void check_rate(double pfa) {
 
 double detection_threshold(Detector detector, double pfa, index_t cells, int order) {
     check_rate(pfa);
-    core::expects(is_adaptive(detector), "no adaptive detector, no threshold by cells and order");
+    core::expects(is_adaptive(detector),
+                  "a threshold by cells and order requires an adaptive detector");
     const auto count = static_cast<double>(cells);
     core::expects(order >= 1 && cells >= order, cells, " training cells for order ", order,
-                  ": the false-alarm rate is known from as many cells as the order");
+                  ": the false-alarm rate requires at least as many cells as the order");
     const double exponent = count - order + 1;
     if (detector == Detector::glrt) return -std::expm1(std::log(pfa) / exponent);
     // Without loss, beta = 1.
     const double lossless = std::expm1(-std::log(pfa) / exponent);
     if (order == 1) {
-        core::expects(detector == Detector::amf, "ACE of order 1 is 1 in every cell");
+        core::expects(detector == Detector::amf,
+                      "ACE requires an order above 1; at order 1 it is 1 in every cell");
         return count * lossless;
     }
     const double x = where_rate_is(FalseAlarmRate(detector, pfa, cells, order), pfa, lossless);

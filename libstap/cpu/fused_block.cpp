@@ -64,7 +64,7 @@ FusedBlock<Real>::FusedBlock(core::Cpu& cpu, const Problem& problem,
       steering_({problem.order, problem.steering_vectors}),
       runs_per_block_(choose_runs<Real>(problem, cpu.threads())) {
     core::expects(problem.parameters.training == Training::block,
-                  "fused block training was given another training");
+                  "FusedBlock supports only block training");
     core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
     for (int i = 0; i < problem.order; ++i) {
         for (int d = 0; d < problem.steering_vectors; ++d) steering_(i, d) = steering(d, i);

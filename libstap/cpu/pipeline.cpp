@@ -69,7 +69,7 @@ class CpuOperations {
         : cpu_(cpu), problem_(problem), steering_(copy_of(steering)) {
         const Parameters& p = problem.parameters;
         core::expects(p.implementation != Implementation::cublas,
-                      "implementation cublas needs a GPU; use fused or staged on the CPU");
+                      "implementation cublas requires a GPU; use fused or staged on the CPU");
         if (p.training == Training::all) {
             adaptation_.emplace<cpu::AllTraining>(cpu, problem, steering_);
             return;

@@ -23,16 +23,16 @@ void check_shape(const CubeShape& shape) {
             "empty cube: ", shape.channels, " channels, ", shape.pulses,
             shape.domain == Domain::pulse ? " pulses, " : " Doppler bins, ", shape.range_cells,
             " range cells");
-    expects(shape.channels <= dense::max_order, shape.channels, " channels; at most ",
-            dense::max_order, " can be adapted");
+    expects(shape.channels <= dense::max_order, shape.channels, " channels exceed the maximum of ",
+            dense::max_order);
 }
 
 index_t choose_doppler_bins(const CubeShape& shape, const Parameters& parameters) {
     const index_t asked = parameters.doppler_bins;
     expects(asked >= 0, "doppler bins ", asked, " is negative");
     if (shape.domain == Domain::doppler) {
-        expects(asked == 0 || asked == shape.pulses, "the cube holds ", shape.pulses,
-                " Doppler bins; ", asked, " cannot be made of them");
+        expects(asked == 0 || asked == shape.pulses, "the cube has ", shape.pulses,
+                " Doppler bins, which cannot be changed to ", asked);
         return shape.pulses;
     }
     expects(shape.pulses <= INT_MAX / 2, shape.pulses, " pulses are too many");
@@ -43,18 +43,16 @@ index_t choose_doppler_bins(const CubeShape& shape, const Parameters& parameters
 }
 
 void check_numbers(const Parameters& p, int steering_vectors) {
-    expects(p.temporal_taps == 1 || p.temporal_taps == 3 || p.temporal_taps == 5, "temporal taps ",
-            p.temporal_taps, "; 1, 3 or 5 are possible");
+    expects(p.temporal_taps == 1 || p.temporal_taps == 3 || p.temporal_taps == 5,
+            "temporal taps is ", p.temporal_taps, ", expected 1, 3 or 5");
     expects(steering_vectors >= 1 && steering_vectors <= max_steering_vectors, steering_vectors,
-            " steering vectors; 1 to ", max_steering_vectors, " are possible");
+            " steering vectors, expected 1 to ", max_steering_vectors);
     expects(p.training_block >= 1, "training block ", p.training_block, " is less than 1");
     expects(p.guard >= 0, "guard ", p.guard, " is negative");
     expects(std::isfinite(p.loading.value) && p.loading.value >= 0, "diagonal loading ",
             p.loading.value, " is not a number >= 0");
     expects(p.guard == 0 || p.training != Training::block || p.detector == Detector::cfar, "guard ",
-            p.guard,
-            " has no meaning with block training and no cfar detector; use "
-            "sliding or all training");
+            p.guard, " requires sliding or all training, or the cfar detector");
 }
 
 void check_training_extent(const Problem& problem) {
@@ -64,11 +62,11 @@ void check_training_extent(const Problem& problem) {
     const index_t window = windowed ? window_width(p) : p.training_block;
     if (p.training != Training::all || windowed) {
         expects(window <= cells, "a training window of ", window, " range cells (training block ",
-                p.training_block, ", guard ", p.guard, ") is longer than the cube's ", cells,
+                p.training_block, ", guard ", p.guard, ") exceeds the cube's ", cells,
                 "; use a smaller training block");
     } else {
         expects(cells > 2 * index_t(p.guard) + 1, "guard ", p.guard,
-                " leaves no training cells of ", cells);
+                " leaves no training cells among ", cells);
     }
 }
 
@@ -123,7 +121,7 @@ Problem make_problem(const CubeShape& shape, const Parameters& parameters, int s
     expects(doppler_bins <= INT_MAX / 2, doppler_bins, " Doppler bins are too many");
     const index_t order = shape.channels * parameters.temporal_taps;
     expects(order <= dense::max_order, "order ", order, " (", shape.channels, " channels x ",
-            parameters.temporal_taps, " taps) is above ", dense::max_order, "; use fewer taps");
+            parameters.temporal_taps, " taps) exceeds ", dense::max_order, "; use fewer taps");
     problem.doppler_bins = static_cast<int>(doppler_bins);
     problem.order = static_cast<int>(order);
     problem.steering_vectors = steering_vectors;

@@ -32,7 +32,7 @@ void check_results(const Problem& problem, const Results<Space>& results) {
     }
     if (!results.weights.empty()) {
         core::expects(problem.parameters.training != Training::all,
-                      "training on all cells has no weights to give: every cell has its own");
+                      "training on all cells does not store weights");
         core::expects_shape("weights", results.weights, {bins, sets, directions, n}, unit_last);
     }
     if (problem.parameters.detector != Detector::none) {

@@ -47,25 +47,27 @@ double power_of_db(double db) { return std::pow(10.0, db / 10); }
 
 void check_scene(const ClutterScene& scene) {
     const CubeShape& shape = scene.shape;
-    expects(shape.domain == Domain::pulse, "a scene is drawn in the pulse domain");
+    expects(shape.domain == Domain::pulse, "a scene requires the pulse domain");
     expects(shape.channels > 0 && shape.pulses > 0 && shape.range_cells > 0,
             "empty scene: ", shape.channels, " channels, ", shape.pulses, " pulses, ",
             shape.range_cells, " range cells");
-    expects(scene.patches >= 1, scene.patches, " clutter patches");
+    expects(scene.patches >= 1, scene.patches, " clutter patches, expected at least 1");
     expects(std::isfinite(scene.motion_std) && scene.motion_std >= 0, "clutter motion ",
             scene.motion_std, " is not a number >= 0");
     expects(std::isfinite(scene.beta), "beta ", scene.beta, " is not a number");
     expects(!std::isnan(scene.cnr_db) && scene.cnr_db < 1000, "clutter-to-noise ratio ",
-            scene.cnr_db, " dB");
+            scene.cnr_db, " dB, expected less than 1000");
     for (const Target& target : scene.targets) {
         expects(target.range_cell >= 0 && target.range_cell < shape.range_cells,
-                "target in range cell ", target.range_cell, " of ", shape.range_cells);
+                "target range cell ", target.range_cell, " is outside 0 .. ",
+                shape.range_cells - 1);
         expects(std::abs(target.doppler) <= 0.5, "target Doppler ", target.doppler,
                 " is outside -0.5 .. 0.5 cycles per pulse");
-        expects(std::isfinite(target.snr_db), "target SNR ", target.snr_db, " dB");
+        expects(std::isfinite(target.snr_db), "target SNR ", target.snr_db, " dB is not finite");
     }
     for (const Jammer& jammer : scene.jammers)
-        expects(std::isfinite(jammer.jnr_db), "jammer-to-noise ratio ", jammer.jnr_db, " dB");
+        expects(std::isfinite(jammer.jnr_db), "jammer-to-noise ratio ", jammer.jnr_db,
+                " dB is not finite");
 }
 
 /// Phase increments of a clutter patch in cycles, per element and per pulse.

@@ -12,7 +12,7 @@ using std::numbers::pi;
 
 std::vector<std::complex<double>> spatial_steering(int channels, double spacing_wavelengths,
                                                    double azimuth_degrees) {
-    expects(channels >= 1, "steering over ", channels, " channels");
+    expects(channels >= 1, "steering over ", channels, " channels, expected at least 1");
     expects(std::isfinite(spacing_wavelengths) && spacing_wavelengths > 0, "element spacing ",
             spacing_wavelengths, " wavelengths is not a number > 0");
     expects(std::abs(azimuth_degrees) <= 90, "azimuth ", azimuth_degrees,
@@ -60,7 +60,7 @@ core::Array<cfloat, 2> steering_vectors(int channels, double spacing_wavelengths
 }
 
 std::vector<double> default_azimuths(int count) {
-    expects(count >= 1, count, " directions");
+    expects(count >= 1, count, " directions, expected at least 1");
     std::vector<double> azimuths;
     for (int d = 0; d < count; ++d)
         azimuths.push_back(std::asin((2.0 * d + 1) / count - 1) * 180 / pi);

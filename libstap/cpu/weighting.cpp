@@ -44,7 +44,7 @@ struct WeightingScratch {
 
 /// gamma = 1/|w^H v| of the fp32 weights that are applied; 1 if that is 0.
 template <class Real>
-void take_weights(const core::View<const std::complex<Real>, 4, core::Host>& weights,
+void load_weights(const core::View<const std::complex<Real>, 4, core::Host>& weights,
                   const core::View<const cfloat, 2, core::Host>& steering, index_t k, index_t b,
                   const WeightingScratch& scratch) {
     const index_t n = weights.extent[3];
@@ -112,7 +112,7 @@ void apply_weights(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> 
         const index_t b = task % sets;
         core::ScratchParts parts(memory);
         const WeightingScratch scratch(parts, problem);
-        take_weights(weights, steering, k, b, scratch);
+        load_weights(weights, steering, k, b, scratch);
 
         const index_t block = problem.parameters.training_block;
         const index_t end = std::min((b + 1) * block, cells);

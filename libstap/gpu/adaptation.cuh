@@ -86,7 +86,7 @@ struct Adaptation {
 namespace detail {
 
 inline unsigned grid_of(index_t blocks) {
-    core::expects(blocks < (index_t(1) << 31), blocks, " blocks are more than a grid may have");
+    core::expects(blocks < (index_t(1) << 31), blocks, " blocks exceed the maximum grid");
     return static_cast<unsigned>(blocks);
 }
 

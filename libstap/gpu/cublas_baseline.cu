@@ -130,7 +130,7 @@ CublasBaseline::CublasBaseline(core::Gpu& gpu, const Problem& problem,
     : gpu_(gpu), problem_(problem), matrices_(problem.doppler_bins * problem.training_sets) {
     const Parameters& p = problem.parameters;
     core::expects(p.training == Training::block && p.precision != Precision::mixed,
-                  "implementation cublas trains on blocks, in fp32; use fused or staged");
+                  "implementation cublas requires block training in fp32; use fused or staged");
     cublasContext* handle = nullptr;
     APERTURE_CUDA_TRY(cublasCreate(&handle));
     cublas_.reset(handle);

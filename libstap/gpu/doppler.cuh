@@ -51,7 +51,7 @@ void taper_and_pad(Executor& executor, core::View<const cfloat, 3, typename Exec
     const index_t range_cells = cube.extent[2];
     const index_t tiles = (range_cells + threads - 1) / threads;
     const index_t blocks = cube.extent[0] * cube.extent[1] * tiles;
-    core::expects(blocks < (index_t(1) << 31), blocks, " blocks are more than a grid may have");
+    core::expects(blocks < (index_t(1) << 31), blocks, " blocks exceed the maximum grid");
     const PaddingArguments arguments{core::device_cast(pulses.data),
                                      pulses.stride[0],
                                      pulses.stride[1],

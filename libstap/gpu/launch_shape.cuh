@@ -90,7 +90,7 @@ SharedLayout shared_layout(Executor& executor, const SharedNeeds& needs, int blo
     if (!layout) {
         throw core::UnfitDevice(core::text("order ", needs.order, " with ", needs.vectors,
                                            " steering vectors and ", needs.real_bytes * 8,
-                                           "-bit covariances does not fit the ", limit,
+                                           "-bit covariances exceeds the ", limit,
                                            " bytes of shared memory of this device; use fewer "
                                            "steering vectors, fp32 or cholesky"));
     }

@@ -16,7 +16,7 @@ constexpr auto unit_last = core::Strides::unit_last;
 
 void check_block_training(const Problem& problem) {
     core::expects(problem.parameters.training == Training::block,
-                  "the stages train on blocks; use Pipeline for other training");
+                  "the stages support only block training; use Pipeline");
 }
 
 void check_cube(const Problem& p, const CubeView<Device>& cube) {

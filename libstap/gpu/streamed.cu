@@ -20,7 +20,7 @@ void run_streamed(core::Gpu& gpu, const Problem& problem, CubeView<core::Host> c
                   core::Timeline* timeline) {
     const CubeShape& shape = problem.shape;
     core::expects(problem.parameters.implementation != Implementation::cublas,
-                  "implementation cublas does not stream; use fused or staged");
+                  "implementation cublas does not support streaming; use fused or staged");
     core::expects_shape("cube", cube, {shape.channels, shape.pulses, shape.range_cells},
                         core::Strides::unit_last);
     core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});

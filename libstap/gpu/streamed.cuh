@@ -218,7 +218,7 @@ class PieceInFlight {
     index_t doppler_cells_ = 0;
 #else
     CubeView<Space> transform(index_t, core::Timeline*) {
-        throw core::InvalidArgument("the SIMT executor has no Fourier transform");
+        throw core::InvalidArgument("the SIMT executor does not support Fourier transforms");
     }
 #endif
 
@@ -340,9 +340,9 @@ inline index_t cells_of_piece(const Problem& problem, const Results<core::Host>&
                                    : p.training_block + 2 * index_t(p.guard);
     const double fixed = 32.0 * problem.doppler_bins * problem.order * problem.order * slots;
     const double room = (double(device_bytes) - fixed) / cell_bytes - double(around);
-    core::expects(room >= double(smallest), device_bytes, " bytes of device memory are too few; ",
-                  static_cast<long long>(fixed + cell_bytes * double(smallest + around)),
-                  " hold the smallest piece of this cube");
+    core::expects(room >= double(smallest), device_bytes,
+                  " bytes of device memory are too few; the smallest chunk of this cube requires ",
+                  static_cast<long long>(fixed + cell_bytes * double(smallest + around)));
     return std::min(static_cast<index_t>(room), problem.shape.range_cells);
 }
 

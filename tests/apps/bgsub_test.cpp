@@ -375,7 +375,7 @@ TEST_F(BgsubVideo, OfOneFrameIsRefused) {
     write_video({.width = 96, .height = 72}, 1);
     const Outcome outcome = run({video()});
     EXPECT_EQ(outcome.status, 1);
-    EXPECT_THAT(outcome.error, HasSubstr("video.avi: 1 frame, but nothing moves in fewer than 2"));
+    EXPECT_THAT(outcome.error, HasSubstr("video.avi: 1 frame, but at least 2 are required"));
     EXPECT_THAT(folder_.entries(), ElementsAre("video.avi"));
 }
 
@@ -404,7 +404,7 @@ TEST_F(BgsubVideo, SaysWhereItIsCutOff) {
     EXPECT_GT(frames, 5);
     EXPECT_LT(frames, 25);
     EXPECT_THAT(outcome.error, HasSubstr("video.avi: read " + std::to_string(frames) +
-                                         " of 30 frames; the file is cut off"));
+                                         " of 30 frames; the file is truncated"));
 }
 
 TEST_F(BgsubVideo, TakesAVideoThatClaimsMoreThanFits) {

@@ -81,9 +81,9 @@ TEST_F(CorrEnsemble, NamesBadImagesAndLeavesThemOut) {
     const auto first = photo(0).string();
     EXPECT_THAT(
         lines(outcome.error),
-        ElementsAre(AllOf(StartsWith("corr: warning: left out: "), HasSubstr("a.png: ")),
-                    AllOf(StartsWith("corr: warning: left out: "), HasSubstr("p9x.pgm: ")),
-                    AllOf(StartsWith("corr: warning: left out: "),
+        ElementsAre(AllOf(StartsWith("corr: warning: skipped: "), HasSubstr("a.png: ")),
+                    AllOf(StartsWith("corr: warning: skipped: "), HasSubstr("p9x.pgm: ")),
+                    AllOf(StartsWith("corr: warning: skipped: "),
                           HasSubstr("p10x.pgm: 97x70 pixels, but " + first + " has 96x72"))));
     const path result = folder_ / "photos.corr.h5";
     EXPECT_EQ(read_dataset<double>(result, "/surface").values, expected);
@@ -98,10 +98,10 @@ TEST_F(CorrEnsemble, NamesBadImagesAndLeavesThemOut) {
 
 TEST_F(CorrEnsemble, OfNoImagesIsAnError) {
     std::filesystem::create_directory(folder_ / "empty");
-    expect_refusal({folder_ / "empty"}, "empty: no image in this folder");
+    expect_refusal({folder_ / "empty"}, "empty: the folder contains no image");
     write_bytes(folder_ / "empty/notes.txt", "no image");
-    expect_refusal({folder_ / "empty"}, "empty: no image in this folder");
-    expect_refusal({folder_ / "photos/*.jpg"}, "photos/*.jpg: no file has such a name");
+    expect_refusal({folder_ / "empty"}, "empty: the folder contains no image");
+    expect_refusal({folder_ / "photos/*.jpg"}, "photos/*.jpg: no file matches");
     expect_refusal({folder_ / "photos", "--offsets", "80x5"}, "offsets are 80 x 5");
     expect_refusal({folder_ / "photos", "--out", photo(0).replace_extension(".h5"), "--radial",
                     photo(0) / "r.csv"},
@@ -110,7 +110,7 @@ TEST_F(CorrEnsemble, OfNoImagesIsAnError) {
     const Outcome outcome = run({folder_ / "empty"});
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(lines(outcome.error),
-                ElementsAre(HasSubstr("left out: "), HasSubstr("no image could be used")));
+                ElementsAre(HasSubstr("skipped: "), HasSubstr("no image could be used")));
 }
 
 TEST_F(CorrEnsemble, SaysHowLikeOneAnotherItsImagesAre) {
@@ -195,8 +195,9 @@ TEST_F(CorrEnsemble, CorrelatesNoPairsOfOneImageOrUnderAMask) {
     EXPECT_THAT(lines(outcome.out), Contains("pairs       0"));
     EXPECT_THAT(read_dataset<double>(folder_ / "one.corr.h5", "/pairs").values, ElementsAre(1.0));
     EXPECT_FALSE(has_dataset(folder_ / "one.corr.h5", "/planes"));
-    expect_refusal({photo(0), photo(1), "--all-pairs"}, "--all-pairs needs an ensemble");
-    expect_refusal({folder_ / "photos", "--all-pairs", "--mask", photo(0)}, "not with --mask");
+    expect_refusal({photo(0), photo(1), "--all-pairs"}, "--all-pairs requires an ensemble");
+    expect_refusal({folder_ / "photos", "--all-pairs", "--mask", photo(0)},
+                   "cannot be combined with --mask");
 }
 
 }  // namespace

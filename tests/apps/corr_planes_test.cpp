@@ -117,12 +117,12 @@ TEST_F(CorrPlanes, OfOtherShapesAndImagesAreRefused) {
     expect_refusal({"--planes", a, b},
                    "b.h5: /planes is 1 x 8 x 5, but that of " + a.string() + " is 2 x 4 x 5");
     expect_refusal({"--planes", a, "--planes-from", "grey"}, "--planes-from");
-    expect_refusal({image("a.pgm"), "--planes", a}, "no place for an image: ");
+    expect_refusal({image("a.pgm"), "--planes", a}, "cannot be combined with an image: ");
     expect_refusal({"--planes", a, b, a}, "--planes: At Most 2 required but received 3");
     expect_refusal({"--planes", folder_ / "none.h5"}, "none.h5: no such file");
     expect_refusal({"--planes", a, folder_ / "a.pgm"}, "a.pgm: not an HDF5 file");
     expect_refusal({"--planes", a, "--out", a}, "a.h5: cannot write: it is the input");
-    expect_refusal({}, "no image and no --planes is named");
+    expect_refusal({}, "no input: expected an image or --planes");
 }
 
 }  // namespace

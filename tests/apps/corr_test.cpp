@@ -127,11 +127,11 @@ TEST_F(Corr, WarnsOfAPeakOnTheBorderOfWhatIsSearched) {
         all.insert(all.end(), more.begin(), more.end());
         return all;
     };
-    const std::string words = "is on the border of the displacements that were searched";
+    const std::string words = "is on the border of the searched displacements";
     const Outcome one_sign = run_well(with({"--unsigned"}));
     EXPECT_THAT(lines(one_sign.error),
                 ElementsAre(AllOf(StartsWith("corr: warning: " + a + ", " + b), HasSubstr(words),
-                                  HasSubstr("without --unsigned"))));
+                                  HasSubstr("or omit --unsigned"))));
     EXPECT_EQ(number_attribute(folder_ / "a.corr.h5", "/surface", "first_dy"), 0);
     EXPECT_THAT(run_well(with({"--offsets", "12x3"})).error, HasSubstr("dx -2, " + words));
     EXPECT_EQ(run(with({"--offsets", "12x3", "--strict"})).status, 3);
@@ -310,7 +310,7 @@ TEST_F(Corr, WritesThePowerSpectrumBesideTheRadialAverage) {
     for (std::size_t ring = 1; ring < constant.size(); ++ring) EXPECT_EQ(constant[ring], 0);
     expect_refusal(
         {folder_ / "a.pgm", "--radial", folder_ / "r.csv", "--report", folder_ / "r.spectrum.csv"},
-        "r.spectrum.csv: named for two outputs");
+        "r.spectrum.csv: used for two outputs");
 }
 
 TEST_F(Corr, SaysWhichDeviceItTakes) {
@@ -335,7 +335,7 @@ TEST_F(Corr, RefusesWhatCannotBeRight) {
     expect_refusal({a, "--out", a + "/a.h5"}, "a.h5: cannot write");
     expect_refusal({a, "--radial", a + "/r.csv"}, "r.csv: cannot write");
     expect_refusal({a, "--radial", folder_ / "x.csv", "--report", folder_ / "x.csv"},
-                   "x.csv: named for two outputs");
+                   "x.csv: used for two outputs");
     write_bytes(folder_ / "text.png", "text\n");
     expect_refusal({folder_ / "text.png"}, "text.png: ");
     write_bytes(folder_ / "half.pgm", read_bytes(a).substr(0, 3000));

@@ -108,7 +108,7 @@ TEST(FrameReader, SaysThatAVideoIsCutOffWhateverItClaims) {
         EXPECT_LT(reading.frames, 20) << int{count};
         const std::string of = count > 0 ? " of " + std::to_string(count) : "";
         EXPECT_EQ(reading.loss,
-                  "read " + std::to_string(reading.frames) + of + " frames; the file is cut off");
+                  "read " + std::to_string(reading.frames) + of + " frames; the file is truncated");
         // No loss is reported if all requested frames were read.
         EXPECT_EQ(read_all(folder / "a.avi", {.last = 5}).loss, "") << int{count};
     }
@@ -122,7 +122,7 @@ TEST(FrameReader, KnowsTheEndOfMatroska) {
     EXPECT_EQ(reading.loss, "");
     write_bytes(folder / "cut.mkv", whole.substr(0, whole.size() / 2));
     EXPECT_THAT(read_all(folder / "cut.mkv").loss,
-                AllOf(StartsWith("read "), HasSubstr("frames; the file is cut off")));
+                AllOf(StartsWith("read "), HasSubstr("frames; the file is truncated")));
 }
 
 TEST(FrameReader, TellsDamageFromTheEnd) {
@@ -138,9 +138,7 @@ TEST(FrameReader, TellsDamageFromTheEnd) {
     write_bytes(folder / "a.avi", bytes);
     const Reading reading = read_all(folder / "a.avi");
     EXPECT_EQ(reading.frames, frames - 5);
-    EXPECT_EQ(reading.loss,
-              "read 25 frames; 5 more are in the file, but cannot be decoded, and those after them "
-              "are numbered without them");
+    EXPECT_EQ(reading.loss, "read 25 frames; 5 more cannot be decoded, and numbering skips them");
 }
 
 TEST(FrameReader, TellsDamagedHeadersOfChunks) {
@@ -160,8 +158,7 @@ TEST(FrameReader, TellsDamagedHeadersOfChunks) {
     EXPECT_LT(reading.frames, frames - 2);
     EXPECT_EQ(reading.loss, "read " + std::to_string(reading.frames) + " frames; " +
                                 std::to_string(frames - reading.frames) +
-                                " more are in the file, but cannot be decoded, and those after "
-                                "them are numbered without them");
+                                " more cannot be decoded, and numbering skips them");
     // Without the index, missing frames are still detected, but not their number.
     bytes.replace(bytes.rfind("idx1"), 4, "JUNK");
     write_bytes(folder / "b.avi", bytes);
@@ -176,7 +173,7 @@ TEST(FrameReader, TellsAClaimThatIsTooSmall) {
     const Reading reading = read_all(folder / "a.avi");
     if (reading.frames < frames - 2) {
         EXPECT_THAT(reading.loss,
-                    HasSubstr(std::to_string(frames - reading.frames) + " more are in the file"));
+                    HasSubstr(std::to_string(frames - reading.frames) + " more cannot be decoded"));
     } else {
         EXPECT_EQ(reading.loss, "");
     }

@@ -59,7 +59,7 @@ TEST_F(ImageSources, KeepTheOrderOfFilesWhateverTheirSizes) {
                 const media::Image expected = media::read_image(file);
                 EXPECT_EQ(loaded->image.planes.extent(), expected.planes.extent());
                 EXPECT_TRUE(aperture::tests::same_bytes(loaded->image.planes, expected.planes));
-                source.give_back(std::move(loaded->image));
+                source.recycle(std::move(loaded->image));
             }
             EXPECT_FALSE(source.next());
             EXPECT_FALSE(source.next());
@@ -84,7 +84,7 @@ TEST_F(ImageSources, SayWhereAFaultIs) {
             EXPECT_TRUE(aperture::tests::same_bytes(loaded->image.planes,
                                                     media::read_image(files[i]).planes));
         }
-        source.give_back(std::move(loaded->image));
+        source.recycle(std::move(loaded->image));
     }
     EXPECT_FALSE(source.next());
 }
@@ -106,7 +106,7 @@ TEST_F(ImageSources, UseMemoryAgain) {
     std::set<const float*> blocks;
     while (auto loaded = source.next()) {
         blocks.insert(loaded->image.planes.data());
-        source.give_back(std::move(loaded->image));
+        source.recycle(std::move(loaded->image));
     }
     // Five images read ahead, and the caller's.
     EXPECT_LE(core::host_allocations() - before, 6);

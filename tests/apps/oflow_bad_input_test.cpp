@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                       write_bytes(folder / "b.pgm", "P5 40 1 255 " + std::string(40, 'b'));
                   },
                   {"--method", "lk"},
-                  "--method lk needs at least 2 rows and 2 columns"},
+                  "--method lk requires at least 2 x 2 pixels"},
 
         BadImages{"first_missing",
                   [](const TemporaryFolder& folder) { std::filesystem::remove(folder / "a.pgm"); },
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadImages{"two_outputs_of_one_name",
                   spoil_nothing,
                   {"--warped", "FOLDER/x.ppm", "--arrows", "FOLDER/x.ppm"},
-                  "x.ppm: named for two outputs"},
+                  "x.ppm: used for two outputs"},
         BadImages{"flow_in_a_file",
                   spoil_nothing,
                   {"--out", "FOLDER/a.pgm/a.flo"},
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
                   spoil_nothing,
                   {"--report", "FOLDER/a.pgm/x.json"},
                   "x.json: cannot write"},
-        BadImages{"impl_on_the_cpu", spoil_nothing, {"--impl", "staged"}, "--impl needs a GPU"},
+        BadImages{"impl_on_the_cpu", spoil_nothing, {"--impl", "staged"}, "--impl requires a GPU"},
         BadImages{"report_is_a_device", spoil_nothing, {"--report", "/dev/full"}, "/dev/full"}),
     [](const auto& instance) { return instance.param.name; });
 

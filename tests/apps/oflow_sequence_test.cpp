@@ -103,7 +103,7 @@ TEST_F(OflowSequence, OfAFolderInTheOrderOfItsNumbers) {
             AllOf(StartsWith("stages"), HasSubstr("read"), HasSubstr("solve"), HasSubstr("write")),
             AllOf(StartsWith("compute"), HasSubstr("ms a pair")),
             AllOf(StartsWith("sequence"), HasSubstr("3 pairs in"),
-                  HasSubstr("2 began with the flow before")),
+                  HasSubstr("2 started from the previous flow")),
             AllOf(StartsWith("motion"), HasSubstr("full saturation at")),
             AllOf(StartsWith("result"), HasSubstr("000000.flo to"), HasSubstr("000002.flo"))));
 }
@@ -233,42 +233,45 @@ INSTANTIATE_TEST_SUITE_P(
     All, RefusedSequence,
     testing::Values(
         BadSequence{"missing", {"FOLDER/none.avi"}, "none.avi: no such file"},
-        BadSequence{"empty_folder", {"FOLDER/empty"}, "empty: no image in this folder"},
-        BadSequence{"pattern_of_nothing", {"FOLDER/frames/x*.pgm"}, "no file has such a name"},
+        BadSequence{"empty_folder", {"FOLDER/empty"}, "empty: the folder contains no image"},
+        BadSequence{"pattern_of_nothing", {"FOLDER/frames/x*.pgm"}, "no file matches"},
         BadSequence{"no_video", {"FOLDER/frames/text.txt"}, "text.txt: "},
-        BadSequence{"single_image", {"FOLDER/frames/f8.pgm"}, "f8.pgm: a single frame to take"},
+        BadSequence{"single_image", {"FOLDER/frames/f8.pgm"}, "f8.pgm: found a single frame"},
         BadSequence{"broken_frame",
                     {"FOLDER/frames/f8.pgm", "FOLDER/frames/f9.pgm", "FOLDER/frames/text.txt"},
                     "text.txt: "},
-        BadSequence{"single_frame", {"FOLDER/frames", "--frames", "2:3"}, "a single frame to take"},
-        BadSequence{"frames_beyond", {"FOLDER/frames", "--frames", "0:9"}, "has 4 frames"},
+        BadSequence{"single_frame", {"FOLDER/frames", "--frames", "2:3"}, "found a single frame"},
+        BadSequence{
+            "frames_beyond", {"FOLDER/frames", "--frames", "0:9"}, "--frames exceeds the 4 frames"},
         BadSequence{"frames_of_no_form", {"FOLDER/frames", "--frames", "3"}, "FIRST:LAST"},
         BadSequence{"frames_backwards", {"FOLDER/frames", "--frames", "3:1"}, "FIRST:LAST"},
         BadSequence{"frames_step", {"FOLDER/frames", "--frames", "0:3:0"}, "FIRST:LAST"},
         BadSequence{"frames_negative", {"FOLDER/frames", "--frames", "-1:3"}, "FIRST:LAST"},
         BadSequence{"frames_of_a_pair",
                     {"FOLDER/frames/f8.pgm", "FOLDER/frames/f9.pgm", "--frames", "0:2"},
-                    "--frames needs a sequence"},
-        BadSequence{"truth", {"FOLDER/frames", "--truth", "t.flo"}, "--truth needs a single pair"},
+                    "--frames requires a sequence"},
+        BadSequence{
+            "truth", {"FOLDER/frames", "--truth", "t.flo"}, "--truth requires a single pair"},
         BadSequence{"convergence",
                     {"FOLDER/frames", "--convergence", "c.csv"},
-                    "--convergence needs a single pair"},
-        BadSequence{"repeat", {"FOLDER/frames", "--repeat", "3"}, "--repeat needs a single pair"},
+                    "--convergence requires a single pair"},
+        BadSequence{
+            "repeat", {"FOLDER/frames", "--repeat", "3"}, "--repeat requires a single pair"},
         BadSequence{"out_is_a_flow",
                     {"FOLDER/frames", "--out", "FOLDER/a.flo"},
-                    "a.flo: of a sequence, a folder is expected"},
+                    "a.flo: expected a folder for a sequence"},
         BadSequence{"arrows_are_a_picture",
                     {"FOLDER/frames", "--arrows", "FOLDER/a.png"},
-                    "a.png: of a sequence, a folder is expected"},
+                    "a.png: expected a folder for a sequence"},
         BadSequence{"out_is_a_file",
                     {"FOLDER/frames", "--out", "FOLDER/frames/text.txt"},
                     "text.txt: cannot write"},
         BadSequence{"out_is_the_input",
                     {"FOLDER/frames", "--warped", "FOLDER/frames/../frames"},
-                    "cannot write: it is the folder of the frames"},
+                    "cannot write: the folder contains the input frames"},
         BadSequence{"two_outputs_of_one_name",
                     {"FOLDER/frames", "--warped", "FOLDER/x", "--arrows", "FOLDER/x/"},
-                    "x: named for two outputs"},
+                    "x: used for two outputs"},
         BadSequence{"report_is_a_frame",
                     {"FOLDER/frames", "--report", "FOLDER/frames/f9.pgm"},
                     "f9.pgm: cannot write: it is the input"},
@@ -372,13 +375,13 @@ TEST_F(OflowVideo, SaysWhereItEndsEarly) {
     write_video(4);
     const Outcome outcome = run({video(), "--frames", "0:100", "--no-picture"});
     EXPECT_EQ(outcome.status, 0);
-    EXPECT_THAT(outcome.error, HasSubstr("video.avi: 4 frames of 100 could be read"));
+    EXPECT_THAT(outcome.error, HasSubstr("video.avi: read 4 of 100 frames"));
     const Outcome single = run({video(), "--frames", "3:100", "--no-picture"});
     EXPECT_EQ(single.status, 1);
-    EXPECT_THAT(single.error, HasSubstr("video.avi: a single frame to take"));
+    EXPECT_THAT(single.error, HasSubstr("video.avi: found a single frame"));
     const Outcome none = run({video(), "--frames", "30:100", "--no-picture"});
     EXPECT_EQ(none.status, 1);
-    EXPECT_THAT(none.error, HasSubstr("video.avi: no frame to take"));
+    EXPECT_THAT(none.error, HasSubstr("video.avi: found no frame; optical flow requires two"));
 }
 
 TEST_F(OflowVideo, IsRefusedWhereItIsNone) {
@@ -401,7 +404,7 @@ TEST_F(OflowSequence, OfAVideoNeedsOpenCv) {
     write_bytes(folder_ / "video.avi", "RIFF");
     const Outcome outcome = run({folder_ / "video.avi"});
     EXPECT_EQ(outcome.status, 1);
-    EXPECT_THAT(outcome.error, HasSubstr("video.avi: a video needs a build with OpenCV"));
+    EXPECT_THAT(outcome.error, HasSubstr("video.avi: a video requires a build with OpenCV"));
 }
 
 #endif

@@ -51,16 +51,16 @@ INSTANTIATE_TEST_SUITE_P(
                                  "cannot write: it is the input"},
                     ReplacedFile{"report_is_the_result_by_default",
                                  {"--report", "FOLDER/c.stap.h5"},
-                                 "c.stap.h5: named for two outputs"},
+                                 "c.stap.h5: used for two outputs"},
                     ReplacedFile{"report_is_the_result",
                                  {"--out", "FOLDER/x.h5", "--report", "FOLDER/x.h5"},
-                                 "x.h5: named for two outputs"},
+                                 "x.h5: used for two outputs"},
                     ReplacedFile{"report_is_the_plot",
                                  {"--plot", "FOLDER/q.ppm", "--report", "FOLDER/q.ppm"},
-                                 "q.ppm: named for two outputs"},
+                                 "q.ppm: used for two outputs"},
                     ReplacedFile{"result_is_the_plot",
                                  {"--out", "FOLDER/p.ppm", "--plot", "FOLDER/p.ppm"},
-                                 "p.ppm: named for two outputs"},
+                                 "p.ppm: used for two outputs"},
                     ReplacedFile{"plot_of_no_format",
                                  {"--plot", "FOLDER/map.h5"},
                                  "map.h5: expected a name that ends in .png"}),
@@ -199,7 +199,7 @@ TEST_F(ProgramOutputs, AreNoInputsOfTheNextRun) {
     const std::string picture = std::string("0.flow") + picture_extension;
     ASSERT_EQ(run("oflow", {"FOLDER/V/0.pgm", "FOLDER/V/1.pgm"}).status, 0);
     EXPECT_THAT(names_in("V"), testing::Contains(picture));
-    const std::string left_out = ": 1 file left out that a program has written (" + picture + ")";
+    const std::string left_out = ": skipped 1 file written by these programs (" + picture + ")";
     const Outcome flow = run("oflow", {"FOLDER/V", "--out", "FOLDER/z", "--no-picture"});
     EXPECT_EQ(flow.status, 0) << flow.error;
     EXPECT_THAT(flow.out, HasSubstr("4 frames"));
@@ -221,7 +221,7 @@ TEST_F(ProgramOutputs, AreNoInputsByAPattern) {
     EXPECT_EQ(second.status, 0) << second.error;
     EXPECT_THAT(second.error, IsEmpty());
     const Outcome third = run("corr", {"FOLDER/V/*", "--out", "FOLDER/V/x.h5"});
-    EXPECT_THAT(third.error, HasSubstr("3 files left out that a program has written"));
+    EXPECT_THAT(third.error, HasSubstr("skipped 3 files written by these programs"));
     EXPECT_THAT(third.out, HasSubstr("4 images"));
 }
 
@@ -236,8 +236,8 @@ TEST_F(ProgramOutputs, AreTakenWhereTheyAreNamed) {
     EXPECT_THAT(named.error, IsEmpty());
     const Outcome folder = run("corr", {"FOLDER/r"});
     EXPECT_EQ(folder.status, 1);
-    EXPECT_THAT(folder.error, HasSubstr("r: 2 files left out that a program has written"));
-    EXPECT_THAT(folder.error, HasSubstr("nothing else is there"));
+    EXPECT_THAT(folder.error, HasSubstr("r: skipped 2 files written by these programs"));
+    EXPECT_THAT(folder.error, HasSubstr("no other file found"));
 }
 
 // The flow and the picture fit under the limit, the report or a mask does not: no file appears.

@@ -142,7 +142,7 @@ TEST(SimtErrors, GridSynchronisation) {
     EXPECT_THAT(device_error([](Simt& simt) {
                     core::launch(simt, sync_grid_in_some_blocks, {2, 32});
                 }),
-                HasSubstr("grid_sync in a kernel launched without it"));
+                HasSubstr("grid_sync requires a cooperative launch"));
     EXPECT_THAT(device_error([](Simt& simt) {
                     core::launch_cooperative(simt, sync_grid_in_some_blocks, {3, 32});
                 }),
@@ -157,7 +157,7 @@ TEST(SimtErrors, AsynchronousCopies) {
     EXPECT_THAT(device_error([&](Simt& simt) {
                     core::launch(simt, end_with_copies, {1, 1}, to, from);
                 }),
-                HasSubstr("has not waited for"));
+                HasSubstr("pending asynchronous copies"));
     EXPECT_THAT(device_error([&](Simt& simt) {
                     core::launch(simt, copy_misaligned, {1, 1}, reinterpret_cast<char*>(to),
                                  reinterpret_cast<const char*>(from));

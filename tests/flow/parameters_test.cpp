@@ -115,7 +115,7 @@ TEST(Parameters, OfARobustEstimateAreRefusedWhereItCannotBe) {
         return refusal(parameters);
     };
     EXPECT_EQ(refused([](Parameters&) {}), "nothing was refused");
-    const auto words = HasSubstr("a robust estimate needs");
+    const auto words = HasSubstr("a robust estimate requires");
     EXPECT_THAT(refused([](Parameters& p) { p.method = Method::lucas_kanade; }), words);
     EXPECT_THAT(refused([](Parameters& p) { p.smooth_increment = true; }), words);
     EXPECT_THAT(refused([](Parameters& p) { p.boundary = Boundary::zero; }), words);

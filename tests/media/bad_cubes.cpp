@@ -178,7 +178,7 @@ const std::vector<BadFile> bad_files = {
              H5Dcreate2(file, "/cube", complex64(), space, H5P_DEFAULT, creation, H5P_DEFAULT),
              H5Dclose};
      },
-     "dataset /cube keeps its data in other files"},
+     "dataset /cube stores its data in other files"},
     {"huge_extents",
      [](Path path) {
          write_cube(path, {.shape = {3, 0x1234, 7}});
@@ -204,7 +204,7 @@ const std::vector<BadFile> bad_files = {
          replace_all(path, std::string("\x16\x02\x00\x00\x08\x00\x00\x00", 8),
                      std::string("\x5b\x02\x00\x00\x08\x00\x00\x00", 8));
      },
-     "dataset /cube has elements of a type that HDF5 1.10 does not know"},
+     "dataset /cube has elements of a type unknown to HDF5 1.10"},
     // Replaces the number of the deflate filter by an unassigned one.
     {"absent_filter",
      [](Path path) {

@@ -223,7 +223,7 @@ TEST(CubeReader, RefusesAViewOfAnotherShapeAndRangesOutside) {
     CubeReader reader({folder / "cube.h5"});
     Samples samples({3, 5, 6});
     EXPECT_EQ(error_of([&] { reader.read(samples); }),
-              "cube of [3,5,7] read into a view of [3,5,6]");
+              "cube of [3,5,7] does not match the view of [3,5,6]");
     EXPECT_THROW(reader.read_range(-1, 5, samples), core::InvalidArgument);
     EXPECT_THROW(reader.read_range(2, 8, samples), core::InvalidArgument);
     EXPECT_THROW(reader.read_range(5, 4, samples), core::InvalidArgument);

@@ -114,7 +114,7 @@ TEST_F(CubeRules, DomainComesFromAttributeAxisNameOrCaller) {
     EXPECT_EQ(info().domain, Domain::pulse);
     EXPECT_EQ(info({.path = {}, .axes = "channel,doppler,range"}).domain, Domain::doppler);
     on_cube("axes", "channel,doppler,range");
-    EXPECT_THAT(error(), HasSubstr("named doppler but the domain is given as pulse"));
+    EXPECT_THAT(error(), HasSubstr("named doppler, but the domain is pulse"));
     EXPECT_EQ(info({.path = {}, .domain = Domain::doppler}).domain, Domain::doppler);
 }
 
@@ -173,7 +173,7 @@ TEST_F(CubeRules, SeveralCubesAreListedAndMustBeChosen) {
         add_cube(file, {.members = {}, .path = "/group/second"});
     }
     EXPECT_EQ(error(), path_.string() +
-                           ": several 3-D complex datasets, choose one by --dataset: "
+                           ": several 3-D complex datasets, select one with --dataset: "
                            "/first int16 {r,i} [3,5,7]; /group/second float32 [3,5,7,2]");
     EXPECT_EQ(info({.path = {}, .dataset = "/first"}).element, "int16 {r,i}");
 }
@@ -189,7 +189,7 @@ TEST_F(CubeRules, WithoutACubeTheDatasetsAreListed) {
                            "/time float64 [5]");
     new_file(folder_ / "empty.h5").close();
     EXPECT_THAT(error_of([&] { CubeReader({folder_ / "empty.h5"}); }),
-                HasSubstr("holds no dataset"));
+                HasSubstr("contains no dataset"));
 }
 
 TEST_F(CubeRules, SteeringVectorsComeInAnyComplexForm) {

@@ -123,13 +123,13 @@ INSTANTIATE_TEST_SUITE_P(
     All, RefusedFlow,
     testing::Values(BadFlow{"Empty", "", "file is empty"},
                     BadFlow{"BadMagic", "PIEI" + flo(1, 1, {1, 2}).substr(4),
-                            "not a .flo file, which starts with 'PIEH'"},
+                            "not a .flo file, which must start with 'PIEH'"},
                     BadFlow{"BigEndianMagic", "HEIP" + flo(1, 1, {1, 2}).substr(4),
-                            "not a .flo file, which starts with 'PIEH'"},
-                    BadFlow{"HalfAMagic", "PI", "not a .flo file, which starts with 'PIEH'"},
-                    BadFlow{"MagicAlone", "PIEH", "truncated .flo: 4 bytes, the header takes 12"},
+                            "not a .flo file, which must start with 'PIEH'"},
+                    BadFlow{"HalfAMagic", "PI", "not a .flo file, which must start with 'PIEH'"},
+                    BadFlow{"MagicAlone", "PIEH", "truncated .flo: 4 bytes, but the header has 12"},
                     BadFlow{"HalfAHeader", flo_header(1, 1).substr(0, 11),
-                            "truncated .flo: 11 bytes, the header takes 12"},
+                            "truncated .flo: 11 bytes, but the header has 12"},
                     BadFlow{"HeaderAlone", flo_header(1, 1),
                             "truncated .flo: 1x1 pixels do not fit into 12 bytes"},
                     BadFlow{"OneByteShort", flo(3, 2, std::vector<float>(12)).substr(0, 59),
@@ -170,7 +170,7 @@ TEST(FlowFile, RefusesWhatCannotBeRead) {
     EXPECT_THAT(error_of([&] { read_flow(folder / "none.flo"); }), EndsWith(": no such file"));
     EXPECT_THAT(error_of([&] { read_flow(folder / "folder.flo"); }), EndsWith(": is a directory"));
     EXPECT_THAT(error_of([&] { read_flow(folder / "flow.txt"); }),
-                EndsWith("neither Middlebury's .flo nor KITTI's .png"));
+                EndsWith("expected Middlebury .flo or KITTI .png"));
 }
 
 TEST(FlowFile, RefusesWhatCannotBeWritten) {
@@ -261,9 +261,9 @@ TEST(Kitti, RefusesOtherPictures) {
     cv::imwrite((folder / "8.png").string(), cv::Mat(2, 2, CV_8UC3, cv::Scalar(1, 2, 3)));
     cv::imwrite((folder / "grey.png").string(), cv::Mat(2, 2, CV_16U, cv::Scalar(1)));
     EXPECT_THAT(error_of([&] { read_flow(folder / "8.png"); }),
-                EndsWith(": an image of 8 bits, colour; KITTI's flow is of 16 bits, colour"));
+                EndsWith(": an image of 8 bits, colour; KITTI flow requires 16 bits, colour"));
     EXPECT_THAT(error_of([&] { read_flow(folder / "grey.png"); }),
-                EndsWith(": an image of 16 bits, grey; KITTI's flow is of 16 bits, colour"));
+                EndsWith(": an image of 16 bits, grey; KITTI flow requires 16 bits, colour"));
     write_kitti(folder / "a.png", 1, {{1, 2, 3}});
     const std::string whole = read_bytes(folder / "a.png");
     write_bytes(folder / "short.png", whole.substr(0, whole.size() - 1));
@@ -279,11 +279,11 @@ TEST(Kitti, NeedsOpenCv) {
         error_of([&] {
             write_flow(folder / "a.png", View<const float, 3, Host>(values.data(), {2, 1, 1}));
         }),
-        EndsWith("a build without OpenCV writes no KITTI flow (.png), only .flo"));
+        EndsWith("KITTI flow (.png) requires a build with OpenCV; .flo does not"));
     EXPECT_THAT(folder.entries(), IsEmpty());
     write_bytes(folder / "a.png", "\x89PNG\r\n\x1a\n");
     EXPECT_THAT(error_of([&] { read_flow(folder / "a.png"); }),
-                EndsWith("a build without OpenCV reads no KITTI flow (.png), only .flo"));
+                EndsWith("KITTI flow (.png) requires a build with OpenCV; .flo does not"));
 }
 
 #endif

@@ -92,7 +92,7 @@ class RefusedImage : public testing::TestWithParam<BadImage> {};
 constexpr const char* no_image = "not an image, or a damaged one";
 #else
 constexpr const char* no_image =
-    "not PNM (P2, P3, P5, P6), which is all that a build without OpenCV reads";
+    "not PNM (P2, P3, P5, P6); other images require a build with OpenCV";
 #endif
 
 INSTANTIATE_TEST_SUITE_P(
@@ -114,13 +114,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadImage{"HeightZero", "P5 1 0 255 a", "image of 1x0 pixels"},
         BadImage{"Negative", "P5 -1 1 255 a", "damaged PNM: no number at byte 3"},
         BadImage{"Letters", "P2 1 1 255 x", "damaged PNM: no number at byte 11"},
-        BadImage{"MaximumZero", "P5 1 1 0 a", "PNM with a maximum of 0, expected 1 to 65535"},
-        BadImage{"Maximum65536", "P5 1 1 65536 aa",
-                 "PNM with a maximum of 65536, expected 1 to 65535"},
+        BadImage{"MaximumZero", "P5 1 1 0 a", "PNM maximum is 0, expected 1 to 65535"},
+        BadImage{"Maximum65536", "P5 1 1 65536 aa", "PNM maximum is 65536, expected 1 to 65535"},
         BadImage{"NoSpaceAfterMaximum", "P5 1 1 255abc", "damaged PNM: no space after the maximum"},
-        BadImage{"AboveMaximum", "P2 1 1 15 16", "damaged PNM: sample 16 above its maximum of 15"},
+        BadImage{"AboveMaximum", "P2 1 1 15 16",
+                 "damaged PNM: sample 16 exceeds the maximum of 15"},
         BadImage{"BinaryAboveMaximum", "P5 1 1 15 \x10",
-                 "damaged PNM: sample 16 above its maximum of 15"},
+                 "damaged PNM: sample 16 exceeds the maximum of 15"},
         BadImage{"Largest", "P5 2147483647 2147483647 255 a",
                  "truncated PNM: 2147483647x2147483647 pixels do not fit into 30 bytes"},
         BadImage{"LargestPlain", "P3 2147483647 2147483647 65535 1",

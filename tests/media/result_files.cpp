@@ -93,8 +93,7 @@ TEST(AtomicFile, RefusesWhatIsNoFile) {
     const std::string inside = (folder / "file/a").string();
     EXPECT_EQ(error_of([&] { AtomicFile file(inside); }),
               inside + ": cannot write: not a directory");
-    EXPECT_THAT(error_of([&] { AtomicFile file(folder / ""); }),
-                HasSubstr("not the name of a file"));
+    EXPECT_THAT(error_of([&] { AtomicFile file(folder / ""); }), HasSubstr("not a file name"));
     std::filesystem::create_directory(folder / "directory");
     EXPECT_THAT(error_of([&] { AtomicFile file(folder / "directory"); }),
                 HasSubstr("is a directory"));

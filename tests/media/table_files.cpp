@@ -45,7 +45,7 @@ TEST(Table, ThatCannotBeRightIsRefused) {
     write_table(path, {{"word", std::vector<std::string>{"a"}}});
     const std::string dataset = path + ": dataset /t";
     EXPECT_EQ(error_of_column("real"), dataset + " has no column real");
-    EXPECT_EQ(error_of_column("word"), dataset + ": column word does not hold numbers");
+    EXPECT_EQ(error_of_column("word"), dataset + ": column word is not numeric");
 
     const Handle record{H5Tcreate(H5T_COMPOUND, 4), H5Tclose};
     H5Tinsert(record, "real", 0, H5T_IEEE_F32LE);

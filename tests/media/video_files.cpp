@@ -110,7 +110,7 @@ TEST(VideoReader, EndsWhereTheFileDoes) {
 TEST(VideoReader, NeedsOpenCv) {
     const TemporaryFolder folder;
     write_bytes(folder / "a.avi", "RIFF");
-    EXPECT_THAT(refusal(folder / "a.avi"), HasSubstr("a video needs a build with OpenCV"));
+    EXPECT_THAT(refusal(folder / "a.avi"), HasSubstr("a video requires a build with OpenCV"));
 }
 
 #endif

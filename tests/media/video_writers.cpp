@@ -136,7 +136,7 @@ TEST(VideoWriter, RefusesWhatItCannotWrite) {
     EXPECT_THAT(error_of([&] { const VideoWriter writer(folder / "a.mp4", 0, 16, 25); }),
                 HasSubstr("a video of 0x16 pixels"));
     EXPECT_THAT(error_of([&] { const VideoWriter writer(folder / "a.mp4", 32, 16, -1); }),
-                HasSubstr("-1 frames a second"));
+                HasSubstr("-1 frames/s"));
     EXPECT_THAT(error_of([&] { VideoWriter(folder / "a.mp4", 32, 16, 25).finish(); }),
                 HasSubstr("a.mp4: cannot write: a video without frames"));
     EXPECT_THAT(
@@ -150,7 +150,7 @@ TEST(VideoWriter, RefusesWhatItCannotWrite) {
 TEST(VideoWriter, NeedsOpenCv) {
     const TemporaryFolder folder;
     EXPECT_THAT(error_of([&] { const VideoWriter writer(folder / "a.mp4", 32, 16, 25); }),
-                HasSubstr("a.mp4: cannot write: a video needs a build with OpenCV"));
+                HasSubstr("a.mp4: cannot write: a video requires a build with OpenCV"));
 }
 
 #endif

@@ -148,16 +148,17 @@ TEST(BoxSum, Refusals) {
     for (int size : {-1, 0, 4}) {
         EXPECT_THAT([&] { box(size)(cpu, image, to); },
                     ThrowsMessage<core::InvalidArgument>(core::text(
-                        "box sum: size is ", size, ", expected an odd number from 1 on")));
+                        "box sum: size is ", size, ", expected an odd number of at least 1")));
     }
-    EXPECT_THAT([&] { box(3)(cpu, image, other); },
-                ThrowsMessage<core::InvalidArgument>(HasSubstr("1 x 4 x 6 to ones of 1 x 4 x 5")));
+    EXPECT_THAT(
+        [&] { box(3)(cpu, image, other); },
+        ThrowsMessage<core::InvalidArgument>(HasSubstr("1 x 4 x 6, but 'to' is 1 x 4 x 5")));
     const Output apart(to.data(), {4, 3}, {6, 2});
     const Output together(image.data(), {4, 3}, {6, 1});
     EXPECT_THAT([&] { box(3)(cpu, apart, together); },
-                ThrowsMessage<core::InvalidArgument>(HasSubstr("'from' lie 2 elements apart")));
+                ThrowsMessage<core::InvalidArgument>(HasSubstr("'from' have stride 2")));
     EXPECT_THAT([&] { box(3)(cpu, together, apart); },
-                ThrowsMessage<core::InvalidArgument>(HasSubstr("'to' lie 2 elements apart")));
+                ThrowsMessage<core::InvalidArgument>(HasSubstr("'to' have stride 2")));
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ TYPED_TEST_P(ImageSuite, WhatDoesNotFitIsRefused) {
     Image narrow({6, 6});
     Planes planes({1, 6, 7});
     this->expect_refused("size is 4", [&] { this->runner.median_filter(image, 4, to); });
-    this->expect_refused("6 x 7 to one of 6 x 6",
+    this->expect_refused("6 x 7, but 'to' is 6 x 6",
                          [&] { this->runner.median_filter(image, 3, narrow); });
     this->expect_refused("sigma is -1", [&] { this->runner.gaussian_blur(image, -1, to); });
     this->expect_refused("size is 2", [&] { this->runner.box_sum(planes, 2, planes); });

@@ -159,13 +159,13 @@ TEST(Median, Refusals) {
                         core::text("median filter: size is ", size, ", expected 3, 5 or 7")));
     }
     EXPECT_THAT([&] { median_filter(cpu, image, 3, other); },
-                ThrowsMessage<core::InvalidArgument>(HasSubstr("4 x 6 to one of 4 x 5")));
+                ThrowsMessage<core::InvalidArgument>(HasSubstr("4 x 6, but 'to' is 4 x 5")));
     const Output apart(to.data(), {4, 3}, {6, 2});
     const Output together(image.data(), {4, 3}, {6, 1});
     EXPECT_THAT([&] { median_filter(cpu, apart, 3, together); },
-                ThrowsMessage<core::InvalidArgument>(HasSubstr("'from' lie 2 elements apart")));
+                ThrowsMessage<core::InvalidArgument>(HasSubstr("'from' have stride 2")));
     EXPECT_THAT([&] { median_filter(cpu, together, 3, apart); },
-                ThrowsMessage<core::InvalidArgument>(HasSubstr("'to' lie 2 elements apart")));
+                ThrowsMessage<core::InvalidArgument>(HasSubstr("'to' have stride 2")));
 }
 
 }  // namespace

@@ -332,17 +332,17 @@ TEST(Resample, Refusals) {
                         "Gaussian blur: sigma is ", sigma, ", expected 0 to 1000 pixels")));
     }
     EXPECT_THAT([&] { gaussian_blur(cpu, image, 1, other); },
-                ThrowsMessage<core::InvalidArgument>(HasSubstr("4 x 6 to one of 4 x 5")));
+                ThrowsMessage<core::InvalidArgument>(HasSubstr("4 x 6, but 'to' is 4 x 5")));
     const Output apart(to.data(), {4, 3}, {6, 2});
     const Output together(image.data(), {4, 3}, {6, 1});
     const Input empty(nullptr, {0, 3});
     for (const Operation& operation : {blur(1), resized(Interpolation::bicubic), downsampled}) {
         EXPECT_THAT([&] { operation(cpu, apart, together); },
-                    ThrowsMessage<core::InvalidArgument>(HasSubstr("'from' lie 2 elements apart")));
+                    ThrowsMessage<core::InvalidArgument>(HasSubstr("'from' have stride 2")));
         EXPECT_THAT([&] { operation(cpu, together, apart); },
-                    ThrowsMessage<core::InvalidArgument>(HasSubstr("'to' lie 2 elements apart")));
+                    ThrowsMessage<core::InvalidArgument>(HasSubstr("'to' have stride 2")));
         EXPECT_THAT([&] { operation(cpu, empty, together); },
-                    ThrowsMessage<core::InvalidArgument>(HasSubstr("0 x 3 to one of 4 x 3")));
+                    ThrowsMessage<core::InvalidArgument>(HasSubstr("0 x 3, but 'to' is 4 x 3")));
     }
 }
 

@@ -66,10 +66,10 @@ TEST(SimtSmallDevices, RefuseWhatTheyHaveNoRoomFor) {
                      core::LaneOrder::forward, {86, 99 * 1024});
         },
         testing::ThrowsMessage<core::UnfitDevice>(
-            testing::HasSubstr("does not fit the 101376 bytes of shared memory")));
+            testing::HasSubstr("exceeds the 101376 bytes of shared memory")));
 }
 
-// The cubes contain Doppler bins, because the SIMT executor has no Fourier transform.
+// The cubes contain Doppler bins, because the SIMT executor does not support Fourier transforms.
 TEST(SimtWorkspace, IsAsLargeAsPromised) {
     for (const Case& c :
          {Case{.detector = Detector::amf, .precision = Precision::automatic},

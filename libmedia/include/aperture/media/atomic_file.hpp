@@ -46,8 +46,8 @@ class AtomicFile {
     void open_unnamed(const std::filesystem::path& folder);
     void open_hidden(const std::filesystem::path& folder);
     void sync();
-    void take_hidden_name();
-    void take_name();
+    void link_hidden_name();
+    void rename_to_target();
     void discard() noexcept;
 
     std::string shown_;  ///< the target as the caller wrote it

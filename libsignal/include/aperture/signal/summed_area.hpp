@@ -26,8 +26,8 @@ class SummedAreas {
 
   private:
     template <class Value>
-    void take_values(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
-                     const Value& value);
+    void sum_values(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
+                    const Value& value);
 
     core::Array<double, 2> above_;  ///< sums of all pixels above and left of a corner
 };
