@@ -16,7 +16,7 @@ corr::Problem problem_of(const CorrOptions& options, const LoadedImage& image) {
     problem.image = image.shape();
     problem.lags = options.lags(problem.image);
     problem.each_plane = options.each_plane();
-    problem.direct = options.direct;
+    problem.precision = options.precision;
     problem.method =
         options.method.value_or(options.needs_direct() ? corr::Method::direct : corr::Method::fft);
     corr::validate(problem);

@@ -22,14 +22,8 @@ void validate(const Problem& problem) {
         "offsets are ", lags.rows, " x ", lags.columns, ", expected 1 x 1 to ", rows, " x ",
         columns, ", the size of the image");
     core::expects(problem.images >= 1, problem.images, " images");
-    const DirectOptions& direct = problem.direct;
-    const bool plain = direct.precision == Precision::fp32 &&
-                       direct.layout == PlaneLayout::separate && !direct.tile;
-    core::expects(plain || problem.method == Method::direct,
-                  "a precision other than fp32, packed planes and a tile need the direct method");
-    core::expects(direct.layout == PlaneLayout::separate ||
-                      (direct.precision == Precision::fp32 && !problem.each_plane),
-                  "packed planes need fp32 and one surface for all planes");
+    core::expects(problem.precision == Precision::fp32 || problem.method == Method::direct,
+                  "a precision other than fp32 needs the direct method");
 }
 
 template <>
@@ -46,13 +40,11 @@ struct Correlator<core::Cpu>::State {
           problem(p),
           ground_a(p.planes, p.image.rows),
           ground_b(p.planes, p.image.rows) {
-        core::expects(p.direct.precision != Precision::tf32x3,
+        core::expects(p.precision != Precision::tf32x3,
                       "precision tf32x3 is that of a GPU's tensor cores; a CPU has fp32 and fp64");
-        core::expects(p.direct.layout == PlaneLayout::separate && !p.direct.tile,
-                      "packed planes and tiles are a GPU's");
         if (p.method == Method::fft) {
             method = FftCorrelation(p);
-        } else if (p.direct.precision == Precision::fp64) {
+        } else if (p.precision == Precision::fp64) {
             method = DirectCorrelation<double>(p);
         } else {
             method = DirectCorrelation<float>(p);
