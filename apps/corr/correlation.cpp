@@ -65,8 +65,8 @@ ImageCorrelation<Executor>::ImageCorrelation(Executor& executor, core::Cpu& cpu,
     }
     if (!options.method && !options.needs_direct()) {
         if constexpr (is_gpu<Executor>) {
-            choice_ =
-                corr::choose_gpu_method(problem_, executor.multiprocessors(), !options.pair());
+            choice_ = corr::choose_gpu_method(problem_, executor.compute_capability(),
+                                              executor.multiprocessors(), !options.pair());
         } else {
             choice_ = corr::choose_method(problem_, executor.threads(), !options.pair());
         }
