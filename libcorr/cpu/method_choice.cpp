@@ -91,7 +91,7 @@ MethodChoice choose_method(const Problem& problem, int threads, bool same) {
 
     const double column = fft_length(problem.image.rows, problem.lags.rows);
     const double row = fft_length(problem.image.columns, problem.lags.columns);
-    const double surfaces = problem.each_plane ? planes : 1;
+    const auto surfaces = static_cast<double>(problem.surfaces());
     const double forward = columns * transform_flops(column) + column * transform_flops(row);
     const double backward = column * transform_flops(row) + lag_columns * transform_flops(column);
     const double fft_flops = (images * planes * forward + surfaces * backward) / 2;
@@ -122,7 +122,7 @@ MethodChoice choose_gpu_method(const Problem& problem, int capability, int multi
 
     const auto pixels = static_cast<double>(image_rows + problem.lags.rows) *
                         static_cast<double>(image_columns + problem.lags.columns);
-    const double surfaces = problem.each_plane ? planes : 1;
+    const auto surfaces = static_cast<double>(problem.surfaces());
     choice.fft_ms =
         fft_start_ms + 1e-6 * pixels * (images * planes + surfaces) / (pixels_a_ns * fft_share);
     choice.method = choice.direct_ms < choice.fft_ms ? Method::direct : Method::fft;

@@ -113,8 +113,7 @@ class DirectSumsBy final : public DirectSums<Executor> {
                                          dim3(core::warp_size), Ring::bytes)
                           .early(),
                       task, a.grounds, b.grounds, sums_.data());
-        const auto surfaces =
-            static_cast<unsigned>(problem_.each_plane ? problem_.planes : index_t{1});
+        const auto surfaces = static_cast<unsigned>(problem_.surfaces());
         constexpr unsigned threads = entries_of_block * adders_of_entry;
         core::launch(executor_, &add_parts_kernel<Tile, Number, entries_of_block, adders_of_entry>,
                      core::LaunchConfig(

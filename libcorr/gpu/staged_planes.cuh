@@ -10,7 +10,7 @@
 
 namespace aperture::corr::gpu {
 
-/// Cells [plane or group of planes][row][column]: rows [0, rows) of an image and one of zeros;
+/// Cells [plane][row][column]: rows [0, rows) of an image and one of zeros;
 /// columns [-left, pitch - left), zero outside the image.
 template <class Cell>
 struct StagedPlanes {

@@ -19,8 +19,7 @@ Array<double, 3> correlated(const Planes& a, const Planes& b, const Problem& pro
                             int threads = 2) {
     core::Cpu cpu(threads);
     const Shape extent = problem.lags.extent();
-    Array<double, 3> sums(
-        {problem.images * (problem.each_plane ? problem.planes : 1), extent.rows, extent.columns});
+    Array<double, 3> sums({problem.images * problem.surfaces(), extent.rows, extent.columns});
     std::fill(sums.begin(), sums.end(), std::nan(""));
     Correlator<core::Cpu>(cpu, problem).run(a, b, sums);
     return sums;

@@ -14,11 +14,9 @@ using core::Array;
 Array<double, 3> correlated(core::Simt& simt, const Planes& a, const Planes& b,
                             const Problem& problem) {
     const Shape extent = problem.lags.extent();
-    Array<double, 3> sums(
-        {problem.images * (problem.each_plane ? problem.planes : 1), extent.rows, extent.columns});
+    Array<double, 3> sums({problem.images * problem.surfaces(), extent.rows, extent.columns});
     std::fill(sums.begin(), sums.end(), std::nan(""));
-    gpu::DeviceCorrelator<core::Simt, DefinedTransforms>(simt, problem)
-        .run(a.view(), b.view(), sums.view());
+    Correlator<core::Simt>(simt, problem).run(a.view(), b.view(), sums.view());
     return sums;
 }
 

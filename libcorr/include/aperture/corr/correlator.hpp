@@ -31,6 +31,9 @@ struct Problem {
     bool each_plane = false;  ///< a surface for each plane instead of one for their sum
     index_t images = 1;       ///< per run, each with its planes
     Precision precision = Precision::fp32;
+
+    /// Of an image.
+    index_t surfaces() const { return each_plane ? planes : 1; }
 };
 
 /// Throws core::InvalidArgument for empty images, for displacements without overlap, and for a
@@ -71,16 +74,6 @@ class Correlator {
     std::unique_ptr<State> state_;
 };
 
-template <>
-Correlator<core::Cpu>::Correlator(core::Cpu& cpu, const Problem& problem);
-template <>
-Correlator<core::Cpu>::~Correlator();
-template <>
-Correlator<core::Cpu>::Correlator(Correlator&&) noexcept;
-template <>
-Correlator<core::Cpu>& Correlator<core::Cpu>::operator=(Correlator&&) noexcept;
-template <>
-void Correlator<core::Cpu>::run(PlanesView<core::Host> a, PlanesView<core::Host> b,
-                                core::View<double, 3, core::Host> sums);
+extern template class Correlator<core::Cpu>;
 
 }  // namespace aperture::corr
