@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bench/corr_problem.hpp"
+#include "bench/corr_tiles.hpp"
 #include "bench/gpu_ceilings.hpp"
 #include "bench/program.hpp"
 
@@ -18,10 +19,8 @@ namespace {
 
 using corr::index_t;
 using corr::Method;
-using corr::PlaneLayout;
 using corr::Precision;
 using corr::Problem;
-using corr::Shape;
 
 double flops_of(const Problem& problem) {
     return static_cast<double>(problem.images) *
@@ -30,7 +29,7 @@ double flops_of(const Problem& problem) {
 
 double tolerance(const Problem& problem) {
     if (problem.method == Method::fft) return 5e-7;
-    switch (problem.direct.precision) {
+    switch (problem.precision) {
         case Precision::fp32:
             return 2e-7;
         case Precision::tf32x3:
@@ -54,14 +53,16 @@ double percent_of_peak(core::Gpu& gpu, Precision precision, double gflops) {
     return 100 * gflops / gpu_peak_gflops(gpu, GpuUnit::fp64);
 }
 
-void correlate(benchmark::State& state, const std::string& name, const Problem& problem) {
+/// Correlates random planes.
+void correlate_by(const PrepareCorrelation& prepare, benchmark::State& state,
+                  const std::string& name, const Problem& problem) {
     core::Gpu gpu;
     const Planes planes = random_planes(problem);
     Sums sums = sums_of(problem);
     core::Array<float, 3, core::Device> device_planes(planes.extent());
     core::Array<double, 3, core::Device> device_sums(sums.extent());
     core::copy(gpu, planes.view(), device_planes.view());
-    corr::Correlator<core::Gpu> correlator(gpu, problem);
+    const GpuCorrelation correlation = prepare(gpu, problem);
     const auto input = std::as_const(device_planes).view();
     // Launch gaps do not matter for such a long call.
     const bool is_long = problem.method == Method::direct && flops_of(problem) > 1e12;
@@ -69,17 +70,25 @@ void correlate(benchmark::State& state, const std::string& name, const Problem& 
     core::Timeline timeline;
     const double seconds = measure(state, name, [&] {
         return seconds_on(gpu, timeline, calls,
-                          [&](std::size_t) { correlator.run(input, input, device_sums.view()); });
+                          [&](std::size_t) { correlation(input, device_sums.view()); });
     });
     const double gflops = 1e-9 * flops_of(problem) / seconds;
     state.counters["GFLOP/s"] = gflops;
     state.counters["us/image"] = 1e6 * seconds / static_cast<double>(problem.images);
     if (problem.method == Method::direct) {
-        state.counters["%peak"] = percent_of_peak(gpu, problem.direct.precision, gflops);
+        state.counters["%peak"] = percent_of_peak(gpu, problem.precision, gflops);
     }
     core::copy(gpu, std::as_const(device_sums).view(), sums.view());
     gpu.synchronize();
     if (!verifies(planes, problem, sums, tolerance(problem))) fail(state, "wrong sums");
+}
+
+void correlate(benchmark::State& state, const std::string& name, const Problem& problem) {
+    const auto prepare = [](core::Gpu& gpu, const Problem& by) -> GpuCorrelation {
+        const auto correlator = std::make_shared<corr::Correlator<core::Gpu>>(gpu, by);
+        return [correlator](auto planes, auto sums) { correlator->run(planes, planes, sums); };
+    };
+    correlate_by(prepare, state, name, problem);
 }
 
 void ceiling(benchmark::State& state, const std::string& name, GpuUnit unit) {
@@ -110,30 +119,20 @@ void add(const std::string& name, Function function, const Argument& argument, i
 void register_direct() {
     Problem problem = main_problem();
     problem.method = Method::direct;
-    const auto with = [&](Precision precision, PlaneLayout layout = PlaneLayout::separate) {
+    const auto with = [&](Precision precision) {
         Problem chosen = problem;
-        chosen.direct.precision = precision;
-        chosen.direct.layout = layout;
+        chosen.precision = precision;
         return chosen;
     };
-    const Problem fp32 = with(Precision::fp32);
-    const Problem packed = with(Precision::fp32, PlaneLayout::packed);
-    const Problem tf32x3 = with(Precision::tf32x3);
-    add("gpu/direct/fp32/500", correlate, fp32);
-    add("gpu/direct/fp32/packed", correlate, packed);
-    add("gpu/direct/tf32x3/500", correlate, tf32x3);
+    add("gpu/direct/fp32/500", correlate, with(Precision::fp32));
+    add("gpu/direct/tf32x3/500", correlate, with(Precision::tf32x3));
     add("gpu/direct/fp64/500", correlate, with(Precision::fp64));
-
-    const auto add_tiles = [](const std::string& kind, Problem tiled,
-                              std::initializer_list<Shape> tiles) {
-        for (const Shape& tile : tiles) {
-            tiled.direct.tile = tile;
-            add(core::text("gpu/tile/", kind, '/', tile.rows, 'x', tile.columns), correlate, tiled);
-        }
-    };
-    add_tiles("separate", fp32, {{32, 64}, {64, 32}, {16, 128}});
-    add_tiles("packed", packed, {{32, 64}, {64, 32}, {16, 128}});
-    add_tiles("tf32x3", tf32x3, {{16, 128}, {16, 64}});
+    for (const SlowerKernel& kernel : slower_kernels()) {
+        const auto by_kernel = [prepare = kernel.prepare](auto&&... arguments) {
+            correlate_by(prepare, arguments...);
+        };
+        add(core::text("gpu/tile/", kernel.name), by_kernel, with(kernel.precision));
+    }
 }
 
 void register_fft() {

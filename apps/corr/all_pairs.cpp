@@ -11,7 +11,7 @@ namespace {
 corr::Problem summed(corr::Problem problem) {
     problem.each_plane = false;
     problem.method = corr::Method::fft;
-    problem.direct = {};
+    problem.precision = corr::Precision::fp32;
     return problem;
 }
 

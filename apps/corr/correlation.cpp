@@ -16,7 +16,7 @@ corr::Problem problem_of(const CorrOptions& options, const LoadedImage& image) {
     problem.image = image.shape();
     problem.lags = options.lags(problem.image);
     problem.each_plane = options.each_plane();
-    problem.direct = options.direct;
+    problem.precision = options.precision;
     problem.method =
         options.method.value_or(options.needs_direct() ? corr::Method::direct : corr::Method::fft);
     corr::validate(problem);
@@ -65,8 +65,8 @@ ImageCorrelation<Executor>::ImageCorrelation(Executor& executor, core::Cpu& cpu,
     }
     if (!options.method && !options.needs_direct()) {
         if constexpr (is_gpu<Executor>) {
-            choice_ =
-                corr::choose_gpu_method(problem_, executor.multiprocessors(), !options.pair());
+            choice_ = corr::choose_gpu_method(problem_, executor.compute_capability(),
+                                              executor.multiprocessors(), !options.pair());
         } else {
             choice_ = corr::choose_method(problem_, executor.threads(), !options.pair());
         }

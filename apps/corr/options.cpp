@@ -71,19 +71,10 @@ void add_correlation_options(CommandLine& line, InputFiles& files, CorrOptions& 
     line.choice("--method", correlation_choices, options.method,
                 "Direct sums, Fourier transforms, or whichever is faster")
         .default_text("auto");
-    line.choice("--precision", precision_choices, options.direct.precision,
+    line.choice("--precision", precision_choices, options.precision,
                 "Direct method: fp32; tf32x3 on GPU tensor cores (numbers as sums of two TF32 "
                 "numbers); or fp64")
         .default_text("fp32");
-    line.choice("--impl", layout_choices, options.direct.layout,
-                "Of the direct method on a GPU: planes one after the other, or four together, "
-                "pixel by pixel; these make no surface of each plane")
-        .default_text("separate");
-    line.text(
-        "--tile", "HxW",
-        [&](const std::string& text) { options.direct.tile = parse_size("--tile", text); },
-        "Of the direct method on a GPU: displacements that a warp takes at once, 32x64, 64x32 "
-        "or 16x128, of tf32x3 16x128 or 16x64 (default: the fastest)");
 }
 
 void settle_inputs(const CommandLine& line, const InputFiles& files, CorrOptions& options) {

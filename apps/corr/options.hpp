@@ -26,8 +26,8 @@ struct CorrOptions {
     std::optional<corr::Shape> offsets;  ///< default: half the image, rounded up
     bool both_signs = false;
     corr::Estimator estimator = corr::Estimator::raw;
-    std::optional<corr::Method> method;  ///< default: the faster
-    corr::DirectOptions direct;
+    std::optional<corr::Method> method;                 ///< default: the faster
+    corr::Precision precision = corr::Precision::fp32;  ///< of the direct method
     /// One mask for all images, or one per image of a pair. Without masks all pixels count.
     std::vector<std::filesystem::path> masks;
     bool all_pairs = false;  ///< also correlate the images of an ensemble
@@ -39,14 +39,9 @@ struct CorrOptions {
     bool pair() const { return !ensemble && inputs.size() == 2; }
     /// Whether to compute a surface per plane: to write it, or because the estimator needs it.
     bool each_plane() const {
-        const bool written = !ensemble && direct.layout == corr::PlaneLayout::separate;
-        return written || (estimator == corr::Estimator::pearson && !masks.empty());
+        return !ensemble || (estimator == corr::Estimator::pearson && !masks.empty());
     }
-    /// Whether one of the direct method's options implies this method.
-    bool needs_direct() const {
-        return direct.precision != corr::Precision::fp32 ||
-               direct.layout != corr::PlaneLayout::separate || direct.tile;
-    }
+    bool needs_direct() const { return precision != corr::Precision::fp32; }
     corr::Lags lags(corr::Shape image) const {
         const corr::Shape size =
             offsets.value_or(corr::Shape{(image.rows + 1) / 2, (image.columns + 1) / 2});
@@ -72,8 +67,6 @@ inline constexpr Choices<std::optional<corr::Method>, 3> correlation_choices{
 inline constexpr Choices<corr::Precision, 3> precision_choices{{{"fp32", corr::Precision::fp32},
                                                                 {"tf32x3", corr::Precision::tf32x3},
                                                                 {"fp64", corr::Precision::fp64}}};
-inline constexpr Choices<corr::PlaneLayout, 2> layout_choices{
-    {{"separate", corr::PlaneLayout::separate}, {"packed", corr::PlaneLayout::packed}}};
 
 /// Parses "250x300", rows first, each at least 1. Otherwise throws core::InvalidArgument with the
 /// option's name.

@@ -29,10 +29,7 @@ void describe_method(std::ostringstream& lines, const CorrOptions& options,
     const corr::Shape extent = problem.lags.extent();
     lines << "method      "
           << choice_name(correlation_choices, std::optional<corr::Method>(problem.method));
-    if (options.needs_direct()) {
-        lines << ' ' << choice_name(precision_choices, problem.direct.precision) << ' '
-              << choice_name(layout_choices, problem.direct.layout);
-    }
+    if (options.needs_direct()) lines << ' ' << choice_name(precision_choices, problem.precision);
     if (choice) {
         lines << std::setprecision(3) << " (expected: direct " << choice->direct_ms << " ms, fft "
               << choice->fft_ms << " ms)";
@@ -134,8 +131,7 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
          {"signed", problem.lags.both_signs},
          {"estimator", choice_name(estimator_choices, options.estimator)},
          {"method", choice_name(correlation_choices, std::optional<corr::Method>(problem.method))},
-         {"precision", choice_name(precision_choices, problem.direct.precision)},
-         {"impl", choice_name(layout_choices, problem.direct.layout)},
+         {"precision", choice_name(precision_choices, problem.precision)},
          {"direct_gflop", direct_gflop(problem)}});
     if (options.all_pairs) list.emplace_back("all_pairs", true);
     for (const auto& mask : options.masks) {

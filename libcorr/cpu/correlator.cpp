@@ -1,11 +1,8 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "aperture/corr/correlator.hpp"
-
 #include <variant>
 
-#include "aperture/core/error.hpp"
-#include "aperture/core/shape.hpp"
+#include "libcorr/correlators.hpp"
 #include "libcorr/cpu/direct.hpp"
 #include "libcorr/cpu/fft_correlation.hpp"
 #include "libcorr/cpu/ground_sums.hpp"
@@ -22,87 +19,60 @@ void validate(const Problem& problem) {
         "offsets are ", lags.rows, " x ", lags.columns, ", expected 1 x 1 to ", rows, " x ",
         columns, ", the size of the image");
     core::expects(problem.images >= 1, problem.images, " images, expected at least 1");
-    const DirectOptions& direct = problem.direct;
-    const bool plain = direct.precision == Precision::fp32 &&
-                       direct.layout == PlaneLayout::separate && !direct.tile;
-    core::expects(plain || problem.method == Method::direct,
-                  "a precision other than fp32, packed planes and a tile need the direct method");
-    core::expects(direct.layout == PlaneLayout::separate ||
-                      (direct.precision == Precision::fp32 && !problem.each_plane),
-                  "packed planes need fp32 and one surface for all planes");
+    core::expects(problem.precision == Precision::fp32 || problem.method == Method::direct,
+                  "a precision other than fp32 needs the direct method");
 }
 
+/// Works image by image.
 template <>
-struct Correlator<core::Cpu>::State {
-    core::Cpu& cpu;
-    Problem problem;
-    Ground ground_a;
-    Ground ground_b;
-    GroundSums ground_sums;
-    std::variant<FftCorrelation, DirectCorrelation<float>, DirectCorrelation<double>> method;
-
-    State(core::Cpu& executor, const Problem& p)
-        : cpu(executor),
-          problem(p),
-          ground_a(p.planes, p.image.rows),
-          ground_b(p.planes, p.image.rows) {
-        core::expects(p.direct.precision != Precision::tf32x3,
+class CorrelatorOperations<core::Cpu> {
+  public:
+    CorrelatorOperations(core::Cpu& cpu, const Problem& problem)
+        : cpu_(cpu),
+          problem_(problem),
+          ground_a_(problem.planes, problem.image.rows),
+          ground_b_(problem.planes, problem.image.rows) {
+        core::expects(problem.precision != Precision::tf32x3,
                       "precision tf32x3 requires a GPU; the CPU supports fp32 and fp64");
-        core::expects(p.direct.layout == PlaneLayout::separate && !p.direct.tile,
-                      "packed planes and tiles are a GPU's");
-        if (p.method == Method::fft) {
-            method = FftCorrelation(p);
-        } else if (p.direct.precision == Precision::fp64) {
-            method = DirectCorrelation<double>(p);
+        if (problem.method == Method::fft) {
+            method_ = FftCorrelation(problem);
+        } else if (problem.precision == Precision::fp64) {
+            method_ = DirectCorrelation<double>(problem);
         } else {
-            method = DirectCorrelation<float>(p);
+            method_ = DirectCorrelation<float>(problem);
         }
     }
 
-    /// Correlates one image.
     void run(PlanesView<core::Host> a, PlanesView<core::Host> b, bool same,
              core::View<double, 3, core::Host> sums) {
-        ground_a.find(cpu, a);
-        if (!same) ground_b.find(cpu, b);
-        const GroundedPlanes of_a{a, ground_a};
-        const GroundedPlanes of_b{b, same ? ground_a : ground_b};
-        std::visit([&](auto& by_method) { by_method.run(cpu, of_a, of_b, same, sums); }, method);
-        ground_sums.add(cpu, problem, of_a, of_b, sums);
+        for (index_t image = 0; image < problem_.images; ++image) {
+            const auto of_image = [&](const auto& view, index_t count) {
+                return view.slice(0, image * count, (image + 1) * count);
+            };
+            run_image(of_image(a, problem_.planes), of_image(b, problem_.planes), same,
+                      of_image(sums, problem_.surfaces()));
+        }
     }
+
+  private:
+    void run_image(PlanesView<core::Host> a, PlanesView<core::Host> b, bool same,
+                   core::View<double, 3, core::Host> sums) {
+        ground_a_.find(cpu_, a);
+        if (!same) ground_b_.find(cpu_, b);
+        const GroundedPlanes of_a{a, ground_a_};
+        const GroundedPlanes of_b{b, same ? ground_a_ : ground_b_};
+        std::visit([&](auto& method) { method.run(cpu_, of_a, of_b, same, sums); }, method_);
+        ground_sums_.add(cpu_, problem_, of_a, of_b, sums);
+    }
+
+    core::Cpu& cpu_;
+    Problem problem_;
+    Ground ground_a_;
+    Ground ground_b_;
+    GroundSums ground_sums_;
+    std::variant<FftCorrelation, DirectCorrelation<float>, DirectCorrelation<double>> method_;
 };
 
-template <>
-Correlator<core::Cpu>::Correlator(core::Cpu& cpu, const Problem& problem) {
-    validate(problem);
-    state_ = std::make_unique<State>(cpu, problem);
-}
-template <>
-Correlator<core::Cpu>::~Correlator() = default;
-template <>
-Correlator<core::Cpu>::Correlator(Correlator&&) noexcept = default;
-template <>
-Correlator<core::Cpu>& Correlator<core::Cpu>::operator=(Correlator&&) noexcept = default;
-
-template <>
-void Correlator<core::Cpu>::run(PlanesView<core::Host> a, PlanesView<core::Host> b,
-                                core::View<double, 3, core::Host> sums) {
-    State& s = *state_;
-    const auto [rows, columns] = s.problem.image;
-    const Shape extent = s.problem.lags.extent();
-    const index_t planes = s.problem.images * s.problem.planes;
-    const index_t surfaces = s.problem.each_plane ? s.problem.planes : 1;
-    core::expects_shape("image a", a, {planes, rows, columns}, core::Strides::unit_last);
-    core::expects_shape("image b", b, {planes, rows, columns}, core::Strides::unit_last);
-    core::expects_shape("sums", sums, {s.problem.images * surfaces, extent.rows, extent.columns},
-                        core::Strides::dense);
-    const bool same = a.data == b.data && a.stride == b.stride;
-    for (index_t image = 0; image < s.problem.images; ++image) {
-        const auto of_image = [&](const auto& view, index_t count) {
-            return view.slice(0, image * count, (image + 1) * count);
-        };
-        s.run(of_image(a, s.problem.planes), of_image(b, s.problem.planes), same,
-              of_image(sums, surfaces));
-    }
-}
+template class Correlator<core::Cpu>;
 
 }  // namespace aperture::corr

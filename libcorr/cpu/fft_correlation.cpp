@@ -67,7 +67,7 @@ FftCorrelation::FftCorrelation(const Problem& problem)
       rows_(signal::good_lane_fft_length(problem.image.columns + problem.lags.columns - 1)) {
     const index_t floats = 2 * lanes * blocks();
     spectra_a_ = core::Array<float, 3>({problem.planes, problem.image.columns, floats});
-    products_ = core::Array<float, 3>({surfaces(), problem.lags.extent().columns, floats});
+    products_ = core::Array<float, 3>({problem_.surfaces(), problem.lags.extent().columns, floats});
 }
 
 index_t FftCorrelation::blocks() const { return parts(columns_.length() / 2 + 1, lanes); }
@@ -165,7 +165,7 @@ void FftCorrelation::transform_back(core::Cpu& cpu, core::View<double, 3, core::
     const index_t packs = columns_.scratch_packs() + n;
     const double scale = 1.0 / (static_cast<double>(n) * static_cast<double>(rows_.length()));
     core::for_each_task(
-        cpu, surfaces() * groups, bytes_of(packs), [&](index_t task, std::byte* scratch) {
+        cpu, problem_.surfaces() * groups, bytes_of(packs), [&](index_t task, std::byte* scratch) {
             auto* const work = reinterpret_cast<ComplexPack*>(scratch);
             ComplexPack* const both = work + columns_.scratch_packs();
             const index_t s = task / groups;

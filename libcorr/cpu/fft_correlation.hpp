@@ -54,7 +54,6 @@ class FftCorrelation {
     template <class AddProduct>
     void correlate_rows(core::Cpu& cpu, const AddProduct& add_product);
     void transform_back(core::Cpu& cpu, core::View<double, 3, core::Host> sums) const;
-    index_t surfaces() const { return problem_.each_plane ? problem_.planes : 1; }
     /// Frequencies of a column, in packs.
     index_t blocks() const;
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double lanes = core::lanes<float>;
 
-// Measured on two cores of a Xeon with AVX-512 (bench/corr.cpp); other machines differ more by a
-// common factor than in the proportions.
+// Of a CPU thread, with vectors of any width. Measured on two cores of a Xeon with AVX-512
+// (bench/corr.cpp); another clock changes both methods by the same factor.
 
 /// Packs of products a nanosecond and thread; and the least nanoseconds of a block of displacements
 /// for a column. Each sum depends on the one before; this is that latency.
@@ -27,18 +27,41 @@ constexpr double start_ms = 0.02;
 constexpr double direct_ns_a_pixel = 2;
 constexpr double fft_ns_a_pixel = 0.8;
 
-// Measured on an NVIDIA H200 (bench/corr_gpu.cpp), for each of its multiprocessors; those of other
-// devices are assumed to be alike.
+/// What a multiprocessor of GPUs from a compute capability on has: fp32 multiply-adds a cycle (CUDA
+/// C++ Programming Guide, throughput of arithmetic instructions), and GB/s of memory (data sheets).
+struct GpuClass {
+    int capability;
+    double multiply_adds;
+    double gbs;
+};
+constexpr GpuClass gpu_classes[] = {
+    {80, 64, 19},    // A100
+    {86, 128, 10},   // GeForce RTX 30 and 40, laptops, A10, L4
+    {90, 128, 36},   // H200, H100
+    {100, 128, 54},  // B200
+    {120, 128, 11},  // GeForce RTX 50
+};
+/// That of the H200 whose rates were measured (bench/corr_gpu.cpp). Others have its direct rate in
+/// proportion to their multiply-adds, and its FFT rate in proportion to their memory.
+constexpr GpuClass measured_class = gpu_classes[2];
 constexpr double measured_multiprocessors = 132;
 
-/// Displacements of a warp, and multiply-adds a picosecond.
+/// Displacements of a warp, and multiply-adds a picosecond and multiprocessor.
 constexpr double tile_rows = 32;
 constexpr double tile_columns = 64;
 constexpr double products_a_ps = 22 / measured_multiprocessors;
 constexpr double direct_start_ms = 0.05;
-/// Pixels of zero-padded planes, or of surfaces, a nanosecond.
+/// Pixels of zero-padded planes, or of surfaces, a nanosecond and multiprocessor.
 constexpr double pixels_a_ns = 92 / measured_multiprocessors;
 constexpr double fft_start_ms = 0.034;
+
+GpuClass gpu_class(int capability) {
+    GpuClass found = gpu_classes[0];
+    for (const GpuClass& next : gpu_classes) {
+        if (next.capability <= capability) found = next;
+    }
+    return found;
+}
 
 double transform_flops(double length) { return 5 * length * std::log2(std::max(length, 2.0)); }
 
@@ -68,7 +91,7 @@ MethodChoice choose_method(const Problem& problem, int threads, bool same) {
 
     const double column = fft_length(problem.image.rows, problem.lags.rows);
     const double row = fft_length(problem.image.columns, problem.lags.columns);
-    const double surfaces = problem.each_plane ? planes : 1;
+    const auto surfaces = static_cast<double>(problem.surfaces());
     const double forward = columns * transform_flops(column) + column * transform_flops(row);
     const double backward = column * transform_flops(row) + lag_columns * transform_flops(column);
     const double fft_flops = (images * planes * forward + surfaces * backward) / 2;
@@ -79,7 +102,12 @@ MethodChoice choose_method(const Problem& problem, int threads, bool same) {
     return choice;
 }
 
-MethodChoice choose_gpu_method(const Problem& problem, int multiprocessors, bool same) {
+MethodChoice choose_gpu_method(const Problem& problem, int capability, int multiprocessors,
+                               bool same) {
+    const GpuClass of_gpu = gpu_class(capability);
+    const double direct_share =
+        multiprocessors * of_gpu.multiply_adds / measured_class.multiply_adds;
+    const double fft_share = multiprocessors * of_gpu.gbs / measured_class.gbs;
     const double images = same ? 1 : 2;
     const auto planes = static_cast<double>(problem.planes);
     const auto& [image_rows, image_columns] = problem.image;
@@ -90,13 +118,13 @@ MethodChoice choose_gpu_method(const Problem& problem, int multiprocessors, bool
     const double products = direct_flops(problem.planes, problem.image, problem.lags) /
                             static_cast<double>(2 * extent.rows * extent.columns);
     choice.direct_ms = direct_start_ms + 1e-9 * products * tiles * tile_rows * tile_columns /
-                                             (products_a_ps * multiprocessors);
+                                             (products_a_ps * direct_share);
 
     const auto pixels = static_cast<double>(image_rows + problem.lags.rows) *
                         static_cast<double>(image_columns + problem.lags.columns);
-    const double surfaces = problem.each_plane ? planes : 1;
-    choice.fft_ms = fft_start_ms +
-                    1e-6 * pixels * (images * planes + surfaces) / (pixels_a_ns * multiprocessors);
+    const auto surfaces = static_cast<double>(problem.surfaces());
+    choice.fft_ms =
+        fft_start_ms + 1e-6 * pixels * (images * planes + surfaces) / (pixels_a_ns * fft_share);
     choice.method = choice.direct_ms < choice.fft_ms ? Method::direct : Method::fft;
     return choice;
 }

@@ -1,32 +1,16 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "aperture/corr/pair_correlator.hpp"
-
 #include <algorithm>
-#include <vector>
 
-#include "aperture/core/error.hpp"
-#include "aperture/core/memory.hpp"
-#include "aperture/core/shape.hpp"
+#include "libcorr/correlators.hpp"
 #include "libcorr/cpu/fft_correlation.hpp"
 #include "libcorr/cpu/ground_sums.hpp"
 #include "libcorr/cpu/plane_rows.hpp"
-#include "libcorr/pair_checks.hpp"
 
 namespace aperture::corr {
 namespace {
 
 using core::Host;
-
-/// The data kept of an image.
-struct TakenImage {
-    bool taken = false;
-    core::Array<float, 3> spectra;
-    core::Array<float, 3> planes;  ///< for the sums that other images' grounds multiply
-    Ground ground;
-
-    GroundedPlanes grounded() const { return {planes, ground}; }
-};
 
 template <int Rank>
 double elements(const core::Extents<Rank>& extents) {
@@ -38,73 +22,59 @@ double elements(const core::Extents<Rank>& extents) {
 }  // namespace
 
 template <>
-struct PairCorrelator<core::Cpu>::State {
-    core::Cpu& cpu;
-    Problem problem;
-    FftCorrelation fft;
-    GroundSums ground_sums;
-    std::vector<TakenImage> images;
+class PairOperations<core::Cpu> {
+  public:
+    PairOperations(core::Cpu& cpu, const Problem& problem)
+        : cpu_(cpu), problem_(problem), fft_(problem) {}
 
-    State(core::Cpu& executor, const Problem& p, index_t count)
-        : cpu(executor), problem(p), fft(p) {
-        const core::Extents<3> planes{p.planes, p.image.rows, p.image.columns};
-        const core::Extents<3> spectra = fft.spectra_extent();
-        expects_memory(count, (elements(planes) + elements(spectra)) * sizeof(float),
-                       core::available_memory());
-        for (index_t i = 0; i < count; ++i) {
-            images.push_back({false, core::Array<float, 3>(spectra), core::Array<float, 3>(planes),
-                              Ground(p.planes, p.image.rows)});
+    double bytes_of_image() const {
+        return (elements(planes_extent()) + elements(fft_.spectra_extent())) * sizeof(float);
+    }
+    void reserve(index_t images) {
+        for (index_t i = 0; i < images; ++i) {
+            images_.push_back({core::Array<float, 3>(fft_.spectra_extent()),
+                               core::Array<float, 3>(planes_extent()),
+                               Ground(problem_.planes, problem_.image.rows)});
         }
     }
 
-    TakenImage& image(index_t i) {
-        expects_image(i, std::ssize(images));
-        return images[static_cast<std::size_t>(i)];
+    void keep(index_t image, PlanesView<Host> planes) {
+        Image& kept = of(image);
+        const auto [rows, columns] = problem_.image;
+        const index_t width = columns;
+        for_plane_rows(cpu_, problem_.planes, rows, [&](index_t p, index_t y) {
+            std::copy_n(&planes(p, y, 0), width, &kept.planes(p, y, 0));
+        });
+        kept.ground.find(cpu_, std::as_const(kept.planes));
+        fft_.transform(cpu_, kept.grounded(), kept.spectra);
     }
+
+    void correlate(index_t a, index_t b, core::View<double, 3, Host> sums) {
+        fft_.correlate(cpu_, std::as_const(of(a).spectra), std::as_const(of(b).spectra), sums);
+        ground_sums_.add(cpu_, problem_, of(a).grounded(), of(b).grounded(), sums);
+    }
+
+  private:
+    struct Image {
+        core::Array<float, 3> spectra;
+        core::Array<float, 3> planes;  ///< for the sums that other images' grounds multiply
+        Ground ground;
+
+        GroundedPlanes grounded() const { return {planes, ground}; }
+    };
+
+    Image& of(index_t image) { return images_[static_cast<std::size_t>(image)]; }
+    core::Extents<3> planes_extent() const {
+        return {problem_.planes, problem_.image.rows, problem_.image.columns};
+    }
+
+    core::Cpu& cpu_;
+    Problem problem_;
+    FftCorrelation fft_;
+    GroundSums ground_sums_;
+    std::vector<Image> images_;
 };
 
-template <>
-PairCorrelator<core::Cpu>::PairCorrelator(core::Cpu& cpu, const Problem& problem, index_t images) {
-    validate(problem);
-    core::expects(images >= 1, images, " images, expected at least 1");
-    state_ = std::make_unique<State>(cpu, problem, images);
-}
-template <>
-PairCorrelator<core::Cpu>::~PairCorrelator() = default;
-template <>
-PairCorrelator<core::Cpu>::PairCorrelator(PairCorrelator&&) noexcept = default;
-template <>
-PairCorrelator<core::Cpu>& PairCorrelator<core::Cpu>::operator=(PairCorrelator&&) noexcept =
-    default;
-
-template <>
-void PairCorrelator<core::Cpu>::take(index_t image, PlanesView<Host> planes) {
-    State& s = *state_;
-    const auto [rows, columns] = s.problem.image;
-    TakenImage& kept = s.image(image);
-    core::expects_shape("planes", planes, {s.problem.planes, rows, columns},
-                        core::Strides::unit_last);
-    const index_t width = columns;
-    for_plane_rows(s.cpu, s.problem.planes, rows, [&](index_t p, index_t y) {
-        std::copy_n(&planes(p, y, 0), width, &kept.planes(p, y, 0));
-    });
-    kept.ground.find(s.cpu, std::as_const(kept.planes));
-    s.fft.transform(s.cpu, kept.grounded(), kept.spectra);
-    kept.taken = true;
-}
-
-template <>
-void PairCorrelator<core::Cpu>::run(index_t a, index_t b, core::View<double, 3, Host> sums) {
-    State& s = *state_;
-    const Shape extent = s.problem.lags.extent();
-    core::expects_shape("sums", sums,
-                        {s.problem.each_plane ? s.problem.planes : 1, extent.rows, extent.columns},
-                        core::Strides::dense);
-    const TakenImage& of_a = s.image(a);
-    const TakenImage& of_b = s.image(b);
-    expects_taken(a, of_a.taken, b, of_b.taken);
-    s.fft.correlate(s.cpu, of_a.spectra, of_b.spectra, sums);
-    s.ground_sums.add(s.cpu, s.problem, of_a.grounded(), of_b.grounded(), sums);
-}
+template class PairCorrelator<core::Cpu>;
 
 }  // namespace aperture::corr

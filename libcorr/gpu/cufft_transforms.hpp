@@ -12,11 +12,12 @@ namespace aperture::corr::gpu {
 using signal::CufftLayout;
 using signal::CufftPlan;
 
-/// The transforms of FftCorrelation by cuFFT. Each is planned on first use: planning takes longer
+/// By cuFFT. Each is planned on first use: planning takes longer
 /// than the correlations of many programs.
-class CufftTransforms {
+template <>
+class Transforms<core::Gpu> {
   public:
-    CufftTransforms(core::Gpu& gpu, const TransformSizes& sizes) : gpu_(gpu), sizes_(sizes) {}
+    Transforms(core::Gpu& gpu, const TransformSizes& sizes) : gpu_(gpu), sizes_(sizes) {}
 
     static int good_length(int n) {
         int length = signal::good_cufft_length(n);

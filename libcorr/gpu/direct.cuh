@@ -27,15 +27,14 @@ struct DirectTile {
     __device__ __forceinline__ static int row() { return core::lane_rank() / LanesAcross; }
 };
 
-/// How a warp moves along a row (RowRing).
-template <class Tile_, class Form_>
+/// How a warp moves along a row (RowRing). Loads `loaded` cells at once; those of B reach this far
+/// behind a row's last cells.
+template <class Tile_, class Form_, int loaded>
 struct DirectSteps {
     using Tile = Tile_;
     using Form = Form_;
     static constexpr int cell_bytes = static_cast<int>(sizeof(typename Form::Cell));
-    static constexpr int step = Form::planes_of_cell == 1 ? 8 : 2;
-    /// Cells loaded at once; loads of B reach this far behind a row's last cells.
-    static constexpr int loaded = Form::planes_of_cell == 1 ? 4 : 1;
+    static constexpr int step = 2 * loaded;
     static constexpr int planes = 1;
     static constexpr int rows_of_a = 1;
     static constexpr int columns_behind = 0;
@@ -72,11 +71,6 @@ APERTURE_HD constexpr int fitting_columns() {
     return columns;
 }
 
-template <class Tile, class Form>
-struct DirectWalk : DirectSteps<Tile, Form> {
-    static constexpr int most_columns = fitting_columns<DirectSteps<Tile, Form>>();
-};
-
 __device__ __forceinline__ void load_four(const float* from, float* to) {
     const float4 four = *reinterpret_cast<const float4*>(from);
     to[0] = four.x;
@@ -93,90 +87,63 @@ __device__ __forceinline__ void load_four(const double* from, double* to) {
     }
 }
 
-/// Adds the products of `columns` columns, rounded up to steps, for the first Rows rows of the
-/// thread: row j has the row of B that lies j * row_stride before `b`. Each factor is loaded while
-/// the previous one is multiplied. More columns at once would need fewer loads of A, but their code
-/// would not fit the instruction cache that keeps up with the issue rate.
-template <class Walk, int Rows, class T>
-__device__ __forceinline__ void add_columns(
-    const T* a, const T* b, int columns,
-    T (&sum)[Walk::Tile::thread_rows][Walk::Tile::thread_columns]) {
-    using Tile = typename Walk::Tile;
-    constexpr int width = Tile::thread_columns;
-    constexpr int row_stride = Tile::lanes_down * RowRing<Walk>::pitch_of_b;
-    static_assert(Walk::step * Rows / 4 % 2 == 0);
-    T window[width + Walk::step];
-    T factor[2][4];
-    load_four(b, factor[0]);
-    APERTURE_NO_UNROLL
-    for (int x = 0; x < columns; x += Walk::step) {
-        APERTURE_UNROLL
-        for (int k = 0; k < width; k += 4) load_four(a + x + k, window + k);
-        APERTURE_UNROLL
-        for (int i = 0; i < Walk::step; i += 4) {
-            load_four(a + x + i + width, window + i + width);
+/// Cells of one plane.
+template <class Tile, class T>
+struct DirectWalk : DirectSteps<Tile, SeparateForm<T>, 4> {
+    using Steps = DirectSteps<Tile, SeparateForm<T>, 4>;
+    using Steps::step;
+    static constexpr int most_columns = fitting_columns<Steps>();
+
+    /// Adds the products of `columns` columns, rounded up to steps, for the first Rows rows of the
+    /// thread: row j has the row of B that lies j * lanes_down rows before `b`. Each factor is
+    /// loaded while the previous one is multiplied. More columns at once would need fewer loads of
+    /// A, but their code would not fit the instruction cache that keeps up with the issue rate.
+    template <int Rows>
+    __device__ __forceinline__ static void add_columns(
+        const T* a, const T* b, int columns, T (&sum)[Tile::thread_rows][Tile::thread_columns]) {
+        constexpr int width = Tile::thread_columns;
+        constexpr int row_stride = Tile::lanes_down * RowRing<DirectWalk>::pitch_of_b;
+        static_assert(step * Rows / 4 % 2 == 0);
+        T window[width + step];
+        T factor[2][4];
+        load_four(b, factor[0]);
+        APERTURE_NO_UNROLL
+        for (int x = 0; x < columns; x += step) {
             APERTURE_UNROLL
-            for (int j = 0; j < Rows; ++j) {
-                const int next = (j + 1) % Rows;
-                const int now = (i / 4 * Rows + j) % 2;
-                load_four(b + x + i + (next == 0 ? 4 : 0) - next * row_stride, factor[1 - now]);
+            for (int k = 0; k < width; k += 4) load_four(a + x + k, window + k);
+            APERTURE_UNROLL
+            for (int i = 0; i < step; i += 4) {
+                load_four(a + x + i + width, window + i + width);
                 APERTURE_UNROLL
-                for (int column = 0; column < 4; ++column) {
+                for (int j = 0; j < Rows; ++j) {
+                    const int next = (j + 1) % Rows;
+                    const int now = (i / 4 * Rows + j) % 2;
+                    load_four(b + x + i + (next == 0 ? 4 : 0) - next * row_stride, factor[1 - now]);
                     APERTURE_UNROLL
-                    for (int k = 0; k < width; ++k) {
-                        sum[j][k] += factor[now][column] * window[i + column + k];
+                    for (int column = 0; column < 4; ++column) {
+                        APERTURE_UNROLL
+                        for (int k = 0; k < width; ++k) {
+                            sum[j][k] += factor[now][column] * window[i + column + k];
+                        }
                     }
                 }
             }
         }
     }
-}
-template <class Walk, int Rows>
-__device__ __forceinline__ void add_columns(
-    const float4* a, const float4* b, int columns,
-    float (&sum)[Walk::Tile::thread_rows][Walk::Tile::thread_columns]) {
-    using Tile = typename Walk::Tile;
-    constexpr int width = Tile::thread_columns;
-    constexpr int row_stride = Tile::lanes_down * RowRing<Walk>::pitch_of_b;
-    static_assert(Walk::step * Rows % 2 == 0);
-    float4 window[width + Walk::step];
-    float4 factor[2];
-    factor[0] = b[0];
-    APERTURE_NO_UNROLL
-    for (int x = 0; x < columns; x += Walk::step) {
-        APERTURE_UNROLL
-        for (int k = 0; k < width; ++k) window[k] = a[x + k];
-        APERTURE_UNROLL
-        for (int i = 0; i < Walk::step; ++i) {
-            window[i + width] = a[x + i + width];
-            APERTURE_UNROLL
-            for (int j = 0; j < Rows; ++j) {
-                const int next = (j + 1) % Rows;
-                const int number = (i * Rows + j) % 2;
-                factor[1 - number] = b[x + i + (next == 0 ? 1 : 0) - next * row_stride];
-                const float4& now = factor[number];
-                APERTURE_UNROLL
-                for (int k = 0; k < width; ++k) {
-                    const float4& other = window[i + k];
-                    sum[j][k] += now.x * other.x + now.y * other.y;
-                    sum[j][k] += now.z * other.z + now.w * other.w;
-                }
-            }
-        }
-    }
-}
+};
 
-/// The same for the first `reached` rows of the thread: some thread has a row of B for them.
+/// Adds the products of a row for the first `reached` rows of the thread: some thread has a row of
+/// B for them.
 template <class Walk, class Cell, class T>
 __device__ __forceinline__ void add_reached_columns(
     int reached, const Cell* a, const Cell* b, int columns,
     T (&sum)[Walk::Tile::thread_rows][Walk::Tile::thread_columns]) {
     if constexpr (Walk::skips_rows) {
-        if (reached == 1) return add_columns<Walk, 1>(a, b, columns, sum);
-        if (reached == 2) return add_columns<Walk, 2>(a, b, columns, sum);
-        if (reached == 3) return add_columns<Walk, 3>(a, b, columns, sum);
+        if (reached == 1) return Walk::template add_columns<1>(a, b, columns, sum);
+        if (reached == 2) return Walk::template add_columns<2>(a, b, columns, sum);
+        if (reached == 3) return Walk::template add_columns<3>(a, b, columns, sum);
     }
-    add_columns<Walk, Walk::Tile::thread_rows>(a, b, columns, sum);
+    Walk::template add_columns<Walk::Tile::thread_rows>(a, b, columns, sum);
 }
 
 /// A fixed-point sum: additions do not round, and each number is rounded by up to half a unit,
@@ -207,31 +174,15 @@ class SumInUnits {
     float units_;  ///< in 1, a power of two
 };
 
-/// Sums of products over a part of the rows of A. Thread: 64 displacements in registers, twice: the
-/// sums of a chain, and of all chains; 7 loads of 16 bytes (4 x 16) or 10 (8 x 8) feed 256
-/// multiply-adds. Block: one warp, with Tile::rows x Tile::columns displacements. Grid: planes of
-/// cells, warps. Shared memory: RowRing, 28 KB. 2 flops a product. About 5 % of the instructions
-/// are not multiply-adds, and a seventh of the multiply-adds have zero factors for 250 x 250
-/// displacements of 500 x 500 pixels.
-/// Source: Bordawekar, Bondhugula & Rao 2010, section 3.
-template <class Tile, class Form>
-__global__ void __launch_bounds__(core::warp_size, 8)
-    direct_kernel(SumTask<typename Form::Cell> task, int planes, const PlaneGround* grounds_a,
-                  const PlaneGround* grounds_b, typename Form::Number* sums) {
-    core::wait_for_previous_kernel();
-    using Walk = DirectWalk<Tile, Form>;
-    using Number = typename Form::Number;
+/// Stores the sums of products over a warp's parts of a plane of cells. `product`: a bound of their
+/// mean.
+template <class Walk>
+__device__ __forceinline__ void sum_parts(const SumTask<typename Walk::Form::Cell>& task, int plane,
+                                          typename Walk::Form::Number product,
+                                          typename Walk::Form::Number* sums) {
+    using Tile = typename Walk::Tile;
+    using Number = typename Walk::Form::Number;
     constexpr bool in_chains = sizeof(Number) == sizeof(float);
-    const int plane = static_cast<int>(blockIdx.x);
-    // Equal rows have equal errors, which do not average out. So every chain starts with another
-    // offset, which is subtracted at the end.
-    Number product = 0;
-    if constexpr (in_chains) {
-        constexpr int together = Form::planes_of_cell;
-        for (int p = together * plane; p < min(together * (plane + 1), planes); ++p) {
-            product += grounds_a[p].contrast * grounds_b[p].contrast;
-        }
-    }
     // Cauchy-Schwarz bound of the sums; an offset is less than a fourth of it.
     const auto pixels = static_cast<float>(index_t{task.a.rows} * task.a.columns);
     const SumInUnits in_units(static_cast<float>(product) * pixels);
@@ -288,6 +239,23 @@ __global__ void __launch_bounds__(core::warp_size, 8)
             }
         }
     }
+}
+
+/// Sums of products over a part of the rows of A. Thread: 64 displacements in registers, twice: the
+/// sums of a chain, and of all chains; 7 loads of 16 bytes (4 x 16) or 10 (8 x 8) feed 256
+/// multiply-adds. Block: one warp, with Tile::rows x Tile::columns displacements. Grid: planes,
+/// warps. Shared memory: RowRing, 28 KB. 2 flops a product. About 5 % of the instructions are not
+/// multiply-adds, and a seventh of the multiply-adds have zero factors for 250 x 250 displacements
+/// of 500 x 500 pixels.
+/// Source: Bordawekar, Bondhugula & Rao 2010, section 3.
+template <class Tile, class T>
+__global__ void __launch_bounds__(core::warp_size, 8)
+    direct_kernel(SumTask<T> task, const PlaneGround* grounds_a, const PlaneGround* grounds_b,
+                  T* sums) {
+    core::wait_for_previous_kernel();
+    const int plane = static_cast<int>(blockIdx.x);
+    const auto product = static_cast<T>(grounds_a[plane].contrast * grounds_b[plane].contrast);
+    sum_parts<DirectWalk<Tile, T>>(task, plane, product, sums);
 }
 
 }  // namespace aperture::corr::gpu

@@ -28,19 +28,16 @@ class DirectSums {
 };
 
 /// Products in registers: direct_kernel.
-template <class Tile_, class Form_>
+template <class Tile_, class T>
 struct RegisterKernel {
     using Tile = Tile_;
-    using Form = Form_;
-    using Walk = DirectWalk<Tile, Form>;
+    using Form = SeparateForm<T>;
+    using Walk = DirectWalk<Tile, T>;
 
     template <class Executor>
-    static void start(Executor& executor, const core::LaunchConfig& config,
-                      const SumTask<typename Form::Cell>& task, int planes,
-                      const PlaneGround* grounds_a, const PlaneGround* grounds_b,
-                      typename Form::Number* sums) {
-        core::launch(executor, &direct_kernel<Tile, Form>, config, task, planes, grounds_a,
-                     grounds_b, sums);
+    static void start(Executor& executor, const core::LaunchConfig& config, const SumTask<T>& task,
+                      const PlaneGround* grounds_a, const PlaneGround* grounds_b, T* sums) {
+        core::launch(executor, &direct_kernel<Tile, T>, config, task, grounds_a, grounds_b, sums);
     }
 };
 
@@ -53,7 +50,7 @@ struct TensorKernel {
 
     template <class Executor>
     static void start(Executor& executor, const core::LaunchConfig& config,
-                      const SumTask<float>& task, int, const PlaneGround*, const PlaneGround*,
+                      const SumTask<float>& task, const PlaneGround*, const PlaneGround*,
                       float* sums) {
         core::launch(executor, &tensor_kernel<Tile>, config, task, sums);
     }
@@ -76,8 +73,8 @@ class DirectSumsBy final : public DirectSums<Executor> {
         const int planes = planes_of_launch();
         const index_t most_chain_rows = problem.image.rows / rows_of_chains;
         const int columns = most_chain_rows == 0 ? Walk::step : Walk::most_columns;
-        const index_t chain_rows = products_in_chain / (Form::planes_of_cell * columns);
-        chain_rows_ = static_cast<int>(std::max<index_t>(1, std::min(chain_rows, most_chain_rows)));
+        chain_rows_ = static_cast<int>(
+            std::max<index_t>(1, std::min<index_t>(products_in_chain / columns, most_chain_rows)));
         const TilePartition partition = partition_tiles<Walk>(
             problem.image, problem.lags,
             std::max(1, executor.multiprocessors() * warps_a_multiprocessor / planes), columns);
@@ -115,9 +112,8 @@ class DirectSumsBy final : public DirectSums<Executor> {
                       core::LaunchConfig(dim3(static_cast<unsigned>(planes_of_launch()), warps_),
                                          dim3(core::warp_size), Ring::bytes)
                           .early(),
-                      task, static_cast<int>(problem_.planes), a.grounds, b.grounds, sums_.data());
-        const auto surfaces =
-            static_cast<unsigned>(problem_.each_plane ? problem_.planes : index_t{1});
+                      task, a.grounds, b.grounds, sums_.data());
+        const auto surfaces = static_cast<unsigned>(problem_.surfaces());
         constexpr unsigned threads = entries_of_block * adders_of_entry;
         core::launch(executor_, &add_parts_kernel<Tile, Number, entries_of_block, adders_of_entry>,
                      core::LaunchConfig(
@@ -137,8 +133,7 @@ class DirectSumsBy final : public DirectSums<Executor> {
     static constexpr index_t rows_of_chains = 64;
 
     int planes_of_launch() const {
-        return (static_cast<int>(problem_.planes) + Form::planes_of_cell - 1) /
-               Form::planes_of_cell;
+        return Form::planes(static_cast<int>(problem_.planes)) / Walk::planes;
     }
     index_t staged_cells() const {
         return Form::planes(static_cast<int>(problem_.planes)) * (problem_.image.rows + 1) * pitch_;
@@ -178,61 +173,24 @@ class DirectSumsBy final : public DirectSums<Executor> {
     core::Array<Number, 1, Space> sums_;
 };
 
-/// The requested tile of those that exist for a form, or the first. Throws core::InvalidArgument if
-/// there is no such tile.
-template <class Executor, class... Kernels>
-std::unique_ptr<DirectSums<Executor>> make_direct_sums_of(Executor& executor,
-                                                          const Problem& problem) {
-    std::unique_ptr<DirectSums<Executor>> made;
-    std::string names;
-    const auto consider = [&]<class Kernel>() {
-        const Shape tile{Kernel::Tile::rows, Kernel::Tile::columns};
-        names += core::text(names.empty() ? "" : ", ", tile.rows, 'x', tile.columns);
-        if (!made && problem.direct.tile.value_or(tile) == tile) {
-            made = std::make_unique<DirectSumsBy<Executor, Kernel>>(executor, problem);
-        }
-    };
-    (consider.template operator()<Kernels>(), ...);
-    if (!made) {
-        const Shape asked = *problem.direct.tile;
-        throw core::InvalidArgument(core::text("a tile of ", asked.rows, 'x', asked.columns,
-                                               " displacements, expected one of ", names));
-    }
-    return made;
-}
-
-/// With floats, threads of 4 rows load less of B. Doubles leave too few registers for that, and a
-/// cell of four planes already replaces more columns.
-template <class Form, class OfFloats, class OfOthers>
-using KernelOfForm = RegisterKernel<
-    std::conditional_t<std::is_same_v<typename Form::Cell, float>, OfFloats, OfOthers>, Form>;
-template <class Form>
-using Tile32x64 = KernelOfForm<Form, DirectTile<4, 4, 16>, DirectTile<8>>;
-template <class Form>
-using Tile16x128 = KernelOfForm<Form, DirectTile<8, 4, 16>, DirectTile<16>>;
-template <class Form>
-using Tile64x32 = RegisterKernel<DirectTile<4>, Form>;
-
+/// The fastest kernel of each precision. Of 70.5 GFLOP, threads of 4 x 16 displacements in tiles of
+/// 32 x 64 take 1.59 ms on an H200, those of 8 x 8 in tiles of 64 x 32 1.67, and tiles of 16 x 128
+/// 1.84; doubles leave too few registers for 4 x 16. On the tensor cores 16 x 128 take 1.09 ms, 16
+/// x 64 1.37 (docs/notes/correlation.md; bench/corr_tiles.cuh).
 template <class Executor>
 std::unique_ptr<DirectSums<Executor>> make_direct_sums(Executor& executor, const Problem& problem) {
-    const auto of_form = [&]<class Form>() {
-        return make_direct_sums_of<Executor, Tile32x64<Form>, Tile16x128<Form>, Tile64x32<Form>>(
-            executor, problem);
+    const auto by = [&]<class Kernel>() -> std::unique_ptr<DirectSums<Executor>> {
+        return std::make_unique<DirectSumsBy<Executor, Kernel>>(executor, problem);
     };
-    switch (problem.direct.precision) {
+    switch (problem.precision) {
         case Precision::tf32x3:
-            return make_direct_sums_of<Executor, TensorKernel<TensorTile<2>>,
-                                       TensorKernel<TensorTile<1>>>(executor, problem);
+            return by.template operator()<TensorKernel<TensorTile<2>>>();
         case Precision::fp64:
-            return of_form.template operator()<SeparateForm<double>>();
+            return by.template operator()<RegisterKernel<DirectTile<8>, double>>();
         case Precision::fp32:
             break;
     }
-    if (problem.direct.layout == PlaneLayout::separate) {
-        return of_form.template operator()<SeparateForm<float>>();
-    }
-    return make_direct_sums_of<Executor, Tile64x32<PackedForm>, Tile32x64<PackedForm>,
-                               Tile16x128<PackedForm>>(executor, problem);
+    return by.template operator()<RegisterKernel<DirectTile<4, 4, 16>, float>>();
 }
 
 }  // namespace aperture::corr::gpu

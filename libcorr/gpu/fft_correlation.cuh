@@ -113,16 +113,21 @@ struct TransformSizes {
     int frequencies() const { return columns / 2 + 1; }
 };
 
-/// Transforms has, besides a constructor from the executor and TransformSizes,
+/// The transforms of an executor. They have, besides a constructor from it and TransformSizes,
 ///     static int good_length(int n), even, at least n
 ///     void rows(const float* from, Complex<float>* to): [image_rows][planes][columns] each
 ///     void columns(const Complex<float>* from, Complex<float>* to): [rows][planes][frequencies]
 ///     void columns_back(Complex<float>* both): [rows][surfaces][frequencies]
 ///     void rows_back(Complex<float>* from, float* to): [lag_rows][surfaces][columns]
 /// unscaled, asynchronous, the inverse ones with exp(+j ...).
-template <class Executor, class Transforms>
+template <class Executor>
+class Transforms;
+
+/// Sums of products of all images of a problem.
+template <class Executor>
 class FftCorrelation {
     using Space = typename Executor::Space;
+    using Transforms = gpu::Transforms<Executor>;
 
   public:
     /// For spectra of both images: several times what a large L2 cache holds.
@@ -175,8 +180,7 @@ class FftCorrelation {
             // Transforms are planned for a fixed number of images: the last group overlaps the
             // previous one.
             const index_t image = std::min(done, problem_.images - groups_.images);
-            double* const to =
-                sums + image * (problem_.each_plane ? problem_.planes : 1) * entries();
+            double* const to = sums + image * problem_.surfaces() * entries();
             for (index_t p = 0; p < problem_.planes; p += groups_.planes) {
                 const index_t plane = image * problem_.planes + p;
                 if (fused_ && fused_->possible()) {

@@ -41,12 +41,11 @@ class GroundSums {
         term.first_column = static_cast<int>(lags.first_column());
         term.lag_rows = static_cast<int>(extent.rows);
         term.lag_columns = static_cast<int>(extent.columns);
-        const index_t surfaces = problem_.each_plane ? problem_.planes : 1;
         for (index_t image = 0; image < problem_.images; image += groups_.images) {
             const auto images = static_cast<int>(std::min(groups_.images, problem_.images - image));
             for (index_t p = 0; p < problem_.planes; p += term.planes) {
                 const index_t plane = image * problem_.planes + p;
-                const index_t surface = image * surfaces + (problem_.each_plane ? p : 0);
+                const index_t surface = image * problem_.surfaces() + (problem_.each_plane ? p : 0);
                 double* const to = sums + surface * extent.rows * extent.columns;
                 const PlaneGround* const own = grounds_a + plane;
                 const PlaneGround* const other = grounds_b + plane;

@@ -2,19 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// PairCorrelator on a device. Host code, a template on the executor and its transforms, and the
-// kernel that copies planes.
+// PairOperations on a device. Host code, a template on the executor, and the kernel that copies
+// planes.
 
-#include <optional>
-#include <vector>
-
-#include "aperture/core/memory.hpp"
-#include "aperture/core/shape.hpp"
+#include "libcorr/correlators.hpp"
 #include "libcorr/gpu/fft_correlation.cuh"
 #include "libcorr/gpu/ground_sums.cuh"
-#include "libcorr/pair_checks.hpp"
 
-namespace aperture::corr::gpu {
+namespace aperture::corr {
+namespace gpu {
 
 inline constexpr int copy_threads = 256;
 
@@ -29,68 +25,48 @@ __global__ void __launch_bounds__(Threads)
     }
 }
 
-template <class Executor, class Transforms>
-class DevicePairCorrelator {
+}  // namespace gpu
+
+template <class Executor>
+class PairOperations {
     using Space = typename Executor::Space;
-    using Fft = FftCorrelation<Executor, Transforms>;
+    using Fft = gpu::FftCorrelation<Executor>;
 
   public:
     /// `most_bytes`: for the spectra of two images' planes that are transformed together.
-    DevicePairCorrelator(Executor& executor, const Problem& problem, index_t images,
-                         index_t most_bytes = Fft::most_bytes)
+    PairOperations(Executor& executor, const Problem& problem, index_t most_bytes = Fft::most_bytes)
         : executor_(executor),
-          problem_(validated(one_image(problem))),
+          problem_(gpu::fitting_grid(problem)),
           fft_(executor, problem_, most_bytes),
-          ground_sums_(executor, problem_) {
-        core::expects(images >= 1, images, " images, expected at least 1");
-        const auto bytes_an_image =
-            static_cast<double>(spectra_of_image() * index_t{sizeof(Complex<float>)} +
-                                pixels_of_image() * index_t{sizeof(float)} +
-                                problem_.planes * index_t{sizeof(PlaneGround)});
-        try {
-            expects_memory(images, bytes_an_image, free_memory());
-        } catch (const core::InvalidArgument& too_little) {
-            // A CPU may have more memory.
-            if constexpr (std::is_same_v<Space, core::Device>) {
-                throw core::UnfitDevice(too_little.what());
-            }
-            throw;
-        }
-        taken_.resize(static_cast<std::size_t>(images));
-        spectra_ = core::Array<Complex<float>, 1, Space>({images * spectra_of_image()});
+          ground_sums_(executor, problem_) {}
+
+    double bytes_of_image() const {
+        return static_cast<double>(spectra_of_image() * index_t{sizeof(core::Complex<float>)} +
+                                   pixels_of_image() * index_t{sizeof(float)} +
+                                   problem_.planes * index_t{sizeof(gpu::PlaneGround)});
+    }
+    void reserve(index_t images) {
+        spectra_ = core::Array<core::Complex<float>, 1, Space>({images * spectra_of_image()});
         planes_ = core::Array<float, 1, Space>({images * pixels_of_image()});
-        grounds_ = core::Array<PlaneGround, 1, Space>({images * problem_.planes});
+        grounds_ = core::Array<gpu::PlaneGround, 1, Space>({images * problem_.planes});
     }
 
-    void take(index_t image, PlanesView<Space> planes) {
-        const auto [rows, columns] = problem_.image;
-        expects_image(image, std::ssize(taken_));
-        core::expects_shape("planes", planes, {problem_.planes, rows, columns},
-                            core::Strides::unit_last);
-        const Planes<float> kept = planes_of_image(image);
-        PlaneGround* const grounds = grounds_of_image(image);
-        core::launch(executor_, &copy_planes_kernel<copy_threads>,
-                     core::LaunchConfig(
-                         dim3(static_cast<unsigned>(rows), static_cast<unsigned>(problem_.planes)),
-                         dim3(copy_threads)),
+    void keep(index_t image, PlanesView<Space> planes) {
+        const gpu::Planes<float> kept = planes_of_image(image);
+        gpu::PlaneGround* const grounds = grounds_of_image(image);
+        core::launch(executor_, &gpu::copy_planes_kernel<gpu::copy_threads>,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(problem_.image.rows),
+                                             static_cast<unsigned>(problem_.planes)),
+                                        dim3(gpu::copy_threads)),
                      signal::gpu::planes_of(planes), kept);
         ground_sums_.find(constant(kept), grounds);
         for_groups([&](index_t p, index_t spectra) {
-            fft_.transform(from_plane(constant(kept), p), grounds + p,
+            fft_.transform(gpu::from_plane(constant(kept), p), grounds + p,
                            spectra_.data() + image * spectra_of_image() + spectra);
         });
-        taken_[static_cast<std::size_t>(image)] = true;
     }
 
-    void run(index_t a, index_t b, core::View<double, 3, Space> sums) {
-        const Shape extent = problem_.lags.extent();
-        core::expects_shape(
-            "sums", sums, {problem_.each_plane ? problem_.planes : 1, extent.rows, extent.columns},
-            core::Strides::dense);
-        expects_image(a, std::ssize(taken_));
-        expects_image(b, std::ssize(taken_));
-        expects_taken(a, taken_[static_cast<std::size_t>(a)], b,
-                      taken_[static_cast<std::size_t>(b)]);
+    void correlate(index_t a, index_t b, core::View<double, 3, Space> sums) {
         for_groups([&](index_t p, index_t spectra) {
             fft_.correlate(spectra_.data() + a * spectra_of_image() + spectra,
                            spectra_.data() + b * spectra_of_image() + spectra, p, sums.data);
@@ -100,21 +76,17 @@ class DevicePairCorrelator {
     }
 
   private:
-    static Problem one_image(Problem problem) {
-        problem.images = 1;
-        return problem;
-    }
     index_t groups() const { return problem_.planes / fft_.planes_at_once(); }
     index_t spectra_of_image() const { return groups() * fft_.spectra_size(); }
     index_t pixels_of_image() const {
         return problem_.planes * problem_.image.rows * problem_.image.columns;
     }
-    Planes<float> planes_of_image(index_t image) {
+    gpu::Planes<float> planes_of_image(index_t image) {
         const auto [rows, columns] = problem_.image;
         return {planes_.data() + image * pixels_of_image(), rows * columns, columns,
                 static_cast<int>(rows), static_cast<int>(columns)};
     }
-    PlaneGround* grounds_of_image(index_t image) {
+    gpu::PlaneGround* grounds_of_image(index_t image) {
         return grounds_.data() + image * problem_.planes;
     }
     /// Calls do_group(its first plane, offset of its spectra among those of an image).
@@ -124,23 +96,15 @@ class DevicePairCorrelator {
             do_group(i * fft_.planes_at_once(), i * fft_.spectra_size());
         }
     }
-    std::optional<std::size_t> free_memory() const {
-        if constexpr (requires { executor_.free_memory(); }) {
-            return executor_.free_memory();
-        } else {
-            return core::available_memory();
-        }
-    }
 
     Executor& executor_;
     Problem problem_;
     Fft fft_;
-    GroundSums<Executor> ground_sums_;
-    std::vector<bool> taken_;
+    gpu::GroundSums<Executor> ground_sums_;
     // Of all images, one after the other.
-    core::Array<Complex<float>, 1, Space> spectra_;
+    core::Array<core::Complex<float>, 1, Space> spectra_;
     core::Array<float, 1, Space> planes_;  ///< for the sums that other images' grounds multiply
-    core::Array<PlaneGround, 1, Space> grounds_;
+    core::Array<gpu::PlaneGround, 1, Space> grounds_;
 };
 
-}  // namespace aperture::corr::gpu
+}  // namespace aperture::corr

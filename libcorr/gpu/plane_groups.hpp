@@ -9,10 +9,8 @@
 
 namespace aperture::corr::gpu {
 
-/// Returns the problem. Throws core::InvalidArgument as `validate` does, and for more planes than
-/// the blocks of a grid.
-inline const Problem& validated(const Problem& problem) {
-    validate(problem);
+/// Returns the problem. Throws core::InvalidArgument for more planes than the blocks of a grid.
+inline const Problem& fitting_grid(const Problem& problem) {
     constexpr index_t most_planes = 65535;
     const index_t planes = problem.images * problem.planes;
     core::expects(planes <= most_planes, planes, " planes exceed the GPU maximum of ", most_planes);

@@ -10,7 +10,7 @@
 
 namespace aperture::corr::gpu {
 
-/// Cells [plane or group of planes][row][column]: rows [0, rows) of an image and one of zeros;
+/// Cells [plane][row][column]: rows [0, rows) of an image and one of zeros;
 /// columns [-left, pitch - left), zero outside the image.
 template <class Cell>
 struct StagedPlanes {
@@ -36,29 +36,10 @@ template <class T>
 struct SeparateForm {
     using Cell = T;
     using Number = T;
-    static constexpr int planes_of_cell = 1;
     APERTURE_HD static constexpr int planes(int of_image) { return of_image; }
     __device__ __forceinline__ static T cell(const Planes<const float>& from,
-                                             const PlaneGround* grounds, int plane, int, int y,
-                                             int x) {
+                                             const PlaneGround* grounds, int plane, int y, int x) {
         return static_cast<T>(from.at(plane, y, x)) - static_cast<T>(grounds[plane].ground);
-    }
-};
-
-/// Four planes' values, zero for missing planes.
-struct PackedForm {
-    using Cell = float4;
-    using Number = float;
-    static constexpr int planes_of_cell = 4;
-    APERTURE_HD static constexpr int planes(int of_image) { return (of_image + 3) / 4; }
-    __device__ __forceinline__ static float4 cell(const Planes<const float>& from,
-                                                  const PlaneGround* grounds, int group,
-                                                  int of_image, int y, int x) {
-        const auto value = [&](int i) {
-            const int plane = 4 * group + i;
-            return plane < of_image ? from.at(plane, y, x) - grounds[plane].ground : 0.0F;
-        };
-        return make_float4(value(0), value(1), value(2), value(3));
     }
 };
 
@@ -66,10 +47,9 @@ struct PackedForm {
 struct SplitForm {
     using Cell = float;
     using Number = float;
-    static constexpr int planes_of_cell = 1;
     APERTURE_HD static constexpr int planes(int of_image) { return 2 * of_image; }
     __device__ __forceinline__ static float cell(const Planes<const float>& from,
-                                                 const PlaneGround* grounds, int part, int, int y,
+                                                 const PlaneGround* grounds, int part, int y,
                                                  int x) {
         const int plane = part / 2;
         const core::Tf32Sum both = core::split_tf32(from.at(plane, y, x) - grounds[plane].ground);
@@ -84,7 +64,7 @@ inline constexpr int stage_threads = 128;
 /// planes of cells. Moves a pixel and a cell.
 template <class Form>
 __global__ void __launch_bounds__(stage_threads)
-    stage_kernel(Planes<const float> from, int planes, const PlaneGround* grounds,
+    stage_kernel(Planes<const float> from, const PlaneGround* grounds,
                  StagedPlanes<typename Form::Cell> to) {
     core::wait_for_previous_kernel();
     const int y = static_cast<int>(blockIdx.x);
@@ -93,7 +73,7 @@ __global__ void __launch_bounds__(stage_threads)
     for (int x = static_cast<int>(threadIdx.x) - to.left; x < to.pitch - to.left;
          x += stage_threads) {
         const bool inside = y < to.rows && x >= 0 && x < to.columns;
-        row[x] = inside ? Form::cell(from, grounds, plane, planes, y, x) : typename Form::Cell{};
+        row[x] = inside ? Form::cell(from, grounds, plane, y, x) : typename Form::Cell{};
     }
 }
 
@@ -108,7 +88,7 @@ void stage(Executor& executor, const Planes<const float>& from, int planes,
                                          static_cast<unsigned>(Form::planes(planes))),
                                     dim3(stage_threads))
                      .early(),
-                 from, planes, grounds, to);
+                 from, grounds, to);
 }
 
 #endif

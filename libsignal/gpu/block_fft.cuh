@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "aperture/core/array.hpp"
+#include "aperture/core/executor.hpp"
 #endif
 
 namespace aperture::signal::gpu {

@@ -334,7 +334,6 @@ INSTANTIATE_TEST_SUITE_P(
         NumericFlag{"oflow", "--threads", pair, {"0", "-1"}},
         NumericFlag{"oflow", "--repeat", pair, {"0", "-1"}},
         NumericFlag{"corr", "--offsets", picture, {"0x1", "-1x1", "nanx1", "1e300x1"}},
-        NumericFlag{"corr", "--tile", picture, {"0x1", "-1x1", "nanx1", "1e300x1"}},
         NumericFlag{"corr", "--threads", picture, {"0", "-1"}},
         NumericFlag{"corr", "--repeat", picture, {"0", "-1"}},
         NumericFlag{"bgsub", "--frames", picture, {"-1:3", "0:nan", "0:3:0"}},

@@ -90,7 +90,7 @@ Planes planes_of(Content content, index_t planes, Shape shape, unsigned seed) {
 
 double largest_error(const Problem& problem, Content content) {
     if (problem.method == Method::fft) return 5e-7;
-    switch (problem.direct.precision) {
+    switch (problem.precision) {
         case Precision::fp64:
             return 1e-13;
         case Precision::tf32x3:
@@ -134,38 +134,23 @@ std::vector<Case> cases() {
     return list;
 }
 
-std::vector<Problem> device_ways(const Problem& problem, Tiles tiles) {
+std::vector<Problem> device_ways(const Problem& problem) {
     std::vector<Problem> ways;
     Problem way = problem;
     way.method = Method::fft;
     ways.push_back(way);
     way.method = Method::direct;
-    const auto add = [&](DirectOptions direct) {
-        way.direct = direct;
+    for (const Precision precision : {Precision::fp32, Precision::tf32x3, Precision::fp64}) {
+        way.precision = precision;
         ways.push_back(way);
-    };
-    using enum Precision;
-    const PlaneLayout separate = PlaneLayout::separate;
-    for (const Shape tile : {Shape{32, 64}, Shape{64, 32}, Shape{16, 128}}) {
-        add({fp32, separate, tile});
-        if (tiles == Tiles::all) add({fp64, separate, tile});
-        if (tiles == Tiles::all && !problem.each_plane) add({fp32, PlaneLayout::packed, tile});
     }
-    for (const Shape tile : {Shape{16, 128}, Shape{16, 64}}) add({tf32x3, separate, tile});
-    if (tiles == Tiles::some) add({fp64});
-    if (tiles == Tiles::some && !problem.each_plane) add({fp32, PlaneLayout::packed});
     return ways;
 }
 
 std::string name_of_way(const Problem& problem) {
     if (problem.method == Method::fft) return "fft";
     const char* const precisions[] = {"fp32", "tf32x3", "fp64"};
-    std::string name = precisions[static_cast<int>(problem.direct.precision)];
-    if (problem.direct.layout == PlaneLayout::packed) name += "_packed";
-    if (const auto& tile = problem.direct.tile) {
-        name += "_" + std::to_string(tile->rows) + "x" + std::to_string(tile->columns);
-    }
-    return name;
+    return precisions[static_cast<int>(problem.precision)];
 }
 
 void expect_the_oracles(Content content, const Case& c, const std::vector<Problem>& problems,

@@ -33,10 +33,8 @@ void PrintTo(const Case& c, std::ostream* stream);
 /// Displacements of one sign and of both.
 std::vector<Case> cases();
 
-/// `problem` with every method and option by which a device computes sums. Tiles::some: each kernel
-/// with one tile, and each tile with one kernel.
-enum class Tiles { all, some };
-std::vector<Problem> device_ways(const Problem& problem, Tiles tiles = Tiles::all);
+/// `problem` with every method and precision by which a device computes sums.
+std::vector<Problem> device_ways(const Problem& problem);
 std::string name_of_way(const Problem& problem);
 
 /// Runs an executor's correlator: sums [planes or 1][dy][dx] of the images of a problem.

@@ -19,8 +19,7 @@ Array<double, 3> correlated(const Planes& a, const Planes& b, const Problem& pro
                             int threads = 2) {
     core::Cpu cpu(threads);
     const Shape extent = problem.lags.extent();
-    Array<double, 3> sums(
-        {problem.images * (problem.each_plane ? problem.planes : 1), extent.rows, extent.columns});
+    Array<double, 3> sums({problem.images * problem.surfaces(), extent.rows, extent.columns});
     std::fill(sums.begin(), sums.end(), std::nan(""));
     Correlator<core::Cpu>(cpu, problem).run(a, b, sums);
     return sums;
@@ -37,7 +36,7 @@ TEST_P(Correlations, AreTheOracles) {
         problems.push_back({3, c.image, c.lags, Method::fft, each_plane});
         problems.push_back({3, c.image, c.lags, Method::direct, each_plane});
         problems.push_back(problems.back());
-        problems.back().direct.precision = Precision::fp64;
+        problems.back().precision = Precision::fp64;
     }
     for (const Content content : contents) {
         expect_the_oracles(content, c, problems,
@@ -140,20 +139,17 @@ TEST(Problems, ThatLeaveNoOverlapAreRefused) {
     refused({1, {20, 30}, {1, 1}, Method::fft, false, 0}, "0 images");
 }
 
-TEST(Problems, WithOptionsThatACpuDoesNotHaveAreRefused) {
+TEST(Problems, WithAPrecisionThatThereIsNotAreRefused) {
     using testing::HasSubstr;
     using testing::ThrowsMessage;
     core::Cpu cpu(1);
-    const auto refused = [&](Method method, DirectOptions direct, const char* words) {
-        const Problem problem{1, {20, 30}, {5, 5}, method, false, 1, direct};
+    const auto refused = [&](Method method, Precision precision, const char* words) {
+        const Problem problem{1, {20, 30}, {5, 5}, method, false, 1, precision};
         EXPECT_THAT([&] { Correlator<core::Cpu>(cpu, problem); },
                     ThrowsMessage<core::InvalidArgument>(HasSubstr(words)));
     };
-    refused(Method::direct, {Precision::tf32x3}, "tensor cores");
-    refused(Method::direct, {Precision::fp32, PlaneLayout::packed}, "a GPU's");
-    refused(Method::direct, {Precision::fp32, PlaneLayout::separate, Shape{8, 8}}, "a GPU's");
-    refused(Method::direct, {Precision::fp64, PlaneLayout::packed}, "packed planes need fp32");
-    refused(Method::fft, {Precision::fp64}, "need the direct method");
+    refused(Method::direct, Precision::tf32x3, "tensor cores");
+    refused(Method::fft, Precision::fp64, "needs the direct method");
 }
 
 TEST(DirectFlops, OfTheReportsJobAreThose) {

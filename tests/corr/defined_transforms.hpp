@@ -8,14 +8,13 @@
 
 #include "libcorr/gpu/fft_correlation.cuh"
 
-namespace aperture::corr {
+namespace aperture::corr::gpu {
 
-using core::Complex;
-
-/// The transforms of FftCorrelation by their definition, in double precision.
-class DefinedTransforms {
+/// By their definition, in double precision.
+template <>
+class Transforms<core::Simt> {
   public:
-    DefinedTransforms(core::Simt&, const gpu::TransformSizes& sizes) : sizes_(sizes) {}
+    Transforms(core::Simt&, const TransformSizes& sizes) : sizes_(sizes) {}
 
     static int good_length(int n) { return n + n % 2; }
 
@@ -84,7 +83,7 @@ class DefinedTransforms {
         }
     }
 
-    gpu::TransformSizes sizes_;
+    TransformSizes sizes_;
 };
 
-}  // namespace aperture::corr
+}  // namespace aperture::corr::gpu

@@ -20,8 +20,8 @@ class GpuRun {
         : correlator_(gpu_, problem),
           a_({problem.images * problem.planes, problem.image.rows, problem.image.columns}),
           b_(a_.extent()),
-          sums_({problem.images * (problem.each_plane ? problem.planes : 1),
-                 problem.lags.extent().rows, problem.lags.extent().columns}) {}
+          sums_({problem.images * problem.surfaces(), problem.lags.extent().rows,
+                 problem.lags.extent().columns}) {}
 
     Array<double, 3> operator()(const Planes& a, const Planes& b) {
         core::copy<float, 3, core::Strided>(gpu_, a.view(), a_.view());

@@ -24,8 +24,7 @@ class GpuPairRun {
     GpuPairRun(const Problem& problem, index_t images)
         : pairs_(gpu_, problem, images),
           planes_({problem.planes, problem.image.rows, problem.image.columns}),
-          sums_({problem.each_plane ? problem.planes : 1, problem.lags.extent().rows,
-                 problem.lags.extent().columns}) {}
+          sums_({problem.surfaces(), problem.lags.extent().rows, problem.lags.extent().columns}) {}
 
     void take(index_t image, const Planes& planes) {
         core::copy<float, 3, core::Strided>(gpu_, planes.view(), planes_.view());

@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, MethodChoices,
                                              return choose_method(p, 2, same);
                                          }),
                                          Choose([](const Problem& p, bool same) {
-                                             return choose_gpu_method(p, 132, same);
+                                             return choose_gpu_method(p, 90, 132, same);
                                          })));
 
 /// Milliseconds of the fastest of several correlations of an image with itself.
@@ -71,10 +71,21 @@ TEST_P(MethodChoices, AreTransformsForManyDisplacements) {
 
 TEST(MethodChoicesOfGpus, TakeLongerOnSmallerOnes) {
     const Problem problem{4, {500, 500}, {250, 250}};
-    const MethodChoice large = choose_gpu_method(problem, 132);
-    const MethodChoice small = choose_gpu_method(problem, 24);
+    const MethodChoice large = choose_gpu_method(problem, 90, 132);
+    const MethodChoice small = choose_gpu_method(problem, 90, 24);
     EXPECT_GT(small.direct_ms, 5 * large.direct_ms);
     EXPECT_GT(small.fft_ms, large.fft_ms);
+}
+
+TEST(MethodChoicesOfGpus, AreThoseOfTheirClass) {
+    const Problem problem{4, {500, 500}, {250, 250}};
+    const MethodChoice h200 = choose_gpu_method(problem, 90, 24);
+    const MethodChoice laptop = choose_gpu_method(problem, 89, 24);
+    EXPECT_EQ(laptop.direct_ms, h200.direct_ms);
+    EXPECT_GT(laptop.fft_ms, h200.fft_ms);
+    EXPECT_GT(choose_gpu_method(problem, 80, 24).direct_ms, h200.direct_ms);
+    EXPECT_EQ(choose_gpu_method(problem, 200, 24).fft_ms,
+              choose_gpu_method(problem, 120, 24).fft_ms);
 }
 
 TEST_P(MethodChoices, GrowWithWhatThereIsToDo) {

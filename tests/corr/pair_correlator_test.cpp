@@ -33,7 +33,7 @@ std::vector<Planes> images_of(index_t count, index_t planes, Shape shape) {
 
 Sums sums_for(const Problem& problem) {
     const Shape extent = problem.lags.extent();
-    return Sums({problem.each_plane ? problem.planes : 1, extent.rows, extent.columns});
+    return Sums({problem.surfaces(), extent.rows, extent.columns});
 }
 
 using PairCase = std::tuple<Shape, bool, bool>;

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "libcorr/gpu/correlator.cuh"
@@ -15,11 +14,9 @@ using core::Array;
 Array<double, 3> correlated(core::Simt& simt, const Planes& a, const Planes& b,
                             const Problem& problem) {
     const Shape extent = problem.lags.extent();
-    Array<double, 3> sums(
-        {problem.images * (problem.each_plane ? problem.planes : 1), extent.rows, extent.columns});
+    Array<double, 3> sums({problem.images * problem.surfaces(), extent.rows, extent.columns});
     std::fill(sums.begin(), sums.end(), std::nan(""));
-    gpu::DeviceCorrelator<core::Simt, DefinedTransforms>(simt, problem)
-        .run(a.view(), b.view(), sums.view());
+    Correlator<core::Simt>(simt, problem).run(a.view(), b.view(), sums.view());
     return sums;
 }
 
@@ -42,16 +39,14 @@ INSTANTIATE_TEST_SUITE_P(Cases, SimtCorrelations,
 
 TEST_P(SimtCorrelations, AreTheOracles) {
     const Case& c = GetParam();
-    expect_the_oracles(Content::bright, c,
-                       device_ways({1, c.image, c.lags, Method::fft, false}, Tiles::some),
+    expect_the_oracles(Content::bright, c, device_ways({1, c.image, c.lags, Method::fft, false}),
                        in_order(core::LaneOrder::forward));
 }
 
 TEST(SimtPlanes, InAnyOrderOfThreadsAreTheOracles) {
     const Case c{{9, 21}, {5, 8, true}};
     const auto expect = [&](Content content, bool each_plane, core::LaneOrder order) {
-        expect_the_oracles(content, c,
-                           device_ways({5, c.image, c.lags, Method::fft, each_plane}, Tiles::some),
+        expect_the_oracles(content, c, device_ways({5, c.image, c.lags, Method::fft, each_plane}),
                            in_order(order));
     };
     expect(Content::stripes, false, core::LaneOrder::random);
@@ -61,8 +56,7 @@ TEST(SimtPlanes, InAnyOrderOfThreadsAreTheOracles) {
 TEST(SimtScale, PlanesWithOnePixelThatIsNotZeroAreTheOracles) {
     // So many chains that a rounding with each addition would be visible.
     const Case c{{61, 67}, {31, 34, true}};
-    expect_the_oracles(Content::impulse, c,
-                       device_ways({5, c.image, c.lags, Method::fft, true}, Tiles::some),
+    expect_the_oracles(Content::impulse, c, device_ways({5, c.image, c.lags, Method::fft, true}),
                        in_order(core::LaneOrder::forward));
 }
 
@@ -70,9 +64,8 @@ TEST(SimtPlanes, WithNanHaveNanSums) {
     core::Simt simt;
     Planes planes = planes_of(Content::contrast, 1, {9, 12}, 1);
     planes(0, 4, 5) = std::nanf("");
-    for (const Problem& problem :
-         device_ways({1, {9, 12}, {2, 3}, Method::fft, false}, Tiles::some)) {
-        SCOPED_TRACE(static_cast<int>(problem.direct.precision));
+    for (const Problem& problem : device_ways({1, {9, 12}, {2, 3}, Method::fft, false})) {
+        SCOPED_TRACE(static_cast<int>(problem.precision));
         EXPECT_TRUE(std::isnan(correlated(simt, planes, planes, problem)(0, 0, 0)));
     }
 }
@@ -102,18 +95,8 @@ TEST(SimtCorrelators, TakeSeveralImagesAtOnce) {
     }
 }
 
-TEST(SimtCorrelators, RefuseTilesThatThereAreNot) {
-    core::Simt simt;
-    Problem problem{1, {20, 30}, {5, 5}, Method::direct};
-    problem.direct.tile = Shape{8, 8};
-    using Correlator = gpu::DeviceCorrelator<core::Simt, DefinedTransforms>;
-    EXPECT_THAT([&] { Correlator(simt, problem); },
-                testing::ThrowsMessage<core::InvalidArgument>(testing::HasSubstr(
-                    "a tile of 8x8 displacements, expected one of 32x64, 16x128, 64x32")));
-}
-
 TEST(TilePartitions, CoverEveryPixelOfEveryTileOnce) {
-    using Walk = gpu::TensorWalk<gpu::TensorTile<1>>;
+    using Walk = gpu::TensorWalk<gpu::TensorTile<2>>;
     using Tile = Walk::Tile;
     constexpr int piece = 2 * Walk::step;
     for (const Case& c : cases()) {
@@ -152,7 +135,7 @@ TEST(TilePartitions, CoverEveryPixelOfEveryTileOnce) {
 }
 
 TEST(TilePartitions, GiveWarpsEqualWork) {
-    using Walk = gpu::DirectWalk<gpu::DirectTile<4, 4, 16>, gpu::SeparateForm<float>>;
+    using Walk = gpu::DirectWalk<gpu::DirectTile<4, 4, 16>, float>;
     const int columns = 500;
     const auto all = gpu::partition_tiles<Walk>({500, columns}, {250, 250}, 264, 96);
     EXPECT_EQ(all.warps(), 264);

@@ -13,31 +13,32 @@ namespace aperture::corr {
 namespace {
 
 using Sums = core::Array<double, 3>;
-using Pairs = gpu::DevicePairCorrelator<core::Simt, DefinedTransforms>;
+using Pairs = PairCorrelator<core::Simt>;
 
-void expect_oracles(core::LaneOrder order, const Problem& problem, index_t most_bytes) {
-    core::Simt simt(order);
-    Pairs pairs(simt, problem, 3, most_bytes);
+/// Compares all pairs of three images; take(image, planes), then run(a, b, sums).
+template <class Take, class Run>
+void expect_oracles(const Problem& problem, const Take& take, const Run& run) {
     const Shape extent = problem.lags.extent();
-    expect_every_pair(
-        problem, [&](index_t image, const Planes& planes) { pairs.take(image, planes.view()); },
-        [&](index_t a, index_t b) {
-            Sums sums({problem.each_plane ? problem.planes : 1, extent.rows, extent.columns});
-            std::fill(sums.begin(), sums.end(), std::nan(""));
-            pairs.run(a, b, sums.view());
-            return sums;
-        });
+    expect_every_pair(problem, take, [&](index_t a, index_t b) {
+        Sums sums({problem.surfaces(), extent.rows, extent.columns});
+        std::fill(sums.begin(), sums.end(), std::nan(""));
+        run(a, b, sums.view());
+        return sums;
+    });
 }
-
-constexpr index_t all_at_once = index_t{1} << 20;
 
 TEST(SimtPairs, AreTheOracles) {
     for (const bool each_plane : {false, true}) {
         for (const Case& c :
              {Case{{1, 1}, {1, 1}}, Case{{9, 17}, {5, 17}}, Case{{13, 20}, {7, 10, true}}}) {
             SCOPED_TRACE(name_of(c));
-            expect_oracles(core::LaneOrder::forward,
-                           {2, c.image, c.lags, Method::direct, each_plane}, all_at_once);
+            const Problem problem{2, c.image, c.lags, Method::direct, each_plane};
+            core::Simt simt;
+            Pairs pairs(simt, problem, 3);
+            expect_oracles(
+                problem,
+                [&](index_t image, const Planes& planes) { pairs.take(image, planes.view()); },
+                [&](index_t a, index_t b, auto sums) { pairs.run(a, b, sums); });
         }
     }
 }
@@ -45,16 +46,23 @@ TEST(SimtPairs, AreTheOracles) {
 TEST(SimtPairs, OfPlanesInGroupsAreTheOracles) {
     const Shape image{8, 11};
     const Lags lags{4, 6, true};
-    const index_t bytes_of_two_planes = 2 * 2 * 12 * 9 * index_t{sizeof(Complex<float>)};
+    const index_t bytes_of_two_planes = 2 * 2 * 12 * 9 * index_t{sizeof(core::Complex<float>)};
     for (const bool each_plane : {false, true}) {
         const Problem problem{6, image, lags, Method::fft, each_plane};
         core::Simt simt;
         EXPECT_EQ(
-            (gpu::FftCorrelation<core::Simt, DefinedTransforms>(simt, problem, bytes_of_two_planes)
-                 .planes_at_once()),
+            (gpu::FftCorrelation<core::Simt>(simt, problem, bytes_of_two_planes).planes_at_once()),
             2);
-        expect_oracles(core::LaneOrder::random, problem, bytes_of_two_planes);
-        expect_oracles(core::LaneOrder::reverse, problem, 1);
+        const auto expect = [&](core::LaneOrder order, index_t most_bytes) {
+            core::Simt in_order(order);
+            PairOperations<core::Simt> pairs(in_order, problem, most_bytes);
+            pairs.reserve(3);
+            expect_oracles(
+                problem, [&](index_t i, const Planes& planes) { pairs.keep(i, planes.view()); },
+                [&](index_t a, index_t b, auto sums) { pairs.correlate(a, b, sums); });
+        };
+        expect(core::LaneOrder::random, bytes_of_two_planes);
+        expect(core::LaneOrder::reverse, 1);
     }
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "aperture/core/executor.hpp"
 #include "aperture/corr/lags.hpp"
@@ -23,34 +22,22 @@ enum class Precision {
     fp64,
 };
 
-/// Plane layout of the direct method on a GPU (Bordawekar, Bondhugula & Rao 2010).
-enum class PlaneLayout {
-    separate,  ///< one after the other
-    packed,    ///< four interleaved, pixel by pixel
-};
-
-/// Options of the direct method.
-struct DirectOptions {
-    Precision precision = Precision::fp32;
-    PlaneLayout layout = PlaneLayout::separate;  ///< packed: fp32 and one surface for all planes
-    /// Displacements of a GPU's warp: 32 x 64, 64 x 32 or 16 x 128; for tf32x3 16 x 128 or 16 x 64.
-    /// Empty: the fastest.
-    std::optional<Shape> tile = {};
-};
-
 /// A correlation problem.
 struct Problem {
     index_t planes = 1;
     Shape image;
     Lags lags;
     Method method = Method::fft;
-    bool each_plane = false;    ///< a surface for each plane instead of one for their sum
-    index_t images = 1;         ///< per run, each with its planes
-    DirectOptions direct = {};  ///< options of Method::direct
+    bool each_plane = false;  ///< a surface for each plane instead of one for their sum
+    index_t images = 1;       ///< per run, each with its planes
+    Precision precision = Precision::fp32;
+
+    /// Of an image.
+    index_t surfaces() const { return each_plane ? planes : 1; }
 };
 
-/// Throws core::InvalidArgument for empty images, for displacements without overlap, and for
-/// options that no executor supports.
+/// Throws core::InvalidArgument for empty images, for displacements without overlap, and for a
+/// precision other than fp32 without the direct method.
 void validate(const Problem& problem);
 
 /// Sums of products of two images of one shape, or of one image with itself, at displacements
@@ -72,7 +59,7 @@ class Correlator {
   public:
     using Space = typename Executor::Space;
 
-    /// Throws core::InvalidArgument as `validate` does, and on a Cpu for direct options of a GPU.
+    /// Throws core::InvalidArgument as `validate` does, and on a Cpu for tf32x3.
     Correlator(Executor& executor, const Problem& problem);
     ~Correlator();
     Correlator(Correlator&&) noexcept;
@@ -87,16 +74,6 @@ class Correlator {
     std::unique_ptr<State> state_;
 };
 
-template <>
-Correlator<core::Cpu>::Correlator(core::Cpu& cpu, const Problem& problem);
-template <>
-Correlator<core::Cpu>::~Correlator();
-template <>
-Correlator<core::Cpu>::Correlator(Correlator&&) noexcept;
-template <>
-Correlator<core::Cpu>& Correlator<core::Cpu>::operator=(Correlator&&) noexcept;
-template <>
-void Correlator<core::Cpu>::run(PlanesView<core::Host> a, PlanesView<core::Host> b,
-                                core::View<double, 3, core::Host> sums);
+extern template class Correlator<core::Cpu>;
 
 }  // namespace aperture::corr

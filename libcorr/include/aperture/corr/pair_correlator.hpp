@@ -16,7 +16,7 @@ class PairCorrelator {
     using Space = typename Executor::Space;
 
     /// Throws core::InvalidArgument as `validate` does, and if `images` images need more memory
-    /// than is available.
+    /// than is available; core::UnfitDevice if a Gpu has too little.
     PairCorrelator(Executor& executor, const Problem& problem, index_t images);
     ~PairCorrelator();
     PairCorrelator(PairCorrelator&&) noexcept;
@@ -35,17 +35,6 @@ class PairCorrelator {
     std::unique_ptr<State> state_;
 };
 
-template <>
-PairCorrelator<core::Cpu>::PairCorrelator(core::Cpu& cpu, const Problem& problem, index_t images);
-template <>
-PairCorrelator<core::Cpu>::~PairCorrelator();
-template <>
-PairCorrelator<core::Cpu>::PairCorrelator(PairCorrelator&&) noexcept;
-template <>
-PairCorrelator<core::Cpu>& PairCorrelator<core::Cpu>::operator=(PairCorrelator&&) noexcept;
-template <>
-void PairCorrelator<core::Cpu>::take(index_t image, PlanesView<core::Host> planes);
-template <>
-void PairCorrelator<core::Cpu>::run(index_t a, index_t b, core::View<double, 3, core::Host> sums);
+extern template class PairCorrelator<core::Cpu>;
 
 }  // namespace aperture::corr
