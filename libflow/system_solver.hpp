@@ -91,8 +91,7 @@ struct SystemSolver<Executor>::State {
         const bool tested = parameters.tolerance > 0;
         operations.start_gradients(limit(tested ? or_one(operations.right_norm()) : 1));
         const bool waits = tested || !Operations::asynchronous;
-        // A persistent kernel ends by itself.
-        const int at_once = waits && parameters.implementation != Implementation::persistent
+        const int at_once = waits && !operations.gradients_in_one_kernel()
                                 ? iterations_between_tests
                                 : parameters.iterations;
         int done = parameters.iterations;

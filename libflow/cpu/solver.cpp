@@ -91,6 +91,7 @@ class SolverOperations<core::Cpu> {
         }
     }
 
+    static constexpr bool gradients_in_one_kernel() { return false; }
     void start_gradients(double limit) { gradients_.start(prepared_, flow_, limit); }
     void advance_gradients(int count) { gradients_.advance(prepared_, flow_, count); }
     const SolverProgress& gradients_progress() const { return gradients_.progress(); }

@@ -4,6 +4,7 @@
 
 namespace aperture::flow {
 
+template class SolverOperations<core::Gpu>;
 template class SystemSolver<core::Gpu>;
 
 ResidualNorms residual_norms(core::Gpu& gpu, const LinearSystem<core::Device>& system,

@@ -29,7 +29,9 @@ class SolverOperations {
   public:
     static constexpr bool asynchronous = true;
 
-    SolverOperations(Executor& executor, Shape shape, const SolverParameters& p)
+    /// Without `on_chip`, no kernel keeps a system on chip for all iterations: for comparisons.
+    SolverOperations(Executor& executor, Shape shape, const SolverParameters& p,
+                     bool on_chip = true)
         : executor_(executor),
           parameters_(p),
           prepared_(shape),
@@ -37,7 +39,7 @@ class SolverOperations {
           residual_(executor, shape) {
         switch (p.solver) {
             case Solver::cg:
-                gradients_ = {executor, shape, p.precondition, p.implementation};
+                gradients_ = {executor, shape, p.precondition, p.implementation, on_chip};
                 break;
             case Solver::cacg:
                 avoiding_ = {executor, shape, p};
@@ -48,7 +50,7 @@ class SolverOperations {
             case Solver::jacobi:
             case Solver::block2x2:
             case Solver::redblack:
-                sweeps_ = {executor, shape, gpu::sweep_kind(p.solver), p.implementation};
+                sweeps_ = {executor, shape, gpu::sweep_kind(p.solver), p.implementation, on_chip};
         }
     }
 
@@ -68,6 +70,8 @@ class SolverOperations {
         sweeps_.run(executor_, prepared_, count, static_cast<float>(parameters_.relaxation), x_);
     }
 
+    /// One kernel ends by itself: nothing is gained by fewer iterations at once.
+    bool gradients_in_one_kernel() const { return gradients_.in_one_kernel(); }
     void start_gradients(double limit) { gradients_.start(executor_, prepared_, x_, limit); }
     void advance_gradients(int count) { gradients_.advance(executor_, count); }
     SolverProgress gradients_progress() { return gradients_.progress(executor_); }
@@ -110,5 +114,9 @@ class SolverOperations {
     gpu::CommunicationAvoidingCg<Executor> avoiding_;
     gpu::Multigrid<Executor> multigrid_;
 };
+
+#if defined(__CUDACC__)
+extern template class SolverOperations<core::Gpu>;
+#endif
 
 }  // namespace aperture::flow

@@ -64,6 +64,25 @@ struct Framed {
     }
 };
 
+template <class Run>
+void expect_same_bits_in_any_order(const Case& c, Shape shape) {
+    const OwnedSystem system = system_of(c, shape);
+    HostFlow reference;
+    for (const core::LaneOrder order :
+         {core::LaneOrder::forward, core::LaneOrder::reverse, core::LaneOrder::random}) {
+        HostFlow flow = zero_flow(shape);
+        Run run(shape, iterated(c, 5), core::Simt(order, 3));
+        run(system, flow);
+        if (order == core::LaneOrder::forward) {
+            reference = std::move(flow);
+            continue;
+        }
+        EXPECT_EQ(std::memcmp(reference.data(), flow.data(),
+                              sizeof(float) * static_cast<std::size_t>(flow.size())),
+                  0);
+    }
+}
+
 class SimtSolverOfEachKind : public testing::TestWithParam<Case> {};
 
 TEST_P(SimtSolverOfEachKind, TakesViewsOfAnyRowStride) {
@@ -110,27 +129,50 @@ TEST_P(SimtSolverOfEachKind, SecondSolutionAllocatesNothing) {
 }
 
 TEST_P(SimtSolverOfEachKind, GivesTheSameBitsInAnyOrderOfLanes) {
-    const Case& c = GetParam();
-    const Shape shape{19, 45};
-    const OwnedSystem system = system_of(c, shape);
-    HostFlow reference;
-    for (const core::LaneOrder order :
-         {core::LaneOrder::forward, core::LaneOrder::reverse, core::LaneOrder::random}) {
-        HostFlow flow = zero_flow(shape);
-        SimtRun run(shape, iterated(c, 5), core::Simt(order, 3));
-        run(system, flow);
-        if (order == core::LaneOrder::forward) {
-            reference = std::move(flow);
-            continue;
-        }
-        EXPECT_EQ(std::memcmp(reference.data(), flow.data(),
-                              sizeof(float) * static_cast<std::size_t>(flow.size())),
-                  0);
-    }
+    expect_same_bits_in_any_order<SimtRun>(GetParam(), {19, 45});
 }
 
 INSTANTIATE_TEST_SUITE_P(Solvers, SimtSolverOfEachKind, testing::ValuesIn(one_of_each()),
                          case_name);
+
+/// A device on which images of more than 2048 pixels do not fit on chip.
+class SmallDeviceRun : public SimtRun {
+  public:
+    SmallDeviceRun(Shape shape, const SolverParameters& parameters, core::Simt simt = core::Simt())
+        : SimtRun(shape, parameters, small(std::move(simt))) {}
+
+  private:
+    static core::Simt small(core::Simt simt) {
+        simt.device.multiprocessors = 1;
+        return simt;
+    }
+};
+
+constexpr Shape off_chip{37, 67};
+
+class SimtCgOffChip : public testing::TestWithParam<Case> {};
+
+TEST_P(SimtCgOffChip, DoesWhatTheCpuDoes) {
+    expect_cpus_result<SmallDeviceRun>(GetParam(), off_chip, 5);
+}
+
+TEST_P(SimtCgOffChip, GivesTheSameBitsInAnyOrderOfLanes) {
+    expect_same_bits_in_any_order<SmallDeviceRun>(GetParam(), off_chip);
+}
+
+TEST(SimtConjugateGradientsOffChip, StartsRecordsAndAllocatesAsOnChip) {
+    const Case c{Solver::cg, replicate, Stencil::five};
+    expect_start_to_be_used<SmallDeviceRun>(c, off_chip);
+    expect_recorded_residuals<SmallDeviceRun>(c, off_chip);
+    expect_no_allocation_in_a_second_run<SmallDeviceRun>(c, off_chip);
+}
+
+std::vector<Case> off_chip_cases() {
+    std::vector<Case> cases = all_cases();
+    std::erase_if(cases, [](const Case& c) { return c.solver != Solver::cg; });
+    return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Solvers, SimtCgOffChip, testing::ValuesIn(off_chip_cases()), case_name);
 
 TEST(SimtSingularSystem, HasTheSolutionOfMinimumNorm) {
     for (const Solver solver : {Solver::cg, Solver::cacg, Solver::multigrid}) {

@@ -21,12 +21,10 @@ enum class Solver {
 };
 
 /// Kernel organisation on a GPU; results agree to rounding. The Cpu and Solver::multigrid ignore
-/// it. Solver::cacg runs on chip if it fits, unless staged.
+/// it.
 enum class Implementation {
-    fused,       ///< several sweeps, or all stages of an iteration, in one kernel
-    staged,      ///< a kernel for each operator, as in Anderson's listings
-    persistent,  ///< one kernel that keeps the system on chip for all iterations, where it fits;
-                 ///< the fastest there (docs/notes/flow.md)
+    fused,   ///< as much as fits in a kernel, up to all iterations with the system on chip
+    staged,  ///< a kernel for each operator, as in Anderson's listings
 };
 
 /// Polynomial basis of the Krylov space in Solver::cacg.
