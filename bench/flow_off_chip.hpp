@@ -8,9 +8,9 @@
 
 namespace aperture::bench {
 
-/// What SystemSolver does with images that are too large for one kernel, for images of any size:
-/// Solver::cg and sweeps, for comparison with the kernels that keep a system on chip. Ignores the
-/// tolerance.
+/// Solutions of a given number of iterations by kernels that keep no system on chip, for comparison
+/// with those that do: sweeps and Solver::cg as SystemSolver solves systems that are too large for
+/// the chip, Solver::cacg by FourKernelCg.
 class OffChipSolver {
   public:
     OffChipSolver(core::Gpu& gpu, flow::Shape shape, const flow::SolverParameters& parameters);

@@ -15,6 +15,9 @@ template <>
 class SolverOperations<core::Cpu> {
   public:
     static constexpr bool asynchronous = false;
+    static const SolverParameters& taken(const core::Cpu&, Shape, const SolverParameters& p) {
+        return p;
+    }
 
     SolverOperations(core::Cpu& cpu, Shape shape, const SolverParameters& p)
         : cpu_(cpu), parameters_(p), free_flow_(shape), sums_(shape) {

@@ -28,6 +28,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
@@ -144,6 +145,23 @@ TEST_F(Oflow, OnTheGpuAgreesWithTheCpu) {
             ASSERT_NEAR(flow.data()[i], expected.data()[i], 5e-3) << how;
         }
     }
+}
+
+TEST_F(Oflow, SaysWhereTheGpuTakesCgForCommunicationAvoidingCg) {
+    if (!core::gpu_status().usable) GTEST_SKIP() << "no GPU: " << core::gpu_status().reason;
+    write_pair();
+    const auto outcome_of = [&](const char* s_step) {
+        return run_program("oflow", {image0(), image1(), "--device", "gpu", "--solver", "cacg",
+                                     "--s-step", s_step, "--report", folder_ / "report.json"});
+    };
+    const auto parameters = [&] {
+        return nlohmann::json::parse(read_bytes(folder_ / "report.json"))["parameters"];
+    };
+    EXPECT_THAT(outcome_of("4").error, Not(HasSubstr("solver: ")));
+    EXPECT_FALSE(parameters().contains("finest_level_solver"));
+    EXPECT_THAT(outcome_of("16").error, HasSubstr("solver: cg on the finest level"));
+    EXPECT_EQ(parameters()["solver"], "cacg");
+    EXPECT_EQ(parameters()["finest_level_solver"], "cg");
 }
 
 TEST_F(Oflow, QuietSaysNothing) {
