@@ -4,7 +4,6 @@
 
 namespace aperture::flow {
 
-template class SolverOperations<core::Gpu>;
 template class SystemSolver<core::Gpu>;
 
 Solver solver_on(const core::Gpu& gpu, Shape shape, const SolverParameters& parameters) {

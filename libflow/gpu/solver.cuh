@@ -130,8 +130,4 @@ class SolverOperations {
     gpu::Multigrid<Executor> multigrid_;
 };
 
-#if defined(__CUDACC__)
-extern template class SolverOperations<core::Gpu>;
-#endif
-
 }  // namespace aperture::flow
