@@ -18,7 +18,8 @@ inline constexpr int iterations_between_tests = 10;
 inline constexpr int rounds_between_tests = 4;
 
 /// A system, its unknowns and the iterations of the chosen solver on one executor. `asynchronous`
-/// says whether the host waits where it tests the progress.
+/// says whether the host waits where it tests the progress; `taken` has the parameters of the
+/// solver that takes the place of one that the executor has not.
 template <class Executor>
 class SolverOperations;
 
@@ -31,7 +32,9 @@ struct SystemSolver<Executor>::State {
     Operations operations;
 
     State(Executor& executor, Shape extents, const SolverParameters& p)
-        : shape(extents), parameters(p), operations(executor, extents, p) {}
+        : shape(extents),
+          parameters(Operations::taken(executor, extents, p)),
+          operations(executor, extents, parameters) {}
 
     static double or_one(double norm) { return norm == 0 ? 1 : norm; }
 
@@ -91,8 +94,7 @@ struct SystemSolver<Executor>::State {
         const bool tested = parameters.tolerance > 0;
         operations.start_gradients(limit(tested ? or_one(operations.right_norm()) : 1));
         const bool waits = tested || !Operations::asynchronous;
-        // A persistent kernel ends by itself.
-        const int at_once = waits && parameters.implementation != Implementation::persistent
+        const int at_once = waits && !operations.gradients_in_one_kernel()
                                 ? iterations_between_tests
                                 : parameters.iterations;
         int done = parameters.iterations;

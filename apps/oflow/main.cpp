@@ -12,11 +12,20 @@ namespace {
 
 template <class Executor>
 core::Report begin_report(const Executor& executor, const OflowOptions& options,
-                          const RunTimes& times, ResultParameters parameters) {
-    if (is_gpu<Executor>) {
-        parameters.emplace_back(
-            "implementation",
-            choice_name(flow_implementation_choices, options.parameters.solver.implementation));
+                          const RunTimes& times, flow::Shape shape, ResultParameters parameters,
+                          Console& console) {
+    if constexpr (is_gpu<Executor>) {
+        const flow::SolverParameters& solver = options.parameters.solver;
+        parameters.emplace_back("implementation",
+                                choice_name(flow_implementation_choices, solver.implementation));
+        const flow::Solver ran = flow::solver_on(executor, shape, solver);
+        if (ran != solver.solver) {
+            const auto name = choice_name(flow_solver_choices, ran);
+            parameters.emplace_back("finest_level_solver", name);
+            console.note(core::text("solver: ", name,
+                                    " on the finest level (the GPU has no room for ",
+                                    choice_name(flow_solver_choices, solver.solver), " there)"));
+        }
     }
     return begin_report("oflow", executor, times, std::move(parameters));
 }
@@ -35,7 +44,8 @@ void run_pair(Executor& executor, core::Cpu& cpu, const OflowOptions& options, C
     write_outputs(cpu, options, inputs, results, console, outputs);
     const double write_ms = watch.ms();
 
-    core::Report report = begin_report(executor, options, results.times, describe(options, inputs));
+    core::Report report = begin_report(executor, options, results.times, inputs.shape(),
+                                       describe(options, inputs), console);
     report.stages.insert(report.stages.begin(), {"read", read_ms, 0, 0});
     if (results.consistent_pixels) {
         report.stages.push_back({"backward", results.backward_ms, 0, 0});
@@ -53,8 +63,8 @@ template <class Executor>
 void run_all_pairs(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
                    Console& console) {
     const SequenceResults results = run_sequence(executor, cpu, options, console);
-    core::Report report =
-        begin_report(executor, options, results.times, describe(options, results));
+    core::Report report = begin_report(executor, options, results.times, results.shape,
+                                       describe(options, results), console);
     report.total_ms = 1e3 * results.seconds;
     if (results.consistent) report.accuracy["consistent"] = *results.consistent;
     report.sequence = sequence_values(results);

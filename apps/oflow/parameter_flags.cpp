@@ -94,8 +94,7 @@ void add_parameter_options(CommandLine& line, ParameterFlags& flags) {
     line.choice("--boundary", boundary_choices, flags.boundary, "hs: the flow outside the image");
     line.choice("--stencil", stencil_choices, flags.stencil, "hs: points of the Laplacian");
     line.choice("--impl", flow_implementation_choices, flags.implementation,
-                "gpu: several operators in a kernel (default), one in each, or one kernel for all "
-                "iterations");
+                "gpu: as much as fits in a kernel (default), or one operator in each");
 }
 
 flow::Parameters choose_parameters(const ParameterFlags& flags) {

@@ -63,10 +63,8 @@ inline constexpr Choices<flow::Solver, 6> flow_solver_choices{
      {"cacg", flow::Solver::cacg},
      {"redblack", flow::Solver::redblack},
      {"multigrid", flow::Solver::multigrid}}};
-inline constexpr Choices<flow::Implementation, 3> flow_implementation_choices{
-    {{"fused", flow::Implementation::fused},
-     {"staged", flow::Implementation::staged},
-     {"persistent", flow::Implementation::persistent}}};
+inline constexpr Choices<flow::Implementation, 2> flow_implementation_choices{
+    {{"fused", flow::Implementation::fused}, {"staged", flow::Implementation::staged}}};
 inline constexpr Choices<bool, 2> precondition_choices{{{"block", true}, {"none", false}}};
 inline constexpr Choices<flow::Boundary, 2> boundary_choices{
     {{"replicate", flow::Boundary::replicate}, {"zero", flow::Boundary::zero}}};

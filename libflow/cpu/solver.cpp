@@ -15,6 +15,9 @@ template <>
 class SolverOperations<core::Cpu> {
   public:
     static constexpr bool asynchronous = false;
+    static const SolverParameters& taken(const core::Cpu&, Shape, const SolverParameters& p) {
+        return p;
+    }
 
     SolverOperations(core::Cpu& cpu, Shape shape, const SolverParameters& p)
         : cpu_(cpu), parameters_(p), free_flow_(shape), sums_(shape) {
@@ -91,6 +94,7 @@ class SolverOperations<core::Cpu> {
         }
     }
 
+    static constexpr bool gradients_in_one_kernel() { return false; }
     void start_gradients(double limit) { gradients_.start(prepared_, flow_, limit); }
     void advance_gradients(int count) { gradients_.advance(prepared_, flow_, count); }
     const SolverProgress& gradients_progress() const { return gradients_.progress(); }

@@ -5,17 +5,24 @@
 // The small part of communication-avoiding CG: s iterations on coordinates in the basis, in double.
 
 #include "libflow/ca_state.hpp"
-#include "libflow/gpu/matrix_powers.cuh"
 #include "libflow/gpu/reductions.cuh"
 
 namespace aperture::flow::gpu {
+
+inline constexpr int most_steps = 16;  ///< s
+
+/// y_(k+1) = (B y_k - shift_k y_k - back_k y_(k-1)) / scale_k; all coefficients are in units of the
+/// largest eigenvalue.
+struct RecurrenceTable {
+    float shift[most_steps];
+    float back[most_steps];
+    float scale[most_steps];
+};
 
 struct CoordinatePlanes {
     float* values;    ///< [3][maximum vectors]: x, z and p
     double* history;  ///< |r|^2 after every iteration; null: not kept
 };
-
-inline constexpr int coordinate_threads = 512;
 
 /// Shared memory of CoordinateSolver for at most `most` vectors.
 template <int most>
@@ -41,16 +48,6 @@ class CoordinateSolver {
           memory_(memory),
           steps_(steps),
           vectors_(2 * steps + 1) {}
-
-    /// Sums the Gram matrices over the parts of `parts` blocks, a warp for an entry. All threads of
-    /// the block must call; the caller must add a barrier.
-    __device__ void take_gram(const double* gram, int parts) const {
-        const int entries = gram_entries * gram_squares(vectors_);
-        take_matrix(gram, parts, memory_->gram);
-        if (planes_.history != nullptr) {
-            take_matrix(gram + static_cast<index_t>(entries) * parts, parts, memory_->norms);
-        }
-    }
 
     /// Runs at most `count` iterations in one warp. Writes the coordinates and the history, and
     /// returns the number of iterations.
@@ -108,28 +105,6 @@ class CoordinateSolver {
     template <class Visit>
     __device__ void for_vectors(const Visit& visit) const {
         for (int i = core::lane_rank(); i < vectors_; i += core::warp_size) visit(i);
-    }
-
-    __device__ void take_matrix(const double* gram, int parts, double* matrix) const {
-        const int entries = gram_entries * gram_squares(vectors_);
-        const int warps = core::block_threads() / core::warp_size;
-        for (int entry = core::warp_rank(); entry < entries; entry += warps) {
-            int row = 0;
-            int column = 0;
-            locate_square(entry / gram_entries, &row, &column);
-            const int i = gram_square * row + entry % gram_entries / gram_square;
-            const int j = gram_square * column + entry % gram_square;
-            if (i > j || j >= vectors_) continue;
-            double sum = 0;
-            for (int part = core::lane_rank(); part < parts; part += core::warp_size) {
-                sum += gram[static_cast<index_t>(entry) * parts + part];
-            }
-            sum = core::warp_reduce(sum);
-            if (core::lane_rank() == 0) {
-                matrix[i * vectors_ + j] = sum;
-                matrix[j * vectors_ + i] = sum;
-            }
-        }
     }
 
     /// Entry i of G b.

@@ -9,6 +9,37 @@
 
 namespace aperture::flow::gpu {
 
+/// Row and column of entry number `entry` on and above the diagonal of a matrix, column by column.
+APERTURE_HD void locate_entry(int entry, int* row, int* column) {
+    *column = 0;
+    while (entry > *column) {
+        entry -= *column + 1;
+        ++*column;
+    }
+    *row = entry;
+}
+
+/// Reduces 16 values a lane to their sums over all lanes, in double: lanes 2 i and 2 i + 1 return
+/// the sum of value i. Lanes that differ in one bit split the values between them, then the halves,
+/// and so on.
+template <class T, int count>
+__device__ __forceinline__ double sum_over_lanes(const T (&values)[count]) {
+    if constexpr (count == 1) {
+        return values[0] + core::exchange_xor(values[0], 1);
+    } else {
+        const bool upper = (core::lane_rank() & count) != 0;
+        double half[count / 2];
+        APERTURE_UNROLL
+        for (int i = 0; i < count / 2; ++i) {
+            const T sent = upper ? values[i] : values[i + count / 2];
+            const T kept = upper ? values[i + count / 2] : values[i];
+            half[i] =
+                static_cast<double>(kept) + static_cast<double>(core::exchange_xor(sent, count));
+        }
+        return sum_over_lanes(half);
+    }
+}
+
 template <class Tile>
 class TileGram {
   public:
@@ -22,20 +53,20 @@ class TileGram {
     /// diagonal, column by column: [tile][matrix][product].
     __device__ void store() const {
         store_products<false>();
-        if (tile_.arguments().ca.coordinates.history != nullptr) store_products<true>();
+        if (tile_.arguments().ca.history != nullptr) store_products<true>();
     }
 
     /// Sums the parts of all tiles and runs the round's steps on the coordinates. Every block does
     /// the same; the first one writes the history. Ends with a barrier.
     __device__ void iterate() const {
         CoordinatePlanes planes{tile_.memory().coordinates, nullptr};
-        if (blockIdx.x == 0) planes.history = tile_.arguments().ca.coordinates.history;
+        if (blockIdx.x == 0) planes.history = tile_.arguments().ca.history;
         take<false>(tile_.memory().solver.gram);
         if (planes.history != nullptr) take<true>(tile_.memory().solver.norms);
         if (core::warp_rank() == 0) {
             CaState& state = tile_.memory().state;
-            const CoordinateSolver solver(tile_.arguments().ca.powers.recurrence, state, most,
-                                          planes, &tile_.memory().solver);
+            const CoordinateSolver solver(tile_.arguments().ca.recurrence, state, most, planes,
+                                          &tile_.memory().solver);
             const int taken = solver.iterate(
                 min(state.steps, tile_.arguments().ca.limits.iterations - state.done));
             if (core::lane_rank() == 0) state.taken = taken;
@@ -120,7 +151,7 @@ class TileGram {
         for (int k = core::thread_rank(); k < count; k += on_chip_threads) {
             int i = k % group;
             int j = k / group;
-            if constexpr (diagonal) locate_square(k, &i, &j);
+            if constexpr (diagonal) locate_entry(k, &i, &j);
             i += first_row;
             j += first_column;
             double sum = 0;
@@ -151,7 +182,7 @@ class TileGram {
         if (core::thread_rank() < products) {
             int i = 0;
             int j = 0;
-            locate_square(product, &i, &j);
+            locate_entry(product, &i, &j);
             double sum = 0;
             for (int slice = 0; slice < slices; ++slice) {
                 sum += tile_.memory().sums[slice * products + product];

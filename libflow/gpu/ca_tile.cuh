@@ -119,7 +119,7 @@ class CaTile {
         };
         const bool fresh_p = state.restart != 0;
         const bool fresh_z = state.replaced != 0;
-        const Planes<float>& published = a_.ca.powers.basis;
+        const Planes<float>& published = a_.ca.basis;
         const Planes<float>& scaled = a_.ca.scaled[state.current];
         load(vector(0), halo, fresh_p ? scaled : published, 0, fresh_p);
         load(vector(first_scaled), halo - 1, fresh_z ? scaled : published, fresh_z ? 0 : 2,
@@ -132,16 +132,16 @@ class CaTile {
     /// Computes powers of B on p_0 and z_0, as many as the round has steps and one less. Clears the
     /// other vectors. Ends with a barrier.
     __device__ void build_basis() const {
-        const PowersArguments& powers = a_.ca.powers;
+        const RecurrenceTable& recurrence = a_.ca.recurrence;
         const auto largest = static_cast<float>(memory_.state.largest);
         const int steps = memory_.state.steps;
         const Planes<const float>& blocks =
-            powers.precondition ? powers.system.inverse : powers.system.tensor;
+            a_.ca.precondition ? a_.ca.system.inverse : a_.ca.system.tensor;
         const auto load = [&](int y, int x) { return block_at(blocks, y, x); };
         for (int step = 0; step < steps; ++step) {
-            const float scale = 1.0F / (largest * powers.recurrence.scale[step]);
-            const float shift = scale * largest * powers.recurrence.shift[step];
-            const float back = scale * largest * powers.recurrence.back[step];
+            const float scale = 1.0F / (largest * recurrence.scale[step]);
+            const float shift = scale * largest * recurrence.shift[step];
+            const float back = scale * largest * recurrence.back[step];
             const auto advance = [&](const TileVector& last, const TileVector& v,
                                      const TileVector& next, int row, int column,
                                      const SymmetricBlock& block) {
@@ -203,8 +203,8 @@ class CaTile {
             put(vector(first_scaled), row, column, z);
             store_pair(to, y0_ + row, x0_ + column, x);
             if (in_tile(row, column, -a_.layout.halo)) return;
-            store_vector(a_.ca.powers.basis, 0, y0_ + row, x0_ + column, p);
-            store_vector(a_.ca.powers.basis, 1, y0_ + row, x0_ + column, z);
+            store_vector(a_.ca.basis, 0, y0_ + row, x0_ + column, p);
+            store_vector(a_.ca.basis, 1, y0_ + row, x0_ + column, z);
         });
         __syncthreads();
     }
@@ -216,8 +216,8 @@ class CaTile {
             SymmetricBlock inverse;
             Pair right;
         };
-        const SystemPlanes& system = a_.ca.powers.system;
-        const bool precondition = a_.ca.powers.precondition;
+        const SystemPlanes& system = a_.ca.system;
+        const bool precondition = a_.ca.precondition;
         const Planes<float>& scaled = a_.ca.scaled[1 - memory_.state.current];
         const auto load = [&](int y, int x) {
             Pixel pixel{block_at(system.tensor, y, x), {1.0F, 0.0F, 1.0F}, {}};
@@ -364,7 +364,7 @@ class CaTile {
     __device__ __forceinline__ Pair neighbours(const TileVector& v, int row, int column) const {
         const Pair* const here = &v.at(row, column);
         const int pitch = v.pitch;
-        return sum_around<coupling>(a_.ca.powers.system, y0_ + row, x0_ + column,
+        return sum_around<coupling>(a_.ca.system, y0_ + row, x0_ + column,
                                     [&](int dy, int dx) { return here[dy * pitch + dx]; });
     }
 
@@ -372,9 +372,9 @@ class CaTile {
     __device__ __forceinline__ Pair scaled_product(float scale, float shift,
                                                    const SymmetricBlock& block, const TileVector& v,
                                                    int row, int column, Pair now) const {
-        const SystemPlanes& system = a_.ca.powers.system;
+        const SystemPlanes& system = a_.ca.system;
         const Pair sum = neighbours(v, row, column);
-        if (a_.ca.powers.precondition) {
+        if (a_.ca.precondition) {
             const float weight = coupling == Coupling::weighted ? 1.0F : system.smoothness;
             return (scale - shift) * now - (scale * weight) * (block * sum);
         }
@@ -385,9 +385,9 @@ class CaTile {
 
     /// M of pixel (y, x).
     __device__ __forceinline__ SymmetricBlock weight_at(int y, int x) const {
-        if (!a_.ca.powers.precondition) return {1.0F, 0.0F, 1.0F};
-        SymmetricBlock m = block_at(a_.ca.powers.system.tensor, y, x);
-        const float d = degree<coupling>(a_.ca.powers.system, y, x);
+        if (!a_.ca.precondition) return {1.0F, 0.0F, 1.0F};
+        SymmetricBlock m = block_at(a_.ca.system.tensor, y, x);
+        const float d = degree<coupling>(a_.ca.system, y, x);
         m.a11 += d;
         m.a22 += d;
         return m;

@@ -267,10 +267,13 @@ class ConjugateGradients {
     using Space = typename Executor::Space;
 
     ConjugateGradients() = default;
+    /// All iterations in one kernel where the image fits the registers, unless staged or not
+    /// `on_chip`.
     ConjugateGradients(const Executor& executor, Shape shape, bool precondition,
-                       Implementation implementation)
+                       Implementation implementation, bool on_chip = true)
         : shape_(shape),
-          implementation_(implementation),
+          staged_(implementation == Implementation::staged),
+          items_(on_chip && !staged_ ? items_on_chip(executor, shape) : 0),
           precondition_(precondition),
           residual_(2, shape),
           product_(2, shape),
@@ -281,6 +284,8 @@ class ConjugateGradients {
         for (PlaneArray<Space>& direction : directions_) direction = PlaneArray<Space>(2, shape);
         if (precondition) scaled_ = PlaneArray<Space>(2, shape);
     }
+
+    bool in_one_kernel() const { return items_ > 0; }
 
     /// Starts from `x`, in place, to continue until |r|^2 <= limit. The caller keeps the planes.
     void start(Executor& executor, const PreparedSystem<Executor>& system, const Planes<float>& x,
@@ -311,13 +316,13 @@ class ConjugateGradients {
         with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
             constexpr Coupling c = decltype(coupling)::value;
             constexpr Boundary b = decltype(boundary)::value;
-            if (implementation_ == Implementation::persistent && persist<c, b>(executor, count)) {
+            if (in_one_kernel()) {
+                items_ == 1 ? persist<c, b, 1>(executor, count) : persist<c, b, 2>(executor, count);
                 parity_ = (parity_ + count) % 2;
                 return;
             }
             for (int i = 0; i < count; ++i) {
-                implementation_ == Implementation::staged ? staged<c, b>(executor)
-                                                          : fused<c, b>(executor);
+                staged_ ? staged<c, b>(executor) : fused<c, b>(executor);
                 parity_ = 1 - parity_;
             }
         });
@@ -356,28 +361,23 @@ class ConjugateGradients {
         launch(executor, &cg_advance_kernel<make_norms>, planes_, parity_);
     }
 
-    /// False if the image does not fit in the registers of a grid that is resident at once.
-    template <Coupling c, Boundary b>
-    bool persist(Executor& executor, int count) {
-        const core::LaunchConfig config = reduction_config(executor, shape_);
-        const index_t tiles = (shape_.columns + reduction_columns - 1) / reduction_columns *
-                              ((shape_.rows + reduction_rows - 1) / reduction_rows);
-        const auto launch = [&](auto kernel) {
-            core::launch_cooperative(executor, kernel, config, planes_, count, parity_);
-            return true;
-        };
-        switch ((tiles + config.grid.x - 1) / config.grid.x) {
-            case 1:
-                return launch(&cg_persistent_kernel<c, b, 1>);
-            case 2:
-                return launch(&cg_persistent_kernel<c, b, 2>);
-            default:
-                return false;
-        }
+    template <Coupling c, Boundary b, int items>
+    void persist(Executor& executor, int count) {
+        core::launch_cooperative(executor, &cg_persistent_kernel<c, b, items>,
+                                 reduction_config(executor, shape_), planes_, count, parity_);
+    }
+
+    /// Pixels a thread of cg_persistent_kernel; 0 if more than its registers hold.
+    static int items_on_chip(const Executor& executor, Shape shape) {
+        constexpr index_t most = 2;
+        const index_t blocks = reduction_config(executor, shape).grid.x;
+        const index_t items = (reduction_tiles(shape) + blocks - 1) / blocks;
+        return items <= most ? static_cast<int>(items) : 0;
     }
 
     Shape shape_;
-    Implementation implementation_ = Implementation::fused;
+    bool staged_ = false;
+    int items_ = 0;
     bool precondition_ = true;
     Coupling coupling_ = Coupling::five;
     Boundary boundary_ = Boundary::replicate;

@@ -65,14 +65,17 @@ __device__ __forceinline__ Sums<count> total_of(const Sums<count>* parts, int bl
 
 #if !defined(__CUDACC_RTC__)
 
+inline index_t reduction_tiles(Shape shape) {
+    return (shape.columns + reduction_columns - 1) / reduction_columns *
+           ((shape.rows + reduction_rows - 1) / reduction_rows);
+}
+
 /// Launch configuration of a kernel whose threads visit pixels by for_own_pixels.
 template <class Executor>
 core::LaunchConfig reduction_config(const Executor& executor, Shape shape,
                                     std::source_location call = std::source_location::current()) {
-    const index_t tiles = (shape.columns + reduction_columns - 1) / reduction_columns *
-                          ((shape.rows + reduction_rows - 1) / reduction_rows);
     const index_t most = reduction_blocks_per_multiprocessor * executor.multiprocessors();
-    return {dim3(static_cast<unsigned>(std::min(tiles, most))),
+    return {dim3(static_cast<unsigned>(std::min(reduction_tiles(shape), most))),
             dim3(reduction_columns, reduction_rows), reduction_shared, call};
 }
 

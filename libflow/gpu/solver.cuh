@@ -20,6 +20,19 @@ inline SweepKind sweep_kind(Solver solver) {
     return solver == Solver::block2x2 ? SweepKind::block2x2 : SweepKind::redblack;
 }
 
+template <class Executor>
+OnChipPlan plan_on_chip(const Executor& executor, Shape shape, const SolverParameters& p) {
+    return plan_on_chip(shape, p.s_step, executor.multiprocessors(),
+                        static_cast<std::size_t>(executor.shared_memory_per_block()));
+}
+
+/// As flow::solver_on.
+template <class Executor>
+Solver solver_on(const Executor& executor, Shape shape, const SolverParameters& p) {
+    if (p.solver != Solver::cacg || plan_on_chip(executor, shape, p).fits()) return p.solver;
+    return Solver::cg;
+}
+
 }  // namespace gpu
 
 template <class Executor>
@@ -28,8 +41,14 @@ class SolverOperations {
 
   public:
     static constexpr bool asynchronous = true;
+    static SolverParameters taken(const Executor& executor, Shape shape, SolverParameters p) {
+        p.solver = gpu::solver_on(executor, shape, p);
+        return p;
+    }
 
-    SolverOperations(Executor& executor, Shape shape, const SolverParameters& p)
+    /// Without `on_chip`, no kernel keeps a system on chip for all iterations: for comparisons.
+    SolverOperations(Executor& executor, Shape shape, const SolverParameters& p,
+                     bool on_chip = true)
         : executor_(executor),
           parameters_(p),
           prepared_(shape),
@@ -37,10 +56,10 @@ class SolverOperations {
           residual_(executor, shape) {
         switch (p.solver) {
             case Solver::cg:
-                gradients_ = {executor, shape, p.precondition, p.implementation};
+                gradients_ = {executor, shape, p.precondition, p.implementation, on_chip};
                 break;
             case Solver::cacg:
-                avoiding_ = {executor, shape, p};
+                avoiding_ = {executor, shape, p, gpu::plan_on_chip(executor, shape, p)};
                 break;
             case Solver::multigrid:
                 multigrid_ = {executor, shape};
@@ -48,7 +67,7 @@ class SolverOperations {
             case Solver::jacobi:
             case Solver::block2x2:
             case Solver::redblack:
-                sweeps_ = {executor, shape, gpu::sweep_kind(p.solver), p.implementation};
+                sweeps_ = {executor, shape, gpu::sweep_kind(p.solver), p.implementation, on_chip};
         }
     }
 
@@ -68,6 +87,8 @@ class SolverOperations {
         sweeps_.run(executor_, prepared_, count, static_cast<float>(parameters_.relaxation), x_);
     }
 
+    /// One kernel ends by itself: nothing is gained by fewer iterations at once.
+    bool gradients_in_one_kernel() const { return gradients_.in_one_kernel(); }
     void start_gradients(double limit) { gradients_.start(executor_, prepared_, x_, limit); }
     void advance_gradients(int count) { gradients_.advance(executor_, count); }
     SolverProgress gradients_progress() { return gradients_.progress(executor_); }
@@ -75,11 +96,10 @@ class SolverOperations {
     void start_avoiding(double limit, bool with_history) {
         avoiding_.start(executor_, prepared_, x_, limit, with_history);
     }
-    SolverProgress advance_avoiding(int rounds) {
-        avoiding_.advance(executor_, rounds);
-        const SolverProgress progress = avoiding_.progress(executor_);
-        if (progress.stopped) avoiding_.finish(executor_);
-        return progress;
+    /// All rounds.
+    SolverProgress advance_avoiding(int) {
+        avoiding_.run(executor_);
+        return avoiding_.progress(executor_);
     }
     void append_history(double right, std::vector<double>& residuals) {
         avoiding_.history(executor_, right, residuals);
@@ -88,8 +108,7 @@ class SolverOperations {
     bool rounds_are_known() const { return avoiding_.is_sound(); }
     /// All rounds, without waiting for the device; returns the products with A.
     double run_all_rounds() {
-        avoiding_.advance(executor_, avoiding_.rounds());
-        avoiding_.finish(executor_);
+        avoiding_.run(executor_);
         return avoiding_.products();
     }
 

@@ -102,11 +102,14 @@ class Sweeps {
     using Space = typename Executor::Space;
 
     Sweeps() = default;
-    Sweeps(Executor&, Shape shape, SweepKind kind, Implementation implementation)
-        : kind_(kind), implementation_(implementation) {
-        const bool staged = implementation == Implementation::staged;
-        if (!staged || kind != SweepKind::redblack) workspace_[0] = PlaneArray<Space>(2, shape);
-        if (!staged) workspace_[1] = PlaneArray<Space>(2, shape);
+    /// All sweeps in one kernel where the image fits on chip, unless staged or not `on_chip`.
+    Sweeps(Executor&, Shape shape, SweepKind kind, Implementation implementation,
+           bool on_chip = true)
+        : kind_(kind),
+          staged_(implementation == Implementation::staged),
+          on_chip_(on_chip && !staged_) {
+        if (!staged_ || kind != SweepKind::redblack) workspace_[0] = PlaneArray<Space>(2, shape);
+        if (!staged_) workspace_[1] = PlaneArray<Space>(2, shape);
     }
 
     /// `count` sweeps on x [2] in place: x += omega (D^-1 (S(x) + b) - x), with omega = 1 except
@@ -119,7 +122,8 @@ class Sweeps {
     void run_as(Executor& executor, const SweepProblem& problem, int count, const Planes<float>& x);
 
     SweepKind kind_ = SweepKind::block2x2;
-    Implementation implementation_ = Implementation::fused;
+    bool staged_ = false;
+    bool on_chip_ = true;
     /// Sums of neighbours if staged; otherwise the results of all rounds but the last.
     std::array<PlaneArray<Space>, 2> workspace_;
 };
@@ -140,7 +144,7 @@ template <class Executor>
 template <SweepKind kind, Coupling coupling>
 void Sweeps<Executor>::run_as(Executor& executor, const SweepProblem& problem, int count,
                               const Planes<float>& x) {
-    if (implementation_ == Implementation::staged) {
+    if (staged_) {
         if constexpr (kind == SweepKind::redblack) {
             return sweep_by_colours<coupling>(executor, problem, count, x);
         } else {
@@ -149,7 +153,7 @@ void Sweeps<Executor>::run_as(Executor& executor, const SweepProblem& problem, i
         }
     }
     const SweepWork work{kind, coupling, x.rows, x.columns, count, executor.multiprocessors()};
-    if (implementation_ == Implementation::persistent) {
+    if (on_chip_) {
         const TilePlan plan = plan_persistent(work);
         if (plan.thread_rows > 0) {
             return sweep_persistent<kind, coupling>(executor, problem, plan, count, x,

@@ -28,6 +28,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
@@ -138,12 +139,29 @@ TEST_F(Oflow, OnTheGpuAgreesWithTheCpu) {
         return media::read_flow(folder_ / "a.flo");
     };
     const core::Array<float, 3> expected = flow_of_run({"--device", "cpu"});
-    for (const char* how : {"fused", "staged", "persistent"}) {
+    for (const char* how : {"fused", "staged"}) {
         const core::Array<float, 3> flow = flow_of_run({"--device", "gpu", "--impl", how});
         for (core::index_t i = 0; i < flow.size(); ++i) {
             ASSERT_NEAR(flow.data()[i], expected.data()[i], 5e-3) << how;
         }
     }
+}
+
+TEST_F(Oflow, SaysWhereTheGpuTakesCgForCommunicationAvoidingCg) {
+    if (!core::gpu_status().usable) GTEST_SKIP() << "no GPU: " << core::gpu_status().reason;
+    write_pair();
+    const auto outcome_of = [&](const char* s_step) {
+        return run_program("oflow", {image0(), image1(), "--device", "gpu", "--solver", "cacg",
+                                     "--s-step", s_step, "--report", folder_ / "report.json"});
+    };
+    const auto parameters = [&] {
+        return nlohmann::json::parse(read_bytes(folder_ / "report.json"))["parameters"];
+    };
+    EXPECT_THAT(outcome_of("4").error, Not(HasSubstr("solver: ")));
+    EXPECT_FALSE(parameters().contains("finest_level_solver"));
+    EXPECT_THAT(outcome_of("16").error, HasSubstr("solver: cg on the finest level"));
+    EXPECT_EQ(parameters()["solver"], "cacg");
+    EXPECT_EQ(parameters()["finest_level_solver"], "cg");
 }
 
 TEST_F(Oflow, QuietSaysNothing) {

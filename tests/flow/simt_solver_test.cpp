@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "libflow/gpu/solver.cuh"
-#include "tests/flow/solver_cases.hpp"
+#include "tests/flow/simt_solver_cases.hpp"
 
 namespace aperture::flow {
 
@@ -44,53 +44,10 @@ INSTANTIATE_TEST_SUITE_P(Solvers, FastSimtSolver, testing::ValuesIn(fast_cases()
 
 INSTANTIATE_TEST_SUITE_P(Solvers, SimtSolver, testing::ValuesIn(all_gpu_cases()), case_name);
 
-/// Planes with gaps between rows, surrounded by NaN.
-struct Framed {
-    core::Array<float, 3> whole;
-
-    explicit Framed(const core::Array<float, 3>& inner)
-        : whole({inner.extent()[0], inner.extent()[1] + 2, inner.extent()[2] + 5}) {
-        std::fill(whole.begin(), whole.end(), NAN);
-        const auto to = view();
-        for (index_t i = 0; i < inner.extent()[0]; ++i) {
-            for (index_t y = 0; y < inner.extent()[1]; ++y) {
-                for (index_t x = 0; x < inner.extent()[2]; ++x) to(i, y, x) = inner(i, y, x);
-            }
-        }
-    }
-    core::View<float, 3, core::Host> view() {
-        const auto& extent = whole.extent();
-        return whole.view().slice(1, 1, extent[1] - 1).slice(2, 3, extent[2] - 2);
-    }
-};
-
 class SimtSolverOfEachKind : public testing::TestWithParam<Case> {};
 
 TEST_P(SimtSolverOfEachKind, TakesViewsOfAnyRowStride) {
-    const Case& c = GetParam();
-    const Shape shape{11, 35};
-    const OwnedSystem system = system_of(c, shape);
-    HostFlow dense = zero_flow(shape);
-    SimtRun run(shape, iterated(c, 4));
-    run(system, dense);
-    Framed tensor(system.tensor);
-    Framed right(system.right);
-    Framed flow(zero_flow(shape));
-    LinearSystem<core::Host> strided = system.view();
-    strided.tensor = tensor.view();
-    strided.right = right.view();
-    core::Simt simt;
-    SystemSolver<core::Simt>(simt, shape, iterated(c, 4)).solve(strided, flow.view());
-    index_t known = 0;
-    for (const float value : flow.whole) known += std::isnan(value) ? 0 : 1;
-    EXPECT_EQ(known, dense.size());
-    for (index_t i : {0, 1}) {
-        for (index_t y = 0; y < shape.rows; ++y) {
-            for (index_t x = 0; x < shape.columns; ++x) {
-                ASSERT_EQ(flow.view()(i, y, x), dense(i, y, x));
-            }
-        }
-    }
+    expect_any_row_stride<SimtRun>(GetParam());
 }
 
 TEST_P(SimtSolverOfEachKind, StartsFromTheFlowItIsGiven) {
@@ -110,27 +67,50 @@ TEST_P(SimtSolverOfEachKind, SecondSolutionAllocatesNothing) {
 }
 
 TEST_P(SimtSolverOfEachKind, GivesTheSameBitsInAnyOrderOfLanes) {
-    const Case& c = GetParam();
-    const Shape shape{19, 45};
-    const OwnedSystem system = system_of(c, shape);
-    HostFlow reference;
-    for (const core::LaneOrder order :
-         {core::LaneOrder::forward, core::LaneOrder::reverse, core::LaneOrder::random}) {
-        HostFlow flow = zero_flow(shape);
-        SimtRun run(shape, iterated(c, 5), core::Simt(order, 3));
-        run(system, flow);
-        if (order == core::LaneOrder::forward) {
-            reference = std::move(flow);
-            continue;
-        }
-        EXPECT_EQ(std::memcmp(reference.data(), flow.data(),
-                              sizeof(float) * static_cast<std::size_t>(flow.size())),
-                  0);
-    }
+    expect_same_bits_in_any_order<SimtRun>(GetParam(), {19, 45});
 }
 
 INSTANTIATE_TEST_SUITE_P(Solvers, SimtSolverOfEachKind, testing::ValuesIn(one_of_each()),
                          case_name);
+
+/// A device on which images of more than 2048 pixels do not fit on chip.
+class SmallDeviceRun : public SimtRun {
+  public:
+    SmallDeviceRun(Shape shape, const SolverParameters& parameters, core::Simt simt = core::Simt())
+        : SimtRun(shape, parameters, small(std::move(simt))) {}
+
+  private:
+    static core::Simt small(core::Simt simt) {
+        simt.device.multiprocessors = 1;
+        return simt;
+    }
+};
+
+constexpr Shape off_chip{37, 67};
+
+class SimtCgOffChip : public testing::TestWithParam<Case> {};
+
+TEST_P(SimtCgOffChip, DoesWhatTheCpuDoes) {
+    expect_cpus_result<SmallDeviceRun>(GetParam(), off_chip, 5);
+}
+
+TEST_P(SimtCgOffChip, GivesTheSameBitsInAnyOrderOfLanes) {
+    expect_same_bits_in_any_order<SmallDeviceRun>(GetParam(), off_chip);
+}
+
+TEST(SimtConjugateGradientsOffChip, StartsRecordsAndAllocatesAsOnChip) {
+    const Case c{Solver::cg, replicate, Stencil::five};
+    expect_start_to_be_used<SmallDeviceRun>(c, off_chip);
+    expect_recorded_residuals<SmallDeviceRun>(c, off_chip);
+    expect_no_allocation_in_a_second_run<SmallDeviceRun>(c, off_chip);
+}
+
+std::vector<Case> off_chip_cases() {
+    std::vector<Case> cases = all_cases();
+    std::erase_if(cases, [](const Case& c) { return c.solver != Solver::cg; });
+    return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Solvers, SimtCgOffChip, testing::ValuesIn(off_chip_cases()), case_name);
 
 TEST(SimtSingularSystem, HasTheSolutionOfMinimumNorm) {
     for (const Solver solver : {Solver::cg, Solver::cacg, Solver::multigrid}) {
@@ -149,7 +129,24 @@ INSTANTIATE_TEST_SUITE_P(Bases, SimtCommunicationAvoiding,
                          case_name);
 
 TEST(SimtCommunicationAvoidingCg, FallsBackToFewerStepsWhereItsBasisBreaksDown) {
-    expect_fall_back_to_fewer_steps<SimtRun>({9, 15});
+    expect_fall_back_to_fewer_steps<SimtRun>({9, 15}, 8);
+}
+
+TEST(SimtCommunicationAvoidingCg, IsCgWhereItsBasisDoesNotFit) {
+    const Shape shape{9, 15};
+    SolverParameters p = iterated({Solver::cacg, replicate, Stencil::five}, 5);
+    EXPECT_EQ(gpu::solver_on(core::Simt(), shape, p), Solver::cacg);
+    p.s_step = 9;
+    EXPECT_EQ(gpu::solver_on(core::Simt(), shape, p), Solver::cg);
+    const OwnedSystem system = system_of({Solver::cg, replicate, Stencil::five}, shape);
+    HostFlow flow = zero_flow(shape);
+    EXPECT_EQ(SimtRun(shape, p)(system, flow).work_units, 6);
+    p.solver = Solver::cg;
+    HostFlow expected = zero_flow(shape);
+    SimtRun(shape, p)(system, expected);
+    EXPECT_EQ(std::memcmp(flow.data(), expected.data(),
+                          sizeof(float) * static_cast<std::size_t>(flow.size())),
+              0);
 }
 
 // So many pixels that the finest levels use many blocks, with windows of both sizes.

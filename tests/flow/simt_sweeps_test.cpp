@@ -20,8 +20,9 @@ using gpu::SweepKind;
 using oracle::OwnedSystem;
 using HostPlanes = gpu::PlaneArray<core::Host>;
 
-constexpr Implementation all_implementations[] = {Implementation::staged, Implementation::fused,
-                                                  Implementation::persistent};
+/// A kernel for each operator, one for each few sweeps, one for all sweeps if the image fits.
+enum class Kernels { staged, off_chip, on_chip };
+constexpr Kernels all_kernels[] = {Kernels::staged, Kernels::off_chip, Kernels::on_chip};
 
 struct Case {
     SweepKind kind;
@@ -37,8 +38,8 @@ std::string name_of(const Case& c) {
            (c.boundary == Boundary::zero ? "_zero" : "_replicate");
 }
 void PrintTo(const Case& c, std::ostream* stream) { *stream << name_of(c); }
-const char* name_of(Implementation how) {
-    constexpr const char* names[] = {"fused", "staged", "persistent"};
+const char* name_of(Kernels how) {
+    constexpr const char* names[] = {"staged", "off chip", "on chip"};
     return names[static_cast<int>(how)];
 }
 
@@ -117,11 +118,13 @@ Flow sweep_on_cpu(SweepKind kind, const OwnedSystem& system, int count, float om
 /// Kernels and orchestration on the SIMT host executor.
 class SimtSweeps {
   public:
-    SimtSweeps(SweepKind kind, Implementation implementation, const OwnedSystem& system,
+    SimtSweeps(SweepKind kind, Kernels kernels, const OwnedSystem& system,
                LaneOrder order = LaneOrder::forward)
         : simt_(order, 7),
           prepared_(system.shape()),
-          sweeps_(simt_, system.shape(), kind, implementation),
+          sweeps_(simt_, system.shape(), kind,
+                  kernels == Kernels::staged ? Implementation::staged : Implementation::fused,
+                  kernels == Kernels::on_chip),
           x_(2, system.shape()) {
         prepared_.take(simt_, system.view(), kind != SweepKind::jacobi);
     }
@@ -165,7 +168,7 @@ TEST_P(EverySweep, DoesWhatTheCpuDoes) {
         const Flow start = random_flow(shape);
         for (const int count : {1, 2, 7}) {
             const Flow expected = sweep_on_cpu(c.kind, system, count, omega, start);
-            for (const Implementation how : all_implementations) {
+            for (const Kernels how : all_kernels) {
                 const Flow found = SimtSweeps(c.kind, how, system).run(count, omega, start);
                 EXPECT_LT(difference(found, expected), 1e-5)
                     << shape.rows << " x " << shape.columns << ", " << count << " sweeps, "
@@ -184,7 +187,7 @@ TEST_P(EverySweep, DoesWhatTheCpuDoesOnSeveralTiles) {
     // More sweeps than pixels in the largest halo, so that tiles exchange halos at least once.
     const int count = 17;
     const Flow expected = sweep_on_cpu(c.kind, system, count, omega, start);
-    for (const Implementation how : all_implementations) {
+    for (const Kernels how : all_kernels) {
         const Flow found = SimtSweeps(c.kind, how, system).run(count, omega, start);
         EXPECT_LT(difference(found, expected), 1e-5) << name_of(how);
     }
@@ -195,7 +198,7 @@ TEST_P(EverySweep, GivesTheSameBitsInEveryOrderOfLanes) {
     const Shape shape{29, 61};
     const OwnedSystem system = system_of(c, shape);
     const Flow start = random_flow(shape);
-    for (const Implementation how : all_implementations) {
+    for (const Kernels how : all_kernels) {
         const Flow expected = SimtSweeps(c.kind, how, system).run(4, 1.3F, start);
         for (const LaneOrder order : {LaneOrder::reverse, LaneOrder::random}) {
             const Flow found = SimtSweeps(c.kind, how, system, order).run(4, 1.3F, start);
@@ -212,7 +215,7 @@ TEST_P(EverySweep, ConvergesToTheOraclesSolution) {
     const int count = c.kind == SweepKind::redblack ? 60 : 400;
     // The tests above show that the other implementations agree.
     const Flow found =
-        SimtSweeps(c.kind, Implementation::fused, system).run(count, 1.2F, random_flow(shape));
+        SimtSweeps(c.kind, Kernels::off_chip, system).run(count, 1.2F, random_flow(shape));
     EXPECT_LT(oracle::relative_error(found, expected), 1e-4);
 }
 
@@ -270,7 +273,7 @@ TEST_P(EverySweep, GivesTheCpusFlowInRoundsOfTiles) {
 TEST(Sweeps, AllocateNothingTheSecondTime) {
     for (const Case& c : all_cases()) {
         const OwnedSystem system = system_of(c, {6, 6});
-        for (const Implementation how : all_implementations) {
+        for (const Kernels how : all_kernels) {
             SimtSweeps simt(c.kind, how, system);
             const auto before = core::host_allocations();
             simt.sweep(3, 1);
@@ -285,7 +288,7 @@ TEST(Sweeps, TakeSystemsOfAnyAlignment) {
     const Shape shape{21, 70};
     const OwnedSystem system = system_of(plain, shape);
     const Flow start = random_flow(shape);
-    const Flow expected = SimtSweeps(plain.kind, Implementation::fused, system).run(3, 1, start);
+    const Flow expected = SimtSweeps(plain.kind, Kernels::off_chip, system).run(3, 1, start);
     // Rows of 80 floats start at multiples of 16 bytes, rows of 70 do not.
     core::Array<float, 3> tensor({3, 21, 80});
     core::Array<float, 3> right({2, 21, 80});
@@ -299,7 +302,7 @@ TEST(Sweeps, TakeSystemsOfAnyAlignment) {
     prepared.take(simt, aligned, true);
     HostPlanes x(2, shape);
     copy(start.view(), x.view());
-    gpu::Sweeps<Simt> sweeps(simt, shape, plain.kind, Implementation::fused);
+    gpu::Sweeps<Simt> sweeps(simt, shape, plain.kind, Implementation::fused, false);
     sweeps.run(simt, prepared, 3, 1, x.planes());
     Flow found({2, 21, 70});
     copy(std::as_const(x).view(), found.view());
@@ -309,7 +312,7 @@ TEST(Sweeps, TakeSystemsOfAnyAlignment) {
 TEST(Sweeps, NoneLeaveTheFlowAsItIs) {
     const OwnedSystem system = system_of(plain, {3, 3});
     const Flow start = random_flow({3, 3});
-    for (const Implementation how : all_implementations) {
+    for (const Kernels how : all_kernels) {
         EXPECT_TRUE(same_bytes(SimtSweeps(plain.kind, how, system).run(0, 1, start), start));
     }
 }
@@ -318,9 +321,9 @@ TEST(Sweeps, OnImagesTooLargeForOneLaunchTakeSeveral) {
     const Shape shape{150, 160};
     const OwnedSystem system = system_of(plain, shape);
     const Flow start = random_flow(shape);
-    const Flow found = SimtSweeps(plain.kind, Implementation::persistent, system).run(2, 1, start);
+    const Flow found = SimtSweeps(plain.kind, Kernels::on_chip, system).run(2, 1, start);
     EXPECT_TRUE(
-        same_bytes(found, SimtSweeps(plain.kind, Implementation::fused, system).run(2, 1, start)));
+        same_bytes(found, SimtSweeps(plain.kind, Kernels::off_chip, system).run(2, 1, start)));
 }
 
 struct PlanCase {

@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& given) { return name_of(given.param); });
 
 TEST(CommunicationAvoidingCg, FallsBackToFewerStepsWhereItsBasisBreaksDown) {
-    expect_fall_back_to_fewer_steps<CpuRun>({60, 70});
+    expect_fall_back_to_fewer_steps<CpuRun>({60, 70}, 16);
 }
 
 TEST(Multigrid, NeedsAboutThirtyWorkUnitsWhateverSizeAndSmoothness) {

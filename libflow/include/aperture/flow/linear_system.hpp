@@ -15,18 +15,16 @@ enum class Solver {
     jacobi,     ///< diagonal scaling only
     block2x2,   ///< Horn & Schunck's iteration: the two unknowns of a pixel are solved together
     cg,         ///< conjugate gradients, preconditioned by the inverse 2x2 blocks by default
-    cacg,       ///< the same, s iterations per global reduction (Carson 2015)
+    cacg,       ///< the same, s iterations per global reduction (Carson 2015); see solver_on
     redblack,   ///< Gauss-Seidel on the 2x2 blocks, two colours (four for Stencil::nine), SOR
     multigrid,  ///< full multigrid, then V(2,2)-cycles, red-black smoothing
 };
 
-/// Kernel organisation on a GPU; results agree to rounding. The Cpu and Solver::multigrid ignore
-/// it. Solver::cacg runs on chip if it fits, unless staged.
+/// Kernel organisation on a GPU; results agree to rounding. The Cpu, Solver::multigrid and
+/// Solver::cacg, where it is not replaced, ignore it.
 enum class Implementation {
-    fused,       ///< several sweeps, or all stages of an iteration, in one kernel
-    staged,      ///< a kernel for each operator, as in Anderson's listings
-    persistent,  ///< one kernel that keeps the system on chip for all iterations, where it fits;
-                 ///< the fastest there (docs/notes/flow.md)
+    fused,   ///< as much as fits in a kernel, up to all iterations with the system on chip
+    staged,  ///< a kernel for each operator, as in Anderson's listings
 };
 
 /// Polynomial basis of the Krylov space in Solver::cacg.
@@ -78,6 +76,11 @@ struct SolveResult {
     double work_units = 0;
 };
 
+/// The solver that a SystemSolver of a Gpu runs: the parameters', except that Solver::cg takes the
+/// place of Solver::cacg where the basis of s_step iterations on the image does not fit the
+/// multiprocessors' shared memory. Their iterates are the same but for rounding.
+Solver solver_on(const core::Gpu& gpu, Shape shape, const SolverParameters& parameters);
+
 /// Solves systems of one shape. Holds the workspace: a second call allocates nothing. The result is
 /// bitwise independent of the number of threads.
 template <class Executor>
@@ -95,7 +98,7 @@ class SystemSolver {
     /// has the solution of minimum norm. `residuals`, if not null, receives |b - A x| / |b| of the
     /// start and after every iteration (|b| = 0 counts as 1); this costs one more product an
     /// iteration. Views must not overlap. Asynchronous on a Gpu without a tolerance and
-    /// `residuals`, with Solver::cacg only for s_step up to 4 (Basis::monomial) or 8; the result
+    /// `residuals`, except for Solver::cacg with Basis::monomial and an s_step above 4; the result
     /// then reports the requested iterations.
     SolveResult solve(const LinearSystem<Space>& system, FlowView<Space> flow,
                       std::vector<double>* residuals = nullptr);
