@@ -143,22 +143,28 @@ void apply_panels(const BlockShape& shape, const T* v, const PanelFactors<T>* fa
     constexpr int w = panel_columns<T>;
     const index_t stride = triangle_stride<T>(shape.columns);
     const index_t panels = panels_of<T>(end - begin);
+    const bool own_top = shape.kind == BlockKind::own_top;
     for (index_t from = first; from < last; from += applied_together) {
         const index_t to = std::min(from + applied_together, last);
         for (index_t p = 0; p < panels; ++p) {
             const index_t k = begin + (transposed ? p : panels - 1 - p) * w;
             const PanelFactors<T>& panel = factors[k / w];
-            const OwnTop<T> own(panel, k, std::min<index_t>(w, end - k), transposed);
-            const bool own_top = shape.kind == BlockKind::own_top;
-            for (index_t j = from; transposed && own_top && j < to; ++j) {
-                own.lift(c + j * shape.rows, top + j * stride + k);
+            const index_t count = std::min<index_t>(w, end - k);
+            if (transposed && own_top) {
+                const OwnTop<T> own(panel, k, count, true);
+                for (index_t j = from; j < to; ++j) {
+                    own.lift(c + j * shape.rows, top + j * stride + k);
+                }
             }
             PanelApplication<T, transposed>(v + k * shape.rows, shape.rows,
                                             shape.template rows_of_panel<T>(k), panel)
                 .run(c + from * shape.rows, shape.rows, top + from * stride + k, stride, to - from,
                      ahead);
-            for (index_t j = from; !transposed && own_top && j < to; ++j) {
-                own.lower(c + j * shape.rows, top + j * stride + k);
+            if (!transposed && own_top) {
+                const OwnTop<T> own(panel, k, count, false);
+                for (index_t j = from; j < to; ++j) {
+                    own.lower(c + j * shape.rows, top + j * stride + k);
+                }
             }
         }
     }
