@@ -54,15 +54,13 @@ void expect_factors(const TallCase& c, Qr&& qr) {
     }
 }
 
-/// Columns that are hard to factor, of up to `tall` rows.
-inline std::vector<TallCase> hard_cases(index_t tall) {
+/// Columns that are hard to factor, of these rows and columns.
+inline std::vector<TallCase> hard_cases(const std::vector<std::pair<index_t, index_t>>& sizes) {
     std::vector<TallCase> cases;
     for (const Content content :
          {Content::graded, Content::hilbert, Content::dependent, Content::zero_columns,
           Content::zero, Content::huge, Content::tiny}) {
-        for (const index_t rows : {index_t{5}, index_t{40}, tall}) {
-            cases.push_back({rows, rows == 5 ? 3 : rows == 40 ? 40 : 31, content});
-        }
+        for (const auto& [rows, columns] : sizes) cases.push_back({rows, columns, content});
     }
     return cases;
 }
@@ -101,7 +99,7 @@ TYPED_TEST_P(TallQrSuite, FactorsBackwardStably) {
 }
 
 TYPED_TEST_P(TallQrSuite, FactorsWhateverColumnsHold) {
-    for (const TallCase& c : hard_cases(TypeParam::tall())) {
+    for (const TallCase& c : hard_cases({{5, 3}, {40, 40}, {TypeParam::tall(), 31}})) {
         this->template judge<float>(c);
         this->template judge<double>(c);
     }
