@@ -256,9 +256,8 @@ void register_all() {
         add_measured("online/" + of_size, [size](benchmark::State& state, const std::string& name) {
             run_online(state, size, name);
         });
-        for (const auto& [svd, of_svd] : {std::pair{rpca::Svd::tsqr, "tsqr"},
-                                          {rpca::Svd::caqr, "caqr"},
-                                          {rpca::Svd::blas2, "blas2"}}) {
+        for (const auto& [svd, of_svd] :
+             {std::pair{rpca::Svd::tsqr, "tsqr"}, {rpca::Svd::cholqr2, "cholqr2"}}) {
             add_measured(std::string("ialm_by_") + of_svd + "/" + of_size,
                          [size, svd = svd](benchmark::State& state, const std::string& name) {
                              run_ours(state, rpca::Solver::ialm, svd, size, name);

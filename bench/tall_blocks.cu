@@ -5,6 +5,7 @@
 
 #include "aperture/core/timing.hpp"
 #include "bench/block_policies.cuh"
+#include "bench/gpu_column_qr.cuh"
 #include "bench/tall_blocks.hpp"
 #include "libcore/gpu/launch.cuh"
 #include "libdense/gpu/tree_qr.cuh"
@@ -46,11 +47,10 @@ double seconds_of(core::Gpu& gpu, int blocks) {
 }
 
 template <int groups>
-double seconds_of_groups(core::Gpu& gpu, core::View<const float, 2, Device> a) {
-    const index_t columns = a.extent[1];
-    dense::gpu::TreeQr<float, core::Gpu, groups> qr(gpu, a.extent[0], columns);
-    Array<float, 2, Device> r({columns, columns});
-    return fastest(gpu, [&] { qr.factor(a, r.view(), false); });
+double seconds_of_groups(core::Gpu& gpu, core::View<const float, 2, Device> a,
+                         core::View<float, 2, Device> r) {
+    dense::gpu::TreeQr<float, core::Gpu, groups> qr(gpu, a.extent[0], a.extent[1]);
+    return fastest(gpu, [&] { qr.factor(a, r, false); });
 }
 
 }  // namespace
@@ -69,17 +69,24 @@ double seconds_of_policy(core::Gpu& gpu, int approach, int blocks) {
 }
 double policy_flops() { return PolicyBlock::flops; }
 
-double seconds_of_tree(core::Gpu& gpu, int groups, core::View<const float, 2, Device> a) {
+double seconds_of_tree(core::Gpu& gpu, int groups, core::View<const float, 2, Device> a,
+                       core::View<float, 2, Device> r) {
     switch (groups) {
         case 5:
-            return seconds_of_groups<5>(gpu, a);
+            return seconds_of_groups<5>(gpu, a, r);
         case 7:
-            return seconds_of_groups<7>(gpu, a);
+            return seconds_of_groups<7>(gpu, a, r);
         case 11:
-            return seconds_of_groups<11>(gpu, a);
+            return seconds_of_groups<11>(gpu, a, r);
         default:
-            return seconds_of_groups<15>(gpu, a);
+            return seconds_of_groups<15>(gpu, a, r);
     }
+}
+
+double seconds_of_columns(core::Gpu& gpu, core::View<const float, 2, Device> a,
+                          core::View<float, 2, Device> r) {
+    GpuColumnQr<float, core::Gpu> qr(gpu, a.extent[0], a.extent[1]);
+    return fastest(gpu, [&] { qr.factor(a, r); });
 }
 
 int groups_of_library(index_t rows) {

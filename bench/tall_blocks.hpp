@@ -16,7 +16,12 @@ double policy_flops();
 
 /// Computes R with trees of blocks of `groups` groups of 32 rows: 5, 7, 11 or 15. Seconds of the
 /// fastest of several runs.
-double seconds_of_tree(core::Gpu& gpu, int groups, core::View<const float, 2, core::Device> a);
+double seconds_of_tree(core::Gpu& gpu, int groups, core::View<const float, 2, core::Device> a,
+                       core::View<float, 2, core::Device> r);
+
+/// The same column by column.
+double seconds_of_columns(core::Gpu& gpu, core::View<const float, 2, core::Device> a,
+                          core::View<float, 2, core::Device> r);
 
 /// The library's number of groups per block for trees of `rows` rows.
 int groups_of_library(core::index_t rows);

@@ -12,6 +12,8 @@
 #include "aperture/core/array.hpp"
 #include "aperture/core/timing.hpp"
 #include "bench/ceilings.hpp"
+#include "bench/column_qr.hpp"
+#include "bench/panel_trees.hpp"
 #include "bench/program.hpp"
 #include "bench/tall_problem.hpp"
 #include "bench/tall_qr_gpu.hpp"
@@ -34,8 +36,14 @@ void report(benchmark::State& state, const Size& size, double seconds) {
         100 * gflops / fma_peak_gflops<float>(core::Cpu().threads());
 }
 
-void run_ours(benchmark::State& state, dense::QrMethod method, Size size, const std::string& name,
-              bool row_major) {
+template <dense::QrMethod method>
+struct LibraryQr : dense::TallQr<float, core::Cpu> {
+    LibraryQr(core::Cpu& cpu, index_t rows, index_t columns)
+        : dense::TallQr<float, core::Cpu>(cpu, method, rows, columns) {}
+};
+
+template <class Qr>
+void run_ours(benchmark::State& state, Size size, const std::string& name, bool row_major) {
     core::Cpu cpu;
     const Array<float, 2> columns = random_columns(size);
     core::View<const float, 2, core::Host> a(columns.data(), {size.rows, size.columns},
@@ -48,7 +56,7 @@ void run_ours(benchmark::State& state, dense::QrMethod method, Size size, const 
         }
         a = std::as_const(by_rows).view();
     }
-    dense::TallQr<float, core::Cpu> qr(cpu, method, size.rows, size.columns);
+    Qr qr(cpu, size.rows, size.columns);
     Array<float, 2> r({size.columns, size.columns});
     const double best = measure(state, name, [&] {
         const core::Stopwatch watch;
@@ -87,30 +95,26 @@ void run_lapack(benchmark::State& state, Size size, const std::string& name) {
 }
 #endif
 
+template <class Qr>
+void add_ours(const std::string& method, Size size, bool row_major = false) {
+    add_measured(method + "/" + name_of(size),
+                 [size, row_major](benchmark::State& state, const std::string& name) {
+                     run_ours<Qr>(state, size, name, row_major);
+                 });
+}
+
 void register_all() {
     for (const Size& size : tall_sizes()) {
-        const std::string of_size = name_of(size);
-        add_measured("tsqr/" + of_size, [size](benchmark::State& state, const std::string& name) {
-            run_ours(state, dense::QrMethod::tsqr, size, name, false);
-        });
-        add_measured("tsqr_by_rows/" + of_size,
-                     [size](benchmark::State& state, const std::string& name) {
-                         run_ours(state, dense::QrMethod::tsqr, size, name, true);
-                     });
-        add_measured("caqr/" + of_size, [size](benchmark::State& state, const std::string& name) {
-            run_ours(state, dense::QrMethod::caqr, size, name, false);
-        });
-        add_measured("blas2/" + of_size, [size](benchmark::State& state, const std::string& name) {
-            run_ours(state, dense::QrMethod::blas2, size, name, false);
-        });
-        add_measured("cholesky2/" + of_size,
-                     [size](benchmark::State& state, const std::string& name) {
-                         run_ours(state, dense::QrMethod::cholesky2, size, name, false);
-                     });
+        add_ours<LibraryQr<dense::QrMethod::tsqr>>("tsqr", size);
+        add_ours<LibraryQr<dense::QrMethod::tsqr>>("tsqr_by_rows", size, true);
+        add_ours<LibraryQr<dense::QrMethod::cholesky2>>("cholesky2", size);
+        add_ours<PanelTrees<float>>("caqr", size);
+        add_ours<ColumnQr<float>>("blas2", size);
 #if APERTURE_LAPACK
-        add_measured("lapack/" + of_size, [size](benchmark::State& state, const std::string& name) {
-            run_lapack(state, size, name);
-        });
+        add_measured("lapack/" + name_of(size),
+                     [size](benchmark::State& state, const std::string& name) {
+                         run_lapack(state, size, name);
+                     });
 #endif
     }
     register_gpu();

@@ -73,46 +73,42 @@ double tree_latency(core::Gpu& gpu, const Size& size) {
 /// Whether Q is kept.
 enum class Wanted { r_and_q, r };
 
-void run_on_gpu(benchmark::State& state, dense::QrMethod method, Wanted wanted, Size size,
-                const std::string& name) {
-    core::Gpu gpu;
+/// Times seconds(a, r), which computes R, and checks it.
+template <class Seconds>
+void run_on_gpu(benchmark::State& state, core::Gpu& gpu, Size size, const std::string& name,
+                const Seconds& seconds) {
     const Array<float, 2> columns = random_columns(size);
     Array<float, 2, Device> a(columns.extent());
     core::copy<float, 2, core::Strided>(gpu, columns.view(), a.view());
     Array<float, 2, Device> r({size.columns, size.columns});
-    dense::TallQr<float, core::Gpu> qr(gpu, method, size.rows, size.columns);
     const core::View<const float, 2, Device> by_columns(a.data(), {size.rows, size.columns},
                                                         {1, size.rows});
-    core::Timeline timeline;
-    const double best = measure(state, name, [&] {
-        return seconds_on(gpu, timeline, smoke ? 1 : 4, [&](std::size_t) {
-            if (wanted == Wanted::r) {
-                qr.find_r(by_columns, r.view());
-            } else {
-                qr.factor(by_columns, r.view());
-            }
-        });
-    });
+    const double best = measure(state, name, [&] { return seconds(by_columns, r.view()); });
     report_on_gpu(state, gpu, size, best);
-    if (method == dense::QrMethod::caqr) {
-        state.counters["latency ms"] = 1e3 * tree_latency(gpu, size);
-    }
-    if (qr.fell_back()) fail(state, "fell back");
     Array<float, 2> fetched(r.extent());
     core::copy<float, 2, core::Strided>(gpu, std::as_const(r).view(), fetched.view());
     gpu.synchronize();
     if (!is_r_of(columns, std::as_const(fetched).view())) fail(state, "R is wrong");
 }
 
-void run_tree(benchmark::State& state, int groups, Size size, const std::string& name) {
+void run_method(benchmark::State& state, dense::QrMethod method, Wanted wanted, Size size,
+                const std::string& name) {
     core::Gpu gpu;
-    const Array<float, 2> columns = random_columns(size);
-    Array<float, 2, Device> a(columns.extent());
-    core::copy<float, 2, core::Strided>(gpu, columns.view(), a.view());
-    const double best = measure(state, name, [&] {
-        return seconds_of_tree(gpu, groups, {a.data(), {size.rows, size.columns}, {1, size.rows}});
+    dense::TallQr<float, core::Gpu> qr(gpu, method, size.rows, size.columns);
+    core::Timeline timeline;
+    run_on_gpu(state, gpu, size, name, [&](auto a, auto r) {
+        return seconds_on(gpu, timeline, smoke ? 1 : 4, [&](std::size_t) {
+            if (wanted == Wanted::r) {
+                qr.find_r(a, r);
+            } else {
+                qr.factor(a, r);
+            }
+        });
     });
-    report_on_gpu(state, gpu, size, best);
+    if (method == dense::QrMethod::tsqr) {
+        state.counters["latency ms"] = 1e3 * tree_latency(gpu, size);
+    }
+    if (qr.fell_back()) fail(state, "fell back");
 }
 
 void run_policy(benchmark::State& state, int approach, const std::string& name) {
@@ -173,27 +169,33 @@ void register_gpu() {
                      });
     }
     for (const Size& size : tall_sizes()) {
-        const std::string of_size = name_of(size);
-        const auto add = [&](const std::string& of, dense::QrMethod method, Wanted wanted) {
-            add_measured("gpu/" + of + "/" + of_size,
-                         [size, method, wanted](benchmark::State& state, const std::string& name) {
-                             run_on_gpu(state, method, wanted, size, name);
-                         });
+        const auto add = [&](const std::string& of, auto run) {
+            add_measured("gpu/" + of + "/" + name_of(size), run);
         };
-        add("caqr", dense::QrMethod::caqr, Wanted::r_and_q);
-        add("cholesky2", dense::QrMethod::cholesky2, Wanted::r_and_q);
-        add("cholesky2_r", dense::QrMethod::cholesky2, Wanted::r);
-        add("blas2", dense::QrMethod::blas2, Wanted::r_and_q);
+        const auto add_method = [&](const std::string& of, dense::QrMethod method, Wanted wanted) {
+            add(of, [size, method, wanted](benchmark::State& state, const std::string& name) {
+                run_method(state, method, wanted, size, name);
+            });
+        };
+        add_method("tsqr", dense::QrMethod::tsqr, Wanted::r_and_q);
+        add_method("cholesky2", dense::QrMethod::cholesky2, Wanted::r_and_q);
+        add_method("cholesky2_r", dense::QrMethod::cholesky2, Wanted::r);
+        add("blas2", [size](benchmark::State& state, const std::string& name) {
+            core::Gpu gpu;
+            run_on_gpu(state, gpu, size, name,
+                       [&](auto a, auto r) { return seconds_of_columns(gpu, a, r); });
+        });
         for (const int groups : {5, 7, 11, 15}) {
-            add_measured("gpu/tree_of_" + std::to_string(groups) + "/" + of_size,
-                         [size, groups](benchmark::State& state, const std::string& name) {
-                             run_tree(state, groups, size, name);
-                         });
+            add("tree_of_" + std::to_string(groups),
+                [size, groups](benchmark::State& state, const std::string& name) {
+                    core::Gpu gpu;
+                    run_on_gpu(state, gpu, size, name,
+                               [&](auto a, auto r) { return seconds_of_tree(gpu, groups, a, r); });
+                });
         }
-        add_measured("gpu/cusolver/" + of_size,
-                     [size](benchmark::State& state, const std::string& name) {
-                         run_cusolver(state, size, name);
-                     });
+        add("cusolver", [size](benchmark::State& state, const std::string& name) {
+            run_cusolver(state, size, name);
+        });
     }
 }
 

@@ -9,16 +9,7 @@ namespace aperture::rpca {
 
 /// The QR method of an Svd other than gram.
 inline dense::QrMethod qr_method(Svd svd) {
-    switch (svd) {
-        case Svd::caqr:
-            return dense::QrMethod::caqr;
-        case Svd::cholqr2:
-            return dense::QrMethod::cholesky2;
-        case Svd::blas2:
-            return dense::QrMethod::blas2;
-        default:
-            return dense::QrMethod::tsqr;
-    }
+    return svd == Svd::cholqr2 ? dense::QrMethod::cholesky2 : dense::QrMethod::tsqr;
 }
 
 }  // namespace aperture::rpca

@@ -38,11 +38,8 @@ inline constexpr Choices<rpca::Solver, 3> rpca_solver_choices{
     {{"ialm", rpca::Solver::ialm},
      {"admm", rpca::Solver::admm},
      {"accaltproj", rpca::Solver::accaltproj}}};
-inline constexpr Choices<rpca::Svd, 5> svd_choices{{{"gram", rpca::Svd::gram},
-                                                    {"tsqr", rpca::Svd::tsqr},
-                                                    {"caqr", rpca::Svd::caqr},
-                                                    {"cholqr2", rpca::Svd::cholqr2},
-                                                    {"blas2", rpca::Svd::blas2}}};
+inline constexpr Choices<rpca::Svd, 3> svd_choices{
+    {{"gram", rpca::Svd::gram}, {"tsqr", rpca::Svd::tsqr}, {"cholqr2", rpca::Svd::cholqr2}}};
 
 /// The size in which frames are processed: their own size times `factor`, or a given size.
 struct FrameScale {

@@ -37,9 +37,8 @@ QrTree<T>::QrTree(index_t rows, index_t columns)
 }
 
 template <class T>
-index_t QrTree<T>::bytes(bool keep, bool applies, int threads) const {
-    const index_t reals = tops_size() * (applies ? 2 : 1) + (keep ? reflector_reals_ : 0) +
-                          (keep && !applies ? 0 : threads * block_reals_);
+index_t QrTree<T>::bytes(int threads) const {
+    const index_t reals = tops_size() + threads * block_reals_;
     return reals * static_cast<index_t>(sizeof(T)) +
            panels_ * static_cast<index_t>(sizeof(PanelFactors<T>));
 }

@@ -35,10 +35,8 @@ class QrTree {
     /// `to` may alias `rest`.
     void apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<const T> rest, MatrixView<T> to);
 
-    index_t columns() const { return columns_; }
-    /// Bytes that `factor` allocates, with `applies` also apply_transposed; the scratch memory of
-    /// the threads included.
-    index_t bytes(bool keep, bool applies, int threads) const;
+    /// Bytes that `factor` without `keep` allocates, the scratch memory of the threads included.
+    index_t bytes(int threads) const;
 
   private:
     struct Block {

@@ -129,6 +129,47 @@ class OwnTop {
     core::Pack<T> turn_[w];
 };
 
+/// Columns of a block whose panels are applied together, and the columns that they are applied to
+/// at once: both stay in the second-level cache.
+inline constexpr index_t panels_together = 64;
+inline constexpr index_t applied_together = 48;
+
+/// Applies Q^T, or Q, of the panels in columns [begin, end) of a block to columns [first, last) of
+/// [top; c]. See apply_block.
+template <class T, bool transposed>
+void apply_panels(const BlockShape& shape, const T* v, const PanelFactors<T>* factors,
+                  index_t begin, index_t end, T* c, T* top, index_t first, index_t last,
+                  core::ReadAhead& ahead) {
+    constexpr int w = panel_columns<T>;
+    const index_t stride = triangle_stride<T>(shape.columns);
+    const index_t panels = panels_of<T>(end - begin);
+    const bool own_top = shape.kind == BlockKind::own_top;
+    for (index_t from = first; from < last; from += applied_together) {
+        const index_t to = std::min(from + applied_together, last);
+        for (index_t p = 0; p < panels; ++p) {
+            const index_t k = begin + (transposed ? p : panels - 1 - p) * w;
+            const PanelFactors<T>& panel = factors[k / w];
+            const index_t count = std::min<index_t>(w, end - k);
+            if (transposed && own_top) {
+                const OwnTop<T> own(panel, k, count, true);
+                for (index_t j = from; j < to; ++j) {
+                    own.lift(c + j * shape.rows, top + j * stride + k);
+                }
+            }
+            PanelApplication<T, transposed>(v + k * shape.rows, shape.rows,
+                                            shape.template rows_of_panel<T>(k), panel)
+                .run(c + from * shape.rows, shape.rows, top + from * stride + k, stride, to - from,
+                     ahead);
+            if (!transposed && own_top) {
+                const OwnTop<T> own(panel, k, count, false);
+                for (index_t j = from; j < to; ++j) {
+                    own.lower(c + j * shape.rows, top + j * stride + k);
+                }
+            }
+        }
+    }
+}
+
 /// QR of [R; B], or of B alone if it has its own top: R (`r`, with triangle_stride) becomes the
 /// triangle and V replaces B. `factors` has one entry per panel. Prefetches `ahead` meanwhile.
 template <class T>
@@ -137,21 +178,24 @@ void factor_block(const BlockShape& shape, T* b, T* r, PanelFactors<T>* factors,
     constexpr int w = panel_columns<T>;
     const index_t n = shape.columns;
     const index_t r_stride = triangle_stride<T>(n);
-    for (index_t k = 0; k < n; k += w) {
-        PanelFactors<T>& panel = factors[k / w];
-        const Rows rows = shape.template rows_of_panel<T>(k);
-        T* const top = r + k * r_stride + k;
-        if (shape.kind == BlockKind::own_top) {
-            const index_t count = std::min<index_t>(w, n - k);
-            OwnTop<T>::find(b, shape.rows, k, count, panel);
-            const OwnTop<T> own(panel, k, count, true);
-            for (index_t j = k; j < n; ++j) own.lift(b + j * shape.rows, r + j * r_stride + k);
+    for (index_t begin = 0; begin < n; begin += panels_together) {
+        const index_t end = std::min(begin + panels_together, n);
+        for (index_t k = begin; k < end; k += w) {
+            PanelFactors<T>& panel = factors[k / w];
+            const index_t next = std::min(k + w, end);
+            if (shape.kind == BlockKind::own_top) {
+                OwnTop<T>::find(b, shape.rows, k, next - k, panel);
+                const OwnTop<T> own(panel, k, next - k, true);
+                for (index_t j = k; j < next; ++j)
+                    own.lift(b + j * shape.rows, r + j * r_stride + k);
+            }
+            PanelFactorisation<T>(b + k * shape.rows, shape.rows,
+                                  shape.template rows_of_panel<T>(k), r + k * r_stride + k,
+                                  r_stride, panel)
+                .run();
+            apply_panels<T, true>(shape, b, factors, k, next, b, r, next, end, ahead);
         }
-        PanelFactorisation<T>(b + k * shape.rows, shape.rows, rows, top, r_stride, panel).run();
-        const index_t next = std::min(k + w, n);
-        PanelApplication<T, true>(b + k * shape.rows, shape.rows, rows, panel)
-            .run(b + next * shape.rows, shape.rows, r + next * r_stride + k, r_stride, n - next,
-                 ahead);
+        apply_panels<T, true>(shape, b, factors, begin, end, b, r, end, n, ahead);
     }
 }
 
@@ -161,26 +205,12 @@ void factor_block(const BlockShape& shape, T* b, T* r, PanelFactors<T>* factors,
 template <class T, bool transposed>
 void apply_block(const BlockShape& shape, const T* v, const PanelFactors<T>* factors, T* c, T* top,
                  index_t columns, core::ReadAhead ahead = {}) {
-    constexpr int w = panel_columns<T>;
     const index_t n = shape.columns;
-    const index_t stride = triangle_stride<T>(n);
-    const index_t panels = panels_of<T>(n);
-    for (index_t p = 0; p < panels; ++p) {
-        const index_t k = (transposed ? p : panels - 1 - p) * w;
-        const PanelFactors<T>& panel = factors[k / w];
-        const OwnTop<T> own(panel, k, std::min<index_t>(w, n - k), transposed);
-        if (transposed && shape.kind == BlockKind::own_top) {
-            for (index_t j = 0; j < columns; ++j)
-                own.lift(c + j * shape.rows, top + j * stride + k);
-        }
-        PanelApplication<T, transposed>(v + k * shape.rows, shape.rows,
-                                        shape.template rows_of_panel<T>(k), panel)
-            .run(c, shape.rows, top + k, stride, columns, ahead);
-        if (!transposed && shape.kind == BlockKind::own_top) {
-            for (index_t j = 0; j < columns; ++j) {
-                own.lower(c + j * shape.rows, top + j * stride + k);
-            }
-        }
+    const index_t groups = (n + panels_together - 1) / panels_together;
+    for (index_t g = 0; g < groups; ++g) {
+        const index_t begin = (transposed ? g : groups - 1 - g) * panels_together;
+        apply_panels<T, transposed>(shape, v, factors, begin, std::min(begin + panels_together, n),
+                                    c, top, 0, columns, ahead);
     }
 }
 

@@ -29,14 +29,6 @@ std::unique_ptr<TallFactors<T>> make_tree_factors(index_t rows, index_t columns)
 template <class T>
 index_t tree_factors_bytes(index_t rows, index_t columns, int threads);
 template <class T>
-std::unique_ptr<TallFactors<T>> make_panel_factors(index_t rows, index_t columns);
-template <class T>
-index_t panel_factors_bytes(index_t rows, index_t columns, int threads);
-template <class T>
-std::unique_ptr<TallFactors<T>> make_column_factors(index_t rows, index_t columns);
-template <class T>
-index_t column_factors_bytes(index_t rows, index_t columns, int threads);
-template <class T>
 std::unique_ptr<TallFactors<T>> make_cholesky_factors(index_t rows, index_t columns);
 template <class T>
 index_t cholesky_factors_bytes(index_t rows, index_t columns, int threads);

@@ -17,8 +17,6 @@ template <class T>
 std::unique_ptr<tall::TallFactors<T>> factors_of(QrMethod method, index_t rows, index_t columns) {
     core::expects(columns > 0 && rows >= columns,
                   "QR requires at least 1 column and as many rows, has ", rows, " x ", columns);
-    if (method == QrMethod::caqr) return tall::make_panel_factors<T>(rows, columns);
-    if (method == QrMethod::blas2) return tall::make_column_factors<T>(rows, columns);
     if (method == QrMethod::cholesky2) return tall::make_cholesky_factors<T>(rows, columns);
     return tall::make_tree_factors<T>(rows, columns);
 }
@@ -47,7 +45,7 @@ struct TallQr<T, Executor>::State {
         factors->factor(cpu, a, r, keep);
         kept = keep;
     }
-    void expects_q() const { core::expects(kept, "Q is not stored"); }
+    void expects_q() const { core::expects(kept, "no Q has been kept"); }
 };
 
 template <std::floating_point T, class Executor>
@@ -74,16 +72,9 @@ void TallQr<T, Executor>::find_r(Matrix<const T> a, Matrix<T> r) {
 template <std::floating_point T, class Executor>
 index_t TallQr<T, Executor>::find_r_bytes(Executor& executor, QrMethod method, index_t rows,
                                           index_t columns) {
-    switch (method) {
-        case QrMethod::caqr:
-            return tall::panel_factors_bytes<T>(rows, columns, executor.threads());
-        case QrMethod::blas2:
-            return tall::column_factors_bytes<T>(rows, columns, executor.threads());
-        case QrMethod::cholesky2:
-            return tall::cholesky_factors_bytes<T>(rows, columns, executor.threads());
-        default:
-            return tall::tree_factors_bytes<T>(rows, columns, executor.threads());
-    }
+    return method == QrMethod::cholesky2
+               ? tall::cholesky_factors_bytes<T>(rows, columns, executor.threads())
+               : tall::tree_factors_bytes<T>(rows, columns, executor.threads());
 }
 
 template <std::floating_point T, class Executor>

@@ -41,7 +41,9 @@ class ColumnProducts {
         find({sides(columns.extent[1]), sides(columns.extent[1]), true}, columns, columns, to);
     }
 
-    /// Bytes that `find` of matrices of so many rows and columns allocates, and `find_gram`.
+    /// Allocates at once what `find` and `find_gram` would otherwise allocate as they need it.
+    void reserve(index_t bytes) { parts_.reshape({bytes / static_cast<index_t>(sizeof(double))}); }
+    /// Bytes that `find` of matrices of so many rows and columns needs, and `find_gram`.
     index_t bytes(index_t rows, index_t left, index_t right) const {
         return bytes({sides(left), sides(right), false}, rows);
     }

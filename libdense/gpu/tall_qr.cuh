@@ -5,7 +5,6 @@
 // TallQr on a device. Host code, a template on the executor.
 
 #include "libdense/gpu/cholesky_qr.cuh"
-#include "libdense/gpu/column_qr.cuh"
 #include "libdense/gpu/tree_qr.cuh"
 
 #if !defined(__CUDACC_RTC__)
@@ -29,18 +28,10 @@ class DeviceTallQr {
         : rows_(rows), columns_(columns) {
         core::expects(columns > 0 && rows >= columns,
                       "QR requires at least 1 column and as many rows, has ", rows, " x ", columns);
-        switch (method) {
-            case QrMethod::tsqr:
-            case QrMethod::caqr:
-                factors_ = make_tree<T, Executor, Groups>(executor, rows, columns);
-                break;
-            case QrMethod::blas2:
-                factors_ = std::make_unique<ColumnQr<T, Executor>>(executor, rows, columns);
-                break;
-            case QrMethod::cholesky2:
-                factors_ =
-                    std::make_unique<CholeskyQr<T, Executor, Groups>>(executor, rows, columns);
-                break;
+        if (method == QrMethod::cholesky2) {
+            factors_ = std::make_unique<CholeskyQr<T, Executor, Groups>>(executor, rows, columns);
+        } else {
+            factors_ = make_tree<T, Executor, Groups>(executor, rows, columns);
         }
     }
 
@@ -82,7 +73,7 @@ class DeviceTallQr {
         core::expects(view.extent[0] == rows && view.extent[1] == columns, what, " must be ", rows,
                       " x ", columns, ", is ", view.extent[0], " x ", view.extent[1]);
     }
-    void expects_q() const { core::expects(kept_, "Q is not stored"); }
+    void expects_q() const { core::expects(kept_, "no Q has been kept"); }
 
     template <class Work>
     void for_batches(index_t columns, const Work& work) {

@@ -88,6 +88,7 @@ class ProjectedMatrix {
           panel_gram_({2 * width_, 2 * width_}),
           cross_({width_, frames}),
           rest_gram_({frames, frames}) {
+        products_.reserve(bytes_of_products(products_, frames, values, width_));
         median_factor_.reserve(2 * width_, frames);
     }
 
@@ -102,10 +103,9 @@ class ProjectedMatrix {
             bytes_of<T>(sampled + factors) +
             blocks_of(values) * (bytes_of<MeasuredPart>(1) + bytes_of<core::Sums<3>>(1)) +
             bytes_of<double>(2 * rank * all + frames * frames);
-        const dense::gpu::ColumnProducts<T, Executor> products(executor);
         return {both + bytes_of<double>(4 * rank * rank + rank * frames),
                 both + bytes_of<T>((all + rank) * pitch) + (watches_mask ? frames * pitch : 0) +
-                    products.bytes(values, 2 * rank, all) + products.gram_bytes(values, frames)};
+                    bytes_of_products(Products(executor), frames, values, rank)};
     }
 
     index_t width() const { return width_; }
@@ -186,6 +186,13 @@ class ProjectedMatrix {
   private:
     template <class U>
     using Buffer = core::Array<U, 1, Space>;
+    using Products = dense::gpu::ColumnProducts<T, Executor>;
+
+    static index_t bytes_of_products(const Products& products, index_t frames, index_t values,
+                                     index_t rank) {
+        return std::max(products.bytes(values, 2 * rank, 2 * rank + frames),
+                        products.gram_bytes(values, frames));
+    }
 
     static constexpr index_t most_sampled = 100000;
     /// Odd, so that samples cover all columns of a picture of even width.
@@ -274,7 +281,7 @@ class ProjectedMatrix {
     index_t width_;
     index_t pitch_;
     Frames<const T> m_ = {};  ///< M of the current run
-    dense::gpu::ColumnProducts<T, Executor> products_;
+    Products products_;
     Buffer<T> columns_;  ///< [U Y R]
     Buffer<T> next_basis_;
     Buffer<unsigned char> mask_;

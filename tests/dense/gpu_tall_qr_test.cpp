@@ -15,11 +15,7 @@ struct GpuRunner : tests::UsableGpu {
                 {351, 31},  {352, 32},  {353, 33},  {384, 64},    {2047, 24},  {9001, 129},
                 {3520, 96}, {3521, 97}, {700, 700}, {110592, 10}, {50000, 192}};
     }
-    static std::vector<QrMethod> methods() {
-        // The suite of robust PCA runs the kernels of the other methods.
-        if (tests::small_shapes()) return {QrMethod::caqr, QrMethod::cholesky2};
-        return {QrMethod::caqr, QrMethod::blas2, QrMethod::cholesky2};
-    }
+    static std::vector<QrMethod> methods() { return {QrMethod::tsqr, QrMethod::cholesky2}; }
     static index_t tall() { return tests::small_shapes() ? 500 : 6200; }
     static std::uint64_t allocations() { return core::device_allocations(); }
 
@@ -76,7 +72,7 @@ TEST_F(GpuTallScale, AMillionRowsAreFactoredBackwardStably) {
     constexpr index_t n = 192;
     const Array<float, 2> a = matrix_of<float>({m, n, Content::random});
     GpuRunner runner;
-    for (const QrMethod method : {QrMethod::caqr, QrMethod::cholesky2}) {
+    for (const QrMethod method : {QrMethod::tsqr, QrMethod::cholesky2}) {
         GpuRunner::Qr<float> qr(runner, method, m, n);
         Array<float, 2> r({n, n});
         Array<float, 2> q({m, n});

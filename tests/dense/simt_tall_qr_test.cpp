@@ -7,9 +7,8 @@ namespace aperture::dense::oracle {
 namespace {
 
 /// Configurations: trees of small blocks, which are deep and whose leaves absorb several blocks;
-/// trees of the library's blocks; methods without trees; the library's choice for 163 and 99 KiB of
-/// shared memory a block.
-enum class Runs { small_trees, trees, columns, sm_80, sm_86 };
+/// trees of the library's blocks; the library's choice for 163 and 99 KiB of shared memory a block.
+enum class Runs { small_trees, trees, sm_80, sm_86 };
 
 template <core::LaneOrder order, Runs runs>
 struct SimtRunner {
@@ -23,21 +22,12 @@ struct SimtRunner {
     static constexpr int groups = runs == Runs::small_trees ? 3
                                   : runs == Runs::trees     ? tuning::large_tall_groups
                                                             : 0;
-    static index_t tall() { return runs == Runs::columns ? 197 : 530; }
+    static index_t tall() { return 530; }
 
     static std::string why_not() { return ""; }
     static std::vector<QrMethod> methods() {
-        switch (runs) {
-            case Runs::small_trees:
-                return {QrMethod::tsqr, QrMethod::cholesky2};
-            case Runs::trees:
-                return {QrMethod::caqr};
-            case Runs::sm_80:
-            case Runs::sm_86:
-                return {QrMethod::tsqr, QrMethod::cholesky2};
-            default:
-                return {QrMethod::blas2, QrMethod::cholesky2};
-        }
+        if (runs == Runs::trees) return {QrMethod::tsqr};
+        return {QrMethod::tsqr, QrMethod::cholesky2};
     }
     static std::vector<std::pair<int, int>> sizes() {
         switch (runs) {
@@ -46,11 +36,8 @@ struct SimtRunner {
                         {97, 16}, {65, 64}, {129, 17}, {290, 5}, {1500, 33}, {3100, 65}};
             case Runs::trees:
                 return {{7, 3}, {352, 16}, {353, 33}, {4100, 40}};
-            case Runs::sm_80:
-            case Runs::sm_86:
-                return {{33, 33}, {97, 16}, {290, 5}, {1500, 33}};
             default:
-                return {{1, 1}, {7, 3}, {300, 9}, {40, 40}, {600, 33}};
+                return {{33, 33}, {97, 16}, {290, 5}, {1500, 33}};
         }
     }
     static std::uint64_t allocations() { return core::host_allocations(); }
@@ -90,12 +77,10 @@ struct SimtRunner {
 
 using SmallTrees = SimtRunner<core::LaneOrder::random, Runs::small_trees>;
 using Trees = SimtRunner<core::LaneOrder::reverse, Runs::trees>;
-using Columns = SimtRunner<core::LaneOrder::random, Runs::columns>;
 using Sm80 = SimtRunner<core::LaneOrder::reverse, Runs::sm_80>;
 using Sm86 = SimtRunner<core::LaneOrder::random, Runs::sm_86>;
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtSmallTrees, TallQrSuite, SmallTrees);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtTrees, TallQrSuite, Trees);
-INSTANTIATE_TYPED_TEST_SUITE_P(SimtColumns, TallQrSuite, Columns);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtSm80, TallQrSuite, Sm80);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtSm86, TallQrSuite, Sm86);
 

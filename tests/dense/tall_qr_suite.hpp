@@ -36,6 +36,35 @@ inline Eigen::Map<RowMajor> mapped(Array<double, 2>& array) {
     return {array.data(), array.extent()[0], array.extent()[1]};
 }
 
+/// Expects A = Q R, orthonormal columns of Q, and zeros below R's diagonal. `qr` has factor(a, r)
+/// and form_q(q).
+template <class T, class Qr>
+void expect_factors(const TallCase& c, Qr&& qr) {
+    SCOPED_TRACE(name_of(c));
+    const Array<T, 2> a = matrix_of<T>(c);
+    const index_t n = c.columns;
+    Array<T, 2> r({n, n});
+    Array<T, 2> q({c.rows, n});
+    qr.factor(a.view(), r.view());
+    qr.form_q(q.view());
+    EXPECT_LE(residual_ratio<T>(a.view(), q.view(), r.view()), ratio_limit);
+    EXPECT_LE(orthogonality_ratio<T>(q.view()), ratio_limit);
+    for (index_t i = 0; i < n; ++i) {
+        for (index_t j = 0; j < i; ++j) EXPECT_EQ(r(i, j), 0) << i << ", " << j;
+    }
+}
+
+/// Columns that are hard to factor, of these rows and columns.
+inline std::vector<TallCase> hard_cases(const std::vector<std::pair<index_t, index_t>>& sizes) {
+    std::vector<TallCase> cases;
+    for (const Content content :
+         {Content::graded, Content::hilbert, Content::dependent, Content::zero_columns,
+          Content::zero, Content::huge, Content::tiny}) {
+        for (const auto& [rows, columns] : sizes) cases.push_back({rows, columns, content});
+    }
+    return cases;
+}
+
 template <class Runner>
 class TallQrSuite : public testing::Test {
   protected:
@@ -53,23 +82,9 @@ class TallQrSuite : public testing::Test {
     }
     template <class T>
     void judge(const TallCase& c) {
-        SCOPED_TRACE(name_of(c));
-        for_methods([&](QrMethod method) { judge<T>(c, method); });
-    }
-    template <class T>
-    void judge(const TallCase& c, QrMethod method) {
-        const Array<T, 2> a = matrix_of<T>(c);
-        const index_t n = c.columns;
-        typename Runner::template Qr<T> qr(runner, method, c.rows, n);
-        Array<T, 2> r({n, n});
-        Array<T, 2> q({c.rows, n});
-        qr.factor(a.view(), r);
-        qr.form_q(q);
-        EXPECT_LE(residual_ratio<T>(a.view(), q.view(), r.view()), ratio_limit);
-        EXPECT_LE(orthogonality_ratio<T>(q.view()), ratio_limit);
-        for (index_t i = 0; i < n; ++i) {
-            for (index_t j = 0; j < i; ++j) EXPECT_EQ(r(i, j), 0) << i << ", " << j;
-        }
+        using Qr = typename Runner::template Qr<T>;
+        for_methods(
+            [&](QrMethod method) { expect_factors<T>(c, Qr(runner, method, c.rows, c.columns)); });
     }
 
     Runner runner;
@@ -84,14 +99,9 @@ TYPED_TEST_P(TallQrSuite, FactorsBackwardStably) {
 }
 
 TYPED_TEST_P(TallQrSuite, FactorsWhateverColumnsHold) {
-    for (const Content content :
-         {Content::graded, Content::hilbert, Content::dependent, Content::zero_columns,
-          Content::zero, Content::huge, Content::tiny}) {
-        for (const auto& [rows, columns] :
-             {std::pair{5, 3}, {40, 40}, {static_cast<int>(TypeParam::tall()), 31}}) {
-            this->template judge<float>({rows, columns, content});
-            this->template judge<double>({rows, columns, content});
-        }
+    for (const TallCase& c : hard_cases({{5, 3}, {40, 40}, {TypeParam::tall(), 31}})) {
+        this->template judge<float>(c);
+        this->template judge<double>(c);
     }
 }
 

@@ -145,10 +145,7 @@ TYPED_TEST_P(RobustPcaSuite, SplitsManyFrames) {
 }
 
 TYPED_TEST_P(RobustPcaSuite, SplitsTheSameByEveryQr) {
-    std::vector<Svd> ways{Svd::tsqr, Svd::blas2};
-    // Sanitizers check the other methods in libdense's suite.
-    if (!tests::small_shapes()) ways.insert(ways.end(), {Svd::caqr, Svd::cholqr2});
-    for (const Svd svd : ways) {
+    for (const Svd svd : {Svd::tsqr, Svd::cholqr2}) {
         Parameters parameters;
         parameters.svd = svd;
         if (tests::small_shapes()) {

@@ -134,7 +134,7 @@ TEST(RobustPca, EveryWayToTheSingularValuesGivesTheSame) {
     const Matrix m = video_like(3000, 40);
     Parameters parameters;
     const Result<float> by_gram = solved<float>(m, parameters);
-    for (const Svd svd : {Svd::tsqr, Svd::caqr, Svd::cholqr2, Svd::blas2}) {
+    for (const Svd svd : {Svd::tsqr, Svd::cholqr2}) {
         parameters.svd = svd;
         const Result<float> by_qr = solved<float>(m, parameters);
         EXPECT_EQ(by_qr.outcome.iterations, by_gram.outcome.iterations);

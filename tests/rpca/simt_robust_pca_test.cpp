@@ -65,8 +65,10 @@ INSTANTIATE_TYPED_TEST_SUITE_P(SimtForward, RobustPcaSuite, OnHopper);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtRandom, RobustPcaSuite, OnAda);
 
 template <class T>
-void expect_promised(index_t frames, index_t values, const Parameters& parameters) {
+void expect_promised(index_t frames, index_t values, const Parameters& parameters,
+                     const core::SimtDevice& device = {}) {
     core::Simt simt;
+    simt.device = device;
     const auto bytes_of_run = [&](FramesView<const T, core::Host> m) {
         const auto before = core::host_bytes_allocated();
         SimtRobustPca<T>(simt, frames, values, parameters).run(m, {}, {}, {});
@@ -83,8 +85,14 @@ TEST(SimtRobustPca, AllocatesWhatItPromises) {
         expect_promised<double>(33, 1000, parameters);
         expect_promised<float>(12, 15000, parameters);
     }
+    // Partial sums of products take most of the memory on a device of many multiprocessors.
+    constexpr core::SimtDevice large{90, 227 * 1024, 132};
     Parameters parameters;
     parameters.max_iterations = 1;
+    parameters.solver = Solver::accaltproj;
+    expect_promised<float>(12, 15000, parameters, large);
+    expect_promised<double>(12, 15000, parameters, large);
+    parameters.solver = Solver::ialm;
     expect_promised<float>(130, 700, parameters);
     expect_promised<double>(170, 300, parameters);
 }

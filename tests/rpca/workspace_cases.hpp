@@ -15,7 +15,7 @@ namespace aperture::rpca {
 
 /// Every solver and every source of singular values.
 inline std::vector<Parameters> all_ways() {
-    std::vector<Parameters> ways(9);
+    std::vector<Parameters> ways(7);
     ways[1].solver = Solver::admm;
     ways[2].mask_threshold = 20;
     ways[3].solver = Solver::accaltproj;
@@ -23,9 +23,7 @@ inline std::vector<Parameters> all_ways() {
     ways[4].rank = 7;
     ways[4].mask_threshold = 20;
     ways[5].svd = Svd::tsqr;
-    ways[6].svd = Svd::caqr;
-    ways[7].svd = Svd::cholqr2;
-    ways[8].svd = Svd::blas2;
+    ways[6].svd = Svd::cholqr2;
     for (Parameters& way : ways) way.max_iterations = 1;
     return ways;
 }
@@ -46,7 +44,10 @@ void expect_promise(const WorkspaceBytes& promised, index_t frames, index_t valu
     const index_t bytes = bytes_of_run(std::as_const(m).view());
     const index_t promise = promised.host + promised.device;
     EXPECT_GE(promise, bytes);
-    EXPECT_LE(static_cast<double>(promise), 1.1 * static_cast<double>(bytes) + 1e6);
+    // A device that needs only R in fp32 finds that there is no factor before it allocates Q.
+    const bool without_q = black && promised.device > 0 && sizeof(T) == sizeof(float);
+    const index_t q = without_q ? m.size() * static_cast<index_t>(sizeof(T)) : 0;
+    EXPECT_LE(static_cast<double>(promise), 1.1 * static_cast<double>(bytes + q) + 1e6);
 }
 
 }  // namespace aperture::rpca

@@ -13,14 +13,9 @@ namespace aperture::dense {
 /// Algorithms for the QR factorisation of a tall matrix.
 enum class QrMethod {
     /// Blocks of rows, then a reduction tree over their triangles (Demmel, Grigori, Hoemmen &
-    /// Langou 2012; Anderson 2014, section 3.3): for up to some hundreds of columns.
+    /// Langou 2012; Anderson 2014, section 3.3). On a Gpu each panel of 32 columns has a tree,
+    /// which then updates the trailing columns (CAQR; section 3.4).
     tsqr,
-    /// TSQR panel by panel; each panel's tree then updates the trailing columns (CAQR): for wider
-    /// matrices.
-    caqr,
-    /// One reflector after the other over whole columns, limited by memory bandwidth like a
-    /// matrix-vector product: the baseline.
-    blas2,
     /// R by Cholesky of the Gram matrix A^T A, Q = A R^-1, and the same again for that Q (Yamamoto
     /// et al. 2015). For condition numbers up to about 10^7; if orthogonality would be lost, the
     /// matrix is factored by `tsqr` instead (`fell_back`). On a Gpu the first step is entirely in

@@ -37,12 +37,9 @@ enum class Solver {
 
 /// Source of the singular values and right singular vectors of W.
 enum class Svd {
-    gram,  ///< eigenvectors of its Gram matrix
-    /// SVD of the R factor of W, by the dense::QrMethod of this name.
-    tsqr,
-    caqr,
-    cholqr2,
-    blas2,
+    gram,     ///< eigenvectors of its Gram matrix
+    tsqr,     ///< SVD of the R factor of W, by dense::QrMethod::tsqr
+    cholqr2,  ///< likewise, by dense::QrMethod::cholesky2
 };
 
 struct Parameters {

@@ -2,13 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Householder QR column by column, each reflector over whole columns: the BLAS2 baseline. Sums in
-// fp64.
+// Householder QR of tall matrices column by column on a device, each reflector over whole columns:
+// the BLAS2 baseline of dense::TallQr. Two kernels a column, with sums in fp64; columns are scaled
+// by powers of two before.
 
+#include <algorithm>
+
+#include "aperture/core/array.hpp"
 #include "libcore/gpu/block.cuh"
 #include "libdense/gpu/copy_matrix.cuh"
 
-namespace aperture::dense::gpu {
+namespace aperture::bench {
+
+using core::index_t;
+using core::KernelView;
 
 struct ColumnShape {
     static constexpr int warps = 8;
@@ -173,4 +180,96 @@ __global__ void __launch_bounds__(ColumnShape::threads)
     }
 }
 
-}  // namespace aperture::dense::gpu
+/// Host code, a template on the executor.
+template <class T, class Executor>
+class GpuColumnQr {
+    using Space = typename Executor::Space;
+    template <class U>
+    using Matrix = core::View<U, 2, Space>;
+    template <class U>
+    using Buffer = core::Array<U, 1, Space>;
+    using CopyPart = dense::gpu::CopyPart;
+
+  public:
+    GpuColumnQr(Executor& executor, index_t rows, index_t columns)
+        : executor_(executor),
+          rows_(rows),
+          columns_(columns),
+          row_blocks_(std::min<index_t>(2 * executor.multiprocessors(),
+                                        (rows + ColumnShape::threads - 1) / ColumnShape::threads)),
+          range_((rows + row_blocks_ - 1) / row_blocks_),
+          matrix_({rows * columns}),
+          sizes_({columns}),
+          reflectors_({columns}),
+          parts_({row_blocks_ * columns}),
+          tops_({columns}) {}
+
+    void factor(Matrix<const T> a, Matrix<T> r) {
+        dense::gpu::copy_matrix<T>(executor_, core::kernel_view(a), by_columns(matrix_),
+                                   CopyPart::all);
+        launch_columns(&scale_columns_kernel<T>, matrix_.data(), rows_, rows_, sizes_.data());
+        for (index_t j = 0; j < columns_; ++j) {
+            turn(j, matrix_.data() + j * rows_, columns_ - j, true);
+        }
+        launch_columns(&write_column_r_kernel<T>, matrix_.data(), rows_, sizes_.data(),
+                       reflectors_.data(), core::kernel_view(r));
+    }
+
+    /// Q of the last `factor`.
+    void form_q(Matrix<T> q) {
+        Buffer<T> turned({rows_ * columns_});
+        dense::gpu::copy_matrix<T>(executor_, {nullptr, q.extent}, by_columns(turned),
+                                   CopyPart::identity);
+        for (index_t j = columns_; j-- > 0;) turn(j, turned.data(), columns_, false);
+        dense::gpu::copy_matrix<T>(executor_, by_columns(turned), core::kernel_view(q),
+                                   CopyPart::all);
+        executor_.synchronize();
+    }
+
+  private:
+    KernelView<T, 2> by_columns(Buffer<T>& buffer) const {
+        return {buffer.data(), {rows_, columns_}, {1, rows_}};
+    }
+    template <class... Parameters, class... Arguments>
+    void launch_columns(void (*kernel)(Parameters...), Arguments... arguments) {
+        core::launch(executor_, kernel,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(columns_)),
+                                        dim3(ColumnShape::threads), ColumnShape::shared_bytes),
+                     arguments...);
+    }
+    /// Applies reflector j to `columns` columns of c. With `finds` it is computed first, from
+    /// column 0 of c.
+    void turn(index_t j, T* c, index_t columns, bool finds) {
+        const core::LaunchConfig config(
+            dim3(
+                static_cast<unsigned>(row_blocks_),
+                static_cast<unsigned>((columns + ColumnShape::columns - 1) / ColumnShape::columns)),
+            dim3(ColumnShape::threads), ColumnShape::shared_bytes);
+        const ColumnArguments<T> arguments{matrix_.data() + j * rows_,
+                                           j,
+                                           rows_,
+                                           c,
+                                           rows_,
+                                           static_cast<int>(columns),
+                                           range_,
+                                           parts_.data(),
+                                           tops_.data(),
+                                           reflectors_.data() + j,
+                                           finds};
+        core::launch(executor_, &column_products_kernel<T>, config, arguments);
+        core::launch(executor_, &column_turn_kernel<T>, config, arguments);
+    }
+
+    Executor& executor_;
+    index_t rows_;
+    index_t columns_;
+    index_t row_blocks_;  ///< ranges of rows: enough to fill the device
+    index_t range_;
+    Buffer<T> matrix_;  ///< scaled columns; becomes R and the unscaled reflectors
+    Buffer<double> sizes_;
+    Buffer<ColumnReflector> reflectors_;
+    Buffer<double> parts_;
+    Buffer<double> tops_;
+};
+
+}  // namespace aperture::bench

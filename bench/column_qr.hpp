@@ -1,96 +1,72 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#pragma once
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "aperture/core/array.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
-#include "libdense/cpu/tall_factors.hpp"
+#include "libdense/cpu/block_copy.hpp"
 
-namespace aperture::dense::tall {
-namespace {
+namespace aperture::bench {
 
-/// Rows per task, over all columns; partial sums are added in a fixed order.
-constexpr index_t slice_rows = 8192;
+using core::index_t;
+using dense::tall::MatrixView;
 
-/// Reflectors I - tau v v^T, one after the other over whole columns (Golub & Van Loan 2013,
-/// algorithm 5.2.1): two passes over the trailing matrix each.
+/// Householder QR of a tall matrix on a CPU, one reflector I - tau v v^T after the other over whole
+/// columns (Golub & Van Loan 2013, algorithm 5.2.1): two passes over the trailing matrix each,
+/// limited by memory bandwidth (BLAS2). The baseline of dense::TallQr.
 template <class T>
-class ColumnFactors final : public TallFactors<T> {
+class ColumnQr {
   public:
-    ColumnFactors(index_t rows, index_t columns)
-        : rows_(rows),
-          padded_(rounded_up(rows, core::lanes<T>)),
+    ColumnQr(core::Cpu& cpu, index_t rows, index_t columns)
+        : cpu_(cpu),
+          rows_(rows),
+          padded_(dense::tall::rounded_up(rows, core::lanes<T>)),
           v_({columns, padded_}),
           tau_(static_cast<std::size_t>(columns)),
           diagonal_(static_cast<std::size_t>(columns)),
-          slices_(slices_of(rows)),
+          slices_((rows + slice_rows - 1) / slice_rows),
           sums_({slices_, columns}),
           products_(static_cast<std::size_t>(columns)) {}
 
-    void factor(core::Cpu& cpu, MatrixView<const T> a, MatrixView<T> r, bool /*keep*/) override {
-        copy_in(cpu, a, v_);
+    void factor(MatrixView<const T> a, MatrixView<T> r) {
+        const auto copy_slice = [&](index_t slice, std::byte* /*scratch*/) {
+            const index_t row = slice * slice_rows;
+            dense::tall::load_columns(a, row, std::min(slice_rows, rows_ - row), padded_,
+                                      v_.data() + row);
+        };
+        core::for_each_task(cpu_, slices_, 0, copy_slice);
         const index_t n = a.extent[1];
         for (index_t j = 0; j < n; ++j) {
             make_reflector(j);
-            reflect(cpu, j, column(v_, j + 1), n - j - 1);
+            reflect(j, column(v_, j + 1), n - j - 1);
         }
         for (index_t i = 0; i < n; ++i) {
             for (index_t j = 0; j < n; ++j) r(i, j) = j < i ? T(0) : r_of(i, j);
         }
     }
 
-    void apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x) override {
-        turned_.reshape(v_.extent());
+    /// Q of the last `factor`.
+    void form_q(MatrixView<T> q) {
+        core::Array<T, 2> turned(v_.extent());
         const index_t n = v_.extent()[0];
-        for (index_t first = 0; first < c.extent[1]; first += n) {
-            const index_t end = std::min(first + n, c.extent[1]);
-            copy_in(cpu, c.slice(1, first, end), turned_);
-            for (index_t j = 0; j < n; ++j) reflect(cpu, j, turned_.data(), end - first);
-            store_columns<T>(turned_.data(), padded_, 0, n, x.slice(1, first, end));
-        }
-    }
-
-    void apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<T> c) override {
-        turned_.reshape(v_.extent());
-        const index_t n = v_.extent()[0];
-        for (index_t first = 0; first < c.extent[1]; first += n) {
-            const index_t end = std::min(first + n, c.extent[1]);
-            std::fill(turned_.begin(), turned_.end(), T(0));
-            for (index_t j = first; j < end; ++j) {
-                for (index_t i = 0; i < n; ++i) turned_(j - first, i) = x(i, j);
-            }
-            for (index_t j = n; j-- > 0;) reflect(cpu, j, turned_.data(), end - first);
-            const auto copy_out = [&](index_t slice, std::byte* /*scratch*/) {
-                const index_t row = slice * slice_rows;
-                store_columns<T>(turned_.data() + row, padded_, row,
-                                 std::min(slice_rows, rows_ - row), c.slice(1, first, end));
-            };
-            core::for_each_task(cpu, slices_, 0, copy_out);
-        }
-    }
-
-    static index_t bytes(index_t rows, index_t columns) {
-        const index_t reals = columns * (rounded_up(rows, core::lanes<T>) + 3);
-        const index_t sums = slices_of(rows) * columns;
-        return reals * static_cast<index_t>(sizeof(T)) +
-               sums * static_cast<index_t>(sizeof(double));
+        std::fill(turned.begin(), turned.end(), T(0));
+        for (index_t j = 0; j < n; ++j) turned(j, j) = 1;
+        for (index_t j = n; j-- > 0;) reflect(j, turned.data(), n);
+        dense::tall::store_columns<T>(turned.data(), padded_, 0, rows_, q);
     }
 
   private:
-    static index_t slices_of(index_t rows) { return (rows + slice_rows - 1) / slice_rows; }
+    /// Rows per task, over all columns; partial sums are added in a fixed order.
+    static constexpr index_t slice_rows = 8192;
+
     T* column(core::Array<T, 2>& columns, index_t j) { return columns.data() + j * padded_; }
     T r_of(index_t i, index_t j) const { return i == j ? diagonal_[std::size_t(i)] : v_(j, i); }
-
-    void copy_in(core::Cpu& cpu, MatrixView<const T> from, core::Array<T, 2>& to) {
-        const auto copy_slice = [&](index_t slice, std::byte* /*scratch*/) {
-            const index_t row = slice * slice_rows;
-            load_columns(from, row, std::min(slice_rows, rows_ - row), padded_, to.data() + row);
-        };
-        core::for_each_task(cpu, slices_, 0, copy_slice);
-    }
 
     /// Replaces column j of v_, from the diagonal on, by v with a leading one.
     void make_reflector(index_t j) {
@@ -130,7 +106,7 @@ class ColumnFactors final : public TallFactors<T> {
     }
 
     /// Applies reflector j to the columns, from row j on.
-    void reflect(core::Cpu& cpu, index_t j, T* columns, index_t count) {
+    void reflect(index_t j, T* columns, index_t count) {
         const T* const v = column(v_, j);
         const auto rows_of = [&](index_t slice) {
             return std::pair{std::max(slice * slice_rows, j),
@@ -151,21 +127,21 @@ class ColumnFactors final : public TallFactors<T> {
                 for (index_t i = rows.first; i < rows.second; ++i) x[i] -= product * v[i];
             }
         };
-        core::for_each_task(cpu, slices_, 0, sum_slice);
+        core::for_each_task(cpu_, slices_, 0, sum_slice);
         for (index_t c = 0; c < count; ++c) {
             double sum = 0;
             for (index_t slice = 0; slice < slices_; ++slice) sum += sums_(slice, c);
             products_[std::size_t(c)] = static_cast<T>(tau_[std::size_t(j)] * sum);
         }
-        core::for_each_task(cpu, slices_, 0, update_slice);
+        core::for_each_task(cpu_, slices_, 0, update_slice);
     }
 
     static constexpr int smallest_exponent = std::numeric_limits<T>::min_exponent;
 
+    core::Cpu& cpu_;
     index_t rows_;
-    index_t padded_;            ///< rows rounded up to whole packs
-    core::Array<T, 2> v_;       ///< [column][row]: R above the diagonal, v from it on
-    core::Array<T, 2> turned_;  ///< [column][row]: the matrix that Q is applied to
+    index_t padded_;       ///< rows rounded up to whole packs
+    core::Array<T, 2> v_;  ///< [column][row]: R above the diagonal, v from it on
     std::vector<T> tau_;
     std::vector<T> diagonal_;  ///< of R
     index_t slices_;
@@ -173,21 +149,4 @@ class ColumnFactors final : public TallFactors<T> {
     std::vector<T> products_;
 };
 
-}  // namespace
-
-template <class T>
-std::unique_ptr<TallFactors<T>> make_column_factors(index_t rows, index_t columns) {
-    return std::make_unique<ColumnFactors<T>>(rows, columns);
-}
-
-template <class T>
-index_t column_factors_bytes(index_t rows, index_t columns, int /*threads*/) {
-    return ColumnFactors<T>::bytes(rows, columns);
-}
-
-template std::unique_ptr<TallFactors<float>> make_column_factors(index_t, index_t);
-template std::unique_ptr<TallFactors<double>> make_column_factors(index_t, index_t);
-template index_t column_factors_bytes<float>(index_t, index_t, int);
-template index_t column_factors_bytes<double>(index_t, index_t, int);
-
-}  // namespace aperture::dense::tall
+}  // namespace aperture::bench
