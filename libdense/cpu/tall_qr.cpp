@@ -45,7 +45,7 @@ struct TallQr<T, Executor>::State {
         factors->factor(cpu, a, r, keep);
         kept = keep;
     }
-    void expects_q() const { core::expects(kept, "no Q has been kept"); }
+    void expects_q() const { core::expects(kept, "Q is not stored"); }
 };
 
 template <std::floating_point T, class Executor>

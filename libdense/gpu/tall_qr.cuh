@@ -73,7 +73,7 @@ class DeviceTallQr {
         core::expects(view.extent[0] == rows && view.extent[1] == columns, what, " must be ", rows,
                       " x ", columns, ", is ", view.extent[0], " x ", view.extent[1]);
     }
-    void expects_q() const { core::expects(kept_, "no Q has been kept"); }
+    void expects_q() const { core::expects(kept_, "Q is not stored"); }
 
     template <class Work>
     void for_batches(index_t columns, const Work& work) {
