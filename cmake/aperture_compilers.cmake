@@ -61,8 +61,14 @@ endif()
 add_library(aperture_options INTERFACE)
 target_compile_options(aperture_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -fno-math-errno>
+    # Options of g++ alone; the braces of nested tables.
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-unknown-warning-option -Wno-missing-braces>
     $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings -Xcompiler=-Wall,-Wextra --extended-lambda
                                --expt-relaxed-constexpr --diag-suppress=20012>)
+if(APERTURE_CUDA AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    # A quarter of the size; every driver of CUDA 13 loads it, but not every one of CUDA 12.
+    target_compile_options(aperture_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--compress-mode=size>)
+endif()
 # A program loads only the libraries that it calls, not all that our static libraries may call.
 target_link_options(aperture_options INTERFACE LINKER:--as-needed)
 if(APERTURE_NATIVE)

@@ -48,17 +48,18 @@ std::vector<path> files_like(const std::string& pattern) {
 /// Sorts `files` by number and removes the programs' results.
 ImageList without_outputs(const std::string& input, std::vector<path> files) {
     sort_by_number(files);
-    const auto images = std::stable_partition(files.begin(), files.end(), media::is_output);
-    const auto outputs = images - files.begin();
+    const auto first_output = std::find_if(files.begin(), files.end(), media::is_output);
+    const path example = first_output == files.end() ? path() : first_output->filename();
+    const auto outputs = std::erase_if(files, media::is_output);
     ImageList list;
     if (outputs > 0) {
         list.left_out =
             core::text(input, ": skipped ", outputs, outputs == 1 ? " file" : " files",
-                       " written by these programs (", files.front().filename().string(),
+                       " written by these programs (", example.string(),
                        outputs == 1 ? ")" : ", ...)", "; name them explicitly to include them");
     }
-    core::expects(images != files.end(), list.left_out, "; no other file found");
-    list.files.assign(images, files.end());
+    core::expects(!files.empty(), list.left_out, "; no other file found");
+    list.files = std::move(files);
     return list;
 }
 

@@ -24,9 +24,9 @@ void take_masked(core::Cpu& cpu, PlanesView<Host> image, const MaskView& mask,
     const auto [planes, rows, columns] = image.extent;
     values.reshape(image.extent);
     masks.reshape(image.extent);
-    for_plane_rows(cpu, planes, rows, [&, columns = columns](index_t p, index_t y) {
+    for_plane_rows(cpu, planes, rows, [&, width = columns](index_t p, index_t y) {
         const float mean = means[static_cast<std::size_t>(p)];
-        for (index_t x = 0; x < columns; ++x) {
+        for (index_t x = 0; x < width; ++x) {
             const bool inside = mask(y, x) != 0;
             values(p, y, x) = inside ? image(p, y, x) - mean : 0.0F;
             masks(p, y, x) = inside ? 1.0F : 0.0F;
@@ -57,10 +57,10 @@ void SurfaceEstimator::find_means(PlanesView<Host> image, const MaskView* mask,
                                   std::vector<float>& means) {
     const auto [planes, rows, columns] = image.extent;
     row_sums_.reshape({planes, rows, 2});
-    for_plane_rows(cpu_, planes, rows, [&, columns = columns](index_t p, index_t y) {
+    for_plane_rows(cpu_, planes, rows, [&, width = columns](index_t p, index_t y) {
         double sum = 0;
         double count = 0;
-        for (index_t x = 0; x < columns; ++x) {
+        for (index_t x = 0; x < width; ++x) {
             if (mask != nullptr && (*mask)(y, x) == 0) continue;
             sum += static_cast<double>(image(p, y, x));
             ++count;
@@ -85,9 +85,9 @@ void SurfaceEstimator::centre(PlanesView<Host> image, const std::vector<float>& 
     const auto [planes, rows, columns] = image.extent;
     core::Array<float, 3>& to = of(centred);
     to.reshape(image.extent);
-    for_plane_rows(cpu_, planes, rows, [&, columns = columns](index_t p, index_t y) {
+    for_plane_rows(cpu_, planes, rows, [&, width = columns](index_t p, index_t y) {
         const float mean = means[static_cast<std::size_t>(p)];
-        for (index_t x = 0; x < columns; ++x) to(p, y, x) = image(p, y, x) - mean;
+        for (index_t x = 0; x < width; ++x) to(p, y, x) = image(p, y, x) - mean;
     });
 }
 
@@ -96,8 +96,8 @@ void SurfaceEstimator::square(Factor centred, Factor squares) {
     core::Array<float, 3>& to = of(squares);
     const auto [planes, rows, columns] = from.extent();
     to.reshape(from.extent());
-    for_plane_rows(cpu_, planes, rows, [&, columns = columns](index_t p, index_t y) {
-        for (index_t x = 0; x < columns; ++x) to(p, y, x) = from(p, y, x) * from(p, y, x);
+    for_plane_rows(cpu_, planes, rows, [&, width = columns](index_t p, index_t y) {
+        for (index_t x = 0; x < width; ++x) to(p, y, x) = from(p, y, x) * from(p, y, x);
     });
 }
 
@@ -243,11 +243,11 @@ void SurfaceEstimator::remove_means(Surfaces& results) const {
     const core::View<double, 3, Host> sums = sums_of(results);
     const auto planes = static_cast<index_t>(means_a_.size());
     const auto [rows, columns] = results.surface.extent();
-    core::for_each_task(cpu_, rows, 0, [&, columns = columns](index_t i, std::byte*) {
+    core::for_each_task(cpu_, rows, 0, [&, width = columns](index_t i, std::byte*) {
         for (index_t p = 0; p < planes; ++p) {
             const auto mean_a = static_cast<double>(means_a_[static_cast<std::size_t>(p)]);
             const auto mean_b = static_cast<double>(means_b_[static_cast<std::size_t>(p)]);
-            for (index_t j = 0; j < columns; ++j) {
+            for (index_t j = 0; j < width; ++j) {
                 sums(each_plane_ ? p : 0, i, j) -= mean_a * moments_.b(p, i, j) +
                                                    mean_b * moments_.a(p, i, j) +
                                                    results.counts(i, j) * mean_a * mean_b;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <tuple>
 
 #include "aperture/core/shape.hpp"
 #include "libstap/cpu/cfar_threshold.hpp"
@@ -146,9 +147,12 @@ std::vector<Detection> find_detections(const Problem& problem, double pfa,
                     detections.push_back(
                         {static_cast<int>(d), static_cast<int>(k), r, value, needed});
             }
-    std::stable_sort(
-        detections.begin(), detections.end(),
-        [](const Detection& a, const Detection& b) { return a.statistic > b.statistic; });
+    std::sort(detections.begin(), detections.end(), [](const Detection& a, const Detection& b) {
+        const auto place = [](const Detection& of) {
+            return std::tuple(-of.statistic, of.steering_vector, of.doppler_bin, of.range_cell);
+        };
+        return place(a) < place(b);
+    });
     return detections;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/stap/counted_new.hpp"
+#include "tests/allocation/counted_new.hpp"
 
 #include <atomic>
 #include <cstdlib>

@@ -5,36 +5,12 @@
 #include <vector>
 
 #include "aperture/core/array.hpp"
-#include "aperture/rpca/online_pca.hpp"
 #include "libcore/allocated_bytes.hpp"
+#include "tests/allocation/counted_new.hpp"
 #include "tests/rpca/workspace_cases.hpp"
-#include "tests/stap/counted_new.hpp"
 
 namespace aperture::rpca {
 namespace {
-
-/// Expects no allocation in `frames` frames of `values` values, after the first one.
-void expect_no_allocation(index_t values, int frames) {
-    core::Cpu cpu(2);
-    OnlinePca pca(cpu, values, {.rank = 4});
-    core::Array<float, 2> first({3, values}), grounds({3, values});
-    for (index_t i = 0; i < first.size(); ++i) first.data()[i] = static_cast<float>(i % 251);
-    pca.begin(first.view(), grounds);
-    std::vector<float> background(values), sparse(values);
-    const OnlinePca::Frame frame(first.data(), {values});
-    const auto next = [&] {
-        pca.next(frame, {background.data(), {values}}, {sparse.data(), {values}});
-    };
-    next();
-    const auto arrays = core::host_allocations();
-    const long news = calls_of_new();
-    for (int i = 0; i < frames; ++i) next();
-    EXPECT_EQ(calls_of_new(), news);
-    EXPECT_EQ(core::host_allocations(), arrays);
-}
-
-TEST(OnlinePca, AllocatesNothingInTwoThousandFrames) { expect_no_allocation(4001, 2000); }
-TEST(OnlinePca, AllocatesNothingWithSeveralThreads) { expect_no_allocation(1100000, 3); }
 
 template <class T>
 void expect_promised(index_t frames, index_t values, const Parameters& parameters) {

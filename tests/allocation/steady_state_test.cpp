@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <random>
+
+#include "aperture/corr/correlator.hpp"
+#include "aperture/corr/estimator.hpp"
+#include "aperture/corr/pair_correlator.hpp"
+#include "aperture/rpca/online_pca.hpp"
+#include "aperture/signal/box_sum.hpp"
+#include "aperture/signal/median.hpp"
+#include "aperture/signal/resample.hpp"
+#include "aperture/stap/pipeline.hpp"
+#include "tests/allocation/counted_new.hpp"
+#include "tests/flow/scene.hpp"
+#include "tests/stap/owned_results.hpp"
+#include "tests/stap/random_input.hpp"
+
+namespace aperture {
+namespace {
+
+using core::Array;
+using core::Host;
+using core::index_t;
+
+/// run(i): run number i, from 0 on, of one object. Only the first run may allocate.
+using NumberedRun = std::function<void(int)>;
+struct SteadyCase {
+    std::string name;
+    std::function<NumberedRun()> make;
+    int runs = 3;
+};
+void PrintTo(const SteadyCase& c, std::ostream* stream) { *stream << c.name; }
+
+class SteadyState : public testing::TestWithParam<SteadyCase> {};
+
+TEST_P(SteadyState, LaterRunsAllocateNothing) {
+    const NumberedRun run = GetParam().make();
+    run(0);
+    const auto arrays = core::host_allocations();
+    const long news = calls_of_new();
+    for (int i = 1; i < GetParam().runs; ++i) run(i);
+    EXPECT_EQ(calls_of_new(), news);
+    EXPECT_EQ(core::host_allocations(), arrays);
+}
+
+/// A run of State(executor, arguments...), which it owns along with the executor.
+template <class State, class... Arguments>
+NumberedRun run_of(Arguments... arguments) {
+    struct Owned {
+        core::Cpu cpu{2};
+        State state;
+        explicit Owned(const Arguments&... of_state) : state(cpu, of_state...) {}
+    };
+    return [owned = std::make_shared<Owned>(arguments...)](int i) { owned->state.run(i); };
+}
+
+template <class Elements>
+void fill_normal(Elements& elements, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::normal_distribution<float> normal(10, 1);
+    for (float& value : elements) value = normal(generator);
+}
+
+struct Filters {
+    core::Cpu& cpu;
+    Array<float, 3> planes{{2, 61, 67}};
+    Array<float, 3> sums{{2, 61, 67}};
+    Array<float, 2> image{{61, 67}};
+    Array<float, 2> same{{61, 67}};
+    Array<float, 2> half{{31, 34}};
+
+    explicit Filters(core::Cpu& executor) : cpu(executor) {
+        fill_normal(planes, 1);
+        fill_normal(image, 2);
+    }
+    void run(int) {
+        const core::View<const float, 2> from = std::as_const(image).view();
+        for (int size : {3, 5, 7}) signal::median_filter(cpu, from, size, same);
+        signal::gaussian_blur(cpu, from, 2, same);
+        signal::resize(cpu, from, signal::Interpolation::bicubic, half);
+        signal::downsample(cpu, from, half);
+        signal::box_sum(cpu, planes, 15, sums);
+    }
+};
+
+struct Pulses {
+    stap::Problem problem;
+    Array<stap::cfloat, 3> cube = stap::random_normal<3>({3, 12, 90}, 1);
+    stap::OwnedResults results;
+    stap::Pipeline<core::Cpu> pipeline;
+
+    Pulses(core::Cpu& cpu, const stap::Parameters& parameters)
+        : problem(stap::make_problem({3, 12, 90, stap::Domain::pulse}, parameters, 4)),
+          results(problem),
+          pipeline(cpu, problem, stap::random_normal<2>({4, 9}, 2)) {}
+    void run(int) { pipeline.run(cube, results.views(), nullptr); }
+};
+
+struct ImagePair {
+    flow::Pair pair{flow::Scene(), {45, 67}, flow::Motion::shift(1, -0.5)};
+    flow::Estimator<core::Cpu> estimator;
+    flow::Flow flow = flow::constant_flow({45, 67}, 0, 0);
+
+    ImagePair(core::Cpu& cpu, const flow::Parameters& parameters)
+        : estimator(cpu, {45, 67}, parameters) {}
+    void run(int i) {
+        const bool starts_from_flow = i > 1;
+        estimator.run(pair.image0, pair.image1, flow, starts_from_flow, nullptr);
+    }
+};
+
+struct Surfaces {
+    Array<float, 3> a{{2, 45, 67}};
+    Array<float, 3> b{{2, 45, 67}};
+    Array<float, 2> mask{{45, 67}};
+    corr::Lags lags{20, 30, true};
+    corr::Correlator<core::Cpu> of_each;
+    corr::Correlator<core::Cpu> of_all;
+    corr::SurfaceEstimator estimator;
+    corr::SurfaceEstimator summed;
+    corr::Surfaces surfaces;
+    corr::Surfaces summed_surfaces;
+    corr::SurfaceEstimator::Correlate correlate;
+    corr::SurfaceEstimator::Correlate correlate_all;
+
+    Surfaces(core::Cpu& cpu, corr::Method method)
+        : of_each(cpu, {2, {45, 67}, lags, method, true}),
+          of_all(cpu, {2, {45, 67}, lags, method, false}),
+          estimator(cpu, corr::Estimator::pearson, lags),
+          summed(cpu, corr::Estimator::pearson, lags, false) {
+        fill_normal(a, 1);
+        fill_normal(b, 2);
+        std::fill(mask.begin(), mask.end(), 1.0F);
+        mask(3, 4) = 0;
+        correlate = [this](corr::Factor x, corr::Factor y, core::View<double, 3, Host> sums) {
+            of_each.run(estimator.planes(x), estimator.planes(y), sums);
+        };
+        correlate_all = [this](corr::Factor x, corr::Factor y, core::View<double, 3, Host> sums) {
+            of_all.run(summed.planes(x), summed.planes(y), sums);
+        };
+    }
+    void run(int) {
+        estimator.run(a, b, correlate, surfaces);
+        estimator.run(a, a, correlate, surfaces);
+        estimator.run(a, b, mask, mask, correlate, surfaces);
+        summed.run(a, b, correlate_all, summed_surfaces);
+        of_all.run(a, b, summed.prepare(2, {45, 67}, summed_surfaces));
+        summed.finish(a, b, summed_surfaces);
+    }
+};
+
+struct ImagesInPairs {
+    // The mean is not zero, so the sums are also corrected for it.
+    Array<float, 3> image{{2, 45, 67}};
+    Array<double, 3> sums{{1, 39, 59}};
+    corr::PairCorrelator<core::Cpu> correlator;
+
+    explicit ImagesInPairs(core::Cpu& cpu) : correlator(cpu, {2, {45, 67}, {20, 30, true}}, 2) {
+        fill_normal(image, 1);
+    }
+    void run(int) {
+        correlator.take(0, image);
+        correlator.take(1, image);
+        correlator.run(0, 1, sums);
+    }
+};
+
+struct Frames {
+    rpca::OnlinePca pca;
+    Array<float, 2> frames;
+    std::vector<float> background;
+    std::vector<float> sparse;
+
+    Frames(core::Cpu& cpu, index_t values)
+        : pca(cpu, values, {.rank = 4}),
+          frames({3, values}),
+          background(static_cast<std::size_t>(values)),
+          sparse(background) {
+        for (index_t i = 0; i < frames.size(); ++i) frames.data()[i] = static_cast<float>(i % 251);
+        Array<float, 2> backgrounds(frames.extent());
+        pca.begin(frames.view(), backgrounds);
+    }
+    void run(int) {
+        const index_t values = frames.extent()[1];
+        pca.next({frames.data(), {values}}, {background.data(), {values}},
+                 {sparse.data(), {values}});
+    }
+};
+
+SteadyCase pipeline(const char* name, stap::Training training, stap::Implementation implementation,
+                    stap::Precision precision, stap::Detector detector) {
+    stap::Parameters p;
+    p.training = training;
+    p.implementation = implementation;
+    p.precision = precision;
+    p.detector = detector;
+    p.training_block = 20;
+    return {std::string("stap_") + name, [p] { return run_of<Pulses>(p); }};
+}
+
+std::vector<SteadyCase> all_cases() {
+    using stap::Detector, stap::Training, stap::Precision;
+    constexpr auto fused = stap::Implementation::fused;
+    constexpr auto staged = stap::Implementation::staged;
+    std::vector<SteadyCase> cases{
+        {"signal", [] { return run_of<Filters>(); }},
+        pipeline("fused", Training::block, fused, Precision::fp32, Detector::amf),
+        pipeline("fused_mixed", Training::block, fused, Precision::mixed, Detector::amf),
+        pipeline("fused_automatic", Training::block, fused, Precision::automatic, Detector::amf),
+        pipeline("staged", Training::block, staged, Precision::fp32, Detector::amf),
+        pipeline("staged_mixed", Training::block, staged, Precision::mixed, Detector::ace),
+        pipeline("staged_cfar", Training::block, staged, Precision::fp32, Detector::cfar),
+        pipeline("sliding", Training::sliding, fused, Precision::fp32, Detector::glrt),
+        pipeline("sliding_mixed", Training::sliding, fused, Precision::mixed, Detector::none),
+        pipeline("all", Training::all, fused, Precision::fp32, Detector::amf),
+        {"corr_direct", [] { return run_of<Surfaces>(corr::Method::direct); }},
+        {"corr_fft", [] { return run_of<Surfaces>(corr::Method::fft); }},
+        {"corr_pairs", [] { return run_of<ImagesInPairs>(); }},
+        {"online_pca", [] { return run_of<Frames>(index_t{4001}); }, 2000},
+        {"online_pca_threads", [] { return run_of<Frames>(index_t{1100000}); }, 4}};
+    for (const flow::Setup& setup : flow::all_setups()) {
+        const flow::Parameters parameters = setup.parameters();
+        cases.push_back({"flow_" + flow::name_of(setup),
+                         [parameters] { return run_of<ImagePair>(parameters); }});
+    }
+    return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, SteadyState, testing::ValuesIn(all_cases()),
+                         [](const auto& instance) { return instance.param.name; });
+
+}  // namespace
+}  // namespace aperture
