@@ -20,7 +20,7 @@ void validate(const Problem& problem) {
         columns, ", the size of the image");
     core::expects(problem.images >= 1, problem.images, " images, expected at least 1");
     core::expects(problem.precision == Precision::fp32 || problem.method == Method::direct,
-                  "a precision other than fp32 needs the direct method");
+                  "a precision other than fp32 requires the direct method");
 }
 
 /// Works image by image.

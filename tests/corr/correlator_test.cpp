@@ -148,8 +148,8 @@ TEST(Problems, WithAPrecisionThatThereIsNotAreRefused) {
         EXPECT_THAT([&] { Correlator<core::Cpu>(cpu, problem); },
                     ThrowsMessage<core::InvalidArgument>(HasSubstr(words)));
     };
-    refused(Method::direct, Precision::tf32x3, "tensor cores");
-    refused(Method::fft, Precision::fp64, "needs the direct method");
+    refused(Method::direct, Precision::tf32x3, "requires a GPU");
+    refused(Method::fft, Precision::fp64, "requires the direct method");
 }
 
 TEST(DirectFlops, OfTheReportsJobAreThose) {
