@@ -67,13 +67,13 @@ template <class Executor>
 struct PairCorrelator<Executor>::State {
     Problem problem;
     PairOperations<Executor> operations;
-    std::vector<bool> taken;
+    std::vector<bool> loaded;
 
     State(Executor& executor, const Problem& p, index_t images)
         : problem(p), operations(executor, p) {
         expects_memory(executor, images);
         operations.reserve(images);
-        taken.resize(static_cast<std::size_t>(images));
+        loaded.resize(static_cast<std::size_t>(images));
     }
 
     void expects_memory(const Executor& executor, index_t images) const {
@@ -97,10 +97,10 @@ struct PairCorrelator<Executor>::State {
         }
     }
     void expects_image(index_t image) const {
-        core::expects(image >= 0 && image < std::ssize(taken), "image ", image, " is outside 0 .. ",
-                      std::ssize(taken) - 1);
+        core::expects(image >= 0 && image < std::ssize(loaded), "image ", image,
+                      " is outside 0 .. ", std::ssize(loaded) - 1);
     }
-    bool has(index_t image) const { return taken[static_cast<std::size_t>(image)]; }
+    bool has(index_t image) const { return loaded[static_cast<std::size_t>(image)]; }
 };
 
 template <class Executor>
@@ -120,14 +120,14 @@ template <class Executor>
 PairCorrelator<Executor>& PairCorrelator<Executor>::operator=(PairCorrelator&&) noexcept = default;
 
 template <class Executor>
-void PairCorrelator<Executor>::take(index_t image, PlanesView<Space> planes) {
+void PairCorrelator<Executor>::load(index_t image, PlanesView<Space> planes) {
     State& s = *state_;
     const auto [rows, columns] = s.problem.image;
     s.expects_image(image);
     core::expects_shape("planes", planes, {s.problem.planes, rows, columns},
                         core::Strides::unit_last);
     s.operations.keep(image, planes);
-    s.taken[static_cast<std::size_t>(image)] = true;
+    s.loaded[static_cast<std::size_t>(image)] = true;
 }
 
 template <class Executor>

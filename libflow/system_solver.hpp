@@ -18,8 +18,8 @@ inline constexpr int iterations_between_tests = 10;
 inline constexpr int rounds_between_tests = 4;
 
 /// A system, its unknowns and the iterations of the chosen solver on one executor. `asynchronous`
-/// says whether the host waits where it tests the progress; `taken` has the parameters of the
-/// solver that takes the place of one that the executor has not.
+/// says whether the host waits where it tests the progress; `supported` replaces a solver that the
+/// executor does not have.
 template <class Executor>
 class SolverOperations;
 
@@ -33,7 +33,7 @@ struct SystemSolver<Executor>::State {
 
     State(Executor& executor, Shape extents, const SolverParameters& p)
         : shape(extents),
-          parameters(Operations::taken(executor, extents, p)),
+          parameters(Operations::supported(executor, extents, p)),
           operations(executor, extents, parameters) {}
 
     static double or_one(double norm) { return norm == 0 ? 1 : norm; }

@@ -39,7 +39,7 @@ AllPairs<Executor>::AllPairs(Executor& executor, core::Cpu& cpu, const corr::Pro
 template <class Executor>
 void AllPairs<Executor>::take(corr::PlanesView<Space> planes,
                               corr::PlanesView<core::Host> on_host) {
-    correlator_.take(static_cast<core::index_t>(energies_.size()), planes);
+    correlator_.load(static_cast<core::index_t>(energies_.size()), planes);
     energies_.push_back(corr::energy(cpu_, on_host));
 }
 

@@ -42,7 +42,7 @@ EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptio
         times.push_back(std::move(of_image));
         found.statistics.add(correlation->surfaces().surface.view());
         if (pairs) {
-            pairs->take(correlation->resident_planes(Operand::a), correlation->planes(Operand::a));
+            pairs->load(correlation->resident_planes(Operand::a), correlation->planes(Operand::a));
         }
         if (spectrum) spectrum->add(correlation->planes(Operand::a));
         source.recycle(std::move(image.image));

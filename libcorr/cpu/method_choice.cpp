@@ -37,7 +37,7 @@ struct GpuClass {
 constexpr GpuClass gpu_classes[] = {
     {80, 64, 19},    // A100
     {86, 128, 10},   // GeForce RTX 30 and 40, laptops, A10, L4
-    {90, 128, 36},   // H200, H100
+    {90, 128, 36},   // H200; an H100 has 25
     {100, 128, 54},  // B200
     {120, 128, 11},  // GeForce RTX 50
 };

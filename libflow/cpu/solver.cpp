@@ -15,7 +15,7 @@ template <>
 class SolverOperations<core::Cpu> {
   public:
     static constexpr bool asynchronous = false;
-    static const SolverParameters& taken(const core::Cpu&, Shape, const SolverParameters& p) {
+    static const SolverParameters& supported(const core::Cpu&, Shape, const SolverParameters& p) {
         return p;
     }
 

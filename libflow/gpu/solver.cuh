@@ -41,7 +41,7 @@ class SolverOperations {
 
   public:
     static constexpr bool asynchronous = true;
-    static SolverParameters taken(const Executor& executor, Shape shape, SolverParameters p) {
+    static SolverParameters supported(const Executor& executor, Shape shape, SolverParameters p) {
         p.solver = gpu::solver_on(executor, shape, p);
         return p;
     }

@@ -42,7 +42,7 @@ class GpuOperations {
         }
     };
     Run on(const CubeView<Device>& cube, const Results<Device>& results, core::Timeline* timeline) {
-        return {gpu::run_on_whole_cube(gpu_, workspace_, problem_, cube, results, timeline),
+        return {gpu::whole_cube_run(gpu_, workspace_, problem_, cube, results, timeline),
                 cublas_ ? &*cublas_ : nullptr};
     }
 

@@ -72,11 +72,11 @@ struct PipelineRun : Adaptation<Executor> {
 
 /// The stages behind Doppler processing, for a whole Doppler cube in memory.
 template <class Executor>
-PipelineRun<Executor> run_on_whole_cube(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
-                                        const Problem& problem,
-                                        const CubeView<typename Executor::Space>& cube,
-                                        const Results<typename Executor::Space>& results,
-                                        core::Timeline* timeline) {
+PipelineRun<Executor> whole_cube_run(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
+                                     const Problem& problem,
+                                     const CubeView<typename Executor::Space>& cube,
+                                     const Results<typename Executor::Space>& results,
+                                     core::Timeline* timeline) {
     return {{executor, workspace, problem, whole_cube(problem), cube, results, timeline}};
 }
 

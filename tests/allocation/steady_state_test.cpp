@@ -163,8 +163,8 @@ struct ImagesInPairs {
         fill_normal(image, 1);
     }
     void run(int) {
-        correlator.take(0, image);
-        correlator.take(1, image);
+        correlator.load(0, image);
+        correlator.load(1, image);
         correlator.run(0, 1, sums);
     }
 };

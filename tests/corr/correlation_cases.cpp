@@ -169,15 +169,15 @@ void expect_the_oracles(Content content, const Case& c, const std::vector<Proble
 }
 
 void expect_every_pair(const Problem& problem,
-                       const std::function<void(index_t image, const Planes& planes)>& take,
+                       const std::function<void(index_t image, const Planes& planes)>& load,
                        const std::function<core::Array<double, 3>(index_t a, index_t b)>& run) {
     std::vector<Planes> images;
     for (const Content content : {Content::contrast, Content::bright, Content::stripes}) {
         const auto seed = static_cast<unsigned>(images.size() + 1);
         images.push_back(planes_of(content, problem.planes, problem.image, seed));
     }
-    take(0, images[1]);
-    for (const index_t i : {2, 0, 1}) take(i, images[static_cast<std::size_t>(i)]);
+    load(0, images[1]);
+    for (const index_t i : {2, 0, 1}) load(i, images[static_cast<std::size_t>(i)]);
     Problem by_transforms = problem;
     by_transforms.method = Method::fft;
     for (index_t a = 0; a < 3; ++a) {

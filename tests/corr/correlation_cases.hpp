@@ -46,10 +46,10 @@ using Correlate =
 void expect_the_oracles(Content content, const Case& c, const std::vector<Problem>& problems,
                         const Correlate& correlate);
 
-/// Compares every pair of three images, some of them bright, to the oracle: take(image, planes) in
+/// Compares every pair of three images, some of them bright, to the oracle: load(image, planes) in
 /// any order, repeatedly; then run(a, b) returns sums [planes or 1][dy][dx].
 void expect_every_pair(const Problem& problem,
-                       const std::function<void(index_t image, const Planes& planes)>& take,
+                       const std::function<void(index_t image, const Planes& planes)>& load,
                        const std::function<core::Array<double, 3>(index_t a, index_t b)>& run);
 
 }  // namespace aperture::corr

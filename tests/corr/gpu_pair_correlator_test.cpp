@@ -26,9 +26,9 @@ class GpuPairRun {
           planes_({problem.planes, problem.image.rows, problem.image.columns}),
           sums_({problem.surfaces(), problem.lags.extent().rows, problem.lags.extent().columns}) {}
 
-    void take(index_t image, const Planes& planes) {
+    void load(index_t image, const Planes& planes) {
         core::copy<float, 3, core::Strided>(gpu_, planes.view(), planes_.view());
-        pairs_.take(image, std::as_const(planes_).view());
+        pairs_.load(image, std::as_const(planes_).view());
     }
     Sums run(index_t a, index_t b) {
         pairs_.run(a, b, sums_.view());
@@ -55,7 +55,7 @@ TEST_P(GpuPairCases, AreTheOracles) {
         const Problem problem{3, c.image, c.lags, Method::direct, each_plane};
         GpuPairRun pairs(problem, 3);
         expect_every_pair(
-            problem, [&](index_t image, const Planes& planes) { pairs.take(image, planes); },
+            problem, [&](index_t image, const Planes& planes) { pairs.load(image, planes); },
             [&](index_t a, index_t b) { return pairs.run(a, b); });
     }
 }
@@ -74,8 +74,8 @@ TEST_F(GpuPairs, OfPlanesInGroupsAreThoseOfPlanes) {
     GpuPairRun surfaces(each, 2);
     GpuPairRun of_plane({1, shape, lags}, 2);
     for (GpuPairRun* run : {&one_surface, &surfaces}) {
-        run->take(0, a);
-        run->take(1, b);
+        run->load(0, a);
+        run->load(1, b);
     }
     const Sums sum = one_surface.run(0, 1);
     const Sums of_each = surfaces.run(0, 1);
@@ -88,8 +88,8 @@ TEST_F(GpuPairs, OfPlanesInGroupsAreThoseOfPlanes) {
             std::copy_n(&planes(p, 0, 0), one.size(), one.data());
             return one;
         };
-        of_plane.take(0, plane(a));
-        of_plane.take(1, plane(b));
+        of_plane.load(0, plane(a));
+        of_plane.load(1, plane(b));
         const Sums expected = of_plane.run(0, 1);
         const double size_of_plane = magnitude(a, b, p);
         size += size_of_plane;
@@ -110,10 +110,10 @@ TEST_F(GpuPairs, HaveTheSameBitsAgainAndAllocateNothing) {
     const Planes b = planes_of(Content::bright, 2, shape, 6);
     GpuPairRun pairs({2, shape, {40, 50, true}}, 2);
     const auto before = core::device_allocations();
-    pairs.take(0, a);
-    pairs.take(1, b);
+    pairs.load(0, a);
+    pairs.load(1, b);
     const Sums first = pairs.run(0, 1);
-    pairs.take(0, a);
+    pairs.load(0, a);
     const Sums second = pairs.run(0, 1);
     EXPECT_EQ(core::device_allocations(), before);
     EXPECT_TRUE(std::equal(first.begin(), first.end(), second.begin()));

@@ -58,7 +58,7 @@ TEST_P(Pairs, AreTheOracles) {
     core::Cpu cpu(2);
     PairCorrelator<core::Cpu> correlator(cpu, problem, 3);
     expect_every_pair(
-        problem, [&](index_t image, const Planes& planes) { correlator.take(image, planes); },
+        problem, [&](index_t image, const Planes& planes) { correlator.load(image, planes); },
         [&](index_t a, index_t b) {
             Sums found = sums_for(problem);
             correlator.run(a, b, found);
@@ -72,8 +72,8 @@ TEST(Pairs, HaveTheSameBitsForEveryNumberOfThreads) {
     const auto found = [&](int threads) {
         core::Cpu cpu(threads);
         PairCorrelator<core::Cpu> correlator(cpu, problem, 2);
-        correlator.take(0, images[0]);
-        correlator.take(1, images[1]);
+        correlator.load(0, images[0]);
+        correlator.load(1, images[1]);
         Sums sums = sums_for(problem);
         correlator.run(0, 1, sums);
         return std::vector<double>(sums.begin(), sums.end());
@@ -89,10 +89,10 @@ TEST(Pairs, ThatCannotBeAreRefused) {
     PairCorrelator<core::Cpu> correlator(cpu, problem, 2);
     const std::vector<Planes> images = images_of(1, 1, problem.image);
     Sums sums = sums_for(problem);
-    correlator.take(0, images[0]);
-    EXPECT_THROW(correlator.take(2, images[0]), core::InvalidArgument);
-    EXPECT_THROW(correlator.take(-1, images[0]), core::InvalidArgument);
-    EXPECT_THROW(correlator.take(1, Planes({1, 8, 8})), core::InvalidArgument);
+    correlator.load(0, images[0]);
+    EXPECT_THROW(correlator.load(2, images[0]), core::InvalidArgument);
+    EXPECT_THROW(correlator.load(-1, images[0]), core::InvalidArgument);
+    EXPECT_THROW(correlator.load(1, Planes({1, 8, 8})), core::InvalidArgument);
     EXPECT_THROW(correlator.run(0, 1, sums), core::InvalidArgument);
     EXPECT_THROW(correlator.run(0, 0, Sums({1, 4, 3})), core::InvalidArgument);
 }
@@ -133,7 +133,7 @@ TEST(PairPeaks, AreThoseOfExamplesByHand) {
         PairCorrelator<core::Cpu> correlator(cpu, {1, {1, 5}, chosen}, 4);
         std::vector<double> energies;
         for (index_t i = 0; i < 4; ++i) {
-            correlator.take(i, images[static_cast<std::size_t>(i)]);
+            correlator.load(i, images[static_cast<std::size_t>(i)]);
             energies.push_back(energy(cpu, images[static_cast<std::size_t>(i)]));
         }
         index_t last = 0;

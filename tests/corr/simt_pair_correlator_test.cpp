@@ -15,11 +15,11 @@ namespace {
 using Sums = core::Array<double, 3>;
 using Pairs = PairCorrelator<core::Simt>;
 
-/// Compares all pairs of three images; take(image, planes), then run(a, b, sums).
-template <class Take, class Run>
-void expect_oracles(const Problem& problem, const Take& take, const Run& run) {
+/// Compares all pairs of three images; load(image, planes), then run(a, b, sums).
+template <class Load, class Run>
+void expect_oracles(const Problem& problem, const Load& load, const Run& run) {
     const Shape extent = problem.lags.extent();
-    expect_every_pair(problem, take, [&](index_t a, index_t b) {
+    expect_every_pair(problem, load, [&](index_t a, index_t b) {
         Sums sums({problem.surfaces(), extent.rows, extent.columns});
         std::fill(sums.begin(), sums.end(), std::nan(""));
         run(a, b, sums.view());
@@ -37,7 +37,7 @@ TEST(SimtPairs, AreTheOracles) {
             Pairs pairs(simt, problem, 3);
             expect_oracles(
                 problem,
-                [&](index_t image, const Planes& planes) { pairs.take(image, planes.view()); },
+                [&](index_t image, const Planes& planes) { pairs.load(image, planes.view()); },
                 [&](index_t a, index_t b, auto sums) { pairs.run(a, b, sums); });
         }
     }
@@ -81,8 +81,8 @@ TEST(SimtPairs, KeepPlanesOfAnyStride) {
     }
     core::Simt simt;
     Pairs pairs(simt, problem, 2);
-    pairs.take(0, part);
-    pairs.take(1, std::as_const(small).view());
+    pairs.load(0, part);
+    pairs.load(1, std::as_const(small).view());
     Sums of_part({1, 5, 7});
     Sums of_small({1, 5, 7});
     pairs.run(0, 0, of_part.view());
@@ -105,10 +105,10 @@ TEST(SimtPairs, ThatCannotBeAreRefused) {
     const Planes narrow({1, 8, 8});
     Sums sums({1, 4, 4});
     Sums small({1, 4, 3});
-    pairs.take(0, image.view());
-    EXPECT_THROW(pairs.take(2, image.view()), core::InvalidArgument);
-    EXPECT_THROW(pairs.take(-1, image.view()), core::InvalidArgument);
-    EXPECT_THROW(pairs.take(1, narrow.view()), core::InvalidArgument);
+    pairs.load(0, image.view());
+    EXPECT_THROW(pairs.load(2, image.view()), core::InvalidArgument);
+    EXPECT_THROW(pairs.load(-1, image.view()), core::InvalidArgument);
+    EXPECT_THROW(pairs.load(1, narrow.view()), core::InvalidArgument);
     EXPECT_THROW(pairs.run(0, 1, sums.view()), core::InvalidArgument);
     EXPECT_THROW(pairs.run(0, 2, sums.view()), core::InvalidArgument);
     EXPECT_THROW(pairs.run(0, 0, small.view()), core::InvalidArgument);

@@ -7,23 +7,7 @@
 namespace aperture::flow {
 namespace {
 
-class FourKernelRun {
-  public:
-    FourKernelRun(Shape shape, const SolverParameters& parameters, core::Simt simt = core::Simt())
-        : simt_(std::move(simt)), solver_(simt_, shape, parameters) {}
-
-    SolveResult operator()(const OwnedSystem& system, HostFlow& flow,
-                           std::vector<double>* residuals = nullptr) {
-        return solver_.solve(system.view(), flow, residuals);
-    }
-    SolveResult solve(const LinearSystem<core::Host>& system, FlowView<core::Host> flow) {
-        return solver_.solve(system, flow);
-    }
-
-  private:
-    core::Simt simt_;
-    bench::FourKernelCg<core::Simt> solver_;
-};
+using FourKernelRun = HostRun<core::Simt, bench::FourKernelCg<core::Simt>>;
 
 std::vector<Case> cases() {
     std::vector<Case> chosen;

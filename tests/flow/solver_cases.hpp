@@ -144,7 +144,7 @@ inline ResidualNorms norms_of(const OwnedSystem& system, const HostFlow& flow) {
 }
 
 /// A solver of the Cpu or of the SIMT host executor.
-template <class Executor>
+template <class Executor, class Solver = SystemSolver<Executor>>
 class HostRun {
   public:
     HostRun(Shape shape, const SolverParameters& parameters, Executor executor = Executor())
@@ -160,7 +160,7 @@ class HostRun {
 
   private:
     Executor executor_;
-    SystemSolver<Executor> solver_;
+    Solver solver_;
 };
 
 template <class Run>

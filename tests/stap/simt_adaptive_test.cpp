@@ -88,8 +88,8 @@ TEST(SimtWorkspace, IsAsLargeAsPromised) {
         HostResults results(problem);
         const auto cube = noise_cube(problem);
         run_adaptive_stages(problem,
-                            gpu::run_on_whole_cube<core::Simt>(simt, workspace, problem, cube,
-                                                               results.views(problem), nullptr));
+                            gpu::whole_cube_run<core::Simt>(simt, workspace, problem, cube,
+                                                            results.views(problem), nullptr));
         const auto bytes = [](const auto&... arrays) {
             return ((arrays.size() * static_cast<index_t>(sizeof(*arrays.data()))) + ...);
         };

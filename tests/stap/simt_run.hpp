@@ -17,9 +17,8 @@ inline HostResults run_simt(const Problem& problem, core::View<const cfloat, 3, 
     gpu::AdaptiveWorkspace<core::Simt> workspace;
     gpu::set_steering(simt, workspace, steering);
     HostResults results(problem);
-    run_adaptive_stages(problem,
-                        gpu::run_on_whole_cube<core::Simt>(simt, workspace, problem, cube,
-                                                           results.views(problem), nullptr));
+    run_adaptive_stages(problem, gpu::whole_cube_run<core::Simt>(simt, workspace, problem, cube,
+                                                                 results.views(problem), nullptr));
     return results;
 }
 

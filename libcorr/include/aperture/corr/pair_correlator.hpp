@@ -8,8 +8,8 @@ namespace aperture::corr {
 
 /// Sums of products of pairs of images, with one transform of each image. Results and accuracy are
 /// those of Correlator with Method::fft, whatever the problem's method. Keeps spectra and planes of
-/// all images; `take` and `run` allocate nothing. Results are bitwise independent of the number of
-/// threads. On a Gpu `take` and `run` are asynchronous.
+/// all images; `load` and `run` allocate nothing. Results are bitwise independent of the number of
+/// threads. On a Gpu `load` and `run` are asynchronous.
 template <class Executor>
 class PairCorrelator {
   public:
@@ -24,10 +24,10 @@ class PairCorrelator {
 
     /// Stores `planes`, [plane][row][column], as image number `image`, 0 .. images-1; columns are
     /// contiguous.
-    void take(index_t image, PlanesView<Space> planes);
+    void load(index_t image, PlanesView<Space> planes);
 
     /// Computes `sums`, [planes, or 1: their sum][dy][dx], dense, of images `a` and `b`, which may
-    /// be the same. Throws core::InvalidArgument for images that were not taken.
+    /// be the same. Throws core::InvalidArgument for images that were not loaded.
     void run(index_t a, index_t b, core::View<double, 3, Space> sums);
 
   private:
