@@ -37,7 +37,7 @@ AllPairs<Executor>::AllPairs(Executor& executor, core::Cpu& cpu, const corr::Pro
       sums_(executor) {}
 
 template <class Executor>
-void AllPairs<Executor>::take(corr::PlanesView<Space> planes,
+void AllPairs<Executor>::load(corr::PlanesView<Space> planes,
                               corr::PlanesView<core::Host> on_host) {
     correlator_.load(static_cast<core::index_t>(energies_.size()), planes);
     energies_.push_back(corr::energy(cpu_, on_host));

@@ -34,7 +34,7 @@ class AllPairs {
              core::index_t images);
 
     /// Adds an image: its planes in the executor's memory and the same planes in host memory.
-    void take(corr::PlanesView<Space> planes, corr::PlanesView<core::Host> on_host);
+    void load(corr::PlanesView<Space> planes, corr::PlanesView<core::Host> on_host);
     PairResults run(Console& console);
 
   private:
