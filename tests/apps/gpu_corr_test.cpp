@@ -108,9 +108,9 @@ TEST_F(GpuCorr, PairsAreTheCpus) {
     for (unsigned seed = 0; seed < 4; ++seed) {
         const LoadedImage image = image_of(seed / 2, 40, 50);
         const corr::PlanesView<core::Host> planes = image.image.planes;
-        expected.take(planes, planes);
+        expected.load(planes, planes);
         resident.load(planes);
-        found.take(resident.view(), planes);
+        found.load(resident.view(), planes);
         gpu.synchronize();
     }
     const PairResults e = expected.run(console_);
