@@ -130,7 +130,7 @@ TEST(PipelineThreads, SameBitsWhateverTheirNumber) {
                 return results;
             };
             const OwnedResults one = run(1);
-            for (int threads : {2, 3, 7, 64}) {
+            for (int threads : {2, 17}) {
                 const OwnedResults many = run(threads);
                 EXPECT_TRUE(same_bytes(one.output, many.output)) << threads;
                 EXPECT_TRUE(same_bytes(one.weights, many.weights)) << threads;
