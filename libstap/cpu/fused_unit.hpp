@@ -8,6 +8,7 @@
 
 #include "aperture/stap/attempts.hpp"
 #include "libcore/cpu/transpose.hpp"
+#include "libstap/cpu/fused_detection.hpp"
 #include "libstap/cpu/fused_workspace.hpp"
 
 namespace aperture::stap::cpu {
@@ -376,36 +377,17 @@ class UnitRun {
         }
     }
 
-    /// Statistics with the cell under test removed from its own covariance, M = N_R R.
     void detect_bin(int l, index_t bin) {
-        const auto training_cells = static_cast<float>(cells_);
-        const auto c = [&](index_t cell) {
-            return (work_.squares[2 * cell] + work_.squares[2 * cell + 1]) / training_cells;
-        };
-        const auto removable = [&](index_t cell) {
-            return stays_definite(c(cell), training_cells);
-        };
-        index_t failed = 0;
-        while (failed < output_cells() && removable(failed)) ++failed;
-        if (failed < output_cells()) {
+        const CellsUnderTest cells{work_.squares, output_cells(), static_cast<float>(cells_),
+                                   problem_.parameters.detector};
+        const index_t failed = find_indefinite(cells);
+        if (failed < cells.count) {
             results_.info(bin, unit_.block) = -1 - static_cast<int>(unit_.output.begin + failed);
         }
         for (int d = 0; d < problem_.steering_vectors; ++d) {
-            const auto gamma = static_cast<float>(work_.gamma[2 * d * width + l]);
-            const float scale = 1.0f / (gamma * training_cells);
-            const float a = static_cast<float>(work_.gain[d * width + l]) / training_cells;
-            const float* y = output_row(d, bin);
-            float* statistic = statistic_row(d, bin);
-            for (index_t cell = 0; cell < output_cells(); ++cell) {
-                const float re = y[2 * cell] * scale;
-                const float im = y[2 * cell + 1] * scale;
-                const QuadraticForms<float> forms{a, re * re + im * im, c(cell)};
-                statistic[cell] =
-                    removable(cell)
-                        ? detector_statistic(problem_.parameters.detector,
-                                             remove_cell_under_test(forms), training_cells - 1.0f)
-                        : 0.0f;
-            }
+            detect_cells(cells, static_cast<float>(work_.gain[d * width + l]),
+                         static_cast<float>(work_.gamma[2 * d * width + l]), output_row(d, bin),
+                         statistic_row(d, bin));
         }
     }
 
