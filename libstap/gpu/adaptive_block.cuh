@@ -31,7 +31,7 @@ struct SharedLayout {
     int factors;           ///< Complex<Real> [bin][factor_stride], of RollingSolver
     int weights;           ///< Complex<float> [bin][n][weight_stride]
     int gains;             ///< Gain [bin][weight_stride]
-    int forms;             ///< float [bin][output of the set]
+    int forms;             ///< float [bin][forms_stride]
     int right_hand_sides;  ///< Complex<Real> [n][solver_columns]
     int normalisations;    ///< Normalisation<Real> [bin]
     int info;              ///< int [bin]
@@ -67,6 +67,24 @@ __device__ void store_covariances(const Group& group, int first_bin, index_t set
         to(first_bin + q, set, row, column) = {static_cast<T>(value.re),
                                                static_cast<T>(lower ? value.im : -value.im)};
     }
+}
+
+/// Sets the location of a group's sums.
+template <class Real>
+__device__ __forceinline__ void place_group(CovarianceGroup<Real>& group, Complex<Real>* sums,
+                                            const SharedLayout& layout, int channels, int, int taps,
+                                            bool square) {
+    group.order = channels * taps;
+    group.triangles = {sums, square ? group.order : 0};
+    group.triangle_stride = layout.triangle_stride;
+}
+template <class Real>
+__device__ __forceinline__ void place_group(BandGroup<Real>& group, Complex<Real>* sums,
+                                            const SharedLayout&, int channels, int window, int taps,
+                                            bool) {
+    group.order = channels * taps;
+    group.taps = taps;
+    group.band = {sums, channels, window};
 }
 
 /// The work of a block. It is in shared memory because the kernels are short of registers.
@@ -119,7 +137,7 @@ struct AdaptiveBlock<Group<Real>, Policy> {
                 Policy::taps};
         find_rows(rows, tile, cube, first_bin - (Policy::taps - 1) / 2, Policy::window, columns);
         normalisations = reinterpret_cast<Normalisation<Real>*>(memory + layout.normalisations);
-        group.place(reinterpret_cast<Complex<Real>*>(memory + layout.sums), layout.triangle_stride,
+        place_group(group, reinterpret_cast<Complex<Real>*>(memory + layout.sums), layout,
                     cube.channels, Policy::window, Policy::taps, square);
         group.normalisations = normalisations;
         group.count = matrices;

@@ -82,12 +82,6 @@ struct CovarianceGroup {
     static constexpr bool alike = false;  ///< see BandGroup
 
     __device__ __forceinline__ void allow_sharing(bool) {}
-    __device__ __forceinline__ void place(Complex<Real>* sums, int stride, int channels, int,
-                                          int taps, bool square) {
-        order = channels * taps;
-        triangles = {sums, square ? order : 0};
-        triangle_stride = stride;
-    }
     __device__ __forceinline__ LowerTriangle<Real> triangle(int q) const {
         return {triangles.data + q * triangle_stride, triangles.row_stride};
     }
@@ -114,12 +108,6 @@ struct BandGroup {
     bool alike;  ///< all have the same normalisation, so that neighbours share their head's factor
 
     __device__ __forceinline__ void allow_sharing(bool same) { alike = same; }
-    __device__ __forceinline__ void place(Complex<Real>* sums, int, int channels, int window,
-                                          int taps_of_rows, bool) {
-        order = channels * taps_of_rows;
-        taps = taps_of_rows;
-        band = {sums, channels, window};
-    }
     /// Entry (row, column), row >= column, of the sums, and whether it is the conjugate.
     struct Place {
         Complex<Real>* entry;
