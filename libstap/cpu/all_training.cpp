@@ -1,13 +1,10 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libstap/cpu/all_training.hpp"
-
 #include <algorithm>
 #include <cmath>
-#include <span>
 
-#include "aperture/stap/attempts.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
+#include "libstap/cpu/adaptation.hpp"
 #include "libstap/cpu/results.hpp"
 #include "libstap/cpu/snapshots.hpp"
 
@@ -104,8 +101,7 @@ class DopplerBin {
         a_ = parts.take<double>(directions_);
     }
 
-    void run(const CubeView<core::Host>& cube,
-             const core::View<const cfloat, 2, core::Host>& steering,
+    void run(const CubeView<core::Host>& cube, const Steering& steering,
              const Results<core::Host>& results, int attempt) {
         split_snapshots<double>(problem_, cube, k_, {0, cells_}, {z_re_, z_im_, cells_});
         sum_outer_products();
@@ -180,7 +176,7 @@ class DopplerBin {
     }
 
     /// z = L^-1 x for all cells, u = L^-1 v for all directions.
-    void whiten(const core::View<const cfloat, 2, core::Host>& steering) {
+    void whiten(const Steering& steering) {
         for (index_t first = 0; first < cells_; first += cell_tile)
             forward_substitute(l_, n_, z_re_ + first, z_im_ + first, cells_,
                                std::min(cell_tile, cells_ - first));
@@ -304,28 +300,41 @@ class DopplerBin {
     double *a_all_, *a_;    ///< [D], before and after the removal
 };
 
+class AllTraining : public Adaptation {
+  public:
+    AllTraining(core::Cpu& cpu, const Problem& problem, const Steering& steering)
+        : cpu_(cpu), problem_(problem), steering_(steering) {}
+
+    void run(const CubeView<core::Host>& cube, const Results<core::Host>& results, int,
+             core::Timeline* timeline) override {
+        const auto scope = adaptive_stage(cpu_, problem_, timeline);
+        const std::size_t bytes = core::scratch_bytes_of<DopplerBin>(problem_, index_t{0});
+        core::for_each_task(cpu_, problem_.doppler_bins, bytes, [&](index_t k, std::byte* scratch) {
+            core::ScratchParts parts(scratch);
+            DopplerBin bin(parts, problem_, k);
+            bin.run(cube, steering_, results, first_attempt);
+            if (problem_.parameters.precision != Precision::automatic) return;
+            // The first attempt is already in fp64.
+            int& attempt = results.attempt(k, 0);
+            attempt = fp64_attempt;
+            while (needs_another(attempt, results.info(k, 0), results.pivot_ratio(k, 0),
+                                 problem_.order))
+                bin.run(cube, steering_, results, ++attempt);
+            if (attempt == fp64_attempt) attempt = first_attempt;
+        });
+    }
+
+  private:
+    core::Cpu& cpu_;
+    Problem problem_;
+    Steering steering_;
+};
+
 }  // namespace
 
-AllTraining::AllTraining(core::Cpu& cpu, const Problem& problem,
-                         core::View<const cfloat, 2, core::Host> steering)
-    : cpu_(cpu), problem_(problem), steering_(steering) {}
-
-void AllTraining::run(const CubeView<core::Host>& cube, const Results<core::Host>& results) {
-    core::for_each_task(cpu_, problem_.doppler_bins,
-                        core::scratch_bytes_of<DopplerBin>(problem_, index_t{0}),
-                        [&](index_t k, std::byte* scratch) {
-                            core::ScratchParts parts(scratch);
-                            DopplerBin bin(parts, problem_, k);
-                            bin.run(cube, steering_, results, first_attempt);
-                            if (problem_.parameters.precision != Precision::automatic) return;
-                            // The first attempt is already in fp64.
-                            int& attempt = results.attempt(k, 0);
-                            attempt = fp64_attempt;
-                            while (needs_another(attempt, results.info(k, 0),
-                                                 results.pivot_ratio(k, 0), problem_.order))
-                                bin.run(cube, steering_, results, ++attempt);
-                            if (attempt == fp64_attempt) attempt = first_attempt;
-                        });
+std::unique_ptr<Adaptation> all_training(core::Cpu& cpu, const Problem& problem,
+                                         const Steering& steering) {
+    return std::make_unique<AllTraining>(cpu, problem, steering);
 }
 
 }  // namespace aperture::stap::cpu

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/stap/conventional.hpp"
 
-#include "aperture/core/array.hpp"
+#include "aperture/core/shape.hpp"
 
 namespace aperture::stap {
 namespace {
 
-using core::expects;
 using core::Host;
 
 /// The same cube without temporal taps, with one training set for all cells and one steering
@@ -33,10 +32,8 @@ void conventional_map(core::Cpu& cpu, const Problem& problem, CubeView<Host> cub
     const index_t cells = spatial.shape.range_cells;
     const index_t channels = spatial.order;
     const index_t taps = problem.parameters.temporal_taps;
-    expects(steering_vector.extent[0] == problem.order, "steering vector has ",
-            steering_vector.extent[0], " elements, must have ", problem.order);
-    expects(map.extent[0] == bins && map.extent[1] == cells, "map is ", map.extent[0], " x ",
-            map.extent[1], ", must be ", bins, " Doppler bins x ", cells, " range cells");
+    core::expects_shape("steering vector", steering_vector, {problem.order});
+    core::expects_shape("map", map, {bins, cells});
 
     core::Array<cfloat, 3> filtered;
     CubeView<Host> doppler_cube = cube;

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libstap/cpu/fused_block.hpp"
-
 #include <algorithm>
 #include <limits>
 
 #include "libcore/cpu/worker_tasks.hpp"
+#include "libstap/cpu/adaptation.hpp"
 #include "libstap/cpu/fused_unit.hpp"
+#include "libstap/cpu/snapshots.hpp"
 
 namespace aperture::stap::cpu {
 namespace {
@@ -54,64 +54,65 @@ void for_due_groups(const Results<core::Host>& results, const Unit& whole, Run r
     }
 }
 
+template <class Real>
+class FusedBlock : public Adaptation {
+  public:
+    FusedBlock(core::Cpu& cpu, const Problem& problem, const Steering& steering)
+        : cpu_(cpu),
+          problem_(problem),
+          steering_({problem.order, problem.steering_vectors}),
+          runs_per_block_(choose_runs<Real>(problem, cpu.threads())) {
+        for (int i = 0; i < problem.order; ++i) {
+            for (int d = 0; d < problem.steering_vectors; ++d) steering_(i, d) = steering(d, i);
+        }
+    }
+
+    void run(const CubeView<core::Host>& cube, const Results<core::Host>& results, int attempt,
+             core::Timeline* timeline) override {
+        const auto scope = adaptive_stage(cpu_, problem_, timeline);
+        constexpr index_t width = core::lanes<Real>;
+        const std::size_t bytes = core::scratch_bytes_of<Workspace<Real>>(problem_);
+        const index_t bins_per_run =
+            round_up((problem_.doppler_bins + runs_per_block_ - 1) / runs_per_block_, width);
+        const index_t units = problem_.training_sets * runs_per_block_;
+        core::for_each_task(cpu_, units, bytes, [&](index_t u, std::byte* scratch) {
+            const index_t block = u / runs_per_block_;
+            const index_t first = u % runs_per_block_ * bins_per_run;
+            const index_t bins = std::min(bins_per_run, problem_.doppler_bins - first);
+            if (bins <= 0) return;
+            const Unit unit{block,
+                            first,
+                            bins,
+                            training_cells(problem_, block),
+                            cells_of_block(problem_, block),
+                            attempt};
+            core::ScratchParts parts(scratch);
+            const Workspace<Real> work(parts, problem_);
+            const auto run = [&](const Unit& some) {
+                UnitRun<Real>(problem_, steering_.view(), work, cube, results, some)();
+            };
+            if (attempt == first_attempt) {
+                run(unit);
+            } else {
+                for_due_groups<Real>(results, unit, run);
+            }
+            fence_streaming();
+        });
+    }
+
+  private:
+    core::Cpu& cpu_;
+    Problem problem_;
+    core::Array<std::complex<Real>, 2> steering_;  // [n][D]
+    index_t runs_per_block_;
+};
+
 }  // namespace
 
-template <class Real>
-FusedBlock<Real>::FusedBlock(core::Cpu& cpu, const Problem& problem,
-                             core::View<const cfloat, 2, core::Host> steering)
-    : cpu_(&cpu),
-      problem_(problem),
-      steering_({problem.order, problem.steering_vectors}),
-      runs_per_block_(choose_runs<Real>(problem, cpu.threads())) {
-    core::expects(problem.parameters.training == Training::block,
-                  "FusedBlock supports only block training");
-    core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
-    for (int i = 0; i < problem.order; ++i) {
-        for (int d = 0; d < problem.steering_vectors; ++d) steering_(i, d) = steering(d, i);
-    }
-    const std::size_t bytes = core::scratch_bytes_of<Workspace<Real>>(problem_);
-    for (int t = 0; t < cpu.threads(); ++t) cpu.scratch(t, bytes);
+std::unique_ptr<Adaptation> fused_block(core::Cpu& cpu, const Problem& problem,
+                                        const Steering& steering, bool fp64) {
+    if (fp64) return std::make_unique<FusedBlock<double>>(cpu, problem, steering);
+    return std::make_unique<FusedBlock<float>>(cpu, problem, steering);
 }
-
-template <class Real>
-void FusedBlock<Real>::run(CubeView<core::Host> cube, const Results<core::Host>& results,
-                           int attempt) {
-    constexpr index_t width = core::lanes<Real>;
-    const std::size_t bytes = core::scratch_bytes_of<Workspace<Real>>(problem_);
-    const index_t bins_per_run =
-        round_up((problem_.doppler_bins + runs_per_block_ - 1) / runs_per_block_, width);
-    const index_t units = problem_.training_sets * runs_per_block_;
-    core::for_each_task(*cpu_, units, bytes, [&](index_t u, std::byte* scratch) {
-        const index_t block = u / runs_per_block_;
-        const index_t first = u % runs_per_block_ * bins_per_run;
-        const index_t bins = std::min(bins_per_run, problem_.doppler_bins - first);
-        if (bins <= 0) return;
-        const index_t begin = block * problem_.parameters.training_block;
-        const index_t end =
-            std::min(begin + problem_.parameters.training_block, problem_.shape.range_cells);
-        const Unit unit{
-            block,
-            first,
-            bins,
-            training_cells(problem_, block),
-            {begin, end},
-            attempt,
-            attempt == first_attempt && problem_.parameters.precision == Precision::automatic};
-        core::ScratchParts parts(scratch);
-        const Workspace<Real> work(parts, problem_);
-        const auto run = [&](const Unit& some) {
-            UnitRun<Real>(problem_, steering_.view(), work, cube, results, some)();
-        };
-        if (attempt == first_attempt) {
-            run(unit);
-        } else {
-            for_due_groups<Real>(results, unit, run);
-        }
-        fence_streaming();
-    });
-}
-
-template class FusedBlock<float>;
-template class FusedBlock<double>;
 
 }  // namespace aperture::stap::cpu

@@ -18,11 +18,9 @@ struct Unit {
     index_t block;
     index_t first_bin;
     index_t bins;
-    RangeSpan training;           ///< range cells
-    RangeSpan output;             ///< range cells, within `training`
-    int attempt = first_attempt;  ///< later attempts compute due matrices only
-    bool tentative =
-        false;  ///< results that fp32 cannot be trusted with are left to a later attempt
+    RangeSpan training;  ///< range cells
+    RangeSpan output;    ///< range cells, within `training`
+    int attempt;         ///< later ones compute due matrices only
 };
 
 /// Processes one unit from the cube to its results: group after group of W Doppler bins, with cells
@@ -140,6 +138,9 @@ class UnitRun {
         const int bins = static_cast<int>(std::min(width, unit_.bins - group * width));
         const Pivots pivots = solve_group(group, first, bins);
         lay_out_weights(pivots);
+        // Results that fp32 cannot be trusted with are left to a later attempt.
+        const bool tentative =
+            unit_.attempt == first_attempt && problem_.parameters.precision == Precision::automatic;
         const auto ratio = pivots.ratio();
         for (int l = 0; l < bins; ++l) {
             const index_t position = group * width + l;
@@ -152,15 +153,14 @@ class UnitRun {
             const auto pivot_ratio = static_cast<float>(ratio[l]);
             results_.info(bin, unit_.block) = info;
             results_.pivot_ratio(bin, unit_.block) = pivot_ratio;
-            if (unit_.tentative &&
-                needs_another(first_attempt, info, pivot_ratio, problem_.order)) {
+            if (tentative && needs_another(first_attempt, info, pivot_ratio, problem_.order)) {
                 fetch_bin(position + fetched_ahead * width);
             } else if (info != 0) {
                 fetch_bin(position + fetched_ahead * width);
                 clear_bin(bin);
             } else {
                 weight_bin(position, l, bin);
-                if (work_.detects && !results_.statistic.empty()) detect_bin(l, bin);
+                if (work_.detects) detect_bin(l, bin);
             }
         }
     }
@@ -296,6 +296,10 @@ class UnitRun {
         return reinterpret_cast<float*>(results_.output.data + vector * results_.output.stride[0] +
                                         bin * results_.output.stride[1] + unit_.output.begin);
     }
+    float* statistic_row(index_t vector, index_t bin) const {
+        return results_.statistic.data + vector * results_.statistic.stride[0] +
+               bin * results_.statistic.stride[1] + unit_.output.begin;
+    }
     index_t output_cells() const { return unit_.output.end - unit_.output.begin; }
 
     /// Pointers to the rows of the snapshots at `position`, from the first output cell on.
@@ -381,21 +385,16 @@ class UnitRun {
             results_.info(bin, unit_.block) = -1 - static_cast<int>(unit_.output.begin + failed);
         }
         for (int d = 0; d < problem_.steering_vectors; ++d) {
-            float* statistic = results_.statistic.data + d * results_.statistic.stride[0] +
-                               bin * results_.statistic.stride[1] + unit_.output.begin;
             detect_cells(cells, static_cast<float>(work_.gain[d * width + l]),
                          static_cast<float>(work_.gamma[2 * d * width + l]), output_row(d, bin),
-                         statistic);
+                         statistic_row(d, bin));
         }
     }
 
     void clear_bin(index_t bin) const {
         for (int d = 0; d < problem_.steering_vectors; ++d) {
             std::fill_n(output_row(d, bin), 2 * output_cells(), 0.0f);
-            if (!work_.detects || results_.statistic.empty()) continue;
-            std::fill_n(results_.statistic.data + d * results_.statistic.stride[0] +
-                            bin * results_.statistic.stride[1] + unit_.output.begin,
-                        output_cells(), 0.0f);
+            if (work_.detects) std::fill_n(statistic_row(d, bin), output_cells(), 0.0f);
         }
     }
 

@@ -1,14 +1,8 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <variant>
-
-#include "aperture/stap/attempts.hpp"
-#include "libstap/cpu/all_training.hpp"
-#include "libstap/cpu/cfar.hpp"
-#include "libstap/cpu/fused_block.hpp"
-#include "libstap/cpu/sliding_training.hpp"
-#include "libstap/cpu/staged_block.hpp"
-#include "libstap/pipeline_driver.hpp"
+#include "libcore/cpu/worker_tasks.hpp"
+#include "libstap/cpu/adaptation.hpp"
+#include "libstap/pipeline_state.hpp"
 
 namespace aperture::stap {
 
@@ -16,30 +10,11 @@ using core::Host;
 
 namespace {
 
-core::Array<cfloat, 2> copy_of(const core::View<const cfloat, 2, Host>& steering) {
+core::Array<cfloat, 2> copy_of(const cpu::Steering& steering) {
     core::Array<cfloat, 2> copy(steering.extent);
     for (index_t d = 0; d < steering.extent[0]; ++d)
         for (index_t i = 0; i < steering.extent[1]; ++i) copy(d, i) = steering(d, i);
     return copy;
-}
-
-using Adaptation =
-    std::variant<std::monostate, cpu::FusedBlock<float>, cpu::FusedBlock<double>,
-                 cpu::StagedBlock<float>, cpu::StagedBlock<double>, cpu::SlidingTraining<float>,
-                 cpu::SlidingTraining<double>, cpu::AllTraining>;
-using Repetition =
-    std::variant<std::monostate, cpu::FusedBlock<double>, cpu::SlidingTraining<double>>;
-
-template <class Real>
-void choose(Adaptation& adaptation, core::Cpu& executor, const Problem& problem,
-            const core::View<const cfloat, 2, Host>& steering) {
-    if (problem.parameters.training == Training::sliding) {
-        adaptation.emplace<cpu::SlidingTraining<Real>>(executor, problem, steering);
-    } else if (problem.parameters.implementation == Implementation::staged) {
-        adaptation.emplace<cpu::StagedBlock<Real>>(executor, problem, steering);
-    } else {
-        adaptation.emplace<cpu::FusedBlock<Real>>(executor, problem, steering);
-    }
 }
 
 /// Schedules unsettled matrices of the previous attempt for this one; returns their number.
@@ -59,106 +34,90 @@ index_t schedule(const Problem& problem, const Results<Host>& results, int attem
     return due;
 }
 
-/// See PipelineDriver.
-class CpuOperations {
-  public:
-    using Executor = core::Cpu;
-
-    CpuOperations(core::Cpu& cpu, const Problem& problem,
-                  const core::View<const cfloat, 2, Host>& steering)
-        : cpu_(cpu), problem_(problem), steering_(copy_of(steering)) {
-        const Parameters& p = problem.parameters;
-        core::expects(p.implementation != Implementation::cublas,
-                      "implementation cublas requires a GPU; use fused or staged on the CPU");
-        if (p.training == Training::all) {
-            adaptation_.emplace<cpu::AllTraining>(cpu, problem, steering_);
-            return;
-        }
-        if (p.precision == Precision::mixed) {
-            choose<double>(adaptation_, cpu, problem, steering_);
-        } else {
-            choose<float>(adaptation_, cpu, problem, steering_);
-        }
-        if (p.precision != Precision::automatic) return;
-        if (p.training == Training::block) {
-            repetition_.emplace<cpu::FusedBlock<double>>(cpu, problem, steering_);
-        } else {
-            repetition_.emplace<cpu::SlidingTraining<double>>(cpu, problem, steering_);
-        }
-    }
-
-    struct Run {
-        CpuOperations& operations;
-        CubeView<Host> cube;
-        const Results<Host>& results;
-        core::Timeline* timeline;
-
-        auto stage(const char* name, const Work& work) const {
-            return core::Timeline::stage(timeline, operations.cpu_, name, work.gflop, work.mb);
-        }
-        void adapt() const {
-            std::visit(
-                [&](auto& chosen) {
-                    if constexpr (requires { chosen.run(cube, results, timeline); }) {
-                        chosen.run(cube, results, timeline);
-                    } else if constexpr (requires { chosen.run(cube, results); }) {
-                        const auto scope = stage("adaptive", adaptive_work(operations.problem_));
-                        chosen.run(cube, results);
-                    }
-                },
-                operations.adaptation_);
-        }
-        /// Other forms than StagedBlock compute the statistics in adapt().
-        void detect() const {
-            std::visit(
-                [&](auto& chosen) {
-                    if constexpr (requires { chosen.detect(cube, results); }) {
-                        const auto scope = stage("detect", detect_work(operations.problem_));
-                        chosen.detect(cube, results);
-                    }
-                },
-                operations.adaptation_);
-        }
-        void repeat() const {
-            const auto scope = stage("repeat", {});
-            const Problem& problem = operations.problem_;
-            for (index_t k = 0; k < problem.doppler_bins; ++k)
-                for (index_t b = 0; b < problem.training_sets; ++b)
-                    results.attempt(k, b) = first_attempt;
-            std::visit(
-                [&](auto& again) {
-                    if constexpr (requires { again.run(cube, results, 1); }) {
-                        for (int attempt = fp64_attempt;
-                             attempt <= last_attempt && schedule(problem, results, attempt) > 0;
-                             ++attempt)
-                            again.run(cube, results, attempt);
-                    }
-                },
-                operations.repetition_);
-        }
-        void average() const {
-            const auto scope = stage("detect", detect_work(operations.problem_));
-            cpu::cell_averaging_cfar(operations.cpu_, operations.problem_, results.output,
-                                     results.statistic);
-        }
-    };
-    Run on(const CubeView<Host>& cube, const Results<Host>& results, core::Timeline* timeline) {
-        return {*this, cube, results, timeline};
-    }
-
-  private:
-    core::Cpu& cpu_;
-    const Problem& problem_;
-    core::Array<cfloat, 2> steering_;
-    Adaptation adaptation_;
-    Repetition repetition_;  ///< of matrices that fp32 cannot be trusted with
-};
+/// Cell-averaging CFAR along range: |y|^2 over its mean in the reference cells (reference_window),
+/// 0 if the mean is 0. Both views are [D][K][N].
+void cell_averaging_cfar(core::Cpu& cpu, const Problem& problem,
+                         core::View<const cfloat, 3, Host> output,
+                         core::View<float, 3, Host> statistic) {
+    const index_t bins = problem.doppler_bins;
+    const index_t cells = problem.shape.range_cells;
+    const std::size_t bytes = static_cast<std::size_t>(cells + 1) * sizeof(double);
+    core::for_each_task(
+        cpu, problem.steering_vectors * bins, bytes, [&](index_t task, std::byte* scratch) {
+            const index_t d = task / bins;
+            const index_t k = task % bins;
+            // Prefix sums are monotonic, so that their differences are never negative.
+            auto* power_before = reinterpret_cast<double*>(scratch);
+            power_before[0] = 0;
+            for (index_t r = 0; r < cells; ++r)
+                power_before[r + 1] =
+                    power_before[r] + std::norm(std::complex<double>(output(d, k, r)));
+            const auto power_in = [&](const RangeSpan& span) {
+                return power_before[span.end] - power_before[span.begin];
+            };
+            for (index_t r = 0; r < cells; ++r) {
+                const TrainingWindow reference = reference_window(problem, r);
+                const double sum = power_in({reference.window.begin, reference.excluded.begin}) +
+                                   power_in({reference.excluded.end, reference.window.end});
+                const double power = std::norm(std::complex<double>(output(d, k, r)));
+                const double mean = sum / static_cast<double>(reference.cells());
+                statistic(d, k, r) = mean > 0 ? static_cast<float>(power / mean) : 0.0f;
+            }
+        });
+}
 
 }  // namespace
 
 template <>
-struct Pipeline<core::Cpu>::State : PipelineDriver<CpuOperations> {
-    using PipelineDriver::PipelineDriver;
+class AdaptiveStages<core::Cpu> {
+  public:
+    AdaptiveStages(core::Cpu& cpu, const Problem& problem, const cpu::Steering& steering)
+        : cpu_(cpu), problem_(problem), steering_(copy_of(steering)) {
+        const Parameters& p = problem.parameters;
+        core::expects(p.implementation != Implementation::cublas,
+                      "implementation cublas requires a GPU; use fused or staged on the CPU");
+        const bool fp64 = p.precision == Precision::mixed;
+        const bool repeats = p.precision == Precision::automatic;
+        if (p.training == Training::all) {
+            adaptation_ = cpu::all_training(cpu, problem, steering_);
+        } else if (p.training == Training::sliding) {
+            adaptation_ = cpu::sliding_training(cpu, problem, steering_, fp64);
+            if (repeats) repetition_ = cpu::sliding_training(cpu, problem, steering_, true);
+        } else {
+            const bool staged = p.implementation == Implementation::staged;
+            adaptation_ = staged ? cpu::staged_block(cpu, problem, steering_, fp64)
+                                 : cpu::fused_block(cpu, problem, steering_, fp64);
+            if (repeats) repetition_ = cpu::fused_block(cpu, problem, steering_, true);
+        }
+    }
+
+    void run(const CubeView<Host>& cube, const Results<Host>& results,
+             core::Timeline* timeline) const {
+        adaptation_->run(cube, results, first_attempt, timeline);
+        if (repetition_) repeat(cube, results, timeline);
+        if (problem_.parameters.detector != Detector::cfar) return;
+        const Work work = detect_work(problem_);
+        const auto stage = core::Timeline::stage(timeline, cpu_, "detect", work.gflop, work.mb);
+        cell_averaging_cfar(cpu_, problem_, results.output, results.statistic);
+    }
+
+  private:
+    void repeat(const CubeView<Host>& cube, const Results<Host>& results,
+                core::Timeline* timeline) const {
+        const auto stage = core::Timeline::stage(timeline, cpu_, "repeat", 0, 0);
+        for (index_t k = 0; k < problem_.doppler_bins; ++k)
+            for (index_t b = 0; b < problem_.training_sets; ++b)
+                results.attempt(k, b) = first_attempt;
+        for (int attempt = fp64_attempt;
+             attempt <= last_attempt && schedule(problem_, results, attempt) > 0; ++attempt)
+            repetition_->run(cube, results, attempt, nullptr);
+    }
+
+    core::Cpu& cpu_;
+    Problem problem_;
+    core::Array<cfloat, 2> steering_;
+    std::unique_ptr<cpu::Adaptation> adaptation_;
+    std::unique_ptr<cpu::Adaptation> repetition_;  ///< of matrices that fp32 cannot be trusted with
 };
 
 template class Pipeline<core::Cpu>;

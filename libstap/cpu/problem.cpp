@@ -82,6 +82,13 @@ void check_training_support(const Problem& problem) {
             " taps) make it singular; use a larger training block, fewer taps or diagonal loading");
 }
 
+/// A cell under test and its guard cells.
+RangeSpan guarded_cells(const Problem& problem, index_t range_cell) {
+    const index_t guard = problem.parameters.guard;
+    return {std::max<index_t>(range_cell - guard, 0),
+            std::min<index_t>(range_cell + guard + 1, problem.shape.range_cells)};
+}
+
 double matrices(const Problem& p) { return double(p.doppler_bins) * double(p.training_sets); }
 
 Work make_work(double flop, double bytes) { return {flop * 1e-9, bytes * 1e-6}; }
@@ -158,23 +165,16 @@ index_t training_set_of(const Problem& problem, index_t range_cell) {
 
 TrainingWindow reference_window(const Problem& problem, index_t range_cell) {
     const Parameters& p = problem.parameters;
-    const index_t cells = problem.shape.range_cells;
     const index_t width = window_width(p);
-    const index_t begin =
-        std::clamp<index_t>(range_cell - p.guard - p.training_block / 2, 0, cells - width);
-    return {{begin, begin + width},
-            {std::max<index_t>(range_cell - p.guard, 0),
-             std::min<index_t>(range_cell + p.guard + 1, cells)}};
+    const index_t begin = std::clamp<index_t>(range_cell - p.guard - p.training_block / 2, 0,
+                                              problem.shape.range_cells - width);
+    return {{begin, begin + width}, guarded_cells(problem, range_cell)};
 }
 
 TrainingWindow training_window(const Problem& problem, index_t range_cell) {
     if (problem.parameters.training == Training::sliding)
         return reference_window(problem, range_cell);
-    const index_t cells = problem.shape.range_cells;
-    const index_t guard = problem.parameters.guard;
-    return {{0, cells},
-            {std::max<index_t>(range_cell - guard, 0),
-             std::min<index_t>(range_cell + guard + 1, cells)}};
+    return {{0, problem.shape.range_cells}, guarded_cells(problem, range_cell)};
 }
 
 index_t independent_training_cells(const Problem& problem, index_t range_cell) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "aperture/core/shape.hpp"
 #include "aperture/stap/pipeline.hpp"
+#include "libstap/stage_checks.hpp"
 
 namespace aperture::stap {
 
@@ -18,12 +18,9 @@ void check_results(const Problem& problem, const Results<Space>& results) {
     const index_t bins = problem.doppler_bins;
     const index_t sets = problem.training_sets;
     const index_t n = problem.order;
-    const index_t directions = problem.steering_vectors;
-    const core::Extents<3> map = {directions, bins, problem.shape.range_cells};
     constexpr auto unit_last = core::Strides::unit_last;
-    core::expects_shape("output", results.output, map, unit_last);
-    core::expects_shape("info", results.info, {bins, sets});
-    core::expects_shape("pivot_ratio", results.pivot_ratio, {bins, sets});
+    check_map("output", problem, results.output);
+    check_report(problem, results.info, results.pivot_ratio);
     if (problem.parameters.precision == Precision::automatic) {
         core::expects_shape("attempt", results.attempt, {bins, sets});
     }
@@ -33,23 +30,21 @@ void check_results(const Problem& problem, const Results<Space>& results) {
     if (!results.weights.empty()) {
         core::expects(problem.parameters.training != Training::all,
                       "training on all cells does not store weights");
-        core::expects_shape("weights", results.weights, {bins, sets, directions, n}, unit_last);
+        core::expects_shape("weights", results.weights, {bins, sets, problem.steering_vectors, n},
+                            unit_last);
     }
     if (problem.parameters.detector != Detector::none) {
-        core::expects_shape("statistic", results.statistic, map, unit_last);
+        check_map("statistic", problem, results.statistic);
     }
 }
 
-/// Rounds to fp32 into a result [k][b][row][column], unless `to` is empty.
-template <class Real>
-void copy_where_wanted(const core::View<const std::complex<Real>, 4, core::Host>& from,
-                       const core::View<cfloat, 4, core::Host>& to) {
-    if (to.empty()) return;
-    for (index_t k = 0; k < from.extent[0]; ++k)
-        for (index_t b = 0; b < from.extent[1]; ++b)
-            for (index_t i = 0; i < from.extent[2]; ++i)
-                for (index_t j = 0; j < from.extent[3]; ++j)
-                    to(k, b, i, j) = cfloat(from(k, b, i, j));
+/// The loading of a covariance with this trace; `more` is loading relative to trace / n.
+inline double loading_of(const Problem& problem, double more, double trace) {
+    const DiagonalLoading& wanted = problem.parameters.loading;
+    const double relative = (wanted.relative ? wanted.value : 0) + more;
+    const double absolute = wanted.relative ? 0 : wanted.value;
+    return relative == 0 ? absolute
+                         : absolute + relative * (trace / static_cast<double>(problem.order));
 }
 
 /// Bytes that detection reads and writes; its arithmetic equals that of the weights.

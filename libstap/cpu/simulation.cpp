@@ -7,7 +7,6 @@
 #include <numbers>
 #include <random>
 
-#include "aperture/signal/taper.hpp"
 #include "aperture/stap/steering.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/random_normal.hpp"
@@ -286,52 +285,6 @@ core::Array<Complex, 2> true_covariance(const ClutterScene& scene) {
         for (index_t j = 0; j < channels * pulses; ++j)
             covariance(i, j) = of_lags(i / pulses - j / pulses + channels - 1,
                                        i % pulses - j % pulses + pulses - 1);
-    return covariance;
-}
-
-core::Array<Complex, 3> true_snapshot_covariance(const ClutterScene& scene,
-                                                 const signal::Taper& taper, int doppler_bins,
-                                                 int taps) {
-    check_scene(scene);
-    const index_t channels = scene.shape.channels;
-    const index_t pulses = scene.shape.pulses;
-    expects(taps >= 1 && doppler_bins >= taps && doppler_bins >= pulses, doppler_bins,
-            " Doppler bins for ", pulses, " pulses and ", taps, " temporal taps");
-    const core::Array<Complex, 2> of_lags = covariance_of_lags(scene);
-    const std::vector<double> weights = signal::taper_weights(taper, static_cast<int>(pulses));
-    core::Array<Complex, 2> transform({doppler_bins, pulses});
-    for (index_t bin = 0; bin < doppler_bins; ++bin)
-        for (index_t p = 0; p < pulses; ++p) {
-            const auto turns = static_cast<double>(bin * p % doppler_bins) / doppler_bins;
-            transform(bin, p) = std::polar(weights[static_cast<std::size_t>(p)], -2 * pi * turns);
-        }
-    const index_t order = channels * taps;
-    core::Array<Complex, 3> covariance({doppler_bins, order, order});
-    std::vector<Complex> seen(static_cast<std::size_t>(pulses));
-    for (index_t bin = 0; bin < doppler_bins; ++bin)
-        for (index_t lag = 1 - channels; lag < channels; ++lag) {
-            // E[X[c][bin] conj(x[c - lag][q])]
-            for (index_t q = 0; q < pulses; ++q) {
-                Complex sum = 0;
-                for (index_t p = 0; p < pulses; ++p)
-                    sum += transform(bin, p) * of_lags(lag + channels - 1, p - q + pulses - 1);
-                seen[static_cast<std::size_t>(q)] = sum;
-            }
-            for (index_t offset = 1 - taps; offset < taps; ++offset) {
-                const index_t other = (bin + offset + doppler_bins) % doppler_bins;
-                Complex sum = 0;
-                for (index_t q = 0; q < pulses; ++q)
-                    sum += seen[static_cast<std::size_t>(q)] * std::conj(transform(other, q));
-                // All (bin k, tap t) for which `bin` is tap t and `other` is tap t + offset.
-                for (index_t t = std::max<index_t>(0, -offset);
-                     t < std::min<index_t>(taps, taps - offset); ++t) {
-                    const index_t k = (bin + (taps - 1) / 2 - t + doppler_bins) % doppler_bins;
-                    for (index_t c = std::max<index_t>(0, lag);
-                         c < std::min(channels, channels + lag); ++c)
-                        covariance(k, c * taps + t, (c - lag) * taps + t + offset) = sum;
-                }
-            }
-        }
     return covariance;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "aperture/stap/stages.hpp"
 
 namespace aperture::stap::cpu {
@@ -40,13 +42,10 @@ void split_snapshots(const Problem& problem, const CubeView<core::Host>& cube, i
     }
 }
 
-/// Throws unless `cube` is the problem's cube of Doppler bins with contiguous range cells.
-void check_cube(const Problem& problem, const CubeView<core::Host>& cube);
-
-/// Snapshots of the training cells of Doppler bins [first_bin, first_bin + extent[0]):
-/// [k][b][n][N_R] in either precision.
-template <class Real>
-void extract_snapshots(core::Cpu& cpu, const Problem& problem, const CubeView<core::Host>& cube,
-                       index_t first_bin, core::View<std::complex<Real>, 4, core::Host> snapshots);
+/// The cells whose results come from training block `block`.
+inline RangeSpan cells_of_block(const Problem& problem, index_t block) {
+    const index_t cells = problem.parameters.training_block;
+    return {block * cells, std::min((block + 1) * cells, problem.shape.range_cells)};
+}
 
 }  // namespace aperture::stap::cpu

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "aperture/core/shape.hpp"
 #include "libcore/cpu/simd.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
-#include "libstap/cpu/stages.hpp"
+#include "libstap/cpu/snapshots.hpp"
+#include "libstap/stage_checks.hpp"
 
 namespace aperture::stap {
 
@@ -95,29 +95,24 @@ void apply_weights(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> 
                    core::View<const cfloat, 2, core::Host> steering,
                    core::View<const std::complex<Real>, 4, core::Host> weights,
                    core::View<cfloat, 3, core::Host> output) {
-    cpu::check_cube(problem, cube);
-    cpu::check_block_training(problem);
-    const index_t bins = problem.doppler_bins;
+    check_cube(problem, cube);
+    check_weights(problem, steering, weights, core::Strides::any);
+    check_map("output", problem, output);
     const index_t sets = problem.training_sets;
     const index_t n = problem.order;
     const index_t directions = problem.steering_vectors;
-    const index_t cells = problem.shape.range_cells;
-    core::expects_shape("steering", steering, {directions, n});
-    core::expects_shape("weights", weights, {bins, sets, directions, n});
-    core::expects_shape("output", output, {directions, bins, cells}, core::Strides::unit_last);
-
     const std::size_t bytes = core::scratch_bytes_of<WeightingScratch>(problem);
-    core::for_each_task(cpu, bins * sets, bytes, [&](index_t task, std::byte* memory) {
+    const index_t tasks = problem.doppler_bins * sets;
+    core::for_each_task(cpu, tasks, bytes, [&](index_t task, std::byte* memory) {
         const index_t k = task / sets;
         const index_t b = task % sets;
         core::ScratchParts parts(memory);
         const WeightingScratch scratch(parts, problem);
         load_weights(weights, steering, k, b, scratch);
 
-        const index_t block = problem.parameters.training_block;
-        const index_t end = std::min((b + 1) * block, cells);
-        for (index_t first = b * block; first < end; first += cell_tile) {
-            const index_t count = std::min(cell_tile, end - first);
+        const RangeSpan cells = cpu::cells_of_block(problem, b);
+        for (index_t first = cells.begin; first < cells.end; first += cell_tile) {
+            const index_t count = std::min(cell_tile, cells.end - first);
             cpu::split_snapshots(problem, cube, k, {first, first + count}, scratch.snapshots);
             for (index_t d = 0; d < directions; d += direction_tile)
                 for (index_t cell = 0; cell < count; cell += lanes) {

@@ -28,17 +28,17 @@ struct AdaptiveWorkspace {
     core::Array<double, 1, Space> weights;
 };
 
+/// Copies dense arrays between host and executor. Asynchronous on a Gpu.
 #if defined(__CUDACC__)
-template <class T, int Rank>
-void upload(core::Gpu& gpu, core::View<const T, Rank, core::Host> from,
-            core::View<T, Rank, core::Device> to) {
-    core::copy(gpu, from, to);
-    gpu.synchronize();
+template <class T, int Rank, class From, class To>
+void transfer(core::Gpu& gpu, const core::View<T, Rank, From>& from,
+              const core::View<T, Rank, To>& to) {
+    core::copy<T, Rank, core::Strided>(gpu, from, to);
 }
 #else
 template <class T, int Rank>
-void upload(core::Simt&, core::View<const T, Rank, core::Host> from,
-            core::View<T, Rank, core::Host> to) {
+void transfer(core::Simt&, const core::View<T, Rank, core::Host>& from,
+              const core::View<T, Rank, core::Host>& to) {
     std::copy(from.data, from.data + from.size(), to.data);
 }
 #endif
@@ -52,7 +52,8 @@ void set_steering(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
         for (index_t i = 0; i < steering.extent[1]; ++i) rows(i, d) = steering(d, i);
     }
     workspace.steering.reshape(rows.extent());
-    upload<cfloat, 2>(executor, rows.view(), workspace.steering.view());
+    transfer(executor, rows.view(), workspace.steering.view());
+    executor.synchronize();
 }
 
 /// Adaptive processing of a piece of a Doppler cube. `cube` holds the cells `piece.data`. Views of
@@ -69,6 +70,7 @@ struct Adaptation {
     CubeView<Space> cube;
     Results<Space> results;
     core::Timeline* timeline;
+    bool has_total = false;  ///< whether the sums over all cells are complete (add_to_total)
 
     bool trains_on_all() const { return problem.parameters.training == Training::all; }
     /// Matrices of a Doppler bin.
@@ -122,11 +124,7 @@ DopplerCube doppler_cube(CubeView<Space> cube) {
 /// Steering vectors in workspace, [n][D].
 template <class Space>
 SteeringVectors steering_vectors(const core::Array<cfloat, 2, Space>& rows) {
-    SteeringVectors vectors{};
-    vectors.data = core::device_cast(rows.data());
-    vectors.row_stride = static_cast<int>(rows.extent()[1]);
-    vectors.count = vectors.row_stride;
-    return vectors;
+    return {core::device_cast(rows.data()), static_cast<int>(rows.extent()[1])};
 }
 
 /// Results [vector][Doppler bin][range cell] for kernels; their range cells must be contiguous.

@@ -38,8 +38,7 @@ struct SharedLayout {
     int bytes;
     bool apart;   ///< sums and right-hand sides do not share memory
     int columns;  ///< range cells per tile
-    int tile_stride, channel_stride, triangle_stride, factor_stride, weight_stride, forms_stride,
-        solver_columns;
+    int tile_stride, channel_stride, triangle_stride, factor_stride, weight_stride, solver_columns;
 };
 
 /// Writes the weights of a block's matrices to [bin][set][vector][row].
@@ -202,7 +201,7 @@ __device__ void estimate_group(const AdaptiveBlock<Group<Real>, Policy>& block,
             parts = 0;
         }
         accumulate_covariance<Policy::taps, Policy::bins>(
-            block.tile, parts, columns, block.tile.channels, block.group,
+            block.tile, parts, columns, block.group,
             Accumulation{total != nullptr || begin > 0, total != nullptr}, splits);
     }
     __syncthreads();

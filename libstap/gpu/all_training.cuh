@@ -21,9 +21,6 @@ auto total_stage(const Adaptation<Executor>& run) {
 
 }  // namespace detail
 
-/// Range cells per tile of the sums over all cells: pieces of a cube begin at multiples.
-inline constexpr int total_tile = 64;
-
 /// Adds the cells in run.cube to the sums over all cells (`keep`), or starts the sums.
 template <class Real, class Executor>
 void add_to_total(const Adaptation<Executor>& run, bool keep) {
@@ -38,18 +35,13 @@ void add_to_total(const Adaptation<Executor>& run, bool keep) {
     const TrainingPlan plan{TrainingCells::total, 0, 0, columns, 0, 0, 0};
     SharedNeeds needs = detail::cube_needs(problem, plan, generic_tuning.bins, sizeof(Real));
     needs.cells = total_tile;
+    const SharedLayout layout = detail::shared_layout(executor, needs, generic_tuning.blocks);
+    const int splits =
+        detail::splits_of(problem, generic_tuning.bins, layout.columns, generic_tuning.threads);
     detail::with_taps(problem.parameters.temporal_taps, [&](auto taps) {
-        constexpr int t = decltype(taps)::value;
-        TotalArguments<Real> arguments{};
-        arguments.cube = detail::doppler_cube(run.cube);
-        arguments.columns = columns;
-        arguments.keep = keep;
-        arguments.total = total;
-        arguments.layout = detail::shared_layout(executor, needs, generic_tuning.blocks);
-        arguments.splits = detail::splits_of<t>(problem, generic_tuning.bins,
-                                                arguments.layout.columns, generic_tuning.threads);
-        core::launch(executor, &total_kernel<Real, GenericPolicy<t>>,
-                     detail::generic_config(problem, 1, arguments.layout), arguments);
+        core::launch(executor, &total_kernel<Real, GenericPolicy<decltype(taps)::value>>,
+                     detail::generic_config(problem, 1, layout), detail::doppler_cube(run.cube),
+                     plan, keep, total, splits, layout);
     });
 }
 
@@ -67,7 +59,7 @@ void check_total(const Adaptation<Executor>& run) {
     if (!run.results.covariance.empty()) {
         arguments.covariance = core::kernel_view(run.results.covariance);
     }
-    detail::launch_for_taps(run.executor, run.problem, arguments, false);
+    launch_adaptive<Real>(run.executor, run.problem, arguments, false);
 }
 
 /// Combines the info of a bin's cells.

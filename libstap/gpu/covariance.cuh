@@ -15,20 +15,15 @@
 
 namespace aperture::stap::gpu {
 
-/// The products of one thread, in registers: `channels` x `channels` channels.
-template <int Taps, int Bins>
-struct OuterProductTile {
-    static constexpr int window = Bins + Taps - 1;
-    static constexpr int channels = Taps == 1 ? 2 : 1;
-    static constexpr int rows = channels * window;
+/// Channels of a thread's tile of products.
+APERTURE_HD constexpr int channels_of_tile(int taps) { return taps == 1 ? 2 : 1; }
 
-    /// Whether bins u and v of the window are both among the taps of some bin of the group.
-    APERTURE_HD static constexpr bool needed(int u, int v) {
-        const int high = u > v ? u : v;
-        const int low = u > v ? v : u;
-        return (high - Taps + 1 > 0 ? high - Taps + 1 : 0) <= (low < Bins - 1 ? low : Bins - 1);
-    }
-};
+/// Whether bins u and v of a window are both among the taps of one of `bins` neighbouring bins.
+APERTURE_HD constexpr bool share_a_snapshot(int taps, int bins, int u, int v) {
+    const int high = u > v ? u : v;
+    const int low = u > v ? v : u;
+    return (high - taps + 1 > 0 ? high - taps + 1 : 0) <= (low < bins - 1 ? low : bins - 1);
+}
 
 /// Neighbouring bins that fit a thread's registers; eight are processed in two parts.
 APERTURE_HD constexpr int bins_of_part(int bins) { return bins > 4 ? 4 : bins; }
@@ -54,132 +49,154 @@ struct Accumulation {
     bool subtract;
 };
 
-namespace detail {
-
-template <int Taps, int Bins, class Real>
-__device__ __forceinline__ void add_outer_products(
-    Complex<Real> (&sums)[OuterProductTile<Taps, Bins>::rows][OuterProductTile<Taps, Bins>::rows],
-    const Complex<float> (&a)[OuterProductTile<Taps, Bins>::rows],
-    const Complex<float> (&b)[OuterProductTile<Taps, Bins>::rows]) {
-    using Tile = OuterProductTile<Taps, Bins>;
-    APERTURE_UNROLL
-    for (int i = 0; i < Tile::rows; ++i) {
-        APERTURE_UNROLL
-        for (int j = 0; j < Tile::rows; ++j) {
-            if (Tile::needed(i % Tile::window, j % Tile::window)) {
-                sums[i][j] =
-                    core::multiply_add_conj(sums[i][j], widen<Real>(a[i]), widen<Real>(b[j]));
-            }
-        }
-    }
-}
-
-// Loads the rows of a group of channels at a pair of cells; channels beyond the last repeat it.
-template <int Taps, int Bins>
-__device__ __forceinline__ void load_rows(
-    Complex<float> (&first)[OuterProductTile<Taps, Bins>::rows],
-    Complex<float> (&second)[OuterProductTile<Taps, Bins>::rows], const SnapshotTile& tile,
-    int channel, int channels, int cell) {
-    using Tile = OuterProductTile<Taps, Bins>;
-    APERTURE_UNROLL
-    for (int i = 0; i < Tile::rows; ++i) {
-        const int wanted = channel + i / Tile::window;
-        const int c = wanted < channels ? wanted : channels - 1;
-        const CellPair pair =
-            *reinterpret_cast<const CellPair*>(tile.row(c, i % Tile::window) + cell);
-        first[i] = pair.first;
-        second[i] = pair.second;
-    }
-}
-
-// Sums over one thread's cells, every splits-th pair. Stride: the tile's if known, else 0.
-template <int Taps, int Bins, int Stride, class Real>
-__device__ __forceinline__ void sum_products(
-    Complex<Real> (&sums)[OuterProductTile<Taps, Bins>::rows][OuterProductTile<Taps, Bins>::rows],
-    SnapshotTile tile, ChannelPair pair, int channels, int columns, int split, int splits) {
-    using Tile = OuterProductTile<Taps, Bins>;
-    if constexpr (Stride > 0) tile.stride = Stride;
-    APERTURE_NO_UNROLL
-    for (int cell = 2 * split; cell < columns; cell += 2 * splits) {
-        Complex<float> a[2][Tile::rows], b[2][Tile::rows];
-        load_rows<Taps, Bins>(a[0], a[1], tile, pair.row * Tile::channels, channels, cell);
-        load_rows<Taps, Bins>(b[0], b[1], tile, pair.column * Tile::channels, channels, cell);
-        add_outer_products<Taps, Bins, Real>(sums, a[0], b[0]);
-        add_outer_products<Taps, Bins, Real>(sums, a[1], b[1]);
-    }
-}
-
 template <bool Keep, class Real>
 __device__ __forceinline__ void put_sum(Complex<Real>& entry, Complex<Real> sum, bool subtract) {
     if constexpr (Keep) sum = subtract ? entry - sum : entry + sum;
     entry = sum;
 }
 
-// Lane `split` of the group that shares a sum stores every splits-th matrix of the part that begins
-// with matrix `first`.
-template <int Taps, int Bins, bool Keep, class Real>
-__device__ __forceinline__ void store_sums(
-    const CovarianceGroup<Real>& group, int first,
-    const Complex<Real> (
-        &sums)[OuterProductTile<Taps, Bins>::rows][OuterProductTile<Taps, Bins>::rows],
-    ChannelPair pair, int channels, bool subtract, int split, int splits) {
-    using Tile = OuterProductTile<Taps, Bins>;
-    const int first_column = pair.column * Tile::channels * Taps;
-    APERTURE_UNROLL
-    for (int q = 0; q < Bins; ++q) {
-        if ((q & (splits - 1)) != split) continue;
-        const LowerTriangle<Real> triangle = group.triangle(first + q);
+/// The products of one thread, in registers: of the `channels` x `channels` channels of a pair, for
+/// the part of a block's matrices that begins with `first`. `splits` neighbouring lanes share the
+/// cells, of which this one is number `split`.
+template <int Taps, int Bins, class Real>
+class OuterProducts {
+  public:
+    static constexpr int window = Bins + Taps - 1;
+    static constexpr int channels = channels_of_tile(Taps);
+    static constexpr int rows = channels * window;
+
+    __device__ __forceinline__ OuterProducts(int all_channels, ChannelPair pair, int first,
+                                             int split, int splits)
+        : all_channels_(all_channels), pair_(pair), first_(first), split_(split), splits_(splits) {
         APERTURE_UNROLL
-        for (int i = 0; i < Tile::channels * Taps; ++i) {
-            if (pair.row * Tile::channels + i / Taps >= channels) continue;
-            const int row = pair.row * Tile::channels * Taps + i;
-            Complex<Real>* entries = &triangle(row, first_column);
+        for (int i = 0; i < rows; ++i) {
             APERTURE_UNROLL
-            for (int j = 0; j < Tile::channels * Taps; ++j) {
-                // Pairs lie in the lower triangle; only diagonal pairs have entries above it.
-                if (j > i && pair.row == pair.column) continue;
-                Complex<Real> sum = sums[i / Taps * Tile::window + q + i % Taps]
-                                        [j / Taps * Tile::window + q + j % Taps];
-                if (i == j && pair.row == pair.column) sum.im = Real(0);
-                put_sum<Keep>(entries[j], sum, subtract);
+            for (int j = 0; j < rows; ++j) sums_[i][j] = Complex<Real>(Real(0));
+        }
+    }
+
+    /// Adds the thread's cells, every splits-th pair. Stride: the tile's if known, else 0.
+    template <int Stride>
+    __device__ __forceinline__ void add(SnapshotTile tile, int columns) {
+        if constexpr (Stride > 0) tile.stride = Stride;
+        APERTURE_NO_UNROLL
+        for (int cell = 2 * split_; cell < columns; cell += 2 * splits_) {
+            Complex<float> a[2][rows], b[2][rows];
+            load_rows(a, tile, pair_.row * channels, cell);
+            load_rows(b, tile, pair_.column * channels, cell);
+            add_cell(a[0], b[0]);
+            add_cell(a[1], b[1]);
+        }
+    }
+
+    /// Adds up the lanes' sums by a butterfly.
+    __device__ __forceinline__ void combine() {
+        APERTURE_NO_UNROLL
+        for (int distance = splits_ / 2; distance > 0; distance /= 2) {
+            APERTURE_UNROLL
+            for (int i = 0; i < rows; ++i) {
+                APERTURE_UNROLL
+                for (int j = 0; j < rows; ++j) {
+                    if (needed(i, j)) sums_[i][j] += core::exchange_xor(sums_[i][j], distance);
+                }
             }
         }
     }
-}
 
-// The same for a band; a lane stores every splits-th bin. Products common to two parts are stored
-// by the first.
-template <int Taps, int Bins, bool Keep, class Real>
-__device__ __forceinline__ void store_sums(
-    const BandGroup<Real>& group, int first,
-    const Complex<Real> (
-        &sums)[OuterProductTile<Taps, Bins>::rows][OuterProductTile<Taps, Bins>::rows],
-    ChannelPair pair, int channels, bool subtract, int split, int splits) {
-    using Tile = OuterProductTile<Taps, Bins>;
-    static_assert(Tile::channels == 1);
-    const bool same = pair.row == pair.column;
-    const int below = pair.row * channels + pair.column;
-    const int above = pair.column * channels + pair.row;
-    APERTURE_UNROLL
-    for (int u = 0; u < Tile::window; ++u) {
-        if ((u & (splits - 1)) != split) continue;
+    /// Stores every splits-th matrix.
+    template <bool Keep>
+    __device__ __forceinline__ void store(const CovarianceGroup<Real>& group, bool subtract) const {
+        const int first_column = pair_.column * channels * Taps;
         APERTURE_UNROLL
-        for (int v = u; v < Tile::window; ++v) {
-            if (!Tile::needed(u, v) || (v < Taps - 1 && first > 0)) continue;
-            Complex<Real>* block = group.band.block(first + u, first + v);
-            if (u == v) {
-                Complex<Real> sum = sums[u][u];
-                if (same) sum.im = Real(0);
-                put_sum<Keep>(block[group.band.in_triangle(pair.row, pair.column)], sum, subtract);
-            } else {
-                put_sum<Keep>(block[below], sums[u][v], subtract);
-                if (!same) put_sum<Keep>(block[above], core::conj(sums[v][u]), subtract);
+        for (int q = 0; q < Bins; ++q) {
+            if ((q & (splits_ - 1)) != split_) continue;
+            const LowerTriangle<Real> triangle = group.triangle(first_ + q);
+            APERTURE_UNROLL
+            for (int i = 0; i < channels * Taps; ++i) {
+                if (pair_.row * channels + i / Taps >= all_channels_) continue;
+                const int row = pair_.row * channels * Taps + i;
+                Complex<Real>* entries = &triangle(row, first_column);
+                APERTURE_UNROLL
+                for (int j = 0; j < channels * Taps; ++j) {
+                    // Pairs lie in the lower triangle; only diagonal pairs have entries above it.
+                    if (j > i && pair_.row == pair_.column) continue;
+                    Complex<Real> sum =
+                        sums_[i / Taps * window + q + i % Taps][j / Taps * window + q + j % Taps];
+                    if (i == j && pair_.row == pair_.column) sum.im = Real(0);
+                    put_sum<Keep>(entries[j], sum, subtract);
+                }
             }
         }
     }
-}
 
-}  // namespace detail
+    /// Stores every splits-th bin. Products common to two parts are stored by the first.
+    template <bool Keep>
+    __device__ __forceinline__ void store(const BandGroup<Real>& group, bool subtract) const {
+        static_assert(channels == 1);
+        const bool same = pair_.row == pair_.column;
+        const int below = pair_.row * all_channels_ + pair_.column;
+        const int above = pair_.column * all_channels_ + pair_.row;
+        APERTURE_UNROLL
+        for (int u = 0; u < window; ++u) {
+            if ((u & (splits_ - 1)) != split_) continue;
+            APERTURE_UNROLL
+            for (int v = u; v < window; ++v) {
+                if (!needed(u, v) || (v < Taps - 1 && first_ > 0)) continue;
+                Complex<Real>* block = group.band.block(first_ + u, first_ + v);
+                if (u == v) {
+                    Complex<Real> sum = sums_[u][u];
+                    if (same) sum.im = Real(0);
+                    put_sum<Keep>(block[group.band.in_triangle(pair_.row, pair_.column)], sum,
+                                  subtract);
+                } else {
+                    put_sum<Keep>(block[below], sums_[u][v], subtract);
+                    if (!same) put_sum<Keep>(block[above], core::conj(sums_[v][u]), subtract);
+                }
+            }
+        }
+    }
+
+  private:
+    /// Whether a sum is that of products of some matrix.
+    __device__ static constexpr bool needed(int row, int column) {
+        return share_a_snapshot(Taps, Bins, row % window, column % window);
+    }
+
+    /// Loads the rows of a group of channels at a pair of cells; channels beyond the last repeat
+    /// it.
+    __device__ __forceinline__ void load_rows(Complex<float> (&cells)[2][rows],
+                                              const SnapshotTile& tile, int channel,
+                                              int cell) const {
+        APERTURE_UNROLL
+        for (int i = 0; i < rows; ++i) {
+            const int wanted = channel + i / window;
+            const int c = wanted < all_channels_ ? wanted : all_channels_ - 1;
+            const CellPair pair =
+                *reinterpret_cast<const CellPair*>(tile.row(c, i % window) + cell);
+            cells[0][i] = pair.first;
+            cells[1][i] = pair.second;
+        }
+    }
+
+    __device__ __forceinline__ void add_cell(const Complex<float> (&a)[rows],
+                                             const Complex<float> (&b)[rows]) {
+        APERTURE_UNROLL
+        for (int i = 0; i < rows; ++i) {
+            APERTURE_UNROLL
+            for (int j = 0; j < rows; ++j) {
+                if (needed(i, j)) {
+                    sums_[i][j] =
+                        core::multiply_add_conj(sums_[i][j], widen<Real>(a[i]), widen<Real>(b[j]));
+                }
+            }
+        }
+    }
+
+    int all_channels_;
+    ChannelPair pair_;
+    int first_, split_, splits_;
+    Complex<Real> sums_[rows][rows];
+};
 
 /// Adds the outer products of a tile's training columns to the sums of `Bins` matrices. `splits`
 /// neighbouring lanes (a power of two up to 32) split the cells of a pair of channels, in pairs of
@@ -188,12 +205,12 @@ __device__ __forceinline__ void store_sums(
 /// must follow.
 template <int Taps, int Bins, class Real, template <class> class Group>
 __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int columns,
-                                      int channels, const Group<Real>& group, Accumulation how,
-                                      int splits) {
+                                      const Group<Real>& group, Accumulation how, int splits) {
     if (parts > 0) wait_for_part(0);
     constexpr int bins = bins_of_part(Bins);
-    using Tile = OuterProductTile<Taps, bins>;
-    const int groups = (channels + Tile::channels - 1) / Tile::channels;
+    constexpr int tile_channels = channels_of_tile(Taps);
+    const int channels = tile.channels;
+    const int groups = (channels + tile_channels - 1) / tile_channels;
     const int pairs = groups * (groups + 1) / 2;
     const int items = pairs * (Bins / bins) * splits;
     const int split = core::thread_rank() & (splits - 1);
@@ -211,40 +228,20 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int c
                 first = part;
             }
         }
-        const ChannelPair pair = channel_pair(unit);
         const SnapshotTile rows{tile.row(0, first), tile.stride, tile.channel_stride, tile.channels,
                                 tile.window};
-        Complex<Real> sums[Tile::rows][Tile::rows];
-        APERTURE_UNROLL
-        for (int i = 0; i < Tile::rows; ++i) {
-            APERTURE_UNROLL
-            for (int j = 0; j < Tile::rows; ++j) sums[i][j] = Complex<Real>(Real(0));
-        }
+        OuterProducts<Taps, bins, Real> sums(channels, channel_pair(unit), first, split, splits);
         if (active && tile.stride == usual_tile_stride) {
-            detail::sum_products<Taps, bins, usual_tile_stride>(sums, rows, pair, channels, columns,
-                                                                split, splits);
+            sums.template add<usual_tile_stride>(rows, columns);
         } else if (active) {
-            detail::sum_products<Taps, bins, 0>(sums, rows, pair, channels, columns, split, splits);
+            sums.template add<0>(rows, columns);
         }
         __syncwarp();
-        APERTURE_NO_UNROLL
-        for (int distance = splits / 2; distance > 0; distance /= 2) {
-            APERTURE_UNROLL
-            for (int i = 0; i < Tile::rows; ++i) {
-                APERTURE_UNROLL
-                for (int j = 0; j < Tile::rows; ++j) {
-                    if (Tile::needed(i % Tile::window, j % Tile::window)) {
-                        sums[i][j] += core::exchange_xor(sums[i][j], distance);
-                    }
-                }
-            }
-        }
+        sums.combine();
         if (active && how.keep) {
-            detail::store_sums<Taps, bins, true>(group, first, sums, pair, channels, how.subtract,
-                                                 split, splits);
+            sums.template store<true>(group, how.subtract);
         } else if (active) {
-            detail::store_sums<Taps, bins, false>(group, first, sums, pair, channels, false, split,
-                                                  splits);
+            sums.template store<false>(group, false);
         }
     }
 }
@@ -255,8 +252,7 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int c
 /// the truncation.
 template <int Taps, int Bins>
 __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int columns,
-                                      int channels, const BandGroup<float>& group, Accumulation how,
-                                      int) {
+                                      const BandGroup<float>& group, Accumulation how, int) {
     static_assert(Taps == 3 && Bins == 8);
     constexpr int bins = 4;
     // Corrects the mean truncation of the 12 additions of a part, for powers that grow evenly.
@@ -265,6 +261,7 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int c
     constexpr int own_blocks = 6;
     constexpr int low_of[blocks] = {0, 0, 0, 1, 1, 1, 2, 2, 3};
     constexpr int high_of[blocks] = {0, 1, 2, 1, 2, 3, 2, 3, 3};
+    const int channels = tile.channels;
     const int first_bin = 2 * core::warp_rank();
     const bool last = first_bin + bins == tile.window;
     const int row = core::lane_rank() / 4;
@@ -334,9 +331,9 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int c
             Complex<float>& entry =
                 block[diagonal ? group.band.in_triangle(row, column) : row * channels + column];
             if (how.keep) {
-                detail::put_sum<true>(entry, sum, how.subtract);
+                put_sum<true>(entry, sum, how.subtract);
             } else {
-                detail::put_sum<false>(entry, sum, false);
+                put_sum<false>(entry, sum, false);
             }
         }
     }

@@ -78,8 +78,10 @@ struct CovarianceGroup {
     int triangle_stride;
     const Normalisation<Real>* normalisations;
     int order;
-    int count;  ///< matrices that exist
+    int count;                            ///< matrices that exist
+    static constexpr bool alike = false;  ///< see BandGroup
 
+    __device__ __forceinline__ void allow_sharing(bool) {}
     __device__ __forceinline__ LowerTriangle<Real> triangle(int q) const {
         return {triangles.data + q * triangle_stride, triangles.row_stride};
     }
@@ -105,6 +107,7 @@ struct BandGroup {
     int count;   ///< matrices that exist
     bool alike;  ///< all have the same normalisation, so that neighbours share their head's factor
 
+    __device__ __forceinline__ void allow_sharing(bool same) { alike = same; }
     /// Entry (row, column), row >= column, of the sums, and whether it is the conjugate.
     struct Place {
         Complex<Real>* entry;
@@ -134,14 +137,6 @@ struct BandGroup {
         return normalisations[q](sum(q, row, column), row == column);
     }
 };
-
-/// Sets whether the matrices of a group have the same normalisation.
-template <class Real>
-__device__ __forceinline__ void allow_sharing(CovarianceGroup<Real>&, bool) {}
-template <class Real>
-__device__ __forceinline__ void allow_sharing(BandGroup<Real>& group, bool alike) {
-    group.alike = alike;
-}
 
 /// The trace of a sum of outer products, summed in order.
 template <class Group>

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include <cublas_v2.h>
-
 #include "libcore/gpu/cuda_check.hpp"
 #include "libstap/gpu/cublas_baseline.hpp"
 #include "libstap/gpu/gpu_instances.cuh"
@@ -193,8 +191,6 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
     const index_t sets = problem_.training_sets;
     const int count = static_cast<int>(matrices_);
     cublasContext* const cublas = cublas_.get();
-    const cuComplex one{1.0f, 0.0f};
-    const cuComplex zero{0.0f, 0.0f};
     const SteeringVectors steering = detail::steering_vectors(steering_);
     const auto stage = [&](const char* name, const Work& work) {
         return core::Timeline::stage(timeline, gpu_, name, work.gflop, work.mb);
@@ -203,19 +199,17 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
     {
         // Column-major, a snapshot matrix is its transpose A of N_R x n; A^H A is R row-major.
         const auto scope = stage("covariance", covariance_work(problem_));
-        const cuComplex mean{1.0f / static_cast<float>(block), 0.0f};
         detail::extract(gpu_, problem_, detail::doppler_cube(cube),
                         detail::training_plan(problem_, whole_cube(problem_)), sets,
                         snapshots_.view());
-        APERTURE_CUDA_TRY(cublasCgemmBatched(cublas, CUBLAS_OP_C, CUBLAS_OP_N, n, n, block, &mean,
-                                             as_batch(snapshot_pointers_), block,
-                                             as_batch(snapshot_pointers_), block, &zero,
-                                             as_batch(covariance_pointers_), n, count));
+        multiply(CUBLAS_OP_C, n, n, block, 1.0f / static_cast<float>(block),
+                 as_batch(snapshot_pointers_), block, as_batch(snapshot_pointers_), block,
+                 as_batch(covariance_pointers_), n, matrices_);
         core::launch(
             gpu_, &load_diagonals_kernel, core::LaunchConfig(blocks_for(matrices_), threads),
             core::device_cast(covariance_.data()), matrices_, n, detail::loading_of(problem_));
-        const auto covariance = core::kernel_view(covariance_.view());
-        detail::store_where_wanted<float>(gpu_, problem_, sets, covariance, results.covariance, 0);
+        detail::round_matrices<float>(gpu_, core::kernel_view(covariance_.view()),
+                                      results.covariance);
     }
     {
         // Column-major, the stored matrix is conj(R); its inverse times conj(v) is conj(w). info
@@ -226,9 +220,8 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
         APERTURE_CUDA_TRY(cublasCgetriBatched(cublas, n, as_batch(covariance_pointers_), n,
                                               pivots_.data(), as_batch(inverse_pointers_), n,
                                               info_.data(), count));
-        APERTURE_CUDA_TRY(cublasCgemmBatched(
-            cublas, CUBLAS_OP_N, CUBLAS_OP_N, n, vectors, n, &one, as_batch(inverse_pointers_), n,
-            as_batch(right_hand_side_pointers_), n, &zero, as_batch(weight_pointers_), n, count));
+        multiply(CUBLAS_OP_N, n, vectors, n, 1, as_batch(inverse_pointers_), n,
+                 as_batch(right_hand_side_pointers_), n, as_batch(weight_pointers_), n, matrices_);
         core::launch(gpu_, &check_factors_kernel,
                      core::LaunchConfig(blocks_for(matrices_), threads),
                      core::device_cast(covariance_.data()), info_.data(), matrices_, sets, n,
@@ -252,30 +245,30 @@ void CublasBaseline::apply_weights(const core::View<cfloat, 3, core::Device>& ou
     const int vectors = problem_.steering_vectors;
     const int block = problem_.parameters.training_block;
     const index_t sets = problem_.training_sets;
-    cublasContext* const cublas = cublas_.get();
-    const cuComplex one{1.0f, 0.0f};
-    const cuComplex zero{0.0f, 0.0f};
     const int stride = static_cast<int>(output.stride[0]);
     const int bins = problem_.doppler_bins;
     const int last = static_cast<int>(problem_.shape.range_cells - (sets - 1) * block);
-    if (last == block) {
-        APERTURE_CUDA_TRY(cublasCgemmBatched(
-            cublas, CUBLAS_OP_N, CUBLAS_OP_N, block, vectors, n, &one, as_batch(snapshot_pointers_),
-            block, as_batch(weight_pointers_), n, &zero, as_batch(output_pointers_), stride,
-            static_cast<int>(matrices_)));
-        return;
-    }
-    for (int k = 0; k < bins && sets > 1; ++k) {
-        const index_t first = k * sets;
-        APERTURE_CUDA_TRY(cublasCgemmBatched(
-            cublas, CUBLAS_OP_N, CUBLAS_OP_N, block, vectors, n, &one,
-            as_batch(snapshot_pointers_) + first, block, as_batch(weight_pointers_) + first, n,
-            &zero, as_batch(output_pointers_) + first, stride, static_cast<int>(sets - 1)));
-    }
+    const auto weight_blocks = [&](index_t first, index_t count) {
+        multiply(CUBLAS_OP_N, block, vectors, n, 1, as_batch(snapshot_pointers_) + first, block,
+                 as_batch(weight_pointers_) + first, n, as_batch(output_pointers_) + first, stride,
+                 count);
+    };
+    if (last == block) return weight_blocks(0, matrices_);
+    for (int k = 0; k < bins && sets > 1; ++k) weight_blocks(k * sets, sets - 1);
     cuComplex** const short_blocks = as_batch(last_snapshot_pointers_);
-    APERTURE_CUDA_TRY(cublasCgemmBatched(cublas, CUBLAS_OP_N, CUBLAS_OP_N, last, vectors, n, &one,
-                                         short_blocks, block, short_blocks + bins, n, &zero,
-                                         short_blocks + 2 * bins, stride, bins));
+    multiply(CUBLAS_OP_N, last, vectors, n, 1, short_blocks, block, short_blocks + bins, n,
+             short_blocks + 2 * bins, stride, bins);
+}
+
+/// C = scale A B or scale A^H B, of `count` matrices.
+void CublasBaseline::multiply(cublasOperation_t of_a, int m, int n, int k, float scale,
+                              cuComplex** a, int a_stride, cuComplex** b, int b_stride,
+                              cuComplex** c, int c_stride, index_t count) {
+    const cuComplex alpha{scale, 0.0f};
+    const cuComplex beta{0.0f, 0.0f};
+    APERTURE_CUDA_TRY(cublasCgemmBatched(cublas_.get(), of_a, CUBLAS_OP_N, m, n, k, &alpha, a,
+                                         a_stride, b, b_stride, &beta, c, c_stride,
+                                         static_cast<int>(count)));
 }
 
 }  // namespace aperture::stap::gpu

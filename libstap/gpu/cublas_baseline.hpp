@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cublas_v2.h>
+
 #include <memory>
 
 #include "aperture/stap/pipeline.hpp"
-
-struct cublasContext;
 
 namespace aperture::stap::gpu {
 
@@ -31,6 +31,9 @@ class CublasBaseline {
 
     void set_pointers(const core::View<cfloat, 3, core::Device>& output);
     void apply_weights(const core::View<cfloat, 3, core::Device>& output);
+    void multiply(cublasOperation_t of_a, int m, int n, int k, float scale, cuComplex** a,
+                  int a_stride, cuComplex** b, int b_stride, cuComplex** c, int c_stride,
+                  index_t count);
 
     core::Gpu& gpu_;
     std::unique_ptr<cublasContext, DestroyCublas> cublas_;

@@ -70,7 +70,7 @@ __device__ __forceinline__ void wait_for_weights() {
 template <bool Statistic, class Solver, class Real, class Block, class LoadingOf>
 __device__ __forceinline__ void adapt_block(Block& block, const AdaptiveArguments<Real>& p,
                                             LoadingOf loading_of, bool relative) {
-    allow_sharing(block.group, !relative);
+    block.group.allow_sharing(!relative);
     estimate_group(block, p.plan, p.total, loading_of, relative, p.layout, p.splits);
     if (p.covariance.data != nullptr) {
         store_covariances(block.group, block.work->first_bin, block.work->columns.set,

@@ -10,28 +10,26 @@
 
 namespace aperture::stap::gpu {
 
-namespace detail {
-
-// Launches the kernel of an order, in registers if possible.
-template <class Real, class Executor, int Taps>
+/// Launches the kernel of an order, in registers if possible.
+template <class Real, class Executor>
 void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArguments<Real> arguments,
-                     bool statistic, std::integral_constant<int, Taps>) {
+                     bool statistic) {
     constexpr bool fp64 = sizeof(Real) == sizeof(double);
-    const AdaptiveShape shape{problem.order, Taps, problem.parameters.solver, statistic};
+    const int taps = problem.parameters.temporal_taps;
+    const AdaptiveShape shape{problem.order, taps, problem.parameters.solver, statistic};
     const bool cholesky = shape.solver == dense::Factorisation::cholesky;
     const auto needs_of = [&](const AdaptiveTuning& tuning, bool in_registers) {
-        SharedNeeds needs = cube_needs(problem, arguments.plan, tuning.bins, sizeof(Real));
+        SharedNeeds needs = detail::cube_needs(problem, arguments.plan, tuning.bins, sizeof(Real));
         needs.vectors = arguments.steering.count;
-        needs.outputs = set_outputs(arguments.plan, statistic);
+        needs.outputs = detail::set_outputs(arguments.plan, statistic);
         needs.block_solver = !in_registers;
         needs.column_solver = in_registers && cholesky;
         needs.head = tuning.head;
-        if (needs.head > 0) needs.paired_taps = Taps;
         needs.square = !in_registers && !cholesky;
         return needs;
     };
 
-    AdaptiveTuning tuning = adaptive_tuning(problem.order, Taps, fp64, cholesky);
+    AdaptiveTuning tuning = adaptive_tuning(problem.order, taps, fp64, cholesky);
     std::optional<SharedLayout> layout;
     if (tuning.lanes > 0) {
         layout = plan_shared_memory(needs_of(tuning, true), tuning.blocks,
@@ -42,10 +40,11 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
     if (layout && !precompiled) specialised = specialised_kernel<Real>(executor, shape);
     if (!precompiled && !specialised) {
         tuning = generic_tuning;
-        layout = shared_layout(executor, needs_of(tuning, false), tuning.blocks);
+        layout = detail::shared_layout(executor, needs_of(tuning, false), tuning.blocks);
     }
     arguments.layout = *layout;
-    arguments.turns = grid_of(arguments.sets * groups_of(problem.doppler_bins, tuning.bins));
+    arguments.turns =
+        detail::grid_of(arguments.sets * detail::groups_of(problem.doppler_bins, tuning.bins));
     unsigned blocks = arguments.turns;
     if (arguments.attempts.number.data != nullptr && problem.parameters.training != Training::all) {
         const auto at_once = static_cast<unsigned>(executor.multiprocessors() * tuning.blocks);
@@ -55,33 +54,20 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
                               static_cast<std::size_t>(arguments.layout.bytes));
     config.start_early = true;
     arguments.splits =
-        splits_of<Taps>(problem, tuning.bins, arguments.layout.columns, tuning.threads);
-    if (precompiled) {
-        core::launch(executor, precompiled, config, arguments);
-        return;
-    }
-    if (specialised) {
-        core::launch(executor, specialised, config, arguments);
-        return;
-    }
-    with_solver(problem.parameters.solver, [&](auto elimination) {
-        using Solver = BlockSolver<Real, decltype(elimination)::value>;
-        core::launch(executor,
-                     statistic ? &adapt_kernel<Real, GenericPolicy<Taps>, Solver, true>
-                               : &adapt_kernel<Real, GenericPolicy<Taps>, Solver, false>,
-                     config, arguments);
+        detail::splits_of(problem, tuning.bins, arguments.layout.columns, tuning.threads);
+    if (precompiled) return core::launch(executor, precompiled, config, arguments);
+    if (specialised) return core::launch(executor, specialised, config, arguments);
+    detail::with_taps(taps, [&](auto t) {
+        detail::with_solver(shape.solver, [&](auto elimination) {
+            using Policy = GenericPolicy<decltype(t)::value>;
+            using Solver = BlockSolver<Real, decltype(elimination)::value>;
+            core::launch(executor,
+                         statistic ? &adapt_kernel<Real, Policy, Solver, true>
+                                   : &adapt_kernel<Real, Policy, Solver, false>,
+                         config, arguments);
+        });
     });
 }
-
-template <class Real, class Executor>
-void launch_for_taps(Executor& executor, const Problem& problem,
-                     const AdaptiveArguments<Real>& arguments, bool statistic) {
-    with_taps(problem.parameters.temporal_taps, [&](auto taps) {
-        launch_adaptive<Real>(executor, problem, arguments, statistic, taps);
-    });
-}
-
-}  // namespace detail
 
 /// Outputs, and statistics if `statistic`, by the one-kernel pipeline. With `repeats`, only for
 /// matrices whose info and pivot ratio show that fp32 does not suffice (Real = double).
@@ -101,7 +87,7 @@ void run_fused(const Adaptation<Executor>& run, bool statistic, bool repeats = f
             arguments.covariance = core::kernel_view(results.covariance);
         if (!results.weights.empty()) arguments.weights = core::kernel_view(results.weights);
     }
-    detail::launch_for_taps(run.executor, run.problem, arguments, statistic);
+    launch_adaptive<Real>(run.executor, run.problem, arguments, statistic);
 }
 
 }  // namespace aperture::stap::gpu

@@ -9,32 +9,33 @@
 // first argument is `extern` where they are used, and empty where they are compiled.
 namespace aperture::stap::gpu {
 
-#define APERTURE_FUSED_INSTANCE(used, Real)                      \
-    used template void detail::launch_for_taps<Real, core::Gpu>( \
-        core::Gpu&, const Problem&, const AdaptiveArguments<Real>&, bool)
+#define APERTURE_FUSED_INSTANCE(used, Real)                                         \
+    used template void launch_adaptive<Real, core::Gpu>(core::Gpu&, const Problem&, \
+                                                        AdaptiveArguments<Real>, bool)
 #define APERTURE_STAGED_INSTANCES(used, Real)                                                  \
     used template void run_staged<Real, core::Gpu>(const Adaptation<core::Gpu>&);              \
     used template void detail::launch_covariance<Real, core::Gpu, DopplerCube>(                \
         core::Gpu&, const Problem&, const TrainingPlan&, const DopplerCube&, index_t,          \
         const Complex<Real>*, const KernelView<Complex<Real>, 4>&, const KernelView<int, 2>&); \
     used template void detail::launch_weights<Real, core::Gpu>(                                \
-        core::Gpu&, const Problem&, index_t, const SteeringVectors&,                           \
+        core::Gpu&, const Problem&, const SteeringVectors&,                                    \
         const KernelView<const Complex<Real>, 4>&, const KernelView<Complex<Real>, 4>&,        \
         const KernelView<int, 2>&, const KernelView<float, 2>&);                               \
     used template void detail::launch_weighting<Real, core::Gpu, DopplerCube>(                 \
         core::Gpu&, const Problem&, const TrainingPlan&, const DopplerCube&, index_t,          \
         const SteeringVectors&, const KernelView<const Complex<Real>, 4>&,                     \
         const KernelView<Complex<float>, 3>&)
-#define APERTURE_PIPELINE_INSTANCE(used)                                                    \
+#define APERTURE_PIPELINE_INSTANCES(used)                                                   \
     used template void add_to_total<float, core::Gpu>(const Adaptation<core::Gpu>&, bool);  \
     used template void add_to_total<double, core::Gpu>(const Adaptation<core::Gpu>&, bool); \
-    used template struct PipelineRun<core::Gpu>
+    used template void adapt<core::Gpu>(const Adaptation<core::Gpu>&);                      \
+    used template void complete<core::Gpu>(const Adaptation<core::Gpu>&)
 
 APERTURE_FUSED_INSTANCE(extern, float);
 APERTURE_FUSED_INSTANCE(extern, double);
 APERTURE_STAGED_INSTANCES(extern, float);
 APERTURE_STAGED_INSTANCES(extern, double);
-APERTURE_PIPELINE_INSTANCE(extern);
+APERTURE_PIPELINE_INSTANCES(extern);
 
 }  // namespace aperture::stap::gpu
 #endif

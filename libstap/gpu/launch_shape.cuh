@@ -98,23 +98,18 @@ SharedLayout shared_layout(Executor& executor, const SharedNeeds& needs, int blo
 }
 
 /// Lanes that split the cells of a channel pair in a block of `bins` bins.
-template <int Taps>
-int splits_of(const Problem& problem, int bins, int columns, int threads) {
-    const auto with_part = [&](auto part) {
-        using Tile = OuterProductTile<Taps, decltype(part)::value>;
-        int products = 0;
-        for (int i = 0; i < Tile::rows; ++i) {
-            for (int j = 0; j < Tile::rows; ++j) {
-                products += Tile::needed(i % Tile::window, j % Tile::window);
-            }
-        }
-        const int groups =
-            (static_cast<int>(problem.shape.channels) + Tile::channels - 1) / Tile::channels;
-        const int pairs = groups * (groups + 1) / 2 * (bins / decltype(part)::value);
-        return covariance_splits(pairs, products, columns, threads);
-    };
-    if (bins == 1) return with_part(std::integral_constant<int, 1>{});
-    return with_part(std::integral_constant<int, bins_per_block(Taps)>{});
+inline int splits_of(const Problem& problem, int bins, int columns, int threads) {
+    const int taps = problem.parameters.temporal_taps;
+    const int part = bins_of_part(bins);
+    const int window = part + taps - 1;
+    const int channels = channels_of_tile(taps);
+    int products = 0;
+    for (int u = 0; u < window; ++u) {
+        for (int v = 0; v < window; ++v) products += share_a_snapshot(taps, part, u, v);
+    }
+    const int groups = (static_cast<int>(problem.shape.channels) + channels - 1) / channels;
+    const int pairs = groups * (groups + 1) / 2 * (bins / part);
+    return covariance_splits(pairs, products * channels * channels, columns, threads);
 }
 
 /// One block per set and Doppler bin.

@@ -4,25 +4,19 @@
 
 #include "libstap/gpu/cublas_baseline.hpp"
 #include "libstap/gpu/gpu_instances.cuh"
-#include "libstap/pipeline_driver.hpp"
+#include "libstap/pipeline_state.hpp"
 
 namespace aperture::stap {
 
 namespace gpu {
-APERTURE_PIPELINE_INSTANCE();
+APERTURE_PIPELINE_INSTANCES();
 }  // namespace gpu
 
-namespace {
-
-using core::Device;
-
-/// See PipelineDriver.
-class GpuOperations {
+template <>
+class AdaptiveStages<core::Gpu> {
   public:
-    using Executor = core::Gpu;
-
-    GpuOperations(core::Gpu& gpu, const Problem& problem,
-                  const core::View<const cfloat, 2, core::Host>& steering)
+    AdaptiveStages(core::Gpu& gpu, const Problem& problem,
+                   const core::View<const cfloat, 2, core::Host>& steering)
         : gpu_(gpu), problem_(problem) {
         gpu::set_steering(gpu, workspace_, steering);
         if (problem.parameters.implementation == Implementation::cublas) {
@@ -30,34 +24,23 @@ class GpuOperations {
         }
     }
 
-    struct Run : gpu::PipelineRun<core::Gpu> {
-        gpu::CublasBaseline* cublas;  ///< null: our own kernels
-
-        void adapt() const {
-            if (cublas != nullptr) {
-                cublas->run(cube, results, timeline);
-            } else {
-                PipelineRun::adapt();
-            }
+    void run(const CubeView<core::Device>& cube, const Results<core::Device>& results,
+             core::Timeline* timeline) {
+        const gpu::Adaptation<core::Gpu> run{gpu_, workspace_, problem_, gpu::whole_cube(problem_),
+                                             cube, results,    timeline};
+        if (cublas_) {
+            cublas_->run(cube, results, timeline);
+        } else {
+            gpu::adapt(run);
         }
-    };
-    Run on(const CubeView<Device>& cube, const Results<Device>& results, core::Timeline* timeline) {
-        return {gpu::whole_cube_run(gpu_, workspace_, problem_, cube, results, timeline),
-                cublas_ ? &*cublas_ : nullptr};
+        gpu::complete(run);
     }
 
   private:
     core::Gpu& gpu_;
-    const Problem& problem_;
+    Problem problem_;
     gpu::AdaptiveWorkspace<core::Gpu> workspace_;
     std::optional<gpu::CublasBaseline> cublas_;
-};
-
-}  // namespace
-
-template <>
-struct Pipeline<core::Gpu>::State : PipelineDriver<GpuOperations> {
-    using PipelineDriver::PipelineDriver;
 };
 
 template class Pipeline<core::Gpu>;

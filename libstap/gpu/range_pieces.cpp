@@ -8,40 +8,18 @@ namespace aperture::stap::gpu {
 
 namespace {
 
-/// Cells per tile of the sums over all cells, see total_kernel.
-constexpr index_t total_alignment = 64;
-
-index_t window_width(const Problem& p) {
-    return p.parameters.training_block + 2 * index_t(p.parameters.guard) + 1;
-}
-
-/// The union of the windows of all cells in `cells`, shifted inwards at the ends.
+/// The union of the windows of all cells in `cells`.
 RangeSpan windows_of(const Problem& p, RangeSpan cells) {
-    const index_t width = window_width(p);
-    const index_t before = p.parameters.guard + p.parameters.training_block / 2;
-    const index_t last = p.shape.range_cells - width;
-    return {std::clamp<index_t>(cells.begin - before, 0, last),
-            std::clamp<index_t>(cells.end - 1 - before, 0, last) + width};
-}
-
-RangeSpan whole_blocks(const Problem& p, RangeSpan cells) {
-    const index_t block = p.parameters.training_block;
-    return {cells.begin / block * block,
-            std::min((cells.end + block - 1) / block * block, p.shape.range_cells)};
+    return {reference_window(p, cells.begin).window.begin,
+            reference_window(p, cells.end - 1).window.end};
 }
 
 RangeSpan data_of(const Problem& p, RangeSpan adapted) {
-    const index_t cells = p.shape.range_cells;
-    const index_t guard = p.parameters.guard;
-    switch (p.parameters.training) {
-        case Training::sliding:
-            return windows_of(p, adapted);
-        case Training::all:
-            return {std::max<index_t>(adapted.begin - guard, 0),
-                    std::min(adapted.end + guard, cells)};
-        default:
-            return {std::min(adapted.begin, cells - p.parameters.training_block), adapted.end};
-    }
+    if (p.parameters.training == Training::sliding) return windows_of(p, adapted);
+    if (p.parameters.training == Training::all)
+        return {training_window(p, adapted.begin).excluded.begin,
+                training_window(p, adapted.end - 1).excluded.end};
+    return {training_cells(p, training_set_of(p, adapted.begin)).begin, adapted.end};
 }
 
 }  // namespace
@@ -49,7 +27,7 @@ RangeSpan data_of(const Problem& p, RangeSpan adapted) {
 index_t piece_alignment(const Problem& problem) {
     const Training training = problem.parameters.training;
     if (training == Training::block) return problem.parameters.training_block;
-    return training == Training::all ? total_alignment : 1;
+    return training == Training::all ? total_tile : 1;
 }
 
 std::vector<RangePiece> plan_range_pieces(const Problem& problem, index_t cells) {
@@ -61,8 +39,12 @@ std::vector<RangePiece> plan_range_pieces(const Problem& problem, index_t cells)
         piece.adapted = cfar ? windows_of(problem, wanted) : wanted;
         piece.adapted.begin = std::min(piece.adapted.begin, wanted.begin);
         piece.adapted.end = std::max(piece.adapted.end, wanted.end);
-        if (problem.parameters.training == Training::block)
-            piece.adapted = whole_blocks(problem, piece.adapted);
+        if (problem.parameters.training == Training::block) {
+            const index_t block = problem.parameters.training_block;
+            const RangeSpan sets = training_sets_of(problem, piece.adapted);
+            piece.adapted = {sets.begin * block,
+                             std::min(sets.end * block, problem.shape.range_cells)};
+        }
         piece.data = data_of(problem, piece.adapted);
         pieces.push_back(piece);
     }

@@ -22,12 +22,14 @@ inline RangePiece whole_cube(const Problem& problem) {
     return {all, all, all};
 }
 
-/// The training sets with cells in `cells`, which begins with one; sliding and all: one per cell.
+/// The training sets with cells in `cells`; sliding and all: one per cell.
 inline RangeSpan training_sets_of(const Problem& problem, RangeSpan cells) {
     if (problem.parameters.training != Training::block) return cells;
-    const index_t block = problem.parameters.training_block;
-    return {cells.begin / block, (cells.end + block - 1) / block};
+    return {training_set_of(problem, cells.begin), training_set_of(problem, cells.end - 1) + 1};
 }
+
+/// Range cells per tile of the sums over all cells: their bits depend on it.
+inline constexpr int total_tile = 64;
 
 /// Alignment of pieces in range cells: whole training blocks, or the tiles at which sums over all
 /// cells can be continued.

@@ -10,14 +10,6 @@
 
 namespace aperture::stap::gpu {
 
-/// Policy and solver of the register-resident fp32 Cholesky kernel of an order.
-template <int order, int taps>
-struct RegisterKernel {
-    static constexpr AdaptiveTuning tuning = adaptive_tuning(order, taps, false, true);
-    using Policy = AdaptivePolicy<taps, tuning.bins, tuning.threads, tuning.blocks>;
-    using Solver = RollingSolver<float, order, tuning.lanes, taps, tuning.head>;
-};
-
 template <class Real>
 using AdaptiveKernel = void (*)(AdaptiveArguments<Real>);
 
@@ -28,22 +20,18 @@ struct AdaptiveShape {
     bool statistic;
 };
 
-namespace detail {
-
-template <int order, int taps>
-bool matches(const AdaptiveShape& shape) {
-    return shape.order == order && shape.taps == taps;
+/// The kernel of a shape with this order, these taps and this solver; null for another one.
+template <class Real, int order, int taps, dense::Factorisation solver>
+AdaptiveKernel<Real> register_kernel(const AdaptiveShape& shape) {
+    if (shape.order != order || shape.taps != taps || shape.solver != solver) return nullptr;
+    constexpr bool cholesky = solver == dense::Factorisation::cholesky;
+    constexpr AdaptiveTuning t = adaptive_tuning(order, taps, sizeof(Real) == 8, cholesky);
+    using Policy = AdaptivePolicy<taps, t.bins, t.threads, t.blocks>;
+    using Solver = std::conditional_t<cholesky, RollingSolver<Real, order, t.lanes, taps, t.head>,
+                                      RegisterSolver<Real, order, t.lanes, t.slots>>;
+    return shape.statistic ? &adapt_kernel<Real, Policy, Solver, true>
+                           : &adapt_kernel<Real, Policy, Solver, false>;
 }
-
-template <int order, int taps>
-AdaptiveKernel<float> register_kernel(bool statistic) {
-    using Policy = typename RegisterKernel<order, taps>::Policy;
-    using Solver = typename RegisterKernel<order, taps>::Solver;
-    return statistic ? &adapt_kernel<float, Policy, Solver, true>
-                     : &adapt_kernel<float, Policy, Solver, false>;
-}
-
-}  // namespace detail
 
 /// The register-resident fp32 Cholesky kernels compiled ahead of time: PERFECT's orders, and
 /// spatial adaptation (T = 1) at powers of two. Null for other shapes. A template, so that only the
@@ -51,14 +39,15 @@ AdaptiveKernel<float> register_kernel(bool statistic) {
 template <class Real>
 AdaptiveKernel<Real> precompiled_kernel(const AdaptiveShape& shape) {
     if constexpr (std::is_same_v<Real, float>) {
-        if (shape.solver != dense::Factorisation::cholesky) return nullptr;
-        if (detail::matches<12, 3>(shape)) return detail::register_kernel<12, 3>(shape.statistic);
-        if (detail::matches<18, 3>(shape)) return detail::register_kernel<18, 3>(shape.statistic);
-        if (detail::matches<24, 3>(shape)) return detail::register_kernel<24, 3>(shape.statistic);
-        if (detail::matches<4, 1>(shape)) return detail::register_kernel<4, 1>(shape.statistic);
-        if (detail::matches<8, 1>(shape)) return detail::register_kernel<8, 1>(shape.statistic);
-        if (detail::matches<16, 1>(shape)) return detail::register_kernel<16, 1>(shape.statistic);
-        if (detail::matches<32, 1>(shape)) return detail::register_kernel<32, 1>(shape.statistic);
+        constexpr auto cholesky = dense::Factorisation::cholesky;
+        for (const AdaptiveKernel<float> kernel : {register_kernel<float, 12, 3, cholesky>(shape),
+                                                   register_kernel<float, 18, 3, cholesky>(shape),
+                                                   register_kernel<float, 24, 3, cholesky>(shape),
+                                                   register_kernel<float, 4, 1, cholesky>(shape),
+                                                   register_kernel<float, 8, 1, cholesky>(shape),
+                                                   register_kernel<float, 16, 1, cholesky>(shape),
+                                                   register_kernel<float, 32, 1, cholesky>(shape)})
+            if (kernel != nullptr) return kernel;
     }
     return nullptr;
 }
@@ -70,28 +59,14 @@ template <class Real>
 core::SpecialisedKernel<void(AdaptiveArguments<Real>)> specialised_kernel(
     core::Gpu& gpu, const AdaptiveShape& shape);
 #else
-namespace detail {
-template <class Real, int order, bool cholesky>
-AdaptiveKernel<Real> kernel_on_host(bool statistic) {
-    constexpr AdaptiveTuning t = adaptive_tuning(order, 3, sizeof(Real) == 8, cholesky);
-    using Policy = AdaptivePolicy<3, t.bins, t.threads, t.blocks>;
-    using Solver = std::conditional_t<cholesky, RollingSolver<Real, order, t.lanes, 3, t.head>,
-                                      RegisterSolver<Real, order, t.lanes, t.slots>>;
-    return statistic ? &adapt_kernel<Real, Policy, Solver, true>
-                     : &adapt_kernel<Real, Policy, Solver, false>;
-}
-}  // namespace detail
-/// The host executor has the run-time compiled kernels of two shapes only.
+/// The host executor has the run-time compiled kernels of two orders only.
 template <class Real>
 AdaptiveKernel<Real> specialised_kernel(core::Simt&, const AdaptiveShape& shape) {
-    const bool cholesky = shape.solver == dense::Factorisation::cholesky;
-    if (detail::matches<9, 3>(shape)) {
-        return cholesky ? detail::kernel_on_host<Real, 9, true>(shape.statistic)
-                        : detail::kernel_on_host<Real, 9, false>(shape.statistic);
-    }
-    if (detail::matches<21, 3>(shape) && cholesky) {
-        return detail::kernel_on_host<Real, 21, true>(shape.statistic);
-    }
+    using enum dense::Factorisation;
+    for (const AdaptiveKernel<Real> kernel : {register_kernel<Real, 9, 3, cholesky>(shape),
+                                              register_kernel<Real, 9, 3, gauss_jordan>(shape),
+                                              register_kernel<Real, 21, 3, cholesky>(shape)})
+        if (kernel != nullptr) return kernel;
     return nullptr;
 }
 #endif

@@ -30,15 +30,6 @@
 
 namespace aperture::stap::gpu {
 
-namespace detail {
-
-struct Ignore {
-    template <class... Values>
-    __device__ __forceinline__ void operator()(Values...) const {}
-};
-
-}  // namespace detail
-
 /// `head`: rows common to the matrices of bins 2 i and 2 i + 1, T - 1 of their T taps; 0 if a
 /// sub-warp processes one matrix at a time.
 template <class Real, int order_, int lanes, int taps, int head>
@@ -56,10 +47,10 @@ class RollingSolver {
     /// As RegisterSolver::solve, but store(q, tile_row, vector, weight) counts rows tap by tap.
     /// Also calls form(q, vector, v^H R^-1 v), 0 for a matrix that is not positive definite.
     /// `space` holds columns [matrix][row][columns], columns >= vectors.
-    template <class Store, class Report, class Form = detail::Ignore>
+    template <class Store, class Report, class Form>
     __device__ __forceinline__ void solve(const Group& group, const SteeringVectors& steering,
                                           const SolverSpace<Real>& space, Store store,
-                                          Report report, Form form = {}) {
+                                          Report report, Form form) {
         factorise(group, space, report);
         wait_for_factors(space);
         for_each_column(group.count, steering.count, [&](int q, int d) {
@@ -156,13 +147,9 @@ class RollingSolver {
     }
 
     // Neighbours with the same normalisation share the first one's head.
-    __device__ __forceinline__ static bool together(const CovarianceGroup<Real>&) { return false; }
-    __device__ __forceinline__ static bool together(const BandGroup<Real>& group) {
-        return group.alike;
-    }
     __device__ __forceinline__ static const Complex<Real>* head_factor(
         const Group& group, const SolverSpace<Real>& space, int q) {
-        return space.factor(together(group) ? q & ~1 : q) + layout.head;
+        return space.factor(group.alike ? q & ~1 : q) + layout.head;
     }
 
     // `factorise` marks failure in the imaginary part of the last reciprocal.
@@ -177,7 +164,7 @@ class RollingSolver {
     __device__ __forceinline__ static void factorise(const Group& group,
                                                      const SolverSpace<Real>& space,
                                                      Report report) {
-        const int members = together(group) ? 2 : 1;
+        const int members = group.alike ? 2 : 1;
         const int at_a_time = core::warp_size / lanes * members;
         const MatricesOfWarp own(by_warp, group.count);
         const int lane = core::thread_rank() % lanes;

@@ -19,11 +19,10 @@ struct SharedNeeds {
     int vectors = 0;  ///< D
     int outputs = 0;  ///< cells of a set with quadratic forms, for a detector
     bool sums = true;
-    int paired_taps = 0;  ///< taps of a ProductBand; 0 for triangles
     bool square = false;
     bool block_solver = false;
     bool column_solver = false;  ///< RollingSolver: a saved column for each vector
-    int head = 0;                ///< head rows of its factors
+    int head = 0;                ///< head rows of its factors; if any, a ProductBand of sums
     int real_bytes = 4;
 };
 
@@ -61,7 +60,6 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     layout.tile_stride = needs.cells == 0 ? 0 : tile_stride;
     layout.triangle_stride = triangle_elements(needs.order, needs.square);
     layout.weight_stride = round_up(needs.vectors, vectors_per_item);
-    layout.forms_stride = needs.outputs;
 
     // Persistent parts, and padding for RollingSolver's reads before its factors.
     Region all;
@@ -98,7 +96,7 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     const long long columns_of_solver = bins * needs.order * layout.weight_stride;
     layout.weights = later.take(columns_of_solver, 8);
     layout.gains = later.take(bins * layout.weight_stride, sizeof(Gain));
-    layout.forms = later.take(bins * layout.forms_stride, 4);
+    layout.forms = later.take(bins * needs.outputs, 4);
     layout.right_hand_sides = layout.weights;
     if (needs.column_solver) {
         layout.solver_columns = layout.weight_stride;
@@ -115,9 +113,9 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
 
     all.reserve(sums_begin);
     if (needs.sums) {
-        const long long elements =
-            needs.paired_taps > 0 ? band_elements(needs.channels, needs.window, needs.paired_taps)
-                                  : bins * layout.triangle_stride;
+        const long long elements = needs.head > 0 ? band_elements(needs.channels, needs.window,
+                                                                  needs.window - needs.bins + 1)
+                                                  : bins * layout.triangle_stride;
         layout.sums = all.take(elements, complex_bytes);
     }
     all.reserve(later.bytes());

@@ -9,117 +9,91 @@
 
 namespace aperture::stap::gpu {
 
-template <class Real, class Source>
-struct CovarianceArguments {
-    Source source;
-    TrainingPlan plan;
-    index_t sets;
-    Loading loading;
-    KernelView<int, 2> attempt;  ///< data may be null; attempts of the sums over all cells
-    const Complex<Real>* total;  ///< as in AdaptiveArguments
-    KernelView<Complex<Real>, 4> covariance;
-    int splits;
-    SharedLayout layout;
-};
-
 /// Covariances of one training set in neighbouring Doppler bins, from the cube or from materialised
 /// snapshots (then Policy::bins is 1). Block: Policy::bins bins, one set; threads as in
 /// accumulate_covariance. Grid: sets x ceil(K / bins) on x. Shared: tile, sums, normalisations of
 /// SharedLayout. Bytes per matrix: 8 n N_R read (8 L N_R (bins + T - 1) / bins from the cube),
-/// sizeof(Complex<Real>) n^2 written; flops: 4 n^2 N_R. Source: PERFECT suite, outer products.
+/// sizeof(Complex<Real>) n^2 written; flops: 4 n^2 N_R. `attempt`: of the sums over all cells, data
+/// may be null. `total`: as in AdaptiveArguments. Source: PERFECT suite, outer products.
 template <class Real, class Policy, class Source>
 __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
-    covariance_kernel(CovarianceArguments<Real, Source> p) {
-    const AdaptiveBlock<CovarianceGroup<Real>, Policy> block(p.source, p.plan, p.sets, false,
-                                                             p.layout);
+    covariance_kernel(Source source, TrainingPlan plan, index_t sets, Loading loading,
+                      KernelView<int, 2> attempt, const Complex<Real>* total,
+                      KernelView<Complex<Real>, 4> covariance, int splits, SharedLayout layout) {
+    const AdaptiveBlock<CovarianceGroup<Real>, Policy> block(source, plan, sets, false, layout);
     estimate_group(
-        block, p.plan, p.total, [&](int q) { return loading_at(block, p.attempt, p.loading, q); },
-        loads_relatively(block, p.attempt, p.loading), p.layout, p.splits);
-    store_covariances(block.group, block.work->first_bin, block.work->columns.set, p.covariance);
+        block, plan, total, [&](int q) { return loading_at(block, attempt, loading, q); },
+        loads_relatively(block, attempt, loading), layout, splits);
+    store_covariances(block.group, block.work->first_bin, block.work->columns.set, covariance);
 }
-
-template <class Real>
-struct TotalArguments {
-    DopplerCube cube;
-    index_t columns;       ///< range cells in memory
-    bool keep;             ///< adds to `total`
-    Complex<Real>* total;  ///< [k][packed triangle]
-    int splits;
-    SharedLayout layout;
-};
 
 /// Sums of outer products over all range cells of a cube or of a chunk of it. Block: Policy::bins
 /// Doppler bins, tile after tile in order, so that a chunk that begins at a multiple of
 /// layout.columns continues the sum with identical bits. Grid: ceil(K / bins). Shared: tile and
-/// sums of SharedLayout. Bytes per bin: 8 L N (bins + T - 1) / bins read; flops: 4 n^2 N.
+/// sums of SharedLayout. Bytes per bin: 8 L N (bins + T - 1) / bins read; flops: 4 n^2 N. `plan`
+/// has as many cells as the cube has columns; `total` is [k][packed triangle], to which the kernel
+/// adds if `keep`.
 template <class Real, class Policy>
 __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
-    total_kernel(TotalArguments<Real> p) {
-    const TrainingPlan plan{TrainingCells::total, 0, 0, p.columns, 0, 0, 0};
-    const AdaptiveBlock<CovarianceGroup<Real>, Policy> block(p.cube, plan, 1, false, p.layout);
+    total_kernel(DopplerCube cube, TrainingPlan plan, bool keep, Complex<Real>* all_total,
+                 int splits, SharedLayout layout) {
+    const AdaptiveBlock<CovarianceGroup<Real>, Policy> block(cube, plan, 1, false, layout);
     __syncthreads();
     const index_t packed = triangle_elements(block.order, false);
-    Complex<Real>* total = p.total + block.work->first_bin * packed;
-    if (p.keep) {
+    Complex<Real>* total = all_total + block.work->first_bin * packed;
+    if (keep) {
         for (int i = core::thread_rank(); i < block.work->matrices * packed;
              i += core::block_threads()) {
-            block.group.triangles.data[i / packed * p.layout.triangle_stride + i % packed] =
-                total[i];
+            block.group.triangles.data[i / packed * layout.triangle_stride + i % packed] = total[i];
         }
     }
-    for (index_t begin = 0; begin < p.columns; begin += p.layout.columns) {
-        const index_t left = p.columns - begin;
-        const int columns = static_cast<int>(left < p.layout.columns ? left : p.layout.columns);
+    for (index_t begin = 0; begin < plan.range_cells; begin += layout.columns) {
+        const index_t left = plan.range_cells - begin;
+        const int columns = static_cast<int>(left < layout.columns ? left : layout.columns);
         __syncthreads();
         const bool in_pairs = block.work->pairs_of_cells && begin % 2 == 0;
         load_snapshot_tile(block.tile, block.rows, in_pairs, Policy::window, begin, columns);
         accumulate_covariance<Policy::taps, Policy::bins>(
-            block.tile, parts_of_tile(in_pairs, columns), columns, p.cube.channels, block.group,
-            Accumulation{p.keep || begin > 0, false}, p.splits);
+            block.tile, parts_of_tile(in_pairs, columns), columns, block.group,
+            Accumulation{keep || begin > 0, false}, splits);
     }
     __syncthreads();
     for (int i = core::thread_rank(); i < block.work->matrices * packed;
          i += core::block_threads()) {
-        total[i] = block.group.triangles.data[i / packed * p.layout.triangle_stride + i % packed];
+        total[i] = block.group.triangles.data[i / packed * layout.triangle_stride + i % packed];
     }
 }
-
-template <class Real>
-struct WeightsArguments {
-    KernelView<const Complex<Real>, 4> covariance;
-    index_t sets;
-    int bins, order;
-    SteeringVectors steering;
-    KernelView<Complex<Real>, 4> weights;
-    KernelView<int, 2> info;
-    KernelView<float, 2> pivot_ratio;
-    SharedLayout layout;
-};
 
 /// Weights from covariances in global memory. Block: `Bins` Doppler bins of one set, solved by
 /// `Solver`. Grid: sets x ceil(K / Bins) on x. Shared: triangles, right-hand sides and
 /// normalisations of SharedLayout. Bytes per matrix: sizeof(Complex<Real>) (n^2 / 2 + n D); flops:
 /// 4/3 n^3 + 8 n^2 D. Source: Anderson 2014, ch. 4 and 6.3.
 template <class Real, class Solver, int Bins, int Threads>
-__global__ void __launch_bounds__(Threads) weights_kernel(WeightsArguments<Real> p) {
+__global__ void __launch_bounds__(Threads)
+    weights_kernel(KernelView<const Complex<Real>, 4> covariance, SteeringVectors steering,
+                   KernelView<Complex<Real>, 4> weights, KernelView<int, 2> info,
+                   KernelView<float, 2> pivot_ratio, SharedLayout layout) {
     unsigned char* memory = core::shared<unsigned char>();
-    const index_t set = blockIdx.x % static_cast<unsigned>(p.sets);
-    const int first_bin = static_cast<int>(blockIdx.x / static_cast<unsigned>(p.sets)) * Bins;
-    const int matrices = p.bins - first_bin < Bins ? p.bins - first_bin : Bins;
-    auto* normalisations = reinterpret_cast<Normalisation<Real>*>(memory + p.layout.normalisations);
+    const auto sets = static_cast<unsigned>(covariance.extent[1]);
+    const int order = static_cast<int>(covariance.extent[2]);
+    const index_t set = blockIdx.x % sets;
+    const int first_bin = static_cast<int>(blockIdx.x / sets) * Bins;
+    const int left = static_cast<int>(covariance.extent[0]) - first_bin;
+    const int matrices = left < Bins ? left : Bins;
+    auto* normalisations = reinterpret_cast<Normalisation<Real>*>(memory + layout.normalisations);
     const CovarianceGroup<Real> group{
-        {reinterpret_cast<Complex<Real>*>(memory + p.layout.sums), Solver::square ? p.order : 0},
-        p.layout.triangle_stride,
+        {reinterpret_cast<Complex<Real>*>(memory + layout.sums), Solver::square ? order : 0},
+        layout.triangle_stride,
         normalisations,
-        p.order,
+        order,
         matrices};
-    const int entries = p.order * p.order;
+    const int entries = order * order;
     for (int i = core::thread_rank(); i < matrices * entries; i += core::block_threads()) {
         const int q = i / entries;
-        const int row = i % entries / p.order;
-        const int column = i % p.order;
+        const int row = i % entries / order;
+        const int column = i % order;
         if (column > row) continue;
-        group.triangle(q)(row, column) = p.covariance(first_bin + q, set, row, column);
+        group.triangle(q)(row, column) = covariance(first_bin + q, set, row, column);
     }
     // These covariances are already normalised.
     if (core::thread_rank() < matrices) {
@@ -128,28 +102,17 @@ __global__ void __launch_bounds__(Threads) weights_kernel(WeightsArguments<Real>
     __syncthreads();
     Solver solver;
     solver.solve(
-        group, p.steering,
-        SolverSpace<Real>{reinterpret_cast<Complex<Real>*>(memory + p.layout.right_hand_sides),
-                          p.layout.solver_columns, nullptr, 0, true},
-        [&](int q, int row, int d, Complex<Real> w) { p.weights(first_bin + q, set, d, row) = w; },
+        group, steering,
+        SolverSpace<Real>{reinterpret_cast<Complex<Real>*>(memory + layout.right_hand_sides),
+                          layout.solver_columns, nullptr, 0, true},
+        [&](int q, int row, int d, Complex<Real> w) { weights(first_bin + q, set, d, row) = w; },
         [&](int q, const dense::Pivots<Real>& pivots) {
-            p.info(first_bin + q, set) = pivots.info;
-            if (p.pivot_ratio.data != nullptr) {
-                p.pivot_ratio(first_bin + q, set) = static_cast<float>(pivots.ratio());
+            info(first_bin + q, set) = pivots.info;
+            if (pivot_ratio.data != nullptr) {
+                pivot_ratio(first_bin + q, set) = static_cast<float>(pivots.ratio());
             }
         });
 }
-
-template <class Real, class Source>
-struct WeightingArguments {
-    Source source;
-    TrainingPlan plan;
-    index_t sets;
-    SteeringVectors steering;
-    KernelView<const Complex<Real>, 4> weights;
-    KernelView<Complex<float>, 3> output;
-    SharedLayout layout;
-};
 
 /// Outputs from weights in global memory, rounded to fp32. Block: Policy::bins bins of one set;
 /// threads as in apply_weights. Grid: sets x ceil(K / bins) on x. Shared: weights and gains of
@@ -158,24 +121,24 @@ struct WeightingArguments {
 /// products.
 template <class Real, class Policy, class Source>
 __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
-    weighting_kernel(WeightingArguments<Real, Source> p) {
-    const AdaptiveBlock<CovarianceGroup<float>, Policy> block(p.source, p.plan, p.sets, false,
-                                                              p.layout);
+    weighting_kernel(Source source, TrainingPlan plan, index_t sets, SteeringVectors steering,
+                     KernelView<const Complex<Real>, 4> weights,
+                     KernelView<Complex<float>, 3> output, SharedLayout layout) {
+    const AdaptiveBlock<CovarianceGroup<float>, Policy> block(source, plan, sets, false, layout);
     __syncthreads();
-    const int vectors = p.steering.count;
+    const int vectors = steering.count;
     for (int i = core::thread_rank(); i < block.work->matrices * block.order * vectors;
          i += core::block_threads()) {
         const int d = i % vectors;
         const int row = i / vectors % block.order;
         const int q = i / vectors / block.order;
-        const Complex<Real> w =
-            p.weights(block.work->first_bin + q, block.work->columns.set, d, row);
+        const Complex<Real> w = weights(block.work->first_bin + q, block.work->columns.set, d, row);
         block.weights(q, row, d) = {static_cast<float>(w.re), static_cast<float>(w.im)};
     }
     __syncthreads();
-    compute_gains(block.weights, p.steering, block.order, block.work->matrices, block.gains);
+    compute_gains(block.weights, steering, block.order, block.work->matrices, block.gains);
     __syncthreads();
-    const AdaptedCells to{p.output,
+    const AdaptedCells to{output,
                           {},
                           Detector::none,
                           false,
@@ -185,7 +148,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
                           block.gains,
                           block.weights.row_stride};
     const OutputColumns columns{block.work->set.output_begin, block.work->set.output_end,
-                                block.work->set.first - p.plan.cell_begin, 0};
+                                block.work->set.first - plan.cell_begin, 0};
     apply_weights<false, true, false>(block.rows, block.weights, vectors, block.work->first_bin,
                                       MatricesToWeight(false, block.work->matrices),
                                       block.work->pairs_of_cells, nullptr, to, columns);
@@ -195,15 +158,15 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
 /// on x. Bytes per entry: sizeof(Complex<Real>) read, 8 written.
 template <class Real>
 __global__ void __launch_bounds__(128)
-    round_matrices_kernel(KernelView<const Complex<Real>, 4> from, KernelView<Complex<float>, 4> to,
-                          index_t bins, index_t sets, int rows, int columns) {
+    round_matrices_kernel(KernelView<const Complex<Real>, 4> from,
+                          KernelView<Complex<float>, 4> to) {
     const index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    const index_t entries = static_cast<index_t>(rows) * columns;
-    if (i >= bins * sets * entries) return;
-    const index_t b = i / entries % sets;
-    const index_t k = i / entries / sets;
-    const int row = static_cast<int>(i % entries / columns);
-    const int column = static_cast<int>(i % columns);
+    const index_t entries = to.extent[2] * to.extent[3];
+    const index_t b = i / entries % to.extent[1];
+    const index_t k = i / entries / to.extent[1];
+    if (k >= to.extent[0]) return;
+    const index_t row = i % entries / to.extent[3];
+    const index_t column = i % to.extent[3];
     const Complex<Real> value = from(k, b, row, column);
     to(k, b, row, column) = {static_cast<float>(value.re), static_cast<float>(value.im)};
 }

@@ -15,53 +15,37 @@ void launch_covariance(Executor& executor, const Problem& problem, const Trainin
                        const Source& source, index_t sets, const Complex<Real>* total,
                        const KernelView<Complex<Real>, 4>& covariance,
                        const KernelView<int, 2>& attempt = {}) {
-    CovarianceArguments<Real, Source> arguments{};
-    arguments.source = source;
-    arguments.plan = plan;
-    arguments.sets = sets;
-    arguments.loading = loading_of(problem);
-    arguments.attempt = attempt;
-    arguments.total = total;
-    arguments.covariance = covariance;
-    arguments.layout =
+    const SharedLayout layout =
         shared_layout(executor, cube_needs(problem, plan, generic_tuning.bins, sizeof(Real)),
                       generic_tuning.blocks);
+    const int splits =
+        splits_of(problem, generic_tuning.bins, layout.columns, generic_tuning.threads);
     with_taps(problem.parameters.temporal_taps, [&](auto taps) {
-        constexpr int t = decltype(taps)::value;
-        arguments.splits = splits_of<t>(problem, generic_tuning.bins, arguments.layout.columns,
-                                        generic_tuning.threads);
-        core::launch(executor, &covariance_kernel<Real, GenericPolicy<t>, Source>,
-                     generic_config(problem, sets, arguments.layout), arguments);
+        core::launch(executor,
+                     &covariance_kernel<Real, GenericPolicy<decltype(taps)::value>, Source>,
+                     generic_config(problem, sets, layout), source, plan, sets, loading_of(problem),
+                     attempt, total, covariance, splits, layout);
     });
 }
 
 template <class Real, class Executor>
-void launch_weights(Executor& executor, const Problem& problem, index_t sets,
-                    const SteeringVectors& steering,
+void launch_weights(Executor& executor, const Problem& problem, const SteeringVectors& steering,
                     const KernelView<const Complex<Real>, 4>& covariance,
                     const KernelView<Complex<Real>, 4>& weights, const KernelView<int, 2>& info,
                     const KernelView<float, 2>& pivot_ratio) {
-    WeightsArguments<Real> arguments{};
-    arguments.covariance = covariance;
-    arguments.sets = sets;
-    arguments.bins = problem.doppler_bins;
-    arguments.order = problem.order;
-    arguments.steering = steering;
-    arguments.weights = weights;
-    arguments.info = info;
-    arguments.pivot_ratio = pivot_ratio;
     SharedNeeds needs;
     needs.bins = generic_tuning.bins;
     needs.order = problem.order;
     needs.square = problem.parameters.solver == dense::Factorisation::gauss_jordan;
     needs.block_solver = true;
     needs.real_bytes = sizeof(Real);
-    arguments.layout = shared_layout(executor, needs, generic_tuning.blocks);
+    const SharedLayout layout = shared_layout(executor, needs, generic_tuning.blocks);
     with_solver(problem.parameters.solver, [&](auto elimination) {
         using Solver = BlockSolver<Real, decltype(elimination)::value>;
         core::launch(executor,
                      &weights_kernel<Real, Solver, generic_tuning.bins, generic_tuning.threads>,
-                     generic_config(problem, sets, arguments.layout), arguments);
+                     generic_config(problem, covariance.extent[1], layout), covariance, steering,
+                     weights, info, pivot_ratio, layout);
     });
 }
 
@@ -70,46 +54,28 @@ void launch_weighting(Executor& executor, const Problem& problem, const Training
                       const Source& source, index_t sets, const SteeringVectors& steering,
                       const KernelView<const Complex<Real>, 4>& weights,
                       const KernelView<Complex<float>, 3>& output) {
-    WeightingArguments<Real, Source> arguments{};
-    arguments.source = source;
-    arguments.plan = plan;
-    arguments.sets = sets;
-    arguments.steering = steering;
-    arguments.weights = weights;
-    arguments.output = output;
     SharedNeeds needs = cube_needs(problem, plan, generic_tuning.bins, sizeof(float));
     needs.cells = 0;
     needs.sums = false;
     needs.vectors = steering.count;
-    arguments.layout = shared_layout(executor, needs, generic_tuning.blocks);
+    const SharedLayout layout = shared_layout(executor, needs, generic_tuning.blocks);
     with_taps(problem.parameters.temporal_taps, [&](auto taps) {
-        constexpr int t = decltype(taps)::value;
-        core::launch(executor, &weighting_kernel<Real, GenericPolicy<t>, Source>,
-                     generic_config(problem, sets, arguments.layout), arguments);
+        core::launch(executor,
+                     &weighting_kernel<Real, GenericPolicy<decltype(taps)::value>, Source>,
+                     generic_config(problem, sets, layout), source, plan, sets, steering, weights,
+                     output, layout);
     });
 }
 
-/// Rounds matrices [bins][sets] to fp32.
+/// Rounds matrices to fp32 results, unless these are empty.
 template <class Real, class Executor>
-void round_matrices(Executor& executor, index_t bins, index_t sets,
-                    const KernelView<const Complex<Real>, 4>& from,
-                    core::View<cfloat, 4, typename Executor::Space> to) {
-    constexpr int threads = 128;
-    const index_t entries = bins * sets * to.extent[2] * to.extent[3];
-    core::launch(executor, &round_matrices_kernel<Real>,
-                 core::LaunchConfig(grid_of((entries + threads - 1) / threads), threads), from,
-                 core::kernel_view(to), bins, sets, static_cast<int>(to.extent[2]),
-                 static_cast<int>(to.extent[3]));
-}
-
-/// Stores a result of `sets` training sets from `first_set` on, unless `to` is empty.
-template <class Real, class Executor>
-void store_where_wanted(Executor& executor, const Problem& problem, index_t sets,
-                        const KernelView<const Complex<Real>, 4>& from,
-                        core::View<cfloat, 4, typename Executor::Space> to, index_t first_set) {
+void round_matrices(Executor& executor, const KernelView<const Complex<Real>, 4>& from,
+                    const core::View<cfloat, 4, typename Executor::Space>& to) {
     if (to.empty()) return;
-    round_matrices<Real>(executor, problem.doppler_bins, sets, from,
-                         to.slice(1, first_set, first_set + sets));
+    constexpr int threads = 128;
+    core::launch(executor, &round_matrices_kernel<Real>,
+                 core::LaunchConfig(grid_of((to.size() + threads - 1) / threads), threads), from,
+                 core::kernel_view(to));
 }
 
 template <class Executor>
@@ -142,26 +108,22 @@ void run_stages(const Adaptation<Executor>& run, const Source& source, index_t f
     const auto weights =
         matrices_in<Complex<Real>>(run.workspace.weights, problem.doppler_bins, sets, vectors, n);
     const SteeringVectors steering = steering_vectors(run.workspace.steering);
+    const auto part_of = [&](auto result) {
+        return all || result.empty() ? decltype(result){}
+                                     : result.slice(1, first_set, first_set + sets);
+    };
     {
         const auto scope = run.stage("covariance", covariance_work(problem), cells);
         launch_covariance<Real>(executor, problem, plan, source, sets, total_of<Real>(run),
                                 covariance, attempt_of_all(run));
-        if (!all) {
-            store_where_wanted<Real>(executor, problem, sets, covariance, results.covariance,
-                                     first_set);
-        }
+        round_matrices<Real>(executor, covariance, part_of(results.covariance));
     }
     {
         const auto scope = run.stage("weights", weights_work(problem), cells);
-        KernelView<float, 2> ratio;
-        if (!all) {
-            ratio = core::kernel_view(results.pivot_ratio.slice(1, first_set, first_set + sets));
-        }
-        launch_weights<Real>(executor, problem, sets, steering, covariance, weights,
-                             info.slice(1, first_set, first_set + sets), ratio);
-        if (!all) {
-            store_where_wanted<Real>(executor, problem, sets, weights, results.weights, first_set);
-        }
+        launch_weights<Real>(executor, problem, steering, covariance, weights,
+                             info.slice(1, first_set, first_set + sets),
+                             core::kernel_view(part_of(results.pivot_ratio)));
+        round_matrices<Real>(executor, weights, part_of(results.weights));
     }
     const auto scope = run.stage("weighting", weighting_work(problem), cells);
     launch_weighting<Real>(executor, problem, plan, source, sets, steering, weights,

@@ -2,27 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include "aperture/core/shape.hpp"
-#include "aperture/stap/stages.hpp"
 #include "libcore/gpu/cuda_check.hpp"
 #include "libstap/gpu/gpu_instances.cuh"
+#include "libstap/stage_checks.hpp"
 
 namespace aperture::stap {
 
 namespace {
 
 using core::Device;
-constexpr auto unit_last = core::Strides::unit_last;
-
-void check_block_training(const Problem& problem) {
-    core::expects(problem.parameters.training == Training::block,
-                  "the stages support only block training; use Pipeline");
-}
-
-void check_cube(const Problem& p, const CubeView<Device>& cube) {
-    core::expects_shape("cube", cube, {p.shape.channels, p.doppler_bins, p.shape.range_cells},
-                        unit_last);
-}
 
 gpu::TrainingPlan whole_plan(const Problem& problem) {
     return gpu::detail::training_plan(problem, gpu::whole_cube(problem));
@@ -44,15 +32,14 @@ class SteeringRows {
         APERTURE_CUDA_TRY(cudaMallocAsync(
             &block, static_cast<std::size_t>(vectors_ * order) * sizeof(cfloat), gpu.stream()));
         rows_.reset(static_cast<cfloat*>(block));
-        gpu::detail::round_matrices<float>(gpu, 1, 1,
+        gpu::detail::round_matrices<float>(gpu,
                                            {core::device_cast(steering.data),
                                             {1, 1, order, vectors_},
                                             {0, 0, steering.stride[1], steering.stride[0]}},
                                            {rows_.get(), {1, 1, order, vectors_}});
     }
     gpu::SteeringVectors view() const {
-        const int count = static_cast<int>(vectors_);
-        return {core::device_cast(rows_.get()), count, count};
+        return {core::device_cast(rows_.get()), static_cast<int>(vectors_)};
     }
 
   private:
@@ -64,12 +51,7 @@ class SteeringRows {
 
 void extract_snapshots(core::Gpu& gpu, const Problem& problem, CubeView<Device> cube,
                        core::View<cfloat, 4, Device> snapshots) {
-    check_block_training(problem);
-    check_cube(problem, cube);
-    core::expects_shape("snapshots", snapshots,
-                        {problem.doppler_bins, problem.training_sets, problem.order,
-                         problem.parameters.training_block},
-                        unit_last);
+    check_snapshots(problem, cube, snapshots);
     gpu::detail::extract(gpu, problem, gpu::detail::doppler_cube(cube), whole_plan(problem),
                          problem.training_sets, snapshots);
 }
@@ -77,11 +59,8 @@ void extract_snapshots(core::Gpu& gpu, const Problem& problem, CubeView<Device> 
 template <class Real>
 void estimate_covariance(core::Gpu& gpu, const Problem& problem, CubeView<Device> cube,
                          core::View<std::complex<Real>, 4, Device> covariance) {
-    check_block_training(problem);
     check_cube(problem, cube);
-    const index_t n = problem.order;
-    core::expects_shape("covariance", covariance,
-                        {problem.doppler_bins, problem.training_sets, n, n}, core::Strides::dense);
+    check_covariance(problem, covariance);
     gpu::detail::launch_covariance<Real>(gpu, problem, whole_plan(problem),
                                          gpu::detail::doppler_cube(cube), problem.training_sets,
                                          nullptr, core::kernel_view(covariance));
@@ -93,20 +72,13 @@ void solve_weights(core::Gpu& gpu, const Problem& problem,
                    core::View<const cfloat, 2, Device> steering,
                    core::View<std::complex<Real>, 4, Device> weights,
                    core::View<int, 2, Device> info, core::View<float, 2, Device> pivot_ratio) {
-    const index_t n = problem.order;
-    const index_t bins = problem.doppler_bins;
-    const index_t sets = problem.training_sets;
-    check_block_training(problem);
-    core::expects_shape("covariance", covariance, {bins, sets, n, n}, core::Strides::dense);
-    core::expects_shape("steering", steering, {problem.steering_vectors, n});
-    core::expects_shape("weights", weights, {bins, sets, problem.steering_vectors, n},
-                        core::Strides::dense);
-    core::expects_shape("info", info, {bins, sets});
-    core::expects_shape("pivot_ratio", pivot_ratio, {bins, sets});
+    check_covariance(problem, covariance);
+    check_weights(problem, steering, weights, core::Strides::dense);
+    check_report(problem, info, pivot_ratio);
     const SteeringRows rows(gpu, steering);
-    gpu::detail::launch_weights<Real>(gpu, problem, sets, rows.view(),
-                                      core::kernel_view(covariance), core::kernel_view(weights),
-                                      core::kernel_view(info), core::kernel_view(pivot_ratio));
+    gpu::detail::launch_weights<Real>(gpu, problem, rows.view(), core::kernel_view(covariance),
+                                      core::kernel_view(weights), core::kernel_view(info),
+                                      core::kernel_view(pivot_ratio));
 }
 
 template <class Real>
@@ -114,16 +86,9 @@ void apply_weights(core::Gpu& gpu, const Problem& problem, CubeView<Device> cube
                    core::View<const cfloat, 2, Device> steering,
                    core::View<const std::complex<Real>, 4, Device> weights,
                    core::View<cfloat, 3, Device> output) {
-    check_block_training(problem);
     check_cube(problem, cube);
-    const index_t n = problem.order;
-    core::expects_shape("steering", steering, {problem.steering_vectors, n});
-    core::expects_shape("weights", weights,
-                        {problem.doppler_bins, problem.training_sets, problem.steering_vectors, n},
-                        core::Strides::dense);
-    core::expects_shape("output", output,
-                        {problem.steering_vectors, problem.doppler_bins, problem.shape.range_cells},
-                        unit_last);
+    check_weights(problem, steering, weights, core::Strides::any);
+    check_map("output", problem, output);
     const SteeringRows rows(gpu, steering);
     gpu::detail::launch_weighting<Real>(
         gpu, problem, whole_plan(problem), gpu::detail::doppler_cube(cube), problem.training_sets,

@@ -35,28 +35,9 @@ inline double bytes_per_cell(const Problem& p, const Results<core::Host>& result
 #if defined(__CUDACC__)
 void pin(core::Gpu& gpu, void* memory, std::size_t bytes);
 void unpin(core::Gpu& gpu, void* memory) noexcept;
-template <class T, int Rank>
-void send(core::Gpu& gpu, core::View<T, Rank, core::Host> from,
-          core::View<T, Rank, core::Device> to) {
-    core::copy<T, Rank, core::Strided>(gpu, from, to);
-}
-template <class T, int Rank>
-void fetch(core::Gpu& gpu, core::View<T, Rank, core::Device> from,
-           core::View<T, Rank, core::Host> to) {
-    core::copy<T, Rank, core::Strided>(gpu, from, to);
-}
 #else
 inline void pin(core::Simt&, void*, std::size_t) {}
 inline void unpin(core::Simt&, void*) {}
-template <class T, int Rank>
-void send(core::Simt&, core::View<T, Rank, core::Host> from, core::View<T, Rank, core::Host> to) {
-    std::copy(from.data, from.data + from.size(), to.data);
-}
-template <class T, int Rank>
-void fetch(core::Simt& simt, core::View<T, Rank, core::Host> from,
-           core::View<T, Rank, core::Host> to) {
-    send(simt, from, to);
-}
 #endif
 
 /// An array in the executor's memory and its pinned host copy, which grow together.
@@ -92,8 +73,10 @@ class StagedArray {
     }
     core::View<T, Rank, core::Host> host() { return {host_.data(), extents_}; }
     core::View<T, Rank, Space> device() { return {device_.data(), extents_}; }
-    void to_device() { send<T, Rank>(executor_, host(), device()); }
-    void to_host() { fetch<T, Rank>(executor_, device(), host()); }
+    void to_device() { transfer(executor_, host(), device()); }
+    void to_host() {
+        if (!host().empty()) transfer(executor_, device(), host());
+    }
 
   private:
     void release() noexcept {
@@ -125,16 +108,7 @@ class PieceInFlight {
 
     PieceInFlight(Executor& executor, const Problem& problem,
                   core::View<const cfloat, 2, core::Host> steering)
-        : executor_(executor),
-          problem_(problem),
-          input_(executor),
-          output_(executor),
-          statistic_(executor),
-          info_(executor),
-          pivot_ratio_(executor),
-          attempt_(executor),
-          covariance_(executor),
-          weights_(executor) {
+        : executor_(executor), problem_(problem) {
         set_steering(executor, workspace_, steering);
     }
 
@@ -153,17 +127,13 @@ class PieceInFlight {
                const Results<core::Host>& results, core::Timeline* timeline) {
         piece_ = piece;
         const CubeView<Space> columns = load(cube, piece.data, timeline);
-        const PipelineRun<Executor> run{
-            {executor_, workspace_, problem_, piece, columns, shape_results(results), timeline},
-            true};
-        run_adaptive_stages(problem_, run);
-        output_.to_host();
-        info_.to_host();
-        pivot_ratio_.to_host();
-        if (repeats()) attempt_.to_host();
-        if (!results.covariance.empty()) covariance_.to_host();
-        if (!results.weights.empty()) weights_.to_host();
-        if (!results.statistic.empty()) statistic_.to_host();
+        const Adaptation<Executor> run{executor_, workspace_, problem_,
+                                       piece,     columns,    shape_results(results),
+                                       timeline,  true};
+        adapt(run);
+        complete(run);
+        const auto to_host = [](auto&... arrays) { (arrays.to_host(), ...); };
+        to_host(output_, info_, pivot_ratio_, covariance_, weights_, statistic_, attempt_);
     }
 
     /// Waits for the piece in flight, if any, and copies its results to their place.
@@ -222,35 +192,27 @@ class PieceInFlight {
     }
 #endif
 
+    /// Space on the device for results that the caller wants.
     Results<Space> shape_results(const Results<core::Host>& results) {
         const index_t bins = problem_.doppler_bins;
         const index_t vectors = problem_.steering_vectors;
         const index_t n = problem_.order;
         const index_t sets = count(sets_of(piece_->adapted));
-        Results<Space> views;
-        output_.reshape({vectors, bins, count(piece_->adapted)});
-        views.output = output_.device();
-        info_.reshape({bins, sets});
-        views.info = info_.device();
-        pivot_ratio_.reshape({bins, sets});
-        views.pivot_ratio = pivot_ratio_.device();
-        if (repeats()) {
-            attempt_.reshape({bins, sets});
-            views.attempt = attempt_.device();
-        }
-        if (!results.covariance.empty()) {
-            covariance_.reshape({bins, sets, n, n});
-            views.covariance = covariance_.device();
-        }
-        if (!results.weights.empty()) {
-            weights_.reshape({bins, sets, vectors, n});
-            views.weights = weights_.device();
-        }
-        if (!results.statistic.empty()) {
-            statistic_.reshape({vectors, bins, count(piece_->wanted)});
-            views.statistic = statistic_.device();
-        }
-        return views;
+        const auto shape = [](auto& array, bool wanted, auto extents) {
+            array.reshape(wanted ? extents : decltype(extents){});
+            return array.device();
+        };
+        using Cells = core::Extents<3>;
+        using Sets = core::Extents<2>;
+        using Matrices = core::Extents<4>;
+        return {shape(output_, true, Cells{vectors, bins, count(piece_->adapted)}),
+                shape(info_, true, Sets{bins, sets}),
+                shape(pivot_ratio_, true, Sets{bins, sets}),
+                shape(covariance_, !results.covariance.empty(), Matrices{bins, sets, n, n}),
+                shape(weights_, !results.weights.empty(), Matrices{bins, sets, vectors, n}),
+                shape(statistic_, !results.statistic.empty(),
+                      Cells{vectors, bins, count(piece_->wanted)}),
+                shape(attempt_, repeats(), Sets{bins, sets})};
     }
 
     // Copies the results per set. With training on all cells every piece yields the same ones,
@@ -288,14 +250,14 @@ class PieceInFlight {
     Problem problem_;
     AdaptiveWorkspace<Executor> workspace_;
     std::optional<RangePiece> piece_;
-    StagedArray<cfloat, 3, Executor> input_;
+    StagedArray<cfloat, 3, Executor> input_{executor_};
     core::Array<cfloat, 3, Space> doppler_cube_;
-    StagedArray<cfloat, 3, Executor> output_;
-    StagedArray<float, 3, Executor> statistic_;
-    StagedArray<int, 2, Executor> info_;
-    StagedArray<float, 2, Executor> pivot_ratio_;
-    StagedArray<int, 2, Executor> attempt_;
-    StagedArray<cfloat, 4, Executor> covariance_, weights_;
+    StagedArray<cfloat, 3, Executor> output_{executor_};
+    StagedArray<float, 3, Executor> statistic_{executor_};
+    StagedArray<int, 2, Executor> info_{executor_};
+    StagedArray<float, 2, Executor> pivot_ratio_{executor_};
+    StagedArray<int, 2, Executor> attempt_{executor_};
+    StagedArray<cfloat, 4, Executor> covariance_{executor_}, weights_{executor_};
 };
 
 /// Processes the whole cube in pieces of at most `cells` range cells. Piece i uses executor i

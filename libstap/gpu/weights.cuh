@@ -15,14 +15,13 @@
 
 namespace aperture::stap::gpu {
 
-/// Steering vectors [n][D]: entry i of vector d is at data[i * row_stride + d].
+/// Steering vectors [n][D], D = count.
 struct SteeringVectors {
     const Complex<float>* data;
-    int row_stride;
     int count;
 
     __device__ __forceinline__ Complex<float> operator()(int row, int vector) const {
-        return data[row * row_stride + vector];
+        return data[row * count + vector];
     }
 };
 

@@ -219,4 +219,16 @@ void expect_zeros_to_fail(const Case& c, Run run) {
     }
 }
 
+/// All of the above.
+template <class Run>
+void expect_attempts(Run run) {
+    const std::vector<Case> cases = attempt_cases();
+    for (const Case& c : cases) expect_fp32_where_it_is_enough(c, run);
+    for (const Case& c : {cases[0], cases[1], cases[4]})
+        expect_singular_matrix_to_be_loaded(c, run);
+    for (const Implementation way : {Implementation::fused, Implementation::staged})
+        expect_singular_bins_to_be_loaded(way, run);
+    for (const Case& c : {cases[0], cases[1]}) expect_zeros_to_fail(c, run);
+}
+
 }  // namespace aperture::stap::kernel_cases

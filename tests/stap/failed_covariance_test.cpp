@@ -113,38 +113,6 @@ INSTANTIATE_TEST_SUITE_P(
         FailureCase{"all", Training::all, Implementation::fused, Precision::fp32}),
     [](const auto& tested) { return tested.param.name; });
 
-/// Only cell 5 has a second channel, so the covariance is not definite without it. Its amplitude
-/// makes its quadratic form exactly one.
-TEST(RemovedCell, ThatCarriesTheCovarianceIsNamed) {
-    for (const auto& [training, implementation] :
-         {std::pair{Training::block, Implementation::fused},
-          std::pair{Training::block, Implementation::staged},
-          std::pair{Training::all, Implementation::fused}}) {
-        Parameters parameters;
-        parameters.training = training;
-        parameters.implementation = implementation;
-        parameters.precision = Precision::fp32;
-        parameters.training_block = 16;
-        parameters.temporal_taps = 1;
-        parameters.detector = Detector::glrt;
-        const Problem problem = make_problem({2, 1, 16, Domain::doppler}, parameters, 1);
-        core::Array<cfloat, 3> cube({2, 1, 16});
-        for (index_t r = 0; r < 16; ++r) {
-            cube(0, 0, r) = r == 5 ? 0.0f : 1.0f;
-            cube(1, 0, r) = r == 5 ? 4.0f : 0.0f;
-        }
-        core::Array<cfloat, 2> steering({1, 2});
-        steering(0, 0) = steering(0, 1) = 1;
-        Cpu cpu;
-        OwnedResults results(problem);
-        Pipeline<Cpu>(cpu, problem, steering).run(cube, results.views(), nullptr);
-        EXPECT_EQ(results.info(0, 0), -1 - 5) << int(training) << int(implementation);
-        EXPECT_EQ(results.statistic(0, 0, 5), 0);
-        EXPECT_GT(results.statistic(0, 0, 4), 0);
-        EXPECT_GT(results.statistic(0, 0, 6), 0);
-    }
-}
-
 /// Blocks from which a detector removes the cell under test. The Doppler bins differ only in their
 /// data, so rounding of the forms must not change the outcome.
 class RemovedCellToRounding : public testing::TestWithParam<FailureCase> {

@@ -30,6 +30,19 @@ TEST_P(FalseAlarmRate, IsTheOneAskedFor) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Covering, FalseAlarmRate, testing::ValuesIn(covering_cases()));
+INSTANTIATE_TEST_SUITE_P(GuardCells, FalseAlarmRate,
+                         testing::Values(Case{.cnr_db = 40,
+                                              .channels = 4,
+                                              .taps = 1,
+                                              .training_block = 16,
+                                              .training = Training::sliding,
+                                              .guard = 2},
+                                         Case{.cnr_db = 40,
+                                              .channels = 4,
+                                              .taps = 1,
+                                              .training_block = 16,
+                                              .training = Training::all,
+                                              .guard = 1}));
 
 /// Why matrices are repeated in fp64: in fp32 alone the same rate does not hold.
 TEST(FalseAlarmRates, OfFp32AreTooManyInStrongClutter) {

@@ -80,20 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Sets, GpuScale, testing::Values(65535, 65536, 65537, 60
 
 class GpuAttempts : public GpuTest {};
 
-TEST_F(GpuAttempts, KeepFp32WhereItIsEnough) {
-    for (const Case& c : attempt_cases()) expect_fp32_where_it_is_enough(c, run_gpu);
-}
-TEST_F(GpuAttempts, LoadSingularMatrices) {
-    for (const Case& c : {attempt_cases()[0], attempt_cases()[1], attempt_cases()[4]})
-        expect_singular_matrix_to_be_loaded(c, run_gpu);
-}
-TEST_F(GpuAttempts, LoadSingularBins) {
-    for (const Implementation way : {Implementation::fused, Implementation::staged})
-        expect_singular_bins_to_be_loaded(way, run_gpu);
-}
-TEST_F(GpuAttempts, CannotHelpZeros) {
-    for (const Case& c : {attempt_cases()[0], attempt_cases()[1]}) expect_zeros_to_fail(c, run_gpu);
-}
+TEST_F(GpuAttempts, RepeatAndLoadWhatNeedsIt) { expect_attempts(run_gpu); }
 
 }  // namespace
 }  // namespace aperture::stap::kernel_cases

@@ -3,21 +3,11 @@
 #include "tests/stap/kernel_cases.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <random>
 
+#include "tests/same_bytes.hpp"
+
 namespace aperture::stap::kernel_cases {
-namespace {
-
-template <class T, int Rank>
-bool same_bits(const core::Array<T, Rank>& a, const core::Array<T, Rank>& b) {
-    if (a.extent() != b.extent()) return false;
-    return a.size() == 0 ||
-           std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(T)) == 0;
-}
-
-}  // namespace
-
 std::ostream& operator<<(std::ostream& out, const Case& c) {
     static constexpr const char* trainings[] = {"block", "sliding", "all"};
     static constexpr const char* detectors[] = {"none", "amf", "ace", "glrt", "cfar"};
@@ -58,14 +48,22 @@ core::Array<cfloat, 2> random_steering(const Problem& problem, unsigned seed) {
     return steering;
 }
 
+HostResults run_cpu(const Problem& problem, core::View<const cfloat, 3, core::Host> cube,
+                    core::View<const cfloat, 2, core::Host> steering) {
+    core::Cpu cpu(2);
+    HostResults results(problem);
+    Pipeline<core::Cpu>(cpu, problem, steering).run(cube, results.views(problem), nullptr);
+    return results;
+}
+
 void expect_same_bits(const HostResults& a, const HostResults& b) {
-    EXPECT_TRUE(same_bits(a.output, b.output)) << "output";
-    EXPECT_TRUE(same_bits(a.info, b.info)) << "info";
-    EXPECT_TRUE(same_bits(a.pivot_ratio, b.pivot_ratio)) << "pivot_ratio";
-    EXPECT_TRUE(same_bits(a.covariance, b.covariance)) << "covariance";
-    EXPECT_TRUE(same_bits(a.weights, b.weights)) << "weights";
-    EXPECT_TRUE(same_bits(a.statistic, b.statistic)) << "statistic";
-    EXPECT_TRUE(same_bits(a.attempt, b.attempt)) << "attempt";
+    EXPECT_TRUE(tests::same_bytes(a.output, b.output)) << "output";
+    EXPECT_TRUE(tests::same_bytes(a.info, b.info)) << "info";
+    EXPECT_TRUE(tests::same_bytes(a.pivot_ratio, b.pivot_ratio)) << "pivot_ratio";
+    EXPECT_TRUE(tests::same_bytes(a.covariance, b.covariance)) << "covariance";
+    EXPECT_TRUE(tests::same_bytes(a.weights, b.weights)) << "weights";
+    EXPECT_TRUE(tests::same_bytes(a.statistic, b.statistic)) << "statistic";
+    EXPECT_TRUE(tests::same_bytes(a.attempt, b.attempt)) << "attempt";
 }
 
 void expect_matrices(const core::Array<oracle::Complex, 4>& wanted,

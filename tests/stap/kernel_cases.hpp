@@ -82,6 +82,10 @@ struct HostResults : OwnedResults {
     }
 };
 
+/// The pipeline on a CPU.
+HostResults run_cpu(const Problem& problem, core::View<const cfloat, 3, core::Host> cube,
+                    core::View<const cfloat, 2, core::Host> steering);
+
 void expect_same_bits(const HostResults& a, const HostResults& b);
 
 /// Expects a minimum SNR of `bound` dB over the problem's matrices.

@@ -60,6 +60,28 @@ Vector snapshot(const Problem& problem, const Cube& cube, index_t k, index_t r) 
     return s;
 }
 
+std::vector<Matrix> snapshot_covariances(const ClutterScene& scene, int doppler_bins, int taps) {
+    const index_t channels = scene.shape.channels;
+    const index_t pulses = scene.shape.pulses;
+    const core::Array<Complex, 2> truth = true_covariance(scene);
+    Matrix r(channels * pulses, channels * pulses);
+    for (index_t i = 0; i < r.rows(); ++i)
+        for (index_t j = 0; j < r.cols(); ++j) r(i, j) = truth(i, j);
+    std::vector<Matrix> covariances;
+    for (index_t k = 0; k < doppler_bins; ++k) {
+        Matrix f = Matrix::Zero(channels * taps, r.rows());
+        for (index_t c = 0; c < channels; ++c)
+            for (index_t t = 0; t < taps; ++t)
+                for (index_t p = 0; p < pulses; ++p) {
+                    const auto bin = static_cast<double>((k - (taps - 1) / 2 + t) * p);
+                    f(c * taps + t, c * pulses + p) =
+                        std::polar(1.0, -2 * std::numbers::pi * bin / doppler_bins);
+                }
+        covariances.emplace_back(f * r * f.adjoint());
+    }
+    return covariances;
+}
+
 std::vector<index_t> window_cells(const Problem& problem, index_t cell) {
     const index_t guard = problem.parameters.guard;
     const index_t width = problem.parameters.training_block + 2 * guard + 1;

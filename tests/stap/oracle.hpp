@@ -10,6 +10,7 @@
 
 #include "aperture/core/array.hpp"
 #include "aperture/stap/parameters.hpp"
+#include "aperture/stap/simulation.hpp"
 
 /// STAP by its formulae: double precision, one thread, no down-dating and no running sums. A
 /// covariance without certain cells is always summed anew.
@@ -29,6 +30,10 @@ Cube doppler(core::View<const cfloat, 3, core::Host> pulses, const std::vector<d
 
 /// S(r,k)[c T + t] = X[c][(k - (T-1)/2 + t) mod K][r]
 Vector snapshot(const Problem& problem, const Cube& cube, index_t k, index_t r);
+
+/// The true covariances of the snapshots of every Doppler bin of a scene, F R F^H with F the taps
+/// of the transform without taper.
+std::vector<Matrix> snapshot_covariances(const ClutterScene& scene, int doppler_bins, int taps);
 
 /// The N_R + 2G + 1 cells around `cell`, shifted inwards at the ends, less the cell and its guard.
 std::vector<index_t> window_cells(const Problem& problem, index_t cell);

@@ -109,6 +109,20 @@ TEST(Oracle, SnapshotWrapsAroundDoppler) {
     for (index_t i = 0; i < 6; ++i) EXPECT_EQ(s(i), Complex(expected[i]));
 }
 
+/// The bins of a transform without padding are orthogonal, those of one padded to twice are not.
+TEST(Oracle, SnapshotsOfNoise) {
+    ClutterScene noise;
+    noise.shape = {2, 4, 1, Domain::pulse};
+    noise.cnr_db = -INFINITY;
+    const auto covariances = oracle::snapshot_covariances(noise, 4, 3);
+    ASSERT_EQ(covariances.size(), 4u);
+    EXPECT_LT((covariances[3] - 4 * oracle::Matrix::Identity(6, 6)).norm(), 1e-12);
+    // 1 + w + w^2 + w^3 with w = exp(j pi / 4)
+    const Complex neighbours(1, 1 + std::sqrt(2.0));
+    EXPECT_LT(std::abs(oracle::snapshot_covariances(noise, 8, 3)[5](0, 1) - neighbours), 1e-12);
+    EXPECT_LT(std::abs(oracle::snapshot_covariances(noise, 8, 3)[5](0, 3)), 1e-12);
+}
+
 TEST(Oracle, DopplerOfATone) {
     core::Array<cfloat, 3> pulses({1, 4, 1});
     for (index_t p = 0; p < 4; ++p) pulses(0, p, 0) = p % 2 == 0 ? 1.0f : -1.0f;

@@ -84,12 +84,7 @@ TEST(SimtWorkspace, IsAsLargeAsPromised) {
         const Problem problem = c.problem();
         core::Simt simt(core::LaneOrder::forward, 5);
         gpu::AdaptiveWorkspace<core::Simt> workspace;
-        gpu::set_steering(simt, workspace, random_steering(problem));
-        HostResults results(problem);
-        const auto cube = noise_cube(problem);
-        run_adaptive_stages(problem,
-                            gpu::whole_cube_run<core::Simt>(simt, workspace, problem, cube,
-                                                            results.views(problem), nullptr));
+        run_simt_in(workspace, simt, problem, noise_cube(problem), random_steering(problem));
         const auto bytes = [](const auto&... arrays) {
             return ((arrays.size() * static_cast<index_t>(sizeof(*arrays.data()))) + ...);
         };

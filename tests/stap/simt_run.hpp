@@ -7,7 +7,19 @@
 
 namespace aperture::stap::kernel_cases {
 
-/// The kernels and their orchestration on the SIMT host executor.
+/// The kernels and their orchestration on the SIMT host executor, in `workspace`.
+inline HostResults run_simt_in(gpu::AdaptiveWorkspace<core::Simt>& workspace, core::Simt& simt,
+                               const Problem& problem, core::View<const cfloat, 3, core::Host> cube,
+                               core::View<const cfloat, 2, core::Host> steering) {
+    gpu::set_steering(simt, workspace, steering);
+    HostResults results(problem);
+    const gpu::Adaptation<core::Simt> run{
+        simt, workspace, problem, gpu::whole_cube(problem), cube, results.views(problem), nullptr};
+    gpu::adapt(run);
+    gpu::complete(run);
+    return results;
+}
+
 inline HostResults run_simt(const Problem& problem, core::View<const cfloat, 3, core::Host> cube,
                             core::View<const cfloat, 2, core::Host> steering,
                             core::LaneOrder order = core::LaneOrder::forward,
@@ -15,11 +27,7 @@ inline HostResults run_simt(const Problem& problem, core::View<const cfloat, 3, 
     core::Simt simt(order, 5);
     simt.device = device;
     gpu::AdaptiveWorkspace<core::Simt> workspace;
-    gpu::set_steering(simt, workspace, steering);
-    HostResults results(problem);
-    run_adaptive_stages(problem, gpu::whole_cube_run<core::Simt>(simt, workspace, problem, cube,
-                                                                 results.views(problem), nullptr));
-    return results;
+    return run_simt_in(workspace, simt, problem, cube, steering);
 }
 
 }  // namespace aperture::stap::kernel_cases

@@ -103,33 +103,6 @@ TEST(Simulation, CubeHasTheTrueCovariance) {
     expect_covariance(mean, as_matrix(true_covariance(s)), s.shape.range_cells);
 }
 
-/// F R F^H, with the taps of the tapered, padded transform as a matrix F.
-TEST(Simulation, SnapshotCovarianceIsTheCovarianceTransformed) {
-    ClutterScene s = scene();
-    const signal::Taper taper{signal::Taper::Kind::hamming};
-    const std::vector<double> weights = signal::taper_weights(taper, int(s.shape.pulses));
-    for (const auto& [bins, taps] : {std::pair{12, 3}, std::pair{8, 1}, std::pair{8, 5}}) {
-        const auto snapshot_covariance = true_snapshot_covariance(s, taper, bins, taps);
-        const Matrix r = as_matrix(true_covariance(s));
-        for (index_t k = 0; k < bins; ++k) {
-            const index_t n = s.shape.channels * taps;
-            Matrix f = Matrix::Zero(n, r.rows());
-            for (index_t c = 0; c < s.shape.channels; ++c)
-                for (index_t t = 0; t < taps; ++t) {
-                    const index_t bin = k - (taps - 1) / 2 + t;
-                    for (index_t p = 0; p < s.shape.pulses; ++p)
-                        f(c * taps + t, c * s.shape.pulses + p) = std::polar(
-                            weights[std::size_t(p)], -2 * pi * double(bin * p) / double(bins));
-                }
-            const Matrix expected = f * r * f.adjoint();
-            Matrix actual(n, n);
-            for (index_t i = 0; i < n; ++i)
-                for (index_t j = 0; j < n; ++j) actual(i, j) = snapshot_covariance(k, i, j);
-            EXPECT_LT((actual - expected).norm(), 1e-11 * expected.norm()) << "bin " << k;
-        }
-    }
-}
-
 TEST(Simulation, CovarianceIsNoiseClutterAndJammers) {
     ClutterScene s = scene();
     const Matrix r = as_matrix(true_covariance(s));

@@ -118,20 +118,25 @@ TEST(PipelineThreads, SameBitsWhateverTheirNumber) {
             Parameters parameters;
             parameters.training = training;
             parameters.implementation = implementation;
-            parameters.training_block = 30;
+            parameters.training_block = 20;
             parameters.detector = Detector::glrt;
-            const Problem problem = make_problem({3, 12, 200, Domain::pulse}, parameters, 4);
-            const auto cube = random_normal<3>({3, 12, 200}, 1);
-            const auto steering = random_normal<2>({4, 9}, 2);
-            Cpu one(1);
-            OwnedResults expected(problem);
-            Pipeline<Cpu>(one, problem, steering).run(cube, expected.views(), nullptr);
-            for (int threads : {2, 5}) {
+            const Problem problem = make_problem({3, 70, 50, Domain::doppler}, parameters, 5);
+            const auto cube = random_normal<3>({3, 70, 50}, 1);
+            const auto steering = random_normal<2>({5, 9}, 2);
+            const auto run = [&](int threads) {
                 Cpu cpu(threads);
                 OwnedResults results(problem);
                 Pipeline<Cpu>(cpu, problem, steering).run(cube, results.views(), nullptr);
-                EXPECT_TRUE(same_bytes(results.output, expected.output));
-                EXPECT_TRUE(same_bytes(results.statistic, expected.statistic));
+                return results;
+            };
+            const OwnedResults one = run(1);
+            for (int threads : {2, 17}) {
+                const OwnedResults many = run(threads);
+                EXPECT_TRUE(same_bytes(one.output, many.output)) << threads;
+                EXPECT_TRUE(same_bytes(one.weights, many.weights)) << threads;
+                EXPECT_TRUE(same_bytes(one.covariance, many.covariance)) << threads;
+                EXPECT_TRUE(same_bytes(one.statistic, many.statistic)) << threads;
+                EXPECT_TRUE(same_bytes(one.pivot_ratio, many.pivot_ratio)) << threads;
             }
         }
 }

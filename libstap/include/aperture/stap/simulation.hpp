@@ -64,10 +64,4 @@ core::Array<cfloat, 3> simulate(core::Cpu& cpu, const ClutterScene& scene);
 /// P] with index c P + p.
 core::Array<std::complex<double>, 2> true_covariance(const ClutterScene& scene);
 
-/// The true covariance of the snapshots of every Doppler bin, [K][n][n]: `true_covariance` after
-/// taper, padding and transform.
-core::Array<std::complex<double>, 3> true_snapshot_covariance(const ClutterScene& scene,
-                                                              const signal::Taper& taper,
-                                                              int doppler_bins, int taps);
-
 }  // namespace aperture::stap

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-
+#include "aperture/core/array.hpp"
 #include "aperture/core/executor.hpp"
+#include "aperture/signal/fft.hpp"
 #include "aperture/stap/parameters.hpp"
 
 /// The stages of extended factored STAP with block training, one function each, on either executor.
@@ -58,17 +58,16 @@ template <class Executor>
 class DopplerFilter {
   public:
     DopplerFilter(Executor& executor, const Problem& problem);
-    ~DopplerFilter();
-    DopplerFilter(DopplerFilter&&) noexcept;
-    DopplerFilter& operator=(DopplerFilter&&) noexcept;
 
     /// `pulses` is [c][p][r] with the last stride 1; `cube` is [c][k][r], dense.
     void run(core::View<const cfloat, 3, typename Executor::Space> pulses,
              core::View<cfloat, 3, typename Executor::Space> cube) const;
 
   private:
-    struct State;
-    std::unique_ptr<State> state_;
+    Executor* executor_;
+    Problem problem_;
+    core::Array<float, 1, typename Executor::Space> taper_;
+    signal::ForwardFft<Executor> transform_;
 };
 
 #if APERTURE_CUDA

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "aperture/core/array.hpp"
+#include "libstap/cpu/results.hpp"
+
+namespace aperture::stap {
+
+/// What follows Doppler processing, with its workspace: `run(cube of Doppler bins, results,
+/// timeline)`. The file that includes this specialises it and instantiates Pipeline.
+template <class Executor>
+class AdaptiveStages;
+
+template <class Executor>
+struct Pipeline<Executor>::State {
+    Executor& executor;
+    Problem problem;
+    AdaptiveStages<Executor> adaptive;
+    std::optional<DopplerFilter<Executor>> doppler;
+    core::Array<cfloat, 3, Space> doppler_cube;
+
+    State(Executor& e, const Problem& p, const core::View<const cfloat, 2, core::Host>& steering)
+        : executor(e), problem(p), adaptive(e, p, steering) {
+        if (p.shape.domain != Domain::pulse) return;
+        doppler.emplace(e, p);
+        doppler_cube.reshape({p.shape.channels, p.doppler_bins, p.shape.range_cells});
+    }
+};
+
+template <class Executor>
+Pipeline<Executor>::Pipeline(Executor& executor, const Problem& problem,
+                             core::View<const cfloat, 2, core::Host> steering) {
+    core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
+    state_ = std::make_unique<State>(executor, problem, steering);
+}
+template <class Executor>
+Pipeline<Executor>::~Pipeline() = default;
+template <class Executor>
+Pipeline<Executor>::Pipeline(Pipeline&&) noexcept = default;
+template <class Executor>
+Pipeline<Executor>& Pipeline<Executor>::operator=(Pipeline&&) noexcept = default;
+
+template <class Executor>
+void Pipeline<Executor>::run(CubeView<Space> cube, const Results<Space>& results,
+                             core::Timeline* timeline) {
+    State& state = *state_;
+    const CubeShape& shape = state.problem.shape;
+    core::expects_shape("cube", cube, {shape.channels, shape.pulses, shape.range_cells},
+                        core::Strides::unit_last);
+    check_results(state.problem, results);
+    if (state.doppler) {
+        const Work work = doppler_work(state.problem);
+        const auto stage =
+            core::Timeline::stage(timeline, state.executor, "doppler", work.gflop, work.mb);
+        state.doppler->run(cube, state.doppler_cube.view());
+        cube = state.doppler_cube.view();
+    }
+    state.adaptive.run(cube, results, timeline);
+}
+
+}  // namespace aperture::stap
