@@ -112,7 +112,7 @@ struct OnlinePca::State {
     }
 
     double keep() const { return 1 - 1 / parameters.memory; }  ///< of the statistics, per frame
-    index_t at(index_t value, index_t column) const {
+    index_t index_of(index_t value, index_t column) const {
         return (value / lanes * parameters.rank + column) * lanes + value % lanes;
     }
     /// Updates A with the coefficients.
@@ -279,7 +279,7 @@ Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
     std::fill(s.targets.begin(), s.targets.end(), 0.0F);
     for (index_t k = 0; k < outcome.rank; ++k) {
         for (index_t v = 0; v < s.values; ++v) {
-            s.basis(s.at(v, k)) = projections.basis(v, k);
+            s.basis(s.index_of(v, k)) = projections.basis(v, k);
         }
     }
     for (index_t f = 0; f < count; ++f) {
@@ -291,7 +291,7 @@ Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
             const float ground = backgrounds(f, v);
             const float learnt = ground + std::clamp(frames(f, v) - ground, -clip, clip);
             for (index_t k = 0; k < outcome.rank; ++k) {
-                float& target = s.targets(s.at(v, k));
+                float& target = s.targets(s.index_of(v, k));
                 target = keep * target + learnt * static_cast<float>(s.coefficients[k]);
             }
         }
