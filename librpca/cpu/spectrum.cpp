@@ -41,6 +41,9 @@ void Spectrum::decompose_triangle(core::View<const double, 2, core::Host> r) {
     Eigen::Map<Eigen::MatrixXd>(vectors_.data(), order, order) = vectors;
 }
 
+double Spectrum::singular_value(index_t i) const { return values_(i); }
+double Spectrum::vector(index_t row, index_t i) const { return vectors_(i, row); }
+
 index_t Spectrum::count_above(double threshold) const {
     index_t count = 0;
     // For a value at the threshold, rounding alone would decide.

@@ -23,9 +23,9 @@ class Spectrum {
     void decompose_triangle(core::View<const double, 2, core::Host> r);
 
     /// The i-th largest.
-    double singular_value(index_t i) const { return values_(i); }
+    double singular_value(index_t i) const;
     /// Component `row` of the i-th right singular vector.
-    double vector(index_t row, index_t i) const { return vectors_(i, row); }
+    double vector(index_t row, index_t i) const;
     /// The number of larger singular values.
     index_t count_above(double threshold) const;
 

@@ -19,7 +19,7 @@ namespace {
 struct CpuRunner : HostRunner<core::Cpu> {
     CpuRunner() : HostRunner{core::Cpu(2)} {}
 
-    static bool large() { return true; }
+    static bool large() { return false; }
     static constexpr int ahead = 0;
     /// Around blocks (512 or 256 values), rows of products (32 or 16) and Gram tiles (5 frames).
     static std::vector<Shape> shapes() {
