@@ -12,22 +12,6 @@ namespace aperture::rpca::gpu {
 
 using core::KernelView;
 
-/// An element of frames, [frame][value], with contiguous values.
-template <class T>
-__device__ __forceinline__ T& element(const KernelView<T, 2>& frames, int frame, index_t value) {
-    return frames.data[frame * frames.stride[0] + value];
-}
-
-/// The numbers of frames and of values.
-struct FrameCounts {
-    int frames;
-    index_t values;
-};
-template <class T>
-__device__ __forceinline__ FrameCounts counts_of(const KernelView<T, 2>& frames) {
-    return {static_cast<int>(frames.extent[0]), frames.extent[1]};
-}
-
 inline constexpr int load_threads = 256;
 
 /// Of a block.
@@ -65,7 +49,8 @@ struct LoadArguments {
 template <class T>
 __global__ void __launch_bounds__(load_threads) load_frames_kernel(LoadArguments<T> a) {
     const index_t value = index_t{blockIdx.x} * load_threads + threadIdx.x;
-    const auto [frames, values] = counts_of(a.from);
+    const auto frames = static_cast<int>(a.from.extent[0]);
+    const index_t values = a.from.extent[1];
     const bool exists = value < values;
     double largest = 0;
     double mean = 0;
@@ -73,7 +58,7 @@ __global__ void __launch_bounds__(load_threads) load_frames_kernel(LoadArguments
     double square = 0;
     index_t not_finite = no_index;
     for (int f = 0; exists && f < frames; ++f) {
-        const double x = static_cast<double>(element(a.from, f, value));
+        const double x = static_cast<double>(a.from.data[f * a.from.stride[0] + value]);
         const double size = x < 0 ? -x : x;
         mean += x;
         sum += size;
@@ -84,7 +69,7 @@ __global__ void __launch_bounds__(load_threads) load_frames_kernel(LoadArguments
     }
     const T ground = static_cast<T>(mean / frames);
     for (int f = 0; f < frames; ++f) {
-        const T x = exists ? element(a.from, f, value) - ground : T(0);
+        const T x = exists ? a.from.data[f * a.from.stride[0] + value] - ground : T(0);
         a.m[f * a.pitch + value] = x;
         a.w[f * a.pitch + value] = x;
     }

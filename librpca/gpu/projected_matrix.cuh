@@ -109,7 +109,7 @@ class ProjectedMatrix {
     static index_t width_of(index_t rank) { return rank; }
 
     double load(FramesView<const T, Space> m) {
-        m_ = core::kernel_view(m);
+        m_ = {m.data, m.stride[0], static_cast<int>(frames_), values_};
         core::launch(executor_, &measure_frames_kernel<T>, of_values(), m_, mask(),
                      measured_.data());
         core::copy(executor_, std::as_const(measured_).view(), measured_on_host_.view());
@@ -202,11 +202,12 @@ class ProjectedMatrix {
     core::KernelView<T, 2> part_of(index_t first, index_t count) {
         return {columns_.data() + first * pitch_, {values_, count}, {1, pitch_}};
     }
-    static core::KernelView<T, 2> or_none(const FramesView<T, Space>& view) {
-        return view.empty() ? core::KernelView<T, 2>() : core::kernel_view(view);
+    Frames<T> frames_of(const FramesView<T, Space>& view) const {
+        return {view.empty() ? nullptr : view.data, view.stride[0], static_cast<int>(frames_),
+                values_};
     }
-    core::KernelView<unsigned char, 2> mask() {
-        return {mask_.data(), {frames_, values_}, {pitch_, 1}};
+    Frames<unsigned char> mask() {
+        return {mask_.data(), pitch_, static_cast<int>(frames_), values_};
     }
 
     /// Updates U, writes L to R's buffer and replaces it by R.
@@ -223,12 +224,12 @@ class ProjectedMatrix {
                                         part_of(2 * width_, frames_));
         RestArguments<T> arguments{};
         arguments.m = m_;
-        arguments.rest = {columns_.data() + 2 * width_ * pitch_, {frames_, values_}, {pitch_, 1}};
+        arguments.rest = {columns_.data() + 2 * width_ * pitch_, pitch_, m_.frames, values_};
         arguments.threshold = projection.threshold;
         arguments.mask_threshold = projection.mask_threshold;
         arguments.mask = mask();
-        arguments.low_rank = or_none(low_rank);
-        arguments.sparse = or_none(sparse);
+        arguments.low_rank = frames_of(low_rank);
+        arguments.sparse = frames_of(sparse);
         arguments.parts = sums_.data();
         core::launch(executor_, &take_rest_kernel<T>, of_values(), arguments);
         core::copy(executor_, std::as_const(sums_).view(), sums_on_host_.view());
@@ -252,7 +253,7 @@ class ProjectedMatrix {
     index_t values_;
     index_t width_;
     index_t pitch_;
-    core::KernelView<const T, 2> m_ = {};  ///< M of the current run
+    Frames<const T> m_ = {};  ///< M of the current run
     Products products_;
     Buffer<T> columns_;  ///< [U Y R]
     Buffer<T> next_basis_;
