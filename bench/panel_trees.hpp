@@ -3,7 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
+#include <deque>
 
 #include "aperture/core/array.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
@@ -27,7 +27,7 @@ class PanelTrees {
           pitch_(dense::tall::rounded_up(rows, core::lanes<T>)),
           work_({columns, pitch_}) {
         for (index_t begin = 0; begin < columns; begin += width) {
-            trees_.emplace_back(rows - begin, std::min(width, columns - begin));
+            trees_.emplace_back(cpu, rows - begin, std::min(width, columns - begin));
         }
     }
 
@@ -42,11 +42,11 @@ class PanelTrees {
             const index_t end = std::min(begin + width, columns_);
             const MatrixView<T> below = work.slice(0, begin, rows_);
             const MatrixView<T> panel_of_r = r.slice(0, begin, end);
-            tree.factor(cpu_, below.slice(1, begin, end), true);
-            tree.copy_r(panel_of_r.slice(1, begin, end));
-            const MatrixView<T> behind = below.slice(1, end, columns_);
-            if (end < columns_) {
-                tree.apply_transposed(cpu_, behind, panel_of_r.slice(1, end, columns_), behind);
+            tree.factor(below.slice(1, begin, end), panel_of_r.slice(1, begin, end), true);
+            for (index_t j = end; j < columns_; j += width) {
+                const index_t last = std::min(j + width, columns_);
+                const MatrixView<T> behind = below.slice(1, j, last);
+                tree.apply_transposed(behind, panel_of_r.slice(1, j, last), behind);
             }
             begin = end;
         }
@@ -60,9 +60,12 @@ class PanelTrees {
         index_t end = columns_;
         for (auto tree = trees_.rbegin(); tree != trees_.rend(); ++tree) {
             const index_t begin = (end - 1) / width * width;
-            const MatrixView<T> below = q.slice(0, begin, rows_);
-            tree->apply(cpu_, identity.view().slice(0, begin, end),
-                        end == columns_ ? MatrixView<const T>() : below, below);
+            for (index_t j = 0; j < columns_; j += end - begin) {
+                const index_t last = std::min(j + end - begin, columns_);
+                const MatrixView<T> below = q.slice(0, begin, rows_).slice(1, j, last);
+                tree->apply(identity.view().slice(0, begin, end).slice(1, j, last),
+                            end == columns_ ? MatrixView<const T>() : below, below);
+            }
             end = begin;
         }
     }
@@ -88,7 +91,7 @@ class PanelTrees {
     index_t columns_;
     index_t pitch_;
     core::Array<T, 2> work_;  ///< [column][row]
-    std::vector<QrTree<T>> trees_;
+    std::deque<QrTree<T>> trees_;
 };
 
 }  // namespace aperture::bench

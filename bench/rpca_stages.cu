@@ -20,8 +20,7 @@ StageTimes time_stages(core::Gpu& gpu, const core::Array<float, 2>& frames, int 
     const auto [count, values] = frames.extent();
     core::Array<float, 2, Device> m(frames.extent());
     core::copy<float, 2, core::Strided>(gpu, frames.view(), m.view());
-    SweptMatrix<float, core::Gpu, dense::TallQr<float, core::Gpu>> matrix(gpu, count, values,
-                                                                          rpca::Svd::gram, false);
+    SweptMatrix<float, core::Gpu> matrix(gpu, count, values, rpca::Svd::gram, false);
     using Rotated = Spectrum<float, core::Gpu, CusolverEigenvectors>;
     Rotated spectrum(gpu, count,
                      !by_cusolver && Rotated::in_one_block(gpu, static_cast<int>(count)));

@@ -2,18 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How far a run is and when it ends, for host and device: a device decides itself, so that the host
-// may be one iteration ahead of the results it has read.
+// How far a run is, when it ends, and what is reported of it. For host and device: a device decides
+// itself, so that the host may be one iteration ahead of the results it has read.
 
-#include "aperture/core/portable.hpp"
-
-#if !defined(__CUDACC_RTC__)
+#include <algorithm>
 #include <cmath>
-#endif
+
+#include "aperture/core/timing.hpp"
+#include "aperture/rpca/robust_pca.hpp"
 
 namespace aperture::rpca {
-
-using core::index_t;
 
 /// No index into M.
 inline constexpr index_t no_index = index_t{1} << 62;
@@ -23,6 +21,30 @@ struct PassSums {
     double residual_square = 0;  ///< of M - L - S
     double zeros = 0;            ///< values with S = 0
     double mask_changes = 0;
+
+    PassSums& operator+=(const PassSums& other) {
+        residual_square += other.residual_square;
+        zeros += other.zeros;
+        mask_changes += other.mask_changes;
+        return *this;
+    }
+};
+
+/// Norms of M.
+struct MatrixNorms {
+    double largest = 0;
+    double sum = 0;            ///< of |M|
+    double square = 0;         ///< ||M||_F^2
+    double ground_square = 0;  ///< of the vector of temporal means
+
+    /// With those of other rows.
+    MatrixNorms& operator+=(const MatrixNorms& other) {
+        largest = std::max(largest, other.largest);
+        sum += other.sum;
+        square += other.square;
+        ground_square += other.ground_square;
+        return *this;
+    }
 };
 
 struct RunState {
@@ -75,6 +97,29 @@ APERTURE_HD void advance(RunState& state, const PassSums& sums, const EndRules& 
         }
     }
     if (state.converged != 0) state.finishing = 1;
+}
+
+/// `size`: frames times values. No mask is final above `steady_residual`.
+inline EndRules end_rules(const Parameters& parameters, double norm, double size,
+                          double steady_residual) {
+    // A mask is final after so many consecutive iterations with at most this share of changes.
+    constexpr int steady_iterations = 3;
+    constexpr double steady_share = 1e-4;
+    return {norm, parameters.tolerance, parameters.mask_threshold > 0 ? steady_share * size : -1.0,
+            steady_residual, steady_iterations};
+}
+
+/// Updates all but the rank.
+inline void update(Outcome& outcome, const RunState& state, double size,
+                   const core::Stopwatch& watch) {
+    outcome.iterations = state.iterations;
+    outcome.residual = state.residual;
+    outcome.density = 1 - state.sums.zeros / size;
+    outcome.converged = state.converged != 0;
+    if (state.mask_iterations > 0 && outcome.iterations_to_mask == 0) {
+        outcome.iterations_to_mask = state.mask_iterations;
+        outcome.seconds_to_mask = watch.seconds();
+    }
 }
 
 }  // namespace aperture::rpca

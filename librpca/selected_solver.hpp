@@ -6,54 +6,76 @@
 #include <optional>
 
 #include "librpca/alternating_projections.hpp"
-#include "librpca/checks.hpp"
 #include "librpca/multipliers.hpp"
-#include "librpca/workspace.hpp"
 
+/// RobustPca on any executor: its checks, and the solver that the parameters select.
 namespace aperture::rpca {
 
-/// RobustPca on any executor: the solver that the parameters select. Operations: of Multipliers,
-/// with the `most_frames` they can process; Matrix: of AlternatingProjections.
-template <class T, class Operations, class Matrix>
-class SelectedSolver {
-    using Executor = typename Operations::Executor;
-    using Space = typename Executor::Space;
+/// What an executor has for the solvers: Operations of Multipliers, with the `most_frames` they can
+/// process, and Matrix of AlternatingProjections.
+template <class T, class Executor>
+struct SolverParts;
 
-  public:
-    SelectedSolver(Executor& executor, index_t frames, index_t values, const Parameters& parameters)
-        : frames_(frames), values_(values) {
-        expects_problem(frames, values, parameters, Operations::most_frames);
-        if (parameters.solver == Solver::accaltproj) {
-            projections_.emplace(executor, frames, values, parameters);
-        } else {
-            multipliers_.emplace(executor, frames, values, parameters);
-        }
-    }
+template <std::floating_point T, class Executor>
+struct RobustPca<T, Executor>::State {
+    using Operations = typename SolverParts<T, Executor>::Operations;
+    using Projections = AlternatingProjections<T, typename SolverParts<T, Executor>::Matrix>;
 
-    Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
-                FramesView<T, Space> sparse, const std::function<bool(const Progress&)>& observe) {
-        expects_frames(frames_, values_, m, low_rank, sparse);
-        return projections_ ? projections_->run(m, low_rank, sparse, observe)
-                            : multipliers_->run(m, low_rank, sparse, observe);
-    }
-
-    /// See RobustPca::workspace_bytes.
-    static WorkspaceBytes bytes(Executor& executor, index_t frames, index_t values,
-                                const Parameters& parameters) {
-        const WorkspaceBytes arrays =
-            parameters.solver == Solver::accaltproj
-                ? AlternatingProjections<T, Matrix>::bytes(executor, frames, values, parameters)
-                : Operations::bytes(executor, frames, values, parameters);
-        // For objects and lists.
-        constexpr index_t least = 1 << 16;
-        return {arrays.host + arrays.host / 64 + least, arrays.device};
-    }
-
-  private:
-    index_t frames_;
-    index_t values_;
-    std::optional<Multipliers<T, Operations>> multipliers_;
-    std::optional<AlternatingProjections<T, Matrix>> projections_;
+    index_t frames;
+    index_t values;
+    std::optional<Multipliers<T, Operations>> multipliers = {};
+    std::optional<Projections> projections = {};
 };
+
+template <std::floating_point T, class Executor>
+RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t values,
+                                  const Parameters& parameters)
+    : state_(new State{frames, values}) {
+    validate(parameters);
+    core::expects(frames > 0 && values > 0, "a matrix of ", values, " values of ", frames,
+                  " frames is empty");
+    core::expects(frames <= State::Operations::most_frames, frames,
+                  " frames exceed the device maximum of ", State::Operations::most_frames);
+    core::expects(parameters.svd == Svd::gram || values >= frames,
+                  "a QR requires at least as many values as frames, has ", values, " and ", frames);
+    if (parameters.solver == Solver::accaltproj) {
+        state_->projections.emplace(executor, frames, values, parameters);
+    } else {
+        state_->multipliers.emplace(executor, frames, values, parameters);
+    }
+}
+template <std::floating_point T, class Executor>
+WorkspaceBytes RobustPca<T, Executor>::workspace_bytes(Executor& executor, index_t frames,
+                                                       index_t values,
+                                                       const Parameters& parameters) {
+    const WorkspaceBytes arrays =
+        parameters.solver == Solver::accaltproj
+            ? State::Projections::bytes(executor, frames, values, parameters)
+            : State::Operations::bytes(executor, frames, values, parameters);
+    // For objects and lists.
+    constexpr index_t least = 1 << 16;
+    return {arrays.host + arrays.host / 64 + least, arrays.device};
+}
+template <std::floating_point T, class Executor>
+RobustPca<T, Executor>::~RobustPca() = default;
+template <std::floating_point T, class Executor>
+RobustPca<T, Executor>::RobustPca(RobustPca&&) noexcept = default;
+template <std::floating_point T, class Executor>
+RobustPca<T, Executor>& RobustPca<T, Executor>::operator=(RobustPca&&) noexcept = default;
+
+template <std::floating_point T, class Executor>
+Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
+                                    FramesView<T, Space> sparse,
+                                    const std::function<bool(const Progress&)>& observe) {
+    const auto fits = [&](const auto& view) {
+        return view.extent[0] == state_->frames && view.extent[1] == state_->values &&
+               view.stride[1] == 1;
+    };
+    core::expects(
+        fits(m) && (low_rank.empty() || fits(low_rank)) && (sparse.empty() || fits(sparse)),
+        "frames must be ", state_->frames, " x ", state_->values, " with contiguous values");
+    return state_->projections ? state_->projections->run(m, low_rank, sparse, observe)
+                               : state_->multipliers->run(m, low_rank, sparse, observe);
+}
 
 }  // namespace aperture::rpca

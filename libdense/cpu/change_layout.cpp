@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "libdense/batch_checks.hpp"
+#include "libdense/batch_instances.hpp"
 #include "libdense/cpu/lane_batch.hpp"
 
 namespace aperture::dense {
@@ -10,14 +12,12 @@ using core::index_t;
 // Elements moved at once: their lanes stay in the first-level cache between the two copies.
 constexpr index_t elements_at_once = 128;
 
+}  // namespace
+
 template <Scalar T, class From, class To>
-void move(core::Cpu& cpu, MatrixBatch<const T, core::Host, From> from,
-          MatrixBatch<T, core::Host, To> to) {
-    core::expects(from.extent == to.extent, "change_layout: from ", from.extent[0], " x ",
-                  from.extent[1], " x ", from.extent[2], " to ", to.extent[0], " x ", to.extent[1],
-                  " x ", to.extent[2]);
-    lanes::expect_layout(from, "from");
-    lanes::expect_layout(to, "to");
+void change_layout(core::Cpu& cpu, MatrixBatch<const T, core::Host, From> from,
+                   MatrixBatch<T, core::Host, To> to) {
+    expects_same_extents(from, to);
     if (from.empty()) return;
     const index_t rows = from.extent[1];
     const index_t columns = from.extent[2];
@@ -40,30 +40,6 @@ void move(core::Cpu& cpu, MatrixBatch<const T, core::Host, From> from,
         });
 }
 
-}  // namespace
-
-template <Scalar T>
-void change_layout(core::Cpu& cpu, MatrixBatch<const T, core::Host, core::Concatenated> from,
-                   MatrixBatch<T, core::Host, core::Interleaved> to) {
-    move(cpu, from, to);
-}
-
-template <Scalar T>
-void change_layout(core::Cpu& cpu, MatrixBatch<const T, core::Host, core::Interleaved> from,
-                   MatrixBatch<T, core::Host, core::Concatenated> to) {
-    move(cpu, from, to);
-}
-
-#define APERTURE_CHANGE_LAYOUT(T)                                                        \
-    template void change_layout<T>(core::Cpu&,                                           \
-                                   MatrixBatch<const T, core::Host, core::Concatenated>, \
-                                   MatrixBatch<T, core::Host, core::Interleaved>);       \
-    template void change_layout<T>(core::Cpu&,                                           \
-                                   MatrixBatch<const T, core::Host, core::Interleaved>,  \
-                                   MatrixBatch<T, core::Host, core::Concatenated>);
-APERTURE_CHANGE_LAYOUT(float)
-APERTURE_CHANGE_LAYOUT(double)
-APERTURE_CHANGE_LAYOUT(std::complex<float>)
-APERTURE_CHANGE_LAYOUT(std::complex<double>)
+APERTURE_FOR_ALL_SCALARS(APERTURE_CHANGE_LAYOUT, core::Cpu)
 
 }  // namespace aperture::dense

@@ -33,6 +33,9 @@ struct ColumnBlocks {
     index_t spare = 0;
 
     index_t blocks() const { return ceil_div(rows, block_rows); }
+    /// Independent tasks; part p has the blocks from first_block(p) to first_block(p + 1).
+    index_t parts() const { return std::min<index_t>(blocks(), 32); }
+    index_t first_block(index_t part) const { return blocks() * part / parts(); }
     index_t block_reals() const {
         return std::max(rounded_up(columns, gram_tile), columns + spare) * stride;
     }

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "libdense/batch_checks.hpp"
+#include "libdense/batch_instances.hpp"
 #include "libdense/cpu/lane_batch.hpp"
 #include "libdense/cpu/lane_kernels.hpp"
 
@@ -31,15 +33,7 @@ void mirror(int n, const lanes::Matrix<T>& c) {
 template <Scalar T, class Layout>
 void hermitian_rank_k(core::Cpu& cpu, Real<T> alpha, MatrixBatch<const T, core::Host, Layout> a,
                       Real<T> beta, MatrixBatch<T, core::Host, Layout> c) {
-    core::expects(c.extent[1] == c.extent[2], "hermitian_rank_k: c is ", c.extent[1], " x ",
-                  c.extent[2], ", must be square");
-    core::expects(c.extent[1] <= max_order, "hermitian_rank_k: order ", c.extent[1], " exceeds ",
-                  max_order);
-    core::expects(a.extent[0] == c.extent[0] && a.extent[1] == c.extent[1],
-                  "hermitian_rank_k: a holds ", a.extent[0], " problems of ", a.extent[1],
-                  " rows, c holds ", c.extent[0], " of order ", c.extent[1]);
-    lanes::expect_layout(a, "a");
-    lanes::expect_layout(c, "c");
+    expects_rank_k(a, c);
     const int n = static_cast<int>(c.extent[1]);
     if (n == 0) return;
     const index_t depth = a.extent[2];
@@ -69,16 +63,6 @@ void hermitian_rank_k(core::Cpu& cpu, Real<T> alpha, MatrixBatch<const T, core::
         });
 }
 
-#define APERTURE_HERMITIAN_RANK_K(T, LAYOUT)                                                     \
-    template void hermitian_rank_k<T, LAYOUT>(core::Cpu&, Real<T>,                               \
-                                              MatrixBatch<const T, core::Host, LAYOUT>, Real<T>, \
-                                              MatrixBatch<T, core::Host, LAYOUT>);
-#define APERTURE_BOTH_LAYOUTS(T)                     \
-    APERTURE_HERMITIAN_RANK_K(T, core::Concatenated) \
-    APERTURE_HERMITIAN_RANK_K(T, core::Interleaved)
-APERTURE_BOTH_LAYOUTS(float)
-APERTURE_BOTH_LAYOUTS(double)
-APERTURE_BOTH_LAYOUTS(std::complex<float>)
-APERTURE_BOTH_LAYOUTS(std::complex<double>)
+APERTURE_FOR_ALL_SCALARS(APERTURE_RANK_K, core::Cpu)
 
 }  // namespace aperture::dense

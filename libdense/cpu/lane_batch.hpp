@@ -160,12 +160,4 @@ void for_each_pack(core::Cpu& cpu, core::index_t problems, std::ptrdiff_t scratc
     }
 }
 
-/// Throws unless the strides match the layout.
-template <class T, class Layout>
-void expect_layout(const MatrixBatch<T, core::Host, Layout>& batch, const char* name) {
-    constexpr int unit = std::same_as<Layout, core::Interleaved> ? 0 : 2;
-    core::expects(batch.extent[unit] <= 1 || batch.stride[unit] == 1, "batch ", name,
-                  ": stride of dimension ", unit, " is ", batch.stride[unit], ", must be 1");
-}
-
 }  // namespace aperture::dense::lanes

@@ -26,8 +26,9 @@ index_t chunks_of(index_t rows, index_t columns) {
 }  // namespace
 
 template <class T>
-QrTree<T>::QrTree(index_t rows, index_t columns)
-    : rows_(rows),
+QrTree<T>::QrTree(core::Cpu& cpu, index_t rows, index_t columns)
+    : HostFactors<T>(cpu),
+      rows_(rows),
       columns_(columns),
       stride_(triangle_stride<T>(columns)),
       top_size_(stride_ * (rounded_up(columns, panel_columns<T>) + 1)) {
@@ -37,8 +38,8 @@ QrTree<T>::QrTree(index_t rows, index_t columns)
 }
 
 template <class T>
-index_t QrTree<T>::bytes(int threads) const {
-    const index_t reals = tops_size() + threads * block_reals_;
+index_t QrTree<T>::bytes() const {
+    const index_t reals = tops_size() + cpu_.threads() * block_reals_;
     return reals * static_cast<index_t>(sizeof(T)) +
            panels_ * static_cast<index_t>(sizeof(PanelFactors<T>));
 }
@@ -86,20 +87,23 @@ void QrTree<T>::plan_merges(index_t chunks) {
 }
 
 template <class T>
-void QrTree<T>::factor(core::Cpu& cpu, MatrixView<const T> a, bool keep) {
+void QrTree<T>::factor(MatrixView<const T> a, MatrixView<T> r, bool keep) {
     r_.reshape({tops_size()});
     if (factors_.empty()) factors_.resize(static_cast<std::size_t>(panels_));
     if (keep && v_.size() == 0) v_ = core::Array<T, 1>({reflector_reals_});
     const std::size_t scratch = keep ? 0 : static_cast<std::size_t>(block_reals_) * sizeof(T);
     const auto chunks = static_cast<index_t>(chunks_.size());
-    core::for_each_task(cpu, chunks, scratch, [&](index_t c, std::byte* of_thread) {
+    core::for_each_task(cpu_, chunks, scratch, [&](index_t c, std::byte* of_thread) {
         factor_chunk(chunks_[static_cast<std::size_t>(c)], a, keep, of_thread);
     });
     for (const std::vector<Merge>& level : merges_) {
-        core::for_each_task(cpu, static_cast<index_t>(level.size()), scratch,
+        core::for_each_task(cpu_, static_cast<index_t>(level.size()), scratch,
                             [&](index_t m, std::byte* of_thread) {
                                 factor_merge(level[static_cast<std::size_t>(m)], keep, of_thread);
                             });
+    }
+    for (index_t i = 0; i < columns_; ++i) {
+        for (index_t j = 0; j < columns_; ++j) r(i, j) = j < i ? T(0) : r_(j * stride_ + i);
     }
 }
 
@@ -150,67 +154,46 @@ void QrTree<T>::factor_merge(const Merge& merge, bool keep, std::byte* scratch) 
 }
 
 template <class T>
-void QrTree<T>::copy_r(MatrixView<T> r) const {
-    for (index_t i = 0; i < columns_; ++i) {
-        for (index_t j = 0; j < columns_; ++j) r(i, j) = j < i ? T(0) : r_(j * stride_ + i);
+void QrTree<T>::apply_transposed(MatrixView<const T> c, MatrixView<T> x, MatrixView<T> rest) {
+    tops_.reshape({tops_size()});
+    for_each_chunk([&](index_t chunk, std::byte* scratch) {
+        T* const head = top(chunk);
+        std::fill_n(head, top_size_, T(0));
+        transpose_in_chunk(chunks_[static_cast<std::size_t>(chunk)], c, rest, head, scratch);
+    });
+    for (const std::vector<Merge>& level : merges_) apply_merges<true>(level, c.extent[1]);
+    store_columns<T>(top(0), stride_, 0, columns_, x);
+    if (rest.empty()) return;
+    for (std::size_t i = 1; i < chunks_.size(); ++i) {
+        store_columns<T>(top(static_cast<index_t>(i)), stride_, chunks_[i].first_row, columns_,
+                         rest);
     }
 }
 
 template <class T>
-void QrTree<T>::apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x,
-                                 MatrixView<T> rest) {
+void QrTree<T>::apply(MatrixView<const T> x, MatrixView<const T> rest, MatrixView<T> to) {
     tops_.reshape({tops_size()});
-    for (index_t j = 0; j < c.extent[1]; j += columns_) {
-        const index_t end = std::min(j + columns_, c.extent[1]);
-        const MatrixView<const T> from = c.slice(1, j, end);
-        const MatrixView<T> to = rest.empty() ? rest : rest.slice(1, j, end);
-        for_each_chunk(cpu, [&](index_t chunk, std::byte* scratch) {
-            T* const head = top(chunk);
-            std::fill_n(head, top_size_, T(0));
-            transpose_in_chunk(chunks_[static_cast<std::size_t>(chunk)], from, to, head, scratch);
-        });
-        for (const std::vector<Merge>& level : merges_) {
-            apply_merges<true>(cpu, level, end - j);
-        }
-        store_columns<T>(top(0), stride_, 0, columns_, x.slice(1, j, end));
-        if (to.empty()) continue;
-        for (std::size_t i = 1; i < chunks_.size(); ++i) {
-            store_columns<T>(top(static_cast<index_t>(i)), stride_, chunks_[i].first_row, columns_,
-                             to);
+    for (std::size_t i = 0; i < chunks_.size(); ++i) {
+        T* const head = top(static_cast<index_t>(i));
+        std::fill_n(head, top_size_, T(0));
+        if (i == 0) {
+            load_padded<T>(x, 0, columns_, stride_, head);
+        } else if (!rest.empty()) {
+            load_padded<T>(rest, chunks_[i].first_row, columns_, stride_, head);
         }
     }
-}
-
-template <class T>
-void QrTree<T>::apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<const T> rest,
-                      MatrixView<T> to) {
-    tops_.reshape({tops_size()});
-    for (index_t j = 0; j < x.extent[1]; j += columns_) {
-        const index_t end = std::min(j + columns_, x.extent[1]);
-        const MatrixView<const T> from = rest.empty() ? rest : rest.slice(1, j, end);
-        for (std::size_t i = 0; i < chunks_.size(); ++i) {
-            T* const head = top(static_cast<index_t>(i));
-            std::fill_n(head, top_size_, T(0));
-            if (i == 0) {
-                load_padded<T>(x.slice(1, j, end), 0, columns_, stride_, head);
-            } else if (!from.empty()) {
-                load_padded<T>(from, chunks_[i].first_row, columns_, stride_, head);
-            }
-        }
-        for (auto level = merges_.rbegin(); level != merges_.rend(); ++level) {
-            apply_merges<false>(cpu, *level, end - j);
-        }
-        for_each_chunk(cpu, [&](index_t chunk, std::byte* scratch) {
-            apply_in_chunk(chunks_[static_cast<std::size_t>(chunk)], from, to.slice(1, j, end),
-                           top(chunk), scratch);
-        });
+    for (auto level = merges_.rbegin(); level != merges_.rend(); ++level) {
+        apply_merges<false>(*level, x.extent[1]);
     }
+    for_each_chunk([&](index_t chunk, std::byte* scratch) {
+        apply_in_chunk(chunks_[static_cast<std::size_t>(chunk)], rest, to, top(chunk), scratch);
+    });
 }
 
 template <class T>
 template <class Work>
-void QrTree<T>::for_each_chunk(core::Cpu& cpu, const Work& work) {
-    core::for_each_task(cpu, static_cast<index_t>(chunks_.size()),
+void QrTree<T>::for_each_chunk(const Work& work) {
+    core::for_each_task(cpu_, static_cast<index_t>(chunks_.size()),
                         static_cast<std::size_t>(block_reals_) * sizeof(T), work);
 }
 
@@ -252,7 +235,7 @@ void QrTree<T>::apply_in_chunk(const Chunk& chunk, MatrixView<const T> from, Mat
 
 template <class T>
 template <bool transposed>
-void QrTree<T>::apply_merges(core::Cpu& cpu, const std::vector<Merge>& level, index_t columns) {
+void QrTree<T>::apply_merges(const std::vector<Merge>& level, index_t columns) {
     const auto apply = [&](index_t m, std::byte* scratch) {
         const Merge& merge = level[static_cast<std::size_t>(m)];
         const Block& block = merge.block;
@@ -268,7 +251,7 @@ void QrTree<T>::apply_merges(core::Cpu& cpu, const std::vector<Merge>& level, in
             std::copy_n(c + j * rows, columns_, top(merge.lower) + j * stride_);
         }
     };
-    core::for_each_task(cpu, static_cast<index_t>(level.size()),
+    core::for_each_task(cpu_, static_cast<index_t>(level.size()),
                         static_cast<std::size_t>(block_reals_) * sizeof(T), apply);
 }
 

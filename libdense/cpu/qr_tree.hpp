@@ -4,10 +4,33 @@
 
 #include <vector>
 
-#include "aperture/core/executor.hpp"
 #include "libdense/cpu/reflector_block.hpp"
+#include "libdense/tall_factors.hpp"
 
 namespace aperture::dense::tall {
+
+/// Of a Cpu.
+template <class T>
+class HostFactors : public TallFactors<T, core::Host> {
+  public:
+    explicit HostFactors(core::Cpu& cpu) : cpu_(cpu) {}
+
+    void form_q(MatrixView<T> q) override {
+        const index_t n = q.extent[1];
+        if (identity_.size() == 0) {
+            identity_.reshape({n, n});
+            std::fill(identity_.begin(), identity_.end(), T(0));
+            for (index_t i = 0; i < n; ++i) identity_(i, i) = 1;
+        }
+        this->apply(identity_, q);
+    }
+
+  protected:
+    core::Cpu& cpu_;
+
+  private:
+    core::Array<T, 2> identity_;
+};
 
 /// QR of a tall matrix by a fixed tree (TSQR; Demmel et al. 2012; Anderson 2014, section 3.3). Rows
 /// are cut into chunks. Within a chunk, the triangle absorbs block after block; then the chunks'
@@ -17,26 +40,24 @@ namespace aperture::dense::tall {
 /// Q. A chunk's triangle takes the place of its first rows, so that Q^T A has R in the first rows
 /// of the first chunk and zeros elsewhere.
 template <class T>
-class QrTree {
+class QrTree final : public HostFactors<T> {
   public:
     /// Requires rows >= columns.
-    QrTree(index_t rows, index_t columns);
+    QrTree(core::Cpu& cpu, index_t rows, index_t columns);
 
-    /// With `keep`, Q can be applied afterwards.
-    void factor(core::Cpu& cpu, MatrixView<const T> a, bool keep);
-    /// Copies R to the upper triangle of `r`, of as many rows as columns, and zeroes the rest.
-    void copy_r(MatrixView<T> r) const;
+    void factor(MatrixView<const T> a, MatrixView<T> r, bool keep) override;
+    index_t bytes() const override;
+    void apply_transposed(MatrixView<const T> c, MatrixView<T> x) override {
+        apply_transposed(c, x, {});
+    }
+    void apply(MatrixView<const T> x, MatrixView<T> c) override { apply(x, {}, c); }
 
     /// x = the first rows of Q^T c, as many as the matrix has columns. A nonempty `rest` receives
     /// the other elements of Q^T c, in their rows; it may alias c.
-    void apply_transposed(core::Cpu& cpu, MatrixView<const T> c, MatrixView<T> x,
-                          MatrixView<T> rest);
+    void apply_transposed(MatrixView<const T> c, MatrixView<T> x, MatrixView<T> rest);
     /// to = Q [x; rest]: the first rows are x, the others those of `rest`, or zeros if it is empty.
     /// `to` may alias `rest`.
-    void apply(core::Cpu& cpu, MatrixView<const T> x, MatrixView<const T> rest, MatrixView<T> to);
-
-    /// Bytes that `factor` without `keep` allocates, the scratch memory of the threads included.
-    index_t bytes(int threads) const;
+    void apply(MatrixView<const T> x, MatrixView<const T> rest, MatrixView<T> to);
 
   private:
     struct Block {
@@ -65,16 +86,17 @@ class QrTree {
     void factor_chunk(const Chunk& chunk, MatrixView<const T> a, bool keep, std::byte* scratch);
     void factor_merge(const Merge& merge, bool keep, std::byte* scratch);
     template <class Work>
-    void for_each_chunk(core::Cpu& cpu, const Work& work);
+    void for_each_chunk(const Work& work);
     void transpose_in_chunk(const Chunk& chunk, MatrixView<const T> from, MatrixView<T> to, T* top,
                             std::byte* scratch) const;
     void apply_in_chunk(const Chunk& chunk, MatrixView<const T> from, MatrixView<T> to, T* top,
                         std::byte* scratch) const;
     template <bool transposed>
-    void apply_merges(core::Cpu& cpu, const std::vector<Merge>& level, index_t columns);
+    void apply_merges(const std::vector<Merge>& level, index_t columns);
     index_t tops_size() const { return static_cast<index_t>(chunks_.size()) * top_size_; }
     T* top(index_t chunk) { return tops_.data() + chunk * top_size_; }
 
+    using HostFactors<T>::cpu_;
     index_t rows_;
     index_t columns_;
     index_t stride_;    ///< between a triangle's columns

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "libdense/batch_checks.hpp"
+#include "libdense/batch_instances.hpp"
 #include "libdense/cpu/lane_batch.hpp"
 #include "libdense/cpu/lane_kernels.hpp"
 
@@ -47,32 +49,13 @@ bool report(const lanes::Pivots<T>& pivots, int n, index_t first, int problems,
     return failed;
 }
 
-template <Scalar T, class Layout>
-void check(const MatrixBatch<const T, core::Host, Layout>& a,
-           const MatrixBatch<T, core::Host, Layout>& x, const core::View<int, 1, core::Host>& info,
-           const core::View<Real<T>, 1, core::Host>& pivot_ratio) {
-    const index_t problems = a.extent[0];
-    const index_t n = a.extent[1];
-    core::expects(a.extent[2] == n, "solve: a is ", n, " x ", a.extent[2], ", must be square");
-    core::expects(n <= max_order, "solve: order ", n, " exceeds ", max_order);
-    core::expects(x.extent[0] == problems && x.extent[2] == n, "solve: x holds ", x.extent[0],
-                  " problems of order ", x.extent[2], ", a holds ", problems, " of order ", n);
-    core::expects(info.extent[0] == problems, "solve: info holds ", info.extent[0], " entries for ",
-                  problems, " problems");
-    core::expects(pivot_ratio.empty() || pivot_ratio.extent[0] == problems,
-                  "solve: pivot_ratio holds ", pivot_ratio.extent[0], " entries for ", problems,
-                  " problems");
-    lanes::expect_layout(a, "a");
-    lanes::expect_layout(x, "x");
-}
-
 }  // namespace
 
 template <Scalar T, class Layout>
 void solve(core::Cpu& cpu, Factorisation factorisation, MatrixBatch<const T, core::Host, Layout> a,
            MatrixBatch<T, core::Host, Layout> x, core::View<int, 1, core::Host> info,
            core::View<Real<T>, 1, core::Host> pivot_ratio) {
-    check(a, x, info, pivot_ratio);
+    expects_solvable(a, x, info, pivot_ratio);
     const int n = static_cast<int>(a.extent[1]);
     const index_t right_hand_sides = n == 0 ? 0 : x.extent[1];
     const int at_once = right_hand_sides_at_once<T>(n, right_hand_sides);
@@ -104,17 +87,6 @@ void solve(core::Cpu& cpu, Factorisation factorisation, MatrixBatch<const T, cor
         });
 }
 
-#define APERTURE_SOLVE(T, LAYOUT)                                            \
-    template void solve<T, LAYOUT>(                                          \
-        core::Cpu&, Factorisation, MatrixBatch<const T, core::Host, LAYOUT>, \
-        MatrixBatch<T, core::Host, LAYOUT>, core::View<int, 1, core::Host>,  \
-        core::View<Real<T>, 1, core::Host>);
-#define APERTURE_BOTH_LAYOUTS(T)          \
-    APERTURE_SOLVE(T, core::Concatenated) \
-    APERTURE_SOLVE(T, core::Interleaved)
-APERTURE_BOTH_LAYOUTS(float)
-APERTURE_BOTH_LAYOUTS(double)
-APERTURE_BOTH_LAYOUTS(std::complex<float>)
-APERTURE_BOTH_LAYOUTS(std::complex<double>)
+APERTURE_FOR_ALL_SCALARS(APERTURE_SOLVE, core::Cpu)
 
 }  // namespace aperture::dense

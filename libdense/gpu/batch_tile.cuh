@@ -2,28 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The kernels' view of a batch of matrices, and functions that load a few of its matrices to shared
-// memory and store them, coalesced in either layout.
+// Loads a few matrices of a batch to shared memory and stores them, coalesced in either layout.
 
+#include "aperture/core/view.hpp"
 #include "libcore/gpu/block.cuh"
 
 namespace aperture::dense {
 
 using core::index_t;
+using core::KernelView;
 using core::RealOf;
 
-/// [problem][row][column]; strides in elements.
+/// True where element (row, column) of neighbouring problems, [problem][row][column], is
+/// contiguous.
 template <class T>
-struct StridedBatch {
-    T* data;
-    index_t problem_stride, row_stride, column_stride;
-
-    __device__ __forceinline__ T* address(index_t problem, index_t row, index_t column) const {
-        return data + problem * problem_stride + row * row_stride + column * column_stride;
-    }
-    /// True where element (row, column) of neighbouring problems is contiguous.
-    __device__ __forceinline__ bool interleaved() const { return problem_stride == 1; }
-};
+__device__ __forceinline__ bool interleaved(const KernelView<T, 3>& batch) {
+    return batch.stride[0] == 1;
+}
 
 /// Distance between matrices in a BatchTile, in elements.
 APERTURE_HD constexpr int batch_tile_problem_stride(int rows, int columns, int lanes) {
@@ -66,34 +61,35 @@ __device__ __forceinline__ void for_each_entry(bool problem_fastest, Visit visit
 
 /// Loads the lower triangles of `valid` matrices from `first_problem` on; zeros beyond.
 template <class Tile, class T>
-__device__ __forceinline__ void load_lower_triangles(T* tile, StridedBatch<const T> from,
+__device__ __forceinline__ void load_lower_triangles(T* tile, KernelView<const T, 3> from,
                                                      index_t first_problem, index_t valid) {
-    for_each_entry<Tile>(from.interleaved(), [&](int problem, int row, int column) {
+    for_each_entry<Tile>(interleaved(from), [&](int problem, int row, int column) {
         if (column > row) return;
         tile[problem * Tile::problem_stride + row * Tile::row_stride + column] =
-            problem < valid ? *from.address(first_problem + problem, row, column) : T(RealOf<T>(0));
+            problem < valid ? from(first_problem + problem, row, column) : T(RealOf<T>(0));
     });
 }
 
 /// Loads rows [first_row, first_row + valid_rows) of the matrices; zeros beyond.
 template <class Tile, class T>
-__device__ __forceinline__ void load_rows(T* tile, StridedBatch<T> from, index_t first_problem,
+__device__ __forceinline__ void load_rows(T* tile, KernelView<T, 3> from, index_t first_problem,
                                           index_t valid, int first_row, int valid_rows) {
-    for_each_entry<Tile>(from.interleaved(), [&](int problem, int row, int column) {
+    for_each_entry<Tile>(interleaved(from), [&](int problem, int row, int column) {
         tile[problem * Tile::problem_stride + row * Tile::row_stride + column] =
             problem < valid && row < valid_rows
-                ? *from.address(first_problem + problem, first_row + row, column)
+                ? from(first_problem + problem, first_row + row, column)
                 : T(RealOf<T>(0));
     });
 }
 
 /// Stores rows, the inverse of `load_rows`.
 template <class Tile, class T>
-__device__ __forceinline__ void store_rows(const T* tile, StridedBatch<T> to, index_t first_problem,
-                                           index_t valid, int first_row, int valid_rows) {
-    for_each_entry<Tile>(to.interleaved(), [&](int problem, int row, int column) {
+__device__ __forceinline__ void store_rows(const T* tile, KernelView<T, 3> to,
+                                           index_t first_problem, index_t valid, int first_row,
+                                           int valid_rows) {
+    for_each_entry<Tile>(interleaved(to), [&](int problem, int row, int column) {
         if (problem >= valid || row >= valid_rows) return;
-        *to.address(first_problem + problem, first_row + row, column) =
+        to(first_problem + problem, first_row + row, column) =
             tile[problem * Tile::problem_stride + row * Tile::row_stride + column];
     });
 }

@@ -6,7 +6,9 @@
 #include "libdense/gpu/batch_tile.cuh"
 
 #if !defined(__CUDACC_RTC__)
-#include "libdense/gpu/batch_view.hpp"
+#include "libcore/gpu/device_cast.hpp"
+#include "libdense/batch_checks.hpp"
+#include "libdense/gpu/grid.hpp"
 #endif
 
 namespace aperture::dense {
@@ -22,11 +24,12 @@ inline constexpr int layout_tile_rows = 8;
 /// Source: Ha et al. 2013, section III-C.
 template <class T, bool to_interleaved>
 __global__ void __launch_bounds__(layout_tile* layout_tile_rows)
-    transpose_batch(StridedBatch<const T> from, StridedBatch<T> to, index_t problems, int rows,
-                    int columns) {
+    transpose_batch(KernelView<const T, 3> from, KernelView<T, 3> to) {
     constexpr int stride = layout_tile + 1;
     T* tile = core::shared<T>();
-    const int entries = rows * columns;
+    const index_t problems = from.extent[0];
+    const auto columns = static_cast<int>(from.extent[2]);
+    const int entries = static_cast<int>(from.extent[1]) * columns;
     const int entry_tiles = (entries + layout_tile - 1) / layout_tile;
     const index_t first_problem =
         static_cast<index_t>(blockIdx.x / static_cast<unsigned>(entry_tiles)) * layout_tile;
@@ -39,7 +42,7 @@ __global__ void __launch_bounds__(layout_tile* layout_tile_rows)
         const int problem = to_interleaved ? y : x;
         if (entry < entries && first_problem + problem < problems) {
             tile[(entry - first_entry) * stride + problem] =
-                *from.address(first_problem + problem, entry / columns, entry % columns);
+                from(first_problem + problem, entry / columns, entry % columns);
         }
     }
     __syncthreads();
@@ -47,7 +50,7 @@ __global__ void __launch_bounds__(layout_tile* layout_tile_rows)
         const int entry = first_entry + (to_interleaved ? y : x);
         const int problem = to_interleaved ? x : y;
         if (entry < entries && first_problem + problem < problems) {
-            *to.address(first_problem + problem, entry / columns, entry % columns) =
+            to(first_problem + problem, entry / columns, entry % columns) =
                 tile[(entry - first_entry) * stride + problem];
         }
     }
@@ -61,11 +64,7 @@ void launch_change_layout(Executor& executor,
                           MatrixBatch<const T, typename Executor::Space, From> from,
                           MatrixBatch<T, typename Executor::Space, To> to) {
     using E = core::DeviceType<T>;
-    core::expects(from.extent == to.extent, "change_layout: from ", from.extent[0], " x ",
-                  from.extent[1], " x ", from.extent[2], " to ", to.extent[0], " x ", to.extent[1],
-                  " x ", to.extent[2]);
-    const StridedBatch<const E> source = strided(from, "from");
-    const StridedBatch<E> target = strided(to, "to");
+    expects_same_extents(from, to);
     if (from.empty()) return;
     const auto [problems, rows, columns] = from.extent;
     core::expects(rows * columns <= 0x7fffffff, "change_layout: matrices of ", rows, " x ", columns,
@@ -76,7 +75,7 @@ void launch_change_layout(Executor& executor,
                  core::LaunchConfig{dim3(blocks_for(problem_tiles * entry_tiles, 1)),
                                     dim3(layout_tile, layout_tile_rows),
                                     sizeof(E) * layout_tile * (layout_tile + 1)},
-                 source, target, problems, static_cast<int>(rows), static_cast<int>(columns));
+                 core::kernel_view(from), core::kernel_view(to));
 }
 
 #endif

@@ -5,15 +5,14 @@
 // QR of tall matrices by Cholesky factorisation of the Gram matrix. Host code, a template on the
 // executor.
 
-#include "libdense/gpu/column_products.cuh"
-#include "libdense/gpu/tree_qr.cuh"
-
-#if !defined(__CUDACC_RTC__)
-
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <utility>
+
+#include "libdense/gpu/column_products.cuh"
+#include "libdense/gpu/locked_pages.hpp"
+#include "libdense/gpu/tree_qr.cuh"
 
 namespace aperture::dense::gpu {
 
@@ -21,7 +20,7 @@ namespace aperture::dense::gpu {
 /// step suffices if the Gram matrix's rounding errors, bounded along with the quotient, stay below
 /// fp32 rounding (Yamazaki, Tomov & Dongarra 2015). Otherwise a second step factors the quotient
 /// (Yamamoto et al. 2015); if that would not suffice either, the tree does.
-template <class T, class Executor, int Groups>
+template <class T, class Executor>
 class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     using Space = typename Executor::Space;
     using Base = TallFactors<T, Space>;
@@ -36,21 +35,22 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
         : executor_(executor),
           rows_(rows),
           columns_(columns),
-          panels_(static_cast<int>((columns + panel_columns - 1) / panel_columns)),
+          panels_(static_cast<int>(blocks_for(columns, panel_columns))),
           order_(index_t{panels_} * panel_columns),
-          pitch_((rows + panel_columns - 1) / panel_columns * panel_columns),
+          pitch_(blocks_for(rows, panel_columns) * index_t{panel_columns}),
           warps_(warps_that_fit()),
-          products_(executor) {}
+          products_(executor),
+          read_state_({0}, locked_pages<Space>()) {}
 
     void factor(Matrix<const T> a, Matrix<T> r, bool keep) override {
         fell_back_ = warps_ == 0 || !orthonormalise(a, r, keep);
         if (!fell_back_) return;
-        if (!tree_) tree_ = make_tree<T, Executor, Groups>(executor_, rows_, columns_);
+        if (!tree_) tree_ = make_tree<T>(executor_, rows_, columns_);
         tree_->factor(a, r, keep);
     }
     bool fell_back() const override { return fell_back_; }
     index_t bytes() const override {
-        const index_t of_tree = make_tree<T, Executor, Groups>(executor_, rows_, columns_)->bytes();
+        const index_t of_tree = make_tree<T>(executor_, rows_, columns_)->bytes();
         if (warps_ == 0) return of_tree;
         const index_t small = 3 * order_ * order_ + order_ + divisors_size() + 1 + panels_;
         return of_tree + small * static_cast<index_t>(sizeof(double)) +
@@ -60,24 +60,18 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
 
     void form_q(Matrix<T> q) override {
         if (fell_back_) return tree_->form_q(q);
-        copy_matrix<T>(executor_, padded(q_), core::kernel_view(q), CopyPart::all);
+        copy_matrix<T>(executor_, by_columns(q_), core::kernel_view(q), CopyPart::all);
     }
     void apply_transposed(Matrix<const T> c, Matrix<T> x) override {
         if (fell_back_) return tree_->apply_transposed(c, x);
-        products_.find({q_.data(), {rows_, columns_}, {1, pitch_}}, columns_of(c, other_),
-                       core::kernel_view(x));
+        products_.find(by_columns(q_), columns_of(c, other_), core::kernel_view(x));
     }
     void apply(Matrix<const T> x, Matrix<T> c) override {
         if (fell_back_) return tree_->apply(x, c);
-        multiply_columns<T>(executor_, {q_.data(), {rows_, columns_}, {1, pitch_}},
-                            core::kernel_view(x), core::kernel_view(c));
+        multiply_columns<T>(executor_, by_columns(q_), core::kernel_view(x), core::kernel_view(c));
     }
 
   private:
-    static unsigned blocks_of(index_t count, index_t of) {
-        return static_cast<unsigned>((count + of - 1) / of);
-    }
-
     /// Warps of tall_divide_kernel; 0 if shared memory does not even hold the columns of one.
     int warps_that_fit() const {
         int warps = DivideShape::most_warps;
@@ -86,7 +80,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
         return warps;
     }
     index_t divisors_size() const { return triangle_tile(0, panels_) * WarpTile::elements; }
-    KernelView<T, 2> padded(Buffer<T>& buffer) const {
+    KernelView<T, 2> by_columns(Buffer<T>& buffer) const {
         return {buffer.data(), {rows_, columns_}, {1, pitch_}};
     }
     /// The matrix itself if its columns are contiguous and aligned, otherwise a copy.
@@ -95,9 +89,9 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
                              (a.extent[1] == 1 || a.stride[1] % RowPiece<T>::size == 0);
         if (a.stride[0] == 1 && aligned) return core::kernel_view(a);
         reserve(copied);
-        copy_matrix<T>(executor_, core::kernel_view(a),
-                       {copied.data(), {rows_, a.extent[1]}, {1, pitch_}}, CopyPart::all);
-        return {copied.data(), {rows_, a.extent[1]}, {1, pitch_}};
+        const KernelView<T, 2> copy = by_columns(copied).slice(1, 0, a.extent[1]);
+        copy_matrix<T>(executor_, core::kernel_view(a), copy, CopyPart::all);
+        return copy;
     }
     void reserve(Buffer<T>& buffer) {
         if (buffer.size() == 0) buffer = Buffer<T>({columns_ * pitch_});
@@ -121,8 +115,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
             const bool may_be_last = was_near || of_sums < enough;
             const bool divides = keep || !may_be_last;
             divide(from, divides);
-            core::copy<double, 1, core::Strided>(executor_, std::as_const(state_).view(),
-                                                 read_state_.view());
+            core::copy(executor_, std::as_const(state_).view(), read_state_.view());
             executor_.synchronize();
             if (read_state_.data()[0] != 0) return false;
             if (was_near) return true;
@@ -135,7 +128,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
             was_near = deviation <= 0.25;
             if (!was_near) return false;
             if (!divides) divide(from, true);
-            from = {q_.data(), {rows_, columns_}, {1, pitch_}};
+            from = by_columns(q_);
         }
     }
     void find_divisors(const KernelView<const T, 2>& from) {
@@ -157,8 +150,8 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     /// Bounds the error growth; if `writes`, also computes Q = from R^-1.
     void divide(const KernelView<const T, 2>& from, bool writes) {
         if (writes) reserve(q_);
-        const unsigned of_sizes = blocks_of(panels_, warps_);
-        const unsigned of_rows = writes ? blocks_of(rows_, warps_ * WarpTile::rows) : 0;
+        const unsigned of_sizes = blocks_for(panels_, warps_);
+        const unsigned of_rows = writes ? blocks_for(rows_, warps_ * WarpTile::rows) : 0;
         core::launch(
             executor_, &tall_divide_kernel<T>,
             core::LaunchConfig(
@@ -189,5 +182,3 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
 };
 
 }  // namespace aperture::dense::gpu
-
-#endif

@@ -5,14 +5,12 @@
 // Products of tall matrices with each other and with small matrices, in fp64 on tensor cores. Host
 // code, a template on the executor.
 
-#include "libdense/gpu/tall_gram.cuh"
-#include "libdense/gpu/tall_products.cuh"
-
-#if !defined(__CUDACC_RTC__)
-
 #include <algorithm>
 
-#include "libcore/gpu/launch.cuh"
+#include "aperture/core/array.hpp"
+#include "libdense/gpu/copy_matrix.cuh"
+#include "libdense/gpu/tall_gram.cuh"
+#include "libdense/gpu/tall_products.cuh"
 
 namespace aperture::dense::gpu {
 
@@ -58,10 +56,6 @@ class ColumnProducts {
                           : Ranges<Shape>(executor_, sides, rows).elements()) *
                static_cast<index_t>(sizeof(double));
     }
-    static unsigned blocks_of(index_t count, index_t of) {
-        return static_cast<unsigned>((count + of - 1) / of);
-    }
-
     /// Ranges of rows, one per multiprocessor.
     template <class ItsShape>
     struct Ranges {
@@ -72,9 +66,9 @@ class ColumnProducts {
         Ranges(const Executor& executor, const TallSides& sides, index_t rows)
             : pairs(sides.pairs()) {
             const index_t blocks = std::max(1, executor.multiprocessors() / pairs);
-            const index_t steps = blocks_of(rows, ItsShape::rows);
-            range = blocks_of(steps, blocks);
-            count = static_cast<int>(blocks_of(steps, range));
+            const index_t steps = blocks_for(rows, ItsShape::rows);
+            range = blocks_for(steps, blocks);
+            count = static_cast<int>(blocks_for(steps, range));
         }
         index_t elements() const {
             return index_t{pairs} * count * ItsShape::tiles * WarpTile::elements;
@@ -88,8 +82,8 @@ class ColumnProducts {
                                      : find_parts<Shape>(sides, left, right);
         using Gather = TallGatherShape;
         core::launch(executor_, &tall_gather_kernel<U, Shape::side>,
-                     core::LaunchConfig(dim3(blocks_of(to.extent[1], panel_columns),
-                                             blocks_of(to.extent[0], panel_columns) *
+                     core::LaunchConfig(dim3(blocks_for(to.extent[1], panel_columns),
+                                             blocks_for(to.extent[0], panel_columns) *
                                                  panel_columns / Gather::rows),
                                         dim3(Gather::threads), Gather::shared_bytes),
                      TallGatherArguments<U>{parts_.data(), ranges, sides, to});
@@ -120,16 +114,11 @@ template <class T, class Executor>
 void multiply_columns(Executor& executor, const KernelView<const T, 2>& columns,
                       const KernelView<const T, 2>& factor, const KernelView<T, 2>& to) {
     using Shape = TallMultiplyShape;
-    const auto blocks_of = [](index_t count, index_t of) {
-        return static_cast<unsigned>((count + of - 1) / of);
-    };
     core::launch(executor, &tall_multiply_kernel<T>,
-                 core::LaunchConfig(dim3(blocks_of(to.extent[0], Shape::warps * WarpTile::rows),
-                                         blocks_of(to.extent[1], panel_columns)),
+                 core::LaunchConfig(dim3(blocks_for(to.extent[0], Shape::warps * WarpTile::rows),
+                                         blocks_for(to.extent[1], panel_columns)),
                                     dim3(Shape::threads), Shape::shared_bytes),
                  TallMultiplyArguments<T>{columns, factor, to});
 }
 
 }  // namespace aperture::dense::gpu
-
-#endif

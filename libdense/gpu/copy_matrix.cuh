@@ -6,11 +6,9 @@
 // are accessed contiguously.
 
 #include "aperture/core/view.hpp"
-#include "libcore/gpu/launch.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include "libcore/gpu/device_cast.hpp"
-#endif
+#include "libcore/gpu/launch.cuh"
+#include "libdense/gpu/grid.hpp"
 
 namespace aperture::dense::gpu {
 
@@ -67,22 +65,15 @@ __global__ void __launch_bounds__(copy_tile* copy_rows)
     });
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// Asynchronous.
 template <class T, class Executor>
 void copy_matrix(Executor& executor, const KernelView<const T, 2>& from, const KernelView<T, 2>& to,
                  CopyPart part) {
-    const auto tiles = [](index_t count) {
-        return static_cast<unsigned>((count + copy_tile - 1) / copy_tile);
-    };
-    core::launch(
-        executor, &copy_matrix_kernel<T>,
-        core::LaunchConfig(dim3(tiles(to.extent[0]), tiles(to.extent[1])),
-                           dim3(copy_tile, copy_rows), copy_tile * (copy_tile + 1) * sizeof(T)),
-        from, to, part);
+    core::launch(executor, &copy_matrix_kernel<T>,
+                 core::LaunchConfig(
+                     dim3(blocks_for(to.extent[0], copy_tile), blocks_for(to.extent[1], copy_tile)),
+                     dim3(copy_tile, copy_rows), copy_tile * (copy_tile + 1) * sizeof(T)),
+                 from, to, part);
 }
-
-#endif
 
 }  // namespace aperture::dense::gpu

@@ -4,27 +4,98 @@
 
 #include "libcore/gpu/launch.cuh"
 #include "libdense/gpu/batch_tile.cuh"
-#include "libdense/gpu/outer_products.cuh"
 
 #if !defined(__CUDACC_RTC__)
 #include <algorithm>
 
-#include "libdense/gpu/batch_view.hpp"
+#include "libcore/gpu/device_cast.hpp"
+#include "libdense/batch_checks.hpp"
+#include "libdense/gpu/grid.hpp"
 #include "libdense/gpu/tuning.hpp"
 #endif
 
 namespace aperture::dense {
 
+/// Threads hold square blocks of the lower triangle of C in registers: per sample 2 tile loads from
+/// shared memory for tile^2 multiply-adds; with 4 both take about equally long for Complex<float>.
 inline constexpr int rank_k_tile = 4;
+
+/// Block row and column, row >= column.
+struct LowerBlock {
+    int row, column;
+};
+
+/// Number of 4 x 4 blocks in the lower triangle.
+APERTURE_HD constexpr int lower_blocks(int order) {
+    const int side = (order + rank_k_tile - 1) / rank_k_tile;
+    return side * (side + 1) / 2;
+}
+
+/// Block `t` of the lower triangle, counted row after row.
+__device__ __forceinline__ LowerBlock lower_block(int t) {
+    int row = static_cast<int>((sqrtf(8.0f * static_cast<float>(t) + 1.0f) - 1.0f) * 0.5f);
+    if ((row + 1) * (row + 2) / 2 <= t) ++row;
+    if (row * (row + 1) / 2 > t) --row;
+    return {row, t - row * (row + 1) / 2};
+}
+
+/// sum[i][j] += sum_{s < samples} rows[s stride + i] conj(columns[s stride + j]).
+template <int tile, class T>
+__device__ __forceinline__ void accumulate_outer_products(T (&sum)[tile][tile], const T* rows,
+                                                          const T* columns, int stride,
+                                                          int samples) {
+    APERTURE_NO_UNROLL
+    for (int s = 0; s < samples; ++s) {
+        T row[tile], column[tile];
+        APERTURE_UNROLL
+        for (int i = 0; i < tile; ++i) {
+            row[i] = rows[s * stride + i];
+            column[i] = columns[s * stride + i];
+        }
+        APERTURE_UNROLL
+        for (int i = 0; i < tile; ++i) {
+            APERTURE_UNROLL
+            for (int j = 0; j < tile; ++j) {
+                sum[i][j] = core::multiply_add_conj(sum[i][j], row[i], column[j]);
+            }
+        }
+    }
+}
+
+/// Adds the sums of the lane that differs in the bits `lane_mask`; both lanes get identical
+/// results. All lanes of the warp must call.
+template <int tile, class T>
+__device__ __forceinline__ void add_other_lanes(T (&sum)[tile][tile], int lane_mask) {
+    APERTURE_UNROLL
+    for (int i = 0; i < tile; ++i) {
+        APERTURE_UNROLL
+        for (int j = 0; j < tile; ++j) sum[i][j] += core::exchange_xor(sum[i][j], lane_mask);
+    }
+}
+
+/// Calls `store(row, column, value)` for the block's entries with row >= column and row < order;
+/// the diagonal's imaginary part is exactly zero.
+template <int tile, class T, class Store>
+__device__ __forceinline__ void for_each_lower_entry(const T (&sum)[tile][tile], LowerBlock block,
+                                                     int order, Store store) {
+    APERTURE_UNROLL
+    for (int i = 0; i < tile; ++i) {
+        APERTURE_UNROLL
+        for (int j = 0; j < tile; ++j) {
+            const int row = block.row * tile + i;
+            const int column = block.column * tile + j;
+            if (row >= order || column > row) continue;
+            store(row, column, row == column ? T(core::real_part(sum[i][j])) : sum[i][j]);
+        }
+    }
+}
 
 template <class T>
 struct RankKArguments {
     RealOf<T> alpha;
-    StridedBatch<const T> a;
+    KernelView<const T, 3> a;
     RealOf<T> beta;
-    StridedBatch<T> c;
-    index_t problems;
-    index_t samples;
+    KernelView<T, 3> c;
     int order;
     int problems_per_block;
     int panel_bits;      ///< log2 of the samples in a panel
@@ -39,7 +110,7 @@ __device__ __forceinline__ void load_panels(T* panels, const RankKArguments<T>& 
                                             int valid, index_t begin, int count) {
     const int panel = 1 << p.panel_bits;
     const int entries = valid * p.order << p.panel_bits;
-    const bool problem_fastest = p.a.interleaved();
+    const bool problem_fastest = interleaved(p.a);
     for (int i = core::thread_rank(); i < entries; i += core::block_threads()) {
         int problem, row, sample;
         if (problem_fastest) {
@@ -55,7 +126,7 @@ __device__ __forceinline__ void load_panels(T* panels, const RankKArguments<T>& 
         }
         if (sample >= count) continue;
         panels[problem * p.problem_stride + sample * p.sample_stride + row] =
-            *p.a.address(first + problem, row, begin + sample);
+            p.a(first + problem, row, begin + sample);
     }
 }
 
@@ -77,10 +148,10 @@ __global__ void __launch_bounds__(256) hermitian_rank_k_blocks(RankKArguments<T>
     constexpr int tile = rank_k_tile;
     T* panels = core::shared<T>();
     const int threads = core::block_threads();
-    const int blocks = lower_blocks<tile>(p.order);
+    const int blocks = lower_blocks(p.order);
     const index_t first = static_cast<index_t>(blockIdx.x) * p.problems_per_block;
-    const int valid = static_cast<int>(
-        p.problems - first < p.problems_per_block ? p.problems - first : p.problems_per_block);
+    const index_t left = p.a.extent[0] - first;
+    const int valid = static_cast<int>(left < p.problems_per_block ? left : p.problems_per_block);
     const int all_sums = p.problems_per_block * blocks * p.splits;
     const int split = core::thread_rank() & (p.splits - 1);
 
@@ -92,13 +163,12 @@ __global__ void __launch_bounds__(256) hermitian_rank_k_blocks(RankKArguments<T>
         const LowerBlock block = lower_block(active ? mine - local * blocks : 0);
         const T* vectors =
             panels + (active ? local : 0) * p.problem_stride + split * p.sample_stride;
-        T sum[tile][tile];
-        clear(sum);
+        T sum[tile][tile] = {};
         APERTURE_NO_UNROLL
-        for (index_t begin = 0; begin < p.samples; begin += 1 << p.panel_bits) {
-            const index_t left = p.samples - begin;
+        for (index_t begin = 0; begin < p.a.extent[2]; begin += 1 << p.panel_bits) {
+            const index_t samples = p.a.extent[2] - begin;
             const int panel = 1 << p.panel_bits;
-            const int count = static_cast<int>(left < panel ? left : panel);
+            const int count = static_cast<int>(samples < panel ? samples : panel);
             __syncthreads();
             load_panels(panels, p, first, valid, begin, count);
             __syncthreads();
@@ -111,14 +181,14 @@ __global__ void __launch_bounds__(256) hermitian_rank_k_blocks(RankKArguments<T>
         if (!active) continue;
         for_each_lower_entry(sum, block, p.order, [&](int row, int column, T value) {
             if ((row & (p.splits - 1)) != split) return;
-            T* lower = p.c.address(first + local, row, column);
+            T& lower = p.c(first + local, row, column);
             T result = value * p.alpha;
             if (p.beta != R(0)) {
-                const T old = *lower;
+                const T old = lower;
                 result = result + (row == column ? T(core::real_part(old)) : old) * p.beta;
             }
-            *lower = result;
-            if (row != column) *p.c.address(first + local, column, row) = core::conj(result);
+            lower = result;
+            if (row != column) p.c(first + local, column, row) = core::conj(result);
         });
     }
 }
@@ -131,27 +201,19 @@ void launch_hermitian_rank_k(Executor& executor, Real<T> alpha,
                              MatrixBatch<const T, typename Executor::Space, Layout> a, Real<T> beta,
                              MatrixBatch<T, typename Executor::Space, Layout> c) {
     using E = core::DeviceType<T>;
-    core::expects(c.extent[1] == c.extent[2], "hermitian_rank_k: c is ", c.extent[1], " x ",
-                  c.extent[2], ", must be square");
-    core::expects(c.extent[1] <= max_order, "hermitian_rank_k: order ", c.extent[1], " exceeds ",
-                  max_order);
-    core::expects(a.extent[0] == c.extent[0] && a.extent[1] == c.extent[1],
-                  "hermitian_rank_k: a holds ", a.extent[0], " problems of ", a.extent[1],
-                  " rows, c holds ", c.extent[0], " of order ", c.extent[1]);
-    RankKArguments<E> arguments{};
-    arguments.alpha = alpha;
-    arguments.a = strided(a, "a");
-    arguments.beta = beta;
-    arguments.c = strided(c, "c");
+    expects_rank_k(a, c);
     if (c.empty()) return;
     const int order = static_cast<int>(c.extent[1]);
-    const int blocks = lower_blocks<rank_k_tile>(order);
+    const int blocks = lower_blocks(order);
     const int splits = tuning::rank_k_splits(blocks);
     const int sums = blocks * splits;
     const int problems = std::clamp(tuning::rank_k_threads / sums, 1, tuning::rank_k_most_problems);
     const int threads = std::min((problems * sums + 31) / 32 * 32, tuning::rank_k_threads);
-    arguments.problems = c.extent[0];
-    arguments.samples = a.extent[2];
+    RankKArguments<E> arguments{};
+    arguments.alpha = alpha;
+    arguments.a = core::kernel_view(a);
+    arguments.beta = beta;
+    arguments.c = core::kernel_view(c);
     arguments.order = order;
     arguments.problems_per_block = problems;
     arguments.splits = splits;
@@ -160,13 +222,13 @@ void launch_hermitian_rank_k(Executor& executor, Real<T> alpha,
         return problems * ((arguments.sample_stride << bits) + 1) * static_cast<int>(sizeof(E));
     };
     while (arguments.panel_bits < tuning::rank_k_most_panel_bits &&
-           arguments.samples > 1 << arguments.panel_bits &&
+           a.extent[2] > 1 << arguments.panel_bits &&
            panel_bytes(arguments.panel_bits + 1) <= tuning::rank_k_panel_bytes) {
         ++arguments.panel_bits;
     }
     arguments.problem_stride = (arguments.sample_stride << arguments.panel_bits) + 1;
     core::launch(executor, hermitian_rank_k_blocks<E>,
-                 core::LaunchConfig{dim3(blocks_for(arguments.problems, problems)), dim3(threads),
+                 core::LaunchConfig{dim3(blocks_for(c.extent[0], problems)), dim3(threads),
                                     static_cast<std::size_t>(panel_bytes(arguments.panel_bits))},
                  arguments);
 }

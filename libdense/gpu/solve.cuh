@@ -11,8 +11,10 @@
 #include <utility>
 
 #include "libcore/gpu/compile_kernel.hpp"
+#include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
-#include "libdense/gpu/batch_view.hpp"
+#include "libdense/batch_checks.hpp"
+#include "libdense/gpu/grid.hpp"
 #include "libdense/gpu/solve_in_block.cuh"
 #include "libdense/gpu/solve_in_registers.cuh"
 #include "libdense/gpu/solve_in_shared.cuh"
@@ -27,36 +29,23 @@ namespace aperture::dense {
 /// The kernel files of this library, for the run-time compiler.
 std::span<const core::KernelText> kernel_texts();
 
-/// A register-resident kernel compiled with the program.
-template <class E>
-struct RegisterSolveKernel {
-    int order;
-    tuning::RegisterSolve policy;
-    Elimination elimination;
-    void (*kernel)(SolveArguments<E>);
-};
-
 namespace detail {
 
-template <class E, int order, bool many, Elimination elimination, class Visit>
-void visit_register_kernel(const Visit& visit) {
-    constexpr tuning::RegisterSolve policy = tuning::register_solve<E>(order, many ? 1 << 20 : 1);
-    if constexpr (policy.lanes > 0) {
-        visit(RegisterSolveKernel<E>{
-            order, policy, elimination,
-            solve_in_registers<E, order, policy.lanes, policy.slots, elimination>});
-    }
-}
-
-/// Calls `visit` with every compiled register-resident kernel of `orders`.
-template <class E, class Visit, int... orders>
-void for_each_register_kernel(std::integer_sequence<int, orders...>, const Visit& visit) {
-    const auto visit_both = [&]<Elimination elimination>() {
-        (visit_register_kernel<E, orders, false, elimination>(visit), ...);
-        (visit_register_kernel<E, orders, true, elimination>(visit), ...);
+/// The register-resident kernel of an order, if it is compiled with the program.
+template <class E, Elimination elimination, int... orders>
+auto compiled_kernel(std::integer_sequence<int, orders...>, int order, int slots) {
+    void (*found)(SolveArguments<E>) = nullptr;
+    [[maybe_unused]] const auto compare = [&]<int its_order, bool many>() {
+        constexpr tuning::RegisterSolve its =
+            tuning::register_solve<E>(its_order, many ? 1 << 20 : 1);
+        if constexpr (its.lanes > 0) {
+            if (its_order != order || its.slots != slots) return;
+            found = solve_in_registers<E, its_order, its.lanes, its.slots, elimination>;
+        }
     };
-    visit_both.template operator()<Elimination::below>();
-    visit_both.template operator()<Elimination::above_and_below>();
+    (compare.template operator()<orders, false>(), ...);
+    (compare.template operator()<orders, true>(), ...);
+    return found;
 }
 
 template <class E>
@@ -86,30 +75,28 @@ bool solve_in_sub_warps(Executor& executor, Elimination elimination,
         tuning::register_solve<E>(arguments.order, arguments.right_hand_sides);
     if (policy.lanes == 0) return false;
     const core::LaunchConfig config{
-        dim3(blocks_for(arguments.problems, register_solve_threads / policy.lanes)),
+        dim3(blocks_for(arguments.a.extent[0], register_solve_threads / policy.lanes)),
         dim3(register_solve_threads),
         static_cast<std::size_t>(
             register_solve_shared_bytes<E>(arguments.order, policy.lanes, policy.slots))};
-    bool started = false;
-    for_each_register_kernel<E>(Orders{}, [&](const RegisterSolveKernel<E>& compiled) {
-        if (started || compiled.order != arguments.order || compiled.policy.slots != policy.slots ||
-            compiled.elimination != elimination) {
-            return;
-        }
-        core::launch(executor, compiled.kernel, config, arguments);
-        started = true;
-    });
-#if defined(__CUDACC__)
-    if (!started) {
-        const auto kernel = core::specialise<void(SolveArguments<E>)>(
-            executor, register_solve_source(),
-            register_solve_expression<E>(arguments.order, policy, elimination));
-        if (!kernel) return false;  // the block kernel takes any such order
-        core::launch(executor, kernel, config, arguments);
-        started = true;
+    const int order = arguments.order;
+    if (const auto compiled =
+            elimination == Elimination::below
+                ? compiled_kernel<E, Elimination::below>(Orders{}, order, policy.slots)
+                : compiled_kernel<E, Elimination::above_and_below>(Orders{}, order, policy.slots)) {
+        core::launch(executor, compiled, config, arguments);
+        return true;
     }
+#if defined(__CUDACC__)
+    const auto kernel = core::specialise<void(SolveArguments<E>)>(
+        executor, register_solve_source(),
+        register_solve_expression<E>(order, policy, elimination));
+    // Without it the block kernel takes the order.
+    if (kernel) core::launch(executor, kernel, config, arguments);
+    return static_cast<bool>(kernel);
+#else
+    return false;
 #endif
-    return started;
 }
 
 template <class E, int row_tiles, int right_hand_side_tiles, class Executor>
@@ -121,7 +108,7 @@ void solve_in_blocks(Executor& executor, Elimination elimination,
             : solve_in_block<E, row_tiles, right_hand_side_tiles, Elimination::above_and_below>;
     core::launch(
         executor, kernel,
-        core::LaunchConfig{dim3(blocks_for(arguments.problems, 1)), dim3(block_side, block_side),
+        core::LaunchConfig{dim3(blocks_for(arguments.a.extent[0], 1)), dim3(block_side, block_side),
                            static_cast<std::size_t>(
                                block_solve_shared_bytes<E>(row_tiles, right_hand_side_tiles))},
         arguments);
@@ -135,7 +122,7 @@ void solve_in_shared_memory(Executor& executor, const SolveArguments<E>& argumen
     const bool few = arguments.order <= few_tiles * block_side;
     core::launch(
         executor, few ? solve_in_shared<E, few_tiles> : solve_in_shared<E, many_tiles>,
-        core::LaunchConfig{dim3(blocks_for(arguments.problems, 1)), dim3(block_side, block_side),
+        core::LaunchConfig{dim3(blocks_for(arguments.a.extent[0], 1)), dim3(block_side, block_side),
                            static_cast<std::size_t>(shared_solve_bytes<E>(
                                arguments.order, few ? few_tiles : many_tiles))},
         arguments);
@@ -170,32 +157,18 @@ void launch_solve(Executor& executor, Factorisation factorisation,
                   core::View<int, 1, typename Executor::Space> info,
                   core::View<Real<T>, 1, typename Executor::Space> pivot_ratio) {
     using E = core::DeviceType<T>;
-    const index_t problems = a.extent[0];
-    const index_t n = a.extent[1];
-    core::expects(a.extent[2] == n, "solve: a is ", n, " x ", a.extent[2], ", must be square");
-    core::expects(n <= max_order, "solve: order ", n, " exceeds ", max_order);
-    core::expects(x.extent[0] == problems && x.extent[2] == n, "solve: x holds ", x.extent[0],
-                  " problems of order ", x.extent[2], ", a holds ", problems, " of order ", n);
+    expects_solvable(a, x, info, pivot_ratio);
     // The loops over right-hand sides overshoot by up to 2^16.
     core::expects(x.extent[1] <= 0x7fff0000, "solve: ", x.extent[1],
                   " right-hand sides are too many");
-    core::expects(info.extent[0] == problems, "solve: info holds ", info.extent[0], " entries for ",
-                  problems, " problems");
-    core::expects(pivot_ratio.empty() || pivot_ratio.extent[0] == problems,
-                  "solve: pivot_ratio holds ", pivot_ratio.extent[0], " entries for ", problems,
-                  " problems");
-    SolveArguments<E> arguments{};
-    arguments.a = strided(a, "a");
-    arguments.x = strided(x, "x");
-    arguments.info = info.data;
-    arguments.info_stride = info.stride[0];
-    arguments.pivot_ratio = pivot_ratio.empty() ? nullptr : pivot_ratio.data;
-    arguments.pivot_ratio_stride = pivot_ratio.stride[0];
-    arguments.problems = problems;
-    arguments.order = static_cast<int>(n);
-    arguments.right_hand_sides = static_cast<int>(x.extent[1]);
-    if (problems == 0) return;
-
+    if (a.extent[0] == 0) return;
+    const auto n = static_cast<int>(a.extent[1]);
+    const SolveArguments<E> arguments{core::kernel_view(a),
+                                      core::kernel_view(x),
+                                      core::kernel_view(info),
+                                      core::kernel_view(pivot_ratio),
+                                      n,
+                                      static_cast<int>(x.extent[1])};
     const Elimination elimination = factorisation == Factorisation::cholesky
                                         ? Elimination::below
                                         : Elimination::above_and_below;

@@ -10,21 +10,16 @@ namespace aperture::dense {
 /// Arguments of every solve kernel: `a` is [problem][n][n], `x` [problem][right-hand side][n].
 template <class T>
 struct SolveArguments {
-    StridedBatch<const T> a;
-    StridedBatch<T> x;
-    int* info;
-    index_t info_stride;
-    RealOf<T>* pivot_ratio;  ///< may be null
-    index_t pivot_ratio_stride;
-    index_t problems;
+    KernelView<const T, 3> a;
+    KernelView<T, 3> x;
+    KernelView<int, 1> info;
+    KernelView<RealOf<T>, 1> pivot_ratio;  ///< may be empty
     int order;
     int right_hand_sides;
 
     __device__ __forceinline__ void report(index_t problem, const Pivots<RealOf<T>>& pivots) const {
-        info[problem * info_stride] = pivots.info;
-        if (pivot_ratio != nullptr) {
-            pivot_ratio[problem * pivot_ratio_stride] = pivots.ratio();
-        }
+        info(problem) = pivots.info;
+        if (!pivot_ratio.empty()) pivot_ratio(problem) = pivots.ratio();
     }
 };
 

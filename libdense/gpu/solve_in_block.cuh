@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(block_side* block_side) solve_in_block(SolveAr
             T entry = zero;
             if (row < p.order && column < p.order) {
                 const bool lower = row >= column;
-                entry = *p.a.address(problem, lower ? row : column, lower ? column : row);
+                entry = p.a(problem, lower ? row : column, lower ? column : row);
                 if (!lower) entry = core::conj(entry);
             }
             tiles.entry[a][b] = entry;
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(block_side* block_side) solve_in_block(SolveAr
             for (int a = 0; a < row_tiles; ++a) {
                 const int row = block_side * a + tiles.ty;
                 tiles.entry[a][row_tiles + b] =
-                    row < p.order && r < p.right_hand_sides ? *p.x.address(problem, r, row) : zero;
+                    row < p.order && r < p.right_hand_sides ? p.x(problem, r, row) : zero;
             }
         }
         if (begin == 0) {
@@ -83,8 +83,7 @@ __global__ void __launch_bounds__(block_side* block_side) solve_in_block(SolveAr
             for (int a = 0; a < row_tiles; ++a) {
                 const int row = block_side * a + tiles.ty;
                 if (row < p.order && r < p.right_hand_sides) {
-                    *p.x.address(problem, r, row) =
-                        pivots.info == 0 ? tiles.entry[a][row_tiles + b] : zero;
+                    p.x(problem, r, row) = pivots.info == 0 ? tiles.entry[a][row_tiles + b] : zero;
                 }
             }
         }

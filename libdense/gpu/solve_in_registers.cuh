@@ -64,18 +64,16 @@ __global__ void __launch_bounds__(
     const int local = core::thread_rank() / lanes;
     const int lane = core::thread_rank() % lanes;
     const index_t first = static_cast<index_t>(blockIdx.x) * Shape::problems;
-    const index_t valid = p.problems - first;
+    const index_t valid = p.a.extent[0] - first;
     const bool exists = local < valid;
     const T zero = T(RealOf<T>(0));
 
     T columns[slots][order];
     const auto no_right_hand_side = [&](int, int) { return zero; };
-    if (lanes == 1 && p.a.interleaved()) {
+    if (lanes == 1 && interleaved(p.a)) {
         fill_columns<lanes>(
             columns, lane,
-            [&](int row, int column) {
-                return exists ? *p.a.address(first + local, row, column) : zero;
-            },
+            [&](int row, int column) { return exists ? p.a(first + local, row, column) : zero; },
             no_right_hand_side);
     } else {
         load_lower_triangles<MatrixTile>(tile, p.a, first, valid);
@@ -89,14 +87,14 @@ __global__ void __launch_bounds__(
 
     Pivots<RealOf<T>> pivots;
     T* solutions = tile + local * RightHandSideTile::problem_stride;
-    const bool direct = lanes == 1 && p.x.interleaved();
+    const bool direct = lanes == 1 && interleaved(p.x);
     APERTURE_NO_UNROLL
     for (int begin = 0; begin == 0 || begin < p.right_hand_sides;
          begin += Shape::right_hand_sides) {
         const int count = p.right_hand_sides - begin;
         if (direct) {
             refill_right_hand_sides<lanes>(columns, lane, [&](int row, int r) {
-                return exists && r < count ? *p.x.address(first + local, begin + r, row) : zero;
+                return exists && r < count ? p.x(first + local, begin + r, row) : zero;
             });
         } else {
             __syncthreads();
@@ -116,7 +114,7 @@ __global__ void __launch_bounds__(
         if (direct) {
             for_each_solution<lanes>(columns, lane, [&](int row, int r, T value) {
                 if (exists && r < count) {
-                    *p.x.address(first + local, begin + r, row) = solved ? value : zero;
+                    p.x(first + local, begin + r, row) = solved ? value : zero;
                 }
             });
         } else {

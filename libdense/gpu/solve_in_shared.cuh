@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(block_side* block_side) solve_in_shared(SolveA
 
     for (int row = ty; row < p.order; row += block_side) {
         for (int column = tx; column <= row; column += block_side) {
-            packed[packed_elements(row) + column] = *p.a.address(problem, row, column);
+            packed[packed_elements(row) + column] = p.a(problem, row, column);
         }
     }
     __syncthreads();
@@ -162,8 +162,7 @@ __global__ void __launch_bounds__(block_side* block_side) solve_in_shared(SolveA
             for (int b = 0; b < tiles; ++b) {
                 const int row = block_side * a + ty;
                 const int r = begin + block_side * b + tx;
-                x[a][b] =
-                    row < p.order && r < p.right_hand_sides ? *p.x.address(problem, r, row) : zero;
+                x[a][b] = row < p.order && r < p.right_hand_sides ? p.x(problem, r, row) : zero;
             }
         }
         detail::substitute<row_tiles, tiles, true>(x, packed, reciprocals, lines, p.order);
@@ -175,7 +174,7 @@ __global__ void __launch_bounds__(block_side* block_side) solve_in_shared(SolveA
                 const int row = block_side * a + ty;
                 const int r = begin + block_side * b + tx;
                 if (row < p.order && r < p.right_hand_sides) {
-                    *p.x.address(problem, r, row) = pivots.info == 0 ? x[a][b] : zero;
+                    p.x(problem, r, row) = pivots.info == 0 ? x[a][b] : zero;
                 }
             }
         }

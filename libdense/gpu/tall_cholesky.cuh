@@ -163,11 +163,14 @@ struct CholeskyBlock {
             int j = 0;
             int i = number;
             while (i > j) i -= ++j;
-            WarpTile sums;
-            add_product(tile(k, k + 1 + i), order, tile(k, k + 1 + j), order, sums);
             double* const to = tile(k + 1 + i, k + 1 + j);
+            // All loads come before the first store, so that they do not wait for one another.
+            WarpTile sums;
             sums.for_each(
-                [&](int row, int column, double& sum) { to[row * order + column] -= sum; });
+                [&](int row, int column, double& sum) { sum = -to[row * order + column]; });
+            add_product(tile(k, k + 1 + i), order, tile(k, k + 1 + j), order, sums);
+            sums.for_each(
+                [&](int row, int column, double& sum) { to[row * order + column] = -sum; });
         }
     }
 };

@@ -66,17 +66,6 @@ __device__ __forceinline__ Reflector<T> reflector_of(T alpha, T square, T scale)
     return {(beta - alpha) / beta, beta, inverse, inverse / scale};
 }
 
-template <class T>
-__device__ __forceinline__ void store_rows(const T (&a)[group_rows], T* to) {
-    APERTURE_UNROLL
-    for (int r = 0; r < group_rows; r += RowPiece<T>::size) {
-        RowPiece<T> piece;
-        APERTURE_UNROLL
-        for (int e = 0; e < RowPiece<T>::size; ++e) piece.v[e] = a[r + e];
-        store_piece(to + r, piece);
-    }
-}
-
 template <class T, int Groups>
 struct FactorBlock {
     using Shape = FactorShape<T, Groups>;
@@ -106,7 +95,7 @@ struct FactorBlock {
     __device__ void publish(const T (&a)[n], int j) {
         if (lane != j || !has_rows()) return;
         T* const to = x + j % 2 * Shape::rows + warp * group_rows;
-        store_rows(a, to);
+        store_row(to, a);
         if (warp == 0) to[0] = 0;
     }
 
@@ -274,7 +263,7 @@ __global__ void __launch_bounds__(FactorShape<T, Groups>::threads)
                     if (r <= lane) to[r] = a[r];
                 }
             } else {
-                detail::store_rows(a, to);
+                store_row(to, a);
             }
         }
         if (warp == 0) {
@@ -292,7 +281,7 @@ __global__ void __launch_bounds__(FactorShape<T, Groups>::threads)
         if (!block.has_rows()) {
             T* const factor = args.factors + level.factors +
                               (index_t{blockIdx.x} * level.blocks + b) * factor_elements<T>;
-            detail::store_rows(a, factor + lane * n);
+            store_row(factor + lane * n, a);
         }
         __syncthreads();
     }

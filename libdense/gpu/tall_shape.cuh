@@ -67,4 +67,29 @@ __device__ __forceinline__ void store_piece(T* to, const RowPiece<T>& piece) {
     *reinterpret_cast<RowPiece<T>*>(to) = piece;
 }
 
+/// `Count` consecutive elements, from a 16-byte boundary.
+template <int Count, class T>
+__device__ __forceinline__ void load_row(const T* from, T (&to)[Count]) {
+    constexpr int size = RowPiece<T>::size;
+    static_assert(Count % size == 0);
+    APERTURE_UNROLL
+    for (int i = 0; i < Count; i += size) {
+        const RowPiece<T> piece = load_piece(from + i);
+        APERTURE_UNROLL
+        for (int e = 0; e < size; ++e) to[i + e] = piece.v[e];
+    }
+}
+template <int Count, class T>
+__device__ __forceinline__ void store_row(T* to, const T (&from)[Count]) {
+    constexpr int size = RowPiece<T>::size;
+    static_assert(Count % size == 0);
+    APERTURE_UNROLL
+    for (int i = 0; i < Count; i += size) {
+        RowPiece<T> piece;
+        APERTURE_UNROLL
+        for (int e = 0; e < size; ++e) piece.v[e] = from[i + e];
+        store_piece(to + i, piece);
+    }
+}
+
 }  // namespace aperture::dense::gpu

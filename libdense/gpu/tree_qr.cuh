@@ -4,17 +4,16 @@
 
 // QR of tall matrices by trees of blocks (TSQR, CAQR). Host code, a template on the executor.
 
-#include "libdense/gpu/tall_apply.cuh"
-#include "libdense/gpu/tall_factor.cuh"
-#include "libdense/gpu/tall_factors.cuh"
-
-#if !defined(__CUDACC_RTC__)
-
 #include <algorithm>
 #include <memory>
 #include <vector>
 
+#include "aperture/core/array.hpp"
+#include "libdense/gpu/copy_matrix.cuh"
+#include "libdense/gpu/tall_apply.cuh"
+#include "libdense/gpu/tall_factor.cuh"
 #include "libdense/gpu/tuning.hpp"
+#include "libdense/tall_factors.hpp"
 
 namespace aperture::dense::gpu {
 
@@ -78,16 +77,15 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
     static constexpr index_t most_rows = index_t{1} << 31;
 
   private:
-    static index_t blocks_of(index_t count, index_t of) { return (count + of - 1) / of; }
-    static index_t rounded_up(index_t count, index_t to) { return blocks_of(count, to) * to; }
+    static index_t rounded_up(index_t count, index_t to) { return blocks_for(count, to) * to; }
 
     /// The leaves fill the device, each absorbing several blocks; then levels of their tops.
     std::vector<TreeLevel> tree_of(index_t first_row, index_t& factors) const {
         std::vector<TreeLevel> levels;
         const auto groups = static_cast<int>((pitch_ - first_row) / group_rows);
         const int leaves = tuning::tall_leaves_per_multiprocessor * executor_.multiprocessors();
-        const auto absorbed = static_cast<int>(
-            std::max<index_t>(1, blocks_of(blocks_of(groups, leaves), Groups - 1)));
+        const auto absorbed =
+            static_cast<int>(std::max(1U, blocks_for(blocks_for(groups, leaves), Groups - 1)));
         TreeLevel level{first_row, groups, 1, absorbed * (Groups - 1), absorbed, false, 0};
         for (;;) {
             level.factors = factors;
@@ -148,28 +146,28 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
     Buffer<T> turned_;  ///< the matrix that Q is applied to, with as many columns as A
 };
 
-template <class T, class Executor, int Groups>
+template <class T, int Groups, class Executor>
 bool tree_fits(const Executor& executor) {
     return std::max(FactorShape<T, Groups>::shared_bytes, ApplyShape<T, Groups>::shared_bytes) <=
            executor.shared_memory_per_block();
 }
 
-/// Creates a tree with `Groups` groups per block; 0 selects them by rows and shared memory.
-template <class T, class Executor, int Groups>
+/// Creates a tree with as many groups per block as its executor says, or as suit the rows and the
+/// shared memory.
+template <class T, class Executor>
 std::unique_ptr<TallFactors<T, typename Executor::Space>> make_tree(Executor& executor,
                                                                     index_t rows, index_t columns) {
     using namespace tuning;
-    if constexpr (Groups > 0) {
-        return std::make_unique<TreeQr<T, Executor, Groups>>(executor, rows, columns);
-    } else if (rows >= large_tall_rows && tree_fits<T, Executor, large_tall_groups>(executor)) {
-        return make_tree<T, Executor, large_tall_groups>(executor, rows, columns);
-    } else if (tree_fits<T, Executor, tall_groups>(executor)) {
-        return make_tree<T, Executor, tall_groups>(executor, rows, columns);
+    if constexpr (requires { Executor::tree_groups; }) {
+        return std::make_unique<TreeQr<T, Executor, Executor::tree_groups>>(executor, rows,
+                                                                            columns);
+    } else if (rows >= large_tall_rows && tree_fits<T, large_tall_groups>(executor)) {
+        return std::make_unique<TreeQr<T, Executor, large_tall_groups>>(executor, rows, columns);
+    } else if (tree_fits<T, tall_groups>(executor)) {
+        return std::make_unique<TreeQr<T, Executor, tall_groups>>(executor, rows, columns);
     } else {
-        return make_tree<T, Executor, small_tall_groups<T>>(executor, rows, columns);
+        return std::make_unique<TreeQr<T, Executor, small_tall_groups<T>>>(executor, rows, columns);
     }
 }
 
 }  // namespace aperture::dense::gpu
-
-#endif

@@ -10,6 +10,9 @@
 /// Eigen's decompositions, in one translation unit because they take long to compile.
 namespace aperture::rpca::cpu {
 
+/// As core::View has matrices.
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
 /// Eigenvalues, ascending, and eigenvectors, column by column, of a symmetric matrix.
 void decompose_symmetric(const Eigen::MatrixXd& matrix, Eigen::VectorXd& values,
                          Eigen::MatrixXd& vectors);

@@ -46,15 +46,6 @@ void threshold_frame(Channels difference, float threshold, std::uint8_t* moves) 
     }
 }
 
-void copy_frame(const std::uint8_t* moves, Frame mask) {
-    const index_t columns = mask.extent[1];
-    for (index_t row = 0; row < mask.extent[0]; ++row) {
-        for (index_t c = 0; c < columns; ++c) {
-            mask(row, c) = moves[row * columns + c] != 0 ? moving : 0;
-        }
-    }
-}
-
 /// Median of a mask: the majority in a window that extends `reach` pixels to all sides. Each step
 /// down adds one row to the column counts and removes one; sums over columns are vectorised.
 void clean_frame(const FrameScratch& scratch, index_t reach, Frame mask) {
@@ -188,11 +179,7 @@ double find_masks(core::Cpu& cpu, DifferencesView<core::Host> differences,
         const Frame mask(masks.data + frame * masks.stride[0], {rows, columns},
                          {masks.stride[1], masks.stride[2]});
         threshold_frame(difference, static_cast<float>(threshold), scratch.moves);
-        if (reach > 0) {
-            clean_frame(scratch, reach, mask);
-        } else {
-            copy_frame(scratch.moves, mask);
-        }
+        clean_frame(scratch, reach, mask);
         if (parameters.min_area > 1) {
             std::vector<index_t> region;
             leave_out_small_regions(mask, parameters.min_area, region);

@@ -111,129 +111,136 @@ struct OnlinePca::State {
         part_sums.resize(static_cast<std::size_t>(std::min(most_parts, padded / lanes)));
     }
 
-    template <class Work>
-    Sums sum_parts(const Work& work);
-    Sums load(Frame from);
-    Sums regress();
-    Sums learn(Part background, Part sparse);
-    void store(Part to, index_t at, Pack<float> value) const;
-};
-
-/// Calls work(first value, end, sums) for each part.
-template <class Work>
-Sums OnlinePca::State::sum_parts(const Work& work) {
-    const auto parts = static_cast<index_t>(part_sums.size());
-    const index_t packs = padded / lanes;
-    const auto sum_part = [&](index_t part, std::byte* /*scratch*/) {
-        Sums& sums = part_sums[static_cast<std::size_t>(part)];
-        sums = {};
-        work(packs * part / parts * lanes, packs * (part + 1) / parts * lanes, sums);
-    };
-    if (basis.size() < least_for_a_team) {
-        for (index_t part = 0; part < parts; ++part) sum_part(part, nullptr);
-    } else {
-        core::for_each_task(cpu, parts, 0, sum_part);
+    double keep() const { return 1 - 1 / parameters.memory; }  ///< of the statistics, per frame
+    index_t index_of(index_t value, index_t column) const {
+        return (value / lanes * parameters.rank + column) * lanes + value % lanes;
     }
-    Sums total;
-    for (const Sums& sums : part_sums) {
-        total.frame += sums.frame;
+    /// Updates A with the coefficients.
+    void use_coefficients() {
         for (index_t i = 0; i < parameters.rank; ++i) {
-            total.products[i] += sums.products[i];
-            for (index_t j = i; j < parameters.rank; ++j) total.gram[i][j] += sums.gram[i][j];
+            for (index_t j = 0; j < parameters.rank; ++j) {
+                use[i][j] = keep() * use[i][j] + coefficients[i] * coefficients[j];
+            }
         }
     }
-    return total;
-}
 
-Sums OnlinePca::State::load(Frame from) {
-    return sum_parts([&](index_t first, index_t end, Sums& sums) {
-        const index_t count = std::min(end, values) - first;
-        std::copy_n(&from(first), count, &frame(first));
-        std::fill_n(frame.data() + first + count, end - first - count, 0.0F);
-        float sum = 0;
+    /// Calls work(first value, end, sums) for each part.
+    template <class Work>
+    Sums sum_parts(const Work& work) {
+        const auto parts = static_cast<index_t>(part_sums.size());
+        const index_t packs = padded / lanes;
+        const auto sum_part = [&](index_t part, std::byte* /*scratch*/) {
+            Sums& sums = part_sums[static_cast<std::size_t>(part)];
+            sums = {};
+            work(packs * part / parts * lanes, packs * (part + 1) / parts * lanes, sums);
+        };
+        if (basis.size() < least_for_a_team) {
+            for (index_t part = 0; part < parts; ++part) sum_part(part, nullptr);
+        } else {
+            core::for_each_task(cpu, parts, 0, sum_part);
+        }
+        Sums total;
+        for (const Sums& sums : part_sums) {
+            total.frame += sums.frame;
+            for (index_t i = 0; i < parameters.rank; ++i) {
+                total.products[i] += sums.products[i];
+                for (index_t j = i; j < parameters.rank; ++j) total.gram[i][j] += sums.gram[i][j];
+            }
+        }
+        return total;
+    }
+
+    Sums load(Frame from) {
+        return sum_parts([&](index_t first, index_t end, Sums& sums) {
+            const index_t count = std::min(end, values) - first;
+            std::copy_n(&from(first), count, &frame(first));
+            std::fill_n(frame.data() + first + count, end - first - count, 0.0F);
+            float sum = 0;
 #pragma omp simd reduction(+ : sum)
-        for (index_t v = first; v < end; ++v) sum += frame.data()[v];
-        sums.frame = static_cast<double>(sum);
-    });
-}
-
-/// U^T times the residual of the frame, clipped to +-clip.
-Sums OnlinePca::State::regress() {
-    const index_t rank = parameters.rank;
-    const Pack<float> clip = core::broadcast(static_cast<float>(parameters.clip));
-    return sum_parts([&](index_t first, index_t end, Sums& sums) {
-        Pack<float> products[most_rank] = {};
-        for (index_t v = first; v < end; v += lanes) {
-            const float* const u = basis.data() + v * rank;
-            Pack<float> rest = core::load(frame.data() + v);
-            for (index_t k = 0; k < rank; ++k) {
-                rest -= core::load(u + k * lanes) *
-                        core::broadcast(static_cast<float>(coefficients[k]));
-            }
-            rest = clipped(rest, clip);
-            for (index_t k = 0; k < rank; ++k) products[k] += core::load(u + k * lanes) * rest;
-        }
-        for (index_t k = 0; k < rank; ++k) sums.products[k] = cpu::sum_of<float>(products[k]);
-    });
-}
-
-void OnlinePca::State::store(Part to, index_t at, Pack<float> value) const {
-    if (to.empty()) return;
-    if (at + lanes <= values) {
-        core::store(&to(at), value);
-    } else {
-        for (index_t l = 0; at + l < values; ++l) to(at + l) = value[l];
+            for (index_t v = first; v < end; ++v) sum += frame.data()[v];
+            sums.frame = static_cast<double>(sum);
+        });
     }
-}
 
-/// Updates B with the frame and with forgetting. Then each column of U in turn is fitted to A and B
-/// with the other columns fixed (Feng, Xu & Yan 2013, algorithm 2).
-Sums OnlinePca::State::learn(Part background, Part sparse) {
-    const index_t rank = parameters.rank;
-    const Pack<float> clip = core::broadcast(static_cast<float>(parameters.clip));
-    const auto keep = static_cast<float>(1 - 1 / parameters.memory);
-    double trace = 0;
-    for (index_t k = 0; k < rank; ++k) trace += use[k][k];
-    std::array<float, most_rank> step{};
-    for (index_t k = 0; k < rank && trace > 0; ++k) {
-        step[k] = static_cast<float>(1 / (use[k][k] + least_use * trace));
-    }
-    return sum_parts([&](index_t first, index_t end, Sums& sums) {
-        Pack<float> products[most_rank][most_rank] = {};
-        for (index_t v = first; v < end; v += lanes) {
-            float* const of_basis = basis.data() + v * rank;
-            float* const of_targets = targets.data() + v * rank;
-            Pack<float> u[most_rank];
-            Pack<float> ground{};
-            for (index_t k = 0; k < rank; ++k) {
-                u[k] = core::load(of_basis + k * lanes);
-                ground += u[k] * core::broadcast(static_cast<float>(coefficients[k]));
-            }
-            const Pack<float> rest = core::load(frame.data() + v) - ground;
-            const Pack<float> learnt = ground + clipped(rest, clip);
-            store(background, v, ground);
-            store(sparse, v, core::load(frame.data() + v) - learnt);
-            for (index_t k = 0; k < rank; ++k) {
-                const Pack<float> target =
-                    core::load(of_targets + k * lanes) * core::broadcast(keep) +
-                    learnt * core::broadcast(static_cast<float>(coefficients[k]));
-                core::store(of_targets + k * lanes, target);
-                Pack<float> left = target;
-                for (index_t j = 0; j < rank; ++j) {
-                    left -= u[j] * core::broadcast(static_cast<float>(use[k][j]));
+    /// U^T times the residual of the frame, clipped to +-clip.
+    Sums regress() {
+        const index_t rank = parameters.rank;
+        const Pack<float> clip = core::broadcast(static_cast<float>(parameters.clip));
+        return sum_parts([&](index_t first, index_t end, Sums& sums) {
+            Pack<float> products[most_rank] = {};
+            for (index_t v = first; v < end; v += lanes) {
+                const float* const u = basis.data() + v * rank;
+                Pack<float> rest = core::load(frame.data() + v);
+                for (index_t k = 0; k < rank; ++k) {
+                    rest -= core::load(u + k * lanes) *
+                            core::broadcast(static_cast<float>(coefficients[k]));
                 }
-                u[k] += left * core::broadcast(step[k]);
-                core::store(of_basis + k * lanes, u[k]);
+                rest = clipped(rest, clip);
+                for (index_t k = 0; k < rank; ++k) products[k] += core::load(u + k * lanes) * rest;
+            }
+            for (index_t k = 0; k < rank; ++k) sums.products[k] = cpu::sum_of<float>(products[k]);
+        });
+    }
+
+    void store(Part to, index_t at, Pack<float> value) const {
+        if (to.empty()) return;
+        if (at + lanes <= values) {
+            core::store(&to(at), value);
+        } else {
+            for (index_t l = 0; at + l < values; ++l) to(at + l) = value[l];
+        }
+    }
+
+    /// Updates B with the frame and with forgetting. Then each column of U in turn is fitted to A
+    /// and B with the other columns fixed (Feng, Xu & Yan 2013, algorithm 2).
+    Sums learn(Part background, Part sparse) {
+        const index_t rank = parameters.rank;
+        const Pack<float> clip = core::broadcast(static_cast<float>(parameters.clip));
+        const Pack<float> kept = core::broadcast(static_cast<float>(keep()));
+        double trace = 0;
+        for (index_t k = 0; k < rank; ++k) trace += use[k][k];
+        std::array<float, most_rank> step{};
+        for (index_t k = 0; k < rank && trace > 0; ++k) {
+            step[k] = static_cast<float>(1 / (use[k][k] + least_use * trace));
+        }
+        return sum_parts([&](index_t first, index_t end, Sums& sums) {
+            Pack<float> products[most_rank][most_rank] = {};
+            for (index_t v = first; v < end; v += lanes) {
+                float* const of_basis = basis.data() + v * rank;
+                float* const of_targets = targets.data() + v * rank;
+                Pack<float> u[most_rank];
+                Pack<float> ground{};
+                for (index_t k = 0; k < rank; ++k) {
+                    u[k] = core::load(of_basis + k * lanes);
+                    ground += u[k] * core::broadcast(static_cast<float>(coefficients[k]));
+                }
+                const Pack<float> rest = core::load(frame.data() + v) - ground;
+                const Pack<float> learnt = ground + clipped(rest, clip);
+                store(background, v, ground);
+                store(sparse, v, core::load(frame.data() + v) - learnt);
+                for (index_t k = 0; k < rank; ++k) {
+                    const Pack<float> target =
+                        core::load(of_targets + k * lanes) * kept +
+                        learnt * core::broadcast(static_cast<float>(coefficients[k]));
+                    core::store(of_targets + k * lanes, target);
+                    Pack<float> left = target;
+                    for (index_t j = 0; j < rank; ++j) {
+                        left -= u[j] * core::broadcast(static_cast<float>(use[k][j]));
+                    }
+                    u[k] += left * core::broadcast(step[k]);
+                    core::store(of_basis + k * lanes, u[k]);
+                }
+                for (index_t i = 0; i < rank; ++i) {
+                    for (index_t j = i; j < rank; ++j) products[i][j] += u[i] * u[j];
+                }
             }
             for (index_t i = 0; i < rank; ++i) {
-                for (index_t j = i; j < rank; ++j) products[i][j] += u[i] * u[j];
+                for (index_t j = i; j < rank; ++j)
+                    sums.gram[i][j] = cpu::sum_of<float>(products[i][j]);
             }
-        }
-        for (index_t i = 0; i < rank; ++i) {
-            for (index_t j = i; j < rank; ++j) sums.gram[i][j] = cpu::sum_of<float>(products[i][j]);
-        }
-    });
-}
+        });
+    }
+};
 
 OnlinePca::OnlinePca(core::Cpu& cpu, index_t values, const OnlineParameters& parameters) {
     validate(parameters);
@@ -264,32 +271,28 @@ Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
     const Outcome outcome = projections.run(frames, backgrounds, {}, {});
 
     const auto clip = static_cast<float>(s.parameters.clip);
-    const double keep = 1 - 1 / s.parameters.memory;
+    const auto keep = static_cast<float>(s.keep());
     s.use = {};
     s.gram = {};
+    s.coefficients = {};
     std::fill(s.basis.begin(), s.basis.end(), 0.0F);
     std::fill(s.targets.begin(), s.targets.end(), 0.0F);
     for (index_t k = 0; k < outcome.rank; ++k) {
         for (index_t v = 0; v < s.values; ++v) {
-            s.basis((v / lanes * rank + k) * lanes + v % lanes) = projections.basis(v, k);
+            s.basis(s.index_of(v, k)) = projections.basis(v, k);
         }
     }
     for (index_t f = 0; f < count; ++f) {
         for (index_t k = 0; k < outcome.rank; ++k) {
             s.coefficients[k] = projections.coefficient(k, f);
         }
-        for (index_t i = 0; i < outcome.rank; ++i) {
-            for (index_t j = 0; j < outcome.rank; ++j) {
-                s.use[i][j] = keep * s.use[i][j] + s.coefficients[i] * s.coefficients[j];
-            }
-        }
+        s.use_coefficients();
         for (index_t v = 0; v < s.values; ++v) {
             const float ground = backgrounds(f, v);
             const float learnt = ground + std::clamp(frames(f, v) - ground, -clip, clip);
             for (index_t k = 0; k < outcome.rank; ++k) {
-                float& target = s.targets((v / lanes * rank + k) * lanes + v % lanes);
-                target = static_cast<float>(keep) * target +
-                         learnt * static_cast<float>(s.coefficients[k]);
+                float& target = s.targets(s.index_of(v, k));
+                target = keep * target + learnt * static_cast<float>(s.coefficients[k]);
             }
         }
     }
@@ -314,12 +317,7 @@ void OnlinePca::next(Frame frame, Part background, Part sparse) {
         const Coefficients change = solved(s.gram, s.regress().products, rank);
         for (index_t k = 0; k < rank; ++k) s.coefficients[k] += change[k];
     }
-    const double keep = 1 - 1 / s.parameters.memory;
-    for (index_t i = 0; i < rank; ++i) {
-        for (index_t j = 0; j < rank; ++j) {
-            s.use[i][j] = keep * s.use[i][j] + s.coefficients[i] * s.coefficients[j];
-        }
-    }
+    s.use_coefficients();
     s.gram = s.learn(background, sparse).gram;
 }
 

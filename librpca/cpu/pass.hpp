@@ -5,10 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "aperture/core/error.hpp"
-#include "aperture/rpca/robust_pca.hpp"
-#include "libcore/cpu/simd.hpp"
+#include "libdense/cpu/column_blocks.hpp"
+#include "librpca/run_state.hpp"
 
 /// Helpers of all passes over a matrix.
 namespace aperture::rpca::cpu {
@@ -33,6 +34,18 @@ template <class T>
     double sum = 0;
     for (int l = 0; l < core::lanes<T>; ++l) sum += static_cast<double>(pack[l]);
     return sum;
+}
+
+/// The sums of all parts of a matrix, without the padding behind its last value, which counted as
+/// S = 0.
+template <class T>
+PassSums total_of(const std::vector<PassSums>& parts, const dense::tall::ColumnBlocks<T>& layout) {
+    PassSums total;
+    for (const PassSums& sums : parts) total += sums;
+    const index_t last = layout.blocks() - 1;
+    const index_t end = last * layout.block_rows + layout.used_rows(last);
+    total.zeros -= static_cast<double>((end - layout.rows) * layout.columns);
+    return total;
 }
 
 /// Throws core::InvalidArgument with the first value that is not finite, if there is one.

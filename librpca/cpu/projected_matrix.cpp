@@ -10,13 +10,10 @@
 
 namespace aperture::rpca::cpu {
 
-using dense::tall::ceil_div;
-using dense::tall::gram_tile;
 using dense::tall::product_packs;
 
 namespace {
 
-constexpr index_t tile_size = gram_tile * gram_tile;
 constexpr index_t most_sampled = 100000;
 
 }  // namespace
@@ -48,12 +45,11 @@ ProjectedMatrix<T>::ProjectedMatrix(core::Cpu& cpu, index_t frames, index_t valu
       mask_({watches_mask ? m_.size() : 0}),
       panel_sums_(panel_layout_),
       rest_sums_(layout_),
-      cross_sums_(
-          {rest_sums_.parts(), width_ / gram_tile * ceil_div(frames, gram_tile) * tile_size}),
+      cross_sums_(layout_, width_),
       panel_gram_({2 * width_, 2 * width_}),
       rest_gram_({frames, frames}),
       cross_({width_, frames}),
-      part_sums_(static_cast<std::size_t>(rest_sums_.parts())) {
+      part_sums_(static_cast<std::size_t>(layout_.parts())) {
     std::fill(panel_.begin(), panel_.end(), T(0));
     sizes_.reserve(static_cast<std::size_t>(std::min(frames * values, 2 * most_sampled)));
 }
@@ -64,26 +60,25 @@ WorkspaceBytes ProjectedMatrix<T>::bytes(const core::Cpu& cpu, index_t frames, i
     const index_t width = width_of(rank);
     const dense::tall::ColumnBlocks<T> layout{frames, values, 0};
     const dense::tall::ColumnBlocks<T> panel{2 * width, values, 0};
-    const index_t parts = std::min<index_t>(layout.blocks(), 32);
     const index_t factors = 2 * width * (rank + frames) + frames * rank;
-    const index_t cross = parts * width / gram_tile * ceil_div(frames, gram_tile) * tile_size;
-    const index_t small = cross + 4 * width * width + frames * frames + width * frames;
+    const index_t small = 4 * width * width + frames * frames + width * frames;
     const auto scratch = static_cast<index_t>(
         core::scratch_bytes_of<Scratch>(layout.block_reals(), frames, std::max(width, frames)));
     return {bytes_of<T>(layout.size() + panel.size() + factors +
                         std::min(frames * values, 2 * most_sampled)) +
-                (watches_mask ? layout.size() : 0) + dense::tall::GramSums<T>::bytes(layout) +
-                dense::tall::GramSums<T>::bytes(panel) + bytes_of<double>(small) +
+                (watches_mask ? layout.size() : 0) + dense::tall::ProductSums<T>::bytes(layout) +
+                dense::tall::ProductSums<T>::bytes(panel) +
+                dense::tall::ProductSums<T>::bytes(layout, width) + bytes_of<double>(small) +
                 cpu.threads() * scratch,
             0};
 }
 
 template <class T>
 double ProjectedMatrix<T>::load(FramesView<const T, core::Host> m) {
-    core::for_each_task(cpu_, rest_sums_.parts(), 0, [&](index_t part, std::byte* /*scratch*/) {
+    core::for_each_task(cpu_, layout_.parts(), 0, [&](index_t part, std::byte* /*scratch*/) {
         double& square = part_sums_[static_cast<std::size_t>(part)].residual_square;
         square = 0;
-        for (index_t b = rest_sums_.first_block(part); b < rest_sums_.first_block(part + 1); ++b) {
+        for (index_t b = layout_.first_block(part); b < layout_.first_block(part + 1); ++b) {
             T* const block = m_.data() + b * layout_.block_reals();
             const index_t count = layout_.rows_of(b);
             std::fill_n(block, layout_.block_reals(), T(0));
@@ -178,7 +173,12 @@ double ProjectedMatrix<T>::median_of_rest(core::View<const double, 2, core::Host
 template <class T>
 PassSums ProjectedMatrix<T>::pass(const Pass& projection) {
     const PassSums sums = sweep(projection, {});
-    gather(projection.sums_rest);
+    if (projection.sums_rest) {
+        rest_sums_.gather(rest_gram_);
+    } else {
+        panel_sums_.gather(panel_gram_);
+        cross_sums_.gather(cross_);
+    }
     return sums;
 }
 
@@ -194,50 +194,38 @@ PassSums ProjectedMatrix<T>::sweep(const Pass& projection, const Outputs& output
     const index_t frames = layout_.columns;
     const auto scratch_bytes =
         core::scratch_bytes_of<Scratch>(rest_reals, frames, std::max(width_, frames));
-    core::for_each_task(
-        cpu_, rest_sums_.parts(), scratch_bytes, [&](index_t part, std::byte* block) {
-            core::ScratchParts parts(block);
-            const Scratch scratch(parts, rest_reals, frames, std::max(width_, frames));
-            PassSums& sums = part_sums_[static_cast<std::size_t>(part)];
-            sums = {};
-            panel_sums_.clear(part);
-            rest_sums_.clear(part);
-            std::fill_n(&cross_sums_(part, 0), cross_sums_.extent()[1], 0.0);
-            // Padding behind the last frame, up to whole tiles.
-            std::fill_n(scratch.rest + frames * layout_.stride,
-                        rest_reals - frames * layout_.stride, T(0));
-            for (index_t b = rest_sums_.first_block(part); b < rest_sums_.first_block(part + 1);
-                 ++b) {
-                for (index_t v = 0; v < layout_.used_rows(b); v += row) {
-                    project_row(projection, b, v, scratch, sums);
-                    if (outputs.wanted) write_row(outputs, b, v, scratch);
-                }
-                if (outputs.wanted) continue;
-                core::ReadAhead ahead;
-                if (b + 1 < rest_sums_.first_block(part + 1)) {
-                    ahead = core::ReadAhead({m_.data() + (b + 1) * rest_reals,
-                                             rest_reals * static_cast<index_t>(sizeof(T))});
-                }
-                if (projection.sums_rest) {
-                    rest_sums_.add(part, b, scratch.rest, dense::tall::GramSum::of_type, ahead);
-                } else {
-                    panel_sums_.add(part, b, panel_.data() + b * panel_layout_.block_reals(),
-                                    dense::tall::GramSum::of_type);
-                    add_cross(part, b, scratch.rest, ahead);
-                }
+    core::for_each_task(cpu_, layout_.parts(), scratch_bytes, [&](index_t part, std::byte* block) {
+        core::ScratchParts parts(block);
+        const Scratch scratch(parts, rest_reals, frames, std::max(width_, frames));
+        PassSums& sums = part_sums_[static_cast<std::size_t>(part)];
+        sums = {};
+        panel_sums_.clear(part);
+        rest_sums_.clear(part);
+        cross_sums_.clear(part);
+        // Padding behind the last frame, up to whole tiles.
+        std::fill_n(scratch.rest + frames * layout_.stride, rest_reals - frames * layout_.stride,
+                    T(0));
+        for (index_t b = layout_.first_block(part); b < layout_.first_block(part + 1); ++b) {
+            for (index_t v = 0; v < layout_.used_rows(b); v += row) {
+                project_row(projection, b, v, scratch, sums);
+                if (outputs.wanted) write_row(outputs, b, v, scratch);
             }
-        });
-    PassSums total;
-    for (const PassSums& sums : part_sums_) {
-        total.residual_square += sums.residual_square;
-        total.zeros += sums.zeros;
-        total.mask_changes += sums.mask_changes;
-    }
-    // The padding behind the last value counted as S = 0.
-    const index_t last = layout_.blocks() - 1;
-    const index_t end = last * layout_.block_rows + layout_.used_rows(last);
-    total.zeros -= static_cast<double>((end - layout_.rows) * layout_.columns);
-    return total;
+            if (outputs.wanted) continue;
+            core::ReadAhead ahead;
+            if (b + 1 < layout_.first_block(part + 1)) {
+                ahead = core::ReadAhead({m_.data() + (b + 1) * rest_reals,
+                                         rest_reals * static_cast<index_t>(sizeof(T))});
+            }
+            if (projection.sums_rest) {
+                rest_sums_.add(part, b, scratch.rest, ahead);
+            } else {
+                const T* const panel = panel_.data() + b * panel_layout_.block_reals();
+                panel_sums_.add(part, b, panel);
+                cross_sums_.add(part, b, panel, scratch.rest, ahead);
+            }
+        }
+    });
+    return total_of(part_sums_, layout_);
 }
 
 template <class T>
@@ -309,43 +297,6 @@ void ProjectedMatrix<T>::write_row(const Outputs& outputs, index_t block, index_
     };
     write(scratch.low_rank, outputs.low_rank);
     write(scratch.sparse, outputs.sparse);
-}
-
-template <class T>
-void ProjectedMatrix<T>::add_cross(index_t part, index_t block, const T* rest,
-                                   core::ReadAhead& ahead) {
-    const T* const panel = panel_.data() + block * panel_layout_.block_reals();
-    double* to = &cross_sums_(part, 0);
-    for (index_t k = 0; k < width_; k += gram_tile) {
-        for (index_t f = 0; f < layout_.columns; f += gram_tile) {
-            dense::tall::add_gram_tile<T, T>(panel + k * layout_.stride, rest + f * layout_.stride,
-                                             layout_.stride, layout_.used_rows(block), to, ahead);
-            to += tile_size;
-        }
-    }
-}
-
-template <class T>
-void ProjectedMatrix<T>::gather(bool rest) {
-    if (rest) {
-        rest_sums_.gather(rest_gram_);
-        return;
-    }
-    panel_sums_.gather(panel_gram_);
-    index_t at = 0;
-    for (index_t k = 0; k < width_; k += gram_tile) {
-        for (index_t f = 0; f < layout_.columns; f += gram_tile) {
-            for (index_t i = 0; i < tile_size; ++i, ++at) {
-                const index_t frame = f + i % gram_tile;
-                if (frame >= layout_.columns) continue;
-                double sum = 0;
-                for (index_t part = 0; part < rest_sums_.parts(); ++part) {
-                    sum += cross_sums_(part, at);
-                }
-                cross_(k + i / gram_tile, frame) = sum;
-            }
-        }
-    }
 }
 
 template class ProjectedMatrix<float>;

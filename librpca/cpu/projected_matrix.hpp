@@ -7,7 +7,7 @@
 
 #include "aperture/core/executor.hpp"
 #include "aperture/rpca/robust_pca.hpp"
-#include "libdense/cpu/gram_sums.hpp"
+#include "libdense/cpu/product_sums.hpp"
 #include "librpca/alternating_projections.hpp"
 
 namespace aperture::rpca::cpu {
@@ -76,8 +76,6 @@ class ProjectedMatrix {
                    PassSums& sums);
     void write_row(const Outputs& outputs, index_t block, index_t first,
                    const Scratch& scratch) const;
-    void add_cross(index_t part, index_t block, const T* rest, core::ReadAhead& ahead);
-    void gather(bool rest);
     void find_medians(index_t block, T* scratch);
 
     core::Cpu& cpu_;
@@ -87,9 +85,9 @@ class ProjectedMatrix {
     core::Array<T, 1> m_;
     core::Array<T, 1> panel_;
     core::Array<std::int8_t, 1> mask_;  ///< laid out as m_; of the previous pass
-    dense::tall::GramSums<T> panel_sums_;
-    dense::tall::GramSums<T> rest_sums_;
-    core::Array<double, 2> cross_sums_;  ///< [part][tile]
+    dense::tall::ProductSums<T> panel_sums_;
+    dense::tall::ProductSums<T> rest_sums_;
+    dense::tall::ProductSums<T> cross_sums_;
     core::Array<double, 2> panel_gram_;
     core::Array<double, 2> rest_gram_;
     core::Array<double, 2> cross_;

@@ -12,7 +12,6 @@
 #include "librpca/cpu/projected_matrix.hpp"
 #include "librpca/cpu/spectrum.hpp"
 #include "librpca/cpu/sweep.hpp"
-#include "librpca/qr_method.hpp"
 #include "librpca/selected_solver.hpp"
 
 namespace aperture::rpca {
@@ -29,7 +28,7 @@ void validate(const Parameters& parameters) {
     core::expects(parameters.rank >= 0, "rank must not be negative, is ", parameters.rank);
 }
 
-namespace {
+namespace cpu {
 
 /// R factor of W minus its temporal mean: R of the QR of W, each row minus its mean.
 template <class T>
@@ -46,8 +45,7 @@ class TriangleOfW {
                bytes_of<T>(frames * (values + frames)) + bytes_of<double>(frames * frames);
     }
 
-    core::View<const double, 2, core::Host> find(core::Cpu& cpu,
-                                                 const cpu::SweptMatrix<T>& matrix) {
+    core::View<const double, 2, core::Host> find(core::Cpu& cpu, const SweptMatrix<T>& matrix) {
         matrix.copy_w(cpu, w_);
         qr_.find_r({w_.data(), {w_.extent()[1], w_.extent()[0]}, {1, w_.extent()[1]}}, r_);
         std::copy(r_.begin(), r_.end(), fp64_.begin());
@@ -91,11 +89,11 @@ class MultiplierOperations {
     static WorkspaceBytes bytes(core::Cpu& cpu, index_t frames, index_t values,
                                 const Parameters& parameters) {
         const bool by_gram = parameters.svd == Svd::gram;
-        const index_t of_matrix = cpu::SweptMatrix<T>::bytes(
+        const index_t of_matrix = SweptMatrix<T>::bytes(
             frames, values, {by_gram, parameters.mask_threshold > 0}, cpu.threads());
         const index_t of_spectrum =
-            by_gram ? cpu::Spectrum::gram_bytes(frames)
-                    : cpu::Spectrum::triangle_bytes(frames) +
+            by_gram ? Spectrum::gram_bytes(frames)
+                    : Spectrum::triangle_bytes(frames) +
                           TriangleOfW<T>::bytes(cpu, parameters.svd, frames, values);
         return {of_matrix + of_spectrum + bytes_of<T>(2 * frames * (frames + 1)), 0};
     }
@@ -133,70 +131,44 @@ class MultiplierOperations {
     }
     /// From the `r` largest singular values s, V their vectors:
     /// P = 1 1^T / frames + V diag((s - threshold) / s) V^T.
-    void set_factor(index_t r, double threshold);
+    void set_factor(index_t r, double threshold) {
+        const double share = 1 / static_cast<double>(frames_);
+        const auto kept = [&](index_t i) { return 1 - threshold / spectrum_.singular_value(i); };
+        factor_.has_second = 2 * r < frames_;
+        if (factor_.has_second) {
+            factor_.first.set(frames_, r + 1, [&](index_t i, index_t k) {
+                return k == r ? share : spectrum_.vector(i, k);
+            });
+            factor_.second.set(r + 1, frames_, [&](index_t k, index_t j) {
+                return k == r ? 1 : kept(k) * spectrum_.vector(j, k);
+            });
+            return;
+        }
+        factor_.first.set(frames_, frames_, [&](index_t i, index_t j) {
+            double sum = share;
+            for (index_t k = 0; k < r; ++k) {
+                sum += spectrum_.vector(i, k) * kept(k) * spectrum_.vector(j, k);
+            }
+            return sum;
+        });
+    }
 
     core::Cpu& cpu_;
     index_t frames_;
-    cpu::SweptMatrix<T> matrix_;
+    SweptMatrix<T> matrix_;
     std::optional<TriangleOfW<T>> triangle_;  ///< if it replaces the Gram matrix
-    cpu::Spectrum spectrum_;
-    cpu::RightFactor<T> factor_;
+    Spectrum spectrum_;
+    RightFactor<T> factor_;
     RunState state_;
 };
 
+}  // namespace cpu
+
 template <class T>
-void MultiplierOperations<T>::set_factor(index_t r, double threshold) {
-    const double share = 1 / static_cast<double>(frames_);
-    const auto kept = [&](index_t i) { return 1 - threshold / spectrum_.singular_value(i); };
-    factor_.has_second = 2 * r < frames_;
-    if (factor_.has_second) {
-        factor_.first.set(frames_, r + 1, [&](index_t i, index_t k) {
-            return k == r ? share : spectrum_.vector(i, k);
-        });
-        factor_.second.set(r + 1, frames_, [&](index_t k, index_t j) {
-            return k == r ? 1 : kept(k) * spectrum_.vector(j, k);
-        });
-        return;
-    }
-    factor_.first.set(frames_, frames_, [&](index_t i, index_t j) {
-        double sum = share;
-        for (index_t k = 0; k < r; ++k) {
-            sum += spectrum_.vector(i, k) * kept(k) * spectrum_.vector(j, k);
-        }
-        return sum;
-    });
-}
-
-}  // namespace
-
-template <std::floating_point T, class Executor>
-struct RobustPca<T, Executor>::State {
-    SelectedSolver<T, MultiplierOperations<T>, cpu::ProjectedMatrix<T>> solver;
+struct SolverParts<T, core::Cpu> {
+    using Operations = cpu::MultiplierOperations<T>;
+    using Matrix = cpu::ProjectedMatrix<T>;
 };
-
-template <std::floating_point T, class Executor>
-RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t values,
-                                  const Parameters& parameters)
-    : state_(new State{{executor, frames, values, parameters}}) {}
-template <std::floating_point T, class Executor>
-WorkspaceBytes RobustPca<T, Executor>::workspace_bytes(Executor& executor, index_t frames,
-                                                       index_t values,
-                                                       const Parameters& parameters) {
-    return decltype(State::solver)::bytes(executor, frames, values, parameters);
-}
-template <std::floating_point T, class Executor>
-RobustPca<T, Executor>::~RobustPca() = default;
-template <std::floating_point T, class Executor>
-RobustPca<T, Executor>::RobustPca(RobustPca&&) noexcept = default;
-template <std::floating_point T, class Executor>
-RobustPca<T, Executor>& RobustPca<T, Executor>::operator=(RobustPca&&) noexcept = default;
-
-template <std::floating_point T, class Executor>
-Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
-                                    FramesView<T, Space> sparse,
-                                    const std::function<bool(const Progress&)>& observe) {
-    return state_->solver.run(m, low_rank, sparse, observe);
-}
 
 template class RobustPca<float, core::Cpu>;
 template class RobustPca<double, core::Cpu>;

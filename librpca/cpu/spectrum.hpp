@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-
-#include "aperture/core/view.hpp"
+#include "aperture/core/array.hpp"
 
 namespace aperture::rpca::cpu {
 
@@ -13,10 +11,7 @@ using core::index_t;
 /// Singular values and right singular vectors of a tall matrix.
 class Spectrum {
   public:
-    explicit Spectrum(index_t order);
-    ~Spectrum();
-    Spectrum(Spectrum&&) noexcept;
-    Spectrum& operator=(Spectrum&&) noexcept;
+    explicit Spectrum(index_t order) : values_({order}), vectors_({order, order}) {}
 
     /// Bytes of a spectrum of this order and of what its decompositions allocate meanwhile.
     static index_t gram_bytes(index_t order);
@@ -35,8 +30,8 @@ class Spectrum {
     index_t count_above(double threshold) const;
 
   private:
-    struct State;
-    std::unique_ptr<State> state_;
+    core::Array<double, 1> values_;   ///< descending
+    core::Array<double, 2> vectors_;  ///< [vector][component]
 };
 
 }  // namespace aperture::rpca::cpu

@@ -10,7 +10,6 @@
 namespace aperture::rpca::cpu {
 
 using Matrix = Eigen::MatrixXd;
-using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 struct Subspace::State {
     index_t most;  ///< requested rank

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cusolverDn.h>
 
-#include <utility>
-
 #include "aperture/core/error.hpp"
 #include "librpca/gpu/cusolver_eigenvectors.hpp"
 
@@ -29,32 +27,30 @@ core::index_t workspace_size(cusolverDnHandle_t handle, int order) {
 
 }  // namespace
 
-CusolverEigenvectors::CusolverEigenvectors(core::Gpu& gpu, int order) : order_(order), info_({1}) {
-    check(cusolverDnCreate(&handle_), "cusolverDnCreate");
-    check(cusolverDnSetStream(handle_, gpu.stream()), "cusolverDnSetStream");
-    workspace_ = core::Array<double, 1, core::Device>({workspace_size(handle_, order)});
+void CusolverEigenvectors::Destroy::operator()(cusolverDnContext* handle) const {
+    cusolverDnDestroy(handle);
 }
-core::index_t CusolverEigenvectors::bytes(core::Gpu& /*gpu*/, int order) {
+CusolverEigenvectors::Handle CusolverEigenvectors::make_handle() {
     cusolverDnHandle_t handle = nullptr;
     check(cusolverDnCreate(&handle), "cusolverDnCreate");
-    const core::index_t size = workspace_size(handle, order);
-    cusolverDnDestroy(handle);
-    return size * static_cast<core::index_t>(sizeof(double)) +
+    return Handle(handle);
+}
+
+CusolverEigenvectors::CusolverEigenvectors(core::Gpu& gpu, int order)
+    : handle_(make_handle()), order_(order), info_({1}) {
+    check(cusolverDnSetStream(handle_.get(), gpu.stream()), "cusolverDnSetStream");
+    workspace_ = core::Array<double, 1, core::Device>({workspace_size(handle_.get(), order)});
+}
+core::index_t CusolverEigenvectors::bytes(core::Gpu& /*gpu*/, int order) {
+    return workspace_size(make_handle().get(), order) * static_cast<core::index_t>(sizeof(double)) +
            static_cast<core::index_t>(sizeof(int));
 }
-CusolverEigenvectors::~CusolverEigenvectors() {
-    if (handle_ != nullptr) cusolverDnDestroy(handle_);
-}
-CusolverEigenvectors::CusolverEigenvectors(CusolverEigenvectors&& other) noexcept
-    : handle_(std::exchange(other.handle_, nullptr)),
-      order_(other.order_),
-      workspace_(std::move(other.workspace_)),
-      info_(std::move(other.info_)) {}
 
 void CusolverEigenvectors::operator()(double* matrix, double* eigenvalues) {
-    check(cusolverDnDsyevd(handle_, with_vectors, triangle, order_, matrix, order_, eigenvalues,
-                           workspace_.data(), static_cast<int>(workspace_.size()), info_.data()),
-          "cusolverDnDsyevd");
+    check(
+        cusolverDnDsyevd(handle_.get(), with_vectors, triangle, order_, matrix, order_, eigenvalues,
+                         workspace_.data(), static_cast<int>(workspace_.size()), info_.data()),
+        "cusolverDnDsyevd");
 }
 
 }  // namespace aperture::rpca::gpu

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+
 #include "aperture/core/array.hpp"
 #include "aperture/core/executor.hpp"
 
@@ -15,17 +17,20 @@ class CusolverEigenvectors {
   public:
     /// Throws core::DeviceError if cuSOLVER is not available.
     CusolverEigenvectors(core::Gpu& gpu, int order);
-    ~CusolverEigenvectors();
     /// Of its arrays.
     static core::index_t bytes(core::Gpu& gpu, int order);
-    CusolverEigenvectors(CusolverEigenvectors&& other) noexcept;
-    CusolverEigenvectors& operator=(CusolverEigenvectors&&) = delete;
 
     /// Replaces a symmetric matrix by its eigenvectors, vector after vector; asynchronous.
     void operator()(double* matrix, double* eigenvalues);
 
   private:
-    cusolverDnContext* handle_ = nullptr;
+    struct Destroy {
+        void operator()(cusolverDnContext* handle) const;
+    };
+    using Handle = std::unique_ptr<cusolverDnContext, Destroy>;
+    static Handle make_handle();
+
+    Handle handle_;
     int order_;
     core::Array<double, 1, core::Device> workspace_;
     core::Array<int, 1, core::Device> info_;

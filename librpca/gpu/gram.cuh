@@ -18,7 +18,7 @@ struct GramShape {
     static constexpr int own = 8;  ///< frames of a thread on each side
     static constexpr int threads = sizeof(T) == 4 ? 384 : 256;
     static constexpr int frames = own * Sides;
-    static constexpr int piece = detail::Piece<T>::size;
+    static constexpr int piece = dense::gpu::RowPiece<T>::size;
     static constexpr int pieces = 16;
     /// Values per stage.
     static constexpr int values = piece * pieces;
@@ -196,14 +196,12 @@ __global__ void __launch_bounds__(GramShape<T, Sides>::threads) gram_kernel(Gram
             T of_i[Shape::own][Shape::piece];
             APERTURE_UNROLL
             for (int i = 0; i < Shape::own; ++i) {
-                detail::load_row(rows_i + (own.i + i * Sides) * Shape::row + p * Shape::piece,
-                                 of_i[i]);
+                load_row(rows_i + (own.i + i * Sides) * Shape::row + p * Shape::piece, of_i[i]);
             }
             APERTURE_UNROLL
             for (int j = 0; j < Shape::own; ++j) {
                 T of_j[Shape::piece];
-                detail::load_row(rows_j + (own.j + j * Sides) * Shape::row + p * Shape::piece,
-                                 of_j);
+                load_row(rows_j + (own.j + j * Sides) * Shape::row + p * Shape::piece, of_j);
                 APERTURE_UNROLL
                 for (int i = 0; i < Shape::own; ++i) {
                     APERTURE_UNROLL

@@ -9,9 +9,13 @@
 // All but S and Y are without the ground, which P leaves unchanged.
 
 #include "libcore/gpu/block.cuh"
+#include "libdense/gpu/tall_shape.cuh"
 #include "librpca/run_state.hpp"
 
 namespace aperture::rpca::gpu {
+
+using dense::gpu::load_row;
+using dense::gpu::store_row;
 
 /// Shape of a block: `warps` warps process `OwnFrames` frames each of the same `values` values; a
 /// lane processes lane_values consecutive values.
@@ -63,36 +67,6 @@ struct PassArguments {
 };
 
 namespace detail {
-
-template <class T>
-struct alignas(16) Piece {
-    static constexpr int size = 16 / static_cast<int>(sizeof(T));
-    T v[size];
-};
-
-/// `Count` consecutive elements, from a 16-byte boundary.
-template <int Count, class T>
-__device__ __forceinline__ void load_row(const T* from, T (&to)[Count]) {
-    constexpr int size = Piece<T>::size;
-    static_assert(Count % size == 0);
-    APERTURE_UNROLL
-    for (int i = 0; i < Count; i += size) {
-        const Piece<T> piece = *reinterpret_cast<const Piece<T>*>(from + i);
-        APERTURE_UNROLL
-        for (int e = 0; e < size; ++e) to[i + e] = piece.v[e];
-    }
-}
-template <int Count, class T>
-__device__ __forceinline__ void store_row(T* to, const T (&from)[Count]) {
-    constexpr int size = Piece<T>::size;
-    APERTURE_UNROLL
-    for (int i = 0; i < Count; i += size) {
-        Piece<T> piece;
-        APERTURE_UNROLL
-        for (int e = 0; e < size; ++e) piece.v[e] = from[i + e];
-        *reinterpret_cast<Piece<T>*>(to + i) = piece;
-    }
-}
 
 template <class T>
 __device__ __forceinline__ T shrunk(T x, T threshold) {
@@ -187,7 +161,7 @@ __global__ void __launch_bounds__(PassShape<T, OwnFrames>::threads, sizeof(T) ==
     const int first_frame =
         static_cast<int>(blockIdx.y) * Shape::frames + core::warp_rank() * OwnFrames;
     T ground[values];
-    detail::load_row(a.ground + value, ground);
+    load_row(a.ground + value, ground);
     T square = 0;
     int zeros = 0;
     int changes = 0;
@@ -199,8 +173,8 @@ __global__ void __launch_bounds__(PassShape<T, OwnFrames>::threads, sizeof(T) ==
         T m[values];
         T w[values];
         T next[values];
-        detail::load_row(a.m + at, m);
-        detail::load_row(a.w + at, w);
+        load_row(a.m + at, m);
+        load_row(a.w + at, w);
         unsigned beyond = 0;
         APERTURE_UNROLL
         for (int v = 0; v < values; ++v) {
@@ -222,7 +196,7 @@ __global__ void __launch_bounds__(PassShape<T, OwnFrames>::threads, sizeof(T) ==
                 if (a.sparse != nullptr) a.sparse[frame * a.sparse_stride + value + v] = s;
             }
         }
-        if (!writes_parts) detail::store_row(a.next_w + at, next);
+        if (!writes_parts) store_row(a.next_w + at, next);
         if (a.mask != nullptr) {
             changes += __popc(a.mask[at / 4] ^ beyond);
             a.mask[at / 4] = beyond;

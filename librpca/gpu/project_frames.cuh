@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Elementwise kernels of alternating projections. Frames are [frame][value]; a thread processes all
-// frames of one value.
+// Elementwise kernels of alternating projections. Frames are [frame][value] with contiguous values;
+// a thread processes all frames of one value.
 
-#include "libcore/gpu/block.cuh"
-#include "librpca/run_state.hpp"
+#include "librpca/gpu/load_frames.cuh"
 
 namespace aperture::rpca::gpu {
 
@@ -15,6 +14,7 @@ inline constexpr int project_threads = 256;
 inline constexpr int project_shared_bytes =
     project_threads / core::warp_size * static_cast<int>(sizeof(core::Sums<3>));
 
+/// With int frames, which take fewer registers than the extents of a view.
 template <class T>
 struct Frames {
     T* data;  ///< nullptr if absent
@@ -25,16 +25,11 @@ struct Frames {
     __device__ T& at(int frame, index_t value) const { return data[frame * pitch + value]; }
 };
 
-/// Results of one block.
-struct MeasuredPart {
-    double square;
-    index_t not_finite;  ///< frame * values + value of the first non-finite one, or no_index
-};
 /// ||M||_F^2 and the first non-finite value. Clears the mask, if there is one. Grid, here and
 /// below: blocks of project_threads values.
 template <class T>
 __global__ void __launch_bounds__(project_threads)
-    measure_frames_kernel(Frames<const T> m, Frames<unsigned char> mask, MeasuredPart* parts) {
+    measure_frames_kernel(Frames<const T> m, Frames<unsigned char> mask, LoadedPart* parts) {
     const index_t value = index_t{blockIdx.x} * project_threads + threadIdx.x;
     double square = 0;
     index_t not_finite = no_index;
@@ -48,7 +43,7 @@ __global__ void __launch_bounds__(project_threads)
     void* const shared = core::shared<double>();
     square = core::block_reduce(square, static_cast<double*>(shared));
     not_finite = core::block_reduce(not_finite, static_cast<index_t*>(shared), core::Minimum{});
-    if (threadIdx.x == 0) parts[blockIdx.x] = {square, not_finite};
+    if (threadIdx.x == 0) parts[blockIdx.x] = {{0, 0, square, 0}, not_finite};
 }
 
 /// Writes each value's median to column `median` of the panel, by bisection to 1/4096 of the
@@ -112,7 +107,7 @@ struct RestArguments {
     Frames<unsigned char> mask;  ///< of the previous pass; replaced
     Frames<T> low_rank;          ///< L and S; may alias M
     Frames<T> sparse;
-    core::Sums<3>* parts;  ///< squares of R, values with S = 0, changes of the mask
+    PassSums* parts;
 };
 
 /// R = M - L where that is at most the threshold, else 0; S = M - L - R.
@@ -138,7 +133,7 @@ __global__ void __launch_bounds__(project_threads) take_rest_kernel(RestArgument
         if (a.sparse.data != nullptr) a.sparse.at(f, value) = difference - rest;
     }
     sums = core::block_reduce(sums, core::shared<core::Sums<3>>());
-    if (threadIdx.x == 0) a.parts[blockIdx.x] = sums;
+    if (threadIdx.x == 0) a.parts[blockIdx.x] = {sums.value[0], sums.value[1], sums.value[2]};
 }
 
 }  // namespace aperture::rpca::gpu

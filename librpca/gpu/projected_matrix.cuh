@@ -5,21 +5,18 @@
 // The panel [U Y] of alternating projections in device memory, and the passes over it and M. Host
 // code, a template on the executor.
 
+#include <algorithm>
+#include <utility>
+
 #include "libdense/gpu/column_products.cuh"
+#include "libdense/gpu/locked_pages.hpp"
+#include "librpca/alternating_projections.hpp"
 #include "librpca/gpu/project_frames.cuh"
 
-#if !defined(__CUDACC_RTC__)
-
-#include <algorithm>
-#include <cmath>
-#include <utility>
-#include <vector>
-
-#include "librpca/alternating_projections.hpp"
-#include "librpca/checks.hpp"
-#include "librpca/gpu/locked_pages.hpp"
-
 namespace aperture::rpca::gpu {
+
+using dense::blocks_for;
+using dense::gpu::locked_pages;
 
 /// A small row-major matrix that the host writes and a device reads.
 template <class T, class Space>
@@ -46,7 +43,7 @@ class UploadedFactor {
     core::KernelView<const T, 2> upload(Executor& executor) {
         const core::View<const T, 1, core::Host> from(on_host_.data(), {rows * columns});
         const core::View<T, 1, Space> to(on_device_.data(), {rows * columns});
-        core::copy<T, 1, core::Strided>(executor, from, to);
+        core::copy(executor, from, to);
         return {on_device_.data(), {rows, columns}};
     }
 
@@ -99,10 +96,10 @@ class ProjectedMatrix {
         const index_t all = 2 * rank + frames;
         const index_t sampled = samples_of(frames, values);
         const index_t factors = 2 * rank * (rank + 2 * frames) + frames * rank;
-        const index_t both =
-            bytes_of<T>(sampled + factors) +
-            blocks_of(values) * (bytes_of<MeasuredPart>(1) + bytes_of<core::Sums<3>>(1)) +
-            bytes_of<double>(2 * rank * all + frames * frames);
+        const index_t both = bytes_of<T>(sampled + factors) +
+                             blocks_for(values, project_threads) *
+                                 (bytes_of<LoadedPart>(1) + bytes_of<PassSums>(1)) +
+                             bytes_of<double>(2 * rank * all + frames * frames);
         return {both + bytes_of<double>(4 * rank * rank + rank * frames),
                 both + bytes_of<T>((all + rank) * pitch) + (watches_mask ? frames * pitch : 0) +
                     bytes_of_products(Products(executor), frames, values, rank)};
@@ -115,17 +112,9 @@ class ProjectedMatrix {
         m_ = {m.data, m.stride[0], static_cast<int>(frames_), values_};
         core::launch(executor_, &measure_frames_kernel<T>, of_values(), m_, mask(),
                      measured_.data());
-        core::copy<MeasuredPart, 1, core::Strided>(executor_, std::as_const(measured_).view(),
-                                                   measured_on_host_.view());
+        core::copy(executor_, std::as_const(measured_).view(), measured_on_host_.view());
         executor_.synchronize();
-        double square = 0;
-        index_t not_finite = no_index;
-        for (const MeasuredPart& part : measured_on_host_) {
-            square += part.square;
-            not_finite = std::min(not_finite, part.not_finite);
-        }
-        expects_finite(not_finite == no_index, not_finite, values_);
-        return square;
+        return total_of(measured_on_host_, values_).square;
     }
     void start_with_medians() {
         core::launch(executor_, &find_medians_kernel<T>, of_values(), m_, columns_.data(), pitch_,
@@ -135,15 +124,12 @@ class ProjectedMatrix {
         median_factor_.set(2 * width_, frames_,
                            [&](index_t i, index_t f) { return coefficients(i, f); });
         const auto factor = median_factor_.upload(executor_);
-        const auto threads = static_cast<index_t>(project_threads);
         core::launch(
             executor_, &sample_rest_kernel<T>,
-            core::LaunchConfig(dim3(static_cast<unsigned>((samples() + threads - 1) / threads)),
-                               dim3(project_threads)),
+            core::LaunchConfig(dim3(blocks_for(samples(), project_threads)), dim3(project_threads)),
             SampleArguments<T>{m_, columns_.data(), pitch_, static_cast<int>(2 * width_),
                                factor.data, step_of(frames_, values_), samples(), sizes_.data()});
-        core::copy<T, 1, core::Strided>(executor_, std::as_const(sizes_).view(),
-                                        sizes_on_host_.view());
+        core::copy(executor_, std::as_const(sizes_).view(), sizes_on_host_.view());
         executor_.synchronize();
         T* const middle = sizes_on_host_.begin() + sizes_on_host_.size() / 2;
         std::nth_element(sizes_on_host_.begin(), middle, sizes_on_host_.end());
@@ -159,15 +145,14 @@ class ProjectedMatrix {
         }
         if (projection.sums_rest) {
             products_.find_gram(rest(), core::kernel_view(rest_products_.view()));
-            core::copy<double, 2, core::Strided>(executor_, std::as_const(rest_products_).view(),
-                                                 rest_gram_.view());
+            core::copy(executor_, std::as_const(rest_products_).view(), rest_gram_.view());
             executor_.synchronize();
         } else {
             const index_t all = 2 * width_ + frames_;
             products_.find(columns(0, 2 * width_), columns(0, all),
                            core::KernelView<double, 2>(panel_products_.data(), {2 * width_, all}));
-            core::copy<double, 1, core::Strided>(executor_, std::as_const(panel_products_).view(),
-                                                 panel_products_on_host_.view());
+            core::copy(executor_, std::as_const(panel_products_).view(),
+                       panel_products_on_host_.view());
             executor_.synchronize();
             take_panel_products();
         }
@@ -203,14 +188,10 @@ class ProjectedMatrix {
         return (frames * values - 1) / step_of(frames, values) + 1;
     }
     static index_t pitch_of(index_t values) { return (values + 31) / 32 * 32; }
-    static index_t blocks_of(index_t values) {
-        return (values + project_threads - 1) / project_threads;
-    }
     index_t samples() const { return samples_of(frames_, values_); }
-    index_t blocks() const { return blocks_of(values_); }
+    unsigned blocks() const { return blocks_for(values_, project_threads); }
     core::LaunchConfig of_values() const {
-        return core::LaunchConfig(dim3(static_cast<unsigned>(blocks())), dim3(project_threads),
-                                  project_shared_bytes);
+        return core::LaunchConfig(dim3(blocks()), dim3(project_threads), project_shared_bytes);
     }
 
     /// Columns of [U Y R].
@@ -225,21 +206,18 @@ class ProjectedMatrix {
         return {view.empty() ? nullptr : view.data, view.stride[0], static_cast<int>(frames_),
                 values_};
     }
-
     Frames<unsigned char> mask() {
-        return {mask_.size() > 0 ? mask_.data() : nullptr, pitch_, static_cast<int>(frames_),
-                values_};
+        return {mask_.data(), pitch_, static_cast<int>(frames_), values_};
     }
 
     /// Updates U, writes L to R's buffer and replaces it by R.
     void take_rest(Pass& projection, FramesView<T, Space> low_rank, FramesView<T, Space> sparse) {
         if (projection.basis.columns > 0) {
+            const core::KernelView<T, 2> next(next_basis_.data(), {values_, width_}, {1, pitch_});
             dense::gpu::multiply_columns<T>(executor_, columns(0, 2 * width_),
-                                            projection.basis.upload(executor_),
-                                            {next_basis_.data(), {values_, width_}, {1, pitch_}});
-            dense::gpu::copy_matrix<T>(executor_,
-                                       {next_basis_.data(), {values_, width_}, {1, pitch_}},
-                                       part_of(0, width_), dense::gpu::CopyPart::all);
+                                            projection.basis.upload(executor_), next);
+            dense::gpu::copy_matrix<T>(executor_, next, part_of(0, width_),
+                                       dense::gpu::CopyPart::all);
         }
         dense::gpu::multiply_columns<T>(executor_, columns(0, projection.coefficients.rows),
                                         projection.coefficients.upload(executor_),
@@ -254,16 +232,11 @@ class ProjectedMatrix {
         arguments.sparse = frames_of(sparse);
         arguments.parts = sums_.data();
         core::launch(executor_, &take_rest_kernel<T>, of_values(), arguments);
-        core::copy<core::Sums<3>, 1, core::Strided>(executor_, std::as_const(sums_).view(),
-                                                    sums_on_host_.view());
+        core::copy(executor_, std::as_const(sums_).view(), sums_on_host_.view());
     }
     PassSums sums() const {
         PassSums total;
-        for (const core::Sums<3>& part : sums_on_host_) {
-            total.residual_square += part.value[0];
-            total.zeros += part.value[1];
-            total.mask_changes += part.value[2];
-        }
+        for (const PassSums& part : sums_on_host_) total += part;
         return total;
     }
     void take_panel_products() {
@@ -285,10 +258,10 @@ class ProjectedMatrix {
     Buffer<T> columns_;  ///< [U Y R]
     Buffer<T> next_basis_;
     Buffer<unsigned char> mask_;
-    Buffer<MeasuredPart> measured_;
-    core::Array<MeasuredPart, 1> measured_on_host_;
-    Buffer<core::Sums<3>> sums_;
-    core::Array<core::Sums<3>, 1> sums_on_host_;
+    Buffer<LoadedPart> measured_;
+    core::Array<LoadedPart, 1> measured_on_host_;
+    Buffer<PassSums> sums_;
+    core::Array<PassSums, 1> sums_on_host_;
     Buffer<T> sizes_;  ///< |residual| of a sample
     core::Array<T, 1> sizes_on_host_;
     UploadedFactor<T, Space> median_factor_;
@@ -301,5 +274,3 @@ class ProjectedMatrix {
 };
 
 }  // namespace aperture::rpca::gpu
-
-#endif

@@ -2,26 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// RobustPca on a device. Host code; template parameters are the executor, the eigensolver for
-// matrices that do not fit one block's shared memory, and the tall QR.
-
-#include "librpca/gpu/projected_matrix.cuh"
-#include "librpca/gpu/spectrum.cuh"
-#include "librpca/gpu/swept_matrix.cuh"
-
-#if !defined(__CUDACC_RTC__)
+// RobustPca on a device. Host code, a template on the executor and on the eigensolver for matrices
+// that do not fit one block's shared memory.
 
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "libcore/gpu/mark.cuh"
+#include "librpca/gpu/projected_matrix.cuh"
+#include "librpca/gpu/spectrum.cuh"
+#include "librpca/gpu/swept_matrix.cuh"
 #include "librpca/selected_solver.hpp"
 
 namespace aperture::rpca::gpu {
 
 /// See Multipliers.
-template <class T, class ItsExecutor, class Eigenvectors, class Qr>
+template <class T, class ItsExecutor, class Eigenvectors>
 class MultiplierOperations {
   public:
     using Executor = ItsExecutor;
@@ -46,8 +43,8 @@ class MultiplierOperations {
     static WorkspaceBytes bytes(Executor& executor, index_t frames, index_t values,
                                 const Parameters& parameters) {
         constexpr index_t host_states = 3;
-        return SweptMatrix<T, Executor, Qr>::bytes(executor, frames, values, parameters.svd,
-                                                   parameters.mask_threshold > 0) +
+        return SweptMatrix<T, Executor>::bytes(executor, frames, values, parameters.svd,
+                                               parameters.mask_threshold > 0) +
                Spectrum<T, Executor, Eigenvectors>::bytes(executor, frames) +
                WorkspaceBytes{bytes_of<RunState>(host_states), bytes_of<RunState>(1)};
     }
@@ -55,8 +52,7 @@ class MultiplierOperations {
     MatrixNorms load(FramesView<const T, Space> m) {
         const MatrixNorms norms = matrix_.load(m);
         begun_state_.data()[0] = RunState{};
-        core::copy<RunState, 1, core::Strided>(executor_, std::as_const(begun_state_).view(),
-                                               state_.view());
+        core::copy(executor_, std::as_const(begun_state_).view(), state_.view());
         matrix_.set_factor(nullptr, nullptr, state_.data());
         // For the Gram matrix of W = M.
         MultiplierPass<T, Space> pass;
@@ -76,8 +72,7 @@ class MultiplierOperations {
         matrix_.pass(pass, state_.data());
         if (pass.iteration == 0) return;
         Reading& reading = readings_[pass.iteration % 2];
-        core::copy<RunState, 1, core::Strided>(executor_, std::as_const(state_).view(),
-                                               reading.state.view());
+        core::copy(executor_, std::as_const(state_).view(), reading.state.view());
         reading.mark.set(executor_);
     }
     const RunState& state(int iteration) {
@@ -93,18 +88,11 @@ class MultiplierOperations {
     };
 
     Executor& executor_;
-    SweptMatrix<T, Executor, Qr> matrix_;
+    SweptMatrix<T, Executor> matrix_;
     Spectrum<T, Executor, Eigenvectors> spectrum_;
     core::Array<RunState, 1, Space> state_;
     core::Array<RunState, 1> begun_state_;
     Reading readings_[2];
 };
 
-/// RobustPca on a device.
-template <class T, class Executor, class Eigenvectors, class Qr>
-using DeviceRobustPca = SelectedSolver<T, MultiplierOperations<T, Executor, Eigenvectors, Qr>,
-                                       ProjectedMatrix<T, Executor>>;
-
 }  // namespace aperture::rpca::gpu
-
-#endif

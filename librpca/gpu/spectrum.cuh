@@ -6,12 +6,10 @@
 // iteration to the next. Host code, a template on the executor and on the eigensolver for matrices
 // too large for jacobi_kernel.
 
+#include <optional>
+
 #include "librpca/gpu/jacobi.cuh"
 #include "librpca/gpu/swept_matrix.cuh"
-
-#if !defined(__CUDACC_RTC__)
-
-#include <optional>
 
 namespace aperture::rpca::gpu {
 
@@ -67,7 +65,7 @@ class Spectrum {
     void begin() {
         if (eigenvectors_) return;
         core::launch(executor_, &first_vectors_kernel,
-                     core::LaunchConfig(dim3(blocks(order_ * order_, product_threads)),
+                     core::LaunchConfig(dim3(blocks_for(order_ * order_, product_threads)),
                                         dim3(product_threads)),
                      vectors_.data(), transposed_.data(), order_);
     }
@@ -79,14 +77,14 @@ class Spectrum {
         const ScaledGramArguments scaled{gram,  vectors_.data(),    row_means_.data(), order_,
                                          scale, extent_.data() + 1, matrix_.data(),    state};
         if (eigenvectors_) {
-            const core::LaunchConfig rows(dim3(blocks(order_, product_warps)),
+            const core::LaunchConfig rows(dim3(blocks_for(order_, product_warps)),
                                           dim3(product_threads));
             core::launch(executor_, &row_means_kernel, rows, scaled);
             core::launch(executor_, &scaled_gram_kernel, rows, scaled);
             (*eigenvectors_)(matrix_.data(), eigenvalues_.data());
             core::launch(
                 executor_, &diagonal_function_kernel,
-                core::LaunchConfig(dim3(blocks(index_t{order_} * order_, function_threads)),
+                core::LaunchConfig(dim3(blocks_for(index_t{order_} * order_, function_threads)),
                                    dim3(function_threads)),
                 eigenvalues_.data(), order_, function_.data(), extent_.data(), state);
             return;
@@ -107,8 +105,7 @@ class Spectrum {
     /// Synchronises.
     double largest_eigenvalue(const double* gram, RunState* state) {
         find(gram, 0, state);
-        core::copy<double, 1, core::Strided>(executor_, std::as_const(extent_).view(),
-                                             extent_on_host_.view());
+        core::copy(executor_, std::as_const(extent_).view(), extent_on_host_.view());
         executor_.synchronize();
         return extent_on_host_(0) / extent_on_host_(1);
     }
@@ -120,16 +117,13 @@ class Spectrum {
     static index_t most_steps(int order) {
         return tuning::most_jacobi_sweeps * index_t{even_order(order)};
     }
-    static unsigned blocks(index_t count, index_t of) {
-        return static_cast<unsigned>((count + of - 1) / of);
-    }
 
     void rotate(RunState* state) {
         const int tiles = jacobi_tiles(order_);
         const int wanted = std::max(tiles, jacobi_pairs(order_));
         const int threads =
             std::min(most_jacobi_threads,
-                     static_cast<int>(blocks(wanted, core::warp_size)) * core::warp_size);
+                     static_cast<int>(blocks_for(wanted, core::warp_size)) * core::warp_size);
         auto* const kernel = tiles <= threads       ? &jacobi_kernel<T, 1>
                              : tiles <= 2 * threads ? &jacobi_kernel<T, 2>
                                                     : &jacobi_kernel<T, most_tiles>;
@@ -142,7 +136,7 @@ class Spectrum {
                             static_cast<int>(most_steps(order_)), rotations_.data(), steps_.data(),
                             step_count_.data(), extent_.data(), state});
         core::launch(executor_, &rotate_vectors_kernel,
-                     core::LaunchConfig(dim3(blocks(order_, vector_warps)),
+                     core::LaunchConfig(dim3(blocks_for(order_, vector_warps)),
                                         dim3(vector_warps * core::warp_size),
                                         static_cast<std::size_t>(vector_shared_bytes(order_))),
                      VectorArguments{rotations_.data(), steps_.data(), step_count_.data(), order_,
@@ -166,5 +160,3 @@ class Spectrum {
 };
 
 }  // namespace aperture::rpca::gpu
-
-#endif

@@ -4,25 +4,52 @@
 
 // M and W in device memory and the passes over them. Host code, a template on the executor.
 
-#include "librpca/gpu/basis_change.cuh"
-#include "librpca/gpu/load_frames.cuh"
-#include "librpca/gpu/triangle.cuh"
-
-#if !defined(__CUDACC_RTC__)
-
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
+#include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
-#include "librpca/checks.hpp"
-#include "librpca/gpu/locked_pages.hpp"
+#include "libdense/gpu/grid.hpp"
+#include "libdense/gpu/locked_pages.hpp"
+#include "librpca/gpu/basis_change.cuh"
+#include "librpca/gpu/load_frames.cuh"
 #include "librpca/gpu/tuning.hpp"
 #include "librpca/multipliers.hpp"
-#include "librpca/qr_method.hpp"
 #include "librpca/workspace.hpp"
 
 namespace aperture::rpca::gpu {
+
+using dense::blocks_for;
+using dense::gpu::locked_pages;
+
+template <class T>
+struct TriangleArguments {
+    const T* r;  ///< [frame][frame]
+    int frames;
+    double* gram;  ///< [frame][frame]
+    const RunState* state;
+};
+
+inline constexpr int triangle_threads = 128;
+
+/// R^T R in fp64. Grid: frames.
+template <class T>
+__global__ void __launch_bounds__(triangle_threads)
+    gram_of_triangle_kernel(TriangleArguments<T> a) {
+    if (a.state->done != 0) return;
+    const int i = static_cast<int>(blockIdx.x);
+    const index_t order = a.frames;
+    for (int j = core::thread_rank(); j < a.frames; j += triangle_threads) {
+        double sum = 0;
+        for (int k = 0; k <= i && k <= j; ++k) {
+            sum +=
+                static_cast<double>(a.r[k * order + i]) * static_cast<double>(a.r[k * order + j]);
+        }
+        a.gram[i * order + j] = sum;
+    }
+}
 
 /// The kernels for a number of frames and values, and the sizes of what they process.
 template <class T>
@@ -32,17 +59,13 @@ class SweptShape {
         void (*pass)(PassArguments<T>);
         void (*factor)(FactorArguments<T>);
         int block_frames;
-        int depth;
         int factor_columns;
-        int pass_threads;
         int pass_shared;
 
         void (*gram)(GramArguments<T>);
         void (*gather)(GatherArguments);
         int (*gather_blocks)(int tile_pairs);
         int gram_frames;
-        int gram_values;
-        int gram_threads;
         int gram_shared;
         int gram_shared_pairs;
         index_t gram_part;
@@ -50,6 +73,10 @@ class SweptShape {
     };
 
   public:
+    /// With what is the same for all shapes.
+    using AnyPass = PassShape<T, 1>;
+    using AnyGram = GramShape<T, 1>;
+
     int frames;
     index_t values;
     index_t pitch;  ///< of a frame: values padded with zeros
@@ -65,20 +92,20 @@ class SweptShape {
           values(value_count),
           pitch(rounded_up(values, load_threads)),
           kernels(kernels_for(frames, executor.shared_memory_per_block())),
-          frame_blocks(static_cast<int>(blocks_of(frames, kernels.block_frames))),
-          factor_rows(static_cast<int>(rounded_up(frames, kernels.depth))) {
-        const auto tiles = static_cast<int>(blocks_of(frames, kernels.gram_frames));
+          frame_blocks(static_cast<int>(blocks_for(frames, kernels.block_frames))),
+          factor_rows(static_cast<int>(rounded_up(frames, AnyPass::depth))) {
+        const auto tiles = static_cast<int>(blocks_for(frames, kernels.gram_frames));
         tile_pairs = tiles * (tiles + 1) / 2;
-        const index_t steps = pitch / kernels.gram_values;
+        const index_t steps = pitch / AnyGram::values;
         const index_t wanted = std::max(1, executor.multiprocessors() / tile_pairs);
-        range = blocks_of(steps, std::min(steps, wanted)) * kernels.gram_values;
+        range = blocks_for(steps, std::min(steps, wanted)) * AnyGram::values;
     }
 
     index_t size() const { return frames * pitch; }
     index_t square() const { return index_t{frames} * frames; }
     index_t load_blocks() const { return pitch / load_threads; }
-    index_t value_blocks() const { return pitch / PassShape<T, 1>::values; }
-    index_t ranges() const { return blocks_of(pitch, range); }
+    index_t value_blocks() const { return pitch / AnyPass::values; }
+    index_t ranges() const { return blocks_for(pitch, range); }
     index_t factor_size() const {
         return index_t{frame_blocks} * factor_rows * kernels.factor_columns;
     }
@@ -93,9 +120,7 @@ class SweptShape {
         kernels.pass = &multiplier_pass_kernel<T, OwnFrames>;
         kernels.factor = &factor_kernel<T, Shape>;
         kernels.block_frames = Shape::frames;
-        kernels.depth = Shape::depth;
         kernels.factor_columns = Shape::factor_columns;
-        kernels.pass_threads = Shape::threads;
         kernels.pass_shared = Shape::shared_bytes;
     }
 
@@ -108,8 +133,6 @@ class SweptShape {
             return GatherGrid<Sides>(tile_pairs).blocks();
         };
         kernels.gram_frames = Shape::frames;
-        kernels.gram_values = Shape::values;
-        kernels.gram_threads = Shape::threads;
         kernels.gram_shared = Shape::shared_bytes(true);
         kernels.gram_shared_pairs = std::max(Shape::shared_bytes(true), Shape::shared_bytes(false));
         kernels.gram_part = index_t{Shape::products} * Shape::most_tiles;
@@ -121,7 +144,7 @@ class SweptShape {
     static Kernels kernels_for(int frames, int shared_bytes) {
         using namespace tuning;
         Kernels kernels{};
-        const auto takes = [&](int own) { return frames <= own * PassShape<T, 1>::warps; };
+        const auto takes = [&](int own) { return frames <= own * AnyPass::warps; };
         if (takes(pass_frames[0])) {
             set_pass<pass_frames[0]>(kernels);
         } else if (takes(pass_frames[1])) {
@@ -132,7 +155,7 @@ class SweptShape {
             set_pass<pass_frames[3]>(kernels);
         }
         const auto sides_take = [&](int sides, int bytes) {
-            return bytes > shared_bytes || frames <= sides * GramShape<T, 1>::own;
+            return bytes > shared_bytes || frames <= sides * AnyGram::own;
         };
         if (sides_take(gram_sides[0], GramShape<T, gram_sides[1]>::shared_bytes(false))) {
             set_gram<gram_sides[0]>(kernels);
@@ -144,13 +167,12 @@ class SweptShape {
         return kernels;
     }
 
-    static index_t blocks_of(index_t count, index_t of) { return (count + of - 1) / of; }
-    static index_t rounded_up(index_t count, index_t to) { return blocks_of(count, to) * to; }
+    static index_t rounded_up(index_t count, index_t to) { return blocks_for(count, to) * to; }
 };
 
-/// Qr: dense::TallQr<T, Executor> or a substitute.
-template <class T, class Executor, class Qr>
+template <class T, class Executor>
 class SweptMatrix {
+    using Qr = dense::TallQr<T, Executor>;
     using Space = typename Executor::Space;
     template <class U>
     using Buffer = core::Array<U, 1, Space>;
@@ -177,7 +199,7 @@ class SweptMatrix {
         // The factor's padding rows and columns enter the products, so they must be zero.
         core::Array<T, 1> zeros(factor_.extent());
         std::fill(zeros.begin(), zeros.end(), T(0));
-        core::copy<T, 1, core::Strided>(executor, std::as_const(zeros).view(), factor_.view());
+        core::copy(executor, std::as_const(zeros).view(), factor_.view());
         executor.synchronize();
     }
 
@@ -187,7 +209,7 @@ class SweptMatrix {
         const index_t reals = (1 + shape.copies_of_w()) * shape.size() + shape.pitch +
                               shape.factor_size() + (svd == Svd::gram ? 0 : shape.square());
         const index_t doubles = shape.square() + (svd == Svd::gram ? shape.gram_parts_size() : 0);
-        const index_t loaded = bytes_of<LoadedSums>(shape.load_blocks());
+        const index_t loaded = bytes_of<LoadedPart>(shape.load_blocks());
         return {loaded + bytes_of<T>(shape.factor_size()),
                 bytes_of<T>(reals) + bytes_of<double>(doubles) + loaded +
                     (watches_mask ? shape.size() : 0) +
@@ -200,10 +222,7 @@ class SweptMatrix {
     /// Copies M into M and W. Synchronises. Throws core::InvalidArgument for a NaN or an infinity.
     MatrixNorms load(FramesView<const T, Space> m) {
         LoadArguments<T> arguments{};
-        arguments.from = m.data;
-        arguments.from_stride = m.stride[0];
-        arguments.frames = shape_.frames;
-        arguments.values = shape_.values;
+        arguments.from = core::kernel_view(m);
         arguments.pitch = shape_.pitch;
         arguments.m = m_.data();
         arguments.w = w_[0].data();
@@ -216,20 +235,9 @@ class SweptMatrix {
                      core::LaunchConfig(dim3(static_cast<unsigned>(shape_.load_blocks())),
                                         dim3(load_threads), warps * sizeof(core::Sums<3>)),
                      arguments);
-        core::copy<LoadedSums, 1, core::Strided>(executor_, std::as_const(load_parts_).view(),
-                                                 load_parts_on_host_.view());
+        core::copy(executor_, std::as_const(load_parts_).view(), load_parts_on_host_.view());
         executor_.synchronize();
-        MatrixNorms total;
-        index_t not_finite = no_index;
-        for (const LoadedSums& part : load_parts_on_host_) {
-            total.largest = std::max(total.largest, part.largest);
-            total.sum += part.sum;
-            total.square += part.square;
-            total.ground_square += part.ground_square;
-            not_finite = std::min(not_finite, part.not_finite);
-        }
-        expects_finite(not_finite == no_index, not_finite, shape_.values);
-        return total;
+        return total_of(load_parts_on_host_, shape_.values);
     }
 
     /// Computes P, with L = W P, from f in a basis; without f, L is the temporal mean.
@@ -272,7 +280,7 @@ class SweptMatrix {
         core::launch(executor_, shape_.kernels.pass,
                      core::LaunchConfig(dim3(static_cast<unsigned>(shape_.value_blocks()),
                                              static_cast<unsigned>(shape_.frame_blocks)),
-                                        dim3(static_cast<unsigned>(shape_.kernels.pass_threads)),
+                                        dim3(SweptShape<T>::AnyPass::threads),
                                         static_cast<std::size_t>(shape_.kernels.pass_shared)),
                      arguments);
         if (shape_.frame_blocks > 1) now_ = 1 - now_;
@@ -289,7 +297,7 @@ class SweptMatrix {
         core::launch(executor_, shape_.kernels.gram,
                      core::LaunchConfig(dim3(static_cast<unsigned>(shape_.ranges()),
                                              static_cast<unsigned>(shape_.tile_pairs)),
-                                        dim3(static_cast<unsigned>(shape_.kernels.gram_threads)),
+                                        dim3(SweptShape<T>::AnyGram::threads),
                                         static_cast<std::size_t>(
                                             shape_.tile_pairs > 1 ? shape_.kernels.gram_shared_pairs
                                                                   : shape_.kernels.gram_shared)),
@@ -325,8 +333,8 @@ class SweptMatrix {
     Buffer<T> ground_;
     Buffer<T> w_[2];
     int now_ = 0;
-    Buffer<LoadedSums> load_parts_;
-    core::Array<LoadedSums, 1> load_parts_on_host_;
+    Buffer<LoadedPart> load_parts_;
+    core::Array<LoadedPart, 1> load_parts_on_host_;
     Buffer<unsigned> mask_;
     Buffer<T> factor_;
     Buffer<double> gram_;
@@ -337,5 +345,3 @@ class SweptMatrix {
 };
 
 }  // namespace aperture::rpca::gpu
-
-#endif

@@ -10,12 +10,14 @@
 namespace aperture::dense {
 namespace {
 
-void expect_compiles(const std::string& file, const std::string& expression) {
+void expect_compiles(const core::KernelSource& source, const std::string& expression) {
     setenv("APERTURE_CACHE", "off", 1);
-    const auto compiled = core::compile_kernel(
-        {"libdense/gpu/" + file, {core::kernel_texts(), kernel_texts()}}, expression, 90);
+    const auto compiled = core::compile_kernel(source, expression, 90);
     ASSERT_TRUE(compiled) << expression;
     EXPECT_FALSE(compiled->cubin.empty()) << expression;
+}
+void expect_compiles(const std::string& file, const std::string& expression) {
+    expect_compiles({"libdense/gpu/" + file, {core::kernel_texts(), kernel_texts()}}, expression);
 }
 
 // The solve compiles these kernels at run time because the library does not contain them.
@@ -23,12 +25,9 @@ TEST(DenseRunTimeCompilation, RegisterSolveOfAnOrderNotPrecompiled) {
     using E = core::Complex<float>;
     for (int order : {3, 7, 20}) {
         const auto policy = tuning::register_solve<E>(order, 16);
-        const std::string expression =
-            detail::register_solve_expression<E>(order, policy, Elimination::above_and_below);
-        setenv("APERTURE_CACHE", "off", 1);
-        const auto compiled = core::compile_kernel(detail::register_solve_source(), expression, 90);
-        ASSERT_TRUE(compiled) << expression;
-        EXPECT_FALSE(compiled->cubin.empty()) << expression;
+        expect_compiles(
+            detail::register_solve_source(),
+            detail::register_solve_expression<E>(order, policy, Elimination::above_and_below));
     }
 }
 

@@ -10,21 +10,26 @@ namespace {
 /// trees of the library's blocks; the library's choice for 163 and 99 KiB of shared memory a block.
 enum class Runs { small_trees, trees, sm_80, sm_86 };
 
-template <core::LaneOrder order, Runs runs>
-struct SimtRunner {
-    core::Simt simt{order, 5};
+/// Trees of blocks of so many groups, whatever the library would choose.
+template <int groups>
+struct SimtOf : core::Simt {
+    using core::Simt::Simt;
+    static constexpr int tree_groups = groups;
+};
+template <Runs runs>
+using SimtFor = std::conditional_t<
+    runs == Runs::small_trees, SimtOf<3>,
+    std::conditional_t<runs == Runs::trees, SimtOf<tuning::large_tall_groups>, core::Simt>>;
 
-    SimtRunner() {
-        if (runs == Runs::sm_80) simt.device = {80, 163 * 1024};
-        if (runs == Runs::sm_86) simt.device = {86, 99 * 1024};
+template <core::LaneOrder order, Runs runs>
+struct SimtRunner : HostTallRunner<SimtFor<runs>> {
+    SimtRunner() : HostTallRunner<SimtFor<runs>>{SimtFor<runs>(order, 5)} {
+        if (runs == Runs::sm_80) this->executor.device = {80, 163 * 1024};
+        if (runs == Runs::sm_86) this->executor.device = {86, 99 * 1024};
     }
 
-    static constexpr int groups = runs == Runs::small_trees ? 3
-                                  : runs == Runs::trees     ? tuning::large_tall_groups
-                                                            : 0;
     static index_t tall() { return 530; }
 
-    static std::string why_not() { return ""; }
     static std::vector<QrMethod> methods() {
         if (runs == Runs::trees) return {QrMethod::tsqr};
         return {QrMethod::tsqr, QrMethod::cholesky2};
@@ -40,39 +45,6 @@ struct SimtRunner {
                 return {{33, 33}, {97, 16}, {290, 5}, {1500, 33}};
         }
     }
-    static std::uint64_t allocations() { return core::host_allocations(); }
-
-    template <class T>
-    class Qr {
-      public:
-        Qr(SimtRunner& runner, QrMethod method, index_t rows, index_t columns)
-            : qr_(runner.simt, method, rows, columns) {}
-
-        std::uint64_t factor(View<const T, 2, Host> a, View<T, 2, Host> r) {
-            return counted([&] { qr_.factor(a, r, true); });
-        }
-        std::uint64_t find_r(View<const T, 2, Host> a, View<T, 2, Host> r) {
-            return counted([&] { qr_.factor(a, r, false); });
-        }
-        std::uint64_t form_q(View<T, 2, Host> q) {
-            return counted([&] { qr_.form_q(q); });
-        }
-        void apply_q_transposed(View<const T, 2, Host> c, View<T, 2, Host> x) {
-            qr_.apply_q_transposed(c, x);
-        }
-        void apply_q(View<const T, 2, Host> x, View<T, 2, Host> c) { qr_.apply_q(x, c); }
-        bool fell_back() const { return qr_.fell_back(); }
-
-      private:
-        template <class Work>
-        static std::uint64_t counted(const Work& work) {
-            const auto before = allocations();
-            work();
-            return allocations() - before;
-        }
-
-        gpu::DeviceTallQr<T, core::Simt, groups> qr_;
-    };
 };
 
 using SmallTrees = SimtRunner<core::LaneOrder::random, Runs::small_trees>;
@@ -89,7 +61,7 @@ template <class T, int Groups>
 void expect_groups(int shared_bytes, index_t rows) {
     core::Simt simt;
     simt.device.shared_memory_per_block = shared_bytes;
-    const auto tree = gpu::make_tree<T, core::Simt, 0>(simt, rows, 3);
+    const auto tree = gpu::make_tree<T>(simt, rows, 3);
     using Expected = gpu::TreeQr<T, core::Simt, Groups>;
     EXPECT_NE(dynamic_cast<const Expected*>(tree.get()), nullptr) << shared_bytes << ' ' << rows;
 }
@@ -139,9 +111,9 @@ TEST(SimtCholeskyQr, FactorsManyColumns) {
     core::Simt simt(core::LaneOrder::reverse, 5);
     for (const index_t columns : {index_t{200}, index_t{96}}) {
         const Array<float, 2> a = matrix_of<float>({330, columns, Content::random});
-        gpu::DeviceTallQr<float, core::Simt> qr(simt, QrMethod::cholesky2, 330, columns);
+        TallQr<float, core::Simt> qr(simt, QrMethod::cholesky2, 330, columns);
         Array<float, 2> r({columns, columns}), q({330, columns}), unit({columns, columns});
-        qr.factor(a.view(), r, true);
+        qr.factor(a.view(), r);
         EXPECT_FALSE(qr.fell_back());
         qr.form_q(q);
         EXPECT_LE(residual_ratio<float>(a.view(), q.view(), r.view()), ratio_limit);

@@ -18,7 +18,8 @@
 
 /// TallQr of any executor.
 ///
-/// A Runner runs it on host views and copies data if its executor has memory of its own:
+/// A Runner runs it on host views and copies data if its executor has memory of its own (else see
+/// HostTallRunner):
 ///     std::string why_not();                    // not empty: the reason to skip the suite
 ///     std::vector<QrMethod> methods();
 ///     std::vector<std::pair<int, int>> sizes(); // rows, columns: around blocks, levels, panels
@@ -35,6 +36,47 @@ using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::Ro
 inline Eigen::Map<RowMajor> mapped(Array<double, 2>& array) {
     return {array.data(), array.extent()[0], array.extent()[1]};
 }
+
+/// For executors that use host memory.
+template <class Executor>
+struct HostTallRunner {
+    Executor executor{};
+
+    static std::string why_not() { return ""; }
+    static std::uint64_t allocations() { return core::host_allocations(); }
+
+    template <class T>
+    class Qr {
+      public:
+        Qr(HostTallRunner& runner, QrMethod method, index_t rows, index_t columns)
+            : qr_(runner.executor, method, rows, columns) {}
+
+        std::uint64_t factor(View<const T, 2, Host> a, View<T, 2, Host> r) {
+            return counted([&] { qr_.factor(a, r); });
+        }
+        std::uint64_t find_r(View<const T, 2, Host> a, View<T, 2, Host> r) {
+            return counted([&] { qr_.find_r(a, r); });
+        }
+        std::uint64_t form_q(View<T, 2, Host> q) {
+            return counted([&] { qr_.form_q(q); });
+        }
+        void apply_q_transposed(View<const T, 2, Host> c, View<T, 2, Host> x) {
+            qr_.apply_q_transposed(c, x);
+        }
+        void apply_q(View<const T, 2, Host> x, View<T, 2, Host> c) { qr_.apply_q(x, c); }
+        bool fell_back() const { return qr_.fell_back(); }
+
+      private:
+        template <class Work>
+        static std::uint64_t counted(const Work& work) {
+            const auto before = allocations();
+            work();
+            return allocations() - before;
+        }
+
+        TallQr<T, Executor> qr_;
+    };
+};
 
 /// Expects A = Q R, orthonormal columns of Q, and zeros below R's diagonal. `qr` has factor(a, r)
 /// and form_q(q).

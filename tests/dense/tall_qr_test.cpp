@@ -12,10 +12,9 @@
 namespace aperture::dense::oracle {
 namespace {
 
-struct CpuRunner {
-    core::Cpu cpu{2};
+struct CpuRunner : HostTallRunner<core::Cpu> {
+    CpuRunner() : HostTallRunner{core::Cpu{2}} {}
 
-    static std::string why_not() { return ""; }
     static std::vector<QrMethod> methods() { return {QrMethod::tsqr, QrMethod::cholesky2}; }
     static std::vector<std::pair<int, int>> sizes() {
         return {{1, 1},    {2, 1},     {2, 2},     {7, 3},     {8, 8},    {9, 8},
@@ -23,39 +22,6 @@ struct CpuRunner {
                 {700, 65}, {2047, 24}, {4100, 33}, {9001, 129}};
     }
     static index_t tall() { return 6200; }
-    static std::uint64_t allocations() { return core::host_allocations(); }
-
-    template <class T>
-    class Qr {
-      public:
-        Qr(CpuRunner& runner, QrMethod method, index_t rows, index_t columns)
-            : qr_(runner.cpu, method, rows, columns) {}
-
-        std::uint64_t factor(View<const T, 2, Host> a, View<T, 2, Host> r) {
-            return counted([&] { qr_.factor(a, r); });
-        }
-        std::uint64_t find_r(View<const T, 2, Host> a, View<T, 2, Host> r) {
-            return counted([&] { qr_.find_r(a, r); });
-        }
-        std::uint64_t form_q(View<T, 2, Host> q) {
-            return counted([&] { qr_.form_q(q); });
-        }
-        void apply_q_transposed(View<const T, 2, Host> c, View<T, 2, Host> x) {
-            qr_.apply_q_transposed(c, x);
-        }
-        void apply_q(View<const T, 2, Host> x, View<T, 2, Host> c) { qr_.apply_q(x, c); }
-        bool fell_back() const { return qr_.fell_back(); }
-
-      private:
-        template <class Work>
-        static std::uint64_t counted(const Work& work) {
-            const auto before = allocations();
-            work();
-            return allocations() - before;
-        }
-
-        TallQr<T, core::Cpu> qr_;
-    };
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, TallQrSuite, CpuRunner);
 

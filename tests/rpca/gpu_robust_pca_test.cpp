@@ -11,6 +11,20 @@ namespace {
 
 struct GpuRunner : tests::UsableGpu {
     static bool large() { return true; }
+    static constexpr int ahead = 1;
+    static std::vector<Shape> shapes() {
+        std::vector<Shape> shapes = device_shapes();
+        shapes.insert(shapes.end(), {{300, 64},
+                                     {500, 65},
+                                     {900, 104},
+                                     {901, 105},
+                                     {1000, 128},
+                                     {1009, 129},
+                                     {700, 168},
+                                     {800, 169},
+                                     {500, 300}});
+        return shapes;
+    }
     static std::uint64_t allocations() { return core::device_allocations(); }
 
     template <class T>

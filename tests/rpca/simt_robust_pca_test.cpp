@@ -3,58 +3,51 @@
 #include "libcore/allocated_bytes.hpp"
 #include "libdense/gpu/tall_qr.cuh"
 #include "librpca/gpu/robust_pca.cuh"
-#include "tests/rpca/eigen_eigenvectors.hpp"
 #include "tests/rpca/robust_pca_suite.hpp"
 #include "tests/rpca/workspace_cases.hpp"
+
+namespace aperture::rpca {
+
+/// Eigenvectors for gpu::Spectrum on the SIMT host executor.
+class EigenEigenvectors {
+  public:
+    EigenEigenvectors(core::Simt& /*simt*/, int order) : order_(order) {}
+
+    /// 0, since Eigen's temporary memory is not on a device.
+    static core::index_t bytes(core::Simt& /*simt*/, int /*order*/) { return 0; }
+
+    void operator()(double* matrix, double* eigenvalues) const {
+        Eigen::Map<Eigen::MatrixXd> all(matrix, order_, order_);
+        const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(all);
+        all = solver.eigenvectors();
+        Eigen::Map<Eigen::VectorXd>(eigenvalues, order_) = solver.eigenvalues();
+    }
+
+  private:
+    int order_;
+};
+
+template <class T>
+struct SolverParts<T, core::Simt> {
+    using Operations = gpu::MultiplierOperations<T, core::Simt, EigenEigenvectors>;
+    using Matrix = gpu::ProjectedMatrix<T, core::Simt>;
+};
+
+}  // namespace aperture::rpca
 
 namespace aperture::rpca::oracle {
 namespace {
 
-/// dense::TallQr.
 template <class T>
-struct SimtQr {
-    dense::gpu::DeviceTallQr<T, core::Simt> qr;
-
-    SimtQr(core::Simt& simt, dense::QrMethod method, index_t rows, index_t columns)
-        : qr(simt, method, rows, columns) {}
-    static index_t find_r_bytes(core::Simt& simt, dense::QrMethod method, index_t rows,
-                                index_t columns) {
-        return SimtQr(simt, method, rows, columns).qr.find_r_bytes();
-    }
-    void find_r(core::View<const T, 2, core::Host> a, core::View<T, 2, core::Host> r) {
-        qr.factor(a, r, false);
-    }
-};
-
-template <class T>
-using SimtRobustPca = gpu::DeviceRobustPca<T, core::Simt, EigenEigenvectors, SimtQr<T>>;
+using SimtRobustPca = RobustPca<T, core::Simt>;
 
 template <core::LaneOrder order, core::SimtDevice device>
-struct SimtRunner {
-    core::Simt simt{order, 7};
+struct SimtRunner : HostRunner<core::Simt> {
+    SimtRunner() : HostRunner{core::Simt(order, 7)} { executor.device = device; }
 
-    SimtRunner() { simt.device = device; }
-
-    static std::string why_not() { return ""; }
     static bool large() { return false; }
-    static std::uint64_t allocations() { return core::host_allocations(); }
-
-    template <class T>
-    class Pursuit {
-      public:
-        Pursuit(SimtRunner& runner, index_t frames, index_t values, const Parameters& parameters)
-            : pursuit_(runner.simt, frames, values, parameters) {}
-
-        Outcome run(const Array<T, 2>& m, Array<T, 2>* low_rank, Array<T, 2>* sparse,
-                    const Observer& observe) {
-            using View = FramesView<T, core::Host>;
-            return pursuit_.run(m.view(), low_rank == nullptr ? View{} : low_rank->view(),
-                                sparse == nullptr ? View{} : sparse->view(), observe);
-        }
-
-      private:
-        SimtRobustPca<T> pursuit_;
-    };
+    static constexpr int ahead = 1;
+    static std::vector<Shape> shapes() { return device_shapes(); }
 };
 
 constexpr core::SimtDevice hopper{90, 227 * 1024};
@@ -74,8 +67,8 @@ void expect_promised(index_t frames, index_t values, const Parameters& parameter
         SimtRobustPca<T>(simt, frames, values, parameters).run(m, {}, {}, {});
         return static_cast<index_t>(core::host_bytes_allocated() - before);
     };
-    expect_promise<T>(SimtRobustPca<T>::bytes(simt, frames, values, parameters), frames, values,
-                      parameters, bytes_of_run);
+    expect_promise<T>(SimtRobustPca<T>::workspace_bytes(simt, frames, values, parameters), frames,
+                      values, parameters, bytes_of_run);
 }
 
 // 130 frames are two blocks of frames. Rotations of 170 frames do not fit in shared memory.

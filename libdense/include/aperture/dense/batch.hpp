@@ -69,12 +69,9 @@ void solve(core::Cpu& cpu, Factorisation factorisation, MatrixBatch<const T, cor
            core::View<Real<T>, 1, core::Host> pivot_ratio);
 
 /// Transposes a batch from one layout to the other (Ha et al. 2013, section III-C). Same extents.
-template <Scalar T>
-void change_layout(core::Cpu& cpu, MatrixBatch<const T, core::Host, core::Concatenated> from,
-                   MatrixBatch<T, core::Host, core::Interleaved> to);
-template <Scalar T>
-void change_layout(core::Cpu& cpu, MatrixBatch<const T, core::Host, core::Interleaved> from,
-                   MatrixBatch<T, core::Host, core::Concatenated> to);
+template <Scalar T, class From, class To>
+void change_layout(core::Cpu& cpu, MatrixBatch<const T, core::Host, From> from,
+                   MatrixBatch<T, core::Host, To> to);
 
 #if APERTURE_CUDA
 template <Scalar T, class Layout>
@@ -84,12 +81,9 @@ template <Scalar T, class Layout>
 void solve(core::Gpu& gpu, Factorisation factorisation,
            MatrixBatch<const T, core::Device, Layout> a, MatrixBatch<T, core::Device, Layout> x,
            core::View<int, 1, core::Device> info, core::View<Real<T>, 1, core::Device> pivot_ratio);
-template <Scalar T>
-void change_layout(core::Gpu& gpu, MatrixBatch<const T, core::Device, core::Concatenated> from,
-                   MatrixBatch<T, core::Device, core::Interleaved> to);
-template <Scalar T>
-void change_layout(core::Gpu& gpu, MatrixBatch<const T, core::Device, core::Interleaved> from,
-                   MatrixBatch<T, core::Device, core::Concatenated> to);
+template <Scalar T, class From, class To>
+void change_layout(core::Gpu& gpu, MatrixBatch<const T, core::Device, From> from,
+                   MatrixBatch<T, core::Device, To> to);
 #endif
 
 }  // namespace aperture::dense

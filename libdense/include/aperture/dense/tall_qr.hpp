@@ -25,6 +25,9 @@ enum class QrMethod {
     cholesky2,
 };
 
+template <class T, class Space>
+class TallFactors;
+
 /// QR of matrices of one shape: A = Q R with A of `rows` x `columns`, rows >= columns, Q of the
 /// same shape with orthonormal columns, R upper triangular. Backward stable for any condition
 /// number: ||A - QR||_F and ||I - Q^T Q||_F stay within a small multiple of the unit roundoff, even
@@ -74,8 +77,15 @@ class TallQr {
     void apply_q(Matrix<const T> x, Matrix<T> c);
 
   private:
-    struct State;
-    std::unique_ptr<State> state_;
+    void factor(Matrix<const T> a, Matrix<T> r, bool keep);
+
+    core::index_t rows_;
+    core::index_t columns_;
+    bool kept_ = false;  ///< whether Q can be applied
+    std::unique_ptr<TallFactors<T, Space>> factors_;
 };
+
+extern template class TallQr<float, core::Cpu>;
+extern template class TallQr<double, core::Cpu>;
 
 }  // namespace aperture::dense

@@ -133,4 +133,7 @@ class RobustPca {
     std::unique_ptr<State> state_;
 };
 
+extern template class RobustPca<float, core::Cpu>;
+extern template class RobustPca<double, core::Cpu>;
+
 }  // namespace aperture::rpca

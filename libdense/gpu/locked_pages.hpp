@@ -6,7 +6,7 @@
 
 #include "aperture/core/array.hpp"
 
-namespace aperture::rpca::gpu {
+namespace aperture::dense::gpu {
 
 /// Pages for asynchronous copies. With the SIMT host executor the device is the host.
 template <class Space>
@@ -14,4 +14,4 @@ constexpr core::Pages locked_pages() {
     return std::is_same_v<Space, core::Host> ? core::Pages::pageable : core::Pages::locked;
 }
 
-}  // namespace aperture::rpca::gpu
+}  // namespace aperture::dense::gpu

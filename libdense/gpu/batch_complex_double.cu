@@ -1,5 +1,5 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libdense/gpu/solve_instances.cuh"
+#include "libdense/gpu/batch.cuh"
 
-APERTURE_SOLVE(std::complex<float>)
+APERTURE_BATCH(std::complex<double>)
