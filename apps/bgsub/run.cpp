@@ -181,7 +181,7 @@ class Subtraction {
             " are free; try --window, fewer frames (--frames FIRST:LAST:STEP), or --scale"));
     }
 
-    std::string frame_size() const { return size_text(found_.shape.columns, found_.shape.rows); }
+    std::string frame_size() const { return size_text(found_.shape.size()); }
 
     void read(index_t most) {
         const core::Stopwatch watch;
@@ -190,13 +190,9 @@ class Subtraction {
             const index_t frames = std::min({most, expected, most_frames_});
             clip_.values.reserve(static_cast<std::size_t>(frames * found_.shape.values()));
         }
-        if (most_frames_ < unlimited) {
-            reader_.read(std::min(most, most_frames_), clip_);
-            if (most > most_frames_ && !reader_.at_end()) {
-                refuse_for_memory(clip_.frames() + 1, core::available_memory().value_or(0));
-            }
-        } else {
-            reader_.read(most, clip_);
+        reader_.read(std::min(most, most_frames_), clip_);
+        if (most > most_frames_ && !reader_.at_end()) {
+            refuse_for_memory(clip_.frames() + 1, core::available_memory().value_or(0));
         }
         read_ms_ += watch.ms();
     }
@@ -234,7 +230,8 @@ class Subtraction {
                                     gflop(outcome), 0};
             return RunTimes{{stage}, stage.ms, transfer_ms};
         };
-        const RunTimes times = follows ? once() : repeat_runs(options_.run.repeat, console_, once);
+        const RunTimes times =
+            follows ? once() : repeat_runs(options_.common.repeat, console_, once);
         const core::Stopwatch watch;
         find_masks();
         add(outcome, times, watch.ms());

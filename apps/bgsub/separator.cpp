@@ -199,10 +199,10 @@ template Separators separators_on(core::Gpu&, const BgsubOptions&);
 
 DeviceChoice device_for(const BgsubOptions& options, Console& console) {
     const std::string reason = for_cpu_only(options);
-    if (reason.empty()) return options.run.device;
-    core::expects(options.run.device != DeviceChoice::gpu, "--device gpu: ", reason,
+    if (reason.empty()) return options.common.device;
+    core::expects(options.common.device != DeviceChoice::gpu, "--device gpu: ", reason,
                   " runs only on the CPU");
-    if (options.run.device == DeviceChoice::automatic) {
+    if (options.common.device == DeviceChoice::automatic) {
         console.note("device: CPU (" + reason + " runs only there)");
     }
     return DeviceChoice::cpu;

@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/console.hpp"
-#include "apps/common/timed_runs.hpp"
-#include "apps/oflow/inputs.hpp"
+#include "apps/oflow/run.hpp"
 
 namespace aperture::apps {
 

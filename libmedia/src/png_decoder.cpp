@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libmedia/src/png_decoder.hpp"
-
 #include <png.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <cstring>
 
 #include "aperture/core/error.hpp"
+#include "libmedia/src/stored_image.hpp"
 
 namespace aperture::media {
 namespace {
