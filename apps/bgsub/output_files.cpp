@@ -7,7 +7,8 @@
 #include "aperture/media/image_file.hpp"
 #include "aperture/media/npy_file.hpp"
 #include "aperture/media/video_writer.hpp"
-#include "apps/common/output_names.hpp"
+#include "aperture/rpca/score.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iomanip>
 #include <limits>
+#include <ranges>
 #include <sstream>
 
 #include "aperture/core/memory.hpp"
@@ -50,17 +51,11 @@ struct MemoryNeed {
     }
     /// The maximum number of frames that fit in `bytes`.
     index_t fitting(double bytes) const {
-        auto most = static_cast<index_t>(bytes / static_cast<double>(clip_bytes + work_bytes));
-        index_t least = 0;
-        while (least < most) {
-            const index_t middle = most - (most - least) / 2;
-            if (of(middle, middle) <= bytes) {
-                least = middle;
-            } else {
-                most = middle - 1;
-            }
-        }
-        return least;
+        const double frame_bytes = static_cast<double>(clip_bytes + work_bytes);
+        const auto counts =
+            std::views::iota(1, 1 + static_cast<int>(std::min(bytes / frame_bytes, 1e9)));
+        const auto fits = [&](int frames) { return of(frames, frames) <= bytes; };
+        return std::ranges::partition_point(counts, fits) - counts.begin();
     }
 };
 

@@ -62,13 +62,13 @@ class CommandLine {
     Option repeated_file(const std::string& name, const std::string& value_name,
                          std::vector<std::filesystem::path>& value, const std::string& description);
 
-    /// One value, which `parse` returns for its text.
+    /// One value, which `value_of` returns for its text.
     template <class Value, class Parse>
-    Option parsed(const std::string& name, const std::string& value_name, Value& value, Parse parse,
-                  const std::string& description) {
+    Option parsed(const std::string& name, const std::string& value_name, Value& value,
+                  Parse value_of, const std::string& description) {
         return text(
-            name, value_name, [&value, parse](const std::string& text) { value = parse(text); },
-            description);
+            name, value_name,
+            [&value, value_of](const std::string& text) { value = value_of(text); }, description);
     }
     /// `value` is a path or an optional path.
     template <class Value>
@@ -96,20 +96,20 @@ class CommandLine {
     template <class Value>
     Option number(const std::string& name, const std::string& value_name, Value& value,
                   const NumberRange& range, const std::string& description) {
-        const auto parse = [name, range](const std::string& text) {
+        const auto value_of = [name, range](const std::string& text) {
             return parse_number(name, text, range);
         };
-        return parsed(name, value_name, value, parse, description);
+        return parsed(name, value_name, value, value_of, description);
     }
 
     /// One of `choices`; `value` is an Enum or an optional Enum.
     template <class Enum, std::size_t Count, class Value>
     Option choice(const std::string& name, const Choices<Enum, Count>& choices, Value& value,
                   const std::string& description) {
-        const auto parse = [name, &choices](const std::string& text) {
+        const auto value_of = [name, &choices](const std::string& text) {
             return parse_choice(name, choices, text);
         };
-        return parsed(name, choice_names(choices), value, parse, description);
+        return parsed(name, choice_names(choices), value, value_of, description);
     }
 
     /// Returns false after printing what --help or --version asks for. Throws core::InvalidArgument

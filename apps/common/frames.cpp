@@ -7,7 +7,7 @@
 #include "aperture/core/error.hpp"
 #include "aperture/core/timing.hpp"
 #include "apps/common/argument_fields.hpp"
-#include "apps/common/image_list.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {

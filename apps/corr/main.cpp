@@ -4,7 +4,7 @@
 #include "aperture/core/shape.hpp"
 #include "aperture/media/cube_file.hpp"
 #include "aperture/media/plane_file.hpp"
-#include "apps/common/image_list.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/common/report.hpp"
 #include "apps/corr/output_files.hpp"
 #include "apps/corr/summary.hpp"

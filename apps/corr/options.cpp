@@ -4,8 +4,7 @@
 
 #include "apps/common/argument_fields.hpp"
 #include "apps/common/command_line.hpp"
-#include "apps/common/image_list.hpp"
-#include "apps/common/output_names.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "aperture/media/plot.hpp"
-#include "apps/common/output_names.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/corr/summary.hpp"
 
 namespace aperture::apps {

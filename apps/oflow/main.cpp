@@ -9,9 +9,8 @@ namespace aperture::apps {
 namespace {
 
 template <class Executor>
-core::Report begin_report(const Executor& executor, const OflowOptions& options,
-                          const RunTimes& times, flow::Shape shape, ResultParameters parameters,
-                          Console& console) {
+Report begin_report(const Executor& executor, const OflowOptions& options, const RunTimes& times,
+                    flow::Shape shape, ResultParameters parameters, Console& console) {
     if constexpr (is_gpu<Executor>) {
         const flow::SolverParameters& solver = options.parameters.solver;
         parameters.emplace_back("implementation",

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "apps/common/command_line.hpp"
-#include "apps/common/image_list.hpp"
-#include "apps/common/output_names.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {

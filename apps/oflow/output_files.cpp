@@ -12,7 +12,7 @@
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
 #include "aperture/media/plot.hpp"
-#include "apps/common/output_names.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {

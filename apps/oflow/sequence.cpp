@@ -8,8 +8,8 @@
 
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/common/frames.hpp"
-#include "apps/common/output_names.hpp"
 #include "apps/oflow/output_files.hpp"
 
 namespace aperture::apps {

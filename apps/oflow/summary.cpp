@@ -5,7 +5,7 @@
 #include <iomanip>
 #include <sstream>
 
-#include "apps/common/output_names.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/oflow/output_files.hpp"
 
 namespace aperture::apps {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/common/output_names.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/stap/result_output.hpp"
 #include "apps/stap/summary.hpp"
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "apps/common/command_line.hpp"
-#include "apps/common/output_names.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {
