@@ -3,7 +3,6 @@
 #include "apps/bgsub/summary.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iomanip>
 #include <sstream>
 

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/oflow/options.hpp"
 
-#include <algorithm>
-
 #include "apps/common/command_line.hpp"
 #include "apps/common/file_names.hpp"
 

@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <string_view>
 
 #include "aperture/core/error.hpp"

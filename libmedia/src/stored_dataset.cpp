@@ -3,7 +3,6 @@
 #include "libmedia/src/stored_dataset.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "aperture/core/error.hpp"
 

@@ -24,7 +24,6 @@ using media::tests::write_cube;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::SizeIs;
 using testing::StartsWith;
 
 using Path = const std::filesystem::path&;

@@ -5,9 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "aperture/core/executor.hpp"
 #include "aperture/media/flow_file.hpp"

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "aperture/media/cube_file.hpp"
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"

@@ -15,7 +15,6 @@ namespace aperture::apps::tests {
 namespace {
 
 using core::index_t;
-using media::tests::read_bytes;
 using media::tests::TemporaryFolder;
 using testing::AllOf;
 using testing::Contains;
