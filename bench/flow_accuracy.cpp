@@ -38,13 +38,13 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-Contestant ours(core::Cpu& cpu, const apps::ParameterFlags& flags, int repeat) {
-    const flow::Parameters parameters = apps::choose_parameters(flags);
-    const bool hs = flags.method == flow::Method::horn_schunck;
+Contestant ours(core::Cpu& cpu, const apps::PresetChoice& choice,
+                const flow::Parameters& parameters, int repeat) {
+    const bool hs = choice.method == flow::Method::horn_schunck;
     const std::string solver =
         hs ? apps::choice_name(apps::flow_solver_choices, parameters.solver.solver) : "-";
-    return {apps::choice_name(apps::method_choices, flags.method),
-            apps::choice_name(apps::preset_choices, flags.preset), solver,
+    return {apps::choice_name(apps::method_choices, choice.method),
+            apps::choice_name(apps::preset_choices, choice.preset), solver,
             [&cpu, parameters, repeat](const Sequence& sequence, double& ms) {
                 const auto [rows, columns] = sequence.image0.extent();
                 flow::Estimator<core::Cpu> estimator(cpu, {rows, columns}, parameters);
@@ -80,26 +80,25 @@ std::vector<Contestant> contestants(core::Cpu& cpu, int repeat, bool solvers) {
     std::vector<Contestant> list;
     for (const auto& method : apps::method_choices) {
         for (const auto& preset : apps::preset_choices) {
-            apps::ParameterFlags flags;
-            flags.method = method.value;
-            flags.preset = preset.value;
-            list.push_back(ours(cpu, flags, repeat));
+            apps::PresetChoice choice{method.value, preset.value, {}};
+            const flow::Parameters own = apps::preset_parameters(choice);
+            list.push_back(ours(cpu, choice, own, repeat));
             if (!solvers || method.value != flow::Method::horn_schunck) continue;
-            const flow::Solver own = apps::choose_parameters(flags).solver.solver;
             for (const auto& solver : apps::flow_solver_choices) {
-                flags.solver = solver.value;
-                if (solver.value != own) list.push_back(ours(cpu, flags, repeat));
+                if (solver.value == own.solver.solver) continue;
+                choice.solver = solver.value;
+                list.push_back(ours(cpu, choice, apps::preset_parameters(choice), repeat));
             }
         }
     }
     for (const auto& method : apps::method_choices) {
         for (const double texture : {0.0, 0.95}) {
-            apps::ParameterFlags flags;
-            flags.method = method.value;
-            flags.warps = 10;
-            flags.scale = 0.8;
-            flags.texture = texture;
-            list.push_back(ours(cpu, flags, repeat));
+            const apps::PresetChoice choice{.method = method.value, .solver = {}};
+            flow::Parameters parameters = apps::preset_parameters(choice);
+            parameters.warps = 10;
+            parameters.scale = 0.8;
+            parameters.texture = texture;
+            list.push_back(ours(cpu, choice, parameters, repeat));
             list.back().preset +=
                 texture > 0 ? " --warps 10 --scale 0.8 --texture 0.95" : " --warps 10 --scale 0.8";
         }

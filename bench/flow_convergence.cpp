@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "aperture/media/atomic_file.hpp"
-#include "aperture/media/curve_plot.hpp"
 #include "aperture/media/image_file.hpp"
+#include "aperture/media/plot.hpp"
 #include "apps/common/command_line.hpp"
 #include "apps/oflow/parameter_flags.hpp"
 #include "bench/flow_system.hpp"

@@ -9,12 +9,12 @@
 #include <sstream>
 
 #include "aperture/media/image_file.hpp"
-#include "apps/bgsub/clip.hpp"
 
 namespace aperture::apps {
 namespace {
 
 namespace fs = std::filesystem;
+using core::index_t;
 using Labels = core::Array<std::uint8_t, 2>;
 
 fs::path truth_file(const fs::path& folder, index_t number) {
@@ -82,10 +82,9 @@ CdnetTruth::CdnetTruth(const fs::path& folder) : masks_(folder) {
 
 rpca::MaskView CdnetTruth::region_for(const Labels& truth, Console& console) {
     if (region_.size() > 0 && region_.extent() != truth.extent()) {
-        console.note(core::text(region_file_.string(), ": ",
-                                size_text(region_.extent()[1], region_.extent()[0]),
-                                " pixels, but the true masks have ",
-                                size_text(truth.extent()[1], truth.extent()[0]), "; ignored"));
+        console.note(core::text(region_file_.string(), ": ", size_text(region_.extent()),
+                                " pixels, but the true masks have ", size_text(truth.extent()),
+                                "; ignored"));
         region_ = Labels();
     }
     return std::as_const(region_).view();
@@ -100,8 +99,8 @@ std::optional<rpca::Score> CdnetTruth::score(index_t number, rpca::MaskView mask
     const rpca::MaskView region = region_for(truth, console);
     if (truth.extent() == mask.extent)
         return rpca::score(mask, std::as_const(truth).view(), region);
-    core::expects(resized, file.string(), ": ", size_text(truth.extent()[1], truth.extent()[0]),
-                  " pixels, but the frames have ", size_text(mask.extent[1], mask.extent[0]));
+    core::expects(resized, file.string(), ": ", size_text(truth.extent()),
+                  " pixels, but the frames have ", size_text(mask.extent));
     const Labels fitted = at_size(mask, truth.extent());
     return rpca::score(std::as_const(fitted).view(), std::as_const(truth).view(), region);
 }

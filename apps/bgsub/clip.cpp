@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 
 #include "aperture/signal/resample.hpp"
+#include "apps/common/argument_fields.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -16,20 +16,15 @@ using core::Host;
 using Plane = core::View<float, 2, Host>;
 using ConstPlane = core::View<const float, 2, Host>;
 
-ConstPlane plane(const core::Array<float, 3>& planes, index_t i) {
-    const auto [count, rows, columns] = planes.extent();
-    return {planes.data() + i * rows * columns, {rows, columns}};
-}
-
 index_t scaled(index_t extent, double factor) {
     return std::max<index_t>(1, std::llround(static_cast<double>(extent) * factor));
 }
 
-FrameShape shape_of(const BgsubOptions& options, index_t rows, index_t columns) {
+FrameShape shape_of(const BgsubOptions& options, const core::Extents<2>& size) {
     const FrameScale& scale = options.scale;
     const index_t channels = options.colour == FrameColour::rgb ? 3 : 1;
     if (scale.width > 0) return {channels, scale.height, scale.width};
-    return {channels, scaled(rows, scale.factor), scaled(columns, scale.factor)};
+    return {channels, scaled(size[0], scale.factor), scaled(size[1], scale.factor)};
 }
 
 void fit(core::Cpu& cpu, ConstPlane from, Plane to) {
@@ -45,16 +40,10 @@ std::optional<index_t> number_in_name(const std::filesystem::path& file) {
     const std::string stem = file.stem().string();
     auto first = stem.size();
     while (first > 0 && std::isdigit(static_cast<unsigned char>(stem[first - 1])) != 0) --first;
-    index_t number = 0;
-    const auto [end, error] =
-        std::from_chars(stem.data() + first, stem.data() + stem.size(), number);
-    if (error != std::errc() || first == stem.size()) return std::nullopt;
-    return number;
+    return number_in<index_t>(std::string_view(stem).substr(first));
 }
 
 }  // namespace
-
-std::string size_text(index_t columns, index_t rows) { return core::text(columns, 'x', rows); }
 
 void Clip::drop(index_t count) {
     values.erase(values.begin(), values.begin() + count * shape.values());
@@ -68,19 +57,17 @@ ClipReader::ClipReader(core::Cpu& cpu, const BgsubOptions& options)
     next_ = reader_.next();
     core::expects(next_.has_value(), reader_.name(), ": no frames found");
     first_name_ = next_->name;
-    source_rows_ = next_->grey.extent()[0];
-    source_columns_ = next_->grey.extent()[1];
-    shape_ = shape_of(options, source_rows_, source_columns_);
+    source_size_ = next_->grey.extent();
+    shape_ = shape_of(options, source_size_);
 }
 
 index_t ClipReader::read(index_t most, Clip& clip) {
     clip.shape = shape_;
     index_t count = 0;
     for (; count < most && next_; ++count) {
-        const auto [rows, columns] = next_->grey.extent();
-        core::expects(rows == source_rows_ && columns == source_columns_, next_->name, ": ",
-                      size_text(columns, rows), " pixels, but ", first_name_, " has ",
-                      size_text(source_columns_, source_rows_));
+        const core::Extents<2>& size = next_->grey.extent();
+        core::expects(size == source_size_,
+                      sizes_text(next_->name, size, first_name_, source_size_));
         prepare(*next_, clip);
         next_ = reader_.next();
     }
@@ -95,7 +82,7 @@ void ClipReader::prepare(const Frame& frame, Clip& clip) const {
     } else {
         core::Array<float, 3> colours({stored, rows, columns});
         for (index_t c = 0; c < stored; ++c) {
-            fit(cpu_, plane(frame.image.planes, c), {&colours(c, 0, 0), {rows, columns}});
+            fit(cpu_, frame.image.planes.view()[c], colours.view()[c]);
         }
         clip.pictures.push_back(media::to_picture(colours));
     }
@@ -106,7 +93,7 @@ void ClipReader::prepare(const Frame& frame, Clip& clip) const {
         if (colour_ == FrameColour::grey) {
             fit(cpu_, frame.grey, to);
         } else {
-            fit(cpu_, plane(frame.image.planes, c % stored), to);
+            fit(cpu_, frame.image.planes.view()[c % stored], to);
         }
     }
     clip.numbers.push_back(frame.number);

@@ -19,13 +19,11 @@ struct FrameShape {
     index_t rows = 0;
     index_t columns = 0;
 
+    core::Extents<2> size() const { return {rows, columns}; }
     index_t pixels() const { return rows * columns; }
     index_t values() const { return channels * pixels(); }
     bool operator==(const FrameShape&) const = default;
 };
-
-/// "384x288", width first.
-std::string size_text(index_t columns, index_t rows);
 
 /// Frames in memory, in the size and colours in which they are processed.
 struct Clip {
@@ -62,8 +60,7 @@ class ClipReader {
     FrameReader reader_;
     std::optional<Frame> next_;
     std::string first_name_;
-    index_t source_rows_ = 0;
-    index_t source_columns_ = 0;
+    core::Extents<2> source_size_{};
     FrameShape shape_;
 };
 

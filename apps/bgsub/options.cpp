@@ -6,7 +6,7 @@
 
 #include "apps/common/argument_fields.hpp"
 #include "apps/common/command_line.hpp"
-#include "apps/common/image_list.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -49,14 +49,9 @@ void add_frame_options(CommandLine& line, BgsubOptions& options) {
                "A video, a folder of images (or of changedetection.net, with input/), a quoted "
                "pattern, or images")
         .required();
-    line.text(
-        "--frames", "FIRST:LAST[:STEP]",
-        [&](const std::string& text) { options.frames = parse_frames(text); },
-        "Every STEP-th frame from FIRST to LAST - 1, counted from 0");
-    line.text(
-        "--scale", "FACTOR|WxH",
-        [&](const std::string& text) { options.scale = parse_scale(text); },
-        "Resize the frames first");
+    line.parsed("--frames", "FIRST:LAST[:STEP]", options.frames, parse_frames,
+                "Every STEP-th frame from FIRST to LAST - 1, counted from 0");
+    line.parsed("--scale", "FACTOR|WxH", options.scale, parse_scale, "Resize the frames first");
     line.choice("--color", frame_colour_choices, options.colour,
                 "Process luma, or red, green and blue together")
         .default_text("gray");
@@ -133,29 +128,26 @@ bool has_input_folder(const std::vector<path>& inputs) {
 }
 
 void refuse_conflicts(const CommandLine& line, const BgsubOptions& options) {
-    const auto needs = [&](const char* option, const char* other, bool there) {
-        core::expects(!line.given(option) || there, option, " requires ", other);
-    };
     const rpca::Parameters& p = options.parameters;
     const bool rpca = options.method == BackgroundMethod::rpca;
     for (const auto* option : {"--solver", "--svd", "--lambda", "--tolerance", "--precision",
                                "--max-iterations", "--until"}) {
-        needs(option, "--method rpca", rpca);
+        line.needs(option, "--method rpca", rpca);
     }
     const bool projects = p.solver == rpca::Solver::accaltproj;
-    needs("--rank", "--solver accaltproj or --online", projects || options.online);
-    needs("--burn-in", "--online", options.online);
-    needs("--memory", "--online", options.online);
-    needs("--online", "--method rpca", rpca);
+    line.needs("--rank", "--solver accaltproj or --online", projects || options.online);
+    line.needs("--burn-in", "--online", options.online);
+    line.needs("--memory", "--online", options.online);
+    line.needs("--online", "--method rpca", rpca);
     for (const auto* option : {"--window", "--repeat", "--solver", "--svd", "--lambda",
                                "--tolerance", "--precision", "--max-iterations", "--until"}) {
         core::expects(!line.given(option) || !options.online, option,
                       " cannot be combined with --online");
     }
     for (const auto* option : {"--svd", "--lambda"}) {
-        needs(option, "--solver ialm or admm", !projects);
+        line.needs(option, "--solver ialm or admm", !projects);
     }
-    needs("--overlap", "--window", options.window > 0);
+    line.needs("--overlap", "--window", options.window > 0);
     core::expects(options.window == 0 || options.overlap < options.window, "--overlap ",
                   options.overlap, ": expected less than --window ", options.window);
     core::expects(!line.given("--repeat") || options.window == 0,
@@ -221,11 +213,10 @@ std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {
     add_solver_options(line, options);
     add_online_options(line, options);
     add_mask_options(line, options);
-    add_common_options(line, "PREFIX",
-                       "s begin with PREFIX; a final / makes it a folder (default: the name of the "
-                       "video or folder, beside it)",
-                       options.common);
-    add_run_options(line, options.run);
+    add_run_options(line, "PREFIX",
+                    "s begin with PREFIX; a final / makes it a folder (default: the name of the "
+                    "video or folder, beside it)",
+                    options.common);
     if (!line.parse(argc, argv)) return std::nullopt;
     refuse_conflicts(line, options);
     if (options.online && line.given("--rank")) options.following.rank = options.parameters.rank;

@@ -52,8 +52,7 @@ FrameScale parse_scale(const std::string& text);
 
 /// The command line of `bgsub`.
 struct BgsubOptions {
-    CommonOptions common;  ///< `out` is the prefix of all names; empty: beside the input
-    RunOptions run;
+    RunOptions common;  ///< `out` is the prefix of all names; empty: beside the input
     std::vector<std::filesystem::path> inputs;  ///< as given
     FrameRange frames;
     FrameScale scale;

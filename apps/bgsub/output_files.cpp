@@ -7,8 +7,8 @@
 #include "aperture/media/image_file.hpp"
 #include "aperture/media/npy_file.hpp"
 #include "aperture/media/video_writer.hpp"
-#include "apps/bgsub/overlay.hpp"
-#include "apps/common/output_names.hpp"
+#include "aperture/rpca/score.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -19,9 +19,36 @@ using std::filesystem::path;
 enum Kind { background, foreground, mask, overlay };
 constexpr std::array<const char*, 4> kind_names{"background", "foreground", "mask", "overlay"};
 
+constexpr media::Colour tint{255, 64, 0};
+constexpr float tint_opacity = 0.35F;
+
+bool marked(rpca::MaskView mask, index_t row, index_t column) {
+    return row >= 0 && row < mask.extent[0] && column >= 0 && column < mask.extent[1] &&
+           mask(row, column) != 0;
+}
+
+/// Whether one of the four neighbours is unmarked; pixels beyond the border count as unmarked.
+bool on_outline(rpca::MaskView mask, index_t row, index_t column) {
+    return !marked(mask, row - 1, column) || !marked(mask, row + 1, column) ||
+           !marked(mask, row, column - 1) || !marked(mask, row, column + 1);
+}
+
+/// Tints and outlines the marked pixels of the frame. The mask has the frame's size.
+media::Picture draw_overlay(const media::Picture& frame, rpca::MaskView mask) {
+    media::Picture picture = frame;
+    for (index_t row = 0; row < mask.extent[0]; ++row) {
+        for (index_t column = 0; column < mask.extent[1]; ++column) {
+            if (!marked(mask, row, column)) continue;
+            picture.blend(static_cast<int>(column), static_cast<int>(row), tint,
+                          on_outline(mask, row, column) ? 1.0F : tint_opacity);
+        }
+    }
+    return picture;
+}
+
 std::array<media::Picture, 4> draw(const FrameResult& result) {
     return {media::to_picture(result.background), media::to_picture(result.difference),
-            draw_mask(result.mask), draw_overlay(result.picture, result.mask)};
+            media::to_picture(result.mask), draw_overlay(result.picture, result.mask)};
 }
 
 class Videos final : public ResultOutput {
@@ -146,13 +173,14 @@ std::vector<path> output_names(const BgsubOptions& options) {
 }
 
 void check_outputs(const BgsubOptions& options, const FrameReader& frames) {
-    std::vector<path> files;
-    if (options.format != OutFormat::png) files = output_names(options);
-    if (options.run.report) files.push_back(*options.run.report);
-    check_output_files(frames.files(), files);
-    if (options.format != OutFormat::png) return;
-    const std::vector<path> images = frames.is_video() ? std::vector<path>{} : frames.files();
-    check_output_folders(output_names(options), images);
+    const std::vector<path> names = output_names(options);
+    const Files outputs(names.begin(), names.end());
+    const bool folders = options.format == OutFormat::png;
+    Files files = folders ? Files{} : outputs;
+    files.push_back(options.common.report);
+    const std::vector<path>& inputs = frames.files();
+    check_output_files(Files(inputs.begin(), inputs.end()), files);
+    if (folders) check_output_folders(outputs, frames.images());
 }
 
 std::unique_ptr<ResultOutput> open_output(const BgsubOptions& options,

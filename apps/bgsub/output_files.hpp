@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/bgsub/clip.hpp"
-#include "apps/common/result_parameters.hpp"
+#include "apps/common/report.hpp"
 
 namespace aperture::apps {
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iomanip>
 #include <limits>
+#include <ranges>
 #include <sstream>
 
 #include "aperture/core/memory.hpp"
@@ -50,17 +51,11 @@ struct MemoryNeed {
     }
     /// The maximum number of frames that fit in `bytes`.
     index_t fitting(double bytes) const {
-        auto most = static_cast<index_t>(bytes / static_cast<double>(clip_bytes + work_bytes));
-        index_t least = 0;
-        while (least < most) {
-            const index_t middle = most - (most - least) / 2;
-            if (of(middle, middle) <= bytes) {
-                least = middle;
-            } else {
-                most = middle - 1;
-            }
-        }
-        return least;
+        const double frame_bytes = static_cast<double>(clip_bytes + work_bytes);
+        const auto counts =
+            std::views::iota(1, 1 + static_cast<int>(std::min(bytes / frame_bytes, 1e9)));
+        const auto fits = [&](int frames) { return of(frames, frames) <= bytes; };
+        return std::ranges::partition_point(counts, fits) - counts.begin();
     }
 };
 
@@ -181,7 +176,7 @@ class Subtraction {
             " are free; try --window, fewer frames (--frames FIRST:LAST:STEP), or --scale"));
     }
 
-    std::string frame_size() const { return size_text(found_.shape.columns, found_.shape.rows); }
+    std::string frame_size() const { return size_text(found_.shape.size()); }
 
     void read(index_t most) {
         const core::Stopwatch watch;
@@ -190,13 +185,9 @@ class Subtraction {
             const index_t frames = std::min({most, expected, most_frames_});
             clip_.values.reserve(static_cast<std::size_t>(frames * found_.shape.values()));
         }
-        if (most_frames_ < unlimited) {
-            reader_.read(std::min(most, most_frames_), clip_);
-            if (most > most_frames_ && !reader_.at_end()) {
-                refuse_for_memory(clip_.frames() + 1, core::available_memory().value_or(0));
-            }
-        } else {
-            reader_.read(most, clip_);
+        reader_.read(std::min(most, most_frames_), clip_);
+        if (most > most_frames_ && !reader_.at_end()) {
+            refuse_for_memory(clip_.frames() + 1, core::available_memory().value_or(0));
         }
         read_ms_ += watch.ms();
     }
@@ -234,7 +225,8 @@ class Subtraction {
                                     gflop(outcome), 0};
             return RunTimes{{stage}, stage.ms, transfer_ms};
         };
-        const RunTimes times = follows ? once() : repeat_runs(options_.run.repeat, console_, once);
+        const RunTimes times =
+            follows ? once() : repeat_runs(options_.common.repeat, console_, once);
         const core::Stopwatch watch;
         find_masks();
         add(outcome, times, watch.ms());

@@ -9,7 +9,7 @@
 #include "aperture/rpca/score.hpp"
 #include "apps/bgsub/clip.hpp"
 #include "apps/bgsub/separator.hpp"
-#include "apps/common/timed_runs.hpp"
+#include "apps/common/report.hpp"
 
 namespace aperture::apps {
 

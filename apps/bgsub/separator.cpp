@@ -145,35 +145,21 @@ std::unique_ptr<Separator> low_rank_background(Executor& executor, index_t frame
     return std::make_unique<Background>(executor, frames, values, parameters);
 }
 
-/// Bytes of main memory.
-template <class Executor>
-index_t host_bytes(Executor& executor, const BgsubOptions& options, index_t frames,
-                   index_t values) {
-    if (options.method == BackgroundMethod::median) return 0;
-    rpca::Parameters parameters = options.parameters;
-    if (options.online) {
-        parameters.solver = rpca::Solver::accaltproj;
-        parameters.rank = options.following.rank;
-    }
-    const auto bytes = options.precision == SolvePrecision::fp64
-                           ? LowRankBackground<Executor, double>::bytes
-                           : LowRankBackground<Executor, float>::bytes;
-    return bytes(executor, frames, values, parameters).host;
-}
-
-/// The option that only the CPU supports; empty if there is none.
-std::string for_cpu_only(const BgsubOptions& options) {
-    if (options.method == BackgroundMethod::median) return "--method median";
-    if (options.online) return "--online";
-    return "";
-}
-
 }  // namespace
 
 template <class Executor>
 Separators separators_on(Executor& executor, const BgsubOptions& options) {
-    const auto bytes = [&](index_t frames, index_t values) {
-        return host_bytes(executor, options, frames, values);
+    const auto host_bytes = [&](index_t frames, index_t values) -> index_t {
+        if (options.method == BackgroundMethod::median) return 0;
+        rpca::Parameters parameters = options.parameters;
+        if (options.online) {
+            parameters.solver = rpca::Solver::accaltproj;
+            parameters.rank = options.following.rank;
+        }
+        const auto bytes = options.precision == SolvePrecision::fp64
+                               ? LowRankBackground<Executor, double>::bytes
+                               : LowRankBackground<Executor, float>::bytes;
+        return bytes(executor, frames, values, parameters).host;
     };
     const auto make = [&](index_t frames, index_t values) -> std::unique_ptr<Separator> {
         if constexpr (!is_gpu<Executor>) {
@@ -190,7 +176,7 @@ Separators separators_on(Executor& executor, const BgsubOptions& options) {
                    : low_rank_background<Executor, float>(executor, frames, values,
                                                           options.parameters);
     };
-    return {bytes, make};
+    return {host_bytes, make};
 }
 template Separators separators_on(core::Cpu&, const BgsubOptions&);
 #if APERTURE_CUDA
@@ -198,11 +184,13 @@ template Separators separators_on(core::Gpu&, const BgsubOptions&);
 #endif
 
 DeviceChoice device_for(const BgsubOptions& options, Console& console) {
-    const std::string reason = for_cpu_only(options);
-    if (reason.empty()) return options.run.device;
-    core::expects(options.run.device != DeviceChoice::gpu, "--device gpu: ", reason,
+    const std::string reason = options.method == BackgroundMethod::median ? "--method median"
+                               : options.online                           ? "--online"
+                                                                          : "";
+    if (reason.empty()) return options.common.device;
+    core::expects(options.common.device != DeviceChoice::gpu, "--device gpu: ", reason,
                   " runs only on the CPU");
-    if (options.run.device == DeviceChoice::automatic) {
+    if (options.common.device == DeviceChoice::automatic) {
         console.note("device: CPU (" + reason + " runs only there)");
     }
     return DeviceChoice::cpu;

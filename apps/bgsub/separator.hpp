@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "apps/bgsub/options.hpp"
-#include "apps/common/executor_choice.hpp"
+#include "apps/common/program.hpp"
 
 namespace aperture::apps {
 

@@ -3,7 +3,6 @@
 #include "apps/bgsub/summary.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iomanip>
 #include <sstream>
 
@@ -11,8 +10,6 @@
 
 namespace aperture::apps {
 namespace {
-
-const char* plural(index_t count) { return count == 1 ? "" : "s"; }
 
 bool by_rpca(const BgsubOptions& options) { return options.method == BackgroundMethod::rpca; }
 
@@ -26,8 +23,8 @@ double solve_seconds(const BgsubResults& results) {
 void describe_frames(std::ostringstream& line, const BgsubOptions& options,
                      const BgsubResults& results) {
     line << "frames      " << options.inputs.front().string() << ": " << results.frames << " frame"
-         << plural(results.frames) << " of " << size_text(results.shape.columns, results.shape.rows)
-         << " pixels, " << (results.shape.channels == 1 ? "grey" : "colour");
+         << plural(results.frames) << " of " << size_text(results.shape.size()) << " pixels, "
+         << (results.shape.channels == 1 ? "grey" : "colour");
     if (options.window > 0) {
         line << ", " << results.windows << " window" << plural(results.windows);
     }
@@ -183,12 +180,12 @@ ReportValues sequence_values(const BgsubOptions& options, const BgsubResults& re
 }
 
 std::string summary(const BgsubOptions& options, const BgsubResults& results,
-                    const core::Report& report) {
+                    const Report& report) {
     std::ostringstream lines;
     describe_frames(lines, options, results);
     lines << "device      " << report.device << '\n';
     describe_method(lines, options, results);
-    lines << stage_line(report);
+    lines << report.stage_line();
     describe_solution(lines, options, results);
     lines << "mask        " << std::setprecision(3) << 100 * results.moving_share
           << " % of the pixels move (threshold " << results.threshold << " grey levels)\n";

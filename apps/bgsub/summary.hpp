@@ -5,7 +5,7 @@
 #include <string>
 
 #include "apps/bgsub/run.hpp"
-#include "apps/common/result_parameters.hpp"
+#include "apps/common/report.hpp"
 
 namespace aperture::apps {
 
@@ -24,7 +24,6 @@ ReportValues accuracy_values(const BgsubOptions& options, const BgsubResults& re
 ReportValues sequence_values(const BgsubOptions& options, const BgsubResults& results);
 
 /// The lines that `bgsub` prints: frames, device, method, stages, solution, mask, accuracy, result.
-std::string summary(const BgsubOptions& options, const BgsubResults& results,
-                    const core::Report& report);
+std::string summary(const BgsubOptions& options, const BgsubResults& results, const Report& report);
 
 }  // namespace aperture::apps

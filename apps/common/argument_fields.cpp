@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/common/argument_fields.hpp"
 
-#include <charconv>
 #include <cmath>
-#include <optional>
 
 #include "aperture/core/error.hpp"
 
@@ -15,10 +13,8 @@ namespace {
 /// Nothing if the text is not a finite number.
 std::optional<double> finite_number(std::string_view digits) {
     if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
-    double value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    const bool whole = error == std::errc() && end == digits.data() + digits.size();
-    return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+    const auto value = number_in<double>(digits);
+    return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 }  // namespace
@@ -41,12 +37,10 @@ double parse_number(std::string_view option, std::string_view text, const Number
 
 std::int64_t parse_whole_number(std::string_view option, std::string_view text, std::int64_t least,
                                 std::int64_t most) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    core::expects(
-        error == std::errc() && end == text.data() + text.size() && value >= least && value <= most,
-        option, ' ', text, ": expected a whole number from ", least, " to ", most);
-    return value;
+    const auto value = number_in<std::int64_t>(text);
+    core::expects(value && *value >= least && *value <= most, option, ' ', text,
+                  ": expected a whole number from ", least, " to ", most);
+    return *value;
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

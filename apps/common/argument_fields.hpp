@@ -2,11 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 namespace aperture::apps {
+
+/// The number whose digits are all of `text`; nothing if there is none.
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
 
 /// Parses "3", "-1.5e2", "+14" or throws core::InvalidArgument "OPTION TEXT: expected a number".
 double parse_number(std::string_view option, std::string_view text);
@@ -17,7 +28,9 @@ struct NumberRange {
     double most = 0;
     bool above = false;
 };
-/// Limits for radars: element spacing in wavelengths, pulse repetition frequency in Hz.
+/// Limits for radars: degrees from boresight, element spacing in wavelengths, pulse repetition
+/// frequency in Hz.
+inline constexpr NumberRange azimuth_range{-90, 90};
 inline constexpr NumberRange spacing_range{0, 1000, true};
 inline constexpr NumberRange prf_range{0, 1e12, true};
 

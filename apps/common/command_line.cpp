@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "aperture/core/report.hpp"
+#include "aperture/core/version.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -97,6 +97,10 @@ bool CommandLine::parse(int argc, char** argv) {
 
 bool CommandLine::given(const std::string& name) const { return app_->count(name) > 0; }
 
+void CommandLine::needs(const std::string& name, const char* other, bool met) const {
+    core::expects(met || !given(name), name, " requires ", other);
+}
+
 void CommandLine::version(const std::string& text) { app_->set_version_flag("--version", text); }
 
 void add_common_options(CommandLine& line, const std::string& value_name,
@@ -110,7 +114,9 @@ void add_common_options(CommandLine& line, const std::string& value_name,
     line.version(core::text(line.program(), " ", core::version(), " (", core::git_commit(), ")"));
 }
 
-void add_run_options(CommandLine& line, RunOptions& options) {
+void add_run_options(CommandLine& line, const std::string& value_name,
+                     const std::string& out_default, RunOptions& options) {
+    add_common_options(line, value_name, out_default, options);
     line.choice("--device", device_choices, options.device,
                 "Device to compute on; auto selects a usable GPU, else the CPU")
         .default_text("auto");

@@ -62,12 +62,19 @@ class CommandLine {
     Option repeated_file(const std::string& name, const std::string& value_name,
                          std::vector<std::filesystem::path>& value, const std::string& description);
 
+    /// One value, which `value_of` returns for its text.
+    template <class Value, class Parse>
+    Option parsed(const std::string& name, const std::string& value_name, Value& value,
+                  Parse value_of, const std::string& description) {
+        return text(
+            name, value_name,
+            [&value, value_of](const std::string& text) { value = value_of(text); }, description);
+    }
     /// `value` is a path or an optional path.
     template <class Value>
     Option file(const std::string& name, const std::string& value_name, Value& value,
                 const std::string& description) {
-        return text(
-            name, value_name, [&value](const std::string& text) { value = text; }, description);
+        return parsed(name, value_name, value, std::identity(), description);
     }
     /// `least` to `most` consecutive files; `most` < 0 means any number.
     Option files(const std::string& name, const std::string& value_name, int least, int most,
@@ -89,24 +96,20 @@ class CommandLine {
     template <class Value>
     Option number(const std::string& name, const std::string& value_name, Value& value,
                   const NumberRange& range, const std::string& description) {
-        return text(
-            name, value_name,
-            [&value, name, range](const std::string& text) {
-                value = parse_number(name, text, range);
-            },
-            description);
+        const auto value_of = [name, range](const std::string& text) {
+            return parse_number(name, text, range);
+        };
+        return parsed(name, value_name, value, value_of, description);
     }
 
     /// One of `choices`; `value` is an Enum or an optional Enum.
     template <class Enum, std::size_t Count, class Value>
     Option choice(const std::string& name, const Choices<Enum, Count>& choices, Value& value,
                   const std::string& description) {
-        return text(
-            name, choice_names(choices),
-            [&value, &choices, name](const std::string& text) {
-                value = parse_choice(name, choices, text);
-            },
-            description);
+        const auto value_of = [name, &choices](const std::string& text) {
+            return parse_choice(name, choices, text);
+        };
+        return parsed(name, choice_names(choices), value, value_of, description);
     }
 
     /// Returns false after printing what --help or --version asks for. Throws core::InvalidArgument
@@ -114,6 +117,8 @@ class CommandLine {
     bool parse(int argc, char** argv);
     /// Whether the option was given; valid after parse().
     bool given(const std::string& name) const;
+    /// Throws core::InvalidArgument "NAME requires OTHER" if the option was given, unless `met`.
+    void needs(const std::string& name, const char* other, bool met) const;
     const std::string& program() const { return program_; }
     void version(const std::string& text);
 
@@ -135,7 +140,8 @@ class CommandLine {
 /// `value_name` and shows `out_default` after "Output file".
 void add_common_options(CommandLine& line, const std::string& value_name,
                         const std::string& out_default, CommonOptions& options);
-/// --device, --repeat and --report.
-void add_run_options(CommandLine& line, RunOptions& options);
+/// The same with --device, --repeat and --report.
+void add_run_options(CommandLine& line, const std::string& value_name,
+                     const std::string& out_default, RunOptions& options);
 
 }  // namespace aperture::apps

@@ -4,7 +4,9 @@
 
 #include <unistd.h>
 
+#include <iomanip>
 #include <iostream>
+#include <sstream>
 #include <utility>
 
 namespace aperture::apps {
@@ -15,6 +17,19 @@ constexpr auto quiet_start = 500ms;
 constexpr auto tick = 250ms;
 
 }  // namespace
+
+std::string progress_text(const std::string& what, long long done, long long all, double seconds) {
+    const double rate = static_cast<double>(done) / seconds;
+    std::ostringstream words;
+    words << what << ' ' << done;
+    if (all >= done) words << " of " << all;
+    words << std::fixed << std::setprecision(1) << ", " << rate << ' ' << what << "s/s";
+    if (all >= done) {
+        words << std::setprecision(0) << ", " << static_cast<double>(all - done) / rate
+              << " s left";
+    }
+    return words.str();
+}
 
 Console::Console(std::string program, bool quiet) : program_(std::move(program)), quiet_(quiet) {
     if (!quiet_ && isatty(STDERR_FILENO) != 0) ticker_ = std::thread([this] { show_progress(); });

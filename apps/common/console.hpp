@@ -9,10 +9,31 @@
 #include <string>
 #include <thread>
 
+#include "aperture/core/error.hpp"
+
 namespace aperture::apps {
 
 /// Suffix of a noun after a number: "1 pair", "2 pairs".
 constexpr const char* plural(long long count) { return count == 1 ? "" : "s"; }
+
+/// "584x388" for a shape of 388 rows and 584 columns.
+template <class Shape>
+std::string size_text(const Shape& shape) {
+    const auto& [rows, columns] = shape;
+    return core::text(columns, 'x', rows);
+}
+
+/// "b.png: 584x388 pixels, but a.png has 640x480", for images that must have one size.
+template <class Shape>
+std::string sizes_text(const std::string& name, const Shape& shape, const std::string& first_name,
+                       const Shape& first) {
+    return core::text(name, ": ", size_text(shape), " pixels, but ", first_name, " has ",
+                      size_text(first));
+}
+
+/// "pair 3 of 45, 12.0 pairs/s, 4 s left" for `what` "pair"; without the rest if `all` is unknown,
+/// less than `done`.
+std::string progress_text(const std::string& what, long long done, long long all, double seconds);
 
 /// A program's messages on stderr: notes and, on a terminal, a progress line for longer work. A
 /// quiet console prints only warnings.

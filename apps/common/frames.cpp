@@ -3,12 +3,11 @@
 #include "apps/common/frames.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/timing.hpp"
 #include "apps/common/argument_fields.hpp"
-#include "apps/common/image_list.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -22,10 +21,8 @@ constexpr index_t never_shown = 2;
 
 std::optional<index_t> parse_count(std::string_view text) {
     if (text.empty()) return std::nullopt;
-    index_t value = -1;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = error == std::errc() && end == text.data() + text.size();
-    return whole && value >= 0 && value <= most_frames ? value : -1;
+    const index_t value = number_in<index_t>(text).value_or(-1);
+    return value <= most_frames ? value : -1;
 }
 
 }  // namespace

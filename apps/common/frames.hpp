@@ -59,6 +59,10 @@ class FrameReader {
     /// The video or the images.
     const std::vector<std::filesystem::path>& files() const { return files_; }
     bool is_video() const { return video_.has_value(); }
+    /// The images; empty for a video.
+    std::vector<std::filesystem::path> images() const {
+        return is_video() ? std::vector<std::filesystem::path>{} : files_;
+    }
     const std::string& name() const { return name_; }
 
   private:

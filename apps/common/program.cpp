@@ -7,8 +7,6 @@
 #include <iostream>
 #include <new>
 
-#include "aperture/core/executor.hpp"
-
 namespace aperture::apps {
 namespace {
 
@@ -42,8 +40,13 @@ int run_program(const std::string& program, const std::function<int()>& body) {
     }
 }
 
-int exit_status(const CommonOptions& options, const Console& console) {
-    return options.strict && console.incomplete() ? exit_incomplete : 0;
+std::string command_line(int argc, char** argv) {
+    std::string line;
+    for (int i = 0; i < argc; ++i) {
+        if (i > 0) line += ' ';
+        line += argv[i];
+    }
+    return line;
 }
 
 bool use_gpu(DeviceChoice choice, Console& console) {

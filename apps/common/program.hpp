@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <string_view>
 
 #include "aperture/core/error.hpp"
+#include "aperture/core/executor.hpp"
 #include "apps/common/console.hpp"
 
 namespace aperture::apps {
@@ -30,14 +32,29 @@ struct CommonOptions {
     bool strict = false;  ///< an incomplete result is a failure
 };
 
-/// Exit status after the results are written: exit_incomplete if a result is incomplete and
-/// `options` are strict, else 0.
-int exit_status(const CommonOptions& options, const Console& console);
+/// The command line's words, separated by spaces.
+std::string command_line(int argc, char** argv);
+
+/// The main function of a program: calls `run(options, command_line, cpu, console)` with the
+/// options that `parse` returns, and returns the exit status: exit_incomplete if a result is
+/// incomplete and the options are strict. Does nothing more if `parse` returns nothing.
+template <class Parse, class Run>
+int run_program(const std::string& program, int argc, char** argv, const Parse& parse,
+                const Run& run) {
+    return run_program(program, [&] {
+        const auto options = parse(argc, argv);
+        if (!options) return 0;
+        Console console(program, options->common.quiet);
+        core::Cpu cpu(options->common.threads);
+        run(*options, command_line(argc, argv), cpu, console);
+        return options->common.strict && console.incomplete() ? exit_incomplete : 0;
+    });
+}
 
 enum class DeviceChoice { automatic, cpu, gpu };
 
-/// --device, --repeat and --report, for programs that compute.
-struct RunOptions {
+/// Also --device, --repeat and --report, for programs that compute.
+struct RunOptions : CommonOptions {
     DeviceChoice device = DeviceChoice::automatic;
     int repeat = 0;  ///< timed runs after a warm-up; 0: a single run
     std::optional<std::filesystem::path> report;
@@ -46,6 +63,43 @@ struct RunOptions {
 /// Whether to use the GPU. The console explains an automatic choice. Throws core::DeviceError if a
 /// requested GPU cannot be used.
 bool use_gpu(DeviceChoice choice, Console& console);
+
+template <class Executor>
+inline constexpr bool is_gpu = std::same_as<Executor, core::Gpu>;
+
+/// Calls `on_gpu`. If the GPU was an automatic choice and is unfit for the work, reports that and
+/// calls `on_cpu`, which restarts the work.
+template <class OnGpu, class OnCpu>
+void run_where_it_fits(DeviceChoice choice, Console& console, const OnGpu& on_gpu,
+                       const OnCpu& on_cpu) {
+    try {
+        on_gpu();
+        return;
+    } catch (const core::UnfitDevice& reason) {
+        if (choice != DeviceChoice::automatic) throw;
+        console.done();
+        console.note(core::text("device: CPU (", reason.what(), ")"));
+    }
+    on_cpu();
+}
+
+/// Calls `work` with the chosen executor, a core::Gpu& or `cpu`. The console explains an automatic
+/// choice, whose GPU need not fit the work. Throws core::DeviceError if a requested GPU cannot be
+/// used.
+template <class Work>
+void with_executor(DeviceChoice choice, core::Cpu& cpu, Console& console, const Work& work) {
+    [[maybe_unused]] const bool on_gpu = use_gpu(choice, console);
+#if APERTURE_CUDA
+    if (on_gpu) {
+        const auto work_on_gpu = [&] {
+            core::Gpu gpu;
+            work(gpu);
+        };
+        return run_where_it_fits(choice, console, work_on_gpu, [&] { work(cpu); });
+    }
+#endif
+    work(cpu);
+}
 
 /// One name of an option's value.
 template <class Enum>

@@ -4,8 +4,8 @@
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/timing.hpp"
-#include "apps/common/executor_choice.hpp"
-#include "apps/common/timed_runs.hpp"
+#include "apps/common/program.hpp"
+#include "apps/common/report.hpp"
 
 namespace aperture::apps {
 

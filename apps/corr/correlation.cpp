@@ -28,9 +28,9 @@ core::Array<float, 2> read_mask(const std::filesystem::path& file, const CorrOpt
                                 corr::Shape shape) {
     const media::Image image = media::read_image(file);
     const auto [channels, rows, columns] = image.planes.extent();
-    core::expects(corr::Shape{rows, columns} == shape, file.string(), ": ",
-                  size_text({rows, columns}), " pixels, but ", options.inputs.front().string(),
-                  " has ", size_text(shape));
+    const corr::Shape size{rows, columns};
+    core::expects(size == shape,
+                  sizes_text(file.string(), size, options.inputs.front().string(), shape));
     core::Array<float, 2> mask({rows, columns});
     for (core::index_t i = 0; i < rows * columns; ++i) {
         bool counts = false;

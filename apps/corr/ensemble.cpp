@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <deque>
 
+#include "aperture/corr/pair_correlator.hpp"
+
 namespace aperture::apps {
 namespace {
 
@@ -19,6 +21,61 @@ ReadAhead read_ahead(int threads) {
     ahead.pages = pages_for<Executor>;
     return ahead;
 }
+
+corr::Problem summed(corr::Problem problem) {
+    problem.each_plane = false;
+    problem.method = corr::Method::fft;
+    problem.precision = corr::Precision::fp32;
+    return problem;
+}
+
+/// Correlates the images of an ensemble with one another.
+template <class Executor>
+class AllPairs {
+  public:
+    /// For up to `images` images, whose autocorrelation is `problem`. Throws core::InvalidArgument
+    /// if they need too much memory.
+    AllPairs(Executor& executor, core::Cpu& cpu, const corr::Problem& problem, core::index_t images)
+        : executor_(executor),
+          cpu_(cpu),
+          lags_(problem.lags),
+          correlator_(executor, summed(problem), images),
+          sums_(executor) {}
+
+    /// Adds an image: its planes in the executor's memory and the same planes in host memory.
+    void load(corr::PlanesView<typename Executor::Space> planes,
+              corr::PlanesView<core::Host> on_host) {
+        correlator_.load(static_cast<core::index_t>(energies_.size()), planes);
+        energies_.push_back(corr::energy(cpu_, on_host));
+    }
+
+    PairResults run(Console& console) {
+        console.phase("correlating pairs");
+        const core::Stopwatch watch;
+        PairResults results;
+        results.found = corr::find_pair_peaks(
+            energies_, lags_,
+            [&](core::index_t a, core::index_t b, core::View<double, 3, core::Host> sums) {
+                sums_.attach(sums);
+                correlator_.run(a, b, sums_.view());
+                sums_.store();
+                executor_.synchronize();
+            },
+            [&](core::index_t done, core::index_t all) {
+                console.progress(progress_text("pair", done, all, watch.seconds()));
+            });
+        results.seconds = watch.seconds();
+        return results;
+    }
+
+  private:
+    Executor& executor_;
+    core::Cpu& cpu_;
+    corr::Lags lags_;
+    corr::PairCorrelator<Executor> correlator_;
+    Resident<Executor, double, 3> sums_;
+    std::vector<double> energies_;  ///< one per image
+};
 
 }  // namespace
 
@@ -57,9 +114,8 @@ EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptio
         ++done;
         if (loaded->fault.empty() && correlation &&
             loaded->shape() != correlation->problem().image) {
-            loaded->fault =
-                core::text(loaded->file.string(), ": ", size_text(loaded->shape()), " pixels, but ",
-                           found.images.front(), " has ", size_text(correlation->problem().image));
+            loaded->fault = sizes_text(loaded->file.string(), loaded->shape(), found.images.front(),
+                                       correlation->problem().image);
         }
         if (!loaded->fault.empty()) {
             console.warn_incomplete("skipped: " + loaded->fault);

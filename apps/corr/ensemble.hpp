@@ -5,11 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "aperture/corr/pair_peaks.hpp"
 #include "aperture/corr/radial_spectrum.hpp"
-#include "apps/corr/all_pairs.hpp"
 #include "apps/corr/correlation.hpp"
 
 namespace aperture::apps {
+
+/// The results of `corr --all-pairs`.
+struct PairResults {
+    corr::PairPeaks found;
+    double seconds = 0;  ///< from the first pair to the last
+
+    double pairs_per_second() const { return static_cast<double>(found.pairs) / seconds; }
+};
 
 /// The results of `corr` for many images.
 struct EnsembleResults {

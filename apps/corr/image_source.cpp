@@ -105,6 +105,4 @@ media::Image ImageSource::spare_memory() {
     return image;
 }
 
-std::string size_text(corr::Shape shape) { return core::text(shape.columns, 'x', shape.rows); }
-
 }  // namespace aperture::apps

@@ -74,7 +74,4 @@ class ImageSource {
     std::vector<std::thread> threads_;
 };
 
-/// "584x388", width first.
-std::string size_text(corr::Shape shape);
-
 }  // namespace aperture::apps

@@ -1,13 +1,11 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 // corr: computes spatial correlations of an image, two images or an ensemble.
-#include <iostream>
-
 #include "aperture/core/shape.hpp"
 #include "aperture/media/cube_file.hpp"
 #include "aperture/media/plane_file.hpp"
-#include "apps/common/image_list.hpp"
-#include "apps/common/report_file.hpp"
+#include "apps/common/file_names.hpp"
+#include "apps/common/report.hpp"
 #include "apps/corr/output_files.hpp"
 #include "apps/corr/summary.hpp"
 
@@ -28,8 +26,8 @@ LoadedImage read_input(const core::Cpu& cpu, const CorrOptions& options, std::si
 /// Colour and grey images may be combined; files of planes must have equal extents.
 void expects_alike(const CorrOptions& options, const LoadedImage& a, const LoadedImage& b) {
     if (options.planes) {
-        core::expects(b.shape() == a.shape(), b.file.string(), ": ", size_text(b.shape()),
-                      " pixels, but ", a.file.string(), " has ", size_text(a.shape()));
+        core::expects(b.shape() == a.shape(),
+                      sizes_text(b.file.string(), b.shape(), a.file.string(), a.shape()));
         return;
     }
     const auto& of_a = a.image.planes.extent();
@@ -70,7 +68,7 @@ void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
     check_outputs(options, options.inputs);
 
     ImageCorrelation<Executor> correlation(executor, cpu, options, a);
-    const RunTimes times = repeat_runs(options.run.repeat, console, [&] {
+    const RunTimes times = repeat_runs(options.common.repeat, console, [&] {
         return correlation.run(a.image, b ? b->image : a.image);
     });
     const corr::Problem& problem = correlation.problem();
@@ -84,22 +82,19 @@ void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
     watch.reset();
     const ResultParameters parameters = describe(options, problem);
     media::OutputSet outputs;
-    write_outputs(
-        options,
-        {found.surface, found.counts, problem.lags, findings, spectra, command, parameters},
-        found.planes, console, outputs);
+    write_outputs(options,
+                  {&found.planes, nullptr, found.surface, found.counts, problem.lags, findings,
+                   spectra, command, parameters},
+                  console, outputs);
     const double write_ms = watch.ms();
 
-    core::Report report = begin_report("corr", executor, times, parameters);
+    Report report = begin_report("corr", executor, times, parameters);
     report.accuracy = finding_values(findings);
-    report.stages.insert(report.stages.begin(), {"read", read_ms, 0, 0});
-    if (options.radial) report.stages.push_back({"spectrum", spectrum_ms, 0, 0});
-    report.stages.push_back({"write", write_ms, 0, 0});
-    report.total_ms = read_ms + report.compute_ms + report.transfer_ms + spectrum_ms + write_ms;
-    add_report(options.run, report, outputs);
-    outputs.commit();
-    if (!options.common.quiet)
-        std::cout << summary(options, a, problem, correlation.choice(), findings, report);
+    report.add_first_stage("read", read_ms);
+    if (options.radial) report.add_stage("spectrum", spectrum_ms);
+    report.add_stage("write", write_ms);
+    commit_outputs(options.common, report, outputs,
+                   summary(options, a, problem, correlation.choice(), findings, report));
 }
 
 template <class Executor>
@@ -117,29 +112,24 @@ void run_images_of_ensemble(Executor& executor, core::Cpu& cpu, const CorrOption
     if (results.spectrum) spectra.push_back(*results.spectrum);
     media::OutputSet outputs;
     write_outputs(options,
-                  {results.statistics.mean(), results.counts, results.problem.lags, findings,
-                   spectra, command, parameters},
-                  results, console, outputs);
-    core::Report report = begin_report("corr", executor, results.times, parameters);
+                  {nullptr, &results, results.statistics.mean(), results.counts,
+                   results.problem.lags, findings, spectra, command, parameters},
+                  console, outputs);
+    Report report = begin_report("corr", executor, results.times, parameters);
     report.accuracy = finding_values(findings);
     report.total_ms = watch.ms();
     report.sequence = ensemble_values(results);
-    add_report(options.run, report, outputs);
-    outputs.commit();
-    if (!options.common.quiet) std::cout << summary(options, results, findings, report);
+    commit_outputs(options.common, report, outputs, summary(options, results, findings, report));
 }
 
-int run(const CorrOptions& options, const std::string& command) {
-    Console console("corr", options.common.quiet);
-    core::Cpu cpu(options.common.threads);
-    with_executor(options.run.device, cpu, console, [&](auto& executor) {
+void run(const CorrOptions& options, const std::string& command, core::Cpu& cpu, Console& console) {
+    with_executor(options.common.device, cpu, console, [&](auto& executor) {
         if (options.ensemble) {
             run_images_of_ensemble(executor, cpu, options, command, console);
         } else {
             run_images(executor, cpu, options, command, console);
         }
     });
-    return exit_status(options.common, console);
 }
 
 }  // namespace
@@ -147,10 +137,6 @@ int run(const CorrOptions& options, const std::string& command) {
 
 int main(int argc, char** argv) {
     using namespace aperture::apps;
-    return run_program("corr", [&] {
-        aperture::media::silence_hdf5();
-        const auto options = parse_corr_options(argc, argv);
-        if (!options) return 0;
-        return run(*options, command_line(argc, argv));
-    });
+    aperture::media::silence_hdf5();
+    return run_program("corr", argc, argv, parse_corr_options, run);
 }

@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/corr/options.hpp"
 
-#include <charconv>
-
 #include "apps/common/argument_fields.hpp"
 #include "apps/common/command_line.hpp"
-#include "apps/common/image_list.hpp"
-#include "apps/common/output_names.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -30,10 +27,17 @@ correlates the planes in dataset /planes of a.h5, unchanged, with themselves.
 correlates each image of an ensemble with itself and writes mean and standard deviation. A folder
 and three or more images are also ensembles.)";
 
-corr::index_t parse_extent(std::string_view digits) {
-    corr::index_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return error == std::errc() && end == digits.data() + digits.size() ? value : 0;
+/// Parses "250x300", rows first, each at least 1.
+corr::Shape parse_offsets(const std::string& text) {
+    const auto fields = split(text, 'x');
+    corr::Shape size;
+    if (fields.size() == 2) {
+        size = {number_in<corr::index_t>(fields[0]).value_or(0),
+                number_in<corr::index_t>(fields[1]).value_or(0)};
+    }
+    core::expects(size.rows >= 1 && size.columns >= 1, "--offsets ", text,
+                  ": expected HxW, at least 1 row and 1 column");
+    return size;
 }
 
 /// The inputs on the command line.
@@ -54,10 +58,8 @@ void add_correlation_options(CommandLine& line, InputFiles& files, CorrOptions& 
     line.choice("--normalize", normalization_choices, options.normalization,
                 "Scale each plane to zero mean and unit energy, or leave it unchanged (default: "
                 "plane; none with --planes)");
-    line.text(
-        "--offsets", "HxW",
-        [&](const std::string& text) { options.offsets = parse_size("--offsets", text); },
-        "Displacements below H rows and W columns (default: half the image)");
+    line.parsed("--offsets", "HxW", options.offsets, parse_offsets,
+                "Displacements below H rows and W columns (default: half the image)");
     line.flag("--signed,!--unsigned", options.both_signs,
               "Displacements of both signs (default for a pair), or nonnegative ones (default "
               "otherwise)");
@@ -116,15 +118,6 @@ void settle_output_names(CorrOptions& options, bool no_picture) {
 
 }  // namespace
 
-corr::Shape parse_size(const std::string& option, const std::string& text) {
-    const auto fields = split(text, 'x');
-    corr::Shape size;
-    if (fields.size() == 2) size = {parse_extent(fields[0]), parse_extent(fields[1])};
-    core::expects(size.rows >= 1 && size.columns >= 1, option, ' ', text,
-                  ": expected HxW, at least 1 row and 1 column");
-    return size;
-}
-
 std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     CorrOptions options;
     InputFiles files;
@@ -141,22 +134,19 @@ std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     line.flag("--all-pairs", options.all_pairs,
               "For an ensemble: also correlate its images with one another and write their "
               "similarities");
-    add_common_options(line, "FILE",
-                       ", HDF5 (default: the first image, the folder, or the folder of the images, "
-                       "with .corr.h5); the picture has the same name with .png",
-                       options.common);
-    add_run_options(line, options.run);
+    add_run_options(line, "FILE",
+                    ", HDF5 (default: the first image, the folder, or the folder of the images, "
+                    "with .corr.h5); the picture has the same name with .png",
+                    options.common);
     if (!line.parse(argc, argv)) return std::nullopt;
 
     settle_inputs(line, files, options);
     // The direction in which content has moved is unknown.
     if (!line.given("--signed")) options.both_signs = options.pair();
-    core::expects(!options.all_pairs || options.ensemble,
-                  "--all-pairs requires an ensemble: a folder, a pattern or three images");
+    line.needs("--all-pairs", "an ensemble: a folder, a pattern or three images", options.ensemble);
     core::expects(!options.all_pairs || options.masks.empty(),
                   "--all-pairs cannot be combined with --mask");
-    core::expects(!line.given("--repeat") || !options.ensemble,
-                  "--repeat requires a single image or a pair");
+    line.needs("--repeat", "a single image or a pair", !options.ensemble);
     core::expects(options.masks.size() <= (options.pair() ? 2 : 1),
                   "--mask: ", options.masks.size(), " masks, expected at most ",
                   options.pair() ? 2 : 1);

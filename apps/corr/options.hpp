@@ -15,8 +15,7 @@ namespace aperture::apps {
 
 /// The command line of `corr`.
 struct CorrOptions {
-    CommonOptions common;  ///< `out` is the HDF5 file
-    RunOptions run;
+    RunOptions common;  ///< `out` is the HDF5 file
     std::vector<std::filesystem::path> inputs;
     bool ensemble = false;  ///< otherwise `inputs` are one image or two
 
@@ -67,10 +66,6 @@ inline constexpr Choices<std::optional<corr::Method>, 3> correlation_choices{
 inline constexpr Choices<corr::Precision, 3> precision_choices{{{"fp32", corr::Precision::fp32},
                                                                 {"tf32x3", corr::Precision::tf32x3},
                                                                 {"fp64", corr::Precision::fp64}}};
-
-/// Parses "250x300", rows first, each at least 1. Otherwise throws core::InvalidArgument with the
-/// option's name.
-corr::Shape parse_size(const std::string& option, const std::string& text);
 
 /// Parses the command line; returns nothing after printing what --help or --version asks for.
 std::optional<CorrOptions> parse_corr_options(int argc, char** argv);

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <sstream>
 
 #include "aperture/media/plot.hpp"
-#include "apps/common/output_names.hpp"
+#include "apps/common/file_names.hpp"
+#include "apps/corr/summary.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -21,19 +21,13 @@ const std::vector<std::string> surface_axes{"dy", "dx"};
 
 void write_surface(media::ResultFile& file, const SurfaceOutput& output) {
     file.write("/surface", output.surface, surface_axes);
-    const auto attribute = [&](const char* name, const media::ResultFile::Attribute& value) {
+    const auto attribute = [&](const std::string& name, const media::ResultFile::Attribute& value) {
         file.attribute("/surface", name, value);
     };
     attribute("first_dy", std::int64_t{output.lags.first_row()});
     attribute("first_dx", std::int64_t{output.lags.first_column()});
-    const auto& lengths = output.findings.lengths;
-    const auto& peak = output.findings.peak;
-    if (lengths.x) attribute("correlation_length_x", *lengths.x);
-    if (lengths.y) attribute("correlation_length_y", *lengths.y);
-    if (peak) {
-        attribute("peak_dy", peak->dy);
-        attribute("peak_dx", peak->dx);
-        attribute("peak_value", peak->value);
+    for (const auto& [name, value] : finding_values(output.findings)) {
+        attribute(name, std::get<double>(value));
     }
 }
 
@@ -141,14 +135,37 @@ std::string csv(const std::vector<media::Column>& columns) {
     return table.str();
 }
 
-void write_all(const CorrOptions& options, const SurfaceOutput& output, Console& console,
-               media::OutputSet& outputs,
-               const std::function<void(media::ResultFile&)>& write_more) {
+void write_ensemble(media::ResultFile& file, const EnsembleResults& ensemble) {
+    const core::Array<double, 2> deviation = ensemble.statistics.deviation();
+    file.write("/deviation", deviation.view(), surface_axes);
+    const auto images = std::int64_t{ensemble.statistics.count()};
+    file.write("/count", core::View<const std::int64_t, 1, core::Host>(&images, {1}));
+    file.table("/images", {{"name", ensemble.images}});
+    if (!ensemble.pairs) return;
+    const corr::PairPeaks& found = ensemble.pairs->found;
+    file.write("/pairs", found.peaks.view(), {"image_a", "image_b"});
+    file.write("/pairs_displacement", found.displacements.view(), {"image_a", "image_b", "dy_dx"});
+}
+
+}  // namespace
+
+void check_outputs(const CorrOptions& options, const std::vector<path>& images) {
+    Files inputs(images.begin(), images.end());
+    inputs.insert(inputs.end(), options.masks.begin(), options.masks.end());
+    check_output_files(inputs, {options.common.out, options.picture, options.radial,
+                                options.spectrum, options.common.report});
+}
+
+void write_outputs(const CorrOptions& options, const SurfaceOutput& output, Console& console,
+                   media::OutputSet& outputs) {
     console.phase("writing " + options.common.out.string());
     media::ResultFile file(options.common.out);
     write_surface(file, output);
     write_counts(file, output.counts);
-    write_more(file);
+    if (output.planes != nullptr) {
+        file.write("/planes", output.planes->view(), {"plane", "dy", "dx"});
+    }
+    if (output.ensemble != nullptr) write_ensemble(file, *output.ensemble);
     std::vector<media::Column> radial;
     std::vector<media::Column> spectrum;
     if (options.radial) {
@@ -168,44 +185,6 @@ void write_all(const CorrOptions& options, const SurfaceOutput& output, Console&
         outputs.add(media::new_file(*options.spectrum, csv(spectrum)));
     }
     console.done();
-}
-
-}  // namespace
-
-void check_outputs(const CorrOptions& options, const std::vector<path>& images) {
-    std::vector<path> outputs{options.common.out};
-    for (const auto& file :
-         {options.picture, options.radial, options.spectrum, options.run.report}) {
-        if (file) outputs.push_back(*file);
-    }
-    std::vector<path> inputs = images;
-    inputs.insert(inputs.end(), options.masks.begin(), options.masks.end());
-    check_output_files(inputs, outputs);
-}
-
-void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
-                   const core::Array<double, 3>& planes, Console& console,
-                   media::OutputSet& outputs) {
-    write_all(options, output, console, outputs, [&](media::ResultFile& file) {
-        file.write("/planes", planes.view(), {"plane", "dy", "dx"});
-    });
-}
-
-void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
-                   const EnsembleResults& ensemble, Console& console, media::OutputSet& outputs) {
-    write_all(options, output, console, outputs, [&](media::ResultFile& file) {
-        const core::Array<double, 2> deviation = ensemble.statistics.deviation();
-        file.write("/deviation", deviation.view(), surface_axes);
-        const auto images = std::int64_t{ensemble.statistics.count()};
-        file.write("/count", core::View<const std::int64_t, 1, core::Host>(&images, {1}));
-        file.table("/images", {{"name", ensemble.images}});
-        if (ensemble.pairs) {
-            const corr::PairPeaks& found = ensemble.pairs->found;
-            file.write("/pairs", found.peaks.view(), {"image_a", "image_b"});
-            file.write("/pairs_displacement", found.displacements.view(),
-                       {"image_a", "image_b", "dy_dx"});
-        }
-    });
 }
 
 }  // namespace aperture::apps

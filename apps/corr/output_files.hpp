@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "apps/common/result_parameters.hpp"
+#include "apps/common/report.hpp"
 #include "apps/corr/ensemble.hpp"
 
 namespace aperture::apps {
@@ -15,6 +15,8 @@ void check_outputs(const CorrOptions& options, const std::vector<std::filesystem
 
 /// What is written about one surface.
 struct SurfaceOutput {
+    const core::Array<double, 3>* planes;  ///< the surface of each plane; null for an ensemble
+    const EnsembleResults* ensemble;       ///< otherwise null
     corr::SurfaceView surface;
     const core::Array<double, 2>& counts;
     corr::Lags lags;
@@ -25,10 +27,7 @@ struct SurfaceOutput {
 };
 
 /// Adds the requested HDF5 file, picture and tables to `outputs`.
-void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
-                   const core::Array<double, 3>& planes, Console& console,
+void write_outputs(const CorrOptions& options, const SurfaceOutput& output, Console& console,
                    media::OutputSet& outputs);
-void write_outputs(const CorrOptions& options, const SurfaceOutput& output,
-                   const EnsembleResults& ensemble, Console& console, media::OutputSet& outputs);
 
 }  // namespace aperture::apps

@@ -16,8 +16,8 @@ std::string planes_from(const CorrOptions& options) {
     return options.planes ? choice_name(plane_choices, *options.planes) : "file";
 }
 
-double correlate_ms(const core::Report& report) {
-    for (const core::Stage& stage : report.stages) {
+double correlate_ms(const Report& report) {
+    for (const core::Stage& stage : report.times.stages) {
         if (stage.name == "correlate") return stage.ms;
     }
     return 0;
@@ -42,7 +42,7 @@ void describe_method(std::ostringstream& lines, const CorrOptions& options,
 }
 
 void describe_compute(std::ostringstream& lines, const corr::Problem& problem, const char* of_what,
-                      const core::Report& report) {
+                      const Report& report) {
     const double ms = correlate_ms(report);
     lines << "compute     " << std::setprecision(4) << ms << " ms to correlate" << of_what;
     // The work of transforms depends on the library's plans and is not counted.
@@ -178,7 +178,7 @@ ReportValues ensemble_values(const EnsembleResults& results) {
 
 std::string summary(const CorrOptions& options, const LoadedImage& first,
                     const corr::Problem& problem, const std::optional<corr::MethodChoice>& choice,
-                    const SurfaceFindings& findings, const core::Report& report) {
+                    const SurfaceFindings& findings, const Report& report) {
     std::ostringstream lines;
     const char* const images = options.pair() ? "images      " : "image       ";
     lines << (options.planes ? images : "planes      ") << options.inputs.front().string();
@@ -191,7 +191,7 @@ std::string summary(const CorrOptions& options, const LoadedImage& first,
     lines << '\n';
     lines << "device      " << report.device << '\n';
     describe_method(lines, options, problem, choice);
-    lines << stage_line(report);
+    lines << report.stage_line();
     describe_compute(lines, problem, "", report);
     describe_findings(lines, options, findings);
     describe_result(lines, options);
@@ -199,7 +199,7 @@ std::string summary(const CorrOptions& options, const LoadedImage& first,
 }
 
 std::string summary(const CorrOptions& options, const EnsembleResults& results,
-                    const SurfaceFindings& findings, const core::Report& report) {
+                    const SurfaceFindings& findings, const Report& report) {
     std::ostringstream lines;
     const std::size_t images = results.images.size();
     lines << "ensemble    " << options.inputs.front().string() << ": " << images << " image"
@@ -209,7 +209,7 @@ std::string summary(const CorrOptions& options, const EnsembleResults& results,
           << results.images_per_second() << " images/s\n";
     lines << "device      " << report.device << '\n';
     describe_method(lines, options, results.problem, results.choice);
-    lines << stage_line(report);
+    lines << report.stage_line();
     describe_compute(lines, results.problem, " an image", report);
     describe_findings(lines, options, findings);
     if (results.pairs) describe_pairs(lines, results);

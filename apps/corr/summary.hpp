@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "apps/common/result_parameters.hpp"
+#include "apps/common/report.hpp"
 #include "apps/corr/ensemble.hpp"
 
 namespace aperture::apps {
@@ -26,8 +26,8 @@ ReportValues ensemble_values(const EnsembleResults& results);
 /// The lines that `corr` prints.
 std::string summary(const CorrOptions& options, const LoadedImage& first,
                     const corr::Problem& problem, const std::optional<corr::MethodChoice>& choice,
-                    const SurfaceFindings& findings, const core::Report& report);
+                    const SurfaceFindings& findings, const Report& report);
 std::string summary(const CorrOptions& options, const EnsembleResults& results,
-                    const SurfaceFindings& findings, const core::Report& report);
+                    const SurfaceFindings& findings, const Report& report);
 
 }  // namespace aperture::apps

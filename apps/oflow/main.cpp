@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 // oflow: computes the optical flow between two images.
-#include <iostream>
-
-#include "apps/common/report_file.hpp"
+#include "apps/common/report.hpp"
 #include "apps/oflow/output_files.hpp"
 #include "apps/oflow/summary.hpp"
 
@@ -11,9 +9,8 @@ namespace aperture::apps {
 namespace {
 
 template <class Executor>
-core::Report begin_report(const Executor& executor, const OflowOptions& options,
-                          const RunTimes& times, flow::Shape shape, ResultParameters parameters,
-                          Console& console) {
+Report begin_report(const Executor& executor, const OflowOptions& options, const RunTimes& times,
+                    flow::Shape shape, ResultParameters parameters, Console& console) {
     if constexpr (is_gpu<Executor>) {
         const flow::SolverParameters& solver = options.parameters.solver;
         parameters.emplace_back("implementation",
@@ -44,41 +41,31 @@ void run_pair(Executor& executor, core::Cpu& cpu, const OflowOptions& options, C
     write_outputs(cpu, options, inputs, results, console, outputs);
     const double write_ms = watch.ms();
 
-    core::Report report = begin_report(executor, options, results.times, inputs.shape(),
-                                       describe(options, inputs), console);
-    report.stages.insert(report.stages.begin(), {"read", read_ms, 0, 0});
-    if (results.consistent_pixels) {
-        report.stages.push_back({"backward", results.backward_ms, 0, 0});
-    }
-    report.stages.push_back({"write", write_ms, 0, 0});
-    report.total_ms =
-        read_ms + report.compute_ms + report.transfer_ms + results.backward_ms + write_ms;
+    Report report = begin_report(executor, options, results.times, inputs.shape(),
+                                 describe(options, inputs), console);
+    report.add_first_stage("read", read_ms);
+    if (results.consistent_pixels) report.add_stage("backward", results.backward_ms);
+    report.add_stage("write", write_ms);
     report.accuracy = accuracy_values(inputs, results);
-    add_report(options.run, report, outputs);
-    outputs.commit();
-    if (!options.common.quiet) std::cout << summary(options, inputs, results, report);
+    commit_outputs(options.common, report, outputs, summary(options, inputs, results, report));
 }
 
 template <class Executor>
 void run_all_pairs(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
                    Console& console) {
     const SequenceResults results = run_sequence(executor, cpu, options, console);
-    core::Report report = begin_report(executor, options, results.times, results.shape,
-                                       describe(options, results), console);
+    Report report = begin_report(executor, options, results.times, results.shape,
+                                 describe(options, results), console);
     report.total_ms = 1e3 * results.seconds;
     if (results.consistent) report.accuracy["consistent"] = *results.consistent;
     report.sequence = sequence_values(results);
     media::OutputSet outputs;
-    add_report(options.run, report, outputs);
-    outputs.commit();
-    if (!options.common.quiet) std::cout << summary(options, results, report);
+    commit_outputs(options.common, report, outputs, summary(options, results, report));
 }
 
-int run(const OflowOptions& options) {
-    Console console("oflow", options.common.quiet);
-    core::Cpu cpu(options.common.threads);
-    with_executor(options.run.device, cpu, console, [&]<class Executor>(Executor& executor) {
-        core::expects(is_gpu<Executor> || !options.flags.implementation,
+void run(const OflowOptions& options, const std::string&, core::Cpu& cpu, Console& console) {
+    with_executor(options.common.device, cpu, console, [&]<class Executor>(Executor& executor) {
+        core::expects(is_gpu<Executor> || !options.implementation_given,
                       "--impl requires a GPU, but the flow is estimated on the CPU");
         if (options.sequence) {
             run_all_pairs(executor, cpu, options, console);
@@ -86,7 +73,6 @@ int run(const OflowOptions& options) {
             run_pair(executor, cpu, options, console);
         }
     });
-    return exit_status(options.common, console);
 }
 
 }  // namespace
@@ -94,9 +80,5 @@ int run(const OflowOptions& options) {
 
 int main(int argc, char** argv) {
     using namespace aperture::apps;
-    return run_program("oflow", [&] {
-        const auto options = parse_oflow_options(argc, argv);
-        if (!options) return 0;
-        return run(*options);
-    });
+    return run_program("oflow", argc, argv, parse_oflow_options, run);
 }

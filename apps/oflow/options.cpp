@@ -2,11 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/oflow/options.hpp"
 
-#include <algorithm>
-
 #include "apps/common/command_line.hpp"
-#include "apps/common/image_list.hpp"
-#include "apps/common/output_names.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -105,22 +102,6 @@ void settle_picture_names(OflowOptions& options, bool no_picture) {
     }
 }
 
-/// Rejects options that do not apply to a sequence, or to a single pair.
-void refuse_by_kind(const CommandLine& line, const OflowOptions& options) {
-    const auto refuse = [&](const char* option, const char* reason) {
-        core::expects(!line.given(option), option, ' ', reason);
-    };
-    if (options.sequence) {
-        constexpr auto reason = "requires a single pair of images";
-        for (const auto* option :
-             {"--truth", "--error-map", "--max-error", "--convergence", "--repeat"}) {
-            refuse(option, reason);
-        }
-    } else {
-        refuse("--frames", "requires a sequence: a video, a folder, a pattern or three images");
-    }
-}
-
 }  // namespace
 
 std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
@@ -130,31 +111,35 @@ std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
     line.files("images", "FILE", 1, -1, options.inputs,
                "Two images; or a sequence: a video, a folder, a quoted pattern or more images")
         .required();
-    line.text(
-        "--frames", "FIRST:LAST[:STEP]",
-        [&](const std::string& text) { options.frames = parse_frames(text); },
-        "For a sequence: every STEP-th frame from FIRST to LAST - 1, counted from 0");
-    add_parameter_options(line, options.flags);
+    line.parsed("--frames", "FIRST:LAST[:STEP]", options.frames, parse_frames,
+                "For a sequence: every STEP-th frame from FIRST to LAST - 1, counted from 0");
+    add_parameter_options(line, options.preset, options.parameters);
     add_result_options(line, options, no_picture);
-    add_common_options(line, "FILE",
-                       ", .flo or KITTI .png (default: the first image with .flo); for a sequence, "
-                       "a folder (default: the video or the folder of the images with .flow)",
-                       options.common);
-    add_run_options(line, options.run);
+    add_run_options(line, "FILE",
+                    ", .flo or KITTI .png (default: the first image with .flo); for a sequence, "
+                    "a folder (default: the video or the folder of the images with .flow)",
+                    options.common);
     if (!line.parse(argc, argv)) return std::nullopt;
+    options.parameters = preset_parameters(options.preset);
+    // Again, since the other options override those of the preset.
+    line.parse(argc, argv);
 
     options.sequence = options.inputs.size() != 2 || names_folder(options.common.out);
-    refuse_by_kind(line, options);
-    const auto needs = [&](const char* option, const char* other, bool there) {
-        core::expects(!line.given(option) || there, option, " requires ", other);
-    };
-    needs("--error-map", "--truth", options.truth.has_value());
-    needs("--max-error", "--error-map", options.error_map.has_value());
-    needs("--arrow-spacing", "--arrows", options.arrows.has_value());
-    needs("--convergence", "--method hs", options.flags.method == flow::Method::horn_schunck);
+    for (const auto* option :
+         {"--truth", "--error-map", "--max-error", "--convergence", "--repeat"}) {
+        line.needs(option, "a single pair of images", !options.sequence);
+    }
+    line.needs("--frames", "a sequence: a video, a folder, a pattern or three images",
+               options.sequence);
+    line.needs("--error-map", "--truth", options.truth.has_value());
+    line.needs("--max-error", "--error-map", options.error_map.has_value());
+    line.needs("--arrow-spacing", "--arrows", options.arrows.has_value());
+    line.needs("--convergence", "--method hs",
+               options.parameters.method == flow::Method::horn_schunck);
     core::expects(!line.given("--max-motion") || !no_picture,
                   "--max-motion cannot be combined with --no-picture");
-    options.parameters = choose_parameters(options.flags);
+    check_parameters(line, options.parameters);
+    options.implementation_given = line.given("--impl");
     settle_flow_name(options);
     settle_picture_names(options, no_picture);
     return options;

@@ -12,14 +12,14 @@ namespace aperture::apps {
 
 /// The command line of `oflow`.
 struct OflowOptions {
-    CommonOptions common;  ///< `out` is the flow file; the folder of a sequence
-    RunOptions run;
+    RunOptions common;  ///< `out` is the flow file; the folder of a sequence
     std::vector<std::filesystem::path> inputs;
     bool sequence = false;  ///< otherwise `inputs` are two images
     FrameRange frames;      ///< for a sequence
 
-    ParameterFlags flags;
+    PresetChoice preset;
     flow::Parameters parameters;
+    bool implementation_given = false;
 
     std::optional<std::filesystem::path> truth;
     /// Names of the outputs; picture names are final. For a sequence, the folders of the pairs'

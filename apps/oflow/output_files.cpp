@@ -9,10 +9,10 @@
 #include <string>
 
 #include "aperture/flow/warp.hpp"
-#include "aperture/media/curve_plot.hpp"
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
-#include "apps/common/output_names.hpp"
+#include "aperture/media/plot.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -24,44 +24,14 @@ constexpr int arrows_across = 24;  // along the shorter side of the image
 constexpr int smallest_spacing = 12;
 constexpr int largest_arrow_scale = 64;
 
-std::vector<path> outputs_of(const OflowOptions& options) {
-    std::vector<path> files{options.common.out};
-    for (const auto& file : {options.picture, options.error_map, options.warped, options.arrows,
-                             options.consistency, options.run.report}) {
-        if (file) files.push_back(*file);
-    }
-    files.insert(files.end(), options.convergence.begin(), options.convergence.end());
-    return files;
-}
-
-core::View<const float, 2, core::Host> plane(const core::Array<float, 3>& planes, index_t i) {
-    const auto [count, rows, columns] = planes.extent();
-    return {planes.data() + i * rows * columns, {rows, columns}};
-}
-
-core::View<float, 2, core::Host> plane(core::Array<float, 3>& planes, index_t i) {
-    const auto [count, rows, columns] = planes.extent();
-    return {planes.data() + i * rows * columns, {rows, columns}};
-}
-
 media::Picture warped_image(core::Cpu& cpu, const OflowOptions& options, const media::Image& image,
                             const core::Array<float, 3>& flow) {
     core::Array<float, 3> warped(image.planes.extent());
     for (index_t i = 0; i < warped.extent()[0]; ++i) {
-        flow::warp(cpu, plane(image.planes, i), flow, options.parameters.interpolation,
-                   plane(warped, i));
+        flow::warp(cpu, image.planes.view()[i], flow, options.parameters.interpolation,
+                   warped.view()[i]);
     }
     return media::to_picture(warped);
-}
-
-media::Picture mask_picture(const core::Array<std::uint8_t, 2>& mask) {
-    const auto [rows, columns] = mask.extent();
-    media::Picture picture(static_cast<int>(columns), static_cast<int>(rows), {0, 0, 0});
-    std::transform(mask.begin(), mask.end(), picture.pixels.begin(),
-                   [](std::uint8_t value) -> media::Colour {
-                       return {value, value, value};
-                   });
-    return picture;
 }
 
 std::string convergence_table(const std::vector<double>& residuals) {
@@ -86,28 +56,19 @@ media::Picture convergence_plot(const OflowOptions& options, const std::vector<d
 }  // namespace
 
 void check_outputs(const OflowOptions& options) {
-    std::vector<path> inputs = options.inputs;
-    if (options.truth) inputs.push_back(*options.truth);
-    check_output_files(inputs, outputs_of(options));
+    Files inputs(options.inputs.begin(), options.inputs.end());
+    inputs.push_back(options.truth);
+    Files outputs{options.common.out, options.picture,     options.error_map,    options.warped,
+                  options.arrows,     options.consistency, options.common.report};
+    outputs.insert(outputs.end(), options.convergence.begin(), options.convergence.end());
+    check_output_files(inputs, outputs);
 }
 
 void check_folders(const OflowOptions& options, const FrameReader& frames) {
-    std::vector<path> folders{options.common.out};
-    for (const auto& folder : {options.warped, options.arrows, options.consistency}) {
-        if (folder) folders.push_back(*folder);
-    }
-    for (std::size_t i = 0; i < folders.size(); ++i) {
-        for (std::size_t other = 0; other < i; ++other) {
-            core::expects(!same_file(folders[i], folders[other]), folders[i].string(),
-                          ": used for two outputs");
-        }
-    }
-    if (options.run.report) {
-        for (const path& file : frames.files()) media::expects_distinct(file, *options.run.report);
-        const media::AtomicFile possible(*options.run.report);
-    }
-    const std::vector<path> images = frames.is_video() ? std::vector<path>{} : frames.files();
-    check_output_folders(folders, images);
+    const std::vector<path>& inputs = frames.files();
+    check_output_files(Files(inputs.begin(), inputs.end()), {options.common.report});
+    check_output_folders({options.common.out, options.warped, options.arrows, options.consistency},
+                         frames.images());
 }
 
 ArrowLayout arrow_layout(const OflowOptions& options, flow::Shape shape, double largest_motion) {
@@ -146,7 +107,9 @@ void write_outputs(core::Cpu& cpu, const OflowOptions& options, const OflowInput
         write_picture(*options.arrows, media::draw_arrows(inputs.image0.planes, results.flow,
                                                           layout.spacing, layout.scale));
     }
-    if (options.consistency) write_picture(*options.consistency, mask_picture(results.consistent));
+    if (options.consistency) {
+        write_picture(*options.consistency, media::to_picture(results.consistent));
+    }
     for (const path& file : options.convergence) {
         if (is_picture_name(file)) {
             write_picture(file, convergence_plot(options, results.residuals));

@@ -10,41 +10,25 @@
 
 namespace aperture::apps {
 
-/// The command line's parameters of the estimation; empty ones use the preset.
-struct ParameterFlags {
+/// What determines the parameters before other flags override them.
+struct PresetChoice {
     flow::Method method = flow::Method::horn_schunck;
     flow::Preset preset = flow::Preset::fast;
-
-    std::optional<double> alpha;
-    std::optional<int> window;
-    std::optional<double> regularisation;
-
-    std::optional<int> levels;
-    std::optional<double> scale;
-    std::optional<int> warps;
-    std::optional<int> median;
-    std::optional<double> blur;
-    std::optional<double> texture;
-    std::optional<signal::Interpolation> interpolation;
-
-    std::optional<flow::Solver> solver;
-    std::optional<int> s_step;
-    std::optional<flow::Basis> basis;
-    std::optional<int> iterations;
-    std::optional<double> tolerance;
-    std::optional<double> relaxation;
-    std::optional<bool> precondition;
-    std::optional<flow::Boundary> boundary;
-    std::optional<flow::Stencil> stencil;
-    std::optional<flow::Implementation> implementation;
+    std::optional<flow::Solver> solver;  ///< default: the preset's
 };
 
-void add_parameter_options(CommandLine& line, ParameterFlags& flags);
+/// The preset's parameters, with another solver if one is chosen. A change to or from multigrid
+/// selects 1 iteration (full multigrid and a V-cycle) or at least 100, since one number cannot suit
+/// both.
+flow::Parameters preset_parameters(const PresetChoice& choice);
 
-/// The preset with the flags applied. A change to or from multigrid without a number of iterations
-/// selects 1 (full multigrid and a V-cycle) or 100, since one number cannot suit both. Throws
-/// core::InvalidArgument for values out of range and for flags without effect.
-flow::Parameters choose_parameters(const ParameterFlags& flags);
+/// Adds the flags of the estimation. `parameters` are complete once the line is parsed again, after
+/// they were set to those of the parsed choice.
+void add_parameter_options(CommandLine& line, PresetChoice& choice, flow::Parameters& parameters);
+
+/// Throws core::InvalidArgument for values out of range and for flags without effect, since they
+/// show a misunderstanding.
+void check_parameters(const CommandLine& line, const flow::Parameters& parameters);
 
 inline constexpr Choices<flow::Method, 2> method_choices{
     {{"hs", flow::Method::horn_schunck}, {"lk", flow::Method::lucas_kanade}}};

@@ -3,9 +3,39 @@
 #include "apps/oflow/run.hpp"
 
 #include "aperture/flow/consistency.hpp"
+#include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
 
 namespace aperture::apps {
+
+ImageForm form_of(const media::Image& image) { return {image.bits, image.planes.extent()[0]}; }
+
+OflowInputs read_inputs(const OflowOptions& options, Console& console) {
+    OflowInputs inputs;
+    const auto read = [&](const std::filesystem::path& file, bool keep, media::Image& kept,
+                          ImageForm& form) {
+        console.phase("reading " + file.string());
+        media::Image image = media::read_image(file);
+        form = form_of(image);
+        core::Array<float, 2> grey = media::to_grey(image);
+        if (keep) kept = std::move(image);
+        return grey;
+    };
+    inputs.grey0 = read(options.image0(), options.arrows.has_value(), inputs.image0, inputs.form0);
+    inputs.grey1 = read(options.image1(), options.warped.has_value(), inputs.image1, inputs.form1);
+    const auto expect_size = [&](const std::filesystem::path& file, flow::Shape shape) {
+        core::expects(shape == inputs.shape(),
+                      sizes_text(file.string(), shape, options.image0().string(), inputs.shape()));
+    };
+    expect_size(options.image1(), {inputs.grey1.extent()[0], inputs.grey1.extent()[1]});
+    if (options.truth) {
+        console.phase("reading " + options.truth->string());
+        inputs.truth = media::read_flow(*options.truth);
+        expect_size(*options.truth, {inputs.truth.extent()[1], inputs.truth.extent()[2]});
+    }
+    console.done();
+    return inputs;
+}
 
 template <class Executor>
 OflowResults run_on(Executor& executor, core::Cpu& cpu, const OflowOptions& options,
@@ -14,7 +44,7 @@ OflowResults run_on(Executor& executor, core::Cpu& cpu, const OflowOptions& opti
     PairEstimator<Executor> estimator(executor, inputs.shape(), options.parameters);
     OflowResults results;
     results.flow = core::Array<float, 3>({2, rows, columns});
-    results.times = repeat_runs(options.run.repeat, console, [&] {
+    results.times = repeat_runs(options.common.repeat, console, [&] {
         return estimator.run(inputs.grey0, inputs.grey1, results.flow, false);
     });
     if (!options.convergence.empty()) {

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <future>
-#include <iomanip>
-#include <sstream>
 
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/common/frames.hpp"
-#include "apps/common/output_names.hpp"
 #include "apps/oflow/output_files.hpp"
 
 namespace aperture::apps {
@@ -108,7 +106,8 @@ class Sequence {
             auto reading = std::async(std::launch::async, [this] { return reader_.next(); });
             work_on_pair();
             next_ = reading.get();
-            show_progress(watch.seconds());
+            console_.progress(
+                progress_text("pair", found_.pairs(), reader_.expected() - 1, watch.seconds()));
         }
         found_.largest_motion = *std::max_element(motions_.begin(), motions_.end());
         found_.max_motion = options_.max_motion.value_or(usual_motion(motions_));
@@ -142,8 +141,8 @@ class Sequence {
         inputs_.image1 = std::move(frame.image);
         inputs_.grey1 = std::move(frame.grey);
         const flow::Shape shape{inputs_.grey1.extent()[0], inputs_.grey1.extent()[1]};
-        core::expects(shape == found_.shape, frame.name, ": ", size_text(shape), " pixels, but ",
-                      first_name_, " has ", size_text(found_.shape));
+        core::expects(shape == found_.shape,
+                      sizes_text(frame.name, shape, first_name_, found_.shape));
         found_.numbers.push_back(number_);
         number_ = frame.number;
         read_ms_ = frame.read_ms;
@@ -181,20 +180,6 @@ class Sequence {
                                                                  found_.max_motion));
             times_[i].stages.back().ms += watch.ms();
         }
-    }
-
-    void show_progress(double seconds) {
-        const auto done = static_cast<double>(found_.pairs());
-        std::ostringstream words;
-        words << "pair " << found_.pairs();
-        const index_t all = reader_.expected() - 1;
-        if (all >= found_.pairs()) words << " of " << all;
-        words << std::fixed << std::setprecision(1) << ", " << done / seconds << " pairs/s";
-        if (all >= found_.pairs()) {
-            words << std::setprecision(0) << ", "
-                  << seconds / done * (static_cast<double>(all) - done) << " s left";
-        }
-        console_.progress(words.str());
     }
 
     core::Cpu& cpu_;

@@ -2,14 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "apps/common/console.hpp"
-#include "apps/common/timed_runs.hpp"
-#include "apps/oflow/inputs.hpp"
+#include "apps/oflow/run.hpp"
 
 namespace aperture::apps {
 

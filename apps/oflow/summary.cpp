@@ -5,7 +5,7 @@
 #include <iomanip>
 #include <sstream>
 
-#include "apps/common/output_names.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/oflow/output_files.hpp"
 
 namespace aperture::apps {
@@ -40,7 +40,7 @@ void describe_method(std::ostringstream& line, const OflowOptions& options, flow
     const auto levels = flow::pyramid_shapes(shape, p).size();
     line << "method      "
          << (p.method == flow::Method::horn_schunck ? "Horn-Schunck" : "Lucas-Kanade")
-         << ", preset " << choice_name(preset_choices, options.flags.preset) << ": " << levels
+         << ", preset " << choice_name(preset_choices, options.preset.preset) << ": " << levels
          << " level" << plural(static_cast<long long>(levels)) << ", " << p.warps << " warp"
          << plural(p.warps) << " each, ";
     if (p.method == flow::Method::horn_schunck) {
@@ -89,7 +89,7 @@ void append_parameters(ResultParameters& list, const OflowOptions& options, flow
                              {"bits", integer(form.bits)},
                              {"channels", integer(form.channels)},
                              {"method", choice_name(method_choices, p.method)},
-                             {"preset", choice_name(preset_choices, options.flags.preset)},
+                             {"preset", choice_name(preset_choices, options.preset.preset)},
                              {"levels", integer(flow::pyramid_shapes(shape, p).size())},
                              {"scale", p.scale},
                              {"warps", integer(p.warps)},
@@ -163,13 +163,13 @@ ReportValues accuracy_values(const OflowInputs& inputs, const OflowResults& resu
 }
 
 std::string summary(const OflowOptions& options, const OflowInputs& inputs,
-                    const OflowResults& results, const core::Report& report) {
+                    const OflowResults& results, const Report& report) {
     std::ostringstream lines;
     describe_images(lines, options, inputs);
     lines << "device      " << report.device << '\n';
     describe_method(lines, options, inputs.shape());
-    lines << stage_line(report);
-    describe_compute(lines, "", report.compute_ms, inputs.shape());
+    lines << report.stage_line();
+    describe_compute(lines, "", report.times.compute_ms, inputs.shape());
     describe_motion(lines, options, inputs, results);
     if (results.accuracy) describe_accuracy(lines, *results.accuracy);
     if (results.consistent_pixels) {
@@ -197,7 +197,7 @@ ReportValues sequence_values(const SequenceResults& results) {
 }
 
 std::string summary(const OflowOptions& options, const SequenceResults& results,
-                    const core::Report& report) {
+                    const Report& report) {
     std::ostringstream lines;
     const path& out = options.common.out;
     lines << "frames      " << options.inputs.front().string() << ": " << results.pairs() + 1
@@ -205,8 +205,8 @@ std::string summary(const OflowOptions& options, const SequenceResults& results,
           << '\n';
     lines << "device      " << report.device << '\n';
     describe_method(lines, options, results.shape);
-    lines << stage_line(report);
-    describe_compute(lines, " a pair", report.compute_ms, results.shape);
+    lines << report.stage_line();
+    describe_compute(lines, " a pair", report.times.compute_ms, results.shape);
     lines << "sequence    " << results.pairs() << " pair" << plural(results.pairs()) << " in "
           << std::setprecision(3) << results.seconds << " s, " << results.pairs_per_second()
           << " pairs/s; " << results.warm_starts << " started from the previous flow\n";

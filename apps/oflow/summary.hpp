@@ -3,11 +3,9 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "aperture/core/report.hpp"
-#include "apps/common/result_parameters.hpp"
+#include "apps/common/report.hpp"
 #include "apps/oflow/run.hpp"
 #include "apps/oflow/sequence.hpp"
 
@@ -24,7 +22,7 @@ ReportValues accuracy_values(const OflowInputs& inputs, const OflowResults& resu
 /// The lines that `oflow` prints: images, device, method, stages, compute, motion, other requested
 /// values, result.
 std::string summary(const OflowOptions& options, const OflowInputs& inputs,
-                    const OflowResults& results, const core::Report& report);
+                    const OflowResults& results, const Report& report);
 
 /// A sequence's values in the report besides the medians of its pairs: `pairs`, `pairs_per_second`
 /// (from the first frame to the last file), `warm_starts`, `largest_motion` (pixels).
@@ -32,6 +30,6 @@ ReportValues sequence_values(const SequenceResults& results);
 
 /// The lines that `oflow` prints for a sequence.
 std::string summary(const OflowOptions& options, const SequenceResults& results,
-                    const core::Report& report);
+                    const Report& report);
 
 }  // namespace aperture::apps

@@ -55,7 +55,7 @@ int choose_training_block(const StapOptions& options, const media::RadarCube& cu
         std::max<index_t>(default_training_block, 2 * cube.channels * taps));
     const auto training = options.training.value_or(stap::Training::block);
     const bool window =
-        training == stap::Training::sliding || options.detector == stap::Detector::cfar;
+        training == stap::Training::sliding || options.parameters.detector == stap::Detector::cfar;
     if (training == stap::Training::all && !window) return static_cast<int>(wanted);
     const index_t room =
         cube.range_cells - (window ? 2 * index_t(options.guard.value_or(0)) + 1 : 0);
@@ -83,21 +83,16 @@ stap::DiagonalLoading choose_loading(const StapOptions& options, const media::Ra
 
 stap::Parameters choose_parameters(const StapOptions& options, const media::RadarCube& cube,
                                    Console& console) {
-    core::expects(
-        cube.domain == media::Domain::pulse || options.taper.kind == signal::Taper::Kind::none,
-        "--taper requires a cube in the pulse domain");
-    stap::Parameters parameters;
+    core::expects(cube.domain == media::Domain::pulse ||
+                      options.parameters.taper.kind == signal::Taper::Kind::none,
+                  "--taper requires a cube in the pulse domain");
+    stap::Parameters parameters = options.parameters;
     parameters.doppler_bins = choose_doppler_bins(options, cube);
     parameters.training = options.training.value_or(stap::Training::block);
     parameters.guard = options.guard.value_or(0);
     parameters.temporal_taps = choose_temporal_taps(options, cube, console);
     parameters.training_block =
         choose_training_block(options, cube, parameters.temporal_taps, console);
-    parameters.taper = options.taper;
-    parameters.solver = options.solver;
-    parameters.implementation = options.implementation;
-    parameters.precision = options.precision;
-    parameters.detector = options.detector;
     parameters.loading = choose_loading(options, cube, parameters, console);
     return parameters;
 }
@@ -122,7 +117,7 @@ void choose_steering(media::CubeReader& reader, Configuration& setup) {
 
 /// Before the computation, rejects a detector whose threshold cannot be set.
 void check_detector(const StapOptions& options, const stap::Problem& problem) {
-    if (options.detector == stap::Detector::none) return;
+    if (options.parameters.detector == stap::Detector::none) return;
     stap::detection_thresholds(problem, options.pfa);
 }
 
@@ -180,35 +175,32 @@ Configuration configure(const StapOptions& options, media::CubeReader& reader, C
     }
 }
 
-std::vector<std::pair<std::string, core::Report::Value>> describe(const StapOptions& options,
-                                                                  const media::RadarCube& cube,
-                                                                  const Configuration& setup) {
+ResultParameters describe(const StapOptions& options, const media::RadarCube& cube,
+                          const Configuration& setup) {
     const stap::Problem& problem = setup.problem;
     const stap::Parameters& p = problem.parameters;
-    const auto integer = [](auto value) { return static_cast<long long>(value); };
-    std::vector<std::pair<std::string, core::Report::Value>> list{
-        {"cube", cube.path.string()},
-        {"dataset", cube.dataset},
-        {"axes", cube.axes},
-        {"axis_rule", std::string(media::name(cube.axis_rule))},
-        {"domain", std::string(media::name(cube.domain))},
-        {"channels", integer(cube.channels)},
-        {"pulses", integer(cube.pulses)},
-        {"range_cells", integer(cube.range_cells)},
-        {"doppler_bins", integer(problem.doppler_bins)},
-        {"training", choice_name(training_choices, p.training)},
-        {"training_block", integer(p.training_block)},
-        {"guard", integer(p.guard)},
-        {"tdof", integer(p.temporal_taps)},
-        {"order", integer(problem.order)},
-        {"steering_vectors", integer(problem.steering_vectors)},
-        {"element_spacing_wavelengths", setup.spacing_wavelengths},
-        {"loading", to_string(p.loading)},
-        {"taper", signal::to_string(p.taper)},
-        {"solver", choice_name(solver_choices, p.solver)},
-        {"implementation", choice_name(implementation_choices, p.implementation)},
-        {"precision", choice_name(precision_choices, p.precision)},
-        {"detector", choice_name(detector_choices, p.detector)}};
+    ResultParameters list{{"cube", cube.path.string()},
+                          {"dataset", cube.dataset},
+                          {"axes", cube.axes},
+                          {"axis_rule", std::string(media::name(cube.axis_rule))},
+                          {"domain", std::string(media::name(cube.domain))},
+                          {"channels", integer(cube.channels)},
+                          {"pulses", integer(cube.pulses)},
+                          {"range_cells", integer(cube.range_cells)},
+                          {"doppler_bins", integer(problem.doppler_bins)},
+                          {"training", choice_name(training_choices, p.training)},
+                          {"training_block", integer(p.training_block)},
+                          {"guard", integer(p.guard)},
+                          {"tdof", integer(p.temporal_taps)},
+                          {"order", integer(problem.order)},
+                          {"steering_vectors", integer(problem.steering_vectors)},
+                          {"element_spacing_wavelengths", setup.spacing_wavelengths},
+                          {"loading", to_string(p.loading)},
+                          {"taper", signal::to_string(p.taper)},
+                          {"solver", choice_name(solver_choices, p.solver)},
+                          {"implementation", choice_name(implementation_choices, p.implementation)},
+                          {"precision", choice_name(precision_choices, p.precision)},
+                          {"detector", choice_name(detector_choices, p.detector)}};
     if (setup.prf_hz) list.emplace_back("prf_hz", *setup.prf_hz);
     if (p.detector != stap::Detector::none) list.emplace_back("pfa", options.pfa);
     if (options.truth) list.emplace_back("truth", options.truth->string());

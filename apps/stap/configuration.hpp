@@ -3,15 +3,12 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "aperture/core/array.hpp"
-#include "aperture/core/report.hpp"
 #include "aperture/media/cube_file.hpp"
 #include "aperture/stap/parameters.hpp"
-#include "apps/common/console.hpp"
+#include "apps/common/report.hpp"
 #include "apps/stap/options.hpp"
 
 namespace aperture::apps {
@@ -32,8 +29,7 @@ struct Configuration {
 Configuration configure(const StapOptions& options, media::CubeReader& reader, Console& console);
 
 /// Names and values of everything that determined the result, for the report and the output file.
-std::vector<std::pair<std::string, core::Report::Value>> describe(const StapOptions& options,
-                                                                  const media::RadarCube& cube,
-                                                                  const Configuration& setup);
+ResultParameters describe(const StapOptions& options, const media::RadarCube& cube,
+                          const Configuration& setup);
 
 }  // namespace aperture::apps

@@ -1,75 +1,74 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 // stap: space-time adaptive processing of a radar data cube in an HDF5 file.
-#include <iostream>
+#include <algorithm>
+#include <cmath>
 
-#include "aperture/core/report.hpp"
-#include "aperture/media/atomic_file.hpp"
-#include "apps/common/output_names.hpp"
-#include "apps/common/report_file.hpp"
-#include "apps/common/result_parameters.hpp"
-#include "apps/stap/finite_samples.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/stap/result_output.hpp"
 #include "apps/stap/summary.hpp"
 
 namespace aperture::apps {
 namespace {
 
+bool is_finite(stap::cfloat sample) {
+    return std::isfinite(sample.real()) && std::isfinite(sample.imag());
+}
+
+/// The samples of a cube with a NaN or infinite part.
+core::index_t count_non_finite(const core::Array<stap::cfloat, 3>& cube, int threads) {
+    core::index_t count = 0;
+#pragma omp parallel for num_threads(threads) reduction(+ : count)
+    for (core::index_t i = 0; i < cube.size(); ++i) count += !is_finite(cube.data()[i]);
+    return count;
+}
+
 core::Array<stap::cfloat, 3> read_cube(const StapOptions& options, media::CubeReader& reader,
                                        int threads, Console& console) {
     console.phase("reading " + options.cube.path.string());
     core::Array<stap::cfloat, 3> cube(reader.info().shape());
     reader.read(cube);
-    const NonFiniteSamples bad = find_non_finite(cube.view(), threads);
+    const core::index_t bad = count_non_finite(cube, threads);
     console.done();
-    if (bad.count == 0) return cube;
-    const std::string found =
-        core::text(options.cube.path.string(), ": ", bad.count,
-                   " samples are NaN or infinite, the first at channel ", bad.first[0], ", pulse ",
-                   bad.first[1], ", range cell ", bad.first[2]);
+    if (bad == 0) return cube;
+    const core::index_t first =
+        std::find_if_not(cube.begin(), cube.end(), is_finite) - cube.begin();
+    const auto [channels, pulses, range_cells] = cube.extent();
+    const std::string found = core::text(
+        options.cube.path.string(), ": ", bad,
+        " samples are NaN or infinite, the first at channel ", first / range_cells / pulses,
+        ", pulse ", first / range_cells % pulses, ", range cell ", first % range_cells);
     core::expects(options.allow_nan, found, " (--allow-nan processes them anyway)");
     console.note(found);
     return cube;
 }
 
-/// Adds a stage of the host, or its time if the pipeline has a stage of that name.
-void add_stage(core::Report& report, const char* name, double ms) {
-    report.total_ms += ms;
-    for (auto& stage : report.stages) {
-        if (stage.name != name) continue;
-        stage.ms += ms;
-        return;
-    }
-    report.stages.push_back({name, ms, 0, 0});
-}
-
-/// Reads the cube, runs the pipeline on `executor` and writes the requested outputs. `before` are
-/// the previous stages, the first of which is the reading.
+/// Reads the cube, runs the pipeline on `executor` and writes the requested outputs. `read_ms` and
+/// `start_ms`: times before, to read the metadata and to start the device.
 template <class Executor>
 void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
              media::CubeReader& reader, const Configuration& setup, std::optional<Truth> truth,
-             const std::string& command, std::vector<core::Stage> before, Console& console) {
+             const std::string& command, double read_ms, double start_ms, Console& console) {
     core::Stopwatch watch;
     media::ResultFile file(options.common.out);
     const auto cube = read_cube(options, reader, cpu.threads(), console);
-    before.front().ms += watch.ms();
+    read_ms += watch.ms();
 
     ResultArrays results(setup.problem, options.save);
-    const RunTimes times = run_on(executor, setup, cube, results, options.run.repeat, console);
+    const RunTimes times = run_on(executor, setup, cube, results, options.common.repeat, console);
     const FactorisationHealth health = factorisation_health(setup.problem, results);
     report_health(options.cube.path, setup.problem, health, console);
 
     const media::RadarCube& info = reader.info();
-    core::Report report = begin_report("stap", executor, times, describe(options, info, setup));
-    report.total_ms = times.compute_ms + times.transfer_ms;
-    for (const core::Stage& stage : before) report.total_ms += stage.ms;
-    report.stages.insert(report.stages.begin(), before.begin(), before.end());
+    Report report = begin_report("stap", executor, times, describe(options, info, setup));
+    if (is_gpu<Executor>) report.add_first_stage("start device", start_ms);
+    report.add_first_stage("read", read_ms);
 
     std::vector<stap::Detection> detections;
-    if (options.detector != stap::Detector::none) {
+    if (options.parameters.detector != stap::Detector::none) {
         watch.reset();
         detections = stap::find_detections(setup.problem, options.pfa, results.statistic.view());
-        add_stage(report, "detect", watch.ms());
+        report.add_stage("detect", watch.ms());
         report.parameters.emplace_back("pfa_held", health.holds_pfa(setup.problem.parameters));
     }
     if (truth) {
@@ -83,40 +82,30 @@ void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
     outputs.add(file.finish());
     if (options.plot) {
         const auto picture = draw_maps(cpu, setup, cube, results, detections);
-        const auto drawn = picture_name("--plot", *options.plot);
-        if (drawn != *options.plot) console.note("picture: " + drawn.string());
-        outputs.add(media::new_picture(drawn, picture));
+        outputs.add(media::new_picture(*options.plot, picture));
     }
     console.done();
-    add_stage(report, "write", watch.ms());
+    report.add_stage("write", watch.ms());
 
     report.accuracy = accuracy_values(health, truth);
     if (truth) report.targets = target_values(*truth, setup.problem.doppler_bins);
-    add_report(options.run, report, outputs);
-    outputs.commit();
-    if (!options.common.quiet) {
-        std::cout << summary(options, info, setup, report, health, detections, truth);
-    }
+    commit_outputs(options.common, report, outputs,
+                   summary(options, info, setup, report, health, detections, truth));
 }
 
-int run(const StapOptions& options, const std::string& command) {
-    Console console("stap", options.common.quiet);
-    core::Cpu cpu(options.common.threads);
+void run(const StapOptions& options, const std::string& command, core::Cpu& cpu, Console& console) {
     core::Stopwatch watch;
     media::CubeReader reader(options.cube, cpu.threads());
-    std::vector<std::filesystem::path> inputs{options.cube.path};
-    if (options.truth) inputs.push_back(*options.truth);
-    check_output_files(inputs, outputs_of(options));
+    check_output_files({options.cube.path, options.truth},
+                       {options.common.out, options.common.report, options.plot});
     const Configuration setup = configure(options, reader, console);
     const std::optional<Truth> truth = read_truth(options, reader.info(), console);
     const double read_ms = watch.ms();
     watch.reset();
-    with_executor(options.run.device, cpu, console, [&]<class Executor>(Executor& executor) {
-        std::vector<core::Stage> before{{"read", read_ms, 0, 0}};
-        if (is_gpu<Executor>) before.push_back({"start device", watch.ms(), 0, 0});
-        process(executor, cpu, options, reader, setup, truth, command, std::move(before), console);
+    with_executor(options.common.device, cpu, console, [&](auto& executor) {
+        process(executor, cpu, options, reader, setup, truth, command, read_ms, watch.ms(),
+                console);
     });
-    return exit_status(options.common, console);
 }
 
 }  // namespace
@@ -124,10 +113,6 @@ int run(const StapOptions& options, const std::string& command) {
 
 int main(int argc, char** argv) {
     using namespace aperture::apps;
-    return run_program("stap", [&] {
-        aperture::media::silence_hdf5();
-        const auto options = parse_stap_options(argc, argv);
-        if (!options) return 0;
-        return run(*options, command_line(argc, argv));
-    });
+    aperture::media::silence_hdf5();
+    return run_program("stap", argc, argv, parse_stap_options, run);
 }

@@ -2,13 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/stap/options.hpp"
 
+#include <sstream>
+
 #include "apps/common/command_line.hpp"
-#include "apps/common/output_names.hpp"
+#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {
 
 constexpr int max_count = 1 << 24;
+constexpr std::string_view relative_prefix = "rel:";
+constexpr int max_azimuths = 1'000'000;
+// A larger loading leaves only the diagonal in an fp32 covariance.
+constexpr NumberRange loading_range{0, 1e30};
 
 constexpr Choices<media::Domain, 2> domain_choices{
     {{"pulse", media::Domain::pulse}, {"doppler", media::Domain::doppler}}};
@@ -30,12 +36,10 @@ void add_input_options(CommandLine& line, StapOptions& options) {
             },
             "HDF5 file, or file.h5:/dataset")
         .required();
-    line.text(
-        "--dataset", "PATH", [&options](const std::string& text) { options.cube.dataset = text; },
-        "Dataset (default /cube, else the only 3-D complex one)");
-    line.text(
-        "--axes", "A,B,C", [&options](const std::string& text) { options.cube.axes = text; },
-        "Order of its axes, slowest first: channel,pulse,range in any order");
+    line.parsed("--dataset", "PATH", options.cube.dataset, std::identity(),
+                "Dataset (default /cube, else the only 3-D complex one)");
+    line.parsed("--axes", "A,B,C", options.cube.axes, std::identity(),
+                "Order of its axes, slowest first: channel,pulse,range in any order");
     line.choice("--domain", domain_choices, options.cube.domain, "Domain of the second axis");
     line.number("--spacing", "D", options.spacing_wavelengths, spacing_range,
                 "Element spacing in wavelengths (default: attribute, else 0.5)");
@@ -48,10 +52,8 @@ void add_adaptation_options(CommandLine& line, StapOptions& options) {
     line.whole_number(
         "--doppler-bins", "K", options.doppler_bins, 1, max_count,
         "Number of bins (default: attribute, else pulses rounded up to a power of two)");
-    line.text(
-        "--taper", "NAME",
-        [&options](const std::string& text) { options.taper = signal::parse_taper(text); },
-        "Window along pulses: none, hann, hamming, chebyshev:dB");
+    line.parsed("--taper", "NAME", options.parameters.taper, signal::parse_taper,
+                "Window along pulses: none, hann, hamming, chebyshev:dB");
     line.choice("--tdof", tap_choices, options.temporal_taps,
                 "Adjacent Doppler bins in a snapshot (default 3)");
     line.whole_number(
@@ -61,27 +63,24 @@ void add_adaptation_options(CommandLine& line, StapOptions& options) {
                 "Training cells: disjoint blocks (default), a window around each cell, or all");
     line.whole_number("--guard", "G", options.guard, 0, max_count,
                       "Guard cells on either side of the cell under test");
-    line.text(
-        "--loading", "X|rel:X",
-        [&options](const std::string& text) { options.loading = parse_loading(text); },
-        "Diagonal loading: X, or X times trace(R)/n for rel:X (default none)");
-    line.text(
-        "--azimuth", "LIST",
-        [&options](const std::string& text) { options.azimuths = parse_azimuths(text); },
-        "Directions in degrees from boresight: a,b,c or start:stop:count (default: /steering of "
-        "the file, else 16 over the visible range)");
-    line.choice("--solver", solver_choices, options.solver, "Factorisation (default cholesky)");
+    line.parsed("--loading", "X|rel:X", options.loading, parse_loading,
+                "Diagonal loading: X, or X times trace(R)/n for rel:X (default none)");
+    line.parsed("--azimuth", "LIST", options.azimuths, parse_azimuths,
+                "Directions in degrees from boresight: a,b,c or start:stop:count (default: "
+                "/steering of the file, else 16 over the visible range)");
+    line.choice("--solver", solver_choices, options.parameters.solver,
+                "Factorisation (default cholesky)");
     line.choice(
-        "--precision", precision_choices, options.precision,
+        "--precision", precision_choices, options.parameters.precision,
         "Precision of covariance and solution: fp32, mixed (fp64), or auto (default): fp32, "
         "repeated in fp64 where fp32 is unreliable");
-    line.choice("--impl", implementation_choices, options.implementation,
+    line.choice("--impl", implementation_choices, options.parameters.implementation,
                 "One kernel, a kernel per stage, or cuBLAS (default fused)");
 }
 
 void add_result_options(CommandLine& line, StapOptions& options) {
     line.choice(
-        "--detector", detector_choices, options.detector,
+        "--detector", detector_choices, options.parameters.detector,
         "Write /statistic and /detections (default none); cfar requires a --training-block of at "
         "least twice the order, channels x taps");
     line.text(
@@ -92,21 +91,72 @@ void add_result_options(CommandLine& line, StapOptions& options) {
               "True targets to compare the detections with: table /truth as written by stap_sim "
               "(default: the cube's own). A target is found by a detection at most one range cell "
               "and one Doppler bin away; bins wrap");
-    line.text(
-        "--save", "LIST",
-        [&options](const std::string& text) { options.save = parse_saved_results(text); },
-        "Also write: a list of covariance, weights, info, steering");
+    line.parsed("--save", "LIST", options.save, parse_saved_results,
+                "Also write: a list of covariance, weights, info, steering");
     line.file("--plot", "FILE.png", options.plot,
               "Picture of the range-Doppler maps before and after adaptation, in dB");
 }
 
 }  // namespace
 
-std::vector<std::filesystem::path> outputs_of(const StapOptions& options) {
-    std::vector<std::filesystem::path> files{options.common.out};
-    if (options.run.report) files.push_back(*options.run.report);
-    if (options.plot) files.push_back(*options.plot);
-    return files;
+std::vector<double> parse_azimuths(std::string_view text) {
+    const auto degrees = [](std::string_view field) {
+        return parse_number("--azimuth", field, azimuth_range);
+    };
+    std::vector<double> azimuths;
+    const auto range = split(text, ':');
+    if (range.size() == 1) {
+        for (const auto field : split(text, ',')) azimuths.push_back(degrees(field));
+        return azimuths;
+    }
+    core::expects(range.size() == 3, "--azimuth ", text,
+                  ": expected a,b,c or start:stop:count in degrees");
+    const double start = degrees(range[0]);
+    const double stop = degrees(range[1]);
+    const std::int64_t count = parse_whole_number("--azimuth", range[2], 1, max_azimuths);
+    for (std::int64_t i = 0; i < count; ++i) {
+        azimuths.push_back(i == 0 ? start
+                                  : start + (stop - start) * static_cast<double>(i) /
+                                                static_cast<double>(count - 1));
+    }
+    return azimuths;
+}
+
+stap::DiagonalLoading parse_loading(std::string_view text) {
+    stap::DiagonalLoading loading;
+    loading.relative = text.starts_with(relative_prefix);
+    const auto number = loading.relative ? text.substr(relative_prefix.size()) : text;
+    loading.value = parse_number("--loading", number, loading_range);
+    return loading;
+}
+
+std::string to_string(const stap::DiagonalLoading& loading) {
+    std::ostringstream text;
+    text << (loading.relative ? relative_prefix : "") << loading.value;
+    return text.str();
+}
+
+CubeName parse_cube_name(const std::string& text) {
+    const auto colon = text.rfind(":/");
+    if (colon == std::string::npos || colon == 0 || std::filesystem::exists(text)) {
+        return {text, ""};
+    }
+    return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+SavedResults parse_saved_results(std::string_view text) {
+    SavedResults saved;
+    for (const auto name : split(text, ',')) {
+        bool* const flag = name == "covariance" ? &saved.covariance
+                           : name == "weights"  ? &saved.weights
+                           : name == "info"     ? &saved.info
+                           : name == "steering" ? &saved.steering
+                                                : nullptr;
+        core::expects(flag != nullptr, "--save ", name,
+                      ": expected a list of covariance, weights, info, steering");
+        *flag = true;
+    }
+    return saved;
 }
 
 std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
@@ -115,17 +165,15 @@ std::optional<StapOptions> parse_stap_options(int argc, char** argv) {
     add_input_options(line, options);
     add_adaptation_options(line, options);
     add_result_options(line, options);
-    add_common_options(line, "FILE", " (default: CUBE with .stap.h5 in place of .h5)",
-                       options.common);
-    add_run_options(line, options.run);
+    add_run_options(line, "FILE", " (default: CUBE with .stap.h5 in place of .h5)", options.common);
     if (!line.parse(argc, argv)) return std::nullopt;
 
     core::expects(options.pfa > 0 && options.pfa < 1, "--pfa ", options.pfa,
                   ": expected a probability between 0 and 1");
-    core::expects(!line.given("--pfa") || options.detector != stap::Detector::none,
-                  "--pfa requires a detector (--detector amf, ace, glrt or cfar)");
-    core::expects(!options.truth || options.detector != stap::Detector::none,
-                  "--truth requires a detector (--detector amf, ace, glrt or cfar)");
+    for (const auto* option : {"--pfa", "--truth"}) {
+        line.needs(option, "a detector (--detector amf, ace, glrt or cfar)",
+                   options.parameters.detector != stap::Detector::none);
+    }
     if (options.common.out.empty()) {
         options.common.out = options.cube.path;
         options.common.out.replace_extension(".stap.h5");

@@ -4,19 +4,62 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aperture/media/cube_file.hpp"
 #include "aperture/stap/parameters.hpp"
 #include "apps/common/program.hpp"
-#include "apps/stap/argument_forms.hpp"
 
 namespace aperture::apps {
 
+/// Azimuths in degrees from boresight: a list "a,b,c", or "start:stop:count" for `count` evenly
+/// spaced azimuths including both ends. All must be in -90 .. 90.
+std::vector<double> parse_azimuths(std::string_view text);
+
+/// Parses "X" (absolute) or "rel:X" (times trace(R)/n), X finite and not negative.
+stap::DiagonalLoading parse_loading(std::string_view text);
+std::string to_string(const stap::DiagonalLoading& loading);
+
+/// The file and, in "file.h5:/path", the dataset. The name of an existing file may contain ":/".
+struct CubeName {
+    std::filesystem::path path;
+    std::string dataset;  ///< empty if not given
+};
+CubeName parse_cube_name(const std::string& text);
+
+/// Additional results that `--save` asks for.
+struct SavedResults {
+    bool covariance = false;
+    bool weights = false;
+    bool info = false;
+    bool steering = false;
+};
+SavedResults parse_saved_results(std::string_view text);
+
+inline constexpr Choices<stap::Training, 3> training_choices{{{"block", stap::Training::block},
+                                                              {"sliding", stap::Training::sliding},
+                                                              {"all", stap::Training::all}}};
+inline constexpr Choices<dense::Factorisation, 2> solver_choices{
+    {{"cholesky", dense::Factorisation::cholesky},
+     {"gauss-jordan", dense::Factorisation::gauss_jordan}}};
+inline constexpr Choices<stap::Detector, 5> detector_choices{{{"none", stap::Detector::none},
+                                                              {"amf", stap::Detector::amf},
+                                                              {"ace", stap::Detector::ace},
+                                                              {"glrt", stap::Detector::glrt},
+                                                              {"cfar", stap::Detector::cfar}}};
+inline constexpr Choices<stap::Implementation, 3> implementation_choices{
+    {{"fused", stap::Implementation::fused},
+     {"staged", stap::Implementation::staged},
+     {"cublas", stap::Implementation::cublas}}};
+inline constexpr Choices<stap::Precision, 3> precision_choices{
+    {{"auto", stap::Precision::automatic},
+     {"fp32", stap::Precision::fp32},
+     {"mixed", stap::Precision::mixed}}};
+
 /// The command line of `stap`. Values are optional if the file or its size may determine them.
 struct StapOptions {
-    CommonOptions common;
-    RunOptions run;
+    RunOptions common;
     media::CubeRequest cube;
     bool allow_nan = false;
 
@@ -26,25 +69,19 @@ struct StapOptions {
     std::optional<int> guard;
     std::optional<int> temporal_taps;
     std::optional<stap::DiagonalLoading> loading;
-    signal::Taper taper;
-    dense::Factorisation solver = dense::Factorisation::cholesky;
-    stap::Implementation implementation = stap::Implementation::fused;
-    stap::Precision precision = stap::Precision::automatic;
+    /// Taper, solver, implementation, precision and detector; the file determines the others.
+    stap::Parameters parameters;
 
     std::optional<std::vector<double>> azimuths;  ///< degrees from boresight
     std::optional<double> spacing_wavelengths;
     std::optional<double> prf_hz;
 
-    stap::Detector detector = stap::Detector::none;
     double pfa = 1e-6;
     std::optional<std::filesystem::path> truth;
 
     SavedResults save;
-    std::optional<std::filesystem::path> plot;
+    std::optional<std::filesystem::path> plot;  ///< the final name of the picture
 };
-
-/// The result, the report and the picture.
-std::vector<std::filesystem::path> outputs_of(const StapOptions& options);
 
 /// Parses the command line; returns nothing after printing what --help or --version asks for.
 std::optional<StapOptions> parse_stap_options(int argc, char** argv);

@@ -11,7 +11,7 @@
 #include "aperture/media/plot.hpp"
 #include "aperture/stap/attempts.hpp"
 #include "aperture/stap/conventional.hpp"
-#include "apps/common/result_parameters.hpp"
+#include "apps/common/report.hpp"
 #include "apps/stap/doppler_axis.hpp"
 
 namespace aperture::apps {
@@ -95,7 +95,7 @@ void write_results(media::ResultFile& file, const StapOptions& options,
                                                          {index_t(setup.azimuths.size())});
         file.write("/azimuth_degrees", azimuths, {"vector"});
     }
-    if (options.detector != stap::Detector::none) {
+    if (options.parameters.detector != stap::Detector::none) {
         file.write("/statistic", results.statistic.view(), {"vector", "doppler", "range"});
         write_detections(file, setup, results, detections);
     }
@@ -121,7 +121,7 @@ void write_results(media::ResultFile& file, const StapOptions& options,
     parameters.emplace_back("failed_matrices", health.failed);
     parameters.emplace_back("repeated_matrices", health.repeated);
     parameters.emplace_back("loaded_matrices", health.loaded);
-    if (options.detector != stap::Detector::none) {
+    if (options.parameters.detector != stap::Detector::none) {
         parameters.emplace_back("pfa_held", health.holds_pfa(setup.problem.parameters));
     }
     write_parameters(file, "stap", command_line, parameters);

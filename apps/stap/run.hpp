@@ -4,7 +4,7 @@
 
 #include "aperture/core/array.hpp"
 #include "aperture/stap/pipeline.hpp"
-#include "apps/common/timed_runs.hpp"
+#include "apps/common/report.hpp"
 #include "apps/stap/configuration.hpp"
 
 namespace aperture::apps {

@@ -52,7 +52,7 @@ std::string remedy(const stap::Problem& problem) {
 void describe_results(std::ostringstream& line, const StapOptions& options,
                       const Configuration& setup, const std::vector<stap::Detection>& detections) {
     line << "result      " << options.common.out.string();
-    if (options.detector == stap::Detector::none) {
+    if (options.parameters.detector == stap::Detector::none) {
         line << ": " << setup.problem.steering_vectors << " vectors x "
              << setup.problem.doppler_bins << " Doppler bins x " << setup.problem.shape.range_cells
              << " range cells\n";
@@ -189,7 +189,7 @@ std::vector<ReportValues> target_values(const Truth& truth, int doppler_bins) {
 }
 
 std::string summary(const StapOptions& options, const media::RadarCube& cube,
-                    const Configuration& setup, const core::Report& report,
+                    const Configuration& setup, const Report& report,
                     const FactorisationHealth& health,
                     const std::vector<stap::Detection>& detections,
                     const std::optional<Truth>& truth) {
@@ -200,7 +200,7 @@ std::string summary(const StapOptions& options, const media::RadarCube& cube,
           << cube.range_cells << " range cells, " << cube.element << ", axes " << cube.axes << " ("
           << media::name(cube.axis_rule) << ")\n";
     lines << "device      " << report.device << '\n';
-    lines << stage_line(report);
+    lines << report.stage_line();
     describe_covariance(lines, setup, health);
     describe_results(lines, options, setup, detections);
     if (truth) describe_targets(lines, *truth, setup.problem.doppler_bins);

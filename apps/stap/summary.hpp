@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "aperture/core/report.hpp"
 #include "aperture/stap/detection.hpp"
-#include "apps/common/result_parameters.hpp"
+#include "apps/common/report.hpp"
 #include "apps/stap/run.hpp"
 #include "apps/stap/truth.hpp"
 
@@ -46,7 +45,7 @@ std::vector<ReportValues> target_values(const Truth& truth, int doppler_bins);
 /// The lines that `stap` prints: cube, device, stages, covariance, results and, with a truth,
 /// targets.
 std::string summary(const StapOptions& options, const media::RadarCube& cube,
-                    const Configuration& setup, const core::Report& report,
+                    const Configuration& setup, const Report& report,
                     const FactorisationHealth& health,
                     const std::vector<stap::Detection>& detections,
                     const std::optional<Truth>& truth);

@@ -37,7 +37,7 @@ std::optional<Truth> read_targets(const std::filesystem::path& file, const media
 
 std::optional<Truth> read_truth(const StapOptions& options, const media::RadarCube& cube,
                                 Console& console) {
-    if (options.detector == stap::Detector::none) return std::nullopt;
+    if (options.parameters.detector == stap::Detector::none) return std::nullopt;
     if (options.truth) {
         const auto truth = read_targets(*options.truth, cube);
         core::expects(truth.has_value(), options.truth->string(), ": no dataset /truth");

@@ -4,11 +4,10 @@
 #include <iostream>
 #include <limits>
 
-#include "aperture/core/report.hpp"
+#include "aperture/core/version.hpp"
 #include "aperture/media/result_file.hpp"
 #include "aperture/stap/simulation.hpp"
 #include "apps/common/command_line.hpp"
-#include "apps/stap_sim/scene_forms.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -17,6 +16,10 @@ using core::index_t;
 
 constexpr index_t max_count = 1 << 24;
 constexpr index_t max_covariance_order = 4096;  // 256 MiB
+
+constexpr index_t max_range_cell = 1'000'000'000'000;
+// Larger values would lose the noise in the fp32 samples.
+constexpr NumberRange decibels{-300, 150};
 
 constexpr stap::CubeShape default_shape{8, 32, 512, stap::Domain::pulse};
 
@@ -39,6 +42,30 @@ struct SimulationOptions {
     std::optional<double> prf_hz;
 };
 
+/// Parses "range:doppler:azimuth:snr": range cell, cycles per pulse (-0.5 to 0.5), degrees, dB.
+stap::Target parse_target(std::string_view text) {
+    const auto fields = split(text, ':');
+    core::expects(fields.size() == 4, "--target ", text, ": expected range:doppler:azimuth:snr");
+    return {parse_whole_number("--target", fields[0], 0, max_range_cell),
+            parse_number("--target", fields[1], {-0.5, 0.5}),
+            parse_number("--target", fields[2], azimuth_range),
+            parse_number("--target", fields[3], decibels)};
+}
+
+/// Parses a value in dB, or "-inf".
+double parse_cnr(std::string_view text) {
+    if (text == "-inf") return -std::numeric_limits<double>::infinity();
+    return parse_number("--cnr", text, decibels);
+}
+
+/// Parses "azimuth:jnr": degrees, dB.
+stap::Jammer parse_jammer(std::string_view text) {
+    const auto fields = split(text, ':');
+    core::expects(fields.size() == 2, "--jammer ", text, ": expected azimuth:jnr");
+    return {parse_number("--jammer", fields[0], azimuth_range),
+            parse_number("--jammer", fields[1], decibels)};
+}
+
 void add_scene_options(CommandLine& line, const Option& perfect, const Option& clutter,
                        SimulationOptions& options) {
     stap::ClutterScene& scene = options.scene;
@@ -55,9 +82,8 @@ void add_scene_options(CommandLine& line, const Option& perfect, const Option& c
         line.number(flag, "X", value, range, text).default_text(core::text(value)).needs(clutter);
     };
     number("--spacing", scene.spacing_wavelengths, spacing_range, "Element spacing in wavelengths");
-    line.text(
-            "--cnr", "X", [&scene](const std::string& text) { scene.cnr_db = parse_cnr(text); },
-            "Clutter-to-noise ratio in dB per element and pulse (-inf for none)")
+    line.parsed("--cnr", "X", scene.cnr_db, parse_cnr,
+                "Clutter-to-noise ratio in dB per element and pulse (-inf for none)")
         .default_text(core::text(scene.cnr_db))
         .needs(clutter);
     number("--beta", scene.beta, {-1000, 1000},
@@ -152,9 +178,7 @@ void write_true_covariance(media::ResultFile& file, const stap::ClutterScene& sc
     file.write("/true_covariance", stap::true_covariance(scene).view(), {"row", "column"});
 }
 
-int run(SimulationOptions options) {
-    Console console("stap_sim", options.common.quiet);
-    core::Cpu cpu(options.common.threads);
+void run(SimulationOptions options, const std::string&, core::Cpu& cpu, Console& console) {
     stap::ClutterScene& scene = options.scene;
     if (!options.perfect.empty()) {
         const stap::PerfectSize size = stap::perfect_size(options.perfect);
@@ -203,7 +227,6 @@ int run(SimulationOptions options) {
                           : std::string("white input"))
                   << '\n';
     }
-    return exit_status(options.common, console);
 }
 
 }  // namespace
@@ -211,8 +234,5 @@ int run(SimulationOptions options) {
 
 int main(int argc, char** argv) {
     using namespace aperture::apps;
-    return run_program("stap_sim", [&] {
-        auto options = parse_options(argc, argv);
-        return options ? run(std::move(*options)) : 0;
-    });
+    return run_program("stap_sim", argc, argv, parse_options, run);
 }

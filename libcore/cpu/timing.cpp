@@ -10,8 +10,6 @@ namespace aperture::core {
 
 Timeline::Timeline() : state_(std::make_unique<State>()) {}
 Timeline::~Timeline() = default;
-Timeline::Timeline(Timeline&&) noexcept = default;
-Timeline& Timeline::operator=(Timeline&&) noexcept = default;
 
 void Timeline::begin_run() { state_->used = 0; }
 

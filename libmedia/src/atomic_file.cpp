@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "aperture/core/error.hpp"
-#include "libmedia/src/hdf5.hpp"
+#include "libmedia/src/input_file.hpp"
 
 namespace aperture::media {
 namespace {

@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <string_view>
 
 #include "aperture/core/error.hpp"
@@ -34,34 +33,25 @@ float value_of(T number) {
     return static_cast<float>(number);
 }
 
-template <std::size_t Bytes>
-struct BitsOf;
-template <>
-struct BitsOf<1> {
-    using type = std::uint8_t;
-    static type swap(type b) { return b; }
-};
-template <>
-struct BitsOf<2> {
-    using type = std::uint16_t;
-    static type swap(type b) { return __builtin_bswap16(b); }
-};
-template <>
-struct BitsOf<4> {
-    using type = std::uint32_t;
-    static type swap(type b) { return __builtin_bswap32(b); }
-};
-template <>
-struct BitsOf<8> {
-    using type = std::uint64_t;
-    static type swap(type b) { return __builtin_bswap64(b); }
-};
+template <class T>
+using BitsOf = std::conditional_t<
+    sizeof(T) == 1, std::uint8_t,
+    std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+
+template <class Bits>
+Bits swapped(Bits bits) {
+    if constexpr (sizeof(Bits) == 2) return __builtin_bswap16(bits);
+    if constexpr (sizeof(Bits) == 4) return __builtin_bswap32(bits);
+    if constexpr (sizeof(Bits) == 8) return __builtin_bswap64(bits);
+    return bits;
+}
 
 template <class T, bool Swap>
 float load(const std::byte* from) {
-    typename BitsOf<sizeof(T)>::type bits;
+    BitsOf<T> bits;
     std::memcpy(&bits, from, sizeof bits);
-    if constexpr (Swap) bits = BitsOf<sizeof(T)>::swap(bits);
+    if constexpr (Swap) bits = swapped(bits);
     return value_of(std::bit_cast<T>(bits));
 }
 
@@ -73,12 +63,12 @@ void convert_numbers(const std::byte* raw, index_t count, float* __restrict out)
 }
 
 template <class T, bool Swap>
-void convert_samples(const RealForm&, const std::byte* raw, index_t count, float* out) {
+void convert_samples(const SampleForm&, const std::byte* raw, index_t count, float* out) {
     convert_numbers<T, Swap>(raw, count, out);
 }
 
 template <class T, bool Swap>
-void convert_samples(const ComplexForm& form, const std::byte* raw, index_t count,
+void convert_samples(const SampleForm& form, const std::byte* raw, index_t count,
                      std::complex<float>* out) {
     if (form.real_at == 0 && form.imag_at == sizeof(T) && form.sample_bytes == 2 * sizeof(T)) {
         convert_numbers<T, Swap>(raw, 2 * count, reinterpret_cast<float*>(out));
@@ -90,11 +80,11 @@ void convert_samples(const ComplexForm& form, const std::byte* raw, index_t coun
     }
 }
 
-template <class Form>
-using Convert = void (*)(const Form&, const std::byte*, index_t, typename Form::Sample*);
+template <class Sample>
+using Convert = void (*)(const SampleForm&, const std::byte*, index_t, Sample*);
 
-template <class T, class Form>
-Convert<Form> conversion_from(bool swap) {
+template <class T, class Sample>
+Convert<Sample> conversion_from(bool swap) {
     if (swap) return convert_samples<T, true>;
     return convert_samples<T, false>;
 }
@@ -103,40 +93,34 @@ bool is_swapped(const Number& number) {
     return number.big_endian != (std::endian::native == std::endian::big);
 }
 
-template <class Form>
-Convert<Form> conversion_for(const Number& number) {
+template <class Sample>
+Convert<Sample> conversion_for(const Number& number) {
     const bool swap = is_swapped(number);
     const bool is_signed = number.kind == Number::Kind::signed_integer;
     if (number.kind == Number::Kind::floating) {
         switch (number.bytes) {
             case 2:
-                return conversion_from<Half, Form>(swap);
+                return conversion_from<Half, Sample>(swap);
             case 4:
-                return conversion_from<float, Form>(swap);
+                return conversion_from<float, Sample>(swap);
             default:
-                return conversion_from<double, Form>(swap);
+                return conversion_from<double, Sample>(swap);
         }
     }
     switch (number.bytes) {
         case 1:
-            return is_signed ? conversion_from<std::int8_t, Form>(swap)
-                             : conversion_from<std::uint8_t, Form>(swap);
+            return is_signed ? conversion_from<std::int8_t, Sample>(swap)
+                             : conversion_from<std::uint8_t, Sample>(swap);
         case 2:
-            return is_signed ? conversion_from<std::int16_t, Form>(swap)
-                             : conversion_from<std::uint16_t, Form>(swap);
+            return is_signed ? conversion_from<std::int16_t, Sample>(swap)
+                             : conversion_from<std::uint16_t, Sample>(swap);
         case 4:
-            return is_signed ? conversion_from<std::int32_t, Form>(swap)
-                             : conversion_from<std::uint32_t, Form>(swap);
+            return is_signed ? conversion_from<std::int32_t, Sample>(swap)
+                             : conversion_from<std::uint32_t, Sample>(swap);
         default:
-            return is_signed ? conversion_from<std::int64_t, Form>(swap)
-                             : conversion_from<std::uint64_t, Form>(swap);
+            return is_signed ? conversion_from<std::int64_t, Sample>(swap)
+                             : conversion_from<std::uint64_t, Sample>(swap);
     }
-}
-
-/// Whether numbers are stored as native floats.
-bool is_float(const Number& number) {
-    return number.kind == Number::Kind::floating && number.bytes == sizeof(float) &&
-           !is_swapped(number);
 }
 
 bool is_half(hid_t type) {
@@ -195,24 +179,20 @@ std::optional<Number> number_of(hid_t type) {
     return std::nullopt;
 }
 
-bool ComplexForm::native() const {
-    return is_float(number) && real_at == 0 && imag_at == sizeof(float) &&
-           sample_bytes == sizeof(std::complex<float>);
+bool SampleForm::native() const {
+    return number.kind == Number::Kind::floating && number.bytes == sizeof(float) &&
+           !is_swapped(number) && real_at == 0 && sample_bytes == imag_at + sizeof(float);
 }
 
-void ComplexForm::convert(const std::byte* raw, index_t count, std::complex<float>* out) const {
-    conversion_for<ComplexForm>(number)(*this, raw, count, out);
+void SampleForm::convert(const std::byte* raw, index_t count, float* out) const {
+    conversion_for<float>(number)(*this, raw, count, out);
 }
 
-bool RealForm::native() const { return is_float(number); }
-
-void RealForm::convert(const std::byte* raw, index_t count, float* out) const {
-    conversion_for<RealForm>(number)(*this, raw, count, out);
+void SampleForm::convert(const std::byte* raw, index_t count, std::complex<float>* out) const {
+    conversion_for<std::complex<float>>(number)(*this, raw, count, out);
 }
 
-RealForm real_form(const Number& number) { return {number, number.bytes}; }
-
-std::optional<ComplexForm> compound_form(hid_t type) {
+std::optional<SampleForm> compound_form(hid_t type) {
     if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) return std::nullopt;
     const std::array<std::string, 2> names = {member_name(type, 0), member_name(type, 1)};
     for (const NamedPair& pair : member_names) {
@@ -233,17 +213,17 @@ std::optional<ComplexForm> compound_form(hid_t type) {
         const std::string element = as_complex ? core::text("complex", 16 * number->bytes,
                                                             number->big_endian ? " big-endian" : "")
                                                : number->text();
-        return ComplexForm{*number, sample_bytes, at[swapped ? 1 : 0], at[swapped ? 0 : 1],
-                           core::text(element, " {", names[0], ",", names[1], "}")};
+        return SampleForm{*number, sample_bytes, at[swapped ? 1 : 0], at[swapped ? 0 : 1],
+                          core::text(element, " {", names[0], ",", names[1], "}")};
     }
     return std::nullopt;
 }
 
-std::optional<ComplexForm> trailing_form(hid_t type) {
+std::optional<SampleForm> trailing_form(hid_t type) {
     const std::optional<Number> number = number_of(type);
     if (!number) return std::nullopt;
-    return ComplexForm{*number, 2 * number->bytes, 0, number->bytes,
-                       core::text(number->text(), " [...,2]")};
+    return SampleForm{*number, 2 * number->bytes, 0, number->bytes,
+                      core::text(number->text(), " [...,2]")};
 }
 
 }  // namespace aperture::media

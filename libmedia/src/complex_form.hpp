@@ -25,38 +25,25 @@ struct Number {
 /// Empty unless the layout is IEEE or two's complement with full precision.
 std::optional<Number> number_of(hid_t type);
 
-/// Layout of a stored complex sample: two numbers of one type at two byte offsets.
-struct ComplexForm {
-    using Sample = std::complex<float>;
-
+/// Layout of a stored sample: a number, or two numbers of one type at two byte offsets.
+struct SampleForm {
     Number number;
     std::size_t sample_bytes;
-    std::size_t real_at;
-    std::size_t imag_at;
-    std::string text;  ///< "complex64 {r,i}"
+    std::size_t real_at = 0;
+    std::size_t imag_at = 0;  ///< 0 for a real sample
+    std::string text{};       ///< of a complex one: "complex64 {r,i}"
 
-    /// Whether stored bytes already are samples.
+    /// Whether stored bytes already are floats or complex floats.
     bool native() const;
     /// Converts `count` consecutive samples at `raw` (any alignment) to `out`. Integers are not
     /// scaled; float64 rounds to nearest.
+    void convert(const std::byte* raw, core::index_t count, float* out) const;
     void convert(const std::byte* raw, core::index_t count, std::complex<float>* out) const;
 };
 
-/// Layout of a stored real sample.
-struct RealForm {
-    using Sample = float;
-
-    Number number;
-    std::size_t sample_bytes;
-
-    bool native() const;
-    void convert(const std::byte* raw, core::index_t count, float* out) const;
-};
-RealForm real_form(const Number& number);
-
 /// The form of a two-member compound {r,i}, {real,imag}, {re,im} or {I,Q}, members in either order.
-std::optional<ComplexForm> compound_form(hid_t type);
+std::optional<SampleForm> compound_form(hid_t type);
 /// The form of a real array whose last extent is 2.
-std::optional<ComplexForm> trailing_form(hid_t type);
+std::optional<SampleForm> trailing_form(hid_t type);
 
 }  // namespace aperture::media

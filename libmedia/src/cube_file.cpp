@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <sstream>
 
 #include "aperture/core/error.hpp"
-#include "libmedia/src/axis_order.hpp"
 #include "libmedia/src/hdf5.hpp"
 #include "libmedia/src/stored_dataset.hpp"
 
@@ -89,35 +89,139 @@ std::string choose_dataset(hid_t file, const CubeRequest& request) {
     return cubes.front().path;
 }
 
-std::optional<index_t> count_attribute(const RadarCube& cube, const char* attribute) {
-    const auto found = cube.attributes.find(attribute);
-    if (found == cube.attributes.end()) return std::nullopt;
-    const double value = found->second;
-    core::expects(value >= 1 && value <= 1e9 && value == std::floor(value), cube.path.string(),
-                  ": attribute ", attribute, " is ", value, ", expected a positive whole number");
-    return static_cast<index_t>(value);
+using Names = std::vector<std::string>;
+
+/// The canonical axis (0 channel, 1 pulse or doppler, 2 range) of each axis of the file.
+struct AxisOrder {
+    std::array<int, 3> canonical{0, 1, 2};
+    AxisRule rule = AxisRule::canonical;
+    std::optional<Domain> domain;  ///< from the name of the second axis, or from an attribute
+    std::string text() const;
+};
+
+Names split(const std::string& list) {
+    Names names;
+    std::istringstream stream(list);
+    for (std::string item; std::getline(stream, item, ',');) {
+        const std::size_t first = item.find_first_not_of(" \t");
+        names.push_back(first == std::string::npos
+                            ? ""
+                            : item.substr(first, item.find_last_not_of(" \t") - first + 1));
+    }
+    return names;
 }
 
-std::optional<double> positive_attribute(const RadarCube& cube, const char* attribute) {
-    const auto found = cube.attributes.find(attribute);
-    if (found == cube.attributes.end()) return std::nullopt;
-    core::expects(found->second > 0 && std::isfinite(found->second), cube.path.string(),
-                  ": attribute ", attribute, " is ", found->second, ", expected a positive number");
-    return found->second;
+std::string join(const Names& names) {
+    std::string list;
+    for (const std::string& item : names) list += (&item == names.data() ? "" : ",") + item;
+    return list;
 }
 
-void read_attributes(hid_t file, hid_t dataset, RadarCube& cube) {
-    for (const hid_t object : {file, dataset}) {
-        for (const std::string& attribute : attribute_names(object)) {
-            if (const auto value = number_attribute(object, attribute)) {
-                cube.attributes[attribute] = *value;
-            }
+// `origin` is the source of the names: "dimension labels", "axes".
+AxisOrder order_of(const Names& names, AxisRule rule, const std::string& subject,
+                   const std::string& origin) {
+    const std::string given = core::text(subject, ": ", origin, " '", join(names), "' ");
+    AxisOrder order;
+    order.rule = rule;
+    std::array<int, 3> seen{};
+    core::expects(names.size() == 3, given,
+                  "must name three axes: channel, pulse or doppler, range");
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        const std::string& word = names[axis];
+        const int canonical = word == "channel"                      ? 0
+                              : word == "pulse" || word == "doppler" ? 1
+                              : word == "range"                      ? 2
+                                                                     : -1;
+        core::expects(canonical >= 0, given, "name an axis '", word,
+                      "', expected channel, pulse, doppler or range");
+        core::expects(seen[canonical]++ == 0, given, "must name each axis once");
+        order.canonical[axis] = canonical;
+        // "pulse" may label Doppler bins in files with a domain attribute.
+        if (word == "doppler") order.domain = Domain::doppler;
+    }
+    return order;
+}
+
+std::optional<Names> attribute_of_either(hid_t dataset, hid_t file, const char* attribute) {
+    auto names = string_attribute(dataset, attribute);
+    if (!names) names = string_attribute(file, attribute);
+    return names;
+}
+
+AxisOrder order_in_file(hid_t file, hid_t dataset, const std::string& subject) {
+    if (auto labels = string_attribute(dataset, "DIMENSION_LABELS")) {
+        const auto blank = [](const std::string& label) { return label.empty(); };
+        // The fourth dimension of a real array is not an axis.
+        if (labels->size() == 4) labels->pop_back();
+        if (!std::all_of(labels->begin(), labels->end(), blank)) {
+            return order_of(*labels, AxisRule::dimension_labels, subject, "dimension labels");
         }
     }
-    cube.doppler_bins = count_attribute(cube, "doppler_bins");
-    cube.training_block = count_attribute(cube, "training_block");
-    cube.element_spacing_wavelengths = positive_attribute(cube, "element_spacing_wavelengths");
-    cube.prf_hz = positive_attribute(cube, "prf_hz");
+    if (auto names = attribute_of_either(dataset, file, "axes")) {
+        if (names->size() == 1) names = split(names->front());
+        return order_of(*names, AxisRule::axes_attribute, subject, "axes attribute");
+    }
+    if (attribute_of_either(dataset, file, "MATLAB_class")) {
+        return {{1, 0, 2}, AxisRule::matlab, std::nullopt};
+    }
+    return {};
+}
+
+std::optional<Domain> domain_in_file(hid_t file, hid_t dataset, const std::string& subject) {
+    const auto words = attribute_of_either(dataset, file, "domain");
+    if (!words) return std::nullopt;
+    if (words->front() == name(Domain::pulse)) return Domain::pulse;
+    if (words->front() == name(Domain::doppler)) return Domain::doppler;
+    throw core::InvalidArgument(core::text(subject, ": domain attribute is '", words->front(),
+                                           "', expected pulse or doppler"));
+}
+
+std::string AxisOrder::text() const {
+    const char* second = domain == Domain::doppler ? "doppler" : "pulse";
+    Names names;
+    for (const int axis : canonical)
+        names.emplace_back(axis == 0 ? "channel" : axis == 1 ? second : "range");
+    return join(names);
+}
+
+/// Applies the rules of docs/formats.md to a request and the attributes of a cube. `subject` is the
+/// prefix of error texts: "cube.h5: dataset /cube".
+AxisOrder find_axis_order(const CubeRequest& request, hid_t file, hid_t dataset,
+                          const std::string& subject) {
+    AxisOrder order =
+        request.axes ? order_of(split(*request.axes), AxisRule::caller, subject, "requested axes")
+                     : order_in_file(file, dataset, subject);
+    const std::optional<Domain> by_name = order.domain;
+    const std::optional<Domain> stated =
+        request.domain ? request.domain : domain_in_file(file, dataset, subject);
+    // The caller's choice of either overrides the file's on the other.
+    const bool same_origin = request.domain.has_value() == request.axes.has_value();
+    core::expects(!same_origin || !by_name || !stated || by_name == stated, subject,
+                  ": an axis is named doppler, but the domain is pulse");
+    order.domain = request.domain            ? request.domain
+                   : request.axes && by_name ? by_name
+                   : stated                  ? stated
+                                             : by_name;
+    return order;
+}
+
+/// An attribute of the dataset or else of the file. Throws unless it is positive and finite.
+std::optional<double> positive_attribute(hid_t file, hid_t dataset, const std::string& label,
+                                         const char* attribute) {
+    auto value = number_attribute(dataset, attribute);
+    if (!value) value = number_attribute(file, attribute);
+    core::expects(!value || (*value > 0 && std::isfinite(*value)), label, ": attribute ", attribute,
+                  " is ", value.value_or(0), ", expected a positive number");
+    return value;
+}
+
+std::optional<index_t> count_attribute(hid_t file, hid_t dataset, const std::string& label,
+                                       const char* attribute) {
+    const auto value = positive_attribute(file, dataset, label, attribute);
+    if (!value) return std::nullopt;
+    core::expects(*value <= 1e9 && *value == std::floor(*value), label, ": attribute ", attribute,
+                  " is ", *value, ", expected a positive whole number");
+    return static_cast<index_t>(*value);
 }
 
 }  // namespace
@@ -125,25 +229,15 @@ void read_attributes(hid_t file, hid_t dataset, RadarCube& cube) {
 const char* name(Domain domain) { return domain == Domain::pulse ? "pulse" : "doppler"; }
 
 const char* name(AxisRule rule) {
-    switch (rule) {
-        case AxisRule::caller:
-            return "as asked";
-        case AxisRule::dimension_labels:
-            return "dimension labels";
-        case AxisRule::axes_attribute:
-            return "axes attribute";
-        case AxisRule::matlab:
-            return "MATLAB order";
-        case AxisRule::canonical:
-            break;
-    }
-    return "default";
+    constexpr std::array names{"as asked", "dimension labels", "axes attribute", "MATLAB order",
+                               "default"};
+    return names[static_cast<std::size_t>(rule)];
 }
 
 struct CubeReader::State {
     Handle file;
-    std::optional<ComplexDataset> cube;
-    std::optional<ComplexDataset> steering;
+    std::optional<StoredDataset> cube;
+    std::optional<StoredDataset> steering;
     AxisOrder order;
     RadarCube info;
     int threads = 1;
@@ -160,7 +254,8 @@ CubeReader::CubeReader(const CubeRequest& request, int threads)
     RadarCube& info = state_->info;
     info.path = request.path;
     info.dataset = choose_dataset(state_->file, request);
-    const ComplexDataset& cube = state_->cube.emplace(state_->file, label, info.dataset, 3);
+    constexpr auto complex = StoredDataset::Numbers::complex;
+    const StoredDataset& cube = state_->cube.emplace(state_->file, label, info.dataset, 3, complex);
     info.element = cube.form().text;
     state_->order = find_axis_order(request, state_->file, cube.id(),
                                     core::text(label, ": dataset ", info.dataset));
@@ -169,45 +264,36 @@ CubeReader::CubeReader(const CubeRequest& request, int threads)
     info.domain = state_->order.domain.value_or(Domain::pulse);
     const std::array<index_t*, 3> canonical = {&info.channels, &info.pulses, &info.range_cells};
     for (int d = 0; d < 3; ++d) *canonical[state_->order.canonical[d]] = cube.extents()[d];
-    read_attributes(state_->file, cube.id(), info);
+    info.doppler_bins = count_attribute(state_->file, cube.id(), label, "doppler_bins");
+    info.training_block = count_attribute(state_->file, cube.id(), label, "training_block");
+    info.element_spacing_wavelengths =
+        positive_attribute(state_->file, cube.id(), label, "element_spacing_wavelengths");
+    info.prf_hz = positive_attribute(state_->file, cube.id(), label, "prf_hz");
 
     if (H5Lexists(state_->file, steering_dataset, H5P_DEFAULT) > 0) {
-        const auto& steering = state_->steering.emplace(state_->file, label, steering_dataset, 2);
+        const auto& steering =
+            state_->steering.emplace(state_->file, label, steering_dataset, 2, complex);
         info.steering = {steering.extents()[1], steering.extents()[2]};
     }
 }
 
 CubeReader::~CubeReader() = default;
-CubeReader::CubeReader(CubeReader&&) noexcept = default;
-CubeReader& CubeReader::operator=(CubeReader&&) noexcept = default;
 
 const RadarCube& CubeReader::info() const { return state_->info; }
 
 void CubeReader::read(View<std::complex<float>, 3, Host> out) {
-    read_range(0, state_->info.range_cells, out);
-}
-
-void CubeReader::read_range(index_t begin, index_t end, View<std::complex<float>, 3, Host> out) {
-    const RadarCube& info = state_->info;
-    core::expects(0 <= begin && begin <= end && end <= info.range_cells, "range cells [", begin,
-                  ", ", end, ") are outside the cube's ", info.range_cells);
-    const core::Extents<3> wanted = {info.channels, info.pulses, end - begin};
+    const core::Extents<3> wanted = state_->info.shape();
     core::expects(out.extent == wanted, "cube of ", extents_text({wanted.begin(), wanted.end()}),
                   " does not match the view of ",
                   extents_text({out.extent.begin(), out.extent.end()}));
-    if (begin == end) return;
-
     const SilentErrors silent;
-    Box box;
     View<std::complex<float>, 3, Host> permuted = out;
     for (int d = 0; d < 3; ++d) {
         const int axis = state_->order.canonical[d];
-        box.first[d] = axis == 2 ? begin : 0;
-        box.count[d] = wanted[axis];
         permuted.extent[d] = out.extent[axis];
         permuted.stride[d] = out.stride[axis];
     }
-    state_->cube->read(box, permuted, state_->threads);
+    state_->cube->read(permuted, state_->threads);
 }
 
 std::optional<core::Array<std::complex<float>, 2>> CubeReader::steering() {
@@ -215,7 +301,8 @@ std::optional<core::Array<std::complex<float>, 2>> CubeReader::steering() {
     const SilentErrors silent;
     const core::Extents<3>& extents = state_->steering->extents();
     core::Array<std::complex<float>, 2> vectors({extents[1], extents[2]});
-    state_->steering->read({{0, 0, 0}, extents}, {vectors.data(), extents}, state_->threads);
+    state_->steering->read(View<std::complex<float>, 3, Host>(vectors.data(), extents),
+                           state_->threads);
     return vectors;
 }
 

@@ -20,7 +20,6 @@ using core::index_t;
 using core::View;
 
 constexpr Colour unknown = {0, 0, 0};
-constexpr Colour paper = {255, 255, 255};
 constexpr float arrow_width = 1.4F;
 constexpr double image_brightness = 0.5;
 constexpr double largest_scale = 1e6;  // keeps the ends of arrows within float
@@ -150,28 +149,6 @@ Picture draw_flow(View<const float, 3, Host> flow, double max_motion) {
                    ? flow_colour(flow(0, row, column) / unit, flow(1, row, column) / unit)
                    : unknown;
     });
-}
-
-Picture draw_flow_key(int size) {
-    Picture picture(size, size, paper);
-    add_flow_key(picture, size);
-    return picture;
-}
-
-void add_flow_key(Picture& picture, int size) {
-    core::expects(size > 0, "flow key size must be positive, is ", size);
-    const double radius = size / 2.0;
-    for (int row = 0; row < size; ++row) {
-        for (int column = 0; column < size; ++column) {
-            const double x = column + 0.5 - radius;
-            const double y = row + 0.5 - radius;
-            const double distance = std::hypot(x, y);
-            const double inside = std::clamp(radius - distance + 0.5, 0.0, 1.0);
-            const double unit = std::max(radius, distance);
-            picture.blend(picture.width - size + column, picture.height - size + row,
-                          flow_colour(x / unit, y / unit), static_cast<float>(inside));
-        }
-    }
 }
 
 Picture draw_arrows(View<const float, 3, Host> image, View<const float, 3, Host> flow, int spacing,

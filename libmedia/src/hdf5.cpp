@@ -3,10 +3,8 @@
 #include "libmedia/src/hdf5.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <cstring>
-#include <system_error>
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/complex_form.hpp"
@@ -95,12 +93,6 @@ Failure last_failure() {
     return failure;
 }
 
-std::string system_text(int error_number) {
-    std::string words = std::generic_category().message(error_number);
-    if (!words.empty()) words[0] = static_cast<char>(std::tolower(words[0]));
-    return words;
-}
-
 Handle open_for_reading(const std::filesystem::path& path) {
     const std::string name = path.string();
     expects_readable(path);
@@ -164,16 +156,6 @@ std::string type_text(hid_t type) {
         default:
             return "opaque type";
     }
-}
-
-std::vector<std::string> attribute_names(hid_t object) {
-    std::vector<std::string> names;
-    const auto append = [](hid_t, const char* name, const H5A_info_t*, void* data) noexcept {
-        static_cast<std::vector<std::string>*>(data)->emplace_back(name);
-        return herr_t{0};
-    };
-    H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, append, &names);
-    return names;
 }
 
 std::optional<std::vector<std::string>> string_attribute(hid_t object, const std::string& name) {

@@ -67,9 +67,6 @@ struct Failure {
 };
 Failure last_failure();
 
-/// The system's error text in lower case: "no space left on device".
-std::string system_text(int error_number);
-
 /// Opens for reading, without locks (read-only and network file systems). Throws InvalidArgument
 /// "PATH: no such file", "PATH: not an HDF5 file", "PATH: file is truncated", ...
 Handle open_for_reading(const std::filesystem::path& path);
@@ -81,8 +78,6 @@ std::string extents_text(const std::vector<index_t>& extents);
 /// A short name of any element type: "int16", "complex64 {r,i}", "compound {x,y,z}", "string".
 std::string type_text(hid_t type);
 
-/// Names of the attributes of a group or dataset; empty if they cannot be listed.
-std::vector<std::string> attribute_names(hid_t object);
 /// The strings of a string attribute, one per element; empty if the attribute is missing or not a
 /// string.
 std::optional<std::vector<std::string>> string_attribute(hid_t object, const std::string& name);

@@ -75,4 +75,15 @@ Picture to_picture(core::View<const float, 3, core::Host> planes) {
     return picture;
 }
 
+Picture to_picture(core::View<const std::uint8_t, 2, core::Host> levels) {
+    const auto [rows, columns] = levels.extent;
+    Picture picture(static_cast<int>(columns), static_cast<int>(rows), {0, 0, 0});
+    for (index_t row = 0; row < rows; ++row) {
+        for (index_t column = 0; column < columns; ++column) {
+            picture.at(static_cast<int>(column), static_cast<int>(row)).fill(levels(row, column));
+        }
+    }
+    return picture;
+}
+
 }  // namespace aperture::media

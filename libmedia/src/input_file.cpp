@@ -2,18 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libmedia/src/input_file.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cerrno>
+#include <fstream>
 #include <system_error>
 
 #include "aperture/core/error.hpp"
-#include "libmedia/src/hdf5.hpp"
 
 namespace aperture::media {
 
 namespace fs = std::filesystem;
+
+std::string system_text(int error_number) {
+    std::string words = std::generic_category().message(error_number);
+    if (!words.empty()) words[0] = static_cast<char>(std::tolower(words[0]));
+    return words;
+}
 
 void expects_readable(const fs::path& path) {
     const std::string name = path.string();
@@ -28,24 +34,14 @@ void expects_readable(const fs::path& path) {
 
 std::string read_whole(const fs::path& path) {
     expects_readable(path);
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    core::expects(descriptor >= 0, path.string(), ": ", system_text(errno));
-    int failure = 0;
-    std::string bytes;
     std::error_code error;
     const std::uintmax_t size = fs::file_size(path, error);
-    if (!error) bytes.resize(size);
-    std::size_t filled = 0;
-    while (filled < bytes.size()) {
-        const ssize_t got = ::read(descriptor, bytes.data() + filled, bytes.size() - filled);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) failure = errno;
-        if (got <= 0) break;
-        filled += static_cast<std::size_t>(got);
-    }
-    ::close(descriptor);
-    core::expects(failure == 0, path.string(), ": ", system_text(failure));
-    bytes.resize(filled);
+    std::string bytes(error ? 0 : size, '\0');
+    errno = 0;
+    std::ifstream file(path, std::ios::binary);
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    core::expects(file.is_open() && !file.bad(), path.string(), ": ", system_text(errno));
+    bytes.resize(static_cast<std::size_t>(file.gcount()));
     return bytes;
 }
 

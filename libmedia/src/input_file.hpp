@@ -7,6 +7,9 @@
 
 namespace aperture::media {
 
+/// The system's error text in lower case: "no space left on device".
+std::string system_text(int error_number);
+
 /// Throws InvalidArgument "NAME: no such file" or similar unless `path` is a readable regular file.
 void expects_readable(const std::filesystem::path& path);
 

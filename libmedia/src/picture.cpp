@@ -182,35 +182,28 @@ AtomicFile new_picture(const std::filesystem::path& target, const Picture& pictu
     return new_file(target, with_mark({encoded.begin(), encoded.end()}));
 }
 
-std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture) {
-    new_picture(target, picture).commit();
-    return target;
-}
-
 #else
 
 void draw_text(Picture&, const std::string&, int, int, int, Colour, Anchor, bool) {}
 
-namespace {
-
-std::filesystem::path portable_name(std::filesystem::path target) {
-    const std::string extension = target.extension().string();
-    if (extension != ".ppm" && extension != ".pgm") target.replace_extension(".ppm");
-    return target;
+AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture) {
+    const std::filesystem::path file = picture_name(target);
+    return new_file(file, encode_portable(file, picture));
 }
 
-}  // namespace
+#endif
 
-AtomicFile new_picture(const std::filesystem::path& target, const Picture& picture) {
-    const std::filesystem::path file = portable_name(target);
-    return new_file(file, encode_portable(file, picture));
+std::filesystem::path picture_name(std::filesystem::path target) {
+#if !APERTURE_OPENCV
+    const std::string extension = target.extension().string();
+    if (extension != ".ppm" && extension != ".pgm") target.replace_extension(".ppm");
+#endif
+    return target;
 }
 
 std::filesystem::path write_picture(const std::filesystem::path& target, const Picture& picture) {
     new_picture(target, picture).commit();
-    return portable_name(target);
+    return picture_name(target);
 }
-
-#endif
 
 }  // namespace aperture::media

@@ -1,14 +1,12 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libmedia/src/png_decoder.hpp"
-
 #include <png.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "aperture/core/error.hpp"
+#include "libmedia/src/stored_image.hpp"
 
 namespace aperture::media {
 namespace {

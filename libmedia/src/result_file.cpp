@@ -17,9 +17,6 @@ namespace {
 using detail::Element;
 using detail::Part;
 
-// Strided parts are packed up to this size before they are passed to HDF5.
-constexpr std::size_t packed_bytes = std::size_t{4} << 20;
-
 Handle complex_type(hid_t number) {
     const std::size_t bytes = H5Tget_size(number);
     Handle type{H5Tcreate(H5T_COMPOUND, 2 * bytes), H5Tclose};
@@ -63,37 +60,10 @@ Handle fixed_string(std::size_t bytes) {
     return type;
 }
 
-index_t elements(const std::vector<index_t>& extents) {
-    index_t product = 1;
-    for (const index_t extent : extents) product *= extent;
-    return product;
-}
-
-bool is_dense(const Part& part) {
-    index_t next = 1;
-    for (std::size_t d = part.extent.size(); d-- > 0; next *= part.extent[d]) {
-        if (part.extent[d] > 1 && part.stride[d] != next) return false;
-    }
-    return true;
-}
-
 bool grows(hid_t space) {
     std::vector<hsize_t> largest(static_cast<std::size_t>(H5Sget_simple_extent_ndims(space)));
     H5Sget_simple_extent_dims(space, nullptr, largest.data());
     return !largest.empty() && largest.front() == H5S_UNLIMITED;
-}
-
-void pack(const Part& part, std::size_t dimension, const std::byte* from, std::size_t bytes,
-          std::byte*& to) {
-    if (dimension == part.extent.size()) {
-        std::memcpy(to, from, bytes);
-        to += bytes;
-        return;
-    }
-    const index_t step = part.stride[dimension] * static_cast<index_t>(bytes);
-    for (index_t i = 0; i < part.extent[dimension]; ++i) {
-        pack(part, dimension + 1, from + i * step, bytes, to);
-    }
 }
 
 /// Layout of one column in a table's records.
@@ -111,10 +81,7 @@ Member member_of(const Column& column) {
                 for (const std::string& value : values) longest = std::max(longest, value.size());
                 return {fixed_string(longest), longest, values.size()};
             } else {
-                const hid_t type = std::is_same_v<T, float>    ? H5T_NATIVE_FLOAT
-                                   : std::is_same_v<T, double> ? H5T_NATIVE_DOUBLE
-                                                               : H5T_NATIVE_INT64;
-                return {{H5Tcopy(type), H5Tclose}, sizeof(T), values.size()};
+                return {element_type(detail::element_of<T>), sizeof(T), values.size()};
             }
         },
         column.values);
@@ -161,7 +128,7 @@ struct ResultFile::State {
             check(H5Dcreate2(file, dataset.c_str(), type, space, links, properties, H5P_DEFAULT)),
             H5Dclose};
     }
-    void write_dense(hid_t dataset, hid_t type, const Part& part, const void* data) {
+    void write(hid_t dataset, hid_t type, const Part& part) {
         const std::vector<hsize_t> first(part.first.begin(), part.first.end());
         const std::vector<hsize_t> count(part.extent.begin(), part.extent.end());
         const auto rank = static_cast<int>(count.size());
@@ -169,32 +136,7 @@ struct ResultFile::State {
         const Handle memory{check(H5Screate_simple(rank, count.data(), nullptr)), H5Sclose};
         check(H5Sselect_hyperslab(space, H5S_SELECT_SET, first.data(), nullptr, count.data(),
                                   nullptr));
-        check(H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, data));
-    }
-    void write_strided(hid_t dataset, hid_t type, const Part& part) {
-        const std::size_t bytes = H5Tget_size(type);
-        const auto* data = static_cast<const std::byte*>(part.data);
-        if (is_dense(part)) {
-            write_dense(dataset, type, part, data);
-        } else if (static_cast<std::size_t>(elements(part.extent)) * bytes <= packed_bytes) {
-            std::vector<std::byte> packed(static_cast<std::size_t>(elements(part.extent)) * bytes);
-            std::byte* to = packed.data();
-            pack(part, 0, data, bytes, to);
-            write_dense(dataset, type, part, packed.data());
-        } else {
-            const auto split = std::find_if(part.extent.begin(), part.extent.end(),
-                                            [](index_t extent) { return extent > 1; }) -
-                               part.extent.begin();
-            const index_t half = part.extent[split] / 2;
-            Part lower = part;
-            Part upper = part;
-            lower.extent[split] = half;
-            upper.extent[split] -= half;
-            upper.first[split] += half;
-            upper.data = data + half * part.stride[split] * static_cast<index_t>(bytes);
-            write_strided(dataset, type, lower);
-            write_strided(dataset, type, upper);
-        }
+        check(H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, part.data));
     }
 };
 
@@ -268,7 +210,7 @@ void ResultFile::write_box(const std::string& dataset, Element element, const Pa
     }
     core::expects(inside, state_->shown, ": a part of ", extents_text(part.extent), " at ",
                   extents_text(part.first), " is not inside ", dataset, " ", extents_text(extents));
-    if (elements(part.extent) == 0) return;
+    if (std::find(part.extent.begin(), part.extent.end(), 0) != part.extent.end()) return;
     const Handle type = element_type(element);
     const Handle stored{state_->check(H5Dget_type(found->second)), H5Tclose};
     core::expects(H5Tequal(type, stored) > 0, state_->shown, ": dataset ", dataset,
@@ -277,7 +219,7 @@ void ResultFile::write_box(const std::string& dataset, Element element, const Pa
         const std::vector<hsize_t> sizes(extents.begin(), extents.end());
         state_->check(H5Dset_extent(found->second, sizes.data()));
     }
-    state_->write_strided(found->second, type, part);
+    state_->write(found->second, type, part);
 }
 
 void ResultFile::table(const std::string& dataset, const std::vector<Column>& columns) {
@@ -304,41 +246,33 @@ void ResultFile::table(const std::string& dataset, const std::vector<Column>& co
         at += members[c].bytes;
     }
     const Handle space{state_->check(H5Screate_simple(1, &rows, nullptr)), H5Sclose};
-    Handle created = state_->create(dataset, type, space);
+    const Handle created = state_->create(dataset, type, space);
     if (rows > 0) {
         state_->check(H5Dwrite(created, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, records.data()));
     }
-    state_->datasets.insert_or_assign(dataset, std::move(created));
-}
-
-void ResultFile::text(const std::string& dataset, const std::string& words) {
-    const SilentErrors silent;
-    const Handle type = variable_string();
-    const Handle space{state_->check(H5Screate(H5S_SCALAR)), H5Sclose};
-    Handle created = state_->create(dataset, type, space);
-    const char* characters = words.c_str();
-    state_->check(H5Dwrite(created, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &characters));
-    state_->datasets.insert_or_assign(dataset, std::move(created));
 }
 
 void ResultFile::attribute(const std::string& object, const std::string& name,
                            const Attribute& value) {
     const SilentErrors silent;
     const Handle owner{state_->check(H5Oopen(state_->file, object.c_str(), H5P_DEFAULT)), H5Oclose};
-    const Handle type = std::holds_alternative<std::string>(value) ? variable_string()
-                        : std::holds_alternative<double>(value)    ? element_type(Element::float64)
-                                                                   : element_type(Element::int64);
     const Handle space{state_->check(H5Screate(H5S_SCALAR)), H5Sclose};
-    const Handle created{
-        state_->check(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT)),
-        H5Aclose};
-    const auto* words = std::get_if<std::string>(&value);
-    const char* characters = words == nullptr ? nullptr : words->c_str();
-    const void* data = words != nullptr ? static_cast<const void*>(&characters)
-                       : std::holds_alternative<double>(value)
-                           ? static_cast<const void*>(std::get_if<double>(&value))
-                           : static_cast<const void*>(std::get_if<std::int64_t>(&value));
-    state_->check(H5Awrite(created, type, data));
+    const auto write = [&](const Handle& type, const void* data) {
+        const Handle created{
+            state_->check(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT)),
+            H5Aclose};
+        state_->check(H5Awrite(created, type, data));
+    };
+    std::visit(
+        [&]<class T>(const T& stored) {
+            if constexpr (std::is_same_v<T, std::string>) {
+                const char* const characters = stored.c_str();
+                write(variable_string(), &characters);
+            } else {
+                write(element_type(detail::element_of<T>), &stored);
+            }
+        },
+        value);
 }
 
 AtomicFile ResultFile::finish() {

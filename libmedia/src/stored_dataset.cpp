@@ -3,7 +3,6 @@
 #include "libmedia/src/stored_dataset.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "aperture/core/error.hpp"
 
@@ -26,9 +25,8 @@ constexpr index_t run_samples = 4096;
 
 index_t blocks(index_t extent, index_t block) { return (extent + block - 1) / block; }
 
-template <class Form>
 struct Block {
-    const Form& form;
+    const SampleForm& form;
     const std::byte* raw;  ///< dense, in the file's order
     core::Extents<3> count;
 
@@ -38,8 +36,8 @@ struct Block {
     }
 };
 
-template <class Form>
-void convert_rows(const Block<Form>& block, View<typename Form::Sample, 3, Host> out, int threads) {
+template <class Sample>
+void convert_rows(const Block& block, View<Sample, 3, Host> out, int threads) {
     const index_t rows = block.count[0] * block.count[1];
     const index_t runs = blocks(block.count[2], run_samples);
 #pragma omp parallel for num_threads(threads) \
@@ -54,10 +52,8 @@ void convert_rows(const Block<Form>& block, View<typename Form::Sample, 3, Host>
 }
 
 // The file's last axis is not contiguous in `out`; axis `row` (0 or 1) is, or none.
-template <class Form>
-void convert_transposed(const Block<Form>& block, View<typename Form::Sample, 3, Host> out, int row,
-                        int threads) {
-    using Sample = typename Form::Sample;
+template <class Sample>
+void convert_transposed(const Block& block, View<Sample, 3, Host> out, int row, int threads) {
     const int plane = 1 - row;
     const index_t row_tiles = blocks(block.count[row], tile_rows);
     const index_t column_tiles = blocks(block.count[2], tile_columns);
@@ -90,14 +86,12 @@ void convert_transposed(const Block<Form>& block, View<typename Form::Sample, 3,
 
 }  // namespace
 
-template <class Form>
-void StoredDataset<Form>::reject(const std::string& what) const {
+void StoredDataset::reject(const std::string& what) const {
     throw core::InvalidArgument(core::text(subject_, what));
 }
 
-template <class Form>
-StoredDataset<Form>::StoredDataset(hid_t file, const std::string& label, const std::string& path,
-                                   int rank)
+StoredDataset::StoredDataset(hid_t file, const std::string& label, const std::string& path,
+                             int rank, Numbers numbers)
     : subject_(core::text(label, ": dataset ", path)) {
     H5O_info_t object;
     if (H5Oget_info_by_name2(file, path.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
@@ -119,14 +113,8 @@ StoredDataset<Form>::StoredDataset(hid_t file, const std::string& label, const s
     type_ = {H5Dget_type(dataset_), H5Tclose};
     const Handle space{H5Dget_space(dataset_), H5Sclose};
     if (!type_.valid() || !space.valid()) reject(" has a damaged header");
-    find_form(space, rank);
-    check_storage(file);
-}
-
-template <class Form>
-void StoredDataset<Form>::find_form(hid_t space, int rank) {
     const std::vector<index_t> stored = extents_of(space);
-    form_ = form_of(stored, rank);
+    form_ = numbers == Numbers::complex ? complex_form(stored, rank) : real_form(stored, rank);
     stored_rank_ = static_cast<int>(stored.size());
     trailing_ = stored_rank_ > rank;
     std::copy_n(stored.begin(), rank, extents_.begin() + (3 - rank));
@@ -134,10 +122,10 @@ void StoredDataset<Form>::find_form(hid_t space, int rank) {
         if (extent == 0) reject(core::text(" is empty: its extents are ", extents_text(stored)));
         if (extent < 0) reject(core::text(" is too large: its extents are ", extents_text(stored)));
     }
+    check_storage(file);
 }
 
-template <>
-ComplexForm ComplexDataset::form_of(const std::vector<index_t>& stored, int rank) const {
+SampleForm StoredDataset::complex_form(const std::vector<index_t>& stored, int rank) const {
     const auto stored_rank = static_cast<int>(stored.size());
     const H5T_class_t kind = H5Tget_class(type_);
     const bool real = kind == H5T_INTEGER || kind == H5T_FLOAT;
@@ -148,7 +136,7 @@ ComplexForm ComplexDataset::form_of(const std::vector<index_t>& stored, int rank
         reject(core::text(" is real (", type_text(type_), ' ', extents_text(stored),
                           "), expected complex: a compound {r,i} or a last extent of 2"));
     }
-    const std::optional<ComplexForm> form = real ? trailing_form(type_) : compound_form(type_);
+    const std::optional<SampleForm> form = real ? trailing_form(type_) : compound_form(type_);
     if (!form) {
         reject(
             core::text(" has elements of type ", type_text(type_),
@@ -157,8 +145,7 @@ ComplexForm ComplexDataset::form_of(const std::vector<index_t>& stored, int rank
     return *form;
 }
 
-template <>
-RealForm RealDataset::form_of(const std::vector<index_t>& stored, int rank) const {
+SampleForm StoredDataset::real_form(const std::vector<index_t>& stored, int rank) const {
     if (static_cast<int>(stored.size()) != rank) {
         reject(core::text(" has rank ", stored.size(), ", expected ", rank));
     }
@@ -167,13 +154,15 @@ RealForm RealDataset::form_of(const std::vector<index_t>& stored, int rank) cons
         reject(core::text(" has elements of type ", type_text(type_),
                           "; expected integers or floating-point numbers"));
     }
-    return real_form(*number);
+    return {*number, number->bytes};
 }
 
 // Extents in a header are trusted only if the file holds the data they describe.
-template <class Form>
-void StoredDataset<Form>::check_storage(hid_t file) {
-    auto bytes = static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
+void StoredDataset::check_storage(hid_t file) {
+    // As stored, or as the largest in memory.
+    const auto sample_bytes =
+        static_cast<index_t>(std::max(form_.sample_bytes, sizeof(std::complex<float>)));
+    index_t bytes = sample_bytes;
     for (const index_t extent : extents_) {
         if (__builtin_mul_overflow(bytes, extent, &bytes)) {
             reject(core::text(" is too large: its extents are ",
@@ -202,9 +191,7 @@ void StoredDataset<Form>::check_storage(hid_t file) {
                               "); rewrite it with h5repack -f NONE"));
         }
     }
-    const index_t samples =
-        bytes / static_cast<index_t>(std::max(form_.sample_bytes, sizeof(Sample)));
-    const auto needed = static_cast<hsize_t>(samples) * form_.sample_bytes;
+    const auto needed = static_cast<hsize_t>(bytes / sample_bytes) * form_.sample_bytes;
     hsize_t file_bytes = 0;
     H5Fget_filesize(file, &file_bytes);
     const hsize_t present = std::min<hsize_t>(H5Dget_storage_size(dataset_), file_bytes);
@@ -215,8 +202,7 @@ void StoredDataset<Form>::check_storage(hid_t file) {
     }
 }
 
-template <class Form>
-void StoredDataset<Form>::check_chunks(hid_t creation) {
+void StoredDataset::check_chunks(hid_t creation) {
     std::vector<hsize_t> chunk(static_cast<std::size_t>(stored_rank_));
     if (H5Pget_chunk(creation, stored_rank_, chunk.data()) < 0) reject(" has a damaged header");
     const int rank = stored_rank_ - (trailing_ ? 1 : 0);
@@ -239,65 +225,58 @@ void StoredDataset<Form>::check_chunks(hid_t creation) {
 
 // A block grows from one HDF5 chunk (or one sample), last axis first, up to block_bytes: each chunk
 // is then read once, and a contiguous dataset in long runs.
-template <class Form>
-core::Extents<3> StoredDataset<Form>::block_shape(const Box& box) const {
-    core::Extents<3> shape;
-    for (int d = 0; d < 3; ++d) shape[d] = std::min(chunk_[d], box.count[d]);
+core::Extents<3> StoredDataset::block_shape() const {
+    core::Extents<3> shape = chunk_;
     for (int d = 2; d >= 0; --d) {
         const index_t bytes =
             shape[0] * shape[1] * shape[2] * static_cast<index_t>(form_.sample_bytes);
         const index_t times = std::max<index_t>(1, block_bytes / bytes);
-        if (times < blocks(box.count[d], shape[d])) {
+        if (times < blocks(extents_[d], shape[d])) {
             shape[d] *= times;
             break;
         }
-        shape[d] = box.count[d];
+        shape[d] = extents_[d];
     }
     return shape;
 }
 
-template <class Form>
-void StoredDataset<Form>::read_raw(const Box& box, void* raw) {
-    std::vector<hsize_t> first(box.first.begin(), box.first.end());
-    std::vector<hsize_t> count(box.count.begin(), box.count.end());
+void StoredDataset::read_raw(const core::Extents<3>& first, const core::Extents<3>& count,
+                             void* raw) {
+    // The stored dimensions, without the leading ones that are missing in the file.
+    const int leading = 3 + (trailing_ ? 1 : 0) - stored_rank_;
+    std::vector<hsize_t> start(first.begin() + leading, first.end());
+    std::vector<hsize_t> size(count.begin() + leading, count.end());
     if (trailing_) {
-        first.push_back(0);
-        count.push_back(2);
+        start.push_back(0);
+        size.push_back(2);
     }
-    const auto leading = static_cast<std::ptrdiff_t>(first.size()) - stored_rank_;
-    first.erase(first.begin(), first.begin() + leading);
-    count.erase(count.begin(), count.begin() + leading);
     const Handle space{H5Dget_space(dataset_), H5Sclose};
-    const Handle memory{H5Screate_simple(stored_rank_, count.data(), nullptr), H5Sclose};
-    H5Sselect_hyperslab(space, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr);
+    const Handle memory{H5Screate_simple(stored_rank_, size.data(), nullptr), H5Sclose};
+    H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, size.data(), nullptr);
     if (H5Dread(dataset_, type_, memory, space, H5P_DEFAULT, raw) < 0) {
         reject(core::text(" cannot be read (", last_failure().reason, ")"));
     }
 }
 
-template <class Form>
-void StoredDataset<Form>::read(const Box& box, View<Sample, 3, Host> out, int threads) {
+template <class Sample>
+void StoredDataset::read(View<Sample, 3, Host> out, int threads) {
     if (form_.native() && out.dense()) {
-        read_raw(box, out.data);
+        read_raw({}, extents_, out.data);
         return;
     }
-    const core::Extents<3> shape = block_shape(box);
+    const core::Extents<3> shape = block_shape();
+    std::vector<std::byte> raw(static_cast<std::size_t>(shape[0] * shape[1] * shape[2]) *
+                               form_.sample_bytes);
     core::Extents<3> at{};
-    for (at[0] = 0; at[0] < box.count[0]; at[0] += shape[0]) {
-        for (at[1] = 0; at[1] < box.count[1]; at[1] += shape[1]) {
-            for (at[2] = 0; at[2] < box.count[2]; at[2] += shape[2]) {
-                Box part;
+    for (at[0] = 0; at[0] < extents_[0]; at[0] += shape[0]) {
+        for (at[1] = 0; at[1] < extents_[1]; at[1] += shape[1]) {
+            for (at[2] = 0; at[2] < extents_[2]; at[2] += shape[2]) {
                 View<Sample, 3, Host> target = out;
                 for (int d = 0; d < 3; ++d) {
-                    part.first[d] = box.first[d] + at[d];
-                    part.count[d] = std::min(shape[d], box.count[d] - at[d]);
-                    target = target.slice(d, at[d], at[d] + part.count[d]);
+                    target = target.slice(d, at[d], std::min(at[d] + shape[d], extents_[d]));
                 }
-                const index_t samples = target.size();
-                raw_.resize(
-                    std::max(raw_.size(), static_cast<std::size_t>(samples) * form_.sample_bytes));
-                read_raw(part, raw_.data());
-                const Block<Form> block{form_, raw_.data(), part.count};
+                read_raw(at, target.extent, raw.data());
+                const Block block{form_, raw.data(), target.extent};
                 if (target.stride[2] == 1) {
                     convert_rows(block, target, threads);
                 } else {
@@ -308,7 +287,7 @@ void StoredDataset<Form>::read(const Box& box, View<Sample, 3, Host> out, int th
     }
 }
 
-template class StoredDataset<ComplexForm>;
-template class StoredDataset<RealForm>;
+template void StoredDataset::read(View<std::complex<float>, 3, Host>, int);
+template void StoredDataset::read(View<float, 3, Host>, int);
 
 }  // namespace aperture::media

@@ -11,8 +11,6 @@
 #if APERTURE_OPENCV
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
-
-#include "libmedia/src/png_decoder.hpp"
 #endif
 
 namespace aperture::media {

@@ -29,5 +29,8 @@ bool is_pnm(std::string_view bytes);
 StoredImage decode_image(const std::string& name, const std::string& bytes);
 /// The first image of a PNM file (Netpbm's description of pgm and ppm).
 StoredImage decode_pnm(const std::string& name, std::string_view bytes);
+/// A PNG file that passed `check_png`, palettes as colours, without alpha. Uses libpng directly, as
+/// OpenCV prints its errors on stderr.
+StoredImage decode_png(const std::string& name, std::string_view bytes);
 
 }  // namespace aperture::media

@@ -119,7 +119,5 @@ bool VideoReader::damaged() const {
 }
 
 VideoReader::~VideoReader() = default;
-VideoReader::VideoReader(VideoReader&&) noexcept = default;
-VideoReader& VideoReader::operator=(VideoReader&&) noexcept = default;
 
 }  // namespace aperture::media

@@ -4,13 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
-
+#include "apps/bgsub/options.hpp"
 #include "apps/common/argument_fields.hpp"
-#include "apps/stap/argument_forms.hpp"
 #include "apps/stap/doppler_axis.hpp"
-#include "apps/stap/finite_samples.hpp"
-#include "apps/stap_sim/scene_forms.hpp"
+#include "apps/stap/options.hpp"
 #include "tests/media/cube_files.hpp"
 
 namespace aperture::apps {
@@ -75,25 +72,10 @@ TEST(SavedResultsList, NamesWhatThereIs) {
     EXPECT_THAT(error_of([] { parse_saved_results(""); }), HasSubstr("--save"));
 }
 
-TEST(Targets, HaveFourFields) {
-    const stap::Target target = parse_target("200:-0.25:14:3");
-    EXPECT_EQ(target.range_cell, 200);
-    EXPECT_EQ(target.doppler, -0.25);
-    EXPECT_EQ(target.azimuth_degrees, 14);
-    EXPECT_EQ(target.snr_db, 3);
-    for (const auto* text : {"1:2:3", "1:0:0:0:0", "-1:0:0:0", "1.5:0:0:0", "1:0.6:0:0",
-                             "1:0:100:0", "x:0:0:0", "1:0:0:"}) {
-        EXPECT_THAT(error_of([&] { parse_target(text); }), HasSubstr("--target")) << text;
-    }
-}
-
-TEST(Jammers, HaveTwoFields) {
-    const stap::Jammer jammer = parse_jammer("-20:30");
-    EXPECT_EQ(jammer.azimuth_degrees, -20);
-    EXPECT_EQ(jammer.jnr_db, 30);
-    for (const auto* text : {"20", "20:", "120:3", "1:2:3"}) {
-        EXPECT_THAT(error_of([&] { parse_jammer(text); }), HasSubstr("--jammer")) << text;
-    }
+TEST(ScaleOfFrames, IsAFactorOrASize) {
+    EXPECT_EQ(parse_scale("0.25").factor, 0.25);
+    EXPECT_EQ(parse_scale("384x288").width, 384);
+    EXPECT_EQ(parse_scale("384x288").height, 288);
 }
 
 TEST(Choices, RefusalNamesThemAll) {
@@ -112,20 +94,6 @@ TEST(DopplerAxis, IsSignedAndCentred) {
             EXPECT_LT(doppler_of_bin(bin_of_row(row - 1, bins), bins),
                       doppler_of_bin(bin_of_row(row, bins), bins));
         }
-    }
-}
-
-TEST(NonFinite, AreCountedAndTheFirstIsLocated) {
-    core::Array<std::complex<float>, 3> cube({3, 4, 50});
-    for (auto& sample : cube) sample = {1, 2};
-    EXPECT_EQ(find_non_finite(cube.view(), 2).count, 0);
-    cube(2, 0, 3) = {0, std::numeric_limits<float>::infinity()};
-    cube(1, 3, 7) = {std::numeric_limits<float>::quiet_NaN(), 0};
-    cube(1, 3, 9) = {std::numeric_limits<float>::quiet_NaN(), 0};
-    for (const int threads : {1, 2, 5}) {
-        const NonFiniteSamples found = find_non_finite(cube.view(), threads);
-        EXPECT_EQ(found.count, 3);
-        EXPECT_EQ(found.first, (core::Extents<3>{1, 3, 7}));
     }
 }
 

@@ -3,7 +3,6 @@
 // Invalid input: exit status 1, one line that gives the reason, and no output file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <limits>
@@ -25,7 +24,6 @@ using media::tests::write_cube;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::SizeIs;
 using testing::StartsWith;
 
 using Path = const std::filesystem::path&;
@@ -36,6 +34,8 @@ media::tests::StoredCube valid_cube() {
     cube.shape = {3, 8, 100};
     return cube;
 }
+
+void write_valid_cube(Path path) { write_cube(path, valid_cube()); }
 
 void write_empty_cube(Path path, hid_t type, const std::vector<hsize_t>& extents) {
     const Handle file = new_file(path);
@@ -131,46 +131,30 @@ INSTANTIATE_TEST_SUITE_P(
                  },
                  {},
                  "dataset /cube is empty"},
-        BadInput{"no_such_dataset",
-                 [](Path path) { write_cube(path, valid_cube()); },
-                 {"--dataset", "/other"},
-                 "/other"},
-        BadInput{"bad_axes",
-                 [](Path path) { write_cube(path, valid_cube()); },
-                 {"--axes", "range,range,pulse"},
-                 "range,range,pulse"},
-        BadInput{"singular",
-                 [](Path path) { write_cube(path, valid_cube()); },
-                 {"--training-block", "8"},
-                 "8 training cells"},
+        BadInput{"no_such_dataset", write_valid_cube, {"--dataset", "/other"}, "/other"},
+        BadInput{
+            "bad_axes", write_valid_cube, {"--axes", "range,range,pulse"}, "range,range,pulse"},
+        BadInput{"singular", write_valid_cube, {"--training-block", "8"}, "8 training cells"},
         BadInput{"singular_names_the_remedy",
-                 [](Path path) { write_cube(path, valid_cube()); },
+                 write_valid_cube,
                  {"--training-block", "8"},
                  "--loading rel:"},
-        BadInput{"block_beyond_cube",
-                 [](Path path) { write_cube(path, valid_cube()); },
-                 {"--training-block", "101"},
-                 "101"},
+        BadInput{"block_beyond_cube", write_valid_cube, {"--training-block", "101"}, "101"},
         BadInput{"too_few_bins",
-                 [](Path path) { write_cube(path, valid_cube()); },
+                 write_valid_cube,
                  {"--doppler-bins", "7"},
                  "7 Doppler bins are fewer than the 8 pulses"},
         BadInput{"too_many_directions",
-                 [](Path path) { write_cube(path, valid_cube()); },
+                 write_valid_cube,
                  {"--azimuth", "-60:60:65"},
                  "65 directions exceed the maximum of 64"},
-        BadInput{"guard_without_meaning",
-                 [](Path path) { write_cube(path, valid_cube()); },
-                 {"--guard", "2"},
-                 "guard 2"},
+        BadInput{"guard_without_meaning", write_valid_cube, {"--guard", "2"}, "guard 2"},
         BadInput{"taper_in_doppler_domain",
-                 [](Path path) { write_cube(path, valid_cube()); },
+                 write_valid_cube,
                  {"--domain", "doppler", "--taper", "hann"},
                  "--taper requires a cube in the pulse domain"},
-        BadInput{"cublas_on_the_cpu",
-                 [](Path path) { write_cube(path, valid_cube()); },
-                 {"--impl", "cublas", "--device", "cpu"},
-                 ""},
+        BadInput{
+            "cublas_on_the_cpu", write_valid_cube, {"--impl", "cublas", "--device", "cpu"}, ""},
         BadInput{"steering_of_other_length",
                  [](Path path) {
                      const Handle file = new_file(path);
@@ -196,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {"--truth", "any.h5"},
                  "--truth requires a detector"},
         BadInput{"missing_truth",
-                 [](Path path) { write_cube(path, valid_cube()); },
+                 write_valid_cube,
                  {"--truth", "none.h5", "--detector", "amf"},
                  "none.h5: no such file"},
         BadInput{"truth_of_other_shape",
@@ -275,107 +259,6 @@ TEST(ForeignTruth, IsNotedAndLeavesDetectionsUnscored) {
     EXPECT_THAT(outcome.error, HasSubstr("expected a whole number from 0 to 99; detections are "
                                          "not scored"));
     EXPECT_EQ(outcome.out.find("targets "), std::string::npos);
-}
-
-class UnwritableOutput : public testing::Test {
-  protected:
-    void SetUp() override { write_cube(folder_ / "cube.h5", valid_cube()); }
-
-    Outcome run(const std::vector<std::string>& flags, const Surroundings& surroundings = {}) {
-        std::vector<std::string> arguments{"--cube", folder_ / "cube.h5", "--device",
-                                           "cpu",    "--loading",         "rel:1e-2"};
-        arguments.insert(arguments.end(), flags.begin(), flags.end());
-        return run_program("stap", arguments, surroundings);
-    }
-
-    void expect_refused(const Outcome& outcome, const std::string& expected) {
-        EXPECT_EQ(outcome.status, 1);
-        EXPECT_THAT(lines(outcome.error), SizeIs(1));
-        EXPECT_THAT(outcome.error, StartsWith("stap: error: "));
-        EXPECT_THAT(outcome.error, HasSubstr(expected));
-        EXPECT_THAT(folder_.entries(), ElementsAre("cube.h5"));
-    }
-
-    TemporaryFolder folder_;
-};
-
-TEST_F(UnwritableOutput, InAFile) {
-    expect_refused(run({"--out", folder_ / "cube.h5" / "out.h5"}), "out.h5: cannot write");
-}
-
-TEST_F(UnwritableOutput, ReportInAFile) {
-    expect_refused(run({"--report", folder_ / "cube.h5" / "report.json"}),
-                   "report.json: cannot write");
-}
-
-TEST_F(UnwritableOutput, PictureInAFile) {
-    expect_refused(run({"--plot", folder_ / "cube.h5" / "map.png"}), "cannot write");
-}
-
-TEST_F(UnwritableOutput, InAFolderWithoutPermission) {
-    if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
-    std::filesystem::create_directory(folder_ / "closed");
-    std::filesystem::permissions(folder_ / "closed", std::filesystem::perms::owner_read);
-    const Outcome outcome = run({"--out", folder_ / "closed" / "out.h5"});
-    std::filesystem::remove(folder_ / "closed");
-    expect_refused(outcome, "permission denied");
-}
-
-TEST_F(UnwritableOutput, ThatIsTheInput) {
-    const std::string before = read_bytes(folder_ / "cube.h5");
-    expect_refused(run({"--out", folder_ / "cube.h5"}), "cube.h5");
-    EXPECT_EQ(read_bytes(folder_ / "cube.h5"), before);
-}
-
-TEST_F(UnwritableOutput, ThatIsTheTruth) {
-    const std::string truth = folder_ / "truth.h5";
-    std::filesystem::copy_file(folder_ / "cube.h5", truth);
-    const Outcome outcome = run({"--detector", "amf", "--truth", truth, "--out", truth});
-    EXPECT_EQ(read_bytes(truth), read_bytes(folder_ / "cube.h5"));
-    std::filesystem::remove(truth);
-    expect_refused(outcome, "truth.h5: cannot write: it is the input");
-}
-
-TEST(TruthWithoutTargets, IsRefusedByItsName) {
-    const TemporaryFolder folder;
-    write_cube(folder / "cube.h5", valid_cube());
-    const std::string cube = folder / "cube.h5";
-    const Outcome outcome = run_program(
-        "stap", {"--cube", cube, "--detector", "amf", "--device", "cpu", "--truth", cube});
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_EQ(lines(outcome.error).back(), "stap: error: " + cube + ": no dataset /truth");
-    EXPECT_THAT(folder.entries(), ElementsAre("cube.h5"));
-}
-
-TEST_F(UnwritableOutput, ThatIsADevice) {
-    expect_refused(run({"--out", "/dev/full"}), "/dev/full");
-}
-
-TEST_F(UnwritableOutput, OnAFullDisk) {
-    expect_refused(run({}, {.file_size_limit = 20'000}), "cube.stap.h5: cannot write");
-}
-
-TEST_F(UnwritableOutput, OnAFullDiskOfTheSimulator) {
-    const Outcome outcome =
-        run_program("stap_sim", {"--perfect", "small", "--out", folder_ / "out.h5"},
-                    {.file_size_limit = 100'000});
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_THAT(lines(outcome.error), SizeIs(1));
-    EXPECT_THAT(outcome.error, HasSubstr("out.h5: cannot write"));
-    EXPECT_THAT(folder_.entries(), ElementsAre("cube.h5"));
-}
-
-TEST_F(UnwritableOutput, AnOldOutputSurvives) {
-    write_bytes(folder_ / "cube.stap.h5", "old");
-    const Outcome outcome = run({}, {.file_size_limit = 20'000});
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_EQ(read_bytes(folder_ / "cube.stap.h5"), "old");
-}
-
-TEST_F(UnwritableOutput, StandardOutputIsFull) {
-    const Outcome outcome = run({}, {.stdout_full = true});
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_THAT(outcome.error, HasSubstr("standard output"));
 }
 
 TEST(AllowedNan, IsCountedAndProcessed) {

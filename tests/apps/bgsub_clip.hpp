@@ -7,7 +7,6 @@
 
 #include <cstring>
 #include <iomanip>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/apps/program_run.hpp"
@@ -97,14 +96,13 @@ class Bgsub : public testing::Test {
     }
     path frame(int i) const { return folder_ / numbered("clip/input/in", i + 1, ".pgm"); }
     path clip() const { return folder_ / "clip"; }
-    Outcome run(std::vector<std::string> arguments, const Surroundings& surroundings = {}) const {
-        arguments.insert(arguments.end(), {"--device", "cpu"});
-        return run_program("bgsub", arguments, surroundings);
+    Outcome run(const std::vector<std::string>& arguments,
+                const Surroundings& surroundings = {}) const {
+        return run_program("bgsub", joined(arguments, {"--device", "cpu"}), surroundings);
     }
-    nlohmann::json report() const { return nlohmann::json::parse(read_bytes(folder_ / "r.json")); }
-    Outcome run_to_arrays(std::vector<std::string> arguments) const {
-        arguments.insert(arguments.end(), {"--out-format", "npy", "--report", folder_ / "r.json"});
-        return run(arguments);
+    nlohmann::json report() const { return read_json(folder_ / "r.json"); }
+    Outcome run_to_arrays(const std::vector<std::string>& arguments) const {
+        return run(joined(arguments, {"--out-format", "npy", "--report", folder_ / "r.json"}));
     }
     TemporaryFolder folder_;
 };

@@ -60,7 +60,7 @@ TEST_F(CorrEnsemble, HasMeanAndDeviationOfItsImages) {
     EXPECT_THAT(read_dataset<int>(result, "/count").values, ElementsAre(4));
     EXPECT_EQ(read_dataset<int>(result, "/counts").values[0], 96 * 72);
     EXPECT_TRUE(has_dataset(result, "/images"));
-    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+    const auto report = read_json(folder_ / "r.json");
     EXPECT_EQ(report["sequence"]["images"], 4);
     EXPECT_EQ(report["sequence"]["skipped"], 0);
 }
@@ -116,11 +116,9 @@ TEST_F(CorrEnsemble, OfNoImagesIsAnError) {
 TEST_F(CorrEnsemble, SaysHowLikeOneAnotherItsImagesAre) {
     const std::vector<std::string> flags{"--planes-from", "grey", "--offsets", "40x60"};
     const auto with = [&](const std::vector<std::string>& more) {
-        std::vector<std::string> arguments{folder_ / "photos", "--all-pairs", "--no-picture",
-                                           "--report", folder_ / "r.json"};
-        arguments.insert(arguments.end(), flags.begin(), flags.end());
-        arguments.insert(arguments.end(), more.begin(), more.end());
-        return run_well(arguments);
+        const std::vector<std::string> arguments{folder_ / "photos", "--all-pairs", "--no-picture",
+                                                 "--report", folder_ / "r.json"};
+        return run_well(joined(joined(arguments, flags), more));
     };
     // The other images show the texture 50 pixels further on, shifted by one and two pixels.
     const Outcome outcome = with({"--signed"});
@@ -137,10 +135,8 @@ TEST_F(CorrEnsemble, SaysHowLikeOneAnotherItsImagesAre) {
         EXPECT_EQ(peaks.values[5 * a], 1);
         for (std::size_t b = 0; b < a; ++b) {
             EXPECT_EQ(peaks.values[4 * a + b], peaks.values[4 * b + a]);
-            std::vector<std::string> arguments{photo(static_cast<int>(a)),
-                                               photo(static_cast<int>(b)), "--signed"};
-            arguments.insert(arguments.end(), flags.begin(), flags.end());
-            const auto sums = surface(arguments);
+            const auto sums = surface(joined(
+                {photo(static_cast<int>(a)), photo(static_cast<int>(b)), "--signed"}, flags));
             const auto at = std::max_element(sums.begin(), sums.end()) - sums.begin();
             EXPECT_NEAR(peaks.values[4 * a + b], sums[static_cast<std::size_t>(at)], 1e-6);
             const std::size_t entry = 2 * (4 * a + b);
@@ -151,7 +147,7 @@ TEST_F(CorrEnsemble, SaysHowLikeOneAnotherItsImagesAre) {
             EXPECT_EQ(displacements.values[mirror + 1], 59 - at % 119);
         }
     }
-    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+    const auto report = read_json(folder_ / "r.json");
     EXPECT_EQ(report["sequence"]["pairs"], 6);
     EXPECT_GT(report["sequence"]["pairs_per_second"], 0);
     EXPECT_EQ(report["parameters"]["all_pairs"], true);

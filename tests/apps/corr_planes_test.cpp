@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -59,10 +58,7 @@ TEST_F(CorrPlanes, AreTakenAsTheyAre) {
         write_planes(folder_ / "b.h5", {5, 7, 11}, b, number);
         const std::vector<std::string> flags{"--signed", "--offsets", "7x11"};
         const auto with = [&](const std::vector<std::string>& inputs) {
-            std::vector<std::string> arguments{"--planes"};
-            arguments.insert(arguments.end(), inputs.begin(), inputs.end());
-            arguments.insert(arguments.end(), flags.begin(), flags.end());
-            return surface(arguments);
+            return surface(joined(joined({"--planes"}, inputs), flags));
         };
         const auto compare = [&](const Values& found, const Values& expected) {
             ASSERT_EQ(found.size(), expected.size());
@@ -84,7 +80,7 @@ TEST_F(CorrPlanes, HaveOutputsBesideThemAndASummary) {
     EXPECT_THAT(folder_.entries(), ElementsAre("a.corr.h5", "a.h5", "r.json"));
     EXPECT_THAT(lines(outcome.out)[0], HasSubstr("a.h5: 8x6 pixels"));
     EXPECT_THAT(lines(outcome.out)[2], HasSubstr("2 planes from file, not normalized"));
-    const auto parameters = nlohmann::json::parse(read_bytes(folder_ / "r.json"))["parameters"];
+    const auto parameters = read_json(folder_ / "r.json")["parameters"];
     EXPECT_EQ(parameters["planes_from"], "file");
     EXPECT_EQ(parameters["planes"], 2);
     EXPECT_EQ(parameters["normalize"], "none");

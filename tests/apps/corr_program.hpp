@@ -29,20 +29,20 @@ inline std::vector<std::string> axes_of(const path& file, const std::string& dat
 /// Runs corr on the CPU in a folder of its own.
 class Corr : public testing::Test {
   protected:
-    Outcome run(std::vector<std::string> arguments) const {
-        arguments.insert(arguments.end(), {"--device", "cpu"});
-        return run_program("corr", arguments);
+    Outcome run(const std::vector<std::string>& arguments) const {
+        return run_program("corr", joined(arguments, {"--device", "cpu"}));
     }
-    Outcome run_well(std::vector<std::string> arguments) const {
-        Outcome outcome = run(std::move(arguments));
+    Outcome run_well(const std::vector<std::string>& arguments) const {
+        Outcome outcome = run(arguments);
         EXPECT_EQ(outcome.status, 0) << outcome.error;
         return outcome;
     }
     /// The dataset /surface of a run with --quiet.
-    std::vector<double> surface(std::vector<std::string> arguments) const {
+    std::vector<double> surface(const std::vector<std::string>& arguments) const {
         const path out = folder_ / "surface.h5";
-        arguments.insert(arguments.end(), {"--out", out, "--no-picture", "--quiet"});
-        EXPECT_THAT(run_well(std::move(arguments)).out, testing::IsEmpty());
+        const Outcome quiet =
+            run_well(joined(arguments, {"--out", out, "--no-picture", "--quiet"}));
+        EXPECT_THAT(quiet.out, testing::IsEmpty());
         return read_dataset<double>(out, "/surface").values;
     }
     std::string image(const std::string& name, const StoredPicture& stored = {}, double x = 0,
@@ -52,12 +52,7 @@ class Corr : public testing::Test {
     }
     void expect_refusal(const std::vector<std::string>& arguments, const std::string& words) const {
         const auto before = folder_.entries();
-        const Outcome outcome = run(arguments);
-        EXPECT_EQ(outcome.status, 1);
-        EXPECT_THAT(outcome.out, testing::IsEmpty());
-        EXPECT_THAT(lines(outcome.error), testing::SizeIs(1));
-        EXPECT_THAT(outcome.error, testing::AllOf(testing::StartsWith("corr: error: "),
-                                                  testing::HasSubstr(words)));
+        expect_refused("corr", run(arguments), words);
         EXPECT_EQ(folder_.entries(), before);
     }
     TemporaryFolder folder_;

@@ -81,7 +81,7 @@ TEST_F(Corr, CountsTheWorkOfTheDirectMethodOnly) {
         const Outcome outcome =
             run_well({file, "--method", method, "--no-picture", "--report", folder_ / "r.json"});
         EXPECT_EQ(outcome.out.find("GFLOP/s") != std::string::npos, counted) << outcome.out;
-        const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+        const auto report = read_json(folder_ / "r.json");
         for (const auto& stage : report["stages"]) {
             if (stage["name"] == "correlate") {
                 EXPECT_EQ(stage["gflop"].is_null(), !counted);
@@ -122,11 +122,7 @@ TEST_F(Corr, WarnsOfAPeakOnTheBorderOfWhatIsSearched) {
     const std::string a = image("a.pgm");
     const std::string b = image("b.pgm", {}, -2, 4);
     const std::vector<std::string> flags{a, b, "--planes-from", "grey", "--quiet"};
-    const auto with = [&](const std::vector<std::string>& more) {
-        std::vector<std::string> all = flags;
-        all.insert(all.end(), more.begin(), more.end());
-        return all;
-    };
+    const auto with = [&](const std::vector<std::string>& more) { return joined(flags, more); };
     const std::string words = "is on the border of the searched displacements";
     const Outcome one_sign = run_well(with({"--unsigned"}));
     EXPECT_THAT(lines(one_sign.error),
@@ -144,9 +140,7 @@ TEST_F(Corr, MeasuresCorrelationLengthsOfAPairAboutItsPeak) {
     const std::string a = image("a.pgm");
     const std::vector<std::string> flags{"--planes-from", "grey", "--estimator", "pearson"};
     const auto length = [&](const std::vector<std::string>& images) {
-        std::vector<std::string> all = images;
-        all.insert(all.end(), flags.begin(), flags.end());
-        run_well(all);
+        run_well(joined(images, flags));
         return number_attribute(folder_ / "a.corr.h5", "/surface", "correlation_length_x");
     };
     const double alone = length({a});
@@ -195,10 +189,9 @@ TEST_F(Corr, CountsOnlyWhatTheMaskLeaves) {
     write_bytes(folder_ / "n.ppm", "P3 3 2 255 0 0 0 0 0 1 0 0 0 0 2 0 0 0 0 0 0 0");
     const std::vector<std::string> flags{"--planes-from", "grey", "--normalize", "none",
                                          "--offsets",     "2x3",  "--mask",      folder_ / "m.pgm"};
-    const auto with = [&](std::vector<std::string> images, const std::vector<std::string>& more) {
-        images.insert(images.end(), flags.begin(), flags.end());
-        images.insert(images.end(), more.begin(), more.end());
-        const auto values = surface(images);
+    const auto with = [&](const std::vector<std::string>& images,
+                          const std::vector<std::string>& more) {
+        const auto values = surface(joined(joined(images, flags), more));
         const auto counts = read_dataset<int>(folder_ / "surface.h5", "/counts").values;
         return std::pair(values, counts);
     };
@@ -264,7 +257,7 @@ TEST_F(Corr, WritesTableAndReport) {
     EXPECT_EQ(table[0], "radius,mean,count");
     EXPECT_THAT(table[1], AllOf(StartsWith("0,"), HasSubstr(",1")));
     EXPECT_THAT(table, SizeIs(1 + 1 + 35));  // the root of 19^2 + 29^2 is 34.7
-    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+    const auto report = read_json(folder_ / "r.json");
     EXPECT_EQ(report["program"], "corr");
     EXPECT_EQ(report["parameters"]["offset_rows"], 20);
     EXPECT_EQ(report["parameters"]["width"], 96);
@@ -286,10 +279,9 @@ TEST_F(Corr, WritesThePowerSpectrumBesideTheRadialAverage) {
     write_bytes(folder_ / "a.pgm", waves);
     write_bytes(folder_ / "b.pgm", level);
     const auto with = [&](const std::vector<std::string>& images) {
-        std::vector<std::string> arguments{"--planes-from", "grey",     "--normalize",
-                                           "none",          "--radial", folder_ / "r.csv"};
-        arguments.insert(arguments.end(), images.begin(), images.end());
-        surface(arguments);
+        surface(
+            joined({"--planes-from", "grey", "--normalize", "none", "--radial", folder_ / "r.csv"},
+                   images));
         return lines(read_bytes(folder_ / "r.spectrum.csv"));
     };
     const auto one = with({folder_ / "a.pgm"});
@@ -308,50 +300,6 @@ TEST_F(Corr, WritesThePowerSpectrumBesideTheRadialAverage) {
     const auto constant = read_column(result, "/spectrum", "power_a");
     EXPECT_NEAR(constant[0], 9 * 600, 1e-9);
     for (std::size_t ring = 1; ring < constant.size(); ++ring) EXPECT_EQ(constant[ring], 0);
-    expect_refusal(
-        {folder_ / "a.pgm", "--radial", folder_ / "r.csv", "--report", folder_ / "r.spectrum.csv"},
-        "r.spectrum.csv: used for two outputs");
-}
-
-TEST_F(Corr, SaysWhichDeviceItTakes) {
-    const std::string file = image("a.pgm");
-    const Outcome open = run_program("corr", {file});
-    EXPECT_EQ(open.status, 0);
-    EXPECT_THAT(open.error, StartsWith("corr: device: CPU"));
-    const Outcome gpu = run_program("corr", {file, "--device", "gpu"});
-    EXPECT_EQ(gpu.status, 2);
-    EXPECT_THAT(lines(gpu.error), ElementsAre(StartsWith("corr: error: --device gpu: ")));
-}
-
-TEST_F(Corr, RefusesWhatCannotBeRight) {
-    const std::string a = image("a.pgm");
-    const std::string b = image("b.pgm", {.width = 97, .height = 70});
-    expect_refusal({folder_ / "none.pgm"}, "none.pgm: no such file");
-    expect_refusal({a, folder_ / "none.pgm"}, "none.pgm: no such file");
-    expect_refusal({a, b}, "b.pgm: 97x70 pixels, but " + a + " has 96x72");
-    expect_refusal({a, "--offsets", "73x5"}, "offsets are 73 x 5, expected 1 x 1 to 72 x 96");
-    expect_refusal({a, "--offsets", "5x97"}, "offsets are 5 x 97");
-    expect_refusal({a, "--report", a}, "a.pgm: cannot write: it is the input");
-    expect_refusal({a, "--out", a + "/a.h5"}, "a.h5: cannot write");
-    expect_refusal({a, "--radial", a + "/r.csv"}, "r.csv: cannot write");
-    expect_refusal({a, "--radial", folder_ / "x.csv", "--report", folder_ / "x.csv"},
-                   "x.csv: used for two outputs");
-    write_bytes(folder_ / "text.png", "text\n");
-    expect_refusal({folder_ / "text.png"}, "text.png: ");
-    write_bytes(folder_ / "half.pgm", read_bytes(a).substr(0, 3000));
-    expect_refusal({folder_ / "half.pgm"}, "half.pgm: ");
-}
-
-TEST_F(Corr, OnAFullDiskLeavesTheOldFile) {
-    const std::string a = image("a.pgm");
-    write_bytes(folder_ / "a.corr.h5", "old");
-    const Outcome outcome =
-        run_program("corr", {a, "--device", "cpu"}, {.file_size_limit = 10'000});
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_THAT(lines(outcome.error), SizeIs(1));
-    EXPECT_THAT(outcome.error, HasSubstr("a.corr.h5: cannot write"));
-    EXPECT_THAT(folder_.entries(), ElementsAre("a.corr.h5", "a.pgm"));
-    EXPECT_EQ(read_bytes(folder_ / "a.corr.h5"), "old");
 }
 
 }  // namespace

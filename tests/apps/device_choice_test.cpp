@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "apps/common/executor_choice.hpp"
+#include "apps/common/program.hpp"
 #include "tests/usable_gpu.hpp"
 
 namespace aperture::apps {

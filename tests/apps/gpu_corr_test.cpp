@@ -7,7 +7,6 @@
 #include <fstream>
 #include <random>
 
-#include "apps/corr/all_pairs.hpp"
 #include "apps/corr/correlation.hpp"
 #include "tests/apps/ensemble_suite.hpp"
 #include "tests/media/cube_files.hpp"
@@ -100,23 +99,25 @@ TEST_P(GpuCorrEstimators, SurfacesAreTheCpus) {
 }
 
 TEST_F(GpuCorr, PairsAreTheCpus) {
-    core::Gpu gpu;
-    const corr::Problem problem{3, {40, 50}, {20, 25, true}};
-    AllPairs<core::Cpu> expected(cpu_, cpu_, problem, 4);
-    AllPairs<core::Gpu> found(gpu, cpu_, problem, 4);
-    Resident<core::Gpu, const float, 3> resident(gpu);
-    for (unsigned seed = 0; seed < 4; ++seed) {
-        const LoadedImage image = image_of(seed / 2, 40, 50);
-        const corr::PlanesView<core::Host> planes = image.image.planes;
-        expected.load(planes, planes);
-        resident.load(planes);
-        found.load(resident.view(), planes);
-        gpu.synchronize();
+    std::vector<std::filesystem::path> files;
+    for (unsigned i = 0; i < 4; ++i) {
+        const std::string name = std::to_string(i) + ".pnm";
+        files.push_back(tests::write_noise(folder_ / name, i / 2, {40, 50}, true));
     }
-    const PairResults e = expected.run(console_);
-    const PairResults f = found.run(console_);
-    ASSERT_EQ(f.found.peaks.extent(), e.found.peaks.extent());
-    expect_close(f.found.peaks.data(), e.found.peaks.data(), e.found.peaks.size(), 1e-5);
+    CorrOptions options;
+    options.ensemble = true;
+    options.all_pairs = true;
+    options.both_signs = true;
+    options.inputs = {folder_ / ""};
+    options.planes = corr::PlaneKind::rgb;
+    options.normalization = corr::Normalization::none;
+    core::Gpu gpu;
+    const EnsembleResults expected = run_ensemble(cpu_, cpu_, options, files, console_);
+    const EnsembleResults found = run_ensemble(gpu, cpu_, options, files, console_);
+    const core::Array<double, 2>& e = expected.pairs->found.peaks;
+    const core::Array<double, 2>& f = found.pairs->found.peaks;
+    ASSERT_EQ(f.extent(), e.extent());
+    expect_close(f.data(), e.data(), e.size(), 1e-5);
 }
 
 TEST_F(GpuCorr, EnsemblesAreOfTheirImages) {

@@ -57,17 +57,12 @@ TEST_P(MountainTop, InjectedTargetIsTheStrongestCellOfTheMap) {
     const auto cube = aperture::tests::shared_data("radar/mountaintop_t38.h5");
     if (!cube) GTEST_SKIP() << absent;
     const TemporaryFolder folder;
-    const Outcome outcome =
-        run_program("stap", {"--cube",         *cube,
-                             "--out",          folder / "out.h5",
-                             "--device",       "cpu",
-                             "--azimuth",      "14",
-                             "--detector",     "amf",
-                             "--training",     "all",
-                             "--guard",        "6",
-                             "--loading",      "rel:1e-3",
-                             "--tdof",         std::to_string(GetParam().taps),
-                             "--doppler-bins", std::to_string(GetParam().bins)});
+    const Outcome outcome = run_program(
+        "stap", joined(words_of("--device cpu --azimuth 14 --detector amf --training all --guard 6 "
+                                "--loading rel:1e-3"),
+                       {"--cube", *cube, "--out", folder / "out.h5", "--tdof",
+                        std::to_string(GetParam().taps), "--doppler-bins",
+                        std::to_string(GetParam().bins)}));
     ASSERT_EQ(outcome.status, 0) << outcome.error;
     const auto statistic = read_dataset<float>(folder / "out.h5", "/statistic");
     const std::size_t cells = statistic.extent[2];

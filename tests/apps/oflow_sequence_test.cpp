@@ -4,14 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "aperture/media/flow_file.hpp"
 #include "aperture/media/flow_picture.hpp"
 #include "aperture/media/image_file.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/common/frames.hpp"
-#include "apps/common/image_list.hpp"
 #include "tests/apps/image_pairs.hpp"
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"
@@ -49,15 +48,6 @@ double mean(const core::Array<float, 3>& flow, index_t plane) {
     return sum / static_cast<double>((rows - 20) * (columns - 20));
 }
 
-std::vector<std::string> names_in(const path& folder) {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        names.push_back(entry.path().filename().string());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-}
-
 class OflowSequence : public testing::Test {
   protected:
     /// Writes frames/f8.pgm, frames/f9.pgm, frames/f10.pgm, ...
@@ -68,9 +58,8 @@ class OflowSequence : public testing::Test {
         }
     }
     path frame(int i) const { return folder_ / ("frames/f" + std::to_string(i + 8) + ".pgm"); }
-    Outcome run(std::vector<std::string> arguments) const {
-        arguments.insert(arguments.end(), {"--device", "cpu"});
-        return run_program("oflow", arguments);
+    Outcome run(const std::vector<std::string>& arguments) const {
+        return run_program("oflow", joined(arguments, {"--device", "cpu"}));
     }
     void expect_flow(const std::string& file, double frames = 1) const {
         const auto flow = media::read_flow(folder_ / file);
@@ -89,7 +78,7 @@ TEST_F(OflowSequence, OfAFolderInTheOrderOfItsNumbers) {
     EXPECT_THAT(outcome.error, IsEmpty());
     EXPECT_THAT(folder_.entries(), ElementsAre("frames", "frames.flow"));
     const std::string extension = std::string(".flow") + picture_extension;
-    EXPECT_THAT(names_in(folder_ / "frames.flow"),
+    EXPECT_THAT(folder_.entries("frames.flow"),
                 ElementsAre("000000.flo", "000000" + extension, "000001.flo", "000001" + extension,
                             "000002.flo", "000002" + extension));
     for (const auto* file : {"000000", "000001", "000002"}) {
@@ -114,7 +103,7 @@ TEST_F(OflowSequence, OfAPatternTakesTheChosenFrames) {
                                  "1:6:2", "--no-picture", "--quiet"});
     ASSERT_EQ(outcome.status, 0) << outcome.error;
     EXPECT_THAT(outcome.out, IsEmpty());
-    EXPECT_THAT(names_in(folder_ / "out"), ElementsAre("000001.flo", "000003.flo"));
+    EXPECT_THAT(folder_.entries("out"), ElementsAre("000001.flo", "000003.flo"));
     expect_flow("out/000001.flo", 2);
     expect_flow("out/000003.flo", 2);
 }
@@ -130,7 +119,7 @@ TEST_F(OflowSequence, OfAListKeepsItsOrder) {
 TEST_F(OflowSequence, OfTwoImagesWhereOutNamesAFolder) {
     write_frames(2);
     ASSERT_EQ(run({frame(0), frame(1), "--out", folder_ / "out/", "--no-picture"}).status, 0);
-    EXPECT_THAT(names_in(folder_ / "out"), ElementsAre("000000.flo"));
+    EXPECT_THAT(folder_.entries("out"), ElementsAre("000000.flo"));
 }
 
 TEST_F(OflowSequence, FirstPairIsThatOfTwoImages) {
@@ -146,7 +135,7 @@ TEST_F(OflowSequence, DrawsAllPicturesOnOneScale) {
     // The last pair moves twice as far.
     write_texture(frame(2), {.width = 64, .height = 48}, -3 * shift_u, -3 * shift_v);
     ASSERT_EQ(run({folder_ / "frames", "--report", folder_ / "r.json"}).status, 0);
-    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+    const auto report = read_json(folder_ / "r.json");
     const double largest = report["sequence"]["largest_motion"];
     EXPECT_NEAR(largest, 2 * std::hypot(shift_u, shift_v), 0.8);
     for (const std::string file : {"frames.flow/000000", "frames.flow/000001"}) {
@@ -167,10 +156,9 @@ TEST_F(OflowSequence, WritesAFileOfEachKindForEachPair) {
     EXPECT_THAT(outcome.out, AllOf(HasSubstr("full saturation at 2"), HasSubstr("consistent")));
     for (const auto* kind : {"arrows", "warped", "masks/deep"}) {
         const std::string extension = picture_extension;
-        EXPECT_THAT(names_in(folder_ / kind),
-                    ElementsAre("000000" + extension, "000001" + extension));
+        EXPECT_THAT(folder_.entries(kind), ElementsAre("000000" + extension, "000001" + extension));
     }
-    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+    const auto report = read_json(folder_ / "r.json");
     EXPECT_EQ(report["program"], "oflow");
     EXPECT_EQ(report["parameters"]["width"], 64);
     EXPECT_EQ(report["parameters"]["solver"], "redblack");
@@ -192,7 +180,7 @@ TEST_F(OflowSequence, StartsAnewWhereTheFlowBeforeDoesNotHelp) {
     }
     write_texture(frame(5), {.width = 64, .height = 48}, 700 - shift_u, 300 - shift_v);
     ASSERT_EQ(run({folder_ / "frames", "--no-picture", "--report", folder_ / "r.json"}).status, 0);
-    const auto report = nlohmann::json::parse(read_bytes(folder_ / "r.json"));
+    const auto report = read_json(folder_ / "r.json");
     EXPECT_EQ(report["sequence"]["pairs"], 5);
     EXPECT_LE(report["sequence"]["warm_starts"], 2);
     const auto still = media::read_flow(folder_ / "frames.flow/000003.flo");
@@ -208,7 +196,7 @@ TEST_F(OflowSequence, ThatBreaksOffKeepsWhatItHas) {
     EXPECT_THAT(lines(outcome.error), SizeIs(1));
     EXPECT_THAT(outcome.error, HasSubstr("f10.pgm: 65x48 pixels, but "));
     EXPECT_THAT(outcome.error, HasSubstr("f8.pgm has 64x48"));
-    EXPECT_THAT(names_in(folder_ / "frames.flow"),
+    EXPECT_THAT(folder_.entries("frames.flow"),
                 ElementsAre("000000.flo", std::string("000000.flow") + picture_extension));
 }
 
@@ -218,88 +206,6 @@ TEST_F(OflowSequence, FindsTheSameOnHoweverManyThreads) {
     const std::string once = read_bytes(folder_ / "frames.flow/000001.flo");
     run({folder_ / "frames", "--threads", "3", "--no-picture"});
     EXPECT_EQ(read_bytes(folder_ / "frames.flow/000001.flo"), once);
-}
-
-struct BadSequence {
-    std::string name;
-    std::vector<std::string> arguments;  ///< "FOLDER/" stands for the folder of the test
-    std::string expected;
-};
-void PrintTo(const BadSequence& sequence, std::ostream* stream) { *stream << sequence.name; }
-
-class RefusedSequence : public OflowSequence, public testing::WithParamInterface<BadSequence> {};
-
-INSTANTIATE_TEST_SUITE_P(
-    All, RefusedSequence,
-    testing::Values(
-        BadSequence{"missing", {"FOLDER/none.avi"}, "none.avi: no such file"},
-        BadSequence{"empty_folder", {"FOLDER/empty"}, "empty: the folder contains no image"},
-        BadSequence{"pattern_of_nothing", {"FOLDER/frames/x*.pgm"}, "no file matches"},
-        BadSequence{"no_video", {"FOLDER/frames/text.txt"}, "text.txt: "},
-        BadSequence{"single_image", {"FOLDER/frames/f8.pgm"}, "f8.pgm: found a single frame"},
-        BadSequence{"broken_frame",
-                    {"FOLDER/frames/f8.pgm", "FOLDER/frames/f9.pgm", "FOLDER/frames/text.txt"},
-                    "text.txt: "},
-        BadSequence{"single_frame", {"FOLDER/frames", "--frames", "2:3"}, "found a single frame"},
-        BadSequence{
-            "frames_beyond", {"FOLDER/frames", "--frames", "0:9"}, "--frames exceeds the 4 frames"},
-        BadSequence{"frames_of_no_form", {"FOLDER/frames", "--frames", "3"}, "FIRST:LAST"},
-        BadSequence{"frames_backwards", {"FOLDER/frames", "--frames", "3:1"}, "FIRST:LAST"},
-        BadSequence{"frames_step", {"FOLDER/frames", "--frames", "0:3:0"}, "FIRST:LAST"},
-        BadSequence{"frames_negative", {"FOLDER/frames", "--frames", "-1:3"}, "FIRST:LAST"},
-        BadSequence{"frames_of_a_pair",
-                    {"FOLDER/frames/f8.pgm", "FOLDER/frames/f9.pgm", "--frames", "0:2"},
-                    "--frames requires a sequence"},
-        BadSequence{
-            "truth", {"FOLDER/frames", "--truth", "t.flo"}, "--truth requires a single pair"},
-        BadSequence{"convergence",
-                    {"FOLDER/frames", "--convergence", "c.csv"},
-                    "--convergence requires a single pair"},
-        BadSequence{
-            "repeat", {"FOLDER/frames", "--repeat", "3"}, "--repeat requires a single pair"},
-        BadSequence{"out_is_a_flow",
-                    {"FOLDER/frames", "--out", "FOLDER/a.flo"},
-                    "a.flo: expected a folder for a sequence"},
-        BadSequence{"arrows_are_a_picture",
-                    {"FOLDER/frames", "--arrows", "FOLDER/a.png"},
-                    "a.png: expected a folder for a sequence"},
-        BadSequence{"out_is_a_file",
-                    {"FOLDER/frames", "--out", "FOLDER/frames/text.txt"},
-                    "text.txt: cannot write"},
-        BadSequence{"out_is_the_input",
-                    {"FOLDER/frames", "--warped", "FOLDER/frames/../frames"},
-                    "cannot write: the folder contains the input frames"},
-        BadSequence{"two_outputs_of_one_name",
-                    {"FOLDER/frames", "--warped", "FOLDER/x", "--arrows", "FOLDER/x/"},
-                    "x: used for two outputs"},
-        BadSequence{"report_is_a_frame",
-                    {"FOLDER/frames", "--report", "FOLDER/frames/f9.pgm"},
-                    "f9.pgm: cannot write: it is the input"},
-        BadSequence{"report_in_a_file",
-                    {"FOLDER/frames", "--report", "FOLDER/frames/text.txt/r.json"},
-                    "r.json: cannot write"}),
-    [](const auto& instance) { return instance.param.name; });
-
-TEST_P(RefusedSequence, LeavesOneLineAndNoFlow) {
-    write_frames(4);
-    write_bytes(folder_ / "frames/text.txt", "no image");
-    std::filesystem::create_directory(folder_ / "empty");
-    constexpr std::string_view mark = "FOLDER/";
-    std::vector<std::string> arguments = GetParam().arguments;
-    for (std::string& word : arguments) {
-        if (word.starts_with(mark)) word = folder_ / word.substr(mark.size());
-    }
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_THAT(outcome.out, IsEmpty());
-    EXPECT_THAT(lines(outcome.error), SizeIs(1));
-    EXPECT_THAT(outcome.error, StartsWith("oflow: error: "));
-    EXPECT_THAT(outcome.error, HasSubstr(GetParam().expected));
-    const auto left = folder_.entries();
-    EXPECT_THAT(left, testing::IsSupersetOf({"empty", "frames"}));
-    if (GetParam().name != "broken_frame") {
-        EXPECT_THAT(left, ElementsAre("empty", "frames"));
-    }
 }
 
 TEST(DefaultFolder, StandsBesideTheFrames) {
@@ -359,14 +265,14 @@ TEST_F(OflowVideo, IsASequence) {
     EXPECT_THAT(outcome.error, IsEmpty());
     EXPECT_THAT(outcome.out,
                 AllOf(HasSubstr("5 frames, 64x48 pixels, 8 bits colour"), HasSubstr("4 pairs")));
-    EXPECT_THAT(names_in(folder_ / "video.flow"), SizeIs(8));
+    EXPECT_THAT(folder_.entries("video.flow"), SizeIs(8));
     expect_flow("video.flow/000003.flo");
 }
 
 TEST_F(OflowVideo, TakesTheChosenFrames) {
     write_video(7);
     ASSERT_EQ(run({video(), "--frames", "2::2", "--no-picture"}).status, 0);
-    EXPECT_THAT(names_in(folder_ / "video.flow"), ElementsAre("000002.flo", "000004.flo"));
+    EXPECT_THAT(folder_.entries("video.flow"), ElementsAre("000002.flo", "000004.flo"));
     expect_flow("video.flow/000002.flo", 2);
     expect_flow("video.flow/000004.flo", 2);
 }

@@ -2,122 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules for the files of every program: no output replaces an input or another output, missing
 // folders are created, results are not read as inputs, and all outputs of a run appear together.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "tests/apps/image_pairs.hpp"
-#include "tests/apps/program_run.hpp"
-#include "tests/media/cube_files.hpp"
+#include "tests/apps/program_inputs.hpp"
 
 namespace aperture::apps::tests {
 namespace {
 
 using media::tests::read_bytes;
-using media::tests::TemporaryFolder;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// "FOLDER/x" in a word stands for x in the folder of the test.
-std::string in_folder(const TemporaryFolder& folder, const std::string& word) {
-    constexpr std::string_view mark = "FOLDER/";
-    return word.starts_with(mark) ? (folder / word.substr(mark.size())).string() : word;
-}
-
-struct ReplacedFile {
-    std::string name;
-    std::vector<std::string> arguments;
-    std::string expected;
-};
-void PrintTo(const ReplacedFile& file, std::ostream* stream) { *stream << file.name; }
-
-class RefusedOutputOfStap : public testing::TestWithParam<ReplacedFile> {};
-
-INSTANTIATE_TEST_SUITE_P(
-    All, RefusedOutputOfStap,
-    testing::Values(ReplacedFile{"report_is_the_cube",
-                                 {"--out", "FOLDER/x.h5", "--report", "FOLDER/c.h5"},
-                                 "c.h5: cannot write: it is the input"},
-                    ReplacedFile{"report_is_a_link_to_the_cube",
-                                 {"--out", "FOLDER/x.h5", "--report", "FOLDER/l.h5"},
-                                 "l.h5: cannot write: it is the input"},
-                    ReplacedFile{"plot_is_a_link_to_the_cube",
-                                 {"--out", "FOLDER/x.h5", "--plot", "FOLDER/l.png"},
-                                 "cannot write: it is the input"},
-                    ReplacedFile{"report_is_the_result_by_default",
-                                 {"--report", "FOLDER/c.stap.h5"},
-                                 "c.stap.h5: used for two outputs"},
-                    ReplacedFile{"report_is_the_result",
-                                 {"--out", "FOLDER/x.h5", "--report", "FOLDER/x.h5"},
-                                 "x.h5: used for two outputs"},
-                    ReplacedFile{"report_is_the_plot",
-                                 {"--plot", "FOLDER/q.ppm", "--report", "FOLDER/q.ppm"},
-                                 "q.ppm: used for two outputs"},
-                    ReplacedFile{"result_is_the_plot",
-                                 {"--out", "FOLDER/p.ppm", "--plot", "FOLDER/p.ppm"},
-                                 "p.ppm: used for two outputs"},
-                    ReplacedFile{"plot_of_no_format",
-                                 {"--plot", "FOLDER/map.h5"},
-                                 "map.h5: expected a name that ends in .png"}),
-    [](const auto& instance) { return instance.param.name; });
-
-TEST_P(RefusedOutputOfStap, LeavesAllFilesAsTheyWere) {
-    const TemporaryFolder folder;
-    media::tests::StoredCube cube;
-    cube.shape = {3, 8, 100};
-    media::tests::write_cube(folder / "c.h5", cube);
-    std::filesystem::create_symlink("c.h5", folder / "l.h5");
-    std::filesystem::create_symlink("c.h5", folder / "l.png");
-    std::filesystem::create_symlink("c.h5", folder / "l.ppm");
-    const std::string before = read_bytes(folder / "c.h5");
-    const auto entries = folder.entries();
-    std::vector<std::string> arguments{"--cube", folder / "c.h5", "--device", "cpu"};
-    for (const std::string& word : GetParam().arguments) {
-        arguments.push_back(in_folder(folder, word));
-    }
-    const Outcome outcome = run_program("stap", arguments);
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_THAT(outcome.out, IsEmpty());
-    EXPECT_THAT(lines(outcome.error), SizeIs(1));
-    EXPECT_THAT(outcome.error, HasSubstr(GetParam().expected));
-    EXPECT_TRUE(read_bytes(folder / "c.h5") == before);
-    EXPECT_EQ(folder.entries(), entries);
-}
-
-/// Inputs for every program: a cube, and frames 0.pgm to 3.pgm of a moving texture.
-class ProgramOutputs : public testing::Test {
-  protected:
-    void SetUp() override {
-        media::tests::StoredCube cube;
-        cube.shape = {3, 8, 100};
-        media::tests::write_cube(folder_ / "c.h5", cube);
-        std::filesystem::create_directory(folder_ / "V");
-        for (int i = 0; i < 4; ++i) {
-            write_texture(folder_ / ("V/" + std::to_string(i) + ".pgm"), {}, i, 0);
-        }
-    }
-    Outcome run(const std::string& program, const std::vector<std::string>& words,
-                const Surroundings& surroundings = {}) const {
-        std::vector<std::string> arguments;
-        for (const std::string& word : words) arguments.push_back(in_folder(folder_, word));
-        if (program != "stap_sim") arguments.insert(arguments.end(), {"--device", "cpu"});
-        return run_program(program, arguments, surroundings);
-    }
-    std::vector<std::string> names_in(const std::string& name) const {
-        std::vector<std::string> names;
-        for (const auto& entry : std::filesystem::directory_iterator(folder_ / name)) {
-            names.push_back(entry.path().filename());
-        }
-        std::sort(names.begin(), names.end());
-        return names;
-    }
-    TemporaryFolder folder_;
-};
+using ProgramOutputs = ProgramInputs;
 
 struct Call {
     std::string name;
@@ -182,9 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(NewFolders, AreMadeForOutputsAndNotForARefusedRun) {
     const auto before = folder_.entries();
-    std::vector<std::string> arguments = GetParam().arguments;
-    arguments.insert(arguments.end(), GetParam().refused.begin(), GetParam().refused.end());
-    const Outcome refused = run(GetParam().program, arguments);
+    const Outcome refused =
+        run(GetParam().program, joined(GetParam().arguments, GetParam().refused));
     EXPECT_EQ(refused.status, 1) << refused.error;
     EXPECT_EQ(folder_.entries(), before);
     const Outcome outcome = run(GetParam().program, GetParam().arguments);
@@ -198,7 +97,7 @@ TEST_P(NewFolders, AreMadeForOutputsAndNotForARefusedRun) {
 TEST_F(ProgramOutputs, AreNoInputsOfTheNextRun) {
     const std::string picture = std::string("0.flow") + picture_extension;
     ASSERT_EQ(run("oflow", {"FOLDER/V/0.pgm", "FOLDER/V/1.pgm"}).status, 0);
-    EXPECT_THAT(names_in("V"), testing::Contains(picture));
+    EXPECT_THAT(folder_.entries("V"), testing::Contains(picture));
     const std::string left_out = ": skipped 1 file written by these programs (" + picture + ")";
     const Outcome flow = run("oflow", {"FOLDER/V", "--out", "FOLDER/z", "--no-picture"});
     EXPECT_EQ(flow.status, 0) << flow.error;
@@ -250,7 +149,7 @@ TEST_F(ProgramOutputs, OfAPairAppearTogether) {
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(outcome.error, HasSubstr("t.csv: cannot write: file too large"));
     EXPECT_THAT(folder_.entries(), ElementsAre("V", "c.h5"));
-    EXPECT_THAT(names_in("V"), ElementsAre("0.pgm", "1.pgm", "2.pgm", "3.pgm"));
+    EXPECT_THAT(folder_.entries("V"), ElementsAre("0.pgm", "1.pgm", "2.pgm", "3.pgm"));
 }
 
 TEST_F(ProgramOutputs, OfASequenceAppearPairByPair) {
@@ -260,8 +159,8 @@ TEST_F(ProgramOutputs, OfASequenceAppearPairByPair) {
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(lines(outcome.error), SizeIs(1));
     EXPECT_THAT(outcome.error, HasSubstr("; the files of 2 pairs are in "));
-    EXPECT_THAT(names_in("z"), ElementsAre("000000.flo", "000001.flo"));
-    EXPECT_THAT(names_in("w"), SizeIs(2));
+    EXPECT_THAT(folder_.entries("z"), ElementsAre("000000.flo", "000001.flo"));
+    EXPECT_THAT(folder_.entries("w"), SizeIs(2));
 }
 
 TEST_F(ProgramOutputs, HaveReportsWhateverTheNames) {
@@ -276,9 +175,8 @@ TEST_F(ProgramOutputs, HaveReportsWhateverTheNames) {
         {"corr", {frames + "/0.pgm"}},
         {"corr", {frames}},
         {"bgsub", {frames, "--out-format", "h5"}}};
-    for (auto [program, arguments] : calls) {
-        arguments.insert(arguments.end(), {"--report", "FOLDER/r.json"});
-        const Outcome outcome = run(program, arguments);
+    for (const auto& [program, arguments] : calls) {
+        const Outcome outcome = run(program, joined(arguments, {"--report", "FOLDER/r.json"}));
         EXPECT_EQ(outcome.status, 0) << program << outcome.error;
         const std::string text = read_bytes(folder_ / "r.json");
         EXPECT_THAT(text, HasSubstr("caf\xef\xbf\xbd"));

@@ -3,16 +3,17 @@
 #include "tests/apps/program_run.hpp"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <sstream>
 #include <stdexcept>
@@ -134,6 +135,29 @@ Outcome run_program(const std::string& program, const std::vector<std::string>& 
     wait4(child, &status, 0, &used);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, media::tests::read_bytes(out),
             media::tests::read_bytes(error), used.ru_maxrss * std::int64_t{1024}};
+}
+
+void expect_refused(const std::string& program, const Outcome& outcome, const std::string& words) {
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_THAT(outcome.out, testing::IsEmpty());
+    EXPECT_THAT(lines(outcome.error), testing::SizeIs(1));
+    EXPECT_THAT(outcome.error, testing::StartsWith(program + ": error: "));
+    EXPECT_THAT(outcome.error, testing::HasSubstr(words));
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+    std::istringstream stream(text);
+    return {std::istream_iterator<std::string>(stream), {}};
+}
+
+std::vector<std::string> joined(std::vector<std::string> arguments,
+                                const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+}
+
+nlohmann::json read_json(const std::filesystem::path& file) {
+    return nlohmann::json::parse(media::tests::read_bytes(file));
 }
 
 std::vector<std::string> lines(const std::string& text) {

@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,20 @@ struct Surroundings {
 Outcome run_program(const std::string& program, const std::vector<std::string>& arguments,
                     const Surroundings& surroundings = {});
 
+/// Expects status 1, one line "PROGRAM: error: ..." that contains `words`, and no other output.
+void expect_refused(const std::string& program, const Outcome& outcome, const std::string& words);
+
 /// Lines of a text, without their ends.
 std::vector<std::string> lines(const std::string& text);
+
+/// The words between the spaces of a text.
+std::vector<std::string> words_of(const std::string& text);
+
+/// The arguments of both lists.
+std::vector<std::string> joined(std::vector<std::string> arguments,
+                                const std::vector<std::string>& more);
+
+nlohmann::json read_json(const std::filesystem::path& file);
 
 /// A dataset of an output file.
 template <class T>

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "aperture/media/cube_file.hpp"
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"
@@ -47,27 +45,12 @@ TEST_P(PerfectCube, HasShapeAndAttributes) {
 
 TEST(ClutterCube, CarriesItsTruth) {
     const TemporaryFolder folder;
-    const Outcome outcome = run_program("stap_sim", {"--clutter",
-                                                     "--channels",
-                                                     "3",
-                                                     "--pulses",
-                                                     "5",
-                                                     "--range-cells",
-                                                     "400",
-                                                     "--cnr",
-                                                     "20",
-                                                     "--spacing",
-                                                     "0.4",
-                                                     "--prf",
-                                                     "500",
-                                                     "--jammer",
-                                                     "30:10",
-                                                     "--target",
-                                                     "7:0.25:-12.5:3",
-                                                     "--target",
-                                                     "9:-0.5:0:-4",
-                                                     "--out",
-                                                     folder / "cube.h5"});
+    const Outcome outcome = run_program(
+        "stap_sim",
+        joined(
+            words_of("--clutter --channels 3 --pulses 5 --range-cells 400 --cnr 20 --spacing 0.4 "
+                     "--prf 500 --jammer 30:10 --target 7:0.25:-12.5:3 --target 9:-0.5:0:-4"),
+            {"--out", folder / "cube.h5"}));
     ASSERT_EQ(outcome.status, 0) << outcome.error;
     const auto file = folder / "cube.h5";
     EXPECT_THAT(read_column(file, "/truth", "range_cell"), ElementsAre(7, 9));
@@ -107,27 +90,11 @@ INSTANTIATE_TEST_SUITE_P(Detectors, PlantedTargets, testing::Values("amf", "ace"
 TEST_P(PlantedTargets, AreTheDetections) {
     const TemporaryFolder folder;
     const auto cube = folder / "cube.h5";
-    const Outcome made = run_program("stap_sim", {"--clutter",
-                                                  "--channels",
-                                                  "8",
-                                                  "--pulses",
-                                                  "16",
-                                                  "--range-cells",
-                                                  "320",
-                                                  "--cnr",
-                                                  "40",
-                                                  "--jammer",
-                                                  "50:30",
-                                                  "--prf",
-                                                  "1000",
-                                                  "--seed",
-                                                  "3",
-                                                  "--target",
-                                                  "60:0.25:0:6",
-                                                  "--target",
-                                                  "250:-0.3125:20:6",
-                                                  "--out",
-                                                  cube});
+    const Outcome made = run_program(
+        "stap_sim",
+        joined(words_of("--clutter --channels 8 --pulses 16 --range-cells 320 --cnr 40 --jammer "
+                        "50:30 --prf 1000 --seed 3 --target 60:0.25:0:6 --target 250:-0.3125:20:6"),
+               {"--out", cube}));
     ASSERT_EQ(made.status, 0) << made.error;
     const Outcome found =
         run_program("stap", {"--cube", cube, "--azimuth", "-20,0,20", "--detector", GetParam(),

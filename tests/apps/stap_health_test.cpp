@@ -15,7 +15,6 @@ namespace aperture::apps::tests {
 namespace {
 
 using core::index_t;
-using media::tests::read_bytes;
 using media::tests::TemporaryFolder;
 using testing::AllOf;
 using testing::Contains;
@@ -54,7 +53,7 @@ class StapHealth : public testing::Test {
         flags.insert(flags.begin(), {"--cube", cube_file(), "--device", "cpu", "--azimuth", "0"});
         return run_program("stap", flags);
     }
-    nlohmann::json report() { return nlohmann::json::parse(read_bytes(folder_ / "r.json")); }
+    nlohmann::json report() { return read_json(folder_ / "r.json"); }
     std::string cube_file() const { return folder_ / "cube.h5"; }
     std::string result() const { return folder_ / "cube.stap.h5"; }
 

@@ -44,17 +44,21 @@ std::string device_error(Run run) {
     return words;
 }
 
+template <class... Parameters, class... Args>
+std::string launch_error(void (*kernel)(Parameters...), const core::LaunchConfig& config,
+                         Args... args) {
+    return device_error([&](Simt& simt) { core::launch(simt, kernel, config, args...); });
+}
+
 __global__ void some_exit_before_the_barrier(int stay) {
     if (static_cast<int>(threadIdx.x) >= stay) return;
     __syncthreads();
 }
 
 TEST(SimtErrors, ABarrierThatExitedThreadsNeverReach) {
-    const std::string words = device_error([](Simt& simt) {
-        core::launch(simt, some_exit_before_the_barrier, {2, 64}, 40);
-    });
-    EXPECT_THAT(words, AllOf(HasSubstr("40 of 64 threads wait at the barrier"),
-                             HasSubstr("24 have ended"), HasSubstr("simt_errors_test.cpp")));
+    EXPECT_THAT(launch_error(some_exit_before_the_barrier, {2, 64}, 40),
+                AllOf(HasSubstr("40 of 64 threads wait at the barrier"), HasSubstr("24 have ended"),
+                      HasSubstr("simt_errors_test.cpp")));
 }
 
 __global__ void different_barriers() {
@@ -66,10 +70,7 @@ __global__ void different_barriers() {
 }
 
 TEST(SimtErrors, ThreadsOfABlockAtDifferentBarriers) {
-    EXPECT_THAT(device_error([](Simt& simt) {
-                    core::launch(simt, different_barriers, {1, 64});
-                }),
-                HasSubstr("divergent __syncthreads"));
+    EXPECT_THAT(launch_error(different_barriers, {1, 64}), HasSubstr("divergent __syncthreads"));
 }
 
 __global__ void barrier_against_shuffle() {
@@ -81,9 +82,7 @@ __global__ void barrier_against_shuffle() {
 }
 
 TEST(SimtErrors, ABarrierAgainstAWarpOperationIsADeadlock) {
-    EXPECT_THAT(device_error([](Simt& simt) {
-                    core::launch(simt, barrier_against_shuffle, {1, 32});
-                }),
+    EXPECT_THAT(launch_error(barrier_against_shuffle, {1, 32}),
                 AllOf(HasSubstr("deadlock"), HasSubstr("1 of 32 threads wait at the barrier"),
                       HasSubstr("31 of 32 lanes wait in the warp operation")));
 }
@@ -93,15 +92,10 @@ __global__ void read_lane(int source, unsigned mask) {
 }
 
 TEST(SimtErrors, AShuffleThatReadsAnInactiveLane) {
-    EXPECT_THAT(device_error([](Simt& simt) {
-                    core::launch(simt, read_lane, {1, 32}, 20, 0xffffu);
-                }),
+    EXPECT_THAT(launch_error(read_lane, {1, 32}, 20, 0xffffu),
                 HasSubstr("reads the inactive lane 20"));
     // A partial warp has no lane 20 either.
-    EXPECT_THAT(device_error([](Simt& simt) {
-                    core::launch(simt, read_lane, {1, 20}, 20, ~0u);
-                }),
-                HasSubstr("reads the inactive lane 20"));
+    EXPECT_THAT(launch_error(read_lane, {1, 20}, 20, ~0u), HasSubstr("reads the inactive lane 20"));
 }
 
 __global__ void call_with_mask(unsigned mask, int width) {
@@ -109,14 +103,9 @@ __global__ void call_with_mask(unsigned mask, int width) {
 }
 
 TEST(SimtErrors, MaskAndWidthOfWarpOperations) {
-    EXPECT_THAT(device_error([](Simt& simt) {
-                    core::launch(simt, call_with_mask, {1, 32}, 0xffu, 32);
-                }),
+    EXPECT_THAT(launch_error(call_with_mask, {1, 32}, 0xffu, 32),
                 HasSubstr("is not in the mask ff"));
-    EXPECT_THAT(device_error([](Simt& simt) {
-                    core::launch(simt, call_with_mask, {1, 32}, ~0u, 12);
-                }),
-                HasSubstr("width 12"));
+    EXPECT_THAT(launch_error(call_with_mask, {1, 32}, ~0u, 12), HasSubstr("width 12"));
 }
 
 __global__ void vote_against_shuffle() {
@@ -128,9 +117,7 @@ __global__ void vote_against_shuffle() {
 }
 
 TEST(SimtErrors, DifferentWarpOperationsDoNotMeet) {
-    EXPECT_THAT(device_error([](Simt& simt) {
-                    core::launch(simt, vote_against_shuffle, {1, 32});
-                }),
+    EXPECT_THAT(launch_error(vote_against_shuffle, {1, 32}),
                 HasSubstr("different warp operations"));
 }
 
@@ -139,9 +126,7 @@ __global__ void sync_grid_in_some_blocks() {
 }
 
 TEST(SimtErrors, GridSynchronisation) {
-    EXPECT_THAT(device_error([](Simt& simt) {
-                    core::launch(simt, sync_grid_in_some_blocks, {2, 32});
-                }),
+    EXPECT_THAT(launch_error(sync_grid_in_some_blocks, {2, 32}),
                 HasSubstr("grid_sync requires a cooperative launch"));
     EXPECT_THAT(device_error([](Simt& simt) {
                     core::launch_cooperative(simt, sync_grid_in_some_blocks, {3, 32});
@@ -154,23 +139,16 @@ __global__ void copy_misaligned(char* to, const char* from) { core::copy_async<1
 
 TEST(SimtErrors, AsynchronousCopies) {
     alignas(16) int from[8] = {}, to[8] = {};
-    EXPECT_THAT(device_error([&](Simt& simt) {
-                    core::launch(simt, end_with_copies, {1, 1}, to, from);
-                }),
+    EXPECT_THAT(launch_error(end_with_copies, {1, 1}, to, from),
                 HasSubstr("pending asynchronous copies"));
-    EXPECT_THAT(device_error([&](Simt& simt) {
-                    core::launch(simt, copy_misaligned, {1, 1}, reinterpret_cast<char*>(to),
-                                 reinterpret_cast<const char*>(from));
-                }),
+    EXPECT_THAT(launch_error(copy_misaligned, {1, 1}, reinterpret_cast<char*>(to),
+                             reinterpret_cast<const char*>(from)),
                 HasSubstr("misaligned"));
 }
 
 TEST(SimtErrors, ImpossibleLaunches) {
-    const auto refusal = [](core::LaunchConfig config, bool cooperative = false) {
-        return device_error([&](Simt& simt) {
-            cooperative ? core::launch_cooperative(simt, do_nothing, config)
-                        : core::launch(simt, do_nothing, config);
-        });
+    const auto refusal = [](const core::LaunchConfig& config) {
+        return launch_error(do_nothing, config);
     };
     EXPECT_THAT(refusal({0, 32}), HasSubstr("a dimension is zero"));
     EXPECT_THAT(refusal({1, 0}), HasSubstr("a dimension is zero"));
@@ -179,7 +157,10 @@ TEST(SimtErrors, ImpossibleLaunches) {
     EXPECT_THAT(refusal({1, dim3(1, 1, 65)}), HasSubstr("the block is too large"));
     EXPECT_THAT(refusal({dim3(1, 65536), 1}), HasSubstr("the grid is too large"));
     EXPECT_THAT(refusal({dim3(1, 1, 65536), 1}), HasSubstr("the grid is too large"));
-    EXPECT_THAT(refusal({9, 1024}, true), HasSubstr("cannot all be resident"));
+    EXPECT_THAT(device_error([](Simt& simt) {
+                    core::launch_cooperative(simt, do_nothing, {9, 1024});
+                }),
+                HasSubstr("cannot all be resident"));
     EXPECT_THAT(refusal({1, 1025}), HasSubstr("simt_errors_test.cpp"));
     Simt simt;
     EXPECT_NO_THROW(core::launch(simt, do_nothing, {dim3(1, 65535), 1}));

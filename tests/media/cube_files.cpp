@@ -61,9 +61,9 @@ TemporaryFolder::~TemporaryFolder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
-std::vector<std::string> TemporaryFolder::entries() const {
+std::vector<std::string> TemporaryFolder::entries(const std::string& folder) const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    for (const auto& entry : std::filesystem::directory_iterator(path_ / folder)) {
         names.push_back(entry.path().filename().string());
     }
     std::sort(names.begin(), names.end());

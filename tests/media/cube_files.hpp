@@ -23,8 +23,8 @@ class TemporaryFolder {
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
     std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-    /// Names of everything in the folder.
-    std::vector<std::string> entries() const;
+    /// Names of everything in the folder, or in a folder of it.
+    std::vector<std::string> entries(const std::string& folder = "") const;
 
   private:
     std::filesystem::path path_;

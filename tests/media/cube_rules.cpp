@@ -129,7 +129,6 @@ TEST_F(CubeRules, AttributesOfTheCubeHideThoseOfTheFile) {
         add_number(root_of(file), "doppler_bins", 64);
         add_number(root_of(file), "training_block", 32);
         add_number(root_of(file), "prf_hz", 625.5);
-        add_number(root_of(file), "wavelength_m", 0.7);
         add_number(cube_of(file), "doppler_bins", 128);
         add_number(cube_of(file), "element_spacing_wavelengths", 0.48);
         add_string(cube_of(file), "source", "words");
@@ -139,8 +138,6 @@ TEST_F(CubeRules, AttributesOfTheCubeHideThoseOfTheFile) {
     EXPECT_EQ(cube.training_block, 32);
     EXPECT_EQ(cube.prf_hz, 625.5);
     EXPECT_EQ(cube.element_spacing_wavelengths, 0.48);
-    EXPECT_EQ(cube.attributes.at("wavelength_m"), 0.7);
-    EXPECT_EQ(cube.attributes.size(), 5U);
 }
 
 TEST_F(CubeRules, AbsurdAttributesAreErrors) {

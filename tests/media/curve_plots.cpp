@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "aperture/core/error.hpp"
-#include "aperture/media/curve_plot.hpp"
+#include "aperture/media/plot.hpp"
 
 namespace aperture::media::tests {
 namespace {

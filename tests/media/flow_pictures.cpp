@@ -133,34 +133,6 @@ TEST(DrawFlow, WithoutMotionIsWhite) {
     }
 }
 
-TEST(FlowKey, PointsWhereTheMotionGoes) {
-    const Picture key = draw_flow_key(101);
-    EXPECT_EQ(key.width, 101);
-    EXPECT_EQ(key.height, 101);
-    EXPECT_EQ(key.at(50, 50), white);
-    EXPECT_EQ(key.at(0, 0), white);
-    EXPECT_EQ(key.at(100, 100), white);
-    EXPECT_EQ(key.at(75, 50), flow_colour(25 / 50.5, 0));
-    EXPECT_EQ(key.at(50, 75), flow_colour(0, 25 / 50.5));
-    EXPECT_EQ(key.at(99, 50), flow_colour(49 / 50.5, 0));
-    // The rim blends into white, not into the darker colours outside it.
-    for (const Colour& pixel : key.pixels) {
-        ASSERT_GE(*std::max_element(pixel.begin(), pixel.end()), 254);
-    }
-    EXPECT_THROW(draw_flow_key(0), core::InvalidArgument);
-}
-
-TEST(FlowKey, LiesInTheLowerRightCorner) {
-    Picture picture(40, 30, black);
-    add_flow_key(picture, 21);
-    EXPECT_EQ(picture.at(29, 19), white);  // the middle of the wheel: 40 - 21 + 10, 30 - 21 + 10
-    EXPECT_EQ(picture.at(18, 19), black);
-    EXPECT_EQ(picture.at(29, 8), black);
-    EXPECT_EQ(picture.at(39, 29), black);
-    add_flow_key(picture, 100);
-    EXPECT_THROW(add_flow_key(picture, 0), core::InvalidArgument);
-}
-
 struct Arrow {
     float u;
     float v;

@@ -304,7 +304,7 @@ TEST(Plot, NanIsNeitherHighNorLow) {
 }
 
 TEST(Plot, RefusesNothingToShow) {
-    EXPECT_THROW(plot({}), core::InvalidArgument);
+    EXPECT_THROW(plot(std::span<const HeatMap>()), core::InvalidArgument);
     const auto map = constant_map(2, 2, 0);
     const std::array<HeatMap, 1> panels = {HeatMap{map, {}, {}, ""}};
     EXPECT_THROW(plot(panels, ColourScale{1, 1}), core::InvalidArgument);

@@ -82,18 +82,13 @@ struct GpuStatus {
 };
 GpuStatus gpu_status(int device = 0);
 
-/// Copies between host and device, dense views of equal extents. Asynchronous with respect to the
-/// host only for locked host memory (Pages).
-template <class T, int Rank, class Layout>
-void copy(Gpu& gpu, View<const T, Rank, Host, Layout> from, View<T, Rank, Device, Layout> to);
-template <class T, int Rank, class Layout>
-void copy(Gpu& gpu, View<const T, Rank, Device, Layout> from, View<T, Rank, Host, Layout> to);
-
 namespace detail {
 enum class Direction { to_device, to_host };
 void copy_bytes(Gpu& gpu, const void* from, void* to, std::size_t bytes, Direction direction);
 }  // namespace detail
 
+/// Copies between host and device, dense views of equal extents. Asynchronous with respect to the
+/// host only for locked host memory (Pages).
 template <class T, int Rank, class Layout>
 void copy(Gpu& gpu, View<const T, Rank, Host, Layout> from, View<T, Rank, Device, Layout> to) {
     expects(from.extent == to.extent && from.dense() && to.dense(),
@@ -101,7 +96,6 @@ void copy(Gpu& gpu, View<const T, Rank, Host, Layout> from, View<T, Rank, Device
     detail::copy_bytes(gpu, from.data, to.data, static_cast<std::size_t>(from.size()) * sizeof(T),
                        detail::Direction::to_device);
 }
-
 template <class T, int Rank, class Layout>
 void copy(Gpu& gpu, View<const T, Rank, Device, Layout> from, View<T, Rank, Host, Layout> to) {
     expects(from.extent == to.extent && from.dense() && to.dense(),

@@ -40,8 +40,6 @@ class Timeline {
   public:
     Timeline();
     ~Timeline();
-    Timeline(Timeline&&) noexcept;
-    Timeline& operator=(Timeline&&) noexcept;
 
     void begin_run();
 

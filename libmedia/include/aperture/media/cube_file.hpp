@@ -4,7 +4,6 @@
 
 #include <complex>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -62,8 +61,6 @@ struct RadarCube {
     std::optional<double> prf_hz;
     /// Extents [vector][channels*tdof] of /steering, if the file has one.
     std::optional<core::Extents<2>> steering;
-    /// All scalar numeric attributes; those of the dataset override those of the root.
-    std::map<std::string, double> attributes;
 
     core::Extents<3> shape() const { return {channels, pulses, range_cells}; }
 };
@@ -81,18 +78,11 @@ class CubeReader {
     /// `threads` = 0 uses OpenMP's default.
     explicit CubeReader(const CubeRequest& request, int threads = 0);
     ~CubeReader();
-    CubeReader(CubeReader&&) noexcept;
-    CubeReader& operator=(CubeReader&&) noexcept;
 
     const RadarCube& info() const;
 
     /// The whole cube. `out` has info().shape() and any strides.
     void read(core::View<std::complex<float>, 3, core::Host> out);
-
-    /// Range cells [begin, end): `out` is [channels][pulses][end - begin], any strides. Values are
-    /// bitwise identical to those of read().
-    void read_range(core::index_t begin, core::index_t end,
-                    core::View<std::complex<float>, 3, core::Host> out);
 
     /// The steering vectors of the file, [vector][channels*tdof], if it has /steering.
     std::optional<core::Array<std::complex<float>, 2>> steering();

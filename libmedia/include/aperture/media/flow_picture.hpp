@@ -24,13 +24,6 @@ double largest_motion(core::View<const float, 3, core::Host> flow);
 /// black; with a `max_motion` of 0, known pixels at rest are white.
 Picture draw_flow(core::View<const float, 3, core::Host> flow, double max_motion);
 
-/// The key of `draw_flow`: the wheel on white, `size` pixels wide and high, with full saturation at
-/// its rim.
-Picture draw_flow_key(int size);
-
-/// Draws the wheel, `size` pixels wide, over the lower right corner of `picture`.
-void add_flow_key(Picture& picture, int size);
-
 /// Arrows over the image, which is darkened and grey: one from the centre of every tile of
 /// `spacing` x `spacing` pixels with a centre that is inside the picture and known. Arrows are
 /// `scale` (> 0, up to 1e6) times the motion, in the colours of the wheel with full saturation at

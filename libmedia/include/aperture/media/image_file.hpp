@@ -39,5 +39,7 @@ core::Array<float, 2> to_grey(const Image& image);
 /// Converts `planes`, [channel][row][column] with 1 (grey) or 3 (red, green, blue) channels and any
 /// strides, to a picture: rounds to nearest, clamps to 0..255, NaN is black.
 Picture to_picture(core::View<const float, 3, core::Host> planes);
+/// A picture of grey levels [row][column], for example of a mask.
+Picture to_picture(core::View<const std::uint8_t, 2, core::Host> levels);
 
 }  // namespace aperture::media

@@ -50,6 +50,10 @@ enum class Anchor { left, centre, right };
 void draw_text(Picture& picture, const std::string& words, int x, int y, int height, Colour colour,
                Anchor anchor = Anchor::left, bool upward = false);
 
+/// The name of a written picture: `target`; in a build without OpenCV, with the extension .ppm
+/// unless it is .ppm or .pgm.
+std::filesystem::path picture_name(std::filesystem::path target);
+
 /// Writes the picture and returns the path: PNG, or another format by the extension of `target`; in
 /// a build without OpenCV, PPM with the extension changed to .ppm. Every build writes .ppm and
 /// .pgm, the latter in grey (luma of ITU-R Rec. BT.601). A completely grey picture becomes a grey

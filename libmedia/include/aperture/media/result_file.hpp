@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "aperture/core/error.hpp"
 #include "aperture/core/view.hpp"
 #include "aperture/media/atomic_file.hpp"
 
@@ -27,42 +28,27 @@ struct Column {
 namespace detail {
 enum class Element { complex64, complex128, float32, float64, int32, int64, uint8 };
 template <class T>
-struct ElementOf;
+inline constexpr Element element_of;
 template <>
-struct ElementOf<std::complex<float>> {
-    static constexpr Element value = Element::complex64;
-};
+inline constexpr Element element_of<std::complex<float>> = Element::complex64;
 template <>
-struct ElementOf<std::complex<double>> {
-    static constexpr Element value = Element::complex128;
-};
+inline constexpr Element element_of<std::complex<double>> = Element::complex128;
 template <>
-struct ElementOf<float> {
-    static constexpr Element value = Element::float32;
-};
+inline constexpr Element element_of<float> = Element::float32;
 template <>
-struct ElementOf<double> {
-    static constexpr Element value = Element::float64;
-};
+inline constexpr Element element_of<double> = Element::float64;
 template <>
-struct ElementOf<std::int32_t> {
-    static constexpr Element value = Element::int32;
-};
+inline constexpr Element element_of<std::int32_t> = Element::int32;
 template <>
-struct ElementOf<std::int64_t> {
-    static constexpr Element value = Element::int64;
-};
+inline constexpr Element element_of<std::int64_t> = Element::int64;
 template <>
-struct ElementOf<std::uint8_t> {
-    static constexpr Element value = Element::uint8;
-};
+inline constexpr Element element_of<std::uint8_t> = Element::uint8;
 
-/// A box of a dataset and its source in host memory; strides in elements.
+/// A box of a dataset and its dense source in host memory.
 struct Part {
     const void* data;
     std::vector<core::index_t> first;
     std::vector<core::index_t> extent;
-    std::vector<core::index_t> stride;
 };
 }  // namespace detail
 
@@ -89,18 +75,18 @@ class ResultFile {
     template <class T>
     void create(const std::string& dataset, const std::vector<core::index_t>& extents,
                 const std::vector<std::string>& axes = {}, bool grows = false) {
-        create_dataset(dataset, detail::ElementOf<T>::value, extents, axes, grows);
+        create_dataset(dataset, detail::element_of<T>, extents, axes, grows);
     }
-    /// Writes `values`, with any strides, to the box of a created dataset that starts at `first`.
+    /// Writes `values`, which are dense, to the box of a created dataset that starts at `first`.
     template <class T, int Rank, class Layout>
     void write_part(const std::string& dataset,
                     const std::type_identity_t<core::Extents<Rank>>& first,
                     core::View<T, Rank, core::Host, Layout> values) {
-        write_box(dataset, detail::ElementOf<std::remove_const_t<T>>::value,
+        core::expects(values.dense(), dataset, ": a part must be dense");
+        write_box(dataset, detail::element_of<std::remove_const_t<T>>,
                   {values.data,
                    {first.begin(), first.end()},
-                   {values.extent.begin(), values.extent.end()},
-                   {values.stride.begin(), values.stride.end()}});
+                   {values.extent.begin(), values.extent.end()}});
     }
     /// Creates and writes a whole dataset.
     template <class T, int Rank, class Layout>
@@ -111,8 +97,6 @@ class ResultFile {
     }
     /// A one-dimensional dataset of records, with one member per column; strings have fixed length.
     void table(const std::string& dataset, const std::vector<Column>& columns);
-    /// A scalar string dataset.
-    void text(const std::string& dataset, const std::string& words);
     /// An attribute of an existing dataset, or of the file if `object` is "/".
     void attribute(const std::string& object, const std::string& name, const Attribute& value);
 

@@ -18,8 +18,6 @@ class VideoReader {
     /// regular file or no video, and in a build without OpenCV.
     explicit VideoReader(const std::filesystem::path& path);
     ~VideoReader();
-    VideoReader(VideoReader&&) noexcept;
-    VideoReader& operator=(VideoReader&&) noexcept;
 
     /// The next frame, red, green and blue with 8 bits; nothing at the end. Skips frames that
     /// cannot be decoded; hundreds in a row count as the end. `cut_off` and `stored_frames` tell

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "aperture/core/report.hpp"
+#include "apps/common/report.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "aperture/core/error.hpp"
+#include "aperture/core/version.hpp"
 
-namespace aperture::core {
+namespace aperture::apps {
 namespace {
 
 TEST(Report, IsTheDocumentedObject) {
@@ -18,15 +18,15 @@ TEST(Report, IsTheDocumentedObject) {
     report.device = "a \"quoted\" device";
     report.threads = 2;
     report.parameters = {{"training_block", 64LL}, {"taper", std::string("hann")}, {"nan", true}};
-    report.stages = {{"doppler", 1.25, 0.5, 12.0}, {"read", 1, 0, 0}};
-    report.compute_ms = 3.5;
+    report.times.stages = {{"doppler", 1.25, 0.5, 12.0}, {"read", 1, 0, 0}};
+    report.times.compute_ms = 3.5;
     report.accuracy = {{"snr_db", 101.5}, {"residual", std::nan("")}, {"rank", 3LL}};
     EXPECT_FALSE(nlohmann::json::parse(report.json()).contains("targets"));
     report.targets = {{{"range_cell", 7LL}, {"found", true}}, {{"found", false}}};
     const auto object = nlohmann::json::parse(report.json());
     EXPECT_EQ(object["program"], "stap");
-    EXPECT_EQ(object["version"], version());
-    EXPECT_EQ(object["git"], git_commit());
+    EXPECT_EQ(object["version"], core::version());
+    EXPECT_EQ(object["git"], core::git_commit());
     EXPECT_EQ(object["device"]["name"], "a \"quoted\" device");
     EXPECT_EQ(object["device"]["threads"], 2);
     EXPECT_EQ(object["parameters"]["training_block"], 64);
@@ -53,19 +53,19 @@ TEST(Report, HasNamesThatAreNotUtf8) {
     EXPECT_EQ(object["parameters"]["input"], "caf\xef\xbf\xbd.h5");
 }
 
-TEST(Report, MediansStageByStage) {
+TEST(RunTimes, AreMediansStageByStage) {
     const auto run = [](double a, double b) {
-        return std::vector<Stage>{{"a", a, 1, 2}, {"b", b, 3, 4}};
+        return RunTimes{{{"a", a, 1, 2}, {"b", b, 3, 4}}, a, b};
     };
-    const auto odd = median_stages({run(3, 9), run(1, 7), run(2, 8)});
-    EXPECT_EQ(odd[0].ms, 2);
-    EXPECT_EQ(odd[1].ms, 8);
-    EXPECT_EQ(odd[1].gflop, 3);
-    const auto even = median_stages({run(4, 1), run(1, 1), run(2, 1), run(3, 1)});
-    EXPECT_EQ(even[0].ms, 2.5);
-    EXPECT_TRUE(median_stages({}).empty());
-    EXPECT_THROW(median_stages({run(1, 2), {{"a", 1, 1, 1}}}), InvalidArgument);
+    const RunTimes odd = median_times({run(3, 9), run(1, 7), run(2, 8)});
+    EXPECT_EQ(odd.stages[0].ms, 2);
+    EXPECT_EQ(odd.stages[1].ms, 8);
+    EXPECT_EQ(odd.stages[1].gflop, 3);
+    EXPECT_EQ(odd.compute_ms, 2);
+    EXPECT_EQ(odd.transfer_ms, 8);
+    EXPECT_EQ(median_times({run(4, 1), run(1, 1), run(2, 1), run(3, 1)}).stages[0].ms, 2.5);
+    EXPECT_THROW(median_times({run(1, 2), {{{"a", 1, 1, 1}}, 1, 1}}), core::InvalidArgument);
 }
 
 }  // namespace
-}  // namespace aperture::core
+}  // namespace aperture::apps

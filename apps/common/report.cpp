@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/common/report.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <type_traits>
+
+#include "aperture/core/version.hpp"
+
+namespace aperture::apps {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Values>
+Json json_of(const Values& values) {
+    Json object = Json::object();
+    for (const auto& [name, value] : values) {
+        object[name] = std::visit([](const auto& v) { return Json(v); }, value);
+    }
+    return object;
+}
+
+Json counted(double amount) { return amount > 0 ? Json(amount) : Json(); }
+
+/// The median of `time(run)` over the runs.
+template <class Time>
+double median(const std::vector<RunTimes>& runs, const Time& time) {
+    std::vector<double> values;
+    std::transform(runs.begin(), runs.end(), std::back_inserter(values), time);
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+}  // namespace
+
+RunTimes median_times(const std::vector<RunTimes>& runs) {
+    RunTimes medians = runs.front();
+    for (std::size_t s = 0; s < medians.stages.size(); ++s) {
+        core::Stage& stage = medians.stages[s];
+        stage.ms = median(runs, [&](const RunTimes& run) {
+            core::expects(
+                run.stages.size() == medians.stages.size() && run.stages[s].name == stage.name,
+                "the median requires runs of equal stages");
+            return run.stages[s].ms;
+        });
+    }
+    medians.compute_ms = median(runs, [](const RunTimes& run) { return run.compute_ms; });
+    medians.transfer_ms = median(runs, [](const RunTimes& run) { return run.transfer_ms; });
+    return medians;
+}
+
+RunTimes repeat_runs(int repeat, Console& console, const std::function<RunTimes()>& once) {
+    if (repeat > 0) {
+        console.phase("warming up");
+        once();
+    }
+    std::vector<RunTimes> times;
+    const int runs = std::max(repeat, 1);
+    for (int run = 0; run < runs; ++run) {
+        console.phase(runs == 1 ? "computing" : core::text("run ", run + 1, " of ", runs));
+        times.push_back(once());
+    }
+    console.done();
+    return median_times(times);
+}
+
+void Report::add_stage(const std::string& name, double ms) {
+    total_ms += ms;
+    for (auto& stage : times.stages) {
+        if (stage.name != name) continue;
+        stage.ms += ms;
+        return;
+    }
+    times.stages.push_back({name, ms, 0, 0});
+}
+
+void Report::add_first_stage(const std::string& name, double ms) {
+    total_ms += ms;
+    times.stages.insert(times.stages.begin(), {name, ms, 0, 0});
+}
+
+std::string Report::json() const {
+    Json object;
+    object["program"] = program;
+    object["version"] = core::version();
+    object["git"] = core::git_commit();
+    object["device"]["name"] = device;
+    if (threads > 0) object["device"]["threads"] = threads;
+    object["parameters"] = json_of(parameters);
+    object["stages"] = Json::array();
+    for (const core::Stage& stage : times.stages) {
+        object["stages"].push_back({{"name", stage.name},
+                                    {"ms", stage.ms},
+                                    {"gflop", counted(stage.gflop)},
+                                    {"mb", counted(stage.mb)}});
+    }
+    object["compute_ms"] = times.compute_ms;
+    object["transfer_ms"] = times.transfer_ms;
+    object["total_ms"] = total_ms;
+    object["accuracy"] = json_of(accuracy);
+    if (!sequence.empty()) object["sequence"] = json_of(sequence);
+    for (const ReportValues& target : targets) object["targets"].push_back(json_of(target));
+    constexpr int indent = 2;
+    return object.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string Report::stage_line() const {
+    std::ostringstream line;
+    line << "stages      " << std::fixed;
+    const auto write_ms = [&](double ms) {
+        line << std::setprecision(ms < 10 ? 2 : 0) << ms << " ms";
+    };
+    for (const auto& stage : times.stages) {
+        line << stage.name << ' ';
+        write_ms(stage.ms);
+        if (stage.gflop > 0 && stage.ms > 0) {
+            const double rate = stage.gflop / stage.ms * 1e3;
+            line << ' ' << std::setprecision(rate < 10 ? 1 : 0) << rate << " GFLOP/s";
+        }
+        line << " | ";
+    }
+    line << "total ";
+    write_ms(total_ms);
+    line << '\n';
+    return line.str();
+}
+
+void commit_outputs(const RunOptions& options, const Report& report, media::OutputSet& outputs,
+                    const std::string& summary) {
+    if (options.report) outputs.add(media::new_file(*options.report, report.json() + "\n"));
+    outputs.commit();
+    if (!options.quiet) std::cout << summary;
+}
+
+void write_parameters(media::ResultFile& file, const std::string& program,
+                      const std::string& command_line, const ResultParameters& parameters) {
+    file.attribute("/", "program", program);
+    file.attribute("/", "version", std::string(core::version()));
+    file.attribute("/", "git", std::string(core::git_commit()));
+    file.attribute("/", "command_line", command_line);
+    for (const auto& [name, value] : parameters) {
+        std::visit(
+            [&, &attribute = name](const auto& v) {
+                using Value = std::decay_t<decltype(v)>;
+                if constexpr (std::is_integral_v<Value>) {
+                    file.attribute("/", attribute, static_cast<std::int64_t>(v));
+                } else {
+                    file.attribute("/", attribute, v);
+                }
+            },
+            value);
+    }
+}
+
+}  // namespace aperture::apps
