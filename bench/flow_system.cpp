@@ -76,8 +76,8 @@ FlowSystem::FlowSystem(core::Cpu& cpu, const core::Array<float, 2>& image0,
     const flow::Shape shape{rows, columns};
     flow::PaddedPlanes first(1, shape);
     flow::PaddedPlanes second(1, shape);
-    flow::take_image(cpu, image0, first);
-    flow::take_image(cpu, image1, second);
+    flow::load_image(cpu, image0, first);
+    flow::load_image(cpu, image1, second);
     const flow::PaddedPlanes rest(2, shape);
     flow::PaddedPlanes terms(5, shape);
     flow::linearise(cpu, first, second, rest, false, terms);

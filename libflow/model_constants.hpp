@@ -44,14 +44,6 @@ inline constexpr float boundary_step = 0.25F;
 inline constexpr int boundary_reach = 2;
 inline constexpr int median_bisections = 8;
 
-/// Communication-avoiding CG: the distance of the recurred from the true residual, relative to the
-/// latter, above which the recurrence has diverged.
-inline constexpr double diverged_distance = 0.01;
-/// The growth of the squared residual above its least value that only a numerically dependent basis
-/// causes, and the iterations without a new least value after which a smaller basis is tried.
-inline constexpr double dependent_growth = 100;
-inline constexpr int longest_stall = 100;
-
 constexpr float over_twice_squared(float sigma) { return 0.5F / (sigma * sigma); }
 
 }  // namespace aperture::flow

@@ -8,7 +8,7 @@
 
 #include "aperture/core/shape.hpp"
 #include "aperture/flow/linear_system.hpp"
-#include "libflow/solver_progress.hpp"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow {
 

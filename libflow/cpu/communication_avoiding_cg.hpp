@@ -4,10 +4,8 @@
 
 #include <vector>
 
-#include "libflow/ca_state.hpp"
-#include "libflow/cpu/polynomial_basis.hpp"
 #include "libflow/cpu/residual.hpp"
-#include "libflow/solver_progress.hpp"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow {
 
@@ -39,10 +37,9 @@ class CommunicationAvoidingCg {
   private:
     using Coordinates = std::vector<double>;
 
-    void choose_basis(const PreparedSystem& system);
     double largest_eigenvalue(const PreparedSystem& system);
     void build(const PreparedSystem& system, index_t first, int degree);
-    void take_gram(const PreparedSystem& system);
+    void compute_gram(const PreparedSystem& system);
     Coordinates multiply(const Coordinates& of) const;
     double product(const std::vector<double>& gram, const Coordinates& a,
                    const Coordinates& b) const;
@@ -52,7 +49,6 @@ class CommunicationAvoidingCg {
     /// Stores z = M^-1 (b - A x) in scaled_; `away` is the distance from `expected`.
     RoundSums true_residual(const PreparedSystem& system, const PaddedPlanes& x,
                             const PaddedPlanes* expected);
-    void set_all_margins(Boundary boundary);
     index_t vectors() const { return 2 * state_.steps + 1; }
 
     core::Cpu* cpu_ = nullptr;

@@ -7,13 +7,6 @@
 #include "libflow/cpu/row_loops.hpp"
 
 namespace aperture::flow {
-namespace {
-
-using core::load;
-using core::Pack;
-using core::store;
-
-}  // namespace
 
 ConjugateGradients::ConjugateGradients(core::Cpu& cpu, Shape shape, bool precondition)
     : cpu_(&cpu),
@@ -32,11 +25,9 @@ void ConjugateGradients::start(const PreparedSystem& system, const PaddedPlanes&
     with_coupling(system.coupling, [&](auto coupling) {
         const Operator<decltype(coupling)::value> matrix(system, x, zeros_.data());
         for_rows(*cpu_, shape_, [&](index_t y) {
-            matrix.row(y, [&](index_t i, Pack<float> u, Pack<float> v) {
-                store(residual_.row(0, y) + i, load(system.right.row(0, y) + i) - u);
-                store(residual_.row(1, y) + i, load(system.right.row(1, y) + i) - v);
-                store(product_.row(0, y) + i, Pack<float>{});
-                store(product_.row(1, y) + i, Pack<float>{});
+            matrix.row(y, [&](index_t i, const PackPair& product) {
+                store_pair(residual_, y, i, load_pair(system.right, y, i) - product);
+                store_pair(product_, y, i, {});
             });
         });
     });
@@ -66,14 +57,11 @@ bool ConjugateGradients::step(const PreparedSystem& system, PaddedPlanes& x) {
 // p = M^-1 r + beta p
 void ConjugateGradients::next_direction(const PreparedSystem& system, float beta) {
     for_rows(*cpu_, shape_, [&](index_t y) {
-        for (index_t unknown : {0, 1}) {
-            float* p = direction_.row(unknown, y);
-            const float* z = scaled_.row(unknown, y);
-            for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
-                store(p + i, beta == 0 ? load(z + i) : load(z + i) + beta * load(p + i));
-            }
-            set_margins(p, shape_.columns, system.boundary);
+        for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
+            const PackPair z = load_pair(scaled_, y, i);
+            store_pair(direction_, y, i, beta == 0 ? z : z + beta * load_pair(direction_, y, i));
         }
+        set_margins(direction_, y, system.boundary);
     });
 }
 
@@ -82,15 +70,10 @@ double ConjugateGradients::multiply(const PreparedSystem& system) {
     with_coupling(system.coupling, [&](auto coupling) {
         const Operator<decltype(coupling)::value> matrix(system, direction_, zeros_.data());
         curvature = sums_.over_rows(*cpu_, [&](index_t y) {
-            float* u = product_.row(0, y);
-            float* v = product_.row(1, y);
-            matrix.row(y, [&](index_t i, Pack<float> a_u, Pack<float> a_v) {
-                store(u + i, a_u);
-                store(v + i, a_v);
+            matrix.row(y, [&](index_t i, const PackPair& product) {
+                store_pair(product_, y, i, product);
             });
-            return std::array<double, 2>{row_product(direction_.row(0, y), u, shape_.columns) +
-                                             row_product(direction_.row(1, y), v, shape_.columns),
-                                         0.0};
+            return std::array<double, 2>{row_product(direction_, product_, y), 0.0};
         })[0];
     });
     return curvature;
@@ -99,36 +82,19 @@ double ConjugateGradients::multiply(const PreparedSystem& system) {
 // x += alpha p, r -= alpha A p, M^-1 r, and the norms of r
 void ConjugateGradients::update(const PreparedSystem& system, PaddedPlanes& x, float alpha) {
     const auto sums = sums_.over_rows(*cpu_, [&](index_t y) {
-        float* const r[2] = {residual_.row(0, y), residual_.row(1, y)};
-        float* const z[2] = {scaled_.row(0, y), scaled_.row(1, y)};
         for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
-            Pack<float> left[2];
-            for (index_t unknown : {0, 1}) {
-                left[unknown] = load(r[unknown] + i) - alpha * load(product_.row(unknown, y) + i);
-                store(r[unknown] + i, left[unknown]);
-            }
-            if (precondition_) {
-                const Pack<float> cross = load(system.inverse.row(1, y) + i);
-                store(z[0] + i, load(system.inverse.row(0, y) + i) * left[0] + cross * left[1]);
-                store(z[1] + i, cross * left[0] + load(system.inverse.row(2, y) + i) * left[1]);
-            } else {
-                store(z[0] + i, left[0]);
-                store(z[1] + i, left[1]);
-            }
+            const PackPair r = load_pair(residual_, y, i) - alpha * load_pair(product_, y, i);
+            store_pair(residual_, y, i, r);
+            store_pair(scaled_, y, i, precondition_ ? load_block(system.inverse, y, i) * r : r);
         }
-        std::array<double, 2> products{};
-        for (index_t unknown : {0, 1}) {
-            products[0] += row_product(r[unknown], r[unknown], shape_.columns);
-            products[1] += row_product(r[unknown], z[unknown], shape_.columns);
-            if (alpha == 0) continue;
-            const float* p = direction_.row(unknown, y);
-            float* to = x.row(unknown, y);
+        if (alpha != 0) {
             for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
-                store(to + i, load(to + i) + alpha * load(p + i));
+                store_pair(x, y, i, load_pair(x, y, i) + alpha * load_pair(direction_, y, i));
             }
-            set_margins(to, shape_.columns, system.boundary);
+            set_margins(x, y, system.boundary);
         }
-        return products;
+        return std::array<double, 2>{row_product(residual_, residual_, y),
+                                     row_product(residual_, scaled_, y)};
     });
     residual_squared_ = sums[0];
     scaled_product_ = sums[1];

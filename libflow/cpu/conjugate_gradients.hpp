@@ -3,7 +3,7 @@
 #pragma once
 
 #include "libflow/cpu/residual.hpp"
-#include "libflow/solver_progress.hpp"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow {
 

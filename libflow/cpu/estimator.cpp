@@ -52,8 +52,8 @@ struct EstimatorOperations<core::Cpu> {
 
     static void load(core::Cpu& cpu, ImageView<core::Host> image0, ImageView<core::Host> image1,
                      Images& to) {
-        take_image(cpu, image0, to[0]);
-        take_image(cpu, image1, to[1]);
+        load_image(cpu, image0, to[0]);
+        load_image(cpu, image1, to[1]);
     }
 
     static void blur(core::Cpu& cpu, ImageView<core::Host> image0, ImageView<core::Host> image1,

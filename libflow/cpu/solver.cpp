@@ -39,37 +39,36 @@ class SolverOperations<core::Cpu> {
         }
     }
 
-    void load(const LinearSystem<core::Host>& system, FlowView<core::Host> x, bool looks) {
-        free_flow_.take(cpu_, system, x);
-        if (looks) right_norm_ = std::sqrt(right_squared(cpu_, system, sums_));
+    void load(const LinearSystem<core::Host>& system, FlowView<core::Host> x, bool tested) {
+        free_flow_.load(cpu_, system, x);
+        if (tested) right_norm_ = std::sqrt(right_squared(cpu_, system, sums_));
         switch (parameters_.solver) {
             case Solver::multigrid:
                 return multigrid_.start(system, x);
             case Solver::redblack:
-                checkered_.take(system);
-                return checkered_.take_unknowns(x);
+                checkered_.load(system);
+                return checkered_.load_unknowns(x);
             case Solver::cg:
             case Solver::cacg:
-                prepared_.take(cpu_, system, true);
+                prepared_.load(cpu_, system, true);
                 break;
             case Solver::jacobi:
             case Solver::block2x2:
-                prepared_.take_form(cpu_, system);
-                const bool taken = stationary_.take_one_equation(prepared_, system);
-                if (!taken || looks) prepared_.take_pixels(cpu_, system, false);
-                if (!taken) stationary_.take(prepared_);
+                prepared_.load_form(cpu_, system);
+                stationary_.load(prepared_, system);
+                if (tested) prepared_.load_pixels(cpu_, system, false);
                 break;
         }
-        take_flow(cpu_, x, system.boundary, flow_);
+        load_flow(cpu_, x, system.boundary, flow_);
     }
 
     void store(FlowView<core::Host> x) {
         if (parameters_.solver == Solver::multigrid) {
-            multigrid_.give(x);
+            multigrid_.store(x);
         } else if (parameters_.solver == Solver::redblack) {
-            checkered_.give_unknowns(x);
+            checkered_.store_unknowns(x);
         } else {
-            give_flow(cpu_, flow_, x);
+            store_flow(cpu_, flow_, x);
         }
         free_flow_.restore(cpu_, x);
     }
@@ -89,8 +88,8 @@ class SolverOperations<core::Cpu> {
             return stationary_.sweep(prepared_, flow_, count);
         }
         for (int i = 0; i < count; i += sweeps_at_once) {
-            checkered_.sweep(std::min(sweeps_at_once, count - i),
-                             static_cast<float>(parameters_.relaxation));
+            checkered_.relax({.sweeps = std::min(sweeps_at_once, count - i),
+                              .omega = static_cast<float>(parameters_.relaxation)});
         }
     }
 
