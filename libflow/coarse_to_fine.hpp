@@ -12,7 +12,7 @@
 
 #include "aperture/core/shape.hpp"
 #include "aperture/flow/estimator.hpp"
-#include "libflow/model_constants.hpp"
+#include "libflow/image_model.hpp"
 
 namespace aperture::flow {
 

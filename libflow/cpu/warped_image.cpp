@@ -8,6 +8,7 @@
 
 #include "aperture/core/shape.hpp"
 #include "libflow/cpu/row_loops.hpp"
+#include "libflow/image_model.hpp"
 
 namespace aperture::flow {
 namespace {
@@ -70,19 +71,15 @@ inline Four load_four(const float* from) {
     return four;
 }
 
-/// Weights of four samples for several pixels: cubic convolution, a = -1/2 (Keys 1981).
+/// Weights of four samples for several pixels.
 struct CubicWeights {
     float at[4][stretch];
 
     void compute(const float* part, int count) {
         for (int i = 0; i < count; i += lanes) {
-            const Pack<float> t = load(part + i);
-            const Pack<float> t2 = t * t;
-            const Pack<float> t3 = t2 * t;
-            store(at[0] + i, -0.5F * t3 + t2 - 0.5F * t);
-            store(at[1] + i, 1.5F * t3 - 2.5F * t2 + 1.0F);
-            store(at[2] + i, -1.5F * t3 + 2.0F * t2 + 0.5F * t);
-            store(at[3] + i, 0.5F * t3 - 0.5F * t2);
+            Pack<float> weights[4];
+            cubic_weights(load(part + i), weights);
+            for (int k = 0; k < 4; ++k) store(at[k] + i, weights[k]);
         }
     }
 };
