@@ -157,7 +157,7 @@ class FourKernelCg {
     SolveResult solve(const LinearSystem<Space>& system, FlowView<Space> flow,
                       std::vector<double>* residuals = nullptr) {
         const Planes<float> x = planes_of(flow);
-        prepared_.take(executor_, system, true, free_flow_.wanted(system, x));
+        prepared_.load(executor_, system, true, free_flow_.wanted(system, x));
         const bool tested = residuals != nullptr || parameters_.tolerance > 0;
         double right = 1;
         if (tested) right = residual_.norms(executor_, prepared_, x).right;

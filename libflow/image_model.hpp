@@ -51,8 +51,8 @@ inline constexpr int median_bisections = 8;
 
 constexpr float over_twice_squared(float sigma) { return 0.5F / (sigma * sigma); }
 
-/// 12 times the derivative of at(i), the value `i` pixels further, by the filter (1, -8, 0, 8, -1) /
-/// 12 (Barron, Fleet & Beauchemin 1994).
+/// 12 times the derivative of at(i), the value `i` pixels further, by the filter (1, -8, 0, 8, -1)
+/// / 12 (Barron, Fleet & Beauchemin 1994).
 template <class Value>
 APERTURE_HD float twelve_derivatives(const Value& at) {
     return 8 * (at(1) - at(-1)) - (at(2) - at(-2));
@@ -149,8 +149,7 @@ inline WindowGuard window_guard(int window, double regularisation) {
 APERTURE_HD Increment solve_window(const Terms& sum, const WindowGuard& guard) {
     const float half_trace = 0.5F * (sum.j11 + sum.j22);
     const float half_difference = 0.5F * (sum.j11 - sum.j22);
-    const float smaller =
-        half_trace - sqrtf(half_difference * half_difference + sum.j12 * sum.j12);
+    const float smaller = half_trace - sqrtf(half_difference * half_difference + sum.j12 * sum.j12);
     const float d11 = sum.j11 + guard.added;
     const float d22 = sum.j22 + guard.added;
     const float determinant = d11 * d22 - sum.j12 * sum.j12;
@@ -167,6 +166,36 @@ APERTURE_HD float limited_change(float before, float now, bool whole, float most
     // Not fminf and fmaxf, which would drop NaN.
     change = change < -most ? -most : change;
     return before + (change > most ? most : change);
+}
+
+/// The weighted median of samples with non-negative weights, whose sum is twice `half`:
+/// over_samples(visit) calls visit(value, weight) for each. It is one of the samples: the least of
+/// those above all values with less than half of the weight below them, as far as
+/// median_bisections bisections of their range separate values. `Values` is float or a pack.
+template <class Values, class OverSamples>
+APERTURE_HD Values weighted_median(Values half, const OverSamples& over_samples) {
+    const Values infinite = Values{} + 3.40282347e+38F;
+    Values low = infinite;
+    Values high = -infinite;
+    over_samples([&](Values value, Values weight) {
+        low = ((weight > 0.0F) & (value < low)) ? value : low;
+        high = ((weight > 0.0F) & (value > high)) ? value : high;
+    });
+    // Invariant: the weight below `low` is less than half; the weight below `high` is half or more,
+    // or `high` is the largest value.
+    for (int i = 0; i < median_bisections; ++i) {
+        const Values between = 0.5F * low + 0.5F * high;
+        Values below{};
+        over_samples(
+            [&](Values value, Values weight) { below += value < between ? weight : Values{}; });
+        low = below < half ? between : low;
+        high = below < half ? high : between;
+    }
+    Values least = infinite;
+    over_samples([&](Values value, Values weight) {
+        least = ((weight > 0.0F) & (value >= low) & (value < least)) ? value : least;
+    });
+    return least;
 }
 
 /// Weights of four samples at a fraction `t` beyond the second: cubic convolution, a = -1/2 (Keys

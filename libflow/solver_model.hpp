@@ -53,8 +53,8 @@ APERTURE_HD constexpr int colours_of(Coupling coupling) {
     return coupling == Coupling::nine ? 4 : 2;
 }
 
-/// Multigrid: sweeps before and after a coarser level, and on the coarsest one, where they solve for
-/// its few pixels.
+/// Multigrid: sweeps before and after a coarser level, and on the coarsest one, where they solve
+/// for its few pixels.
 inline constexpr int smoothing_sweeps = 2;
 inline constexpr int coarsest_sweeps = 16;
 

@@ -225,10 +225,10 @@ template <Coupling coupling>
 void CheckeredLevel::invert_row(index_t y, int parity) {
     const Degree<coupling> degree(*this, parity, y);
     for (index_t k = 0; k < end_of(parity); k += core::lanes<float>) {
-        const SymmetricBlock inverse = inverse_block(
-            {load(tensor_.row(0, parity, y) + k), load(tensor_.row(1, parity, y) + k),
-             load(tensor_.row(2, parity, y) + k)},
-            degree(k));
+        const SymmetricBlock inverse =
+            inverse_block({load(tensor_.row(0, parity, y) + k), load(tensor_.row(1, parity, y) + k),
+                           load(tensor_.row(2, parity, y) + k)},
+                          degree(k));
         store(inverse_.row(0, parity, y) + k, inverse.a11);
         store(inverse_.row(1, parity, y) + k, inverse.a12);
         store(inverse_.row(2, parity, y) + k, inverse.a22);

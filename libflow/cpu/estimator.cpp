@@ -6,10 +6,9 @@
 
 #include "aperture/signal/median.hpp"
 #include "libflow/coarse_to_fine.hpp"
-#include "libflow/cpu/constancy.hpp"
 #include "libflow/cpu/data_term.hpp"
 #include "libflow/cpu/lucas_kanade.hpp"
-#include "libflow/cpu/robust_weights.hpp"
+#include "libflow/cpu/robust_terms.hpp"
 #include "libflow/cpu/row_loops.hpp"
 #include "libflow/cpu/texture.hpp"
 #include "libflow/cpu/weighted_median.hpp"
@@ -139,8 +138,7 @@ struct EstimatorOperations<core::Cpu> {
                 const float* before = flow.row(i, y);
                 float* const now = solution.row(i, y);
                 for (index_t x = 0; x < columns; ++x) {
-                    const float change = whole ? now[x] - before[x] : now[x];
-                    now[x] = before[x] + std::min(std::max(change, -most), most);
+                    now[x] = limited_change(before[x], now[x], whole, most);
                 }
                 set_margins(now, columns, Boundary::replicate);
             }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libflow/solver_model.hpp"
 #include "libflow/cpu/padded_planes.hpp"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow {
 

@@ -124,10 +124,9 @@ void weigh_smoothness(core::Cpu& cpu, const PaddedPlanes& image, const PaddedPla
         const auto columns = static_cast<int>(shape.columns);
 #pragma omp simd
         for (int x = 0; x < columns; ++x) {
-            right[x] =
-                edge_weight(u[x + 1] - u[x], v[x + 1] - v[x], grey[x + 1] - grey[x], decay);
-            below[x] = edge_weight(u_below[x] - u[x], v_below[x] - v[x], grey_below[x] - grey[x],
-                                   decay);
+            right[x] = edge_weight(u[x + 1] - u[x], v[x + 1] - v[x], grey[x + 1] - grey[x], decay);
+            below[x] =
+                edge_weight(u_below[x] - u[x], v_below[x] - v[x], grey_below[x] - grey[x], decay);
         }
     });
 }

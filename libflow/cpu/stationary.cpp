@@ -290,8 +290,8 @@ bool load_coefficients(core::Cpu& cpu, const PreparedSystem& prepared,
         Pack<float> misfit{};
         float* next = &to(y, 0);
         for (index_t x = 0; x < prepared.shape.columns; x += lanes) {
-            const PixelPack pixels = load_pixels(prepared, system, y, x,
-                                                 std::min(lanes, prepared.shape.columns - x));
+            const PixelPack pixels =
+                load_pixels(prepared, system, y, x, std::min(lanes, prepared.shape.columns - x));
             for (const Pack<float>& values : Update::of(pixels, misfit)) {
                 store(next, values);
                 next += lanes;

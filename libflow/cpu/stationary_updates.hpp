@@ -105,17 +105,14 @@ struct DiagonalUpdate {
         const core::Pack<float> d22 = pixels.tensor.a22 + pixels.degrees;
         const core::Pack<float> i11 = d11 > 0.0F ? 1.0F / d11 : zero;
         const core::Pack<float> i22 = d22 > 0.0F ? 1.0F / d22 : zero;
-        return {pixels.scale * i11,
-                pixels.scale * i22,
-                -i11 * pixels.tensor.a12,
-                -i22 * pixels.tensor.a12,
-                i11 * pixels.right.u,
-                i22 * pixels.right.v};
+        return {pixels.scale * i11,       pixels.scale * i22,   -i11 * pixels.tensor.a12,
+                -i22 * pixels.tensor.a12, i11 * pixels.right.u, i22 * pixels.right.v};
     }
 
     static PackPair apply(const float* c, const PackPair& sum, const PackPair& here) {
         constexpr int lanes = core::lanes<float>;
-        return {core::load(c) * sum.u + (core::load(c + 2 * lanes) * here.v + core::load(c + 4 * lanes)),
+        return {core::load(c) * sum.u +
+                    (core::load(c + 2 * lanes) * here.v + core::load(c + 4 * lanes)),
                 core::load(c + lanes) * sum.v +
                     (core::load(c + 3 * lanes) * here.u + core::load(c + 5 * lanes))};
     }

@@ -70,29 +70,7 @@ class Windows {
     }
 
     Pack<float> median(index_t component) const {
-        const Pack<float> infinite = core::broadcast(std::numeric_limits<float>::max());
-        Pack<float> low = infinite;
-        Pack<float> high = -infinite;
-        over_samples(component, [&](Pack<float> value, Pack<float> weight) {
-            low = ((weight > 0.0F) & (value < low)) ? value : low;
-            high = ((weight > 0.0F) & (value > high)) ? value : high;
-        });
-        // Invariant: the weight below `low` is less than half; the weight below `high` is half or
-        // more, or `high` is the largest value.
-        for (int i = 0; i < median_bisections; ++i) {
-            const Pack<float> between = 0.5F * low + 0.5F * high;
-            Pack<float> below{};
-            over_samples(component, [&](Pack<float> value, Pack<float> weight) {
-                below += value < between ? weight : Pack<float>{};
-            });
-            low = below < half_ ? between : low;
-            high = below < half_ ? high : between;
-        }
-        Pack<float> least = infinite;
-        over_samples(component, [&](Pack<float> value, Pack<float> weight) {
-            least = ((weight > 0.0F) & (value >= low) & (value < least)) ? value : least;
-        });
-        return least;
+        return weighted_median(half_, [&](const auto& visit) { over_samples(component, visit); });
     }
 
   private:

@@ -4,8 +4,8 @@
 
 // The small part of communication-avoiding CG: s iterations on coordinates in the basis, in double.
 
-#include "libflow/ca_state.hpp"
 #include "libflow/gpu/reductions.cuh"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow::gpu {
 

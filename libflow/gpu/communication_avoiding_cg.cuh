@@ -7,11 +7,7 @@
 // ca_on_chip_kernel, and what the host reads after it.
 
 #include "libflow/gpu/ca_on_chip.cuh"
-
-#if !defined(__CUDACC_RTC__)
-#include "libflow/cpu/polynomial_basis.hpp"
-#include "libflow/solver_progress.hpp"
-#endif
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow::gpu {
 
@@ -57,8 +53,6 @@ __global__ void ca_start_kernel(CaArguments a) {
     });
     store_part(own, a.residuals);
 }
-
-#if !defined(__CUDACC_RTC__)
 
 template <class Executor>
 class CommunicationAvoidingCg {
@@ -189,7 +183,5 @@ class CommunicationAvoidingCg {
     core::Array<CaState, 1, Space> states_;
     core::Array<CaState, 1> states_on_host_;
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

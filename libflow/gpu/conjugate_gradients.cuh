@@ -9,7 +9,7 @@
 #include "libcore/gpu/grid.cuh"
 #include "libflow/gpu/operator.cuh"
 #include "libflow/gpu/reductions.cuh"
-#include "libflow/solver_progress.hpp"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow::gpu {
 
@@ -259,8 +259,6 @@ __global__ void __launch_bounds__(reduction_threads, resident_blocks)
     if (first_thread()) cg.states[0] = state;
 }
 
-#if !defined(__CUDACC_RTC__)
-
 template <class Executor>
 class ConjugateGradients {
   public:
@@ -392,7 +390,5 @@ class ConjugateGradients {
     core::Array<CgState, 1, Space> states_;
     core::Array<CgState, 1> states_on_host_;
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

@@ -8,15 +8,30 @@
 
 #include "libcore/gpu/stage.cuh"
 #include "libflow/coarse_to_fine.hpp"
-#include "libflow/gpu/change.cuh"
+#include "libflow/gpu/data_term.cuh"
 #include "libflow/gpu/lucas_kanade.cuh"
-#include "libflow/gpu/robust_weights.cuh"
+#include "libflow/gpu/robust_terms.cuh"
 #include "libflow/gpu/texture.cuh"
 #include "libflow/gpu/weighted_median.cuh"
 #include "libsignal/gpu/median.cuh"
 #include "libsignal/gpu/resample.cuh"
 
 namespace aperture::flow {
+namespace gpu {
+
+/// The flow after a warp, before its median: limited_change() as a source.
+struct LimitedChange {
+    Planes<const float> flow;
+    Planes<const float> solution;
+    bool whole;
+    float most;
+
+    __device__ __forceinline__ float operator()(int plane, int y, int x) const {
+        return limited_change(flow(plane, y, x), solution(plane, y, x), whole, most);
+    }
+};
+
+}  // namespace gpu
 
 template <class Executor>
 struct EstimatorOperations {
@@ -129,7 +144,7 @@ struct EstimatorOperations {
     /// The flow plus the limited change, computed as it is loaded.
     static gpu::LimitedChange limited_change(const Planes& flow, const Planes& solution, bool whole,
                                              float most) {
-        return {flow.planes(), solution.planes(), whole ? 1.0F : 0.0F, most};
+        return {flow.planes(), solution.planes(), whole, most};
     }
     static void add_limited_change(Executor& executor, const Planes& flow, bool whole, float most,
                                    Planes& solution) {

@@ -5,11 +5,9 @@
 // Multigrid on 2x2 cells (Trottenberg, Oosterlee & Schueller 2001, sections 2.6 and 2.8): the same
 // cycles as libflow/cpu/multigrid.hpp.
 
-#include "libflow/gpu/multigrid_tail.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include <vector>
-#endif
+
+#include "libflow/gpu/multigrid_tail.cuh"
 
 namespace aperture::flow::gpu {
 
@@ -166,8 +164,6 @@ __global__ void coarsen_kernel(CoarsenArguments arguments) {
                }));
 }
 
-#if !defined(__CUDACC_RTC__)
-
 template <class Executor>
 class Multigrid {
   public:
@@ -222,15 +218,11 @@ class Multigrid {
         PlaneArray<Space> unknowns[2];  // double buffered: windows overlap
     };
 
-    static Shape halved(Shape shape) { return {(shape.rows + 1) / 2, (shape.columns + 1) / 2}; }
-    static bool coarsest(Shape shape) {
-        return shape.rows <= coarsest_extent && shape.columns <= coarsest_extent;
-    }
     /// Shapes of `shape` and all coarser levels.
     template <class Visit>
     static void for_shapes(Shape shape, const Visit& visit) {
         visit(shape);
-        while (!coarsest(shape)) {
+        while (!is_coarsest(shape)) {
             shape = halved(shape);
             visit(shape);
         }
@@ -387,7 +379,5 @@ class Multigrid {
     Planes<float> x_;
     double work_units_ = 0;
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

@@ -4,13 +4,10 @@
 
 // Planes of one shape: how the kernels of this library access images, flows and systems.
 
-#include "libcore/gpu/block.cuh"
-#include "libsignal/gpu/planes.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include "aperture/core/array.hpp"
 #include "aperture/flow/field.hpp"
-#endif
+#include "libcore/gpu/block.cuh"
+#include "libsignal/gpu/planes.cuh"
 
 namespace aperture::flow::gpu {
 
@@ -38,8 +35,6 @@ __device__ __forceinline__ void read_four(const float* from, float (&to)[4]) {
 __device__ __forceinline__ void store_four(const float (&from)[4], float* to) {
     *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
 }
-
-#if !defined(__CUDACC_RTC__)
 
 using signal::gpu::planes_of;
 
@@ -72,6 +67,26 @@ class PlaneArray {
     core::Array<float, 3, Space> memory_;
 };
 
-#endif
+/// Both images of a level, which may lie in different arrays; plane i is image i.
+struct ImagePair {
+    Planes<const float> image[2];
+
+    __device__ __forceinline__ float operator()(int plane, int y, int x) const {
+        return plane == 0 ? image[0](0, y, x) : image[1](0, y, x);
+    }
+};
+
+APERTURE_HD int rows_of(const ImagePair& pair) { return rows_of(pair.image[0]); }
+APERTURE_HD int columns_of(const ImagePair& pair) { return columns_of(pair.image[0]); }
+
+inline ImagePair pair_of(const Planes<const float>& image0, const Planes<const float>& image1) {
+    return {{image0, image1}};
+}
+
+/// The images in planes 0 and 1.
+template <class Space>
+ImagePair pair_of(const PlaneArray<Space>& images) {
+    return pair_of(images.planes(0, 1), images.planes(1, 1));
+}
 
 }  // namespace aperture::flow::gpu

@@ -5,12 +5,8 @@
 // A linear system as the solvers' kernels read it: linear_system.hpp's, and the inverse 2x2 blocks.
 // The same as libflow/cpu/prepared_system.hpp.
 
-#include "aperture/flow/stencil.hpp"
 #include "libflow/gpu/reductions.cuh"
-
-#if !defined(__CUDACC_RTC__)
-#include "aperture/flow/linear_system.hpp"
-#endif
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow::gpu {
 
@@ -58,7 +54,7 @@ __device__ __forceinline__ float degree(const SystemPlanes& system, int y, int x
         return (w(0, y, x) + (x > 0 ? w(0, y, x - 1) : 0.0F)) +
                (w(1, y, x) + (y > 0 ? w(1, y - 1, x) : 0.0F));
     } else {
-        return (coupling == Coupling::nine ? 3.0F : 4.0F) * system.smoothness;
+        return weight_of_neighbours(coupling) * system.smoothness;
     }
 }
 
@@ -143,36 +139,6 @@ __global__ void __launch_bounds__(reduction_threads)
     if (start.parts != nullptr) store_part(own, start.parts);
 }
 
-#if !defined(__CUDACC_RTC__)
-
-template <class Space>
-Coupling coupling_of(const LinearSystem<Space>& system) {
-    if (!system.coupling.empty()) return Coupling::weighted;
-    return system.stencil == Stencil::nine ? Coupling::nine : Coupling::five;
-}
-
-/// Calls function(std::integral_constant<Coupling, ...>).
-template <class Function>
-void with_coupling(Coupling coupling, const Function& function) {
-    switch (coupling) {
-        case Coupling::five:
-            return function(std::integral_constant<Coupling, Coupling::five>{});
-        case Coupling::nine:
-            return function(std::integral_constant<Coupling, Coupling::nine>{});
-        case Coupling::weighted:
-            return function(std::integral_constant<Coupling, Coupling::weighted>{});
-    }
-}
-
-/// Calls function(std::integral_constant<Boundary, ...>).
-template <class Function>
-void with_boundary(Boundary boundary, const Function& function) {
-    if (boundary == Boundary::zero) {
-        return function(std::integral_constant<Boundary, Boundary::zero>{});
-    }
-    return function(std::integral_constant<Boundary, Boundary::replicate>{});
-}
-
 /// A kernel with a thread for each pixel of `shape`, in blocks of prepare_rows x prepare_columns.
 inline core::LaunchConfig pixel_config(
     Shape shape, std::source_location call = std::source_location::current()) {
@@ -194,7 +160,7 @@ class PreparedSystem {
     explicit PreparedSystem(Shape shape) : shape_(shape), inverse_(3, shape) {}
 
     /// The system must fit the shape. Computes inverse and sums on request.
-    void take(Executor& executor, const LinearSystem<Space>& system, bool with_inverse,
+    void load(Executor& executor, const LinearSystem<Space>& system, bool with_inverse,
               const StartSums& start = {}) {
         boundary_ = system.boundary;
         coupling_ = coupling_of(system);
@@ -210,7 +176,7 @@ class PreparedSystem {
         }
         if (!with_inverse && start.parts == nullptr) return;
         if (with_inverse) planes_.inverse = std::as_const(inverse_).planes();
-        gpu::with_coupling(coupling_, [&](auto coupling) {
+        with_coupling(coupling_, [&](auto coupling) {
             core::launch(executor, &prepare_kernel<decltype(coupling)::value>,
                          reduction_config(executor, shape_), planes_,
                          with_inverse ? inverse_.planes() : Planes<float>{}, start);
@@ -230,7 +196,5 @@ class PreparedSystem {
     PlaneArray<Space> inverse_;
     PlaneArray<Space> weights_;
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

@@ -15,11 +15,6 @@
 namespace aperture::flow {
 namespace gpu {
 
-inline SweepKind sweep_kind(Solver solver) {
-    if (solver == Solver::jacobi) return SweepKind::jacobi;
-    return solver == Solver::block2x2 ? SweepKind::block2x2 : SweepKind::redblack;
-}
-
 template <class Executor>
 OnChipPlan plan_on_chip(const Executor& executor, Shape shape, const SolverParameters& p) {
     return plan_on_chip(shape, p.s_step, executor.multiprocessors(),
@@ -67,14 +62,14 @@ class SolverOperations {
             case Solver::jacobi:
             case Solver::block2x2:
             case Solver::redblack:
-                sweeps_ = {executor, shape, gpu::sweep_kind(p.solver), p.implementation, on_chip};
+                sweeps_ = {shape, p.solver, p.implementation, on_chip};
         }
     }
 
     void load(const LinearSystem<Space>& system, FlowView<Space> x, bool) {
         const Solver solver = parameters_.solver;
         x_ = gpu::planes_of(x);
-        prepared_.take(executor_, system, solver != Solver::jacobi && solver != Solver::multigrid,
+        prepared_.load(executor_, system, solver != Solver::jacobi && solver != Solver::multigrid,
                        free_flow_.wanted(system, x_));
         if (solver == Solver::multigrid) multigrid_.start(executor_, prepared_, x_);
     }
