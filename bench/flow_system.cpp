@@ -82,11 +82,7 @@ FlowSystem::FlowSystem(core::Cpu& cpu, const core::Array<float, 2>& image0,
     flow::PaddedPlanes terms(5, shape);
     flow::linearise(cpu, first, second, rest, false, terms);
     terms_ = core::Array<float, 3>({5, rows, columns});
-    flow::for_rows(cpu, shape, [&](index_t row) {
-        for (index_t i = 0; i < 5; ++i) {
-            std::copy_n(terms.row(i, row), terms_.extent()[2], &terms_(i, row, 0));
-        }
-    });
+    flow::store_planes(cpu, terms, terms_);
 }
 
 }  // namespace aperture::bench

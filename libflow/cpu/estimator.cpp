@@ -31,7 +31,7 @@ struct EstimatorOperations<core::Cpu> {
     using Planes = PaddedPlanes;
     using Images = std::array<PaddedPlanes, 2>;
     using Windows = WindowedLeastSquares;
-    using Constraints = Constancy;
+    using Constancy = flow::Constancy;
     using WeightedMedian = flow::WeightedMedian;
     using TextureFilter = flow::TextureFilter;
     static constexpr bool fuses = false;
@@ -39,12 +39,6 @@ struct EstimatorOperations<core::Cpu> {
     static Images images(Shape shape, const Parameters&, bool) {
         return {PaddedPlanes(1, shape), PaddedPlanes(1, shape)};
     }
-    static Windows windows(core::Cpu& cpu, Shape shape, const Parameters& p) {
-        return {cpu, shape, p.window, p.regularisation};
-    }
-    static Constraints constraints(Shape shape) { return Constancy(shape); }
-    static WeightedMedian weighted_median(Shape shape) { return WeightedMedian(shape); }
-
     static core::Timeline::Scope stage(core::Cpu& cpu, core::Timeline* timeline, const char* name) {
         return core::Timeline::stage(timeline, cpu, name, 0, 0);
     }
@@ -94,9 +88,9 @@ struct EstimatorOperations<core::Cpu> {
         }
     }
 
-    static void warp(core::Cpu& cpu, const Images& images, signal::Interpolation interpolation,
-                     const PaddedPlanes& flow, PaddedPlanes& warped) {
-        warp_padded(cpu, images[1], flow, interpolation, warped);
+    static void warp(core::Cpu& cpu, const PaddedPlanes& image, const PaddedPlanes& flow,
+                     signal::Interpolation interpolation, PaddedPlanes& warped) {
+        warp_padded(cpu, image, flow, interpolation, warped);
     }
 
     static void linearise(core::Cpu& cpu, const Images& images, const PaddedPlanes& warped,
@@ -105,28 +99,10 @@ struct EstimatorOperations<core::Cpu> {
         flow::linearise(cpu, images[0], warped, flow, !whole, terms);
         if (start == nullptr) return;
         if (whole) {
-            copy(cpu, flow, start->view());
+            store_planes(cpu, flow, start->view());
         } else {
             set_zero(cpu, *start);
         }
-    }
-
-    static void constrain(core::Cpu& cpu, const Images& images, const PaddedPlanes& warped,
-                          const PaddedPlanes& flow, Constraints& constraints, PaddedPlanes& start) {
-        constraints.linearise(cpu, images[0], warped, flow);
-        copy(cpu, flow, start.view());
-    }
-
-    static void weigh(core::Cpu& cpu, const Constraints& constraints, const PaddedPlanes& flow,
-                      const PaddedPlanes& solution, const Images& images, float brightness,
-                      float contrast, PaddedPlanes& terms, PaddedPlanes& coupling) {
-        weigh_data(cpu, constraints.constraints(), flow, solution, brightness, terms);
-        weigh_smoothness(cpu, images[0], solution, contrast, coupling);
-    }
-
-    static void solve_windows(core::Cpu&, Windows& windows, const PaddedPlanes& terms,
-                              PaddedPlanes& increment) {
-        windows.solve(terms, increment);
     }
 
     /// Replaces the solution by the flow plus the limited change; margins repeat the ends of rows.
@@ -140,17 +116,13 @@ struct EstimatorOperations<core::Cpu> {
                 for (index_t x = 0; x < columns; ++x) {
                     now[x] = limited_change(before[x], now[x], whole, most);
                 }
-                set_margins(now, columns, Boundary::replicate);
             }
+            set_margins(solution, y, Boundary::replicate);
         });
     }
 
     static void copy(core::Cpu& cpu, const PaddedPlanes& from, FlowView<core::Host> to) {
-        for_rows(cpu, from.shape(), [&](index_t y) {
-            for (index_t i : {0, 1}) {
-                std::copy_n(from.row(i, y), from.shape().columns, &to(i, y, 0));
-            }
-        });
+        store_planes(cpu, from, to);
     }
 
     static void median_filter(core::Cpu& cpu, const PaddedPlanes& from, int size,
@@ -158,12 +130,6 @@ struct EstimatorOperations<core::Cpu> {
         for (index_t i : {0, 1}) {
             signal::median_filter(cpu, plane(from.view(), i), size, plane(to, i));
         }
-    }
-
-    static void filter_near_boundaries(core::Cpu& cpu, WeightedMedian& filter, const Images& images,
-                                       const PaddedPlanes& warped, const PaddedPlanes& from,
-                                       FlowView<core::Host> to) {
-        filter.run(cpu, images[0], warped, from, to);
     }
 };
 

@@ -8,17 +8,17 @@
 
 namespace aperture::flow {
 
-void WindowedLeastSquares::solve(const PaddedPlanes& terms, PaddedPlanes& increment) {
-    signal::box_sum(*cpu_, terms.view(), window_, sums_.view());
-    const WindowGuard guard = window_guard(window_, regularisation_);
+void WindowedLeastSquares::solve(core::Cpu& cpu, const PaddedPlanes& terms,
+                                 PaddedPlanes& increment) {
+    signal::box_sum(cpu, terms.view(), window_, sums_.view());
     const auto columns = static_cast<int>(increment.shape().columns);
-    for_rows(*cpu_, increment.shape(), [&](index_t y) {
+    for_rows(cpu, increment.shape(), [&](index_t y) {
         const TermRows<const float> sums(std::as_const(sums_), y);
         float* const u = increment.row(0, y);
         float* const v = increment.row(1, y);
 #pragma omp simd
         for (int x = 0; x < columns; ++x) {
-            const Increment added = solve_window(sums.load(x), guard);
+            const Increment added = solve_window(sums.load(x), guard_);
             u[x] = added.u;
             v[x] = added.v;
         }

@@ -33,25 +33,6 @@ double right_squared(core::Cpu& cpu, const LinearSystem<core::Host>& system, Row
     })[0];
 }
 
-void load_flow(core::Cpu& cpu, ConstFlowView<core::Host> from, Boundary boundary,
-               PaddedPlanes& to) {
-    for_rows(cpu, to.shape(), [&](index_t y) {
-        for (index_t unknown : {0, 1}) {
-            float* row = to.row(unknown, y);
-            std::copy_n(&from(unknown, y, 0), to.shape().columns, row);
-            set_margins(row, to.shape().columns, boundary);
-        }
-    });
-}
-
-void store_flow(core::Cpu& cpu, const PaddedPlanes& from, FlowView<core::Host> to) {
-    for_rows(cpu, from.shape(), [&](index_t y) {
-        for (index_t unknown : {0, 1}) {
-            std::copy_n(from.row(unknown, y), from.shape().columns, &to(unknown, y, 0));
-        }
-    });
-}
-
 ResidualNorms residual_norms(core::Cpu& cpu, const LinearSystem<core::Host>& system,
                              ConstFlowView<core::Host> flow) {
     const Shape shape{system.right.extent[1], system.right.extent[2]};

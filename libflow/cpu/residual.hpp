@@ -69,8 +69,4 @@ class Residual {
     ZeroRow zeros_;
 };
 
-/// Copies a flow to padded planes and sets its margins.
-void load_flow(core::Cpu& cpu, ConstFlowView<core::Host> from, Boundary boundary, PaddedPlanes& to);
-void store_flow(core::Cpu& cpu, const PaddedPlanes& from, FlowView<core::Host> to);
-
 }  // namespace aperture::flow

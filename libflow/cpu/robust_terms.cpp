@@ -25,7 +25,7 @@ struct ConstraintRows {
 }  // namespace
 
 void Constancy::linearise(core::Cpu& cpu, const PaddedPlanes& image0, const PaddedPlanes& warped1,
-                          const PaddedPlanes& flow) {
+                          const PaddedPlanes& flow, PaddedPlanes& start) {
     const Shape shape = flow.shape();
     const auto columns = static_cast<int>(shape.columns);
     for_rows(cpu, shape, [&](index_t y) {
@@ -54,6 +54,14 @@ void Constancy::linearise(core::Cpu& cpu, const PaddedPlanes& image0, const Padd
         set_image_margins(down, shape.columns);
     });
     for_rows(cpu, shape, [&](index_t y) { constrain_row(flow, y); });
+    store_planes(cpu, flow, start.view());
+}
+
+void Constancy::weigh(core::Cpu& cpu, const PaddedPlanes& about, const PaddedPlanes& now,
+                      const PaddedPlanes& image, const Parameters& p, PaddedPlanes& terms,
+                      PaddedPlanes& coupling) const {
+    weigh_data(cpu, constraints_, about, now, static_cast<float>(p.brightness), terms);
+    weigh_smoothness(cpu, image, now, static_cast<float>(p.contrast), coupling);
 }
 
 void Constancy::constrain_row(const PaddedPlanes& flow, index_t y) {

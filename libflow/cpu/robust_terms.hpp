@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "aperture/flow/parameters.hpp"
 #include "libflow/cpu/padded_planes.hpp"
 
 namespace aperture::flow {
@@ -28,8 +29,13 @@ class Constancy {
     explicit Constancy(Shape shape)
         : constraints_(9, shape), mean_(1, shape), difference_(1, shape), slope_(2, shape) {}
 
+    /// Computes the constraints about `flow`, which is copied to `start`.
     void linearise(core::Cpu& cpu, const PaddedPlanes& image0, const PaddedPlanes& warped1,
-                   const PaddedPlanes& flow);
+                   const PaddedPlanes& flow, PaddedPlanes& start);
+    /// Computes weigh_data and weigh_smoothness.
+    void weigh(core::Cpu& cpu, const PaddedPlanes& about, const PaddedPlanes& now,
+               const PaddedPlanes& image, const Parameters& p, PaddedPlanes& terms,
+               PaddedPlanes& coupling) const;
     /// c_x, c_y, c_t of the brightness, of its x derivative and of its y derivative.
     const PaddedPlanes& constraints() const { return constraints_; }
 

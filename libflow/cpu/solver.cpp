@@ -68,7 +68,7 @@ class SolverOperations<core::Cpu> {
         } else if (parameters_.solver == Solver::redblack) {
             checkered_.store_unknowns(x);
         } else {
-            store_flow(cpu_, flow_, x);
+            store_planes(cpu_, flow_, x);
         }
         free_flow_.restore(cpu_, x);
     }

@@ -197,12 +197,9 @@ void warp(core::Cpu& cpu, ImageView<core::Host> image, ConstFlowView<core::Host>
     const Shape shape{rows, columns};
     PaddedPlanes from(1, shape), moved(2, shape), warped(1, shape);
     load_image(cpu, image, from);
-    for_rows(cpu, Shape{rows, columns}, [&](index_t y) {
-        for (index_t i : {0, 1}) std::copy_n(&flow(i, y, 0), columns, moved.row(i, y));
-    });
+    load_flow(cpu, flow, Boundary::replicate, moved);
     warp_padded(cpu, from, moved, interpolation, warped);
-    for_rows(cpu, Shape{rows, columns},
-             [&](index_t y) { std::copy_n(warped.row(0, y), columns, &to(y, 0)); });
+    store_planes(cpu, warped, {to.data, {1, rows, columns}, {0, to.stride[0], to.stride[1]}});
 }
 
 }  // namespace aperture::flow

@@ -49,6 +49,8 @@ class PlaneArray {
     Shape shape() const { return shape_; }
     Planes<float> planes() { return planes_of(view()); }
     Planes<const float> planes() const { return planes_of(view()); }
+    operator Planes<float>() { return planes(); }
+    operator Planes<const float>() const { return planes(); }
     /// `count` planes from `first` on.
     Planes<const float> planes(index_t first, index_t count) const {
         return planes_of(view().slice(0, first, first + count));

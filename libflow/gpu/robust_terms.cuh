@@ -5,18 +5,10 @@
 // Robust estimates: constancy of the brightness and of its gradient, and penalties by lagged
 // diffusivity. The same as libflow/cpu/robust_terms.hpp.
 
+#include "aperture/flow/parameters.hpp"
 #include "libflow/gpu/pixel_tiles.cuh"
 
 namespace aperture::flow::gpu {
-
-/// c_x, c_y, c_t of the brightness, of its x derivative and of its y derivative.
-inline constexpr int constraint_planes = 9;
-
-/// Weights of a robust estimate's terms: see Parameters.
-struct RobustModel {
-    float brightness;
-    float contrast;
-};
 
 /// Constraints of increments about the current flow, which is copied to `start`. Thread:
 /// for_tile_pixels. Block: pixel_rows x pixel_columns pixels. Grid: columns, rows. Shared memory:
@@ -80,9 +72,9 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
 template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
     weigh_kernel(Planes<const float> constraints, Planes<const float> about,
-                 Planes<const float> now, Planes<const float> image, RobustModel model,
-                 Planes<float> terms, Planes<float> coupling) {
-    const float decay = edge_decay(model.contrast);
+                 Planes<const float> now, Planes<const float> image, float brightness,
+                 float contrast, Planes<float> terms, Planes<float> coupling) {
+    const float decay = edge_decay(contrast);
     for_tile_pixels(rows_of(now), columns_of(now), [&](int y, int x) {
         const float u = now(0, y, x);
         const float v = now(1, y, x);
@@ -92,7 +84,7 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
         };
         store_terms(terms, y, x,
                     robust_terms(constraint(0), constraint(3), constraint(6), about(0, y, x),
-                                 about(1, y, x), u, v, model.brightness));
+                                 about(1, y, x), u, v, brightness));
         const auto weight_to = [&](int to_y, int to_x) {
             return edge_weight(now(0, to_y, to_x) - u, now(1, to_y, to_x) - v,
                                image(0, to_y, to_x) - image(0, y, x), decay);
@@ -102,27 +94,34 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     });
 }
 
-/// Asynchronous.
+/// As flow::Constancy. Asynchronous.
 template <class Executor>
-void constrain(Executor& executor, const Planes<const float>& image0,
-               const Planes<const float>& warped1, const Planes<const float>& flow,
-               const Planes<float>& constraints, const Planes<float>& start) {
-    constexpr std::size_t values =
-        BorderedTile<2 * derivative_reach>::values + 3 * BorderedTile<derivative_reach>::values;
-    core::launch(executor, &constrain_kernel<pixel_warps>,
-                 pixel_tile_config(rows_of(flow), columns_of(flow), 1, values * sizeof(float)),
-                 image0, warped1, flow, constraints, start);
-}
+class Constancy {
+  public:
+    Constancy() = default;
+    explicit Constancy(Shape shape) : constraints_(9, shape) {}
 
-/// Asynchronous.
-template <class Executor>
-void weigh(Executor& executor, const Planes<const float>& constraints,
-           const Planes<const float>& about, const Planes<const float>& now,
-           const Planes<const float>& image, const RobustModel& model, const Planes<float>& terms,
-           const Planes<float>& coupling) {
-    core::launch(executor, &weigh_kernel<pixel_warps>,
-                 pixel_tile_config(rows_of(now), columns_of(now), 1), constraints, about, now,
-                 image, model, terms, coupling);
-}
+    void linearise(Executor& executor, const Planes<const float>& image0,
+                   const Planes<const float>& warped1, const Planes<const float>& flow,
+                   const Planes<float>& start) {
+        constexpr std::size_t values =
+            BorderedTile<2 * derivative_reach>::values + 3 * BorderedTile<derivative_reach>::values;
+        core::launch(executor, &constrain_kernel<pixel_warps>,
+                     pixel_tile_config(rows_of(flow), columns_of(flow), 1, values * sizeof(float)),
+                     image0, warped1, flow, constraints_.planes(), start);
+    }
+    void weigh(Executor& executor, const Planes<const float>& about, const Planes<const float>& now,
+               const Planes<const float>& image, const Parameters& p, const Planes<float>& terms,
+               const Planes<float>& coupling) const {
+        core::launch(executor, &weigh_kernel<pixel_warps>,
+                     pixel_tile_config(rows_of(now), columns_of(now), 1), constraints_.planes(),
+                     about, now, image, static_cast<float>(p.brightness),
+                     static_cast<float>(p.contrast), terms, coupling);
+    }
+
+  private:
+    /// c_x, c_y, c_t of the brightness, of its x derivative and of its y derivative.
+    PlaneArray<typename Executor::Space> constraints_;
+};
 
 }  // namespace aperture::flow::gpu

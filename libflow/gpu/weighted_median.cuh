@@ -180,9 +180,11 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     }
 }
 
+template <class Executor>
 class WeightedMedian {
   public:
-    WeightedMedian() {
+    WeightedMedian() = default;
+    explicit WeightedMedian(Shape) {
         for (int i = 0; i <= 2 * window_samples; ++i) {
             const auto apart = static_cast<float>(window_spacing * (i - window_samples));
             distance_.at[i] = std::exp(-apart * apart * over_twice_squared(distance_sigma));
@@ -191,18 +193,17 @@ class WeightedMedian {
 
     /// Filters `from` into `to` near boundaries; elsewhere `to` keeps another filter's result.
     /// `warped1` is warped by about this flow. Asynchronous.
-    template <class Executor>
     void run(Executor& executor, const Planes<const float>& image0,
              const Planes<const float>& warped1, const Planes<const float>& from,
-             const Planes<float>& to) const {
+             FlowView<typename Executor::Space> to) const {
         core::launch(executor, &weighted_median_kernel<pixel_warps>,
                      pixel_tile_config(rows_of(from), columns_of(from), 1,
                                        weighted_median_values * sizeof(float)),
-                     image0, warped1, from, distance_, to);
+                     image0, warped1, from, distance_, planes_of(to));
     }
 
   private:
-    DistanceWeights distance_;
+    DistanceWeights distance_{};
 };
 
 }  // namespace aperture::flow::gpu
