@@ -62,7 +62,7 @@ CheckeredLevel::CheckeredLevel(core::Cpu& cpu, Shape shape)
       unknowns_(2, shape),
       residual_(2, shape),
       sums_(shape),
-      zeros_(end_of(0)) {}
+      zeros_(1, Shape{1, end_of(0)}) {}
 
 template <class DoRow>
 void CheckeredLevel::in_stages(int stages, const DoRow& do_row) const {
@@ -181,7 +181,7 @@ struct CheckeredLevel::EdgeWeights {
 CheckeredLevel::EdgeWeights CheckeredLevel::weights_around(int parity, index_t y) const {
     if (coupling_ != Coupling::weighted) return {};
     return {weights_.row(0, 1 - parity, y) + (parity == 0 ? -1 : 0), weights_.row(0, parity, y),
-            y > 0 ? weights_.row(1, parity, y - 1) : zeros_.data(), weights_.row(1, parity, y)};
+            y > 0 ? weights_.row(1, parity, y - 1) : zeros_.row(0, 0), weights_.row(1, parity, y)};
 }
 
 /// d of a pack of pixels of one row and parity.
@@ -279,7 +279,7 @@ CheckeredLevel::Neighbours CheckeredLevel::around(index_t unknown, int parity, i
     const bool clamp = coupling_ == Coupling::nine && boundary_ == Boundary::replicate;
     const auto row = [&](int of, index_t at) {
         if (at >= 0 && at < shape_.rows) return unknowns_.row(unknown, of, at);
-        return clamp ? unknowns_.row(unknown, of, y) : zeros_.data();
+        return clamp ? unknowns_.row(unknown, of, y) : zeros_.row(0, 0);
     };
     // In the other parity, the column to the left has the same index or the previous one.
     const int other = 1 - parity;

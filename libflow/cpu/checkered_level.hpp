@@ -106,7 +106,7 @@ class CheckeredLevel {
     SplitPlanes unknowns_;
     SplitPlanes residual_;  ///< also interpolated rows of a coarser level
     RowSums<1> sums_;
-    ZeroRow zeros_;
+    PaddedPlanes zeros_;  ///< a row beyond the image
 };
 
 }  // namespace aperture::flow

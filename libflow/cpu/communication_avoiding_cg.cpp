@@ -19,7 +19,7 @@ CommunicationAvoidingCg::CommunicationAvoidingCg(core::Cpu& cpu, Shape shape,
       recurred_(2, shape),
       before_(2, shape),
       residual_sums_(shape),
-      zeros_(shape.columns) {
+      zeros_(1, Shape{1, shape.columns}) {
     const index_t vectors = 2 * parameters.s_step + 1;
     for (index_t i = 0; i < vectors; ++i) basis_.emplace_back(2, shape);
     row_sums_ = core::Array<double, 2>({shape.rows, vectors * (vectors + 1)});
@@ -85,7 +85,7 @@ void CommunicationAvoidingCg::build(const PreparedSystem& system, index_t first,
             const auto scale = static_cast<float>(1 / recurrence_.scale[step]);
             const auto shift = static_cast<float>(recurrence_.shift[step]);
             const auto back = static_cast<float>(recurrence_.back[step]);
-            const Operator<decltype(coupling)::value> matrix(system, now, zeros_.data());
+            const Operator<decltype(coupling)::value> matrix(system, now, zeros_.row(0, 0));
             for_rows(*cpu_, shape_, [&](index_t y) {
                 matrix.row(y, [&](index_t i, const PackPair& product) {
                     const PackPair of_b = parameters_.precondition
@@ -243,7 +243,7 @@ RoundSums CommunicationAvoidingCg::true_residual(const PreparedSystem& system,
                                                  const PaddedPlanes* expected) {
     std::array<double, 3> all{};
     with_coupling(system.coupling, [&](auto coupling) {
-        const Operator<decltype(coupling)::value> matrix(system, x, zeros_.data());
+        const Operator<decltype(coupling)::value> matrix(system, x, zeros_.row(0, 0));
         all = residual_sums_.over_rows(*cpu_, [&](index_t y) {
             std::array<double, 3> of_row{};
             matrix.row(y, [&](index_t i, const PackPair& product) {

@@ -67,7 +67,7 @@ class CommunicationAvoidingCg {
     std::vector<double> norms_;        ///< Y^T M^2 Y
     Coordinates x_, z_, p_;
     RowSums<3> residual_sums_;
-    ZeroRow zeros_;
+    PaddedPlanes zeros_;  ///< a row beyond the image
     bool with_history_ = false;
     std::vector<double> history_;
 };

@@ -17,13 +17,13 @@ ConjugateGradients::ConjugateGradients(core::Cpu& cpu, Shape shape, bool precond
       product_(2, shape),
       scaled_(2, shape),
       sums_(shape),
-      zeros_(shape.columns) {}
+      zeros_(1, Shape{1, shape.columns}) {}
 
 void ConjugateGradients::start(const PreparedSystem& system, const PaddedPlanes& x, double limit) {
     limit_ = limit;
     progress_ = {};
     with_coupling(system.coupling, [&](auto coupling) {
-        const Operator<decltype(coupling)::value> matrix(system, x, zeros_.data());
+        const Operator<decltype(coupling)::value> matrix(system, x, zeros_.row(0, 0));
         for_rows(*cpu_, shape_, [&](index_t y) {
             matrix.row(y, [&](index_t i, const PackPair& product) {
                 store_pair(residual_, y, i, load_pair(system.right, y, i) - product);
@@ -68,7 +68,7 @@ void ConjugateGradients::next_direction(const PreparedSystem& system, float beta
 double ConjugateGradients::multiply(const PreparedSystem& system) {
     double curvature = 0;
     with_coupling(system.coupling, [&](auto coupling) {
-        const Operator<decltype(coupling)::value> matrix(system, direction_, zeros_.data());
+        const Operator<decltype(coupling)::value> matrix(system, direction_, zeros_.row(0, 0));
         curvature = sums_.over_rows(*cpu_, [&](index_t y) {
             matrix.row(y, [&](index_t i, const PackPair& product) {
                 store_pair(product_, y, i, product);

@@ -36,7 +36,7 @@ class ConjugateGradients {
     PaddedPlanes product_;  ///< A p
     PaddedPlanes scaled_;   ///< M^-1 r
     RowSums<2> sums_;
-    ZeroRow zeros_;
+    PaddedPlanes zeros_;  ///< a row beyond the image
     double limit_ = -1;
     SolverProgress progress_;
     double residual_squared_ = 0;  ///< |r|^2 of the recurrence

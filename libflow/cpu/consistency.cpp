@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/flow/consistency.hpp"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
-#include <vector>
 
 #include "aperture/core/shape.hpp"
-#include "libflow/cpu/row_loops.hpp"
+#include "libflow/cpu/reductions.hpp"
 
 namespace aperture::flow {
 namespace {
@@ -55,19 +54,17 @@ index_t check_consistency(core::Cpu& cpu, ConstFlowView<core::Host> forward,
     const auto [rows, columns] = consistent.extent;
     core::expects_shape("forward flow", forward, {2, rows, columns});
     core::expects_shape("backward flow", backward, {2, rows, columns});
-    std::vector<index_t> count(static_cast<std::size_t>(rows));
-    for_rows(cpu, Shape{rows, columns}, [&](index_t row) {
-        index_t of_row = 0;
+    RowSums<1> sums(Shape{rows, columns});
+    const auto count = sums.over_rows(cpu, [&](index_t row) {
+        double of_row = 0;
         for (index_t column = 0; column < consistent.extent[1]; ++column) {
             const bool good = is_consistent(forward, backward, row, column);
             consistent(row, column) = good ? 255 : 0;
             of_row += good ? 1 : 0;
         }
-        count[static_cast<std::size_t>(row)] = of_row;
+        return std::array<double, 1>{of_row};
     });
-    index_t sum = 0;
-    for (const index_t of_row : count) sum += of_row;
-    return sum;
+    return static_cast<index_t>(count[0]);
 }
 
 }  // namespace aperture::flow

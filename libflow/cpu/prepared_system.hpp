@@ -98,15 +98,6 @@ struct RowPointers {
     const float* below;
 };
 
-/// `row(y)` returns a row of the image. A row outside it is the nearest one or `zeros`.
-template <class Row>
-RowPointers rows_around(index_t y, Shape shape, Boundary boundary, const float* zeros,
-                        const Row& row) {
-    const float* middle = row(y);
-    const float* outside = boundary == Boundary::replicate ? middle : zeros;
-    return {y > 0 ? row(y - 1) : outside, middle, y + 1 < shape.rows ? row(y + 1) : outside};
-}
-
 /// S of a row, a pack at a time; includes alpha^2 for Coupling::weighted only.
 template <Coupling coupling>
 struct NeighbourSum {
@@ -172,17 +163,6 @@ struct Flux {
 
     NeighbourSum<coupling> sum;
     float smoothness;
-};
-
-/// A row of zeros with margins, so that any pack of a row can be loaded from it.
-class ZeroRow {
-  public:
-    ZeroRow() = default;
-    explicit ZeroRow(index_t columns) : row_(1, Shape{1, columns}) {}
-    const float* data() const { return row_.row(0, 0); }
-
-  private:
-    PaddedPlanes row_;
 };
 
 }  // namespace aperture::flow

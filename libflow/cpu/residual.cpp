@@ -12,7 +12,7 @@ namespace aperture::flow {
 double Residual::squared(core::Cpu& cpu, const PreparedSystem& system, const PaddedPlanes& x) {
     double sum = 0;
     with_coupling(system.coupling, [&](auto coupling) {
-        const Operator<decltype(coupling)::value> matrix(system, x, zeros_.data());
+        const Operator<decltype(coupling)::value> matrix(system, x, zeros_.row(0, 0));
         const auto of_row = [&](index_t y) {
             matrix.row(y, [&](index_t i, const PackPair& product) {
                 store_pair(rows_, y, i, load_pair(system.right, y, i) - product);

@@ -35,8 +35,10 @@ class Operator {
 
   private:
     RowPointers around(index_t unknown, index_t y) const {
-        return rows_around(y, system_.shape, system_.boundary, zeros_,
-                           [&](index_t at) { return x_.row(unknown, at); });
+        const float* middle = x_.row(unknown, y);
+        const float* outside = system_.boundary == Boundary::replicate ? middle : zeros_;
+        return {y > 0 ? x_.row(unknown, y - 1) : outside, middle,
+                y + 1 < system_.shape.rows ? x_.row(unknown, y + 1) : outside};
     }
 
     const PreparedSystem& system_;
@@ -58,7 +60,8 @@ double right_squared(core::Cpu& cpu, const LinearSystem<core::Host>& system, Row
 class Residual {
   public:
     Residual() = default;
-    explicit Residual(Shape shape) : sums_(shape), rows_(2, shape), zeros_(shape.columns) {}
+    explicit Residual(Shape shape)
+        : sums_(shape), rows_(2, shape), zeros_(1, Shape{1, shape.columns}) {}
 
     /// |b - A x|^2; `x` must have its margins set.
     double squared(core::Cpu& cpu, const PreparedSystem& system, const PaddedPlanes& x);
@@ -66,7 +69,7 @@ class Residual {
   private:
     RowSums<1> sums_;
     PaddedPlanes rows_;
-    ZeroRow zeros_;
+    PaddedPlanes zeros_;  ///< a row beyond the image
 };
 
 }  // namespace aperture::flow

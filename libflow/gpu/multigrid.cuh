@@ -127,38 +127,29 @@ __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arg
     }
 }
 
-struct CoarsenArguments {
-    SystemPlanes fine;
-    Planes<const float> unknowns;  ///< of the fine level; null: zero
-    Planes<float> tensor;          ///< of the coarse level, as the following
-    Planes<float> right;
-    Planes<float> weights;
-};
-
-/// Computes a level's system from the next finer one: the averages of tensor and residual. The
-/// residual of zero unknowns is the right-hand side. A thread for a coarse pixel, pixel_config.
-/// Moves 33 bytes a fine pixel, 13 less if its unknowns are zero.
+/// Computes the system of a level, `tensor`, `right` and `weights`, from the next finer one: the
+/// averages of tensor and residual. The residual of zero `unknowns`, null, is the right-hand side.
+/// A thread for a coarse pixel, pixel_config. Moves 33 bytes a fine pixel, 13 less if its unknowns
+/// are zero.
 template <Coupling coupling, Boundary boundary>
-__global__ void coarsen_kernel(CoarsenArguments arguments) {
+__global__ void coarsen_kernel(SystemPlanes fine, Planes<const float> unknowns,
+                               Planes<float> tensor, Planes<float> right, Planes<float> weights) {
     int y = 0;
     int x = 0;
-    if (!own_pixel(rows_of(arguments.tensor), columns_of(arguments.tensor), &y, &x)) return;
-    const SystemPlanes& fine = arguments.fine;
+    if (!own_pixel(rows_of(tensor), columns_of(tensor), &y, &x)) return;
     const int rows = rows_of(fine.tensor);
     const int columns = columns_of(fine.tensor);
     APERTURE_UNROLL
     for (int i = 0; i < 3; ++i) {
-        arguments.tensor(i, y, x) = average(
-            rows, columns, y, x, [&](int row, int column) { return fine.tensor(i, row, column); });
+        tensor(i, y, x) = average(rows, columns, y, x,
+                                  [&](int row, int column) { return fine.tensor(i, row, column); });
     }
     if constexpr (coupling == Coupling::weighted) {
-        store_pair(arguments.weights, y, x, coarse_weights(fine.weights, y, x));
+        store_pair(weights, y, x, coarse_weights(fine.weights, y, x));
     }
-    const auto field = [&](int row, int column) {
-        return pair_at(arguments.unknowns, row, column);
-    };
-    store_pair(arguments.right, y, x, average(rows, columns, y, x, [&](int row, int column) {
-                   return arguments.unknowns.data == nullptr
+    const auto field = [&](int row, int column) { return pair_at(unknowns, row, column); };
+    store_pair(right, y, x, average(rows, columns, y, x, [&](int row, int column) {
+                   return unknowns.data == nullptr
                               ? pair_at(fine.right, row, column)
                               : residual_at<coupling, boundary>(fine, row, column, field);
                }));
@@ -313,17 +304,13 @@ class Multigrid {
     /// Computes the system of level l + 1 from that of level l and, on the finest, its unknowns.
     void coarsen(Executor& executor, std::size_t l) {
         Level& coarse = levels_[l + 1];
-        CoarsenArguments arguments{
-            system(l), {}, coarse.tensor.planes(), coarse.right.planes(), {}};
-        if (l == 0) {
-            arguments.unknowns = unknowns(0, 0);
-            add_work(1, levels_[0].shape);
-        }
-        if (coupling_ == Coupling::weighted) arguments.weights = coarse.weights.planes();
+        if (l == 0) add_work(1, levels_[0].shape);
         with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
             core::launch(executor,
                          &coarsen_kernel<decltype(coupling)::value, decltype(boundary)::value>,
-                         pixel_config(coarse.shape), arguments);
+                         pixel_config(coarse.shape), system(l),
+                         l == 0 ? Planes<const float>(x_) : Planes<const float>{},
+                         coarse.tensor.planes(), coarse.right.planes(), coarse.weights.planes());
         });
     }
 
@@ -335,7 +322,13 @@ class Multigrid {
         for_shapes(shape, [&](Shape s) {
             pixels += s.rows * s.columns;
             ++arguments.levels;
+            // A full cycle has a V-cycle from each level.
+            add_work((full ? arguments.levels : 1) *
+                         (is_coarsest(s) ? coarsest_sweeps : 2 * smoothing_sweeps + 1),
+                     s);
         });
+        // The residual of zero needs no product.
+        if (full && tail() == 0 && arguments.levels > 1) add_work(1, shape);
         // A lane for each pixel of a colour.
         const index_t warps = (shape.rows * shape.columns / 2 + 31) / core::warp_size;
         const auto threads = static_cast<unsigned>(
@@ -346,24 +339,6 @@ class Multigrid {
             core::launch(executor, &multigrid_tail_kernel<c, decltype(boundary)::value>,
                          core::LaunchConfig(dim3(1), dim3(threads), bytes), arguments);
         });
-        count_tail(shape, full);
-    }
-
-    void count_tail(Shape finest, bool full) {
-        std::vector<Shape>& shapes = tail_shapes_;
-        shapes.clear();
-        for_shapes(finest, [&](Shape s) { shapes.push_back(s); });
-        const std::size_t last = shapes.size() - 1;
-        const auto v_cycle_from = [&](std::size_t first) {
-            for (std::size_t l = first; l < last; ++l) {
-                add_work(2 * smoothing_sweeps + 1, shapes[l]);
-            }
-            add_work(coarsest_sweeps, shapes[last]);
-        };
-        if (!full) return v_cycle_from(0);
-        // The residual of zero needs no product.
-        if (tail() == 0 && last > 0) add_work(1, finest);
-        for (std::size_t l = shapes.size(); l-- > 0;) v_cycle_from(l);
     }
 
     void add_work(int sweeps, Shape of) {
@@ -372,7 +347,6 @@ class Multigrid {
     }
 
     std::vector<Level> levels_;  // the last one represents all coarser ones, too
-    std::vector<Shape> tail_shapes_;
     Coupling coupling_ = Coupling::five;
     Boundary boundary_ = Boundary::replicate;
     SystemPlanes finest_;

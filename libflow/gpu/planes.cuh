@@ -24,16 +24,23 @@ __device__ __forceinline__ bool has_fours(const Planes<T>& planes) {
            planes.stride[1] % 4 == 0;
 }
 
-__device__ __forceinline__ void read_four(const float* from, float (&to)[4]) {
-    const float4 four = *reinterpret_cast<const float4*>(from);
+__device__ __forceinline__ void unpack(float4 four, float (&to)[4]) {
     to[0] = four.x;
     to[1] = four.y;
     to[2] = four.z;
     to[3] = four.w;
 }
 
+__device__ __forceinline__ float4 pack(const float (&from)[4]) {
+    return make_float4(from[0], from[1], from[2], from[3]);
+}
+
+__device__ __forceinline__ void load_four(const float* from, float (&to)[4]) {
+    unpack(*reinterpret_cast<const float4*>(from), to);
+}
+
 __device__ __forceinline__ void store_four(const float (&from)[4], float* to) {
-    *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
+    *reinterpret_cast<float4*>(to) = pack(from);
 }
 
 using signal::gpu::planes_of;

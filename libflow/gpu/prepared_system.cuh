@@ -81,14 +81,14 @@ __global__ void scale_weights_kernel(Planes<const T> coupling, T smoothness, Pla
 
 /// Loads four pixels of a row from `count` planes; zeros outside the image.
 template <int count>
-__device__ __forceinline__ void read_fours(const Planes<const float>& from, int y, int x,
+__device__ __forceinline__ void load_fours(const Planes<const float>& from, int y, int x,
                                            float (&to)[count][4]) {
     const bool fours = x + 4 <= columns_of(from) && has_fours(from);
     APERTURE_UNROLL
     for (int i = 0; i < count; ++i) {
         const float* row = row_of(from, i, y) + x;
         if (fours) {
-            read_four(row, to[i]);
+            load_four(row, to[i]);
             continue;
         }
         APERTURE_UNROLL
@@ -115,10 +115,10 @@ __global__ void __launch_bounds__(reduction_threads)
     for_own_pixels(rows_of(tensor), (columns_of(tensor) + 3) / 4, [&](int y, int four) {
         const int x = 4 * four;
         float j[3][4];
-        read_fours(tensor, y, x, j);
+        load_fours(tensor, y, x, j);
         if (start.parts != nullptr) {
             float flow[2][4];
-            read_fours(start.flow, y, x, flow);
+            load_fours(start.flow, y, x, flow);
             APERTURE_UNROLL
             for (int i = 0; i < 4; ++i) {
                 own = own + Sums<5>{{j[0][i], j[1][i], j[2][i], flow[0][i], flow[1][i]}};

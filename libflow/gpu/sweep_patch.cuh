@@ -92,7 +92,7 @@ __device__ __forceinline__ void gather(const Planes<const float>& from, const Pa
 
 /// Loads the pixels of a patch, four at a time where possible.
 template <int planes>
-__device__ __forceinline__ void read_pixels(const Planes<const float>& from,
+__device__ __forceinline__ void load_pixels(const Planes<const float>& from,
                                             const PatchPixels& pixels, PatchValues<planes>& to) {
     if (!pixels.by_fours() || !has_fours(from)) return gather(from, pixels, to);
     // All loads are issued before the first result is needed.
@@ -101,7 +101,7 @@ __device__ __forceinline__ void read_pixels(const Planes<const float>& from,
         APERTURE_UNROLL
         for (int r = 0; r < patch_extent; ++r) {
             float four[patch_extent];
-            read_four(pixels.four(from, i, r), four);
+            load_four(pixels.four(from, i, r), four);
             APERTURE_UNROLL
             for (int j = 0; j < patch_extent; ++j) {
                 to[i][r][j] = pixels.row[r] >= 0 ? four[j] : 0.0F;
@@ -207,8 +207,8 @@ class Patch {
         const SystemPlanes& system = problem.system;
         PatchValues<3> block;
         PatchValues<2> right;
-        read_pixels(blocks_of<kind>(system), pixels(), block);
-        read_pixels(system.right, pixels(), right);
+        load_pixels(blocks_of<kind>(system), pixels(), block);
+        load_pixels(system.right, pixels(), right);
         forget_position();
         const PatchPixels pixels = this->pixels();
         APERTURE_UNROLL
@@ -228,7 +228,7 @@ class Patch {
         if constexpr (coupling == Coupling::weighted) load_weights(system.weights);
     }
     __device__ __forceinline__ void load_unknowns(const Planes<const float>& from) {
-        read_pixels(from, pixels(), x_of_);
+        load_pixels(from, pixels(), x_of_);
     }
 
     __device__ __forceinline__ void store_unknowns(const Planes<float>& to) const {
@@ -286,10 +286,6 @@ class Patch {
         return extent * static_cast<int>(threadIdx.x);
     }
 
-    __device__ static __forceinline__ float4 four_of(const float (&row)[extent]) {
-        return make_float4(row[0], row[1], row[2], row[3]);
-    }
-
     __device__ __forceinline__ void load_weights(const Planes<const float>& weights) {
         const auto weight = [&](int plane, int y, int x) {
             const bool inside = y >= 0 && y < rows_ && x >= 0 && x < columns_;
@@ -317,35 +313,29 @@ class Patch {
         if constexpr (stages == 2) {
             // A colour reads only the other colour, which is every other pixel of a row.
             constexpr int odd = stage == 0 ? 1 : 0;
-            const auto pack = [&](int r, int j) {
+            const auto half = [&](int r, int j) {
                 return make_float4(x_of_[0][r][j], x_of_[0][r][j + 2], x_of_[1][r][j],
                                    x_of_[1][r][j + 2]);
             };
-            const float4 first[1] = {pack(0, odd)};
-            const float4 last[1] = {pack(extent - 1, 1 - odd)};
+            const float4 first[1] = {half(0, odd)};
+            const float4 last[1] = {half(extent - 1, 1 - odd)};
             float4 above[1];
             float4 below[1];
             exchange.swap(first, last, above, below);
-            const auto unpack = [](float4 packed, int j, float(&row)[2][extent]) {
+            const auto unpack_half = [](float4 packed, int j, float(&row)[2][extent]) {
                 row[0][j] = packed.x;
                 row[0][j + 2] = packed.y;
                 row[1][j] = packed.z;
                 row[1][j + 2] = packed.w;
             };
-            unpack(above[0], 1 - odd, rows.above);
-            unpack(below[0], odd, rows.below);
+            unpack_half(above[0], 1 - odd, rows.above);
+            unpack_half(below[0], odd, rows.below);
         } else {
-            const float4 first[2] = {four_of(x_of_[0][0]), four_of(x_of_[1][0])};
-            const float4 last[2] = {four_of(x_of_[0][extent - 1]), four_of(x_of_[1][extent - 1])};
+            const float4 first[2] = {pack(x_of_[0][0]), pack(x_of_[1][0])};
+            const float4 last[2] = {pack(x_of_[0][extent - 1]), pack(x_of_[1][extent - 1])};
             float4 above[2];
             float4 below[2];
             exchange.swap(first, last, above, below);
-            const auto unpack = [](float4 four, float(&row)[extent]) {
-                row[0] = four.x;
-                row[1] = four.y;
-                row[2] = four.z;
-                row[3] = four.w;
-            };
             APERTURE_UNROLL
             for (int i = 0; i < 2; ++i) {
                 unpack(above[i], rows.above[i]);
