@@ -63,7 +63,7 @@ APERTURE_HD float unless_rounding(float derivative) {
     return fabsf(derivative) > no_gradient ? derivative : 0.0F;
 }
 
-/// Whether pixel (y, x), moved by (u, v), is still in the image.
+/// Whether pixel (y, x), moved by (u, v), is still in the image; not if either is NaN.
 APERTURE_HD bool lands_inside(int rows, int columns, int y, int x, float u, float v) {
     const float at_x = static_cast<float>(x) + u;
     const float at_y = static_cast<float>(y) + v;

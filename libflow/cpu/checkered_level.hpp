@@ -42,8 +42,7 @@ class CheckeredLevel {
 
     /// What a pass over the image does, in this order.
     struct Pass {
-        const CheckeredLevel* prolonged =
-            nullptr;     ///< its unknowns are interpolated and added to x
+        const CheckeredLevel* prolonged = nullptr;  ///< adds its unknowns, interpolated, to x
         int sweeps = 0;  ///< over all colours, x += omega (D^-1 (S(x) + b) - x)
         float omega = 1;
         CheckeredLevel* restricted = nullptr;  ///< its b becomes the average of the residual

@@ -25,29 +25,31 @@ CommunicationAvoidingCg::CommunicationAvoidingCg(core::Cpu& cpu, Shape shape,
     row_sums_ = core::Array<double, 2>({shape.rows, vectors * (vectors + 1)});
 }
 
-void CommunicationAvoidingCg::start(const PreparedSystem& system, const PaddedPlanes& x,
-                                    double limit, bool with_history) {
+void CommunicationAvoidingCg::start(const PreparedSystem& system, PaddedPlanes& x, double limit,
+                                    bool with_history) {
+    system_ = &system;
+    solution_ = &x;
     limits_ = {limit, parameters_.iterations};
     with_history_ = with_history;
     state_ = {};
     state_.steps = parameters_.s_step;
     state_.products = 1;
-    state_ = evaluate_round(state_, true_residual(system, x, nullptr), limits_);
+    state_ = evaluate_round(state_, true_residual(nullptr), limits_);
     history_.clear();
     if (with_history) history_.push_back(state_.start_squared);
     direction_.copy(scaled_);
     recurrence_ = basis_recurrence(parameters_.basis, parameters_.s_step,
-                                   std::max(largest_eigenvalue(system), 1e-30));
+                                   std::max(largest_eigenvalue(), 1e-30));
 }
 
 // Without preconditioning, from powers of A on the residual.
-double CommunicationAvoidingCg::largest_eigenvalue(const PreparedSystem& system) {
+double CommunicationAvoidingCg::largest_eigenvalue() {
     if (parameters_.precondition) return largest_preconditioned;
     recurrence_ = {{0}, {0}, {1}};
     basis_[0].copy(scaled_);
     double largest = 0;
     for (int i = 0; i < eigenvalue_powers; ++i) {
-        build(system, 0, 1);
+        build(0, 1);
         ++state_.products;
         double before = 0;
         double after = 0;
@@ -63,18 +65,18 @@ double CommunicationAvoidingCg::largest_eigenvalue(const PreparedSystem& system)
         largest = std::max(largest, std::sqrt(after / before));
         const auto scale = static_cast<float>(1 / largest);
         for (index_t y = 0; y < shape_.rows; ++y) {
-            for (index_t unknown : {0, 1}) {
-                const float* from = basis_[1].row(unknown, y);
-                float* const to = basis_[0].row(unknown, y);
-                for (index_t x = -1; x <= shape_.columns; ++x) to[x] = scale * from[x];
+            for (index_t x = 0; x < shape_.columns; x += core::lanes<float>) {
+                store_pair(basis_[0], y, x, scale * load_pair(basis_[1], y, x));
             }
+            set_margins(basis_[0], y, system_->boundary);
         }
     }
     return eigenvalue_safety * largest;
 }
 
 // Computes y_(first + 1) to y_(first + degree) from y_first.
-void CommunicationAvoidingCg::build(const PreparedSystem& system, index_t first, int degree) {
+void CommunicationAvoidingCg::build(index_t first, int degree) {
+    const PreparedSystem& system = *system_;
     with_coupling(system.coupling, [&](auto coupling) {
         for (int k = 0; k < degree; ++k) {
             const auto at = static_cast<std::size_t>(first + k);
@@ -101,7 +103,8 @@ void CommunicationAvoidingCg::build(const PreparedSystem& system, index_t first,
     });
 }
 
-void CommunicationAvoidingCg::compute_gram(const PreparedSystem& system) {
+void CommunicationAvoidingCg::compute_gram() {
+    const PreparedSystem& system = *system_;
     const index_t count = vectors();
     const index_t row_floats = whole_packs(shape_.columns);
     const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(2 * count * row_floats);
@@ -218,7 +221,8 @@ int CommunicationAvoidingCg::iterate(int most) {
 }
 
 // x += Y x', z = Y z', p = Y p'
-void CommunicationAvoidingCg::combine(const PreparedSystem& system, PaddedPlanes& x) {
+void CommunicationAvoidingCg::combine() {
+    PaddedPlanes& x = *solution_;
     for_rows(*cpu_, shape_, [&](index_t y) {
         for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
             const PackPair old = load_pair(x, y, i);
@@ -234,16 +238,15 @@ void CommunicationAvoidingCg::combine(const PreparedSystem& system, PaddedPlanes
             store_pair(recurred_, y, i, sum_z);
             store_pair(direction_, y, i, sum_p);
         }
-        set_margins(x, y, system.boundary);
+        set_margins(x, y, system_->boundary);
     });
 }
 
-RoundSums CommunicationAvoidingCg::true_residual(const PreparedSystem& system,
-                                                 const PaddedPlanes& x,
-                                                 const PaddedPlanes* expected) {
+RoundSums CommunicationAvoidingCg::true_residual(const PaddedPlanes* expected) {
+    const PreparedSystem& system = *system_;
     std::array<double, 3> all{};
     with_coupling(system.coupling, [&](auto coupling) {
-        const Operator<decltype(coupling)::value> matrix(system, x, zeros_.row(0, 0));
+        const Operator<decltype(coupling)::value> matrix(system, *solution_, zeros_.row(0, 0));
         all = residual_sums_.over_rows(*cpu_, [&](index_t y) {
             std::array<double, 3> of_row{};
             matrix.row(y, [&](index_t i, const PackPair& product) {
@@ -271,22 +274,27 @@ RoundSums CommunicationAvoidingCg::true_residual(const PreparedSystem& system,
     return {all[0], all[1], all[2]};
 }
 
-void CommunicationAvoidingCg::advance(const PreparedSystem& system, PaddedPlanes& x, int rounds) {
-    for (int i = 0; i < rounds && state_.stopped == 0; ++i) run_round(system, x);
+void CommunicationAvoidingCg::advance(int rounds) {
+    for (int i = 0; i < rounds && state_.stopped == 0; ++i) run_round();
 }
 
-void CommunicationAvoidingCg::run_round(const PreparedSystem& system, PaddedPlanes& x) {
+void CommunicationAvoidingCg::append_history(double right, std::vector<double>& residuals) const {
+    for (const double squared : history_) residuals.push_back(std::sqrt(squared) / right);
+}
+
+void CommunicationAvoidingCg::run_round() {
+    PaddedPlanes& x = *solution_;
     const int s = state_.steps;
     basis_[0].copy(direction_);
     basis_[static_cast<std::size_t>(s) + 1].copy(scaled_);
-    build(system, 0, s);
-    build(system, s + 1, s - 1);
-    compute_gram(system);
+    build(0, s);
+    build(s + 1, s - 1);
+    compute_gram();
     const int done = state_.done;
     const std::size_t recorded = history_.size();
     state_.taken = iterate(limits_.iterations - done);
-    combine(system, x);
-    state_ = evaluate_round(state_, true_residual(system, x, &recurred_), limits_);
+    combine();
+    state_ = evaluate_round(state_, true_residual(&recurred_), limits_);
     if (state_.done == done) {
         // The round is discarded.
         history_.resize(recorded);
@@ -294,17 +302,17 @@ void CommunicationAvoidingCg::run_round(const PreparedSystem& system, PaddedPlan
             for (index_t unknown : {0, 1}) {
                 std::copy_n(before_.row(unknown, y), shape_.columns, x.row(unknown, y));
             }
-            set_margins(x, y, system.boundary);
+            set_margins(x, y, system_->boundary);
         });
         if (state_.stopped != 0) return;
-        true_residual(system, x, nullptr);
+        true_residual(nullptr);
         ++state_.products;
     }
     if (state_.replaced == 0) scaled_.copy(recurred_);
     if (state_.restart != 0) direction_.copy(scaled_);
     for_rows(*cpu_, shape_, [&](index_t y) {
-        set_margins(direction_, y, system.boundary);
-        set_margins(scaled_, y, system.boundary);
+        set_margins(direction_, y, system_->boundary);
+        set_margins(scaled_, y, system_->boundary);
     });
 }
 

@@ -19,7 +19,9 @@ ConjugateGradients::ConjugateGradients(core::Cpu& cpu, Shape shape, bool precond
       sums_(shape),
       zeros_(1, Shape{1, shape.columns}) {}
 
-void ConjugateGradients::start(const PreparedSystem& system, const PaddedPlanes& x, double limit) {
+void ConjugateGradients::start(const PreparedSystem& system, PaddedPlanes& x, double limit) {
+    system_ = &system;
+    x_ = &x;
     limit_ = limit;
     progress_ = {};
     with_coupling(system.coupling, [&](auto coupling) {
@@ -32,43 +34,43 @@ void ConjugateGradients::start(const PreparedSystem& system, const PaddedPlanes&
         });
     });
     // The product is still zero: this only scales the residual and computes its norms.
-    update(system, residual_, 0.0F);
-    next_direction(system, 0.0F);
+    update(0.0F);
+    next_direction(0.0F);
 }
 
-void ConjugateGradients::advance(const PreparedSystem& system, PaddedPlanes& x, int count) {
+void ConjugateGradients::advance(int count) {
     for (int i = 0; i < count; ++i) {
-        progress_.stopped = residual_squared_ <= limit_ || !step(system, x);
+        progress_.stopped = residual_squared_ <= limit_ || !step();
         if (progress_.stopped) return;
         ++progress_.done;
     }
 }
 
-bool ConjugateGradients::step(const PreparedSystem& system, PaddedPlanes& x) {
+bool ConjugateGradients::step() {
     if (scaled_product_ <= 0) return false;
-    const double curvature = multiply(system);
+    const double curvature = multiply();
     if (!(curvature > 0)) return false;
     const double before = scaled_product_;
-    update(system, x, static_cast<float>(before / curvature));
-    next_direction(system, static_cast<float>(scaled_product_ / before));
+    update(static_cast<float>(before / curvature));
+    next_direction(static_cast<float>(scaled_product_ / before));
     return true;
 }
 
 // p = M^-1 r + beta p
-void ConjugateGradients::next_direction(const PreparedSystem& system, float beta) {
+void ConjugateGradients::next_direction(float beta) {
     for_rows(*cpu_, shape_, [&](index_t y) {
         for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
             const PackPair z = load_pair(scaled_, y, i);
             store_pair(direction_, y, i, beta == 0 ? z : z + beta * load_pair(direction_, y, i));
         }
-        set_margins(direction_, y, system.boundary);
+        set_margins(direction_, y, system_->boundary);
     });
 }
 
-double ConjugateGradients::multiply(const PreparedSystem& system) {
+double ConjugateGradients::multiply() {
     double curvature = 0;
-    with_coupling(system.coupling, [&](auto coupling) {
-        const Operator<decltype(coupling)::value> matrix(system, direction_, zeros_.row(0, 0));
+    with_coupling(system_->coupling, [&](auto coupling) {
+        const Operator<decltype(coupling)::value> matrix(*system_, direction_, zeros_.row(0, 0));
         curvature = sums_.over_rows(*cpu_, [&](index_t y) {
             matrix.row(y, [&](index_t i, const PackPair& product) {
                 store_pair(product_, y, i, product);
@@ -80,18 +82,18 @@ double ConjugateGradients::multiply(const PreparedSystem& system) {
 }
 
 // x += alpha p, r -= alpha A p, M^-1 r, and the norms of r
-void ConjugateGradients::update(const PreparedSystem& system, PaddedPlanes& x, float alpha) {
+void ConjugateGradients::update(float alpha) {
     const auto sums = sums_.over_rows(*cpu_, [&](index_t y) {
         for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
             const PackPair r = load_pair(residual_, y, i) - alpha * load_pair(product_, y, i);
             store_pair(residual_, y, i, r);
-            store_pair(scaled_, y, i, precondition_ ? load_block(system.inverse, y, i) * r : r);
+            store_pair(scaled_, y, i, precondition_ ? load_block(system_->inverse, y, i) * r : r);
         }
         if (alpha != 0) {
             for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
-                store_pair(x, y, i, load_pair(x, y, i) + alpha * load_pair(direction_, y, i));
+                store_pair(*x_, y, i, load_pair(*x_, y, i) + alpha * load_pair(direction_, y, i));
             }
-            set_margins(x, y, system.boundary);
+            set_margins(*x_, y, system_->boundary);
         }
         return std::array<double, 2>{row_product(residual_, residual_, y),
                                      row_product(residual_, scaled_, y)};

@@ -7,6 +7,7 @@
 
 #include "aperture/core/shape.hpp"
 #include "libflow/cpu/reductions.hpp"
+#include "libflow/image_model.hpp"
 
 namespace aperture::flow {
 namespace {
@@ -34,9 +35,8 @@ bool is_consistent(const ConstFlowView<core::Host>& forward,
     const float v = forward(1, row, column);
     const float x = static_cast<float>(column) + u;
     const float y = static_cast<float>(row) + v;
-    // Written so that NaN is outside.
-    if (!(x >= 0 && x <= static_cast<float>(forward.extent[2] - 1) && y >= 0 &&
-          y <= static_cast<float>(forward.extent[1] - 1))) {
+    if (!lands_inside(static_cast<int>(forward.extent[1]), static_cast<int>(forward.extent[2]),
+                      static_cast<int>(row), static_cast<int>(column), u, v)) {
         return false;
     }
     const float back_u = sample(backward, 0, y, x);

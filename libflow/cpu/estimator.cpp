@@ -14,17 +14,6 @@
 #include "libflow/cpu/weighted_median.hpp"
 
 namespace aperture::flow {
-namespace {
-
-/// Plane `i` of planes or of a flow.
-template <class T>
-core::View<T, 2, core::Host> plane(const core::View<T, 3, core::Host>& all, index_t i) {
-    return {all.data + i * all.stride[0],
-            {all.extent[1], all.extent[2]},
-            {all.stride[1], all.stride[2]}};
-}
-
-}  // namespace
 
 template <>
 struct EstimatorOperations<core::Cpu> {
@@ -52,7 +41,7 @@ struct EstimatorOperations<core::Cpu> {
     static void blur(core::Cpu& cpu, ImageView<core::Host> image0, ImageView<core::Host> image1,
                      float sigma, Images& to) {
         for (int i : {0, 1}) {
-            signal::gaussian_blur(cpu, i == 0 ? image0 : image1, sigma, plane(to[i].view(), 0));
+            signal::gaussian_blur(cpu, i == 0 ? image0 : image1, sigma, to[i].view()[0]);
             set_image_margins(cpu, to[i]);
         }
     }
@@ -64,7 +53,7 @@ struct EstimatorOperations<core::Cpu> {
 
     static void downsample(core::Cpu& cpu, const Images& from, Images& to) {
         for (int i : {0, 1}) {
-            signal::downsample(cpu, plane(from[i].view(), 0), plane(to[i].view(), 0));
+            signal::downsample(cpu, from[i].view()[0], to[i].view()[0]);
             set_image_margins(cpu, to[i]);
         }
     }
@@ -79,8 +68,7 @@ struct EstimatorOperations<core::Cpu> {
                         const std::array<float, 2>& ratio, PaddedPlanes& to) {
         const Shape shape = to.shape();
         for (int i : {0, 1}) {
-            signal::resize(cpu, plane(from, i), signal::Interpolation::bilinear,
-                           plane(to.view(), i));
+            signal::resize(cpu, from[i], signal::Interpolation::bilinear, to.view()[i]);
             for_rows(cpu, shape, [&](index_t y) {
                 float* const row = to.row(i, y);
                 for (index_t x = 0; x < shape.columns; ++x) row[x] *= ratio[i];
@@ -128,7 +116,7 @@ struct EstimatorOperations<core::Cpu> {
     static void median_filter(core::Cpu& cpu, const PaddedPlanes& from, int size,
                               FlowView<core::Host> to) {
         for (index_t i : {0, 1}) {
-            signal::median_filter(cpu, plane(from.view(), i), size, plane(to, i));
+            signal::median_filter(cpu, from.view()[i], size, to[i]);
         }
     }
 };

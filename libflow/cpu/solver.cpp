@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "libflow/cpu/communication_avoiding_cg.hpp"
+#include "libflow/cpu/communication_avoidingcg.hpp"
 #include "libflow/cpu/conjugate_gradients.hpp"
 #include "libflow/cpu/free_flow.hpp"
 #include "libflow/cpu/multigrid.hpp"
@@ -22,7 +22,7 @@ class SolverOperations<core::Cpu> {
     SolverOperations(core::Cpu& cpu, Shape shape, const SolverParameters& p)
         : cpu_(cpu), parameters_(p), free_flow_(shape), sums_(shape) {
         if (p.solver == Solver::multigrid) {
-            multigrid_ = Multigrid(cpu, shape);
+            multigrid = Multigrid(cpu, shape);
         } else if (p.solver == Solver::redblack) {
             checkered_ = CheckeredLevel(cpu, shape);
         } else {
@@ -30,9 +30,9 @@ class SolverOperations<core::Cpu> {
             flow_ = PaddedPlanes(2, shape);
             residual_ = Residual(shape);
             if (p.solver == Solver::cg) {
-                gradients_ = ConjugateGradients(cpu, shape, p.precondition);
+                gradients = ConjugateGradients(cpu, shape, p.precondition);
             } else if (p.solver == Solver::cacg) {
-                avoiding_ = CommunicationAvoidingCg(cpu, shape, p);
+                avoiding = CommunicationAvoidingCg(cpu, shape, p);
             } else {
                 stationary_ = StationaryIteration(cpu, shape, p.solver);
             }
@@ -44,7 +44,7 @@ class SolverOperations<core::Cpu> {
         if (tested) right_norm_ = std::sqrt(right_squared(cpu_, system, sums_));
         switch (parameters_.solver) {
             case Solver::multigrid:
-                return multigrid_.start(system, x);
+                return multigrid.start(system, x);
             case Solver::redblack:
                 checkered_.load(system);
                 return checkered_.load_unknowns(x);
@@ -64,7 +64,7 @@ class SolverOperations<core::Cpu> {
 
     void store(FlowView<core::Host> x) {
         if (parameters_.solver == Solver::multigrid) {
-            multigrid_.store(x);
+            multigrid.store(x);
         } else if (parameters_.solver == Solver::redblack) {
             checkered_.store_unknowns(x);
         } else {
@@ -76,7 +76,7 @@ class SolverOperations<core::Cpu> {
     double right_norm() const { return right_norm_; }
     ResidualNorms norms() {
         const auto squared = [&] {
-            if (parameters_.solver == Solver::multigrid) return multigrid_.residual_squared();
+            if (parameters_.solver == Solver::multigrid) return multigrid.residual_squared();
             if (parameters_.solver == Solver::redblack) return checkered_.residual_squared();
             return residual_.squared(cpu_, prepared_, flow_);
         };
@@ -93,27 +93,15 @@ class SolverOperations<core::Cpu> {
         }
     }
 
-    static constexpr bool gradients_in_one_kernel() { return false; }
-    void start_gradients(double limit) { gradients_.start(prepared_, flow_, limit); }
-    void advance_gradients(int count) { gradients_.advance(prepared_, flow_, count); }
-    const SolverProgress& gradients_progress() const { return gradients_.progress(); }
-
+    void start_gradients(double limit) { gradients.start(prepared_, flow_, limit); }
     void start_avoiding(double limit, bool with_history) {
-        avoiding_.start(prepared_, flow_, limit, with_history);
-    }
-    SolverProgress advance_avoiding(int rounds) {
-        avoiding_.advance(prepared_, flow_, rounds);
-        return avoiding_.progress();
-    }
-    void append_history(double right, std::vector<double>& residuals) const {
-        for (const double squared : avoiding_.history()) {
-            residuals.push_back(std::sqrt(squared) / right);
-        }
+        avoiding.start(prepared_, flow_, limit, with_history);
     }
 
-    void full_cycle() { multigrid_.full_cycle(); }
-    void v_cycle() { multigrid_.v_cycle(); }
-    double work_units() const { return multigrid_.work_units(); }
+    // Only the chosen solver's is initialised.
+    ConjugateGradients gradients;
+    CommunicationAvoidingCg avoiding;
+    Multigrid multigrid;
 
   private:
     /// Gauss-Seidel sweeps for each pass over the image.
@@ -129,11 +117,7 @@ class SolverOperations<core::Cpu> {
     PaddedPlanes flow_;
     Residual residual_;
     StationaryIteration stationary_;
-    ConjugateGradients gradients_;
-    CommunicationAvoidingCg avoiding_;
-    // Coloured solvers.
-    CheckeredLevel checkered_;
-    Multigrid multigrid_;
+    CheckeredLevel checkered_;  ///< Solver::redblack
 };
 
 template class SystemSolver<core::Cpu>;

@@ -161,7 +161,7 @@ class Multigrid {
     using Space = typename Executor::Space;
 
     Multigrid() = default;
-    Multigrid(const Executor& executor, Shape shape) {
+    Multigrid(Executor& executor, Shape shape) : executor_(&executor) {
         levels_.push_back({shape, {}, {}, {}, {PlaneArray<Space>(2, shape), {}}});
         while (!fits_in_a_block(executor, levels_.back().shape)) {
             shape = halved(shape);
@@ -174,7 +174,7 @@ class Multigrid {
     }
 
     /// Starts from `x`, in place. The caller keeps ownership of the planes.
-    void start(Executor&, const PreparedSystem<Executor>& system, const Planes<float>& x) {
+    void start(const PreparedSystem<Executor>& system, const Planes<float>& x) {
         coupling_ = system.coupling();
         boundary_ = system.boundary();
         finest_ = system.planes();
@@ -190,12 +190,12 @@ class Multigrid {
     }
 
     /// Corrects from the coarsest level to the finest, with a V-cycle on each: the first iteration.
-    void full_cycle(Executor& executor) {
-        for (std::size_t l = 0; l < tail(); ++l) coarsen(executor, l);
-        run_tail(executor, true);
-        for (std::size_t l = tail(); l-- > 0;) cycle(executor, l, true);
+    void full_cycle() {
+        for (std::size_t l = 0; l < tail(); ++l) coarsen(l);
+        run_tail(true);
+        for (std::size_t l = tail(); l-- > 0;) cycle(l, true);
     }
-    void v_cycle(Executor& executor) { cycle(executor, 0, false); }
+    void v_cycle() { cycle(0, false); }
 
     /// Sweeps and products so far; coarser levels count by their share of pixels.
     double work_units() const { return work_units_; }
@@ -248,34 +248,34 @@ class Multigrid {
         return levels_[l].unknowns[l == 0 ? 0 : which].planes();
     }
 
-    void cycle(Executor& executor, std::size_t l, bool from_coarse) {
-        for (std::size_t k = l; k < tail(); ++k) descend(executor, k, k == l, from_coarse);
-        run_tail(executor, false);
-        for (std::size_t k = tail(); k-- > l;) ascend(executor, k);
+    void cycle(std::size_t l, bool from_coarse) {
+        for (std::size_t k = l; k < tail(); ++k) descend(k, k == l, from_coarse);
+        run_tail(false);
+        for (std::size_t k = tail(); k-- > l;) ascend(k);
     }
 
     /// Two sweeps on level l, then the right-hand side of level l + 1. The start is the caller's
     /// unknowns on level 0 and zero elsewhere, plus the correction by level l + 1 on the top level
     /// of a full cycle.
-    void descend(Executor& executor, std::size_t l, bool top, bool from_coarse) {
+    void descend(std::size_t l, bool top, bool from_coarse) {
         RelaxArguments arguments{};
         if (l == 0) arguments.from = unknowns(0, 0);
         if (top && from_coarse) arguments.coarse = unknowns(l + 1, 0);
         arguments.to = unknowns(l, 1);
         arguments.coarse_right = levels_[l + 1].right.planes();
-        relax(executor, l, arguments);
+        relax(l, arguments);
         add_work(smoothing_sweeps + 1, levels_[l].shape);
     }
-    void ascend(Executor& executor, std::size_t l) {
+    void ascend(std::size_t l) {
         RelaxArguments arguments{};
         arguments.from = unknowns(l, 1);
         arguments.coarse = unknowns(l + 1, 0);
         arguments.to = unknowns(l, 0);
-        relax(executor, l, arguments);
+        relax(l, arguments);
         add_work(smoothing_sweeps, levels_[l].shape);
     }
 
-    void relax(Executor& executor, std::size_t l, RelaxArguments& arguments) {
+    void relax(std::size_t l, RelaxArguments& arguments) {
         arguments.system = system(l);
         arguments.sweeps = smoothing_sweeps;
         const auto blocks = [](index_t extent, int own) {
@@ -289,7 +289,7 @@ class Multigrid {
                 using Tile = decltype(tile);
                 const dim3 grid(blocks(levels_[l].shape.columns, Tile::columns - twice),
                                 blocks(levels_[l].shape.rows, Tile::rows - twice));
-                core::launch(executor, &relax_kernel<c, b, Tile>,
+                core::launch(*executor_, &relax_kernel<c, b, Tile>,
                              core::LaunchConfig(grid, Tile::threads,
                                                 2 * sizeof(float) * Tile::rows * Tile::columns),
                              arguments);
@@ -297,16 +297,16 @@ class Multigrid {
             const index_t large =
                 index_t{blocks(levels_[l].shape.columns, LargeTile::columns - twice)} *
                 blocks(levels_[l].shape.rows, LargeTile::rows - twice);
-            large >= executor.multiprocessors() ? launch(LargeTile{}) : launch(SmallTile{});
+            large >= executor_->multiprocessors() ? launch(LargeTile{}) : launch(SmallTile{});
         });
     }
 
     /// Computes the system of level l + 1 from that of level l and, on the finest, its unknowns.
-    void coarsen(Executor& executor, std::size_t l) {
+    void coarsen(std::size_t l) {
         Level& coarse = levels_[l + 1];
         if (l == 0) add_work(1, levels_[0].shape);
         with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
-            core::launch(executor,
+            core::launch(*executor_,
                          &coarsen_kernel<decltype(coupling)::value, decltype(boundary)::value>,
                          pixel_config(coarse.shape), system(l),
                          l == 0 ? Planes<const float>(x_) : Planes<const float>{},
@@ -314,7 +314,7 @@ class Multigrid {
         });
     }
 
-    void run_tail(Executor& executor, bool full) {
+    void run_tail(bool full) {
         const Shape shape = levels_[tail()].shape;
         TailArguments arguments{system(tail()), {}, unknowns(tail(), 0), 0, full};
         if (tail() == 0) arguments.from = x_;
@@ -336,7 +336,7 @@ class Multigrid {
         with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
             constexpr Coupling c = decltype(coupling)::value;
             const auto bytes = static_cast<std::size_t>(pixels * tail_planes<c>()) * sizeof(float);
-            core::launch(executor, &multigrid_tail_kernel<c, decltype(boundary)::value>,
+            core::launch(*executor_, &multigrid_tail_kernel<c, decltype(boundary)::value>,
                          core::LaunchConfig(dim3(1), dim3(threads), bytes), arguments);
         });
     }
@@ -346,6 +346,7 @@ class Multigrid {
         work_units_ += sweeps * pixels(of) / pixels(levels_.front().shape);
     }
 
+    Executor* executor_ = nullptr;
     std::vector<Level> levels_;  // the last one represents all coarser ones, too
     Coupling coupling_ = Coupling::five;
     Boundary boundary_ = Boundary::replicate;
