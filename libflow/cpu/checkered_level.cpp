@@ -91,7 +91,7 @@ void CheckeredLevel::prepare(const LoadRow& load_row) {
     });
 }
 
-void CheckeredLevel::load(const LinearSystem<core::Host>& system) {
+void CheckeredLevel::load_system(const LinearSystem<core::Host>& system) {
     boundary_ = system.boundary;
     coupling_ = coupling_of(system);
     smoothness_ = system.smoothness;

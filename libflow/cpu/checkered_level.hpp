@@ -48,7 +48,7 @@ class CheckeredLevel {
         CheckeredLevel* restricted = nullptr;  ///< its b becomes the average of the residual
     };
 
-    void load(const LinearSystem<core::Host>& system);
+    void load_system(const LinearSystem<core::Host>& system);
     /// Computes the system from that of the next finer level.
     void coarsen(const CheckeredLevel& fine);
 

@@ -29,7 +29,7 @@ void ConjugateGradients::start(const PreparedSystem& system, PaddedPlanes& x, do
         for_rows(*cpu_, shape_, [&](index_t y) {
             matrix.row(y, [&](index_t i, const PackPair& product) {
                 store_pair(residual_, y, i, load_pair(system.right, y, i) - product);
-                store_pair(product_, y, i, {});
+                store_pair(product_, y, i, PackPair{});
             });
         });
     });

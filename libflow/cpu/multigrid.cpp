@@ -13,7 +13,7 @@ Multigrid::Multigrid(core::Cpu& cpu, Shape shape) {
 }
 
 void Multigrid::start(const LinearSystem<core::Host>& system, ConstFlowView<core::Host> flow) {
-    levels_.front().load(system);
+    levels_.front().load_system(system);
     for (std::size_t l = 1; l < levels_.size(); ++l) levels_[l].coarsen(levels_[l - 1]);
     levels_.front().load_unknowns(flow);
     work_units_ = 0;

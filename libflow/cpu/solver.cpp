@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "libflow/cpu/communication_avoidingcg.hpp"
+#include "libflow/cpu/communication_avoiding_cg.hpp"
 #include "libflow/cpu/conjugate_gradients.hpp"
 #include "libflow/cpu/free_flow.hpp"
 #include "libflow/cpu/multigrid.hpp"
@@ -46,7 +46,7 @@ class SolverOperations<core::Cpu> {
             case Solver::multigrid:
                 return multigrid.start(system, x);
             case Solver::redblack:
-                checkered_.load(system);
+                checkered_.load_system(system);
                 return checkered_.load_unknowns(x);
             case Solver::cg:
             case Solver::cacg:

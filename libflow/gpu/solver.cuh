@@ -4,7 +4,7 @@
 
 // The operations of SystemSolver on a GPU, or on the SIMT host executor; no kernels of its own.
 
-#include "libflow/gpu/communication_avoidingcg.cuh"
+#include "libflow/gpu/communication_avoiding_cg.cuh"
 #include "libflow/gpu/conjugate_gradients.cuh"
 #include "libflow/gpu/free_flow.cuh"
 #include "libflow/gpu/multigrid.cuh"
