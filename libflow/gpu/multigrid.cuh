@@ -134,25 +134,25 @@ __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arg
 template <Coupling coupling, Boundary boundary>
 __global__ void coarsen_kernel(SystemPlanes fine, Planes<const float> unknowns,
                                Planes<float> tensor, Planes<float> right, Planes<float> weights) {
-    int y = 0;
-    int x = 0;
-    if (!own_pixel(rows_of(tensor), columns_of(tensor), &y, &x)) return;
     const int rows = rows_of(fine.tensor);
     const int columns = columns_of(fine.tensor);
-    APERTURE_UNROLL
-    for (int i = 0; i < 3; ++i) {
-        tensor(i, y, x) = average(rows, columns, y, x,
-                                  [&](int row, int column) { return fine.tensor(i, row, column); });
-    }
-    if constexpr (coupling == Coupling::weighted) {
-        store_pair(weights, y, x, coarse_weights(fine.weights, y, x));
-    }
     const auto field = [&](int row, int column) { return pair_at(unknowns, row, column); };
-    store_pair(right, y, x, average(rows, columns, y, x, [&](int row, int column) {
-                   return unknowns.data == nullptr
-                              ? pair_at(fine.right, row, column)
-                              : residual_at<coupling, boundary>(fine, row, column, field);
-               }));
+    for_one_pixel(rows_of(tensor), columns_of(tensor), [&](int y, int x) {
+        APERTURE_UNROLL
+        for (int i = 0; i < 3; ++i) {
+            tensor(i, y, x) = average(rows, columns, y, x, [&](int row, int column) {
+                return fine.tensor(i, row, column);
+            });
+        }
+        if constexpr (coupling == Coupling::weighted) {
+            store_pair(weights, y, x, coarse_weights(fine.weights, y, x));
+        }
+        store_pair(right, y, x, average(rows, columns, y, x, [&](int row, int column) {
+                       return unknowns.data == nullptr
+                                  ? pair_at(fine.right, row, column)
+                                  : residual_at<coupling, boundary>(fine, row, column, field);
+                   }));
+    });
 }
 
 template <class Executor>

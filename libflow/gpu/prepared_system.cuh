@@ -62,21 +62,23 @@ __device__ __forceinline__ float degree(const SystemPlanes& system, int y, int x
 inline constexpr int prepare_columns = 32;
 inline constexpr int prepare_rows = 8;
 
-/// This thread's pixel; false if it is outside the image.
-__device__ __forceinline__ bool own_pixel(int rows, int columns, int* y, int* x) {
-    *x = static_cast<int>(blockIdx.x) * prepare_columns + static_cast<int>(threadIdx.x);
-    *y = static_cast<int>(blockIdx.y) * prepare_rows + static_cast<int>(threadIdx.y);
-    return *y < rows && *x < columns;
+/// Calls visit(y, x) for this thread's pixel, if it is in the image.
+template <class Visit>
+__device__ __forceinline__ void for_one_pixel(int rows, int columns, const Visit& visit) {
+    const int x = static_cast<int>(blockIdx.x) * prepare_columns + static_cast<int>(threadIdx.x);
+    const int y = static_cast<int>(blockIdx.y) * prepare_rows + static_cast<int>(threadIdx.y);
+    if (y < rows && x < columns) visit(y, x);
 }
 
 /// Multiplies the weights by alpha^2 and clears those across the border. A thread for a pixel.
 template <class T>
 __global__ void scale_weights_kernel(Planes<const T> coupling, T smoothness, Planes<T> weights) {
-    int y = 0;
-    int x = 0;
-    if (!own_pixel(rows_of(weights), columns_of(weights), &y, &x)) return;
-    weights(0, y, x) = x + 1 < columns_of(weights) ? smoothness * coupling(0, y, x) : T(0);
-    weights(1, y, x) = y + 1 < rows_of(weights) ? smoothness * coupling(1, y, x) : T(0);
+    const int rows = rows_of(weights);
+    const int columns = columns_of(weights);
+    for_one_pixel(rows, columns, [&](int y, int x) {
+        weights(0, y, x) = x + 1 < columns ? smoothness * coupling(0, y, x) : T(0);
+        weights(1, y, x) = y + 1 < rows ? smoothness * coupling(1, y, x) : T(0);
+    });
 }
 
 /// Loads four pixels of a row from `count` planes; zeros outside the image.

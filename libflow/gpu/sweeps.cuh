@@ -126,12 +126,11 @@ __device__ __forceinline__ PixelUpdate<kind, coupling> update_at(const SweepProb
 template <Solver kind, Coupling coupling>
 __global__ void sum_neighbours_kernel(SweepProblem problem, int unknown, Planes<const float> x,
                                       Planes<float> sums) {
-    int y = 0;
-    int column = 0;
-    if (!own_pixel(rows_of(x), columns_of(x), &y, &column)) return;
-    sums(unknown, y, column) =
-        neighbour_sum<coupling>(outside_of<kind, coupling>(problem.boundary), problem.system, y,
-                                column, [&](int i, int j) { return x(unknown, i, j); });
+    for_one_pixel(rows_of(x), columns_of(x), [&](int y, int column) {
+        sums(unknown, y, column) =
+            neighbour_sum<coupling>(outside_of<kind, coupling>(problem.boundary), problem.system, y,
+                                    column, [&](int i, int j) { return x(unknown, i, j); });
+    });
 }
 
 /// x <- D^-1 (S + b). A thread for a pixel, blocks as above. 44 bytes moved, 15 flops a pixel.
@@ -139,11 +138,10 @@ __global__ void sum_neighbours_kernel(SweepProblem problem, int unknown, Planes<
 template <Solver kind, Coupling coupling>
 __global__ void update_pixels_kernel(SweepProblem problem, Planes<const float> sums,
                                      Planes<float> x) {
-    int y = 0;
-    int column = 0;
-    if (!own_pixel(rows_of(x), columns_of(x), &y, &column)) return;
-    const auto update = update_at<kind, coupling>(problem, y, column);
-    store_pair(x, y, column, update(pair_at(sums, y, column), pair_at(x, y, column), 0.0F));
+    for_one_pixel(rows_of(x), columns_of(x), [&](int y, int column) {
+        const auto update = update_at<kind, coupling>(problem, y, column);
+        store_pair(x, y, column, update(pair_at(sums, y, column), pair_at(x, y, column), 0.0F));
+    });
 }
 
 /// Whether pixel (y, x) has a stage's colour: of a chess board, or for Coupling::nine its position
