@@ -158,12 +158,6 @@ class RowExchange {
     int turn_;
 };
 
-/// Row and column of a tile among those of an image.
-struct TilePosition {
-    int down;
-    int across;
-};
-
 /// Four pixels of a row with their left and right neighbours.
 struct ExtendedRow {
     float at[patch_extent + 2];
@@ -184,10 +178,11 @@ class Patch {
           columns_(columns_of(problem.system.tensor)),
           halo_(halo) {}
 
-    /// Moves the patch to this thread's position in a tile.
-    __device__ __forceinline__ void move_to(TilePosition tile) {
-        y_ = tile.down * (tile_rows() - 2 * halo_) - halo_ + down();
-        x_ = tile.across * (tile_columns - 2 * halo_) - halo_ + across();
+    /// Moves the patch to this thread's position in a tile of an image with
+    /// `across_image` tiles in a row.
+    __device__ __forceinline__ void move_to(int tile, int across_image) {
+        y_ = tile / across_image * (tile_rows() - 2 * halo_) - halo_ + down();
+        x_ = tile % across_image * (tile_columns - 2 * halo_) - halo_ + across();
     }
 
     /// Whether the patch is outside the halo.

@@ -15,19 +15,6 @@
 
 namespace aperture::flow::gpu {
 
-/// Tiles of an image, numbered row by row.
-struct TileGrid {
-    int down;
-    int across;
-
-    __device__ __forceinline__ int count() const { return down * across; }
-    /// Counts from the last tile if `backwards`.
-    __device__ __forceinline__ TilePosition position(int tile, bool backwards) const {
-        const int number = backwards ? count() - 1 - tile : tile;
-        return {number / across, number % across};
-    }
-};
-
 /// `sweeps` sweeps from `from` to `to`, which must not overlap. `backwards` reverses the order of
 /// the tiles. Consecutive launches alternate it, so that each starts with the data that the
 /// previous one left in the L2 cache.
@@ -44,11 +31,12 @@ struct TileGrid {
 template <Solver kind, Coupling coupling>
 __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
     fused_sweeps_kernel(SweepProblem problem, Planes<const float> from, Planes<float> to,
-                        TileGrid tiles, int halo, int sweeps, bool backwards) {
+                        int tiles_across, int halo, int sweeps, bool backwards) {
     core::let_next_kernel_start();
+    const auto block = static_cast<int>(blockIdx.x);
     Patch<kind, coupling> patch(problem, halo);
     RowExchange exchange;
-    patch.move_to(tiles.position(static_cast<int>(blockIdx.x), backwards));
+    patch.move_to(backwards ? static_cast<int>(gridDim.x) - 1 - block : block, tiles_across);
     patch.load_updates(problem);
     // The system was complete before the previous kernel, which may still write `from`.
     core::wait_for_previous_kernel();
@@ -66,10 +54,10 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
 template <Solver kind, Coupling coupling>
 __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
     persistent_sweeps_kernel(SweepProblem problem, Planes<float> x, Planes<float> other,
-                             TileGrid tiles, int halo, int at_once, int sweeps) {
+                             int tiles_across, int halo, int at_once, int sweeps) {
     Patch<kind, coupling> patch(problem, halo);
     RowExchange exchange;
-    patch.move_to(tiles.position(static_cast<int>(blockIdx.x), false));
+    patch.move_to(static_cast<int>(blockIdx.x), tiles_across);
     patch.load_updates(problem);
     patch.load_unknowns(x);
     int round = (sweeps + at_once - 1) / at_once;
@@ -106,10 +94,6 @@ inline core::LaunchConfig tile_config(const TilePlan& plan,
     const auto rows = static_cast<unsigned>(plan.thread_rows);
     return {dim3(static_cast<unsigned>(plan.blocks)), dim3(tile_lanes, rows),
             rows * static_cast<std::size_t>(shared_of_row), call};
-}
-
-inline TileGrid tiles_of(const TilePlan& plan, const Planes<float>& image) {
-    return {plan.tiles_down(rows_of(image)), plan.tiles_across(columns_of(image))};
 }
 
 /// `count` Jacobi sweeps, three kernels each.
@@ -151,7 +135,7 @@ void sweep_fused(Executor& executor, const SweepProblem& problem, const TilePlan
         const Planes<float> from = round == 0 ? x : between[(round + 1) % 2].planes();
         const Planes<float> to = round + 1 == plan.rounds ? x : between[round % 2].planes();
         core::launch(executor, &fused_sweeps_kernel<kind, coupling>, config, problem, from, to,
-                     tiles_of(plan, x), plan.halo, now, round % 2 == 0);
+                     plan.tiles_across(columns_of(x)), plan.halo, now, round % 2 == 0);
         config.start_early = true;
     }
 }
@@ -205,7 +189,8 @@ class Sweeps {
             if (plan.thread_rows > 0) {
                 return core::launch_cooperative(
                     executor, &persistent_sweeps_kernel<kind, coupling>, tile_config(plan), problem,
-                    x, workspace_[0].planes(), tiles_of(plan, x), plan.halo, plan.at_once, count);
+                    x, workspace_[0].planes(), plan.tiles_across(columns_of(x)), plan.halo,
+                    plan.at_once, count);
             }
         }
         sweep_fused<kind, coupling>(executor, problem, plan_fused(work), count, x, workspace_);
