@@ -67,8 +67,9 @@ APERTURE_HD float unless_rounding(float derivative) {
 APERTURE_HD bool lands_inside(int rows, int columns, int y, int x, float u, float v) {
     const float at_x = static_cast<float>(x) + u;
     const float at_y = static_cast<float>(y) + v;
-    return at_x >= 0 && at_x <= static_cast<float>(columns - 1) && at_y >= 0 &&
-           at_y <= static_cast<float>(rows - 1);
+    // Without branches, which would keep loops on the CPU from SIMD.
+    return (at_x >= 0) & (at_x <= static_cast<float>(columns - 1)) & (at_y >= 0) &
+           (at_y <= static_cast<float>(rows - 1));
 }
 
 /// J11, J12, J22 and both right-hand sides of a pixel.
@@ -104,9 +105,10 @@ APERTURE_HD float charbonnier_weight(float error_squared, float epsilon) {
 /// Terms of the whole flow from the constraints of the brightness and of its derivatives `across`
 /// and `down` about the flow (u0, v0), weighted by their errors at (u, v). Both derivatives share a
 /// weight; brightness has the factor `brightness` (Brox et al. 2004, section 3).
-APERTURE_HD Terms robust_terms(const Constraint& value, const Constraint& across,
-                               const Constraint& down, float u0, float v0, float u, float v,
-                               float brightness) {
+[[gnu::always_inline]] APERTURE_HD Terms robust_terms(const Constraint& value,
+                                                      const Constraint& across,
+                                                      const Constraint& down, float u0, float v0,
+                                                      float u, float v, float brightness) {
     const float of_value = value.error(u - u0, v - v0);
     const float of_across = across.error(u - u0, v - v0);
     const float of_down = down.error(u - u0, v - v0);

@@ -10,18 +10,6 @@ namespace {
 
 constexpr float twelfth = 1.0F / 12.0F;
 
-/// Rows of the constraints of the brightness (number 0), its x and its y derivative.
-struct ConstraintRows {
-    const float* row[9];
-
-    ConstraintRows(const PaddedPlanes& planes, index_t y) {
-        for (index_t i = 0; i < 9; ++i) row[i] = planes.row(i, y);
-    }
-    Constraint load(int number, int x) const {
-        return {row[3 * number][x], row[3 * number + 1][x], row[3 * number + 2][x]};
-    }
-};
-
 }  // namespace
 
 void Constancy::linearise(core::Cpu& cpu, const PaddedPlanes& image0, const PaddedPlanes& warped1,
@@ -99,18 +87,22 @@ void Constancy::constrain_row(const PaddedPlanes& flow, index_t y) {
 
 void weigh_data(core::Cpu& cpu, const PaddedPlanes& constraints, const PaddedPlanes& about,
                 const PaddedPlanes& now, float brightness, PaddedPlanes& terms) {
-    const auto columns = static_cast<int>(about.shape().columns);
     for_rows(cpu, about.shape(), [&](index_t y) {
+        const auto columns = static_cast<int>(about.shape().columns);
+        const float factor = brightness;
         const float* u0 = about.row(0, y);
         const float* v0 = about.row(1, y);
         const float* u = now.row(0, y);
         const float* v = now.row(1, y);
-        const ConstraintRows c(constraints, y);
+        const float* c[9];
+        for (index_t i = 0; i < 9; ++i) c[i] = constraints.row(i, y);
         const TermRows<float> to(terms, y);
 #pragma omp simd
         for (int x = 0; x < columns; ++x) {
-            to.store(x, robust_terms(c.load(0, x), c.load(1, x), c.load(2, x), u0[x], v0[x], u[x],
-                                     v[x], brightness));
+            const Constraint value{c[0][x], c[1][x], c[2][x]};
+            const Constraint across{c[3][x], c[4][x], c[5][x]};
+            const Constraint down{c[6][x], c[7][x], c[8][x]};
+            to.store(x, robust_terms(value, across, down, u0[x], v0[x], u[x], v[x], factor));
         }
     });
 }

@@ -127,8 +127,8 @@ void find_visibility(core::Cpu& cpu, const PaddedPlanes& image0, const PaddedPla
             const float difference = one[x] - zero[x];
             const float seen = bell(shrinkage * shrinkage * over_twice_squared(shrinkage_sigma) +
                                     difference * difference * over_twice_squared(difference_sigma));
-            const bool inside = lands_inside(rows, columns, row, x, u[x], v[x]);
-            to[x] = inside ? std::max(seen, least_visibility) : least_visibility;
+            const float visible = std::max(seen, least_visibility);
+            to[x] = lands_inside(rows, columns, row, x, u[x], v[x]) ? visible : least_visibility;
         }
     });
 }
