@@ -224,7 +224,7 @@ struct CheckeredLevel::Degree {
 template <Coupling coupling>
 void CheckeredLevel::invert_row(index_t y, int parity) {
     const Degree<coupling> degree(*this, parity, y);
-    for (index_t k = 0; k < end_of(parity); k += core::lanes<float>) {
+    for (index_t k = 0, end = end_of(parity); k < end; k += core::lanes<float>) {
         const SymmetricBlock inverse =
             inverse_block({load(tensor_.row(0, parity, y) + k), load(tensor_.row(1, parity, y) + k),
                            load(tensor_.row(2, parity, y) + k)},
@@ -337,7 +337,7 @@ void CheckeredLevel::update_row(index_t y, int parity, float omega) {
     const float* i22 = inverse_.row(2, parity, y);
     const float* b_u = right_.row(0, parity, y);
     const float* b_v = right_.row(1, parity, y);
-    for (index_t k = 0; k < end_of(parity); k += core::lanes<float>) {
+    for (index_t k = 0, end = end_of(parity); k < end; k += core::lanes<float>) {
         PackPair next = SymmetricBlock{load(i11 + k), load(i12 + k), load(i22 + k)} *
                         PackPair{sum(u, k) + load(b_u + k), sum(v, k) + load(b_v + k)};
         if (omega != 1) {
@@ -432,7 +432,7 @@ void CheckeredLevel::compute_residual(index_t y, int parity) {
     const float* b_v = right_.row(1, parity, y);
     float* const to_u = residual_.row(0, parity, y);
     float* const to_v = residual_.row(1, parity, y);
-    for (index_t k = 0; k < end_of(parity); k += core::lanes<float>) {
+    for (index_t k = 0, end = end_of(parity); k < end; k += core::lanes<float>) {
         const Pack<float> d = degree(k);
         const PackPair here{load(u.here + k), load(v.here + k)};
         const PackPair product = SymmetricBlock{load(j11 + k), load(j12 + k), load(j22 + k)} * here;

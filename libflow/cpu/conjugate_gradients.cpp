@@ -59,9 +59,10 @@ bool ConjugateGradients::step() {
 // p = M^-1 r + beta p
 void ConjugateGradients::next_direction(float beta) {
     for_rows(*cpu_, shape_, [&](index_t y) {
+        const PairRow p(direction_, y);
+        const PairRow z(scaled_, y);
         for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
-            const PackPair z = load_pair(scaled_, y, i);
-            store_pair(direction_, y, i, beta == 0 ? z : z + beta * load_pair(direction_, y, i));
+            p.store(i, beta == 0 ? z.load(i) : z.load(i) + beta * p.load(i));
         }
         set_margins(direction_, y, system_->boundary);
     });
@@ -72,9 +73,8 @@ double ConjugateGradients::multiply() {
     with_coupling(system_->coupling, [&](auto coupling) {
         const Operator<decltype(coupling)::value> matrix(*system_, direction_, zeros_.row(0, 0));
         curvature = sums_.over_rows(*cpu_, [&](index_t y) {
-            matrix.row(y, [&](index_t i, const PackPair& product) {
-                store_pair(product_, y, i, product);
-            });
+            const PairRow to(product_, y);
+            matrix.row(y, [&](index_t i, const PackPair& product) { to.store(i, product); });
             return std::array<double, 2>{row_product(direction_, product_, y), 0.0};
         })[0];
     });
@@ -84,14 +84,19 @@ double ConjugateGradients::multiply() {
 // x += alpha p, r -= alpha A p, M^-1 r, and the norms of r
 void ConjugateGradients::update(float alpha) {
     const auto sums = sums_.over_rows(*cpu_, [&](index_t y) {
+        const PairRow r(residual_, y);
+        const PairRow z(scaled_, y);
+        const PairRow product(product_, y);
         for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
-            const PackPair r = load_pair(residual_, y, i) - alpha * load_pair(product_, y, i);
-            store_pair(residual_, y, i, r);
-            store_pair(scaled_, y, i, precondition_ ? load_block(system_->inverse, y, i) * r : r);
+            const PackPair left = r.load(i) - alpha * product.load(i);
+            r.store(i, left);
+            z.store(i, precondition_ ? load_block(system_->inverse, y, i) * left : left);
         }
         if (alpha != 0) {
+            const PairRow x(*x_, y);
+            const PairRow p(direction_, y);
             for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
-                store_pair(*x_, y, i, load_pair(*x_, y, i) + alpha * load_pair(direction_, y, i));
+                x.store(i, x.load(i) + alpha * p.load(i));
             }
             set_margins(*x_, y, system_->boundary);
         }

@@ -35,6 +35,18 @@ inline void store_pair(PaddedPlanes& planes, index_t y, index_t x, const PackPai
     core::store(planes.row(0, y) + x, pair.u);
     core::store(planes.row(1, y) + x, pair.v);
 }
+/// Row y of two planes for loops that store: a store of a pack may alias the planes' own members.
+struct PairRow {
+    float* u;
+    float* v;
+
+    PairRow(PaddedPlanes& planes, index_t y) : u(planes.row(0, y)), v(planes.row(1, y)) {}
+    PackPair load(index_t x) const { return {core::load(u + x), core::load(v + x)}; }
+    void store(index_t x, const PackPair& pair) const {
+        core::store(u + x, pair.u);
+        core::store(v + x, pair.v);
+    }
+};
 inline SymmetricBlock load_block(const PaddedPlanes& planes, index_t y, index_t x) {
     return {core::load(planes.row(0, y) + x), core::load(planes.row(1, y) + x),
             core::load(planes.row(2, y) + x)};
