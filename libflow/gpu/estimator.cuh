@@ -108,11 +108,10 @@ struct EstimatorOperations {
     static void linearise(Executor& executor, const Images& images,
                           signal::Interpolation interpolation, const Planes& flow, bool whole,
                           Planes& terms, Planes* start) {
-        const ConstPlanes about = flow.planes();
         gpu::with_interpolation(interpolation, [&](auto kind) {
             gpu::linearise(executor, images[0],
-                           gpu::WarpedImage<decltype(kind)::value>{images[1], about}, about,
-                           unknown(whole, start), terms.planes());
+                           gpu::WarpedImage<decltype(kind)::value>{images[1], flow}, flow,
+                           unknown(whole, start), terms);
         });
     }
 
