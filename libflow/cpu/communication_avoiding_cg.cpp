@@ -66,7 +66,7 @@ double CommunicationAvoidingCg::largest_eigenvalue() {
         const auto scale = static_cast<float>(1 / largest);
         for (index_t y = 0; y < shape_.rows; ++y) {
             for (index_t x = 0; x < shape_.columns; x += core::lanes<float>) {
-                store_pair(basis_[0], y, x, scale * load_pair(basis_[1], y, x));
+                PairRow(basis_[0], y).store(x, scale * load_pair(basis_[1], y, x));
             }
             set_margins(basis_[0], y, system_->boundary);
         }
@@ -93,9 +93,8 @@ void CommunicationAvoidingCg::build(index_t first, int degree) {
                     const PackPair of_b = parameters_.precondition
                                               ? load_block(system.inverse, y, i) * product
                                               : product;
-                    store_pair(next, y, i,
-                               scale * (of_b - shift * load_pair(now, y, i) -
-                                        back * load_pair(last, y, i)));
+                    PairRow(next, y).store(i, scale * (of_b - shift * load_pair(now, y, i) -
+                                                       back * load_pair(last, y, i)));
                 });
                 set_margins(next, y, system.boundary);
             });
@@ -233,10 +232,10 @@ void CommunicationAvoidingCg::combine() {
                 sum_z = sum_z + static_cast<float>(z_[k]) * vector;
                 sum_p = sum_p + static_cast<float>(p_[k]) * vector;
             }
-            store_pair(before_, y, i, old);
-            store_pair(x, y, i, old + sum_x);
-            store_pair(recurred_, y, i, sum_z);
-            store_pair(direction_, y, i, sum_p);
+            PairRow(before_, y).store(i, old);
+            PairRow(x, y).store(i, old + sum_x);
+            PairRow(recurred_, y).store(i, sum_z);
+            PairRow(direction_, y).store(i, sum_p);
         }
         set_margins(x, y, system_->boundary);
     });
@@ -253,7 +252,7 @@ RoundSums CommunicationAvoidingCg::true_residual(const PaddedPlanes* expected) {
                 const PackPair r = load_pair(system.right, y, i) - product;
                 const PackPair z =
                     parameters_.precondition ? load_block(system.inverse, y, i) * r : r;
-                store_pair(scaled_, y, i, z);
+                PairRow(scaled_, y).store(i, z);
                 const index_t valid = std::min<index_t>(core::lanes<float>, shape_.columns - i);
                 for (index_t lane = 0; lane < valid; ++lane) {
                     const auto squared = [&](double u, double v) { return u * u + v * v; };

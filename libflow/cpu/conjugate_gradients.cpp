@@ -28,8 +28,8 @@ void ConjugateGradients::start(const PreparedSystem& system, PaddedPlanes& x, do
         const Operator<decltype(coupling)::value> matrix(system, x, zeros_.row(0, 0));
         for_rows(*cpu_, shape_, [&](index_t y) {
             matrix.row(y, [&](index_t i, const PackPair& product) {
-                store_pair(residual_, y, i, load_pair(system.right, y, i) - product);
-                store_pair(product_, y, i, PackPair{});
+                PairRow(residual_, y).store(i, load_pair(system.right, y, i) - product);
+                PairRow(product_, y).store(i, PackPair{});
             });
         });
     });

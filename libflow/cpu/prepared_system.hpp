@@ -31,10 +31,11 @@ inline PackPair operator*(const SymmetricBlock& m, const PackPair& b) {
 inline PackPair load_pair(const PaddedPlanes& planes, index_t y, index_t x) {
     return {core::load(planes.row(0, y) + x), core::load(planes.row(1, y) + x)};
 }
-inline void store_pair(PaddedPlanes& planes, index_t y, index_t x, const PackPair& pair) {
-    core::store(planes.row(0, y) + x, pair.u);
-    core::store(planes.row(1, y) + x, pair.v);
+inline SymmetricBlock load_block(const PaddedPlanes& planes, index_t y, index_t x) {
+    return {core::load(planes.row(0, y) + x), core::load(planes.row(1, y) + x),
+            core::load(planes.row(2, y) + x)};
 }
+
 /// Row y of two planes for loops that store: a store of a pack may alias the planes' own members.
 struct PairRow {
     float* u;
@@ -47,10 +48,6 @@ struct PairRow {
         core::store(v + x, pair.v);
     }
 };
-inline SymmetricBlock load_block(const PaddedPlanes& planes, index_t y, index_t x) {
-    return {core::load(planes.row(0, y) + x), core::load(planes.row(1, y) + x),
-            core::load(planes.row(2, y) + x)};
-}
 
 /// (J + d I)^-1 of a positive semi-definite J and d >= 0; the pseudo-inverse if that is singular to
 /// rounding, as for a pixel without neighbours.
