@@ -159,16 +159,7 @@ class Sweeps {
     /// `count` sweeps on x [2] in place: x += omega (D^-1 (S(x) + b) - x), with omega = 1 except
     /// for redblack. The system's inverse must be filled, except for jacobi. Asynchronous on a Gpu.
     void run(Executor& executor, const PreparedSystem<Executor>& system, int count, float omega,
-             const Planes<float>& x) {
-        if (count <= 0) return;
-        const SweepProblem problem{system.planes(), system.boundary(), omega};
-        with_kind(kind_, [&](auto kind) {
-            with_coupling(system.coupling(), [&](auto coupling) {
-                run_as<decltype(kind)::value, decltype(coupling)::value>(executor, problem, count,
-                                                                         x);
-            });
-        });
-    }
+             const Planes<float>& x);
 
   private:
     template <Solver kind, Coupling coupling>
@@ -202,6 +193,19 @@ class Sweeps {
     /// Sums of neighbours if staged; otherwise the results of all rounds but the last.
     std::array<PlaneArray<Space>, 2> workspace_;
 };
+
+// Not inline, so that sweeps.cu alone compiles the kernels.
+template <class Executor>
+void Sweeps<Executor>::run(Executor& executor, const PreparedSystem<Executor>& system, int count,
+                           float omega, const Planes<float>& x) {
+    if (count <= 0) return;
+    const SweepProblem problem{system.planes(), system.boundary(), omega};
+    with_kind(kind_, [&](auto kind) {
+        with_coupling(system.coupling(), [&](auto coupling) {
+            run_as<decltype(kind)::value, decltype(coupling)::value>(executor, problem, count, x);
+        });
+    });
+}
 
 #if defined(__CUDACC__)
 extern template class Sweeps<core::Gpu>;
