@@ -375,8 +375,6 @@ void CheckeredLevel::relax(const Pass& pass) {
     if (pass.restricted != nullptr) average_into(*pass.restricted, residual_);
 }
 
-void CheckeredLevel::restrict_right(CheckeredLevel& coarse) const { average_into(coarse, right_); }
-
 void CheckeredLevel::average_into(CheckeredLevel& coarse, const SplitPlanes& planes) const {
     coarse.over_rows([&](index_t y) {
         const index_t second = std::min(2 * y + 1, shape_.rows - 1);

@@ -58,7 +58,7 @@ class CheckeredLevel {
 
     void relax(const Pass& pass);
     /// Sets b of `coarse` to the average of this level's.
-    void restrict_right(CheckeredLevel& coarse) const;
+    void restrict_right(CheckeredLevel& coarse) const { average_into(coarse, right_); }
     /// |b - A x|^2
     double residual_squared();
 

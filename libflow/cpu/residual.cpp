@@ -13,14 +13,13 @@ double Residual::squared(core::Cpu& cpu, const PreparedSystem& system, const Pad
     double sum = 0;
     with_coupling(system.coupling, [&](auto coupling) {
         const Operator<decltype(coupling)::value> matrix(system, x, zeros_.row(0, 0));
-        const auto of_row = [&](index_t y) {
+        sum = sums_.over_rows(cpu, [&](index_t y) {
             const PairRow to(rows_, y);
             matrix.row(y, [&](index_t i, const PackPair& product) {
                 to.store(i, load_pair(system.right, y, i) - product);
             });
             return std::array<double, 1>{row_product(rows_, rows_, y)};
-        };
-        sum = sums_.over_rows(cpu, of_row)[0];
+        })[0];
     });
     return sum;
 }
