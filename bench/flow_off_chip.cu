@@ -33,7 +33,7 @@ SolveResult OffChipSolver::solve(const LinearSystem<core::Device>& system,
     operations->load(system, flow, false);
     if (gradients) {
         operations->start_gradients(-1);
-        operations->advance_gradients(iterations);
+        operations->gradients.advance(iterations);
     } else {
         operations->sweep(iterations);
     }

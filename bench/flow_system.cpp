@@ -76,17 +76,13 @@ FlowSystem::FlowSystem(core::Cpu& cpu, const core::Array<float, 2>& image0,
     const flow::Shape shape{rows, columns};
     flow::PaddedPlanes first(1, shape);
     flow::PaddedPlanes second(1, shape);
-    flow::take_image(cpu, image0, first);
-    flow::take_image(cpu, image1, second);
+    flow::load_image(cpu, image0, first);
+    flow::load_image(cpu, image1, second);
     const flow::PaddedPlanes rest(2, shape);
     flow::PaddedPlanes terms(5, shape);
     flow::linearise(cpu, first, second, rest, false, terms);
     terms_ = core::Array<float, 3>({5, rows, columns});
-    flow::for_rows(cpu, shape, [&](index_t row) {
-        for (index_t i = 0; i < 5; ++i) {
-            std::copy_n(terms.row(i, row), terms_.extent()[2], &terms_(i, row, 0));
-        }
-    });
+    flow::store_planes(cpu, terms, terms_);
 }
 
 }  // namespace aperture::bench

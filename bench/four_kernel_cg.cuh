@@ -157,13 +157,13 @@ class FourKernelCg {
     SolveResult solve(const LinearSystem<Space>& system, FlowView<Space> flow,
                       std::vector<double>* residuals = nullptr) {
         const Planes<float> x = planes_of(flow);
-        prepared_.take(executor_, system, true, free_flow_.wanted(system, x));
+        prepared_.load(executor_, system, true, free_flow_.wanted(system, x));
         const bool tested = residuals != nullptr || parameters_.tolerance > 0;
         double right = 1;
         if (tested) right = residual_.norms(executor_, prepared_, x).right;
         if (right == 0) right = 1;
         const double reached = parameters_.tolerance * right;
-        common_.start(executor_, prepared_, x, parameters_.tolerance > 0 ? reached * reached : -1,
+        common_.start(prepared_, x, parameters_.tolerance > 0 ? reached * reached : -1,
                       residuals != nullptr);
         round_.ca = common_.arguments();
         round_.ca.basis = basis_.planes();
@@ -178,7 +178,7 @@ class FourKernelCg {
         }
         core::launch(executor_, &ca_finish_kernel<reduction_threads>,
                      reduction_config(executor_, shape_), round_.ca);
-        if (residuals != nullptr) common_.history(executor_, right, *residuals);
+        if (residuals != nullptr) common_.append_history(right, *residuals);
         free_flow_.restore(executor_, x);
         return result;
     }
@@ -231,7 +231,7 @@ class FourKernelCg {
         SolverProgress progress;
         while (!progress.stopped) {
             for (int i = 0; i < rounds_between_tests; ++i) launch_round();
-            progress = common_.progress(executor_);
+            progress = common_.progress();
         }
         return {progress.done, static_cast<double>(progress.products)};
     }

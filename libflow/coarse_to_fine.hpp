@@ -12,13 +12,13 @@
 
 #include "aperture/core/shape.hpp"
 #include "aperture/flow/estimator.hpp"
-#include "libflow/model_constants.hpp"
+#include "libflow/image_model.hpp"
 
 namespace aperture::flow {
 
 /// The stages of an estimation on one executor, and the types of what they load and store. Planes
-/// are an executor's array of planes. `fuses` says whether there are stages in one kernel:
-/// linearise without a warped image, and a median of limited_change().
+/// are an executor's array of planes; Images has operator[]. `fuses` says whether there are stages
+/// in one kernel: linearise without a warped image, and a median of limited_change().
 template <class Executor>
 struct EstimatorOperations;
 
@@ -39,7 +39,7 @@ struct Estimator<Executor>::State {
         std::optional<SystemSolver<Executor>> solver;  ///< Horn-Schunck only
         typename Operations::Windows windows;          ///< Lucas-Kanade only
         // Robust estimates and weighted medians only.
-        typename Operations::Constraints constraints;
+        typename Operations::Constancy constancy;
         Planes coupling;
         typename Operations::WeightedMedian weighted_median;
     };
@@ -79,13 +79,15 @@ struct Estimator<Executor>::State {
         if (p.method == Method::horn_schunck) {
             level.solver.emplace(executor, shape, p.solver);
         } else {
-            level.windows = Operations::windows(executor, shape, p);
+            level.windows = typename Operations::Windows(executor, shape, p);
         }
         if (p.robust) {
-            level.constraints = Operations::constraints(shape);
+            level.constancy = typename Operations::Constancy(shape);
             level.coupling = Planes(2, shape);
         }
-        if (p.weighted_median) level.weighted_median = Operations::weighted_median(shape);
+        if (p.weighted_median) {
+            level.weighted_median = typename Operations::WeightedMedian(shape);
+        }
     }
 
     auto stage(const char* name) const { return Operations::stage(executor, timeline, name); }
@@ -132,13 +134,13 @@ struct Estimator<Executor>::State {
         }
         {
             const auto scope = stage("warp");
-            Operations::warp(executor, level.images, parameters.interpolation, level.flow,
+            Operations::warp(executor, level.images[1], level.flow, parameters.interpolation,
                              level.warped);
         }
         const auto scope = stage("derivatives");
         if (parameters.robust) {
-            return Operations::constrain(executor, level.images, level.warped, level.flow,
-                                         level.constraints, level.solution);
+            return level.constancy.linearise(executor, level.images[0], level.warped, level.flow,
+                                             level.solution);
         }
         Operations::linearise(executor, level.images, level.warped, level.flow, solves_for_flow(),
                               level.terms, start);
@@ -147,7 +149,7 @@ struct Estimator<Executor>::State {
     void solve(Level& level, std::vector<double>* watched) {
         if (!level.solver) {
             const auto scope = stage("solve");
-            return Operations::solve_windows(executor, level.windows, level.terms, level.solution);
+            return level.windows.solve(executor, level.terms, level.solution);
         }
         const auto terms = std::as_const(level.terms).view();
         LinearSystem<Space> system;
@@ -159,18 +161,14 @@ struct Estimator<Executor>::State {
         if (parameters.robust) system.coupling = std::as_const(level.coupling).view();
         const int systems = parameters.robust ? parameters.reweightings : 1;
         for (int i = 0; i < systems; ++i) {
-            if (parameters.robust) weigh(level);
+            if (parameters.robust) {
+                const auto scope = stage("derivatives");
+                level.constancy.weigh(executor, level.flow, level.solution, level.images[0],
+                                      parameters, level.terms, level.coupling);
+            }
             const auto scope = stage("solve");
             level.solver->solve(system, level.solution.view(), i == 0 ? watched : nullptr);
         }
-    }
-
-    /// Computes the robust system at the current solution.
-    void weigh(Level& level) {
-        const auto scope = stage("derivatives");
-        Operations::weigh(executor, level.constraints, level.flow, level.solution, level.images,
-                          static_cast<float>(parameters.brightness),
-                          static_cast<float>(parameters.contrast), level.terms, level.coupling);
     }
 
     /// Adds the limited change to the flow and stores the result, filtered by the median, in `to`.
@@ -192,8 +190,7 @@ struct Estimator<Executor>::State {
         Operations::add_limited_change(executor, level.flow, whole, most, level.solution);
         filter(level.solution);
         if (parameters.weighted_median) {
-            Operations::filter_near_boundaries(executor, level.weighted_median, level.images,
-                                               level.warped, level.solution, to);
+            level.weighted_median.run(executor, level.images[0], level.warped, level.solution, to);
         }
     }
 

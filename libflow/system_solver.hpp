@@ -8,7 +8,7 @@
 
 #include "aperture/core/shape.hpp"
 #include "aperture/flow/linear_system.hpp"
-#include "libflow/solver_progress.hpp"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow {
 
@@ -17,9 +17,9 @@ namespace aperture::flow {
 inline constexpr int iterations_between_tests = 10;
 inline constexpr int rounds_between_tests = 4;
 
-/// A system, its unknowns and the iterations of the chosen solver on one executor. `asynchronous`
-/// says whether the host waits where it tests the progress; `supported` replaces a solver that the
-/// executor does not have.
+/// A system, its unknowns and the chosen solver on one executor: `gradients`, `avoiding`,
+/// `multigrid` or sweep(). `asynchronous` says whether the host waits where it tests the progress;
+/// `supported` replaces a solver that the executor does not have.
 template <class Executor>
 class SolverOperations;
 
@@ -86,24 +86,24 @@ struct SystemSolver<Executor>::State {
         if (residuals != nullptr) {
             operations.start_gradients(-1);
             const int done = run(1, residuals, [&](int count) {
-                operations.advance_gradients(count);
-                return !operations.gradients_progress().stopped;
+                operations.gradients.advance(count);
+                return !operations.gradients.progress().stopped;
             });
             return {done, 1.0 + done};
         }
         const bool tested = parameters.tolerance > 0;
         operations.start_gradients(limit(tested ? or_one(operations.right_norm()) : 1));
         const bool waits = tested || !Operations::asynchronous;
-        const int at_once = waits && !operations.gradients_in_one_kernel()
+        const int at_once = waits && !operations.gradients.in_one_kernel()
                                 ? iterations_between_tests
                                 : parameters.iterations;
         int done = parameters.iterations;
         for (int begun = 0; begun < parameters.iterations;) {
             const int count = std::min(at_once, parameters.iterations - begun);
-            operations.advance_gradients(count);
+            operations.gradients.advance(count);
             begun += count;
             if (!waits) continue;
-            const SolverProgress progress = operations.gradients_progress();
+            const SolverProgress progress = operations.gradients.progress();
             done = progress.done;
             if (progress.stopped) break;
         }
@@ -115,15 +115,17 @@ struct SystemSolver<Executor>::State {
         operations.start_avoiding(limit(right), residuals != nullptr);
         if constexpr (Operations::asynchronous) {
             // If rounds may be repeated, the host must test whether they were.
-            if (!tests_residual(residuals) && operations.rounds_are_known()) {
-                return {parameters.iterations, operations.run_all_rounds()};
+            if (!tests_residual(residuals) && operations.avoiding.is_sound()) {
+                operations.avoiding.advance(rounds_between_tests);
+                return {parameters.iterations, operations.avoiding.products()};
             }
         }
         SolverProgress progress;
         do {
-            progress = operations.advance_avoiding(rounds_between_tests);
+            operations.avoiding.advance(rounds_between_tests);
+            progress = operations.avoiding.progress();
         } while (!progress.stopped);
-        if (residuals != nullptr) operations.append_history(right, *residuals);
+        if (residuals != nullptr) operations.avoiding.append_history(right, *residuals);
         return {progress.done, static_cast<double>(progress.products)};
     }
 
@@ -131,12 +133,12 @@ struct SystemSolver<Executor>::State {
         bool first = true;
         const int done = run(1, residuals, [&](int count) {
             for (int i = 0; i < count; ++i) {
-                first ? operations.full_cycle() : operations.v_cycle();
+                first ? operations.multigrid.full_cycle() : operations.multigrid.v_cycle();
                 first = false;
             }
             return true;
         });
-        return {done, operations.work_units()};
+        return {done, operations.multigrid.work_units()};
     }
 
     SolveResult solve(std::vector<double>* residuals) {

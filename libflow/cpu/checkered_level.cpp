@@ -17,9 +17,27 @@ namespace {
 /// Smaller levels run on the calling thread: waking others takes longer.
 constexpr index_t pixels_for_threads = 8192;
 
-index_t halved(index_t extent) { return (extent + 1) / 2; }
-
 }  // namespace
+
+void SplitPlanes::load_row(index_t plane, index_t y, const float* from, index_t columns) {
+    float* even = row(plane, 0, y);
+    float* odd = row(plane, 1, y);
+    for (index_t k = 0; k < columns / 2; ++k) {
+        even[k] = from[2 * k];
+        odd[k] = from[2 * k + 1];
+    }
+    if (columns % 2 != 0) even[columns / 2] = from[columns - 1];
+}
+
+void SplitPlanes::store_row(index_t plane, index_t y, float* to, index_t columns) const {
+    const float* even = row(plane, 0, y);
+    const float* odd = row(plane, 1, y);
+    for (index_t k = 0; k < columns / 2; ++k) {
+        to[2 * k] = even[k];
+        to[2 * k + 1] = odd[k];
+    }
+    if (columns % 2 != 0) to[columns - 1] = even[columns / 2];
+}
 
 /// Neighbours of the pixels of one parity of a row; entry k of each belongs to pixel k of the row.
 struct CheckeredLevel::Neighbours {
@@ -44,7 +62,7 @@ CheckeredLevel::CheckeredLevel(core::Cpu& cpu, Shape shape)
       unknowns_(2, shape),
       residual_(2, shape),
       sums_(shape),
-      zeros_(halved(shape.columns)) {}
+      zeros_(1, Shape{1, end_of(0)}) {}
 
 template <class DoRow>
 void CheckeredLevel::in_stages(int stages, const DoRow& do_row) const {
@@ -56,22 +74,33 @@ void CheckeredLevel::in_stages(int stages, const DoRow& do_row) const {
     }
 }
 
-template <class Row>
-void CheckeredLevel::over_rows(const Row& row) const {
-    in_stages(1, [&](int, index_t y) { row(y); });
+template <class DoRow>
+void CheckeredLevel::over_rows(const DoRow& do_row) const {
+    in_stages(1, [&](int, index_t y) { do_row(y); });
 }
 
-void CheckeredLevel::take(const LinearSystem<core::Host>& system) {
+/// Loads the rows of a system whose form is set, and inverts its blocks.
+template <class LoadRow>
+void CheckeredLevel::prepare(const LoadRow& load_row) {
+    if (coupling_ != Coupling::five && weights_.empty()) weights_ = SplitPlanes(2, shape_);
+    with_coupling(coupling_, [&](auto coupling) {
+        in_stages(2, [&](int stage, index_t y) {
+            if (stage == 0) return load_row(y);
+            for (int parity : {0, 1}) invert_row<decltype(coupling)::value>(y, parity);
+        });
+    });
+}
+
+void CheckeredLevel::load_system(const LinearSystem<core::Host>& system) {
     boundary_ = system.boundary;
     coupling_ = coupling_of(system);
     smoothness_ = system.smoothness;
-    if (coupling_ != Coupling::five && weights_.empty()) weights_ = SplitPlanes(2, shape_);
-    const auto take_row = [&](index_t y) {
-        for (index_t i = 0; i < 3; ++i) {
-            tensor_.take_row(i, y, &system.tensor(i, y, 0), shape_.columns);
+    prepare([&](index_t y) {
+        for (index_t i : {0, 1, 2}) {
+            tensor_.load_row(i, y, &system.tensor(i, y, 0), shape_.columns);
         }
-        for (index_t i = 0; i < 2; ++i) {
-            right_.take_row(i, y, &system.right(i, y, 0), shape_.columns);
+        for (index_t i : {0, 1}) {
+            right_.load_row(i, y, &system.right(i, y, 0), shape_.columns);
         }
         if (coupling_ != Coupling::weighted) return;
         for (index_t x = 0; x < shape_.columns; ++x) {
@@ -81,12 +110,6 @@ void CheckeredLevel::take(const LinearSystem<core::Host>& system) {
             weights_.row(1, parity, y)[x / 2] =
                 y + 1 == shape_.rows ? 0.0F : smoothness_ * system.coupling(1, y, x);
         }
-    };
-    with_coupling(coupling_, [&](auto coupling) {
-        in_stages(2, [&](int stage, index_t y) {
-            if (stage == 0) return take_row(y);
-            for (int parity : {0, 1}) invert_row<decltype(coupling)::value>(y, parity);
-        });
     });
 }
 
@@ -111,12 +134,11 @@ void average_rows(const float* even0, const float* odd0, const float* even1, con
 
 }  // namespace
 
-void CheckeredLevel::take_coarsened(const CheckeredLevel& fine) {
+void CheckeredLevel::coarsen(const CheckeredLevel& fine) {
     boundary_ = fine.boundary_;
     coupling_ = fine.coupling_;
     smoothness_ = fine.smoothness_ / 4;
-    if (coupling_ != Coupling::five && weights_.empty()) weights_ = SplitPlanes(2, shape_);
-    const auto take_row = [&](index_t y) {
+    prepare([&](index_t y) {
         const index_t second = std::min(2 * y + 1, fine.shape_.rows - 1);
         for (index_t i = 0; i < 3; ++i) {
             average_rows(fine.tensor_.row(i, 0, 2 * y), fine.tensor_.row(i, 1, 2 * y),
@@ -137,12 +159,6 @@ void CheckeredLevel::take_coarsened(const CheckeredLevel& fine) {
                                      : 0.125F * (fine.weights_.row(1, 0, second)[x] +
                                                  fine.weights_.row(1, other, second)[x]);
         }
-    };
-    with_coupling(coupling_, [&](auto coupling) {
-        in_stages(2, [&](int stage, index_t y) {
-            if (stage == 0) return take_row(y);
-            for (int parity : {0, 1}) invert_row<decltype(coupling)::value>(y, parity);
-        });
     });
 }
 
@@ -150,42 +166,45 @@ void CheckeredLevel::take_coarsened(const CheckeredLevel& fine) {
 // pixel is relaxed as fully as any other.
 float CheckeredLevel::repeats(index_t y, index_t x) const {
     if (boundary_ == Boundary::zero) return 0;
-    const auto beyond = [](index_t at, index_t extent) {
-        return (at == 0 ? 1.0F : 0.0F) + (at + 1 == extent ? 1.0F : 0.0F);
-    };
-    const float across = beyond(x, shape_.columns);
-    const float down = beyond(y, shape_.rows);
-    if (coupling_ == Coupling::nine) return 0.5F * (across + down) + 0.25F * across * down;
-    return across + down;
+    return weight_of_repeats(coupling_, shape_.rows, shape_.columns, y, x);
+}
+
+/// Weights between the pixels of one parity of a row and their neighbours, as in Neighbours; for
+/// Coupling::weighted only.
+struct CheckeredLevel::EdgeWeights {
+    const float* left;
+    const float* right;
+    const float* above;
+    const float* below;
+};
+
+CheckeredLevel::EdgeWeights CheckeredLevel::weights_around(int parity, index_t y) const {
+    if (coupling_ != Coupling::weighted) return {};
+    return {weights_.row(0, 1 - parity, y) + (parity == 0 ? -1 : 0), weights_.row(0, parity, y),
+            y > 0 ? weights_.row(1, parity, y - 1) : zeros_.row(0, 0), weights_.row(1, parity, y)};
 }
 
 /// d of a pack of pixels of one row and parity.
 template <Coupling coupling>
 struct CheckeredLevel::Degree {
-    Degree(const CheckeredLevel& level, int parity, index_t y) {
-        if constexpr (coupling == Coupling::weighted) {
-            const SplitPlanes& weights = level.weights_;
-            left = weights.row(0, 1 - parity, y) + (parity == 0 ? -1 : 0);
-            right = weights.row(0, parity, y);
-            above = y > 0 ? weights.row(1, parity, y - 1) : level.zeros_.data();
-            below = weights.row(1, parity, y);
-        } else {
-            constexpr float all = coupling == Coupling::nine ? 3.0F : 4.0F;
-            const index_t end = level.shape_.columns - 1;
-            const auto at = [&](index_t x) {
-                return level.smoothness_ * (all - level.repeats(y, x));
-            };
-            if (parity == 0) first = 0;
-            if (end % 2 == parity) last = end / 2;
-            at_first = at(0);
-            at_last = at(end);
-            inner = end > 1 ? at(1) : at_first;
-        }
+    Degree(const CheckeredLevel& level, int parity, index_t y)
+        : weights(level.weights_around(parity, y)) {
+        if constexpr (coupling == Coupling::weighted) return;
+        const index_t end = level.shape_.columns - 1;
+        const auto at = [&](index_t x) {
+            return level.smoothness_ * (weight_of_neighbours(coupling) - level.repeats(y, x));
+        };
+        if (parity == 0) first = 0;
+        if (end % 2 == parity) last = end / 2;
+        at_first = at(0);
+        at_last = at(end);
+        inner = end > 1 ? at(1) : at_first;
     }
 
     Pack<float> operator()(index_t k) const {
         if constexpr (coupling == Coupling::weighted) {
-            return (load(left + k) + load(right + k)) + (load(above + k) + load(below + k));
+            return (load(weights.left + k) + load(weights.right + k)) +
+                   (load(weights.above + k) + load(weights.below + k));
         } else {
             Pack<float> d = core::broadcast(inner);
             if (k == first) d[0] = at_first;
@@ -194,10 +213,7 @@ struct CheckeredLevel::Degree {
         }
     }
 
-    const float* left = nullptr;
-    const float* right = nullptr;
-    const float* above = nullptr;
-    const float* below = nullptr;
+    EdgeWeights weights;
     float inner = 0;
     float at_first = 0;
     float at_last = 0;
@@ -208,19 +224,17 @@ struct CheckeredLevel::Degree {
 template <Coupling coupling>
 void CheckeredLevel::invert_row(index_t y, int parity) {
     const Degree<coupling> degree(*this, parity, y);
-    const index_t count = (shape_.columns - parity + 1) / 2;
-    for (index_t k = 0; k < count; k += core::lanes<float>) {
-        const auto inverse =
-            inverse_block(SymmetricBlock<Pack<float>>{load(tensor_.row(0, parity, y) + k),
-                                                      load(tensor_.row(1, parity, y) + k),
-                                                      load(tensor_.row(2, parity, y) + k)},
+    for (index_t k = 0, end = end_of(parity); k < end; k += core::lanes<float>) {
+        const SymmetricBlock inverse =
+            inverse_block({load(tensor_.row(0, parity, y) + k), load(tensor_.row(1, parity, y) + k),
+                           load(tensor_.row(2, parity, y) + k)},
                           degree(k));
         store(inverse_.row(0, parity, y) + k, inverse.a11);
         store(inverse_.row(1, parity, y) + k, inverse.a12);
         store(inverse_.row(2, parity, y) + k, inverse.a22);
     }
     if constexpr (coupling == Coupling::nine) {
-        for (index_t k = 0; k < count; ++k) {
+        for (index_t k = 0; k < end_of(parity); ++k) {
             weights_.row(0, parity, y)[k] = smoothness_ * repeats(y, 2 * k + parity);
         }
     }
@@ -238,16 +252,16 @@ void CheckeredLevel::set_unknown_margins(index_t y) {
     }
 }
 
-void CheckeredLevel::take_unknowns(ConstFlowView<core::Host> flow) {
+void CheckeredLevel::load_unknowns(ConstFlowView<core::Host> flow) {
     over_rows([&](index_t y) {
-        for (index_t i : {0, 1}) unknowns_.take_row(i, y, &flow(i, y, 0), shape_.columns);
+        for (index_t i : {0, 1}) unknowns_.load_row(i, y, &flow(i, y, 0), shape_.columns);
         set_unknown_margins(y);
     });
 }
 
-void CheckeredLevel::give_unknowns(FlowView<core::Host> flow) const {
+void CheckeredLevel::store_unknowns(FlowView<core::Host> flow) const {
     over_rows([&](index_t y) {
-        for (index_t i : {0, 1}) unknowns_.give_row(i, y, &flow(i, y, 0), shape_.columns);
+        for (index_t i : {0, 1}) unknowns_.store_row(i, y, &flow(i, y, 0), shape_.columns);
     });
 }
 
@@ -255,7 +269,7 @@ void CheckeredLevel::clear_unknowns() {
     over_rows([&](index_t y) {
         for (index_t i : {0, 1}) {
             for (int parity : {0, 1}) {
-                std::fill_n(unknowns_.row(i, parity, y) - 1, halved(shape_.columns) + 2, 0.0F);
+                std::fill_n(unknowns_.row(i, parity, y) - 1, end_of(0) + 2, 0.0F);
             }
         }
     });
@@ -265,7 +279,7 @@ CheckeredLevel::Neighbours CheckeredLevel::around(index_t unknown, int parity, i
     const bool clamp = coupling_ == Coupling::nine && boundary_ == Boundary::replicate;
     const auto row = [&](int of, index_t at) {
         if (at >= 0 && at < shape_.rows) return unknowns_.row(unknown, of, at);
-        return clamp ? unknowns_.row(unknown, of, y) : zeros_.data();
+        return clamp ? unknowns_.row(unknown, of, y) : zeros_.row(0, 0);
     };
     // In the other parity, the column to the left has the same index or the previous one.
     const int other = 1 - parity;
@@ -281,25 +295,20 @@ CheckeredLevel::Neighbours CheckeredLevel::around(index_t unknown, int parity, i
             row(other, y + 1) + left + 1};
 }
 
-namespace {
-
 /// S of a pack of pixels, with alpha^2, without the pixel itself through replicated borders.
 template <Coupling coupling>
-struct CheckeredSum {
-    float smoothness;
-    const float* repeats = nullptr;
-    const float* weight_left = nullptr;
-    const float* weight_right = nullptr;
-    const float* weight_above = nullptr;
-    const float* weight_below = nullptr;
+struct CheckeredLevel::Sum {
+    Sum(const CheckeredLevel& level, int parity, index_t y)
+        : smoothness(level.smoothness_), weights(level.weights_around(parity, y)) {
+        if constexpr (coupling == Coupling::nine) repeats = level.weights_.row(0, parity, y);
+    }
 
-    template <class Neighbours>
     Pack<float> operator()(const Neighbours& n, index_t k) const {
         if constexpr (coupling == Coupling::weighted) {
-            return (load(weight_left + k) * load(n.left + k) +
-                    load(weight_right + k) * load(n.right + k)) +
-                   (load(weight_above + k) * load(n.above + k) +
-                    load(weight_below + k) * load(n.below + k));
+            return (load(weights.left + k) * load(n.left + k) +
+                    load(weights.right + k) * load(n.right + k)) +
+                   (load(weights.above + k) * load(n.above + k) +
+                    load(weights.below + k) * load(n.below + k));
         } else {
             const Pack<float> four =
                 (load(n.left + k) + load(n.right + k)) + (load(n.above + k) + load(n.below + k));
@@ -310,29 +319,17 @@ struct CheckeredSum {
                    load(repeats + k) * load(n.here + k);
         }
     }
+
+    float smoothness;
+    EdgeWeights weights;
+    const float* repeats = nullptr;
 };
-
-template <Coupling coupling>
-CheckeredSum<coupling> checkered_sum(float smoothness, const SplitPlanes& weights,
-                                     const float* zeros, int parity, index_t y) {
-    CheckeredSum<coupling> sum{smoothness};
-    if constexpr (coupling == Coupling::nine) sum.repeats = weights.row(0, parity, y);
-    if constexpr (coupling == Coupling::weighted) {
-        sum.weight_left = weights.row(0, 1 - parity, y) + (parity == 0 ? -1 : 0);
-        sum.weight_right = weights.row(0, parity, y);
-        sum.weight_above = y > 0 ? weights.row(1, parity, y - 1) : zeros;
-        sum.weight_below = weights.row(1, parity, y);
-    }
-    return sum;
-}
-
-}  // namespace
 
 template <Coupling coupling>
 void CheckeredLevel::update_row(index_t y, int parity, float omega) {
     const Neighbours u = around(0, parity, y);
     const Neighbours v = around(1, parity, y);
-    const auto sum = checkered_sum<coupling>(smoothness_, weights_, zeros_.data(), parity, y);
+    const Sum<coupling> sum(*this, parity, y);
     float* const to_u = unknowns_.row(0, parity, y);
     float* const to_v = unknowns_.row(1, parity, y);
     const float* i11 = inverse_.row(0, parity, y);
@@ -340,19 +337,15 @@ void CheckeredLevel::update_row(index_t y, int parity, float omega) {
     const float* i22 = inverse_.row(2, parity, y);
     const float* b_u = right_.row(0, parity, y);
     const float* b_v = right_.row(1, parity, y);
-    const index_t count = (shape_.columns - parity + 1) / 2;
-    for (index_t k = 0; k < count; k += core::lanes<float>) {
-        const Pack<float> s_u = sum(u, k) + load(b_u + k);
-        const Pack<float> s_v = sum(v, k) + load(b_v + k);
-        const Pack<float> cross = load(i12 + k);
-        Pack<float> next_u = load(i11 + k) * s_u + cross * s_v;
-        Pack<float> next_v = cross * s_u + load(i22 + k) * s_v;
+    for (index_t k = 0, end = end_of(parity); k < end; k += core::lanes<float>) {
+        PackPair next = SymmetricBlock{load(i11 + k), load(i12 + k), load(i22 + k)} *
+                        PackPair{sum(u, k) + load(b_u + k), sum(v, k) + load(b_v + k)};
         if (omega != 1) {
-            next_u = load(to_u + k) + omega * (next_u - load(to_u + k));
-            next_v = load(to_v + k) + omega * (next_v - load(to_v + k));
+            const PackPair here{load(to_u + k), load(to_v + k)};
+            next = here + omega * (next - here);
         }
-        store(to_u + k, next_u);
-        store(to_v + k, next_v);
+        store(to_u + k, next.u);
+        store(to_v + k, next.v);
     }
     set_unknown_margins(y);
 }
@@ -367,37 +360,20 @@ void CheckeredLevel::update_colour(int colour, index_t y, float omega) {
     }
 }
 
-namespace {
-
-constexpr int colours_of(Coupling coupling) { return coupling == Coupling::nine ? 4 : 2; }
-
-}  // namespace
-
-void CheckeredLevel::sweep(int count, float omega) {
+void CheckeredLevel::relax(const Pass& pass) {
     with_coupling(coupling_, [&](auto coupling) {
         constexpr Coupling kind = decltype(coupling)::value;
         constexpr int colours = colours_of(kind);
-        in_stages(colours * count,
-                  [&](int stage, index_t y) { update_colour<kind>(stage % colours, y, omega); });
-    });
-}
-
-void CheckeredLevel::sweep_and_restrict(int count, CheckeredLevel& coarse) {
-    with_coupling(coupling_, [&](auto coupling) {
-        constexpr Coupling kind = decltype(coupling)::value;
-        constexpr int colours = colours_of(kind);
-        in_stages(colours * count + 1, [&](int stage, index_t y) {
-            if (stage < colours * count) return update_colour<kind>(stage % colours, y, 1.0F);
-            for (int parity : {0, 1}) {
-                residual_row<kind>(y, parity, residual_.row(0, parity, y),
-                                   residual_.row(1, parity, y));
-            }
+        const int first = pass.prolonged != nullptr ? 1 : 0;
+        const int last = first + colours * pass.sweeps;
+        in_stages(last + (pass.restricted != nullptr ? 1 : 0), [&](int stage, index_t y) {
+            if (stage < first) return prolong_row(*pass.prolonged, y);
+            if (stage < last) return update_colour<kind>((stage - first) % colours, y, pass.omega);
+            for (int parity : {0, 1}) compute_residual<kind>(y, parity);
         });
     });
-    average_into(coarse, residual_);
+    if (pass.restricted != nullptr) average_into(*pass.restricted, residual_);
 }
-
-void CheckeredLevel::restrict_right(CheckeredLevel& coarse) const { average_into(coarse, right_); }
 
 void CheckeredLevel::average_into(CheckeredLevel& coarse, const SplitPlanes& planes) const {
     coarse.over_rows([&](index_t y) {
@@ -407,17 +383,6 @@ void CheckeredLevel::average_into(CheckeredLevel& coarse, const SplitPlanes& pla
                          planes.row(i, 1, second), shape_.columns, coarse.right_.row(i, 0, y),
                          coarse.right_.row(i, 1, y));
         }
-    });
-}
-
-void CheckeredLevel::prolong_and_sweep(const CheckeredLevel& coarse, int count) {
-    with_coupling(coupling_, [&](auto coupling) {
-        constexpr Coupling kind = decltype(coupling)::value;
-        constexpr int colours = colours_of(kind);
-        in_stages(colours * count + 1, [&](int stage, index_t y) {
-            if (stage == 0) return prolong_row(coarse, y);
-            update_colour<kind>((stage - 1) % colours, y, 1.0F);
-        });
     });
 }
 
@@ -453,29 +418,27 @@ void CheckeredLevel::prolong_row(const CheckeredLevel& coarse, index_t y) {
 }
 
 template <Coupling coupling>
-void CheckeredLevel::residual_row(index_t y, int parity, float* to_u, float* to_v) const {
+void CheckeredLevel::compute_residual(index_t y, int parity) {
     const Neighbours u = around(0, parity, y);
     const Neighbours v = around(1, parity, y);
-    const auto sum = checkered_sum<coupling>(smoothness_, weights_, zeros_.data(), parity, y);
+    const Sum<coupling> sum(*this, parity, y);
+    const Degree<coupling> degree(*this, parity, y);
     const float* j11 = tensor_.row(0, parity, y);
     const float* j12 = tensor_.row(1, parity, y);
     const float* j22 = tensor_.row(2, parity, y);
     const float* b_u = right_.row(0, parity, y);
     const float* b_v = right_.row(1, parity, y);
-    const Degree<coupling> degree(*this, parity, y);
-    const index_t count = (shape_.columns - parity + 1) / 2;
-    for (index_t k = 0; k < count; k += core::lanes<float>) {
+    float* const to_u = residual_.row(0, parity, y);
+    float* const to_v = residual_.row(1, parity, y);
+    for (index_t k = 0, end = end_of(parity); k < end; k += core::lanes<float>) {
         const Pack<float> d = degree(k);
-        const Pack<float> here_u = load(u.here + k);
-        const Pack<float> here_v = load(v.here + k);
-        const Pack<float> cross = load(j12 + k);
-        store(to_u + k,
-              load(b_u + k) - (load(j11 + k) * here_u + cross * here_v) - (d * here_u - sum(u, k)));
-        store(to_v + k,
-              load(b_v + k) - (cross * here_u + load(j22 + k) * here_v) - (d * here_v - sum(v, k)));
+        const PackPair here{load(u.here + k), load(v.here + k)};
+        const PackPair product = SymmetricBlock{load(j11 + k), load(j12 + k), load(j22 + k)} * here;
+        store(to_u + k, load(b_u + k) - product.u - (d * here.u - sum(u, k)));
+        store(to_v + k, load(b_v + k) - product.v - (d * here.v - sum(v, k)));
     }
     // Clears what whole packs stored behind the last pixel.
-    for (index_t k = count; k < halved(shape_.columns); ++k) to_u[k] = to_v[k] = 0;
+    for (index_t k = end_of(parity); k < end_of(0); ++k) to_u[k] = to_v[k] = 0;
 }
 
 double CheckeredLevel::residual_squared() {
@@ -484,11 +447,10 @@ double CheckeredLevel::residual_squared() {
         sum = sums_.over_rows(*cpu_, [&](index_t y) {
             double squares = 0;
             for (int parity : {0, 1}) {
-                float* u = residual_.row(0, parity, y);
-                float* v = residual_.row(1, parity, y);
-                residual_row<decltype(coupling)::value>(y, parity, u, v);
-                const index_t count = (shape_.columns - parity + 1) / 2;
-                squares += row_product(u, u, count) + row_product(v, v, count);
+                compute_residual<decltype(coupling)::value>(y, parity);
+                const float* u = residual_.row(0, parity, y);
+                const float* v = residual_.row(1, parity, y);
+                squares += row_product(u, u, end_of(parity)) + row_product(v, v, end_of(parity));
             }
             return std::array<double, 1>{squares};
         })[0];

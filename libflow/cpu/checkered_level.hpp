@@ -4,9 +4,30 @@
 
 #include "libflow/cpu/prepared_system.hpp"
 #include "libflow/cpu/reductions.hpp"
-#include "libflow/cpu/split_planes.hpp"
 
 namespace aperture::flow {
+
+/// Planes with each row split into even and odd columns: the pixels that Gauss-Seidel updates
+/// together are contiguous, and so are the neighbours it reads.
+class SplitPlanes {
+  public:
+    SplitPlanes() = default;
+    SplitPlanes(index_t planes, Shape shape)
+        : half_(2 * planes, Shape{shape.rows, (shape.columns + 1) / 2}) {}
+
+    /// Entry k is column 2 k + parity of row y.
+    float* row(index_t plane, int parity, index_t y) { return half_.row(2 * plane + parity, y); }
+    const float* row(index_t plane, int parity, index_t y) const {
+        return half_.row(2 * plane + parity, y);
+    }
+
+    bool empty() const { return half_.shape().rows == 0; }
+    void load_row(index_t plane, index_t y, const float* from, index_t columns);
+    void store_row(index_t plane, index_t y, float* to, index_t columns) const;
+
+  private:
+    PaddedPlanes half_;
+};
 
 /// A system and its unknowns in checkered storage, one level of multigrid. Gauss-Seidel runs on the
 /// 2x2 blocks of its pixels in two colours (four for Coupling::nine). No colour depends on itself,
@@ -19,46 +40,58 @@ class CheckeredLevel {
 
     Shape shape() const { return shape_; }
 
-    void take(const LinearSystem<core::Host>& system);
-    void take_coarsened(const CheckeredLevel& fine);
+    /// What a pass over the image does, in this order.
+    struct Pass {
+        const CheckeredLevel* prolonged = nullptr;  ///< adds its unknowns, interpolated, to x
+        int sweeps = 0;  ///< over all colours, x += omega (D^-1 (S(x) + b) - x)
+        float omega = 1;
+        CheckeredLevel* restricted = nullptr;  ///< its b becomes the average of the residual
+    };
 
-    void take_unknowns(ConstFlowView<core::Host> flow);
-    void give_unknowns(FlowView<core::Host> flow) const;
+    void load_system(const LinearSystem<core::Host>& system);
+    /// Computes the system from that of the next finer level.
+    void coarsen(const CheckeredLevel& fine);
+
+    void load_unknowns(ConstFlowView<core::Host> flow);
+    void store_unknowns(FlowView<core::Host> flow) const;
     void clear_unknowns();
 
-    /// Sweeps over all colours, x += omega (D^-1 (S(x) + b) - x).
-    void sweep(int count, float omega);
-    /// Sweeps, then sets b of `coarse` to the average of the residual.
-    void sweep_and_restrict(int count, CheckeredLevel& coarse);
+    void relax(const Pass& pass);
     /// Sets b of `coarse` to the average of this level's.
-    void restrict_right(CheckeredLevel& coarse) const;
-    /// Adds the bilinearly interpolated unknowns of `coarse` to x, then sweeps.
-    void prolong_and_sweep(const CheckeredLevel& coarse, int count);
+    void restrict_right(CheckeredLevel& coarse) const { average_into(coarse, right_); }
     /// |b - A x|^2
     double residual_squared();
 
   private:
     struct Neighbours;
+    struct EdgeWeights;
     template <Coupling coupling>
     struct Degree;
+    template <Coupling coupling>
+    struct Sum;
 
     template <class DoRow>
     void in_stages(int stages, const DoRow& do_row) const;
-    template <class Row>
-    void over_rows(const Row& row) const;
+    template <class DoRow>
+    void over_rows(const DoRow& do_row) const;
+    template <class LoadRow>
+    void prepare(const LoadRow& load_row);
     template <Coupling coupling>
     void update_colour(int colour, index_t y, float omega);
     template <Coupling coupling>
     void update_row(index_t y, int parity, float omega);
     template <Coupling coupling>
-    void residual_row(index_t y, int parity, float* to_u, float* to_v) const;
+    void compute_residual(index_t y, int parity);
     void average_into(CheckeredLevel& coarse, const SplitPlanes& planes) const;
     float repeats(index_t y, index_t x) const;
     void prolong_row(const CheckeredLevel& coarse, index_t y);
     template <Coupling coupling>
     void invert_row(index_t y, int parity);
     Neighbours around(index_t unknown, int parity, index_t y) const;
+    EdgeWeights weights_around(int parity, index_t y) const;
     void set_unknown_margins(index_t y);
+    /// Packs of pixels of one parity of a row end before this index.
+    index_t end_of(int parity) const { return (shape_.columns - parity + 1) / 2; }
 
     core::Cpu* cpu_ = nullptr;
     Shape shape_;
@@ -72,7 +105,7 @@ class CheckeredLevel {
     SplitPlanes unknowns_;
     SplitPlanes residual_;  ///< also interpolated rows of a coarser level
     RowSums<1> sums_;
-    ZeroRow zeros_;
+    PaddedPlanes zeros_;  ///< a row beyond the image
 };
 
 }  // namespace aperture::flow

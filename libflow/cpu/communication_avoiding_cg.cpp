@@ -8,13 +8,6 @@
 #include "libflow/cpu/row_loops.hpp"
 
 namespace aperture::flow {
-namespace {
-
-using core::load;
-using core::Pack;
-using core::store;
-
-}  // namespace
 
 CommunicationAvoidingCg::CommunicationAvoidingCg(core::Cpu& cpu, Shape shape,
                                                  const SolverParameters& parameters)
@@ -26,34 +19,37 @@ CommunicationAvoidingCg::CommunicationAvoidingCg(core::Cpu& cpu, Shape shape,
       recurred_(2, shape),
       before_(2, shape),
       residual_sums_(shape),
-      zeros_(shape.columns) {
+      zeros_(1, Shape{1, shape.columns}) {
     const index_t vectors = 2 * parameters.s_step + 1;
     for (index_t i = 0; i < vectors; ++i) basis_.emplace_back(2, shape);
     row_sums_ = core::Array<double, 2>({shape.rows, vectors * (vectors + 1)});
 }
 
-void CommunicationAvoidingCg::start(const PreparedSystem& system, const PaddedPlanes& x,
-                                    double limit, bool with_history) {
+void CommunicationAvoidingCg::start(const PreparedSystem& system, PaddedPlanes& x, double limit,
+                                    bool with_history) {
+    system_ = &system;
+    solution_ = &x;
     limits_ = {limit, parameters_.iterations};
     with_history_ = with_history;
     state_ = {};
     state_.steps = parameters_.s_step;
     state_.products = 1;
-    state_ = evaluate_round(state_, true_residual(system, x, nullptr), limits_);
+    state_ = evaluate_round(state_, true_residual(nullptr), limits_);
     history_.clear();
     if (with_history) history_.push_back(state_.start_squared);
     direction_.copy(scaled_);
-    choose_basis(system);
+    recurrence_ = basis_recurrence(parameters_.basis, parameters_.s_step,
+                                   std::max(largest_eigenvalue(), 1e-30));
 }
 
 // Without preconditioning, from powers of A on the residual.
-double CommunicationAvoidingCg::largest_eigenvalue(const PreparedSystem& system) {
+double CommunicationAvoidingCg::largest_eigenvalue() {
     if (parameters_.precondition) return largest_preconditioned;
     recurrence_ = {{0}, {0}, {1}};
     basis_[0].copy(scaled_);
     double largest = 0;
     for (int i = 0; i < eigenvalue_powers; ++i) {
-        build(system, 0, 1);
+        build(0, 1);
         ++state_.products;
         double before = 0;
         double after = 0;
@@ -69,23 +65,18 @@ double CommunicationAvoidingCg::largest_eigenvalue(const PreparedSystem& system)
         largest = std::max(largest, std::sqrt(after / before));
         const auto scale = static_cast<float>(1 / largest);
         for (index_t y = 0; y < shape_.rows; ++y) {
-            for (index_t unknown : {0, 1}) {
-                const float* from = basis_[1].row(unknown, y);
-                float* const to = basis_[0].row(unknown, y);
-                for (index_t x = -1; x <= shape_.columns; ++x) to[x] = scale * from[x];
+            for (index_t x = 0; x < shape_.columns; x += core::lanes<float>) {
+                PairRow(basis_[0], y).store(x, scale * load_pair(basis_[1], y, x));
             }
+            set_margins(basis_[0], y, system_->boundary);
         }
     }
     return eigenvalue_safety * largest;
 }
 
-void CommunicationAvoidingCg::choose_basis(const PreparedSystem& system) {
-    recurrence_ = basis_recurrence(parameters_.basis, parameters_.s_step,
-                                   std::max(largest_eigenvalue(system), 1e-30));
-}
-
 // Computes y_(first + 1) to y_(first + degree) from y_first.
-void CommunicationAvoidingCg::build(const PreparedSystem& system, index_t first, int degree) {
+void CommunicationAvoidingCg::build(index_t first, int degree) {
+    const PreparedSystem& system = *system_;
     with_coupling(system.coupling, [&](auto coupling) {
         for (int k = 0; k < degree; ++k) {
             const auto at = static_cast<std::size_t>(first + k);
@@ -96,33 +87,23 @@ void CommunicationAvoidingCg::build(const PreparedSystem& system, index_t first,
             const auto scale = static_cast<float>(1 / recurrence_.scale[step]);
             const auto shift = static_cast<float>(recurrence_.shift[step]);
             const auto back = static_cast<float>(recurrence_.back[step]);
-            const Operator<decltype(coupling)::value> matrix(system, now, zeros_.data());
+            const Operator<decltype(coupling)::value> matrix(system, now, zeros_.row(0, 0));
             for_rows(*cpu_, shape_, [&](index_t y) {
-                matrix.row(y, [&](index_t i, Pack<float> a_u, Pack<float> a_v) {
-                    if (parameters_.precondition) {
-                        const Pack<float> cross = load(system.inverse.row(1, y) + i);
-                        const Pack<float> u =
-                            load(system.inverse.row(0, y) + i) * a_u + cross * a_v;
-                        a_v = cross * a_u + load(system.inverse.row(2, y) + i) * a_v;
-                        a_u = u;
-                    }
-                    const auto recur = [&](index_t unknown, Pack<float> product) {
-                        store(next.row(unknown, y) + i,
-                              scale * (product - shift * load(now.row(unknown, y) + i) -
-                                       back * load(last.row(unknown, y) + i)));
-                    };
-                    recur(0, a_u);
-                    recur(1, a_v);
+                matrix.row(y, [&](index_t i, const PackPair& product) {
+                    const PackPair of_b = parameters_.precondition
+                                              ? load_block(system.inverse, y, i) * product
+                                              : product;
+                    PairRow(next, y).store(i, scale * (of_b - shift * load_pair(now, y, i) -
+                                                       back * load_pair(last, y, i)));
                 });
-                for (index_t unknown : {0, 1}) {
-                    set_margins(next.row(unknown, y), shape_.columns, system.boundary);
-                }
+                set_margins(next, y, system.boundary);
             });
         }
     });
 }
 
-void CommunicationAvoidingCg::take_gram(const PreparedSystem& system) {
+void CommunicationAvoidingCg::compute_gram() {
+    const PreparedSystem& system = *system_;
     const index_t count = vectors();
     const index_t row_floats = whole_packs(shape_.columns);
     const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(2 * count * row_floats);
@@ -132,19 +113,17 @@ void CommunicationAvoidingCg::take_gram(const PreparedSystem& system) {
             return weighted + (2 * j + unknown) * row_floats;
         };
         for (index_t j = 0; j < count; ++j) {
-            const PaddedPlanes& vector = basis_[static_cast<std::size_t>(j)];
             for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
-                Pack<float> u = load(vector.row(0, y) + i);
-                Pack<float> v = load(vector.row(1, y) + i);
+                PackPair vector = load_pair(basis_[static_cast<std::size_t>(j)], y, i);
                 if (parameters_.precondition) {
-                    const Pack<float> d = system.degrees(y, i);
-                    const Pack<float> cross = load(system.tensor.row(1, y) + i);
-                    const Pack<float> m_u = (load(system.tensor.row(0, y) + i) + d) * u + cross * v;
-                    v = cross * u + (load(system.tensor.row(2, y) + i) + d) * v;
-                    u = m_u;
+                    SymmetricBlock m = load_block(system.tensor, y, i);
+                    const core::Pack<float> d = system.degrees(y, i);
+                    m.a11 += d;
+                    m.a22 += d;
+                    vector = m * vector;
                 }
-                store(weighted_row(j, 0) + i, u);
-                store(weighted_row(j, 1) + i, v);
+                core::store(weighted_row(j, 0) + i, vector.u);
+                core::store(weighted_row(j, 1) + i, vector.v);
             }
         }
         double* sums = &row_sums_(y, 0);
@@ -241,113 +220,98 @@ int CommunicationAvoidingCg::iterate(int most) {
 }
 
 // x += Y x', z = Y z', p = Y p'
-void CommunicationAvoidingCg::combine(const PreparedSystem& system, PaddedPlanes& x) {
+void CommunicationAvoidingCg::combine() {
+    PaddedPlanes& x = *solution_;
     for_rows(*cpu_, shape_, [&](index_t y) {
-        for (index_t unknown : {0, 1}) {
-            float* const to_x = x.row(unknown, y);
-            float* const to_z = recurred_.row(unknown, y);
-            float* const to_p = direction_.row(unknown, y);
-            std::copy_n(to_x, shape_.columns, before_.row(unknown, y));
-            for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
-                Pack<float> sum_x{}, sum_z{}, sum_p{};
-                for (std::size_t k = 0; k < x_.size(); ++k) {
-                    const Pack<float> vector = load(basis_[k].row(unknown, y) + i);
-                    sum_x += static_cast<float>(x_[k]) * vector;
-                    sum_z += static_cast<float>(z_[k]) * vector;
-                    sum_p += static_cast<float>(p_[k]) * vector;
-                }
-                store(to_x + i, load(to_x + i) + sum_x);
-                store(to_z + i, sum_z);
-                store(to_p + i, sum_p);
+        for (index_t i = 0; i < shape_.columns; i += core::lanes<float>) {
+            const PackPair old = load_pair(x, y, i);
+            PackPair sum_x{}, sum_z{}, sum_p{};
+            for (std::size_t k = 0; k < x_.size(); ++k) {
+                const PackPair vector = load_pair(basis_[k], y, i);
+                sum_x = sum_x + static_cast<float>(x_[k]) * vector;
+                sum_z = sum_z + static_cast<float>(z_[k]) * vector;
+                sum_p = sum_p + static_cast<float>(p_[k]) * vector;
             }
-            set_margins(to_x, shape_.columns, system.boundary);
+            PairRow(before_, y).store(i, old);
+            PairRow(x, y).store(i, old + sum_x);
+            PairRow(recurred_, y).store(i, sum_z);
+            PairRow(direction_, y).store(i, sum_p);
         }
+        set_margins(x, y, system_->boundary);
     });
 }
 
-RoundSums CommunicationAvoidingCg::true_residual(const PreparedSystem& system,
-                                                 const PaddedPlanes& x,
-                                                 const PaddedPlanes* expected) {
+RoundSums CommunicationAvoidingCg::true_residual(const PaddedPlanes* expected) {
+    const PreparedSystem& system = *system_;
     std::array<double, 3> all{};
     with_coupling(system.coupling, [&](auto coupling) {
-        const Operator<decltype(coupling)::value> matrix(system, x, zeros_.data());
+        const Operator<decltype(coupling)::value> matrix(system, *solution_, zeros_.row(0, 0));
         all = residual_sums_.over_rows(*cpu_, [&](index_t y) {
             std::array<double, 3> of_row{};
-            matrix.row(y, [&](index_t i, Pack<float> a_u, Pack<float> a_v) {
-                const Pack<float> r_u = load(system.right.row(0, y) + i) - a_u;
-                const Pack<float> r_v = load(system.right.row(1, y) + i) - a_v;
-                Pack<float> z_u = r_u;
-                Pack<float> z_v = r_v;
-                if (parameters_.precondition) {
-                    const Pack<float> cross = load(system.inverse.row(1, y) + i);
-                    z_u = load(system.inverse.row(0, y) + i) * r_u + cross * r_v;
-                    z_v = cross * r_u + load(system.inverse.row(2, y) + i) * r_v;
-                }
-                store(scaled_.row(0, y) + i, z_u);
-                store(scaled_.row(1, y) + i, z_v);
+            matrix.row(y, [&](index_t i, const PackPair& product) {
+                const PackPair r = load_pair(system.right, y, i) - product;
+                const PackPair z =
+                    parameters_.precondition ? load_block(system.inverse, y, i) * r : r;
+                PairRow(scaled_, y).store(i, z);
                 const index_t valid = std::min<index_t>(core::lanes<float>, shape_.columns - i);
                 for (index_t lane = 0; lane < valid; ++lane) {
-                    of_row[0] += static_cast<double>(r_u[lane]) * static_cast<double>(r_u[lane]) +
-                                 static_cast<double>(r_v[lane]) * static_cast<double>(r_v[lane]);
-                    of_row[1] += static_cast<double>(z_u[lane]) * static_cast<double>(z_u[lane]) +
-                                 static_cast<double>(z_v[lane]) * static_cast<double>(z_v[lane]);
+                    const auto squared = [&](double u, double v) { return u * u + v * v; };
+                    of_row[0] += squared(r.u[lane], r.v[lane]);
+                    of_row[1] += squared(z.u[lane], z.v[lane]);
                     if (expected == nullptr) continue;
-                    const auto away = [&](Pack<float> z, index_t unknown) {
-                        return static_cast<double>(z[lane]) -
+                    const auto away = [&](float found, index_t unknown) {
+                        return static_cast<double>(found) -
                                static_cast<double>(expected->row(unknown, y)[i + lane]);
                     };
-                    of_row[2] += away(z_u, 0) * away(z_u, 0) + away(z_v, 1) * away(z_v, 1);
+                    of_row[2] += squared(away(z.u[lane], 0), away(z.v[lane], 1));
                 }
             });
-            for (index_t unknown : {0, 1}) {
-                set_margins(scaled_.row(unknown, y), shape_.columns, system.boundary);
-            }
+            set_margins(scaled_, y, system.boundary);
             return of_row;
         });
     });
     return {all[0], all[1], all[2]};
 }
 
-void CommunicationAvoidingCg::advance(const PreparedSystem& system, PaddedPlanes& x, int rounds) {
-    for (int i = 0; i < rounds && state_.stopped == 0; ++i) run_round(system, x);
+void CommunicationAvoidingCg::advance(int rounds) {
+    for (int i = 0; i < rounds && state_.stopped == 0; ++i) run_round();
 }
 
-void CommunicationAvoidingCg::run_round(const PreparedSystem& system, PaddedPlanes& x) {
+void CommunicationAvoidingCg::append_history(double right, std::vector<double>& residuals) const {
+    for (const double squared : history_) residuals.push_back(std::sqrt(squared) / right);
+}
+
+void CommunicationAvoidingCg::run_round() {
+    PaddedPlanes& x = *solution_;
     const int s = state_.steps;
     basis_[0].copy(direction_);
     basis_[static_cast<std::size_t>(s) + 1].copy(scaled_);
-    build(system, 0, s);
-    build(system, s + 1, s - 1);
-    take_gram(system);
+    build(0, s);
+    build(s + 1, s - 1);
+    compute_gram();
     const int done = state_.done;
     const std::size_t recorded = history_.size();
     state_.taken = iterate(limits_.iterations - done);
-    combine(system, x);
-    state_ = evaluate_round(state_, true_residual(system, x, &recurred_), limits_);
+    combine();
+    state_ = evaluate_round(state_, true_residual(&recurred_), limits_);
     if (state_.done == done) {
         // The round is discarded.
         history_.resize(recorded);
         for_rows(*cpu_, shape_, [&](index_t y) {
             for (index_t unknown : {0, 1}) {
                 std::copy_n(before_.row(unknown, y), shape_.columns, x.row(unknown, y));
-                set_margins(x.row(unknown, y), shape_.columns, system.boundary);
             }
+            set_margins(x, y, system_->boundary);
         });
         if (state_.stopped != 0) return;
-        true_residual(system, x, nullptr);
+        true_residual(nullptr);
         ++state_.products;
     }
     if (state_.replaced == 0) scaled_.copy(recurred_);
     if (state_.restart != 0) direction_.copy(scaled_);
-    set_all_margins(system.boundary);
-}
-
-void CommunicationAvoidingCg::set_all_margins(Boundary boundary) {
     for_rows(*cpu_, shape_, [&](index_t y) {
-        for (index_t unknown : {0, 1}) {
-            set_margins(direction_.row(unknown, y), shape_.columns, boundary);
-            set_margins(scaled_.row(unknown, y), shape_.columns, boundary);
-        }
+        set_margins(direction_, y, system_->boundary);
+        set_margins(scaled_, y, system_->boundary);
     });
 }
 

@@ -4,10 +4,8 @@
 
 #include <vector>
 
-#include "libflow/ca_state.hpp"
-#include "libflow/cpu/polynomial_basis.hpp"
 #include "libflow/cpu/residual.hpp"
-#include "libflow/solver_progress.hpp"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow {
 
@@ -27,35 +25,34 @@ class CommunicationAvoidingCg {
     CommunicationAvoidingCg(core::Cpu& cpu, Shape shape, const SolverParameters& parameters);
 
     /// Starts from `x`, which must have its margins set, to continue until |b - A x|^2 <= limit.
-    /// Keeps |r|^2 of every iteration if `with_history`.
-    void start(const PreparedSystem& system, const PaddedPlanes& x, double limit,
-               bool with_history);
+    /// Keeps |r|^2 of every iteration if `with_history`. `x` receives the solution; the caller
+    /// keeps it and the system.
+    void start(const PreparedSystem& system, PaddedPlanes& x, double limit, bool with_history);
     /// Runs `rounds` rounds of at most s iterations, fewer if the end is reached.
-    void advance(const PreparedSystem& system, PaddedPlanes& x, int rounds);
+    void advance(int rounds);
     SolverProgress progress() const { return {state_.done, state_.stopped != 0, state_.products}; }
-    /// |r|^2 of the start, then the recurrence's of all iterations.
-    const std::vector<double>& history() const { return history_; }
+    /// |r| of the start, then the recurrence's of all iterations, relative to `right`.
+    void append_history(double right, std::vector<double>& residuals) const;
 
   private:
     using Coordinates = std::vector<double>;
 
-    void choose_basis(const PreparedSystem& system);
-    double largest_eigenvalue(const PreparedSystem& system);
-    void build(const PreparedSystem& system, index_t first, int degree);
-    void take_gram(const PreparedSystem& system);
+    double largest_eigenvalue();
+    void build(index_t first, int degree);
+    void compute_gram();
     Coordinates multiply(const Coordinates& of) const;
     double product(const std::vector<double>& gram, const Coordinates& a,
                    const Coordinates& b) const;
-    void run_round(const PreparedSystem& system, PaddedPlanes& x);
+    void run_round();
     int iterate(int most);
-    void combine(const PreparedSystem& system, PaddedPlanes& x);
+    void combine();
     /// Stores z = M^-1 (b - A x) in scaled_; `away` is the distance from `expected`.
-    RoundSums true_residual(const PreparedSystem& system, const PaddedPlanes& x,
-                            const PaddedPlanes* expected);
-    void set_all_margins(Boundary boundary);
+    RoundSums true_residual(const PaddedPlanes* expected);
     index_t vectors() const { return 2 * state_.steps + 1; }
 
     core::Cpu* cpu_ = nullptr;
+    const PreparedSystem* system_ = nullptr;
+    PaddedPlanes* solution_ = nullptr;  ///< x
     Shape shape_;
     SolverParameters parameters_;
     CaLimits limits_{};
@@ -71,7 +68,7 @@ class CommunicationAvoidingCg {
     std::vector<double> norms_;        ///< Y^T M^2 Y
     Coordinates x_, z_, p_;
     RowSums<3> residual_sums_;
-    ZeroRow zeros_;
+    PaddedPlanes zeros_;  ///< a row beyond the image
     bool with_history_ = false;
     std::vector<double> history_;
 };

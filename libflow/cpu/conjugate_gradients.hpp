@@ -3,7 +3,7 @@
 #pragma once
 
 #include "libflow/cpu/residual.hpp"
-#include "libflow/solver_progress.hpp"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow {
 
@@ -14,21 +14,25 @@ class ConjugateGradients {
     ConjugateGradients() = default;
     ConjugateGradients(core::Cpu& cpu, Shape shape, bool precondition);
 
-    /// r = b - A x, p = M^-1 r, to continue until |r|^2 <= limit. `x` must have its margins set.
-    void start(const PreparedSystem& system, const PaddedPlanes& x, double limit);
+    /// r = b - A x, p = M^-1 r, to continue until |r|^2 <= limit. `x` must have its margins set and
+    /// receives the solution; the caller keeps it and the system.
+    void start(const PreparedSystem& system, PaddedPlanes& x, double limit);
     /// `count` iterations, fewer if the limit is reached or no further step is possible.
-    void advance(const PreparedSystem& system, PaddedPlanes& x, int count);
+    void advance(int count);
+    static constexpr bool in_one_kernel() { return false; }
     const SolverProgress& progress() const { return progress_; }
 
   private:
     /// Returns false and leaves x unchanged if no further step is possible: the residual is zero
     /// or, by rounding, no direction remains.
-    bool step(const PreparedSystem& system, PaddedPlanes& x);
-    void next_direction(const PreparedSystem& system, float beta);
-    double multiply(const PreparedSystem& system);
-    void update(const PreparedSystem& system, PaddedPlanes& x, float alpha);
+    bool step();
+    void next_direction(float beta);
+    double multiply();
+    void update(float alpha);
 
     core::Cpu* cpu_ = nullptr;
+    const PreparedSystem* system_ = nullptr;
+    PaddedPlanes* x_ = nullptr;
     Shape shape_;
     bool precondition_ = true;
     PaddedPlanes residual_;
@@ -36,7 +40,7 @@ class ConjugateGradients {
     PaddedPlanes product_;  ///< A p
     PaddedPlanes scaled_;   ///< M^-1 r
     RowSums<2> sums_;
-    ZeroRow zeros_;
+    PaddedPlanes zeros_;  ///< a row beyond the image
     double limit_ = -1;
     SolverProgress progress_;
     double residual_squared_ = 0;  ///< |r|^2 of the recurrence

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/flow/consistency.hpp"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
-#include <vector>
 
 #include "aperture/core/shape.hpp"
-#include "libflow/cpu/row_loops.hpp"
+#include "libflow/cpu/reductions.hpp"
+#include "libflow/image_model.hpp"
 
 namespace aperture::flow {
 namespace {
@@ -35,9 +35,8 @@ bool is_consistent(const ConstFlowView<core::Host>& forward,
     const float v = forward(1, row, column);
     const float x = static_cast<float>(column) + u;
     const float y = static_cast<float>(row) + v;
-    // Written so that NaN is outside.
-    if (!(x >= 0 && x <= static_cast<float>(forward.extent[2] - 1) && y >= 0 &&
-          y <= static_cast<float>(forward.extent[1] - 1))) {
+    if (!lands_inside(static_cast<int>(forward.extent[1]), static_cast<int>(forward.extent[2]),
+                      static_cast<int>(row), static_cast<int>(column), u, v)) {
         return false;
     }
     const float back_u = sample(backward, 0, y, x);
@@ -55,19 +54,17 @@ index_t check_consistency(core::Cpu& cpu, ConstFlowView<core::Host> forward,
     const auto [rows, columns] = consistent.extent;
     core::expects_shape("forward flow", forward, {2, rows, columns});
     core::expects_shape("backward flow", backward, {2, rows, columns});
-    std::vector<index_t> count(static_cast<std::size_t>(rows));
-    for_rows(cpu, Shape{rows, columns}, [&](index_t row) {
-        index_t of_row = 0;
+    RowSums<1> sums(Shape{rows, columns});
+    const auto count = sums.over_rows(cpu, [&](index_t row) {
+        double of_row = 0;
         for (index_t column = 0; column < consistent.extent[1]; ++column) {
             const bool good = is_consistent(forward, backward, row, column);
             consistent(row, column) = good ? 255 : 0;
             of_row += good ? 1 : 0;
         }
-        count[static_cast<std::size_t>(row)] = of_row;
+        return std::array<double, 1>{of_row};
     });
-    index_t sum = 0;
-    for (const index_t of_row : count) sum += of_row;
-    return sum;
+    return static_cast<index_t>(count[0]);
 }
 
 }  // namespace aperture::flow

@@ -6,33 +6,21 @@
 
 #include "aperture/signal/median.hpp"
 #include "libflow/coarse_to_fine.hpp"
-#include "libflow/cpu/constancy.hpp"
 #include "libflow/cpu/data_term.hpp"
 #include "libflow/cpu/lucas_kanade.hpp"
-#include "libflow/cpu/robust_weights.hpp"
+#include "libflow/cpu/robust_terms.hpp"
 #include "libflow/cpu/row_loops.hpp"
 #include "libflow/cpu/texture.hpp"
 #include "libflow/cpu/weighted_median.hpp"
 
 namespace aperture::flow {
-namespace {
-
-/// Plane `i` of planes or of a flow.
-template <class T>
-core::View<T, 2, core::Host> plane(const core::View<T, 3, core::Host>& all, index_t i) {
-    return {all.data + i * all.stride[0],
-            {all.extent[1], all.extent[2]},
-            {all.stride[1], all.stride[2]}};
-}
-
-}  // namespace
 
 template <>
 struct EstimatorOperations<core::Cpu> {
     using Planes = PaddedPlanes;
     using Images = std::array<PaddedPlanes, 2>;
     using Windows = WindowedLeastSquares;
-    using Constraints = Constancy;
+    using Constancy = flow::Constancy;
     using WeightedMedian = flow::WeightedMedian;
     using TextureFilter = flow::TextureFilter;
     static constexpr bool fuses = false;
@@ -40,26 +28,20 @@ struct EstimatorOperations<core::Cpu> {
     static Images images(Shape shape, const Parameters&, bool) {
         return {PaddedPlanes(1, shape), PaddedPlanes(1, shape)};
     }
-    static Windows windows(core::Cpu& cpu, Shape shape, const Parameters& p) {
-        return {cpu, shape, p.window, p.regularisation};
-    }
-    static Constraints constraints(Shape shape) { return Constancy(shape); }
-    static WeightedMedian weighted_median(Shape shape) { return WeightedMedian(shape); }
-
     static core::Timeline::Scope stage(core::Cpu& cpu, core::Timeline* timeline, const char* name) {
         return core::Timeline::stage(timeline, cpu, name, 0, 0);
     }
 
     static void load(core::Cpu& cpu, ImageView<core::Host> image0, ImageView<core::Host> image1,
                      Images& to) {
-        take_image(cpu, image0, to[0]);
-        take_image(cpu, image1, to[1]);
+        load_image(cpu, image0, to[0]);
+        load_image(cpu, image1, to[1]);
     }
 
     static void blur(core::Cpu& cpu, ImageView<core::Host> image0, ImageView<core::Host> image1,
                      float sigma, Images& to) {
         for (int i : {0, 1}) {
-            signal::gaussian_blur(cpu, i == 0 ? image0 : image1, sigma, plane(to[i].view(), 0));
+            signal::gaussian_blur(cpu, i == 0 ? image0 : image1, sigma, to[i].view()[0]);
             set_image_margins(cpu, to[i]);
         }
     }
@@ -71,7 +53,7 @@ struct EstimatorOperations<core::Cpu> {
 
     static void downsample(core::Cpu& cpu, const Images& from, Images& to) {
         for (int i : {0, 1}) {
-            signal::downsample(cpu, plane(from[i].view(), 0), plane(to[i].view(), 0));
+            signal::downsample(cpu, from[i].view()[0], to[i].view()[0]);
             set_image_margins(cpu, to[i]);
         }
     }
@@ -86,8 +68,7 @@ struct EstimatorOperations<core::Cpu> {
                         const std::array<float, 2>& ratio, PaddedPlanes& to) {
         const Shape shape = to.shape();
         for (int i : {0, 1}) {
-            signal::resize(cpu, plane(from, i), signal::Interpolation::bilinear,
-                           plane(to.view(), i));
+            signal::resize(cpu, from[i], signal::Interpolation::bilinear, to.view()[i]);
             for_rows(cpu, shape, [&](index_t y) {
                 float* const row = to.row(i, y);
                 for (index_t x = 0; x < shape.columns; ++x) row[x] *= ratio[i];
@@ -95,9 +76,9 @@ struct EstimatorOperations<core::Cpu> {
         }
     }
 
-    static void warp(core::Cpu& cpu, const Images& images, signal::Interpolation interpolation,
-                     const PaddedPlanes& flow, PaddedPlanes& warped) {
-        warp_padded(cpu, images[1], flow, interpolation, warped);
+    static void warp(core::Cpu& cpu, const PaddedPlanes& image, const PaddedPlanes& flow,
+                     signal::Interpolation interpolation, PaddedPlanes& warped) {
+        warp_padded(cpu, image, flow, interpolation, warped);
     }
 
     static void linearise(core::Cpu& cpu, const Images& images, const PaddedPlanes& warped,
@@ -106,28 +87,10 @@ struct EstimatorOperations<core::Cpu> {
         flow::linearise(cpu, images[0], warped, flow, !whole, terms);
         if (start == nullptr) return;
         if (whole) {
-            copy(cpu, flow, start->view());
+            store_planes(cpu, flow, start->view());
         } else {
             set_zero(cpu, *start);
         }
-    }
-
-    static void constrain(core::Cpu& cpu, const Images& images, const PaddedPlanes& warped,
-                          const PaddedPlanes& flow, Constraints& constraints, PaddedPlanes& start) {
-        constraints.linearise(cpu, images[0], warped, flow);
-        copy(cpu, flow, start.view());
-    }
-
-    static void weigh(core::Cpu& cpu, const Constraints& constraints, const PaddedPlanes& flow,
-                      const PaddedPlanes& solution, const Images& images, float brightness,
-                      float contrast, PaddedPlanes& terms, PaddedPlanes& coupling) {
-        weigh_data(cpu, constraints.constraints(), flow, solution, brightness, terms);
-        weigh_smoothness(cpu, images[0], solution, contrast, coupling);
-    }
-
-    static void solve_windows(core::Cpu&, Windows& windows, const PaddedPlanes& terms,
-                              PaddedPlanes& increment) {
-        windows.solve(terms, increment);
     }
 
     /// Replaces the solution by the flow plus the limited change; margins repeat the ends of rows.
@@ -139,33 +102,22 @@ struct EstimatorOperations<core::Cpu> {
                 const float* before = flow.row(i, y);
                 float* const now = solution.row(i, y);
                 for (index_t x = 0; x < columns; ++x) {
-                    const float change = whole ? now[x] - before[x] : now[x];
-                    now[x] = before[x] + std::min(std::max(change, -most), most);
+                    now[x] = limited_change(before[x], now[x], whole, most);
                 }
-                set_margins(now, columns, Boundary::replicate);
             }
+            set_margins(solution, y, Boundary::replicate);
         });
     }
 
     static void copy(core::Cpu& cpu, const PaddedPlanes& from, FlowView<core::Host> to) {
-        for_rows(cpu, from.shape(), [&](index_t y) {
-            for (index_t i : {0, 1}) {
-                std::copy_n(from.row(i, y), from.shape().columns, &to(i, y, 0));
-            }
-        });
+        store_planes(cpu, from, to);
     }
 
     static void median_filter(core::Cpu& cpu, const PaddedPlanes& from, int size,
                               FlowView<core::Host> to) {
         for (index_t i : {0, 1}) {
-            signal::median_filter(cpu, plane(from.view(), i), size, plane(to, i));
+            signal::median_filter(cpu, from.view()[i], size, to[i]);
         }
-    }
-
-    static void filter_near_boundaries(core::Cpu& cpu, WeightedMedian& filter, const Images& images,
-                                       const PaddedPlanes& warped, const PaddedPlanes& from,
-                                       FlowView<core::Host> to) {
-        filter.run(cpu, images[0], warped, from, to);
     }
 };
 

@@ -9,7 +9,7 @@
 
 namespace aperture::flow {
 
-void FreeFlow::take(core::Cpu& cpu, const LinearSystem<core::Host>& system,
+void FreeFlow::load(core::Cpu& cpu, const LinearSystem<core::Host>& system,
                     ConstFlowView<core::Host> flow) {
     // Below this ratio of eigenvalues the smaller one is rounding noise.
     constexpr double rounding = 2e-6;

@@ -18,7 +18,7 @@ class FreeFlow {
     explicit FreeFlow(Shape shape) : tensor_sums_(shape), flow_sums_(shape) {}
 
     /// Finds the free directions and the component of `flow` along them.
-    void take(core::Cpu& cpu, const LinearSystem<core::Host>& system,
+    void load(core::Cpu& cpu, const LinearSystem<core::Host>& system,
               ConstFlowView<core::Host> flow);
     void restore(core::Cpu& cpu, FlowView<core::Host> flow);
 

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "aperture/flow/parameters.hpp"
 #include "libflow/cpu/padded_planes.hpp"
+#include "libflow/image_model.hpp"
 
 namespace aperture::flow {
 
@@ -14,16 +16,17 @@ namespace aperture::flow {
 class WindowedLeastSquares {
   public:
     WindowedLeastSquares() = default;
-    WindowedLeastSquares(core::Cpu& cpu, Shape shape, int window, double regularisation)
-        : cpu_(&cpu), window_(window), regularisation_(regularisation), sums_(5, shape) {}
+    WindowedLeastSquares(core::Cpu&, Shape shape, const Parameters& p)
+        : window_(p.window),
+          guard_(window_guard(p.window, p.regularisation)),
+          sums_(term_planes, shape) {}
 
-    /// `terms` are J11, J12, J22 and both right-hand sides of increments.
-    void solve(const PaddedPlanes& terms, PaddedPlanes& increment);
+    /// `terms` are those of increments.
+    void solve(core::Cpu& cpu, const PaddedPlanes& terms, PaddedPlanes& increment);
 
   private:
-    core::Cpu* cpu_ = nullptr;
-    int window_ = 9;
-    double regularisation_ = 0;
+    int window_ = 0;
+    WindowGuard guard_;
     PaddedPlanes sums_;
 };
 

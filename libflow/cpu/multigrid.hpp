@@ -22,13 +22,12 @@ class Multigrid {
     void full_cycle();
     void v_cycle() { cycle(0); }
     double residual_squared() { return levels_.front().residual_squared(); }
-    void give(FlowView<core::Host> flow) const { levels_.front().give_unknowns(flow); }
+    void store(FlowView<core::Host> flow) const { levels_.front().store_unknowns(flow); }
     /// Sweeps and products so far; coarser levels count by their share of pixels.
     double work_units() const { return work_units_; }
 
   private:
     void cycle(std::size_t level);
-    void correct(std::size_t level);
     void solve_coarsest();
     double share(std::size_t level) const;
 

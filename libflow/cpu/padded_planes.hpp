@@ -65,16 +65,14 @@ class PaddedPlanes {
     index_t pitch_ = 0;
 };
 
-/// Set the pixels left and right of a row according to the boundary.
-inline void set_left_margin(float* row, Boundary boundary) {
+/// Sets the pixels left and right of a row according to the boundary.
+inline void set_margins(float* row, index_t columns, Boundary boundary) {
     row[-1] = boundary == Boundary::replicate ? row[0] : 0.0F;
-}
-inline void set_right_margin(float* row, index_t columns, Boundary boundary) {
     row[columns] = boundary == Boundary::replicate ? row[columns - 1] : 0.0F;
 }
-inline void set_margins(float* row, index_t columns, Boundary boundary) {
-    set_left_margin(row, boundary);
-    set_right_margin(row, columns, boundary);
+/// The same for row y of planes 0 and 1.
+inline void set_margins(PaddedPlanes& flow, index_t y, Boundary boundary) {
+    for (index_t i : {0, 1}) set_margins(flow.row(i, y), flow.shape().columns, boundary);
 }
 
 }  // namespace aperture::flow

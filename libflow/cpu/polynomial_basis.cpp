@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libflow/cpu/polynomial_basis.hpp"
-
 #include <cmath>
 #include <numbers>
+
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow {
 namespace {

@@ -6,26 +6,6 @@
 #include "libflow/cpu/row_loops.hpp"
 
 namespace aperture::flow {
-namespace {
-
-void take_weights(PreparedSystem& prepared, const LinearSystem<core::Host>& system, index_t y) {
-    const index_t columns = prepared.shape.columns;
-    const bool last_row = y + 1 == prepared.shape.rows;
-    for (index_t x = 0; x < columns; ++x) {
-        const bool last_column = x + 1 == columns;
-        prepared.weights.row(0, y)[x] =
-            last_column ? 0.0F : system.smoothness * system.coupling(0, y, x);
-        prepared.weights.row(1, y)[x] =
-            last_row ? 0.0F : system.smoothness * system.coupling(1, y, x);
-    }
-}
-
-}  // namespace
-
-Coupling coupling_of(const LinearSystem<core::Host>& system) {
-    if (!system.coupling.empty()) return Coupling::weighted;
-    return system.stencil == Stencil::nine ? Coupling::nine : Coupling::five;
-}
 
 template <class Space>
 void check_system(const LinearSystem<Space>& system, Shape shape) {
@@ -45,19 +25,23 @@ void check_system(const LinearSystem<Space>& system, Shape shape) {
 template void check_system(const LinearSystem<core::Host>&, Shape);
 template void check_system(const LinearSystem<core::Device>&, Shape);
 
-void PreparedSystem::take_form(core::Cpu& cpu, const LinearSystem<core::Host>& system) {
+void PreparedSystem::load_form(core::Cpu& cpu, const LinearSystem<core::Host>& system) {
     boundary = system.boundary;
     coupling = coupling_of(system);
     smoothness = system.smoothness;
-    if (coupling == Coupling::weighted && weights.shape() != shape) {
-        weights = PaddedPlanes(2, shape);
-    }
-    if (coupling == Coupling::weighted) {
-        for_rows(cpu, shape, [&](index_t y) { take_weights(*this, system, y); });
-    }
+    if (coupling != Coupling::weighted) return;
+    if (weights.shape() != shape) weights = PaddedPlanes(2, shape);
+    for_rows(cpu, shape, [&](index_t y) {
+        float* const right_of = weights.row(0, y);
+        float* const below = weights.row(1, y);
+        for (index_t x = 0; x < shape.columns; ++x) {
+            right_of[x] = x + 1 < shape.columns ? smoothness * system.coupling(0, y, x) : 0.0F;
+            below[x] = y + 1 < shape.rows ? smoothness * system.coupling(1, y, x) : 0.0F;
+        }
+    });
 }
 
-void PreparedSystem::take_pixels(core::Cpu& cpu, const LinearSystem<core::Host>& system,
+void PreparedSystem::load_pixels(core::Cpu& cpu, const LinearSystem<core::Host>& system,
                                  bool with_inverse) {
     if (tensor.shape() != shape) {
         tensor = PaddedPlanes(3, shape);
@@ -76,12 +60,8 @@ void PreparedSystem::take_pixels(core::Cpu& cpu, const LinearSystem<core::Host>&
 }
 
 void PreparedSystem::invert_row(index_t y) {
-    using core::load;
     for (index_t x = 0; x < shape.columns; x += core::lanes<float>) {
-        const auto inverted = inverse_block(
-            SymmetricBlock<core::Pack<float>>{
-                load(tensor.row(0, y) + x), load(tensor.row(1, y) + x), load(tensor.row(2, y) + x)},
-            degrees(y, x));
+        const SymmetricBlock inverted = inverse_block(load_block(tensor, y, x), degrees(y, x));
         // Lanes behind the last pixel must not contribute: their inverse stays zero.
         core::Pack<float> kept = core::Pack<float>{} + 1.0F;
         for (index_t lane = shape.columns - x; lane < core::lanes<float>; ++lane) kept[lane] = 0.0F;
@@ -94,7 +74,7 @@ void PreparedSystem::invert_row(index_t y) {
 core::Pack<float> PreparedSystem::degrees(index_t y, index_t x) const {
     using core::load;
     if (coupling != Coupling::weighted) {
-        return core::broadcast((coupling == Coupling::nine ? 3.0F : 4.0F) * smoothness);
+        return core::broadcast(weight_of_neighbours(coupling) * smoothness);
     }
     const core::Pack<float> across = load(weights.row(0, y) + x) + load(weights.row(0, y) + x - 1);
     const core::Pack<float> below = load(weights.row(1, y) + x);

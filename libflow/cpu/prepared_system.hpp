@@ -3,21 +3,55 @@
 #pragma once
 
 #include "libflow/cpu/padded_planes.hpp"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow {
 
+/// Both unknowns of a pack of pixels.
+struct PackPair {
+    core::Pack<float> u;
+    core::Pack<float> v;
+};
+
 /// A symmetric 2x2 matrix for each lane of a pack.
-template <class Values>
 struct SymmetricBlock {
-    Values a11;
-    Values a12;
-    Values a22;
+    core::Pack<float> a11;
+    core::Pack<float> a12;
+    core::Pack<float> a22;
+};
+
+inline PackPair operator+(const PackPair& a, const PackPair& b) { return {a.u + b.u, a.v + b.v}; }
+inline PackPair operator-(const PackPair& a, const PackPair& b) { return {a.u - b.u, a.v - b.v}; }
+inline PackPair operator*(float a, const PackPair& b) { return {a * b.u, a * b.v}; }
+inline PackPair operator*(const SymmetricBlock& m, const PackPair& b) {
+    return {m.a11 * b.u + m.a12 * b.v, m.a12 * b.u + m.a22 * b.v};
+}
+
+/// The pack of pixels at (y, x) of two planes, or of three.
+inline PackPair load_pair(const PaddedPlanes& planes, index_t y, index_t x) {
+    return {core::load(planes.row(0, y) + x), core::load(planes.row(1, y) + x)};
+}
+inline SymmetricBlock load_block(const PaddedPlanes& planes, index_t y, index_t x) {
+    return {core::load(planes.row(0, y) + x), core::load(planes.row(1, y) + x),
+            core::load(planes.row(2, y) + x)};
+}
+
+/// Row y of two planes for loops that store: a store of a pack may alias the planes' own members.
+struct PairRow {
+    float* u;
+    float* v;
+
+    PairRow(PaddedPlanes& planes, index_t y) : u(planes.row(0, y)), v(planes.row(1, y)) {}
+    PackPair load(index_t x) const { return {core::load(u + x), core::load(v + x)}; }
+    void store(index_t x, const PackPair& pair) const {
+        core::store(u + x, pair.u);
+        core::store(v + x, pair.v);
+    }
 };
 
 /// (J + d I)^-1 of a positive semi-definite J and d >= 0; the pseudo-inverse if that is singular to
 /// rounding, as for a pixel without neighbours.
-inline SymmetricBlock<core::Pack<float>> inverse_block(const SymmetricBlock<core::Pack<float>>& j,
-                                                       core::Pack<float> d) {
+inline SymmetricBlock inverse_block(const SymmetricBlock& j, core::Pack<float> d) {
     using core::Pack;
     constexpr float rounding = 1e-6F;
     const Pack<float> zero{};
@@ -25,17 +59,13 @@ inline SymmetricBlock<core::Pack<float>> inverse_block(const SymmetricBlock<core
     // Not D11 D22 - D12^2, which cancels for a tensor of rank one.
     const Pack<float> own = j.a11 * j.a22 - j.a12 * j.a12;
     const Pack<float> determinant = d * (trace + d) + (own > rounding * trace * trace ? own : zero);
-    const Pack<float> safe = determinant > 0.0F ? determinant : zero + 1.0F;
-    const Pack<float> scale = 1.0F / safe;
-    const Pack<float> square = trace > 0.0F ? trace * trace : zero + 1.0F;
-    const Pack<float> pseudo = 1.0F / square;
     const auto regular = determinant > 0.0F;
+    const Pack<float> scale = 1.0F / (regular ? determinant : zero + 1.0F);
+    const Pack<float> pseudo = 1.0F / (trace > 0.0F ? trace * trace : zero + 1.0F);
     return {regular ? (j.a22 + d) * scale : j.a11 * pseudo,
             regular ? -j.a12 * scale : j.a12 * pseudo,
             regular ? (j.a11 + d) * scale : j.a22 * pseudo};
 }
-
-Coupling coupling_of(const LinearSystem<core::Host>& system);
 
 /// A system in the storage of the row-wise solvers. With D = J + d I, d the sum of a pixel's
 /// weights times alpha^2, and S the sum of its neighbours' values times their weights and alpha^2,
@@ -56,12 +86,12 @@ struct PreparedSystem {
     explicit PreparedSystem(Shape extents) : shape(extents) {}
 
     /// Copies all but J, its inverse and b.
-    void take_form(core::Cpu& cpu, const LinearSystem<core::Host>& system);
-    /// Copies J and b, after take_form, and computes `inverse` on request.
-    void take_pixels(core::Cpu& cpu, const LinearSystem<core::Host>& system, bool with_inverse);
-    void take(core::Cpu& cpu, const LinearSystem<core::Host>& system, bool with_inverse) {
-        take_form(cpu, system);
-        take_pixels(cpu, system, with_inverse);
+    void load_form(core::Cpu& cpu, const LinearSystem<core::Host>& system);
+    /// Copies J and b, after load_form, and computes `inverse` on request.
+    void load_pixels(core::Cpu& cpu, const LinearSystem<core::Host>& system, bool with_inverse);
+    void load(core::Cpu& cpu, const LinearSystem<core::Host>& system, bool with_inverse) {
+        load_form(cpu, system);
+        load_pixels(cpu, system, with_inverse);
     }
     /// d of the pack of pixels at (y, x).
     core::Pack<float> degrees(index_t y, index_t x) const;
@@ -76,15 +106,6 @@ struct RowPointers {
     const float* middle;
     const float* below;
 };
-
-/// `row(y)` returns a row of the image. A row outside it is the nearest one or `zeros`.
-template <class Row>
-RowPointers rows_around(index_t y, Shape shape, Boundary boundary, const float* zeros,
-                        const Row& row) {
-    const float* middle = row(y);
-    const float* outside = boundary == Boundary::replicate ? middle : zeros;
-    return {y > 0 ? row(y - 1) : outside, middle, y + 1 < shape.rows ? row(y + 1) : outside};
-}
 
 /// S of a row, a pack at a time; includes alpha^2 for Coupling::weighted only.
 template <Coupling coupling>
@@ -145,37 +166,12 @@ struct Flux {
             if (sum.above != nullptr) flux += load(sum.above + x) * (here - load(rows.above + x));
             return flux;
         } else {
-            constexpr float degree = coupling == Coupling::nine ? 3.0F : 4.0F;
-            return smoothness * (degree * here - sum(rows, x));
+            return smoothness * (weight_of_neighbours(coupling) * here - sum(rows, x));
         }
     }
 
     NeighbourSum<coupling> sum;
     float smoothness;
-};
-
-/// Calls visit(std::integral_constant<Coupling, ...>).
-template <class Visit>
-void with_coupling(Coupling coupling, const Visit& visit) {
-    switch (coupling) {
-        case Coupling::five:
-            return visit(std::integral_constant<Coupling, Coupling::five>{});
-        case Coupling::nine:
-            return visit(std::integral_constant<Coupling, Coupling::nine>{});
-        case Coupling::weighted:
-            return visit(std::integral_constant<Coupling, Coupling::weighted>{});
-    }
-}
-
-/// A row of zeros with margins, so that any pack of a row can be loaded from it.
-class ZeroRow {
-  public:
-    ZeroRow() = default;
-    explicit ZeroRow(index_t columns) : row_(1, Shape{1, columns}) {}
-    const float* data() const { return row_.row(0, 0); }
-
-  private:
-    PaddedPlanes row_;
 };
 
 }  // namespace aperture::flow

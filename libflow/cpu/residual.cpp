@@ -12,18 +12,14 @@ namespace aperture::flow {
 double Residual::squared(core::Cpu& cpu, const PreparedSystem& system, const PaddedPlanes& x) {
     double sum = 0;
     with_coupling(system.coupling, [&](auto coupling) {
-        const Operator<decltype(coupling)::value> matrix(system, x, zeros_.data());
-        const auto of_row = [&](index_t y) {
-            float* u = rows_.row(0, y);
-            float* v = rows_.row(1, y);
-            matrix.row(y, [&](index_t i, core::Pack<float> a_u, core::Pack<float> a_v) {
-                core::store(u + i, core::load(system.right.row(0, y) + i) - a_u);
-                core::store(v + i, core::load(system.right.row(1, y) + i) - a_v);
+        const Operator<decltype(coupling)::value> matrix(system, x, zeros_.row(0, 0));
+        sum = sums_.over_rows(cpu, [&](index_t y) {
+            const PairRow to(rows_, y);
+            matrix.row(y, [&](index_t i, const PackPair& product) {
+                to.store(i, load_pair(system.right, y, i) - product);
             });
-            const index_t columns = system.shape.columns;
-            return std::array<double, 1>{row_product(u, u, columns) + row_product(v, v, columns)};
-        };
-        sum = sums_.over_rows(cpu, of_row)[0];
+            return std::array<double, 1>{row_product(rows_, rows_, y)};
+        })[0];
     });
     return sum;
 }
@@ -37,33 +33,14 @@ double right_squared(core::Cpu& cpu, const LinearSystem<core::Host>& system, Row
     })[0];
 }
 
-void take_flow(core::Cpu& cpu, ConstFlowView<core::Host> from, Boundary boundary,
-               PaddedPlanes& to) {
-    for_rows(cpu, to.shape(), [&](index_t y) {
-        for (index_t unknown : {0, 1}) {
-            float* row = to.row(unknown, y);
-            std::copy_n(&from(unknown, y, 0), to.shape().columns, row);
-            set_margins(row, to.shape().columns, boundary);
-        }
-    });
-}
-
-void give_flow(core::Cpu& cpu, const PaddedPlanes& from, FlowView<core::Host> to) {
-    for_rows(cpu, from.shape(), [&](index_t y) {
-        for (index_t unknown : {0, 1}) {
-            std::copy_n(from.row(unknown, y), from.shape().columns, &to(unknown, y, 0));
-        }
-    });
-}
-
 ResidualNorms residual_norms(core::Cpu& cpu, const LinearSystem<core::Host>& system,
                              ConstFlowView<core::Host> flow) {
     const Shape shape{system.right.extent[1], system.right.extent[2]};
     check_system(system, shape);
     PreparedSystem prepared(shape);
-    prepared.take(cpu, system, false);
+    prepared.load(cpu, system, false);
     PaddedPlanes x(2, shape);
-    take_flow(cpu, flow, system.boundary, x);
+    load_flow(cpu, flow, system.boundary, x);
     Residual residual(shape);
     RowSums<1> sums(shape);
     return {std::sqrt(residual.squared(cpu, prepared, x)),

@@ -14,9 +14,9 @@ class Operator {
     Operator(const PreparedSystem& system, const PaddedPlanes& x, const float* zeros)
         : system_(system), x_(x), zeros_(zeros) {}
 
-    /// Computes row y of A x for both unknowns; calls give(first column, pack of u, pack of v).
-    template <class Give>
-    void row(index_t y, const Give& give) const {
+    /// Computes row y of A x; calls visit(first column, PackPair).
+    template <class Visit>
+    void row(index_t y, const Visit& visit) const {
         using core::load;
         const RowPointers u = around(0, y);
         const RowPointers v = around(1, y);
@@ -28,21 +28,30 @@ class Operator {
             const core::Pack<float> here_u = load(u.middle + i);
             const core::Pack<float> here_v = load(v.middle + i);
             const core::Pack<float> cross = load(j12 + i);
-            give(i, load(j11 + i) * here_u + (cross * here_v + flux(u, i)),
-                 cross * here_u + (load(j22 + i) * here_v + flux(v, i)));
+            visit(i, PackPair{load(j11 + i) * here_u + (cross * here_v + flux(u, i)),
+                              cross * here_u + (load(j22 + i) * here_v + flux(v, i))});
         }
     }
 
   private:
     RowPointers around(index_t unknown, index_t y) const {
-        return rows_around(y, system_.shape, system_.boundary, zeros_,
-                           [&](index_t at) { return x_.row(unknown, at); });
+        const float* middle = x_.row(unknown, y);
+        const float* outside = system_.boundary == Boundary::replicate ? middle : zeros_;
+        return {y > 0 ? x_.row(unknown, y - 1) : outside, middle,
+                y + 1 < system_.shape.rows ? x_.row(unknown, y + 1) : outside};
     }
 
     const PreparedSystem& system_;
     const PaddedPlanes& x_;
     const float* zeros_;
 };
+
+/// The product of row y of two vectors.
+inline double row_product(const PaddedPlanes& a, const PaddedPlanes& b, index_t y) {
+    const index_t columns = a.shape().columns;
+    return row_product(a.row(0, y), b.row(0, y), columns) +
+           row_product(a.row(1, y), b.row(1, y), columns);
+}
 
 /// |b|^2
 double right_squared(core::Cpu& cpu, const LinearSystem<core::Host>& system, RowSums<1>& sums);
@@ -51,7 +60,8 @@ double right_squared(core::Cpu& cpu, const LinearSystem<core::Host>& system, Row
 class Residual {
   public:
     Residual() = default;
-    explicit Residual(Shape shape) : sums_(shape), rows_(2, shape), zeros_(shape.columns) {}
+    explicit Residual(Shape shape)
+        : sums_(shape), rows_(2, shape), zeros_(1, Shape{1, shape.columns}) {}
 
     /// |b - A x|^2; `x` must have its margins set.
     double squared(core::Cpu& cpu, const PreparedSystem& system, const PaddedPlanes& x);
@@ -59,11 +69,7 @@ class Residual {
   private:
     RowSums<1> sums_;
     PaddedPlanes rows_;
-    ZeroRow zeros_;
+    PaddedPlanes zeros_;  ///< a row beyond the image
 };
-
-/// Copies a flow to padded planes and sets its margins.
-void take_flow(core::Cpu& cpu, ConstFlowView<core::Host> from, Boundary boundary, PaddedPlanes& to);
-void give_flow(core::Cpu& cpu, const PaddedPlanes& from, FlowView<core::Host> to);
 
 }  // namespace aperture::flow

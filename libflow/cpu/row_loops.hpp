@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "aperture/flow/field.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
+#include "libflow/cpu/padded_planes.hpp"
 
 namespace aperture::flow {
 
@@ -19,6 +19,24 @@ void for_rows(core::Cpu& cpu, Shape shape, const DoRow& do_row) {
     core::for_each_task(cpu, tasks, 0, [&](index_t task, std::byte*) {
         const index_t last = std::min(shape.rows, (task + 1) * at_once);
         for (index_t y = task * at_once; y < last; ++y) do_row(y);
+    });
+}
+
+/// Copies a flow to padded planes and sets its margins.
+inline void load_flow(core::Cpu& cpu, ConstFlowView<core::Host> from, Boundary boundary,
+                      PaddedPlanes& to) {
+    for_rows(cpu, to.shape(), [&](index_t y) {
+        for (index_t i : {0, 1}) std::copy_n(&from(i, y, 0), to.shape().columns, to.row(i, y));
+        set_margins(to, y, boundary);
+    });
+}
+/// Copies as many planes as `to` has.
+inline void store_planes(core::Cpu& cpu, const PaddedPlanes& from,
+                         core::View<float, 3, core::Host> to) {
+    for_rows(cpu, from.shape(), [&](index_t y) {
+        for (index_t i = 0; i < to.extent[0]; ++i) {
+            std::copy_n(from.row(i, y), from.shape().columns, &to(i, y, 0));
+        }
     });
 }
 

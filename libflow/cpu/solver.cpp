@@ -22,7 +22,7 @@ class SolverOperations<core::Cpu> {
     SolverOperations(core::Cpu& cpu, Shape shape, const SolverParameters& p)
         : cpu_(cpu), parameters_(p), free_flow_(shape), sums_(shape) {
         if (p.solver == Solver::multigrid) {
-            multigrid_ = Multigrid(cpu, shape);
+            multigrid = Multigrid(cpu, shape);
         } else if (p.solver == Solver::redblack) {
             checkered_ = CheckeredLevel(cpu, shape);
         } else {
@@ -30,46 +30,45 @@ class SolverOperations<core::Cpu> {
             flow_ = PaddedPlanes(2, shape);
             residual_ = Residual(shape);
             if (p.solver == Solver::cg) {
-                gradients_ = ConjugateGradients(cpu, shape, p.precondition);
+                gradients = ConjugateGradients(cpu, shape, p.precondition);
             } else if (p.solver == Solver::cacg) {
-                avoiding_ = CommunicationAvoidingCg(cpu, shape, p);
+                avoiding = CommunicationAvoidingCg(cpu, shape, p);
             } else {
                 stationary_ = StationaryIteration(cpu, shape, p.solver);
             }
         }
     }
 
-    void load(const LinearSystem<core::Host>& system, FlowView<core::Host> x, bool looks) {
-        free_flow_.take(cpu_, system, x);
-        if (looks) right_norm_ = std::sqrt(right_squared(cpu_, system, sums_));
+    void load(const LinearSystem<core::Host>& system, FlowView<core::Host> x, bool tested) {
+        free_flow_.load(cpu_, system, x);
+        if (tested) right_norm_ = std::sqrt(right_squared(cpu_, system, sums_));
         switch (parameters_.solver) {
             case Solver::multigrid:
-                return multigrid_.start(system, x);
+                return multigrid.start(system, x);
             case Solver::redblack:
-                checkered_.take(system);
-                return checkered_.take_unknowns(x);
+                checkered_.load_system(system);
+                return checkered_.load_unknowns(x);
             case Solver::cg:
             case Solver::cacg:
-                prepared_.take(cpu_, system, true);
+                prepared_.load(cpu_, system, true);
                 break;
             case Solver::jacobi:
             case Solver::block2x2:
-                prepared_.take_form(cpu_, system);
-                const bool taken = stationary_.take_one_equation(prepared_, system);
-                if (!taken || looks) prepared_.take_pixels(cpu_, system, false);
-                if (!taken) stationary_.take(prepared_);
+                prepared_.load_form(cpu_, system);
+                stationary_.load(prepared_, system);
+                if (tested) prepared_.load_pixels(cpu_, system, false);
                 break;
         }
-        take_flow(cpu_, x, system.boundary, flow_);
+        load_flow(cpu_, x, system.boundary, flow_);
     }
 
     void store(FlowView<core::Host> x) {
         if (parameters_.solver == Solver::multigrid) {
-            multigrid_.give(x);
+            multigrid.store(x);
         } else if (parameters_.solver == Solver::redblack) {
-            checkered_.give_unknowns(x);
+            checkered_.store_unknowns(x);
         } else {
-            give_flow(cpu_, flow_, x);
+            store_planes(cpu_, flow_, x);
         }
         free_flow_.restore(cpu_, x);
     }
@@ -77,7 +76,7 @@ class SolverOperations<core::Cpu> {
     double right_norm() const { return right_norm_; }
     ResidualNorms norms() {
         const auto squared = [&] {
-            if (parameters_.solver == Solver::multigrid) return multigrid_.residual_squared();
+            if (parameters_.solver == Solver::multigrid) return multigrid.residual_squared();
             if (parameters_.solver == Solver::redblack) return checkered_.residual_squared();
             return residual_.squared(cpu_, prepared_, flow_);
         };
@@ -89,32 +88,20 @@ class SolverOperations<core::Cpu> {
             return stationary_.sweep(prepared_, flow_, count);
         }
         for (int i = 0; i < count; i += sweeps_at_once) {
-            checkered_.sweep(std::min(sweeps_at_once, count - i),
-                             static_cast<float>(parameters_.relaxation));
+            checkered_.relax({.sweeps = std::min(sweeps_at_once, count - i),
+                              .omega = static_cast<float>(parameters_.relaxation)});
         }
     }
 
-    static constexpr bool gradients_in_one_kernel() { return false; }
-    void start_gradients(double limit) { gradients_.start(prepared_, flow_, limit); }
-    void advance_gradients(int count) { gradients_.advance(prepared_, flow_, count); }
-    const SolverProgress& gradients_progress() const { return gradients_.progress(); }
-
+    void start_gradients(double limit) { gradients.start(prepared_, flow_, limit); }
     void start_avoiding(double limit, bool with_history) {
-        avoiding_.start(prepared_, flow_, limit, with_history);
-    }
-    SolverProgress advance_avoiding(int rounds) {
-        avoiding_.advance(prepared_, flow_, rounds);
-        return avoiding_.progress();
-    }
-    void append_history(double right, std::vector<double>& residuals) const {
-        for (const double squared : avoiding_.history()) {
-            residuals.push_back(std::sqrt(squared) / right);
-        }
+        avoiding.start(prepared_, flow_, limit, with_history);
     }
 
-    void full_cycle() { multigrid_.full_cycle(); }
-    void v_cycle() { multigrid_.v_cycle(); }
-    double work_units() const { return multigrid_.work_units(); }
+    // Only the chosen solver's is initialised.
+    ConjugateGradients gradients;
+    CommunicationAvoidingCg avoiding;
+    Multigrid multigrid;
 
   private:
     /// Gauss-Seidel sweeps for each pass over the image.
@@ -130,11 +117,7 @@ class SolverOperations<core::Cpu> {
     PaddedPlanes flow_;
     Residual residual_;
     StationaryIteration stationary_;
-    ConjugateGradients gradients_;
-    CommunicationAvoidingCg avoiding_;
-    // Coloured solvers.
-    CheckeredLevel checkered_;
-    Multigrid multigrid_;
+    CheckeredLevel checkered_;  ///< Solver::redblack
 };
 
 template class SystemSolver<core::Cpu>;

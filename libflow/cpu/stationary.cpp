@@ -227,8 +227,8 @@ class Band {
                 }
             }
             for (int r = 0; r < rows; ++r) {
-                const auto [u, v] =
-                    Update::apply(c[r], sum[0][r], sum[1][r], here[0][r], here[1][r]);
+                const auto [u, v] = Update::apply(c[r], PackPair{sum[0][r], sum[1][r]},
+                                                  PackPair{here[0][r], here[1][r]});
                 store(to[r] + 2 * x, u);
                 store(to[r] + 2 * x + lanes, v);
                 c[r] += Update::coefficients * lanes;
@@ -263,51 +263,36 @@ class Band {
     StepRows between_;
 };
 
-template <class Update>
-void take_coefficients(core::Cpu& cpu, const PreparedSystem& system, Coefficients& to) {
-    for_rows(cpu, system.shape, [&](index_t y) {
-        float* next = &to(y, 0);
-        for (index_t x = 0; x < system.shape.columns; x += core::lanes<float>) {
-            for (const Pack<float>& values : Update::of(system, y, x)) {
-                store(next, values);
-                next += core::lanes<float>;
-            }
-        }
-    });
-}
-
 /// Pixels [x, x + count) of row y, padded with zeros.
-PixelPack pixels_of(const LinearSystem<core::Host>& system, index_t y, index_t x, index_t count) {
-    const std::array<const float*, 5> from = {&system.tensor(0, y, x), &system.tensor(1, y, x),
-                                              &system.tensor(2, y, x), &system.right(0, y, x),
-                                              &system.right(1, y, x)};
-    PixelPack pixels{};
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        if (count == core::lanes<float>) {
-            pixels[i] = load(from[i]);
-        } else {
-            for (index_t lane = 0; lane < count; ++lane) pixels[i][lane] = from[i][lane];
-        }
-    }
-    return pixels;
+PixelPack load_pixels(const PreparedSystem& prepared, const LinearSystem<core::Host>& system,
+                      index_t y, index_t x, index_t count) {
+    const auto pack = [&](const core::View<const float, 3, core::Host>& planes, index_t plane) {
+        const float* const from = &planes(plane, y, x);
+        if (count == core::lanes<float>) return load(from);
+        Pack<float> values{};
+        for (index_t lane = 0; lane < count; ++lane) values[lane] = from[lane];
+        return values;
+    };
+    return {{pack(system.tensor, 0), pack(system.tensor, 1), pack(system.tensor, 2)},
+            {pack(system.right, 0), pack(system.right, 1)},
+            prepared.degrees(y, x),
+            prepared.coupling == Coupling::weighted ? 1.0F : prepared.smoothness};
 }
 
-/// Returns false if a pixel has no OneEquationUpdate.
-template <Coupling coupling>
-bool take_updates(core::Cpu& cpu, const PreparedSystem& prepared,
-                  const LinearSystem<core::Host>& system, Coefficients& to) {
+/// Returns false if a pixel has no such update.
+template <class Update>
+bool load_coefficients(core::Cpu& cpu, const PreparedSystem& prepared,
+                       const LinearSystem<core::Host>& system, Coefficients& to) {
     constexpr index_t lanes = core::lanes<float>;
-    std::atomic<bool> fits = prepared.smoothness > 0;
+    std::atomic<bool> fits = true;
     for_rows(cpu, prepared.shape, [&](index_t y) {
         if (!fits) return;
-        const Pack<float> degrees = prepared.degrees(y, 0);
         Pack<float> misfit{};
         float* next = &to(y, 0);
         for (index_t x = 0; x < prepared.shape.columns; x += lanes) {
             const PixelPack pixels =
-                pixels_of(system, y, x, std::min(lanes, prepared.shape.columns - x));
-            for (const Pack<float>& values :
-                 OneEquationUpdate<coupling>::of(pixels, degrees, misfit)) {
+                load_pixels(prepared, system, y, x, std::min(lanes, prepared.shape.columns - x));
+            for (const Pack<float>& values : Update::of(pixels, misfit)) {
                 store(next, values);
                 next += lanes;
             }
@@ -332,25 +317,21 @@ StationaryIteration::StationaryIteration(core::Cpu& cpu, Shape shape, Solver sol
     coefficients_ = Coefficients({shape.rows, each * whole_packs(shape.columns)});
 }
 
-bool StationaryIteration::take_one_equation(const PreparedSystem& prepared,
-                                            const LinearSystem<core::Host>& system) {
+void StationaryIteration::load(const PreparedSystem& prepared,
+                               const LinearSystem<core::Host>& system) {
+    const auto load = [&](auto update) {
+        return load_coefficients<decltype(update)>(*cpu_, prepared, system, coefficients_);
+    };
     one_equation_ = false;
-    if (solver_ == Solver::jacobi) return false;
+    if (solver_ == Solver::jacobi) {
+        load(DiagonalUpdate{});
+        return;
+    }
     with_coupling(prepared.coupling, [&](auto coupling) {
         constexpr Coupling kind = decltype(coupling)::value;
-        if constexpr (kind != Coupling::weighted) {
-            one_equation_ = take_updates<kind>(*cpu_, prepared, system, coefficients_);
-        }
+        if constexpr (kind != Coupling::weighted) one_equation_ = load(OneEquationUpdate<kind>{});
     });
-    return one_equation_;
-}
-
-void StationaryIteration::take(const PreparedSystem& system) {
-    if (solver_ == Solver::jacobi) {
-        take_coefficients<DiagonalUpdate>(*cpu_, system, coefficients_);
-    } else {
-        take_coefficients<BlockUpdate>(*cpu_, system, coefficients_);
-    }
+    if (!one_equation_) load(BlockUpdate{});
 }
 
 template <class Update, Coupling coupling>
@@ -370,7 +351,7 @@ void StationaryIteration::sweep_bands(const PreparedSystem& system, int count) {
 }
 
 void StationaryIteration::sweep(const PreparedSystem& system, PaddedPlanes& flow, int count) {
-    for_rows(*cpu_, system.shape, [&](index_t y) { flow_.take_row(flow, y); });
+    for_rows(*cpu_, system.shape, [&](index_t y) { flow_.load_row(flow, y); });
     with_coupling(system.coupling, [&](auto coupling) {
         constexpr Coupling kind = decltype(coupling)::value;
         if (solver_ == Solver::jacobi) return sweep_bands<DiagonalUpdate, kind>(system, count);
@@ -380,10 +361,8 @@ void StationaryIteration::sweep(const PreparedSystem& system, PaddedPlanes& flow
         sweep_bands<BlockUpdate, kind>(system, count);
     });
     for_rows(*cpu_, system.shape, [&](index_t y) {
-        flow_.give_row(flow, y);
-        for (index_t i : {0, 1}) {
-            set_margins(flow.row(i, y), system.shape.columns, system.boundary);
-        }
+        flow_.store_row(flow, y);
+        set_margins(flow, y, system.boundary);
     });
 }
 

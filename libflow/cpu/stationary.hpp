@@ -2,10 +2,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libflow/cpu/paired_rows.hpp"
 #include "libflow/cpu/prepared_system.hpp"
 
 namespace aperture::flow {
+
+/// A ring of rows: row y is stored at index y & mask.
+struct RowRing {
+    float* first;
+    index_t pitch;
+    index_t mask;
+    float* operator[](index_t y) const { return first + (y & mask) * pitch; }
+};
+
+/// Position of the u of pixel x >= -1 in a row of PairedRows.
+inline index_t paired(index_t x) {
+    constexpr index_t lanes = core::lanes<float>;
+    return x + ((x + lanes) / lanes - 1) * lanes;
+}
+
+/// Both unknowns of an image row by row, with packs of u and v interleaved: one pointer serves
+/// both. A row begins with a pack of each left of the image and ends with a pack of each right of
+/// it. A pack of u that begins with pixel x is at 2 x, followed by v.
+class PairedRows {
+  public:
+    PairedRows() = default;
+    PairedRows(index_t rows, index_t columns) : storage_({rows, pitch(columns)}) {
+        std::fill(storage_.begin(), storage_.end(), 0.0F);
+    }
+
+    /// Floats from row to row of an image of `columns` columns.
+    static index_t pitch(index_t columns) {
+        return 2 * (whole_packs(columns) + 2 * core::lanes<float>);
+    }
+
+    float* row(index_t y) { return ring()[y]; }
+    RowRing ring() { return {storage_.data() + 2 * core::lanes<float>, storage_.extent()[1], -1}; }
+
+    /// Loads row y of u and v with the pixels beside it.
+    void load_row(const PaddedPlanes& flow, index_t y) {
+        constexpr int lanes = core::lanes<float>;
+        for (index_t x = -lanes; x < flow.shape().columns + lanes; x += lanes) {
+            core::store(row(y) + 2 * x, core::load(flow.row(0, y) + x));
+            core::store(row(y) + 2 * x + lanes, core::load(flow.row(1, y) + x));
+        }
+    }
+    /// Stores row y to u and v; does not set their margins.
+    void store_row(PaddedPlanes& flow, index_t y) {
+        constexpr int lanes = core::lanes<float>;
+        for (index_t x = 0; x < flow.shape().columns; x += lanes) {
+            core::store(flow.row(0, y) + x, core::load(row(y) + 2 * x));
+            core::store(flow.row(1, y) + x, core::load(row(y) + 2 * x + lanes));
+        }
+    }
+
+  private:
+    core::Array<float, 2> storage_;
+};
 
 /// Coefficients of the updates, row by row and one pack of pixels after another: there are too few
 /// registers for a pointer to each coefficient.
@@ -21,11 +73,8 @@ class StationaryIteration {
     StationaryIteration() = default;
     StationaryIteration(core::Cpu& cpu, Shape shape, Solver solver);
 
-    /// Stores the coefficients if every pixel of `system` has one equation, and returns whether it
-    /// does. `prepared` holds the system's form.
-    bool take_one_equation(const PreparedSystem& prepared, const LinearSystem<core::Host>& system);
-    /// Stores the coefficients of any other system.
-    void take(const PreparedSystem& system);
+    /// Stores the coefficients of a system, whose form `prepared` has.
+    void load(const PreparedSystem& prepared, const LinearSystem<core::Host>& system);
     /// `count` sweeps over `flow`, with margins that must be set before and are set after.
     void sweep(const PreparedSystem& system, PaddedPlanes& flow, int count);
 

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <utility>
 
 #include "libflow/cpu/prepared_system.hpp"
 
@@ -18,44 +17,34 @@ inline core::Pack<float> square_root(core::Pack<float> x) {
 }
 inline core::Pack<float> magnitude(core::Pack<float> x) { return x < 0.0F ? -x : x; }
 
-/// The factor alpha^2 that sums without weights lack.
-inline float scale_of_sums(const PreparedSystem& system) {
-    return system.coupling == Coupling::weighted ? 1.0F : system.smoothness;
-}
+/// J11, J12, J22, b_u and b_v of a pack of pixels, the sum d of their weights with alpha^2, and the
+/// factor alpha^2 that sums without weights lack.
+struct PixelPack {
+    SymmetricBlock tensor;
+    PackPair right;
+    core::Pack<float> degrees;
+    float scale;
+};
 
 /// u' = a S_u + b S_v + c, and v' likewise: five coefficients a pixel.
 struct BlockUpdate {
     static constexpr int coefficients = 5;
 
-    /// The coefficients of the pack at pixel x of row y.
-    static std::array<core::Pack<float>, coefficients> of(const PreparedSystem& system, index_t y,
-                                                          index_t x) {
-        const SymmetricBlock<core::Pack<float>> inverse = inverse_block(
-            SymmetricBlock<core::Pack<float>>{core::load(system.tensor.row(0, y) + x),
-                                              core::load(system.tensor.row(1, y) + x),
-                                              core::load(system.tensor.row(2, y) + x)},
-            system.degrees(y, x));
-        const core::Pack<float> b_u = core::load(system.right.row(0, y) + x);
-        const core::Pack<float> b_v = core::load(system.right.row(1, y) + x);
-        const float scale = scale_of_sums(system);
-        return {scale * inverse.a11, scale * inverse.a12, scale * inverse.a22,
-                inverse.a11 * b_u + inverse.a12 * b_v, inverse.a12 * b_u + inverse.a22 * b_v};
+    static std::array<core::Pack<float>, coefficients> of(const PixelPack& pixels,
+                                                          core::Pack<float>&) {
+        const SymmetricBlock inverse = inverse_block(pixels.tensor, pixels.degrees);
+        const PackPair constant = inverse * pixels.right;
+        return {pixels.scale * inverse.a11, pixels.scale * inverse.a12, pixels.scale * inverse.a22,
+                constant.u, constant.v};
     }
 
-    static std::pair<core::Pack<float>, core::Pack<float>> apply(const float* c,
-                                                                 core::Pack<float> sum_u,
-                                                                 core::Pack<float> sum_v,
-                                                                 core::Pack<float>,
-                                                                 core::Pack<float>) {
+    static PackPair apply(const float* c, const PackPair& sum, const PackPair&) {
         constexpr int lanes = core::lanes<float>;
         const core::Pack<float> cross = core::load(c + lanes);
-        return {core::load(c) * sum_u + (cross * sum_v + core::load(c + 3 * lanes)),
-                cross * sum_u + (core::load(c + 2 * lanes) * sum_v + core::load(c + 4 * lanes))};
+        return {core::load(c) * sum.u + (cross * sum.v + core::load(c + 3 * lanes)),
+                cross * sum.u + (core::load(c + 2 * lanes) * sum.v + core::load(c + 4 * lanes))};
     }
 };
-
-/// J11, J12, J22, b_u and b_v of a pack of pixels.
-using PixelPack = std::array<core::Pack<float>, 5>;
 
 /// The update of a pixel with one equation, J = g g^T and b = -c g, as in brightness constancy, for
 /// a constant d: u' = m_u - p t and v' = m_v - q t with t = p m_u + q m_v + r, the mean m = S / d
@@ -64,18 +53,17 @@ using PixelPack = std::array<core::Pack<float>, 5>;
 template <Coupling coupling>
 struct OneEquationUpdate {
     static constexpr int coefficients = 3;
-    static constexpr float part_of_sum = 1.0F / (coupling == Coupling::nine ? 3.0F : 4.0F);
+    static constexpr float part_of_sum = 1.0F / weight_of_neighbours(coupling);
 
-    /// Coefficients of a pack of J and b. `misfit` becomes positive in lanes that lack this form to
-    /// rounding.
+    /// `misfit` becomes positive in lanes that lack this form to rounding.
     static std::array<core::Pack<float>, coefficients> of(const PixelPack& pixels,
-                                                          core::Pack<float> degrees,
                                                           core::Pack<float>& misfit) {
         constexpr float rounding = 2e-6F;
         const core::Pack<float> zero{};
-        const auto& [j11, j12, j22, b_u, b_v] = pixels;
+        const auto& [j11, j12, j22] = pixels.tensor;
+        const auto& [b_u, b_v] = pixels.right;
         const core::Pack<float> trace = j11 + j22;
-        const core::Pack<float> divisor = degrees + trace;
+        const core::Pack<float> divisor = pixels.degrees + trace;
         // The larger component of g from its square, the other one from their product.
         const auto across = j11 >= j22;
         const core::Pack<float> larger = square_root((across ? j11 : j22) / divisor);
@@ -95,16 +83,12 @@ struct OneEquationUpdate {
         return {p, q, r};
     }
 
-    static std::pair<core::Pack<float>, core::Pack<float>> apply(const float* c,
-                                                                 core::Pack<float> sum_u,
-                                                                 core::Pack<float> sum_v,
-                                                                 core::Pack<float>,
-                                                                 core::Pack<float>) {
+    static PackPair apply(const float* c, const PackPair& sum, const PackPair&) {
         constexpr int lanes = core::lanes<float>;
         const core::Pack<float> p = core::load(c);
         const core::Pack<float> q = core::load(c + lanes);
-        const core::Pack<float> mean_u = part_of_sum * sum_u;
-        const core::Pack<float> mean_v = part_of_sum * sum_v;
+        const core::Pack<float> mean_u = part_of_sum * sum.u;
+        const core::Pack<float> mean_v = part_of_sum * sum.v;
         const core::Pack<float> t = p * mean_u + (q * mean_v + core::load(c + 2 * lanes));
         return {mean_u - p * t, mean_v - q * t};
     }
@@ -114,33 +98,23 @@ struct OneEquationUpdate {
 struct DiagonalUpdate {
     static constexpr int coefficients = 6;
 
-    static std::array<core::Pack<float>, coefficients> of(const PreparedSystem& system, index_t y,
-                                                          index_t x) {
+    static std::array<core::Pack<float>, coefficients> of(const PixelPack& pixels,
+                                                          core::Pack<float>&) {
         const core::Pack<float> zero{};
-        const core::Pack<float> d = system.degrees(y, x);
-        const core::Pack<float> d11 = core::load(system.tensor.row(0, y) + x) + d;
-        const core::Pack<float> d22 = core::load(system.tensor.row(2, y) + x) + d;
+        const core::Pack<float> d11 = pixels.tensor.a11 + pixels.degrees;
+        const core::Pack<float> d22 = pixels.tensor.a22 + pixels.degrees;
         const core::Pack<float> i11 = d11 > 0.0F ? 1.0F / d11 : zero;
         const core::Pack<float> i22 = d22 > 0.0F ? 1.0F / d22 : zero;
-        const core::Pack<float> cross = core::load(system.tensor.row(1, y) + x);
-        const float scale = scale_of_sums(system);
-        return {scale * i11,
-                scale * i22,
-                -i11 * cross,
-                -i22 * cross,
-                i11 * core::load(system.right.row(0, y) + x),
-                i22 * core::load(system.right.row(1, y) + x)};
+        return {pixels.scale * i11,       pixels.scale * i22,   -i11 * pixels.tensor.a12,
+                -i22 * pixels.tensor.a12, i11 * pixels.right.u, i22 * pixels.right.v};
     }
 
-    static std::pair<core::Pack<float>, core::Pack<float>> apply(const float* c,
-                                                                 core::Pack<float> sum_u,
-                                                                 core::Pack<float> sum_v,
-                                                                 core::Pack<float> u,
-                                                                 core::Pack<float> v) {
+    static PackPair apply(const float* c, const PackPair& sum, const PackPair& here) {
         constexpr int lanes = core::lanes<float>;
-        return {core::load(c) * sum_u + (core::load(c + 2 * lanes) * v + core::load(c + 4 * lanes)),
-                core::load(c + lanes) * sum_v +
-                    (core::load(c + 3 * lanes) * u + core::load(c + 5 * lanes))};
+        return {core::load(c) * sum.u +
+                    (core::load(c + 2 * lanes) * here.v + core::load(c + 4 * lanes)),
+                core::load(c + lanes) * sum.v +
+                    (core::load(c + 3 * lanes) * here.u + core::load(c + 5 * lanes))};
     }
 };
 

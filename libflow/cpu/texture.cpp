@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "libflow/cpu/row_loops.hpp"
-#include "libflow/model_constants.hpp"
+#include "libflow/image_model.hpp"
 
 namespace aperture::flow {
 

@@ -8,6 +8,7 @@
 
 #include "aperture/core/shape.hpp"
 #include "libflow/cpu/row_loops.hpp"
+#include "libflow/image_model.hpp"
 
 namespace aperture::flow {
 namespace {
@@ -70,19 +71,15 @@ inline Four load_four(const float* from) {
     return four;
 }
 
-/// Weights of four samples for several pixels: cubic convolution, a = -1/2 (Keys 1981).
+/// Weights of four samples for several pixels.
 struct CubicWeights {
     float at[4][stretch];
 
-    void take(const float* part, int count) {
+    void compute(const float* part, int count) {
         for (int i = 0; i < count; i += lanes) {
-            const Pack<float> t = load(part + i);
-            const Pack<float> t2 = t * t;
-            const Pack<float> t3 = t2 * t;
-            store(at[0] + i, -0.5F * t3 + t2 - 0.5F * t);
-            store(at[1] + i, 1.5F * t3 - 2.5F * t2 + 1.0F);
-            store(at[2] + i, -1.5F * t3 + 2.0F * t2 + 0.5F * t);
-            store(at[3] + i, 0.5F * t3 - 0.5F * t2);
+            Pack<float> weights[4];
+            cubic_weights(load(part + i), weights);
+            for (int k = 0; k < 4; ++k) store(at[k] + i, weights[k]);
         }
     }
 };
@@ -110,8 +107,8 @@ void warp_row_cubic(const float* image, int pitch, Shape shape, index_t y, const
     for (int first = 0; first < columns; first += stretch) {
         const int count = std::min(stretch, columns - first);
         find_places(shape, y, u, v, first, count, places);
-        across.take(places.part_x, count);
-        down.take(places.part_y, count);
+        across.compute(places.part_x, count);
+        down.compute(places.part_y, count);
         for (int i = 0; i < count; i += 4) {
             const Four a = sum_of_rows(i);
             const Four b = sum_of_rows(i + 1);
@@ -166,7 +163,7 @@ void set_image_margins(core::Cpu& cpu, PaddedPlanes& image) {
     for_rows(cpu, image.shape(), [&](index_t y) { set_image_margins(image.row(0, y), columns); });
 }
 
-void take_image(core::Cpu& cpu, ImageView<core::Host> from, PaddedPlanes& to) {
+void load_image(core::Cpu& cpu, ImageView<core::Host> from, PaddedPlanes& to) {
     for_rows(cpu, to.shape(), [&](index_t y) {
         std::copy_n(&from(y, 0), to.shape().columns, to.row(0, y));
         set_image_margins(to.row(0, y), to.shape().columns);
@@ -199,13 +196,10 @@ void warp(core::Cpu& cpu, ImageView<core::Host> image, ConstFlowView<core::Host>
     if (image.empty()) return;
     const Shape shape{rows, columns};
     PaddedPlanes from(1, shape), moved(2, shape), warped(1, shape);
-    take_image(cpu, image, from);
-    for_rows(cpu, Shape{rows, columns}, [&](index_t y) {
-        for (index_t i : {0, 1}) std::copy_n(&flow(i, y, 0), columns, moved.row(i, y));
-    });
+    load_image(cpu, image, from);
+    load_flow(cpu, flow, Boundary::replicate, moved);
     warp_padded(cpu, from, moved, interpolation, warped);
-    for_rows(cpu, Shape{rows, columns},
-             [&](index_t y) { std::copy_n(warped.row(0, y), columns, &to(y, 0)); });
+    store_planes(cpu, warped, {to.data, {1, rows, columns}, {0, to.stride[0], to.stride[1]}});
 }
 
 }  // namespace aperture::flow

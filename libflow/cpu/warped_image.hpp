@@ -13,7 +13,7 @@ inline constexpr index_t image_margin = 3;
 static_assert(image_margin <= row_margin);
 
 /// Copies an image into plane 0 and sets the margins of its rows.
-void take_image(core::Cpu& cpu, ImageView<core::Host> from, PaddedPlanes& to);
+void load_image(core::Cpu& cpu, ImageView<core::Host> from, PaddedPlanes& to);
 void set_image_margins(float* row, index_t columns);
 /// Of all rows of plane 0.
 void set_image_margins(core::Cpu& cpu, PaddedPlanes& image);

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "libflow/cpu/derivative_rows.hpp"
 #include "libflow/cpu/row_loops.hpp"
+#include "libflow/image_model.hpp"
 
 namespace aperture::flow {
 namespace {
@@ -70,29 +70,7 @@ class Windows {
     }
 
     Pack<float> median(index_t component) const {
-        const Pack<float> infinite = core::broadcast(std::numeric_limits<float>::max());
-        Pack<float> low = infinite;
-        Pack<float> high = -infinite;
-        over_samples(component, [&](Pack<float> value, Pack<float> weight) {
-            low = ((weight > 0.0F) & (value < low)) ? value : low;
-            high = ((weight > 0.0F) & (value > high)) ? value : high;
-        });
-        // Invariant: the weight below `low` is less than half; the weight below `high` is half or
-        // more, or `high` is the largest value.
-        for (int i = 0; i < median_bisections; ++i) {
-            const Pack<float> between = 0.5F * low + 0.5F * high;
-            Pack<float> below{};
-            over_samples(component, [&](Pack<float> value, Pack<float> weight) {
-                below += value < between ? weight : Pack<float>{};
-            });
-            low = below < half_ ? between : low;
-            high = below < half_ ? high : between;
-        }
-        Pack<float> least = infinite;
-        over_samples(component, [&](Pack<float> value, Pack<float> weight) {
-            least = ((weight > 0.0F) & (value >= low) & (value < least)) ? value : least;
-        });
-        return least;
+        return weighted_median(half_, [&](const auto& visit) { over_samples(component, visit); });
     }
 
   private:
@@ -132,14 +110,16 @@ void find_visibility(core::Cpu& cpu, const PaddedPlanes& image0, const PaddedPla
                      const PaddedPlanes& flow, PaddedPlanes& visibility) {
     const Shape shape = flow.shape();
     for_rows(cpu, shape, [&](index_t y) {
-        const LandingRow landing(flow, y);
         const float* u = flow.row(0, y);
+        const float* v = flow.row(1, y);
         const float* v_above = flow.row(1, std::max<index_t>(y - 1, 0));
         const float* v_below = flow.row(1, std::min(y + 1, shape.rows - 1));
         const float* zero = image0.row(0, y);
         const float* one = image1_warped.row(0, y);
         float* const to = visibility.row(0, y);
+        const auto rows = static_cast<int>(shape.rows);
         const auto columns = static_cast<int>(shape.columns);
+        const auto row = static_cast<int>(y);
 #pragma omp simd
         for (int x = 0; x < columns; ++x) {
             const float divergence = 0.5F * ((u[x + 1] - u[x - 1]) + (v_below[x] - v_above[x]));
@@ -147,7 +127,8 @@ void find_visibility(core::Cpu& cpu, const PaddedPlanes& image0, const PaddedPla
             const float difference = one[x] - zero[x];
             const float seen = bell(shrinkage * shrinkage * over_twice_squared(shrinkage_sigma) +
                                     difference * difference * over_twice_squared(difference_sigma));
-            to[x] = landing.inside(x) ? std::max(seen, least_visibility) : least_visibility;
+            const float visible = std::max(seen, least_visibility);
+            to[x] = lands_inside(rows, columns, row, x, u[x], v[x]) ? visible : least_visibility;
         }
     });
 }

@@ -42,8 +42,6 @@ __global__ void __launch_bounds__(on_chip_threads, 1)
     tile.finish();
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// Calls function(std::integral_constant<int, most>) for the kernel of up to `most` >= `steps`
 /// steps, if there is one.
 template <class Function>
@@ -149,8 +147,6 @@ void solve_on_chip(Executor& executor, Coupling coupling_of_pixels, Boundary bey
 #if defined(__CUDACC__)
 extern template void solve_on_chip(core::Gpu&, Coupling, Boundary, const CaArguments&,
                                    const OnChipPlan&, Sums<3>*);
-#endif
-
 #endif
 
 }  // namespace aperture::flow::gpu

@@ -364,7 +364,7 @@ class CaTile {
     __device__ __forceinline__ Pair neighbours(const TileVector& v, int row, int column) const {
         const Pair* const here = &v(row, column);
         const int pitch = v.pitch;
-        return sum_around<coupling>(a_.ca.system, y0_ + row, x0_ + column,
+        return sum_around<coupling>(edge_weights<coupling>(a_.ca.system, y0_ + row, x0_ + column),
                                     [&](int dy, int dx) { return here[dy * pitch + dx]; });
     }
 

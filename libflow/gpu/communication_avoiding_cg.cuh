@@ -7,11 +7,7 @@
 // ca_on_chip_kernel, and what the host reads after it.
 
 #include "libflow/gpu/ca_on_chip.cuh"
-
-#if !defined(__CUDACC_RTC__)
-#include "libflow/cpu/polynomial_basis.hpp"
-#include "libflow/solver_progress.hpp"
-#endif
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow::gpu {
 
@@ -58,8 +54,6 @@ __global__ void ca_start_kernel(CaArguments a) {
     store_part(own, a.residuals);
 }
 
-#if !defined(__CUDACC_RTC__)
-
 template <class Executor>
 class CommunicationAvoidingCg {
   public:
@@ -67,9 +61,10 @@ class CommunicationAvoidingCg {
 
     CommunicationAvoidingCg() = default;
     /// The plan must fit.
-    CommunicationAvoidingCg(const Executor& executor, Shape shape,
-                            const SolverParameters& parameters, const OnChipPlan& plan)
-        : shape_(shape),
+    CommunicationAvoidingCg(Executor& executor, Shape shape, const SolverParameters& parameters,
+                            const OnChipPlan& plan)
+        : executor_(&executor),
+          shape_(shape),
           parameters_(parameters),
           plan_(plan),
           basis_(4, shape),
@@ -95,8 +90,8 @@ class CommunicationAvoidingCg {
 
     /// Starts from `x`, in place, to continue until |b - A x|^2 <= limit. Keeps |r|^2 of every
     /// iteration if `with_history`. The caller keeps ownership of the planes.
-    void start(Executor& executor, const PreparedSystem<Executor>& system, const Planes<float>& x,
-               double limit, bool with_history) {
+    void start(const PreparedSystem<Executor>& system, const Planes<float>& x, double limit,
+               bool with_history) {
         coupling_ = system.coupling();
         boundary_ = system.boundary();
         if (with_history && history_.size() == 0) {
@@ -122,20 +117,20 @@ class CommunicationAvoidingCg {
         with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
             constexpr Coupling c = decltype(coupling)::value;
             constexpr Boundary b = decltype(boundary)::value;
-            const core::LaunchConfig config = reduction_config(executor, shape_);
-            core::launch(executor, &ca_start_kernel<c, b>, config, arguments_);
+            const core::LaunchConfig config = reduction_config(*executor_, shape_);
+            core::launch(*executor_, &ca_start_kernel<c, b>, config, arguments_);
             if (parameters_.precondition) return;
             for (int power = 0; power < eigenvalue_powers; ++power) {
-                core::launch(executor, &ca_eigenvalue_kernel<c, b>, config, arguments_, power);
+                core::launch(*executor_, &ca_eigenvalue_kernel<c, b>, config, arguments_, power);
             }
         });
     }
     /// What start() has prepared.
     const CaArguments& arguments() const { return arguments_; }
 
-    /// All rounds. Asynchronous.
-    void run(Executor& executor) {
-        solve_on_chip(executor, coupling_, boundary_, arguments_, plan_, tile_residuals_.data());
+    /// All rounds, whatever their number: one kernel does them. Asynchronous.
+    void advance(int) {
+        solve_on_chip(*executor_, coupling_, boundary_, arguments_, plan_, tile_residuals_.data());
     }
 
     /// Whether the basis is known to be accurate in fp32, so that no round is repeated: monomial up
@@ -153,22 +148,23 @@ class CommunicationAvoidingCg {
         return first + 2.0 * parameters_.s_step * rounds();
     }
     /// After all rounds. Waits for the device.
-    SolverProgress progress(Executor& executor) {
-        fetch(executor, states_, states_on_host_);
+    SolverProgress progress() {
+        fetch(*executor_, states_, states_on_host_);
         const CaState& state = states_on_host_(1);
         return {state.done, state.stopped != 0, state.products};
     }
     /// |r| of the start and of all iterations, relative to `right`. Waits for the device.
-    void history(Executor& executor, double right, std::vector<double>& residuals) {
-        const int done = progress(executor).done;
+    void append_history(double right, std::vector<double>& residuals) {
+        const int done = progress().done;
         residuals.push_back(std::sqrt(states_on_host_(1).start_squared) / right);
-        fetch(executor, history_, history_on_host_);
+        fetch(*executor_, history_, history_on_host_);
         for (int i = 0; i < done; ++i) {
             residuals.push_back(std::sqrt(history_on_host_(i)) / right);
         }
     }
 
   private:
+    Executor* executor_ = nullptr;
     Shape shape_;
     SolverParameters parameters_;
     OnChipPlan plan_;
@@ -189,7 +185,5 @@ class CommunicationAvoidingCg {
     core::Array<CaState, 1, Space> states_;
     core::Array<CaState, 1> states_on_host_;
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

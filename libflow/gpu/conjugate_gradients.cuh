@@ -9,7 +9,7 @@
 #include "libcore/gpu/grid.cuh"
 #include "libflow/gpu/operator.cuh"
 #include "libflow/gpu/reductions.cuh"
-#include "libflow/solver_progress.hpp"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow::gpu {
 
@@ -259,8 +259,6 @@ __global__ void __launch_bounds__(reduction_threads, resident_blocks)
     if (first_thread()) cg.states[0] = state;
 }
 
-#if !defined(__CUDACC_RTC__)
-
 template <class Executor>
 class ConjugateGradients {
   public:
@@ -269,9 +267,10 @@ class ConjugateGradients {
     ConjugateGradients() = default;
     /// All iterations in one kernel where the image fits the registers, unless staged or not
     /// `on_chip`.
-    ConjugateGradients(const Executor& executor, Shape shape, bool precondition,
+    ConjugateGradients(Executor& executor, Shape shape, bool precondition,
                        Implementation implementation, bool on_chip = true)
-        : shape_(shape),
+        : executor_(&executor),
+          shape_(shape),
           staged_(implementation == Implementation::staged),
           items_(on_chip && !staged_ ? items_on_chip(executor, shape) : 0),
           precondition_(precondition),
@@ -288,8 +287,7 @@ class ConjugateGradients {
     bool in_one_kernel() const { return items_ > 0; }
 
     /// Starts from `x`, in place, to continue until |r|^2 <= limit. The caller keeps the planes.
-    void start(Executor& executor, const PreparedSystem<Executor>& system, const Planes<float>& x,
-               double limit) {
+    void start(const PreparedSystem<Executor>& system, const Planes<float>& x, double limit) {
         coupling_ = system.coupling();
         boundary_ = system.boundary();
         parity_ = 0;
@@ -306,65 +304,63 @@ class ConjugateGradients {
         planes_.limit = limit;
         planes_.precondition = precondition_;
         with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
-            launch(executor, &cg_start_kernel<decltype(coupling)::value, decltype(boundary)::value>,
-                   planes_);
+            launch(&cg_start_kernel<decltype(coupling)::value, decltype(boundary)::value>, planes_);
         });
     }
 
     /// `count` iterations, fewer if the tolerance is reached or no further step is possible.
-    void advance(Executor& executor, int count) {
+    void advance(int count) {
         with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
             constexpr Coupling c = decltype(coupling)::value;
             constexpr Boundary b = decltype(boundary)::value;
             if (in_one_kernel()) {
-                items_ == 1 ? persist<c, b, 1>(executor, count) : persist<c, b, 2>(executor, count);
+                items_ == 1 ? persist<c, b, 1>(count) : persist<c, b, 2>(count);
                 parity_ = (parity_ + count) % 2;
                 return;
             }
             for (int i = 0; i < count; ++i) {
-                staged_ ? staged<c, b>(executor) : fused<c, b>(executor);
+                staged_ ? staged<c, b>() : fused<c, b>();
                 parity_ = 1 - parity_;
             }
         });
     }
 
     /// Waits for the device.
-    SolverProgress progress(Executor& executor) {
-        fetch(executor, states_, states_on_host_);
+    SolverProgress progress() {
+        fetch(*executor_, states_, states_on_host_);
         return {states_on_host_(0).done, states_on_host_(0).stopped != 0};
     }
 
   private:
     template <class Kernel, class... Args>
-    void launch(Executor& executor, Kernel kernel, const Args&... args) {
-        core::launch(executor, kernel, reduction_config(executor, shape_), args...);
+    void launch(Kernel kernel, const Args&... args) {
+        core::launch(*executor_, kernel, reduction_config(*executor_, shape_), args...);
     }
 
     template <Coupling c, Boundary b>
-    void fused(Executor& executor) {
-        launch(executor, &cg_product_kernel<c, b, make_direction | make_product | make_curvature>,
-               planes_, parity_);
+    void fused() {
+        launch(&cg_product_kernel<c, b, make_direction | make_product | make_curvature>, planes_,
+               parity_);
         launch(
-            executor,
             &cg_advance_kernel<advance_solution | advance_residual | scale_residual | make_norms>,
             planes_, parity_);
     }
 
     template <Coupling c, Boundary b>
-    void staged(Executor& executor) {
-        launch(executor, &cg_product_kernel<c, b, make_direction>, planes_, parity_);
-        launch(executor, &cg_product_kernel<c, b, make_product>, planes_, parity_);
-        launch(executor, &cg_product_kernel<c, b, make_curvature>, planes_, parity_);
-        launch(executor, &cg_advance_kernel<advance_solution>, planes_, parity_);
-        launch(executor, &cg_advance_kernel<advance_residual>, planes_, parity_);
-        if (precondition_) launch(executor, &cg_advance_kernel<scale_residual>, planes_, parity_);
-        launch(executor, &cg_advance_kernel<make_norms>, planes_, parity_);
+    void staged() {
+        launch(&cg_product_kernel<c, b, make_direction>, planes_, parity_);
+        launch(&cg_product_kernel<c, b, make_product>, planes_, parity_);
+        launch(&cg_product_kernel<c, b, make_curvature>, planes_, parity_);
+        launch(&cg_advance_kernel<advance_solution>, planes_, parity_);
+        launch(&cg_advance_kernel<advance_residual>, planes_, parity_);
+        if (precondition_) launch(&cg_advance_kernel<scale_residual>, planes_, parity_);
+        launch(&cg_advance_kernel<make_norms>, planes_, parity_);
     }
 
     template <Coupling c, Boundary b, int items>
-    void persist(Executor& executor, int count) {
-        core::launch_cooperative(executor, &cg_persistent_kernel<c, b, items>,
-                                 reduction_config(executor, shape_), planes_, count, parity_);
+    void persist(int count) {
+        core::launch_cooperative(*executor_, &cg_persistent_kernel<c, b, items>,
+                                 reduction_config(*executor_, shape_), planes_, count, parity_);
     }
 
     /// Pixels a thread of cg_persistent_kernel; 0 if more than its registers hold.
@@ -375,6 +371,7 @@ class ConjugateGradients {
         return items <= most ? static_cast<int>(items) : 0;
     }
 
+    Executor* executor_ = nullptr;
     Shape shape_;
     bool staged_ = false;
     int items_ = 0;
@@ -392,7 +389,5 @@ class ConjugateGradients {
     core::Array<CgState, 1, Space> states_;
     core::Array<CgState, 1> states_on_host_;
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

@@ -8,15 +8,30 @@
 
 #include "libcore/gpu/stage.cuh"
 #include "libflow/coarse_to_fine.hpp"
-#include "libflow/gpu/change.cuh"
+#include "libflow/gpu/data_term.cuh"
 #include "libflow/gpu/lucas_kanade.cuh"
-#include "libflow/gpu/robust_weights.cuh"
+#include "libflow/gpu/robust_terms.cuh"
 #include "libflow/gpu/texture.cuh"
 #include "libflow/gpu/weighted_median.cuh"
 #include "libsignal/gpu/median.cuh"
 #include "libsignal/gpu/resample.cuh"
 
 namespace aperture::flow {
+namespace gpu {
+
+/// The flow after a warp, before its median: limited_change() as a source.
+struct LimitedChange {
+    Planes<const float> flow;
+    Planes<const float> solution;
+    bool whole;
+    float most;
+
+    __device__ __forceinline__ float operator()(int plane, int y, int x) const {
+        return limited_change(flow(plane, y, x), solution(plane, y, x), whole, most);
+    }
+};
+
+}  // namespace gpu
 
 template <class Executor>
 struct EstimatorOperations {
@@ -24,8 +39,8 @@ struct EstimatorOperations {
     using Planes = gpu::PlaneArray<Space>;
     using ConstPlanes = gpu::Planes<const float>;
     using Windows = gpu::WindowedLeastSquares<Executor>;
-    using Constraints = Planes;
-    using WeightedMedian = gpu::WeightedMedian;
+    using Constancy = gpu::Constancy<Executor>;
+    using WeightedMedian = gpu::WeightedMedian<Executor>;
     using TextureFilter = gpu::TextureFilter<Executor>;
     static constexpr bool fuses = true;
 
@@ -34,6 +49,8 @@ struct EstimatorOperations {
         gpu::ImagePair pair{};  ///< the caller's, resampled or without structure
         Planes resampled;       ///< or blurred
         Planes textures;
+
+        const ConstPlanes& operator[](int i) const { return pair.image[i]; }
     };
 
     static Images images(Shape shape, const Parameters& p, bool finest) {
@@ -42,12 +59,6 @@ struct EstimatorOperations {
         if (finest && p.texture > 0) images.textures = Planes(2, shape);
         return images;
     }
-    static Windows windows(Executor& executor, Shape shape, const Parameters& p) {
-        return {executor, shape, p};
-    }
-    static Constraints constraints(Shape shape) { return {gpu::constraint_planes, shape}; }
-    static WeightedMedian weighted_median(Shape) { return {}; }
-
     static auto stage(Executor& executor, core::Timeline* timeline, const char* name) {
         return core::stage_scope(executor, timeline, name, 0, 0);
     }
@@ -84,52 +95,30 @@ struct EstimatorOperations {
                             signal::gpu::PlaneFactors{{ratio[0], ratio[1]}}, to.planes());
     }
 
-    static void warp(Executor& executor, const Images& images, signal::Interpolation interpolation,
-                     const Planes& flow, Planes& warped) {
-        gpu::warp_planes(executor, images.pair.image[1], flow.planes(), interpolation,
-                         warped.planes());
+    static void warp(Executor& executor, const ConstPlanes& image, const Planes& flow,
+                     signal::Interpolation interpolation, Planes& warped) {
+        gpu::warp_planes(executor, image, flow, interpolation, warped);
     }
 
     static void linearise(Executor& executor, const Images& images, const Planes& warped,
                           const Planes& flow, bool whole, Planes& terms, Planes* start) {
-        gpu::linearise(executor, images.pair.image[0], warped.planes(), flow.planes(),
-                       unknown(whole, start), terms.planes());
+        gpu::linearise(executor, images[0], warped.planes(), flow, unknown(whole, start), terms);
     }
     /// Samples image 1 on the fly.
     static void linearise(Executor& executor, const Images& images,
                           signal::Interpolation interpolation, const Planes& flow, bool whole,
                           Planes& terms, Planes* start) {
-        const ConstPlanes about = flow.planes();
         gpu::with_interpolation(interpolation, [&](auto kind) {
-            gpu::linearise(executor, images.pair.image[0],
-                           gpu::WarpedImage<decltype(kind)::value>{images.pair.image[1], about},
-                           about, unknown(whole, start), terms.planes());
+            gpu::linearise(executor, images[0],
+                           gpu::WarpedImage<decltype(kind)::value>{images[1], flow}, flow,
+                           unknown(whole, start), terms);
         });
-    }
-
-    static void constrain(Executor& executor, const Images& images, const Planes& warped,
-                          const Planes& flow, Constraints& constraints, Planes& start) {
-        gpu::constrain(executor, images.pair.image[0], warped.planes(), flow.planes(),
-                       constraints.planes(), start.planes());
-    }
-
-    static void weigh(Executor& executor, const Constraints& constraints, const Planes& flow,
-                      const Planes& solution, const Images& images, float brightness,
-                      float contrast, Planes& terms, Planes& coupling) {
-        gpu::weigh(executor, constraints.planes(), flow.planes(), solution.planes(),
-                   images.pair.image[0], gpu::RobustModel{brightness, contrast}, terms.planes(),
-                   coupling.planes());
-    }
-
-    static void solve_windows(Executor& executor, Windows& windows, const Planes& terms,
-                              Planes& increment) {
-        windows.solve(executor, terms.planes(), increment.planes());
     }
 
     /// The flow plus the limited change, computed as it is loaded.
     static gpu::LimitedChange limited_change(const Planes& flow, const Planes& solution, bool whole,
                                              float most) {
-        return {flow.planes(), solution.planes(), whole ? 1.0F : 0.0F, most};
+        return {flow.planes(), solution.planes(), whole, most};
     }
     static void add_limited_change(Executor& executor, const Planes& flow, bool whole, float most,
                                    Planes& solution) {
@@ -144,13 +133,6 @@ struct EstimatorOperations {
     static void median_filter(Executor& executor, const Source& from, int size,
                               FlowView<Space> to) {
         signal::gpu::median_filter(executor, source(from), 2, size, gpu::planes_of(to));
-    }
-
-    static void filter_near_boundaries(Executor& executor, const WeightedMedian& filter,
-                                       const Images& images, const Planes& warped,
-                                       const Planes& from, FlowView<Space> to) {
-        filter.run(executor, images.pair.image[0], warped.planes(), from.planes(),
-                   gpu::planes_of(to));
     }
 
   private:

@@ -72,8 +72,6 @@ __global__ void __launch_bounds__(threads)
                    [&](int y, int x) { store_pair(flow, y, x, pair_at(flow, y, x) + change); });
 }
 
-#if !defined(__CUDACC_RTC__)
-
 template <class Executor>
 class FreeFlow {
   public:
@@ -105,7 +103,5 @@ class FreeFlow {
     Parts<5, Space> start_;
     Parts<2, Space> now_;
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

@@ -4,56 +4,31 @@
 
 // Flow increments from a window around each pixel. The same as libflow/cpu/lucas_kanade.hpp.
 
-#include "libflow/gpu/data_term.cuh"
-#include "libsignal/gpu/box_sum.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include "aperture/flow/parameters.hpp"
-#endif
+#include "libflow/gpu/pixel_tiles.cuh"
+#include "libsignal/gpu/box_sum.cuh"
 
 namespace aperture::flow::gpu {
 
-/// Safeguards of a window's normal equations: the term added to their diagonal, and the smaller
-/// eigenvalue below which the increment is zero.
-struct WindowGuard {
-    float added;
-    float least;
-};
-
-/// The least-squares solution for sums of J11, J12, J22 and both right-hand sides.
-__device__ __forceinline__ float2 solve_window(const float (&sum)[term_planes],
-                                               const WindowGuard& guard) {
-    const float j11 = sum[0];
-    const float j12 = sum[1];
-    const float j22 = sum[2];
-    const float half_trace = 0.5F * (j11 + j22);
-    const float half_difference = 0.5F * (j11 - j22);
-    const float smaller = half_trace - sqrtf(half_difference * half_difference + j12 * j12);
-    const float d11 = j11 + guard.added;
-    const float d22 = j22 + guard.added;
-    const float determinant = d11 * d22 - j12 * j12;
-    const float scale = smaller >= guard.least && determinant > 0 ? 1.0F / determinant : 0.0F;
-    return make_float2(scale * (d22 * sum[3] - j12 * sum[4]),
-                       scale * (d11 * sum[4] - j12 * sum[3]));
+__device__ __forceinline__ void store_increment(const Planes<float>& planes, int y, int x,
+                                                const float (&sum)[term_planes],
+                                                const WindowGuard& guard) {
+    const Increment added = solve_window({sum[0], sum[1], sum[2], sum[3], sum[4]}, guard);
+    planes(0, y, x) = added.u;
+    planes(1, y, x) = added.v;
 }
 
-/// Solves for sums in memory. Thread: a pixel; block, grid: those of assign_kernel. 28 bytes moved
-/// and about 25 flops a pixel.
+/// Solves for sums in memory. Thread: for_tile_pixels; block, grid: those of assign_kernel. 28
+/// bytes moved and about 25 flops a pixel.
 template <int Warps>
 __global__ void __launch_bounds__(Warps* core::warp_size)
     solve_windows_kernel(Planes<const float> sums, WindowGuard guard, Planes<float> increment) {
-    const int x = static_cast<int>(blockIdx.x) * pixel_columns + static_cast<int>(threadIdx.x);
-    const int first = static_cast<int>(blockIdx.y) * pixel_rows;
-    const int end = min(first + pixel_rows, rows_of(increment));
-    if (x >= columns_of(increment)) return;
-    for (int y = first + static_cast<int>(threadIdx.y); y < end; y += Warps) {
+    for_tile_pixels(rows_of(increment), columns_of(increment), [&](int y, int x) {
         float sum[term_planes];
         APERTURE_UNROLL
         for (int i = 0; i < term_planes; ++i) sum[i] = sums(i, y, x);
-        const float2 added = solve_window(sum, guard);
-        increment(0, y, x) = added.x;
-        increment(1, y, x) = added.y;
-    }
+        store_increment(increment, y, x, sum, guard);
+    });
 }
 
 /// Window sums and solution in one kernel. Thread: segments of the sums, then eight pixels with
@@ -87,13 +62,9 @@ __global__ void __launch_bounds__(Threads)
         const int y = first_row + i / box_columns;
         const int x = first_column + i % box_columns;
         if (y >= rows_of(increment) || x >= columns_of(increment)) continue;
-        const float2 added = solve_window(sum[p], guard);
-        increment(0, y, x) = added.x;
-        increment(1, y, x) = added.y;
+        store_increment(increment, y, x, sum[p], guard);
     }
 }
-
-#if !defined(__CUDACC_RTC__)
 
 /// Least squares in windows; holds the sums if they are a separate stage.
 template <class Executor>
@@ -107,8 +78,7 @@ class WindowedLeastSquares {
         : window_(p.window), staged_(p.solver.implementation == Implementation::staged) {
         signal::gpu::expects_box_fits(executor, window_);
         if (staged_) sums_ = PlaneArray<Space>(term_planes, shape);
-        const auto pixels = static_cast<float>(window_ * window_);
-        guard_ = {static_cast<float>(p.regularisation) * pixels, least_eigenvalue * pixels};
+        guard_ = window_guard(window_, p.regularisation);
     }
 
     /// `terms` are those of increments. Asynchronous.
@@ -133,7 +103,5 @@ class WindowedLeastSquares {
     WindowGuard guard_{};
     PlaneArray<Space> sums_;
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

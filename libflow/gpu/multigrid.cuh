@@ -5,11 +5,9 @@
 // Multigrid on 2x2 cells (Trottenberg, Oosterlee & Schueller 2001, sections 2.6 and 2.8): the same
 // cycles as libflow/cpu/multigrid.hpp.
 
-#include "libflow/gpu/multigrid_tail.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include <vector>
-#endif
+
+#include "libflow/gpu/multigrid_tail.cuh"
 
 namespace aperture::flow::gpu {
 
@@ -129,44 +127,33 @@ __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arg
     }
 }
 
-struct CoarsenArguments {
-    SystemPlanes fine;
-    Planes<const float> unknowns;  ///< of the fine level; null: zero
-    Planes<float> tensor;          ///< of the coarse level, as the following
-    Planes<float> right;
-    Planes<float> weights;
-};
-
-/// Computes a level's system from the next finer one: the averages of tensor and residual. The
-/// residual of zero unknowns is the right-hand side. A thread for a coarse pixel, pixel_config.
-/// Moves 33 bytes a fine pixel, 13 less if its unknowns are zero.
+/// Computes the system of a level, `tensor`, `right` and `weights`, from the next finer one: the
+/// averages of tensor and residual. The residual of zero `unknowns`, null, is the right-hand side.
+/// A thread for a coarse pixel, pixel_config. Moves 33 bytes a fine pixel, 13 less if its unknowns
+/// are zero.
 template <Coupling coupling, Boundary boundary>
-__global__ void coarsen_kernel(CoarsenArguments arguments) {
-    int y = 0;
-    int x = 0;
-    if (!own_pixel(rows_of(arguments.tensor), columns_of(arguments.tensor), &y, &x)) return;
-    const SystemPlanes& fine = arguments.fine;
+__global__ void coarsen_kernel(SystemPlanes fine, Planes<const float> unknowns,
+                               Planes<float> tensor, Planes<float> right, Planes<float> weights) {
     const int rows = rows_of(fine.tensor);
     const int columns = columns_of(fine.tensor);
-    APERTURE_UNROLL
-    for (int i = 0; i < 3; ++i) {
-        arguments.tensor(i, y, x) = average(
-            rows, columns, y, x, [&](int row, int column) { return fine.tensor(i, row, column); });
-    }
-    if constexpr (coupling == Coupling::weighted) {
-        store_pair(arguments.weights, y, x, coarse_weights(fine.weights, y, x));
-    }
-    const auto field = [&](int row, int column) {
-        return pair_at(arguments.unknowns, row, column);
-    };
-    store_pair(arguments.right, y, x, average(rows, columns, y, x, [&](int row, int column) {
-                   return arguments.unknowns.data == nullptr
-                              ? pair_at(fine.right, row, column)
-                              : residual_at<coupling, boundary>(fine, row, column, field);
-               }));
+    const auto field = [&](int row, int column) { return pair_at(unknowns, row, column); };
+    for_one_pixel(rows_of(tensor), columns_of(tensor), [&](int y, int x) {
+        APERTURE_UNROLL
+        for (int i = 0; i < 3; ++i) {
+            tensor(i, y, x) = average(rows, columns, y, x, [&](int row, int column) {
+                return fine.tensor(i, row, column);
+            });
+        }
+        if constexpr (coupling == Coupling::weighted) {
+            store_pair(weights, y, x, coarse_weights(fine.weights, y, x));
+        }
+        store_pair(right, y, x, average(rows, columns, y, x, [&](int row, int column) {
+                       return unknowns.data == nullptr
+                                  ? pair_at(fine.right, row, column)
+                                  : residual_at<coupling, boundary>(fine, row, column, field);
+                   }));
+    });
 }
-
-#if !defined(__CUDACC_RTC__)
 
 template <class Executor>
 class Multigrid {
@@ -174,7 +161,7 @@ class Multigrid {
     using Space = typename Executor::Space;
 
     Multigrid() = default;
-    Multigrid(const Executor& executor, Shape shape) {
+    Multigrid(Executor& executor, Shape shape) : executor_(&executor) {
         levels_.push_back({shape, {}, {}, {}, {PlaneArray<Space>(2, shape), {}}});
         while (!fits_in_a_block(executor, levels_.back().shape)) {
             shape = halved(shape);
@@ -187,7 +174,7 @@ class Multigrid {
     }
 
     /// Starts from `x`, in place. The caller keeps ownership of the planes.
-    void start(Executor&, const PreparedSystem<Executor>& system, const Planes<float>& x) {
+    void start(const PreparedSystem<Executor>& system, const Planes<float>& x) {
         coupling_ = system.coupling();
         boundary_ = system.boundary();
         finest_ = system.planes();
@@ -203,12 +190,12 @@ class Multigrid {
     }
 
     /// Corrects from the coarsest level to the finest, with a V-cycle on each: the first iteration.
-    void full_cycle(Executor& executor) {
-        for (std::size_t l = 0; l < tail(); ++l) coarsen(executor, l);
-        run_tail(executor, true);
-        for (std::size_t l = tail(); l-- > 0;) cycle(executor, l, true);
+    void full_cycle() {
+        for (std::size_t l = 0; l < tail(); ++l) coarsen(l);
+        run_tail(true);
+        for (std::size_t l = tail(); l-- > 0;) cycle(l, true);
     }
-    void v_cycle(Executor& executor) { cycle(executor, 0, false); }
+    void v_cycle() { cycle(0, false); }
 
     /// Sweeps and products so far; coarser levels count by their share of pixels.
     double work_units() const { return work_units_; }
@@ -222,15 +209,11 @@ class Multigrid {
         PlaneArray<Space> unknowns[2];  // double buffered: windows overlap
     };
 
-    static Shape halved(Shape shape) { return {(shape.rows + 1) / 2, (shape.columns + 1) / 2}; }
-    static bool coarsest(Shape shape) {
-        return shape.rows <= coarsest_extent && shape.columns <= coarsest_extent;
-    }
     /// Shapes of `shape` and all coarser levels.
     template <class Visit>
     static void for_shapes(Shape shape, const Visit& visit) {
         visit(shape);
-        while (!coarsest(shape)) {
+        while (!is_coarsest(shape)) {
             shape = halved(shape);
             visit(shape);
         }
@@ -265,34 +248,34 @@ class Multigrid {
         return levels_[l].unknowns[l == 0 ? 0 : which].planes();
     }
 
-    void cycle(Executor& executor, std::size_t l, bool from_coarse) {
-        for (std::size_t k = l; k < tail(); ++k) descend(executor, k, k == l, from_coarse);
-        run_tail(executor, false);
-        for (std::size_t k = tail(); k-- > l;) ascend(executor, k);
+    void cycle(std::size_t l, bool from_coarse) {
+        for (std::size_t k = l; k < tail(); ++k) descend(k, k == l, from_coarse);
+        run_tail(false);
+        for (std::size_t k = tail(); k-- > l;) ascend(k);
     }
 
     /// Two sweeps on level l, then the right-hand side of level l + 1. The start is the caller's
     /// unknowns on level 0 and zero elsewhere, plus the correction by level l + 1 on the top level
     /// of a full cycle.
-    void descend(Executor& executor, std::size_t l, bool top, bool from_coarse) {
+    void descend(std::size_t l, bool top, bool from_coarse) {
         RelaxArguments arguments{};
         if (l == 0) arguments.from = unknowns(0, 0);
         if (top && from_coarse) arguments.coarse = unknowns(l + 1, 0);
         arguments.to = unknowns(l, 1);
         arguments.coarse_right = levels_[l + 1].right.planes();
-        relax(executor, l, arguments);
+        relax(l, arguments);
         add_work(smoothing_sweeps + 1, levels_[l].shape);
     }
-    void ascend(Executor& executor, std::size_t l) {
+    void ascend(std::size_t l) {
         RelaxArguments arguments{};
         arguments.from = unknowns(l, 1);
         arguments.coarse = unknowns(l + 1, 0);
         arguments.to = unknowns(l, 0);
-        relax(executor, l, arguments);
+        relax(l, arguments);
         add_work(smoothing_sweeps, levels_[l].shape);
     }
 
-    void relax(Executor& executor, std::size_t l, RelaxArguments& arguments) {
+    void relax(std::size_t l, RelaxArguments& arguments) {
         arguments.system = system(l);
         arguments.sweeps = smoothing_sweeps;
         const auto blocks = [](index_t extent, int own) {
@@ -306,7 +289,7 @@ class Multigrid {
                 using Tile = decltype(tile);
                 const dim3 grid(blocks(levels_[l].shape.columns, Tile::columns - twice),
                                 blocks(levels_[l].shape.rows, Tile::rows - twice));
-                core::launch(executor, &relax_kernel<c, b, Tile>,
+                core::launch(*executor_, &relax_kernel<c, b, Tile>,
                              core::LaunchConfig(grid, Tile::threads,
                                                 2 * sizeof(float) * Tile::rows * Tile::columns),
                              arguments);
@@ -314,28 +297,24 @@ class Multigrid {
             const index_t large =
                 index_t{blocks(levels_[l].shape.columns, LargeTile::columns - twice)} *
                 blocks(levels_[l].shape.rows, LargeTile::rows - twice);
-            large >= executor.multiprocessors() ? launch(LargeTile{}) : launch(SmallTile{});
+            large >= executor_->multiprocessors() ? launch(LargeTile{}) : launch(SmallTile{});
         });
     }
 
     /// Computes the system of level l + 1 from that of level l and, on the finest, its unknowns.
-    void coarsen(Executor& executor, std::size_t l) {
+    void coarsen(std::size_t l) {
         Level& coarse = levels_[l + 1];
-        CoarsenArguments arguments{
-            system(l), {}, coarse.tensor.planes(), coarse.right.planes(), {}};
-        if (l == 0) {
-            arguments.unknowns = unknowns(0, 0);
-            add_work(1, levels_[0].shape);
-        }
-        if (coupling_ == Coupling::weighted) arguments.weights = coarse.weights.planes();
+        if (l == 0) add_work(1, levels_[0].shape);
         with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
-            core::launch(executor,
+            core::launch(*executor_,
                          &coarsen_kernel<decltype(coupling)::value, decltype(boundary)::value>,
-                         pixel_config(coarse.shape), arguments);
+                         pixel_config(coarse.shape), system(l),
+                         l == 0 ? Planes<const float>(x_) : Planes<const float>{},
+                         coarse.tensor.planes(), coarse.right.planes(), coarse.weights.planes());
         });
     }
 
-    void run_tail(Executor& executor, bool full) {
+    void run_tail(bool full) {
         const Shape shape = levels_[tail()].shape;
         TailArguments arguments{system(tail()), {}, unknowns(tail(), 0), 0, full};
         if (tail() == 0) arguments.from = x_;
@@ -343,7 +322,13 @@ class Multigrid {
         for_shapes(shape, [&](Shape s) {
             pixels += s.rows * s.columns;
             ++arguments.levels;
+            // A full cycle has a V-cycle from each level.
+            add_work((full ? arguments.levels : 1) *
+                         (is_coarsest(s) ? coarsest_sweeps : 2 * smoothing_sweeps + 1),
+                     s);
         });
+        // The residual of zero needs no product.
+        if (full && tail() == 0 && arguments.levels > 1) add_work(1, shape);
         // A lane for each pixel of a colour.
         const index_t warps = (shape.rows * shape.columns / 2 + 31) / core::warp_size;
         const auto threads = static_cast<unsigned>(
@@ -351,27 +336,9 @@ class Multigrid {
         with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
             constexpr Coupling c = decltype(coupling)::value;
             const auto bytes = static_cast<std::size_t>(pixels * tail_planes<c>()) * sizeof(float);
-            core::launch(executor, &multigrid_tail_kernel<c, decltype(boundary)::value>,
+            core::launch(*executor_, &multigrid_tail_kernel<c, decltype(boundary)::value>,
                          core::LaunchConfig(dim3(1), dim3(threads), bytes), arguments);
         });
-        count_tail(shape, full);
-    }
-
-    void count_tail(Shape finest, bool full) {
-        std::vector<Shape>& shapes = tail_shapes_;
-        shapes.clear();
-        for_shapes(finest, [&](Shape s) { shapes.push_back(s); });
-        const std::size_t last = shapes.size() - 1;
-        const auto v_cycle_from = [&](std::size_t first) {
-            for (std::size_t l = first; l < last; ++l) {
-                add_work(2 * smoothing_sweeps + 1, shapes[l]);
-            }
-            add_work(coarsest_sweeps, shapes[last]);
-        };
-        if (!full) return v_cycle_from(0);
-        // The residual of zero needs no product.
-        if (tail() == 0 && last > 0) add_work(1, finest);
-        for (std::size_t l = shapes.size(); l-- > 0;) v_cycle_from(l);
     }
 
     void add_work(int sweeps, Shape of) {
@@ -379,15 +346,13 @@ class Multigrid {
         work_units_ += sweeps * pixels(of) / pixels(levels_.front().shape);
     }
 
+    Executor* executor_ = nullptr;
     std::vector<Level> levels_;  // the last one represents all coarser ones, too
-    std::vector<Shape> tail_shapes_;
     Coupling coupling_ = Coupling::five;
     Boundary boundary_ = Boundary::replicate;
     SystemPlanes finest_;
     Planes<float> x_;
     double work_units_ = 0;
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

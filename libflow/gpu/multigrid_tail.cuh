@@ -86,14 +86,14 @@ class Tail {
     __device__ void load() const {
         const TailLevel<coupling> finest = level(0);
         for_pixels(block(), finest, [&](int y, int x) {
-            const auto take = [&](const Planes<float>& to, const Planes<const float>& from,
+            const auto copy = [&](const Planes<float>& to, const Planes<const float>& from,
                                   int planes) {
                 for (int i = 0; i < planes; ++i) to(i, y, x) = from(i, y, x);
             };
-            take(finest.tensor, arguments_.finest.tensor, 3);
-            take(finest.right, arguments_.finest.right, 2);
+            copy(finest.tensor, arguments_.finest.tensor, 3);
+            copy(finest.right, arguments_.finest.right, 2);
             if constexpr (coupling == Coupling::weighted) {
-                take(finest.weights, arguments_.finest.weights, 2);
+                copy(finest.weights, arguments_.finest.weights, 2);
             }
             const bool zero = arguments_.from.data == nullptr;
             store_pair(finest.unknowns, y, x,

@@ -39,45 +39,54 @@ __device__ __forceinline__ SymmetricBlock block_at(const Planes<const float>& pl
 
 /// The value of `field` at (y, x), which may be one pixel outside the image; field(y, x) is called
 /// for pixels inside only.
-template <Boundary boundary, class Field>
-__device__ __forceinline__ Pair value_at(int rows, int columns, int y, int x, const Field& field) {
-    if constexpr (boundary == Boundary::replicate) {
+template <class Field>
+__device__ __forceinline__ auto value_at(Boundary boundary, int rows, int columns, int y, int x,
+                                         const Field& field) {
+    if (boundary == Boundary::replicate) {
         return field(min(max(y, 0), rows - 1), min(max(x, 0), columns - 1));
-    } else {
-        const bool inside = y >= 0 && y < rows && x >= 0 && x < columns;
-        return inside ? field(y, x) : Pair{0.0F, 0.0F};
     }
+    const bool inside = y >= 0 && y < rows && x >= 0 && x < columns;
+    return inside ? field(y, x) : decltype(field(y, x)){};
 }
 
-/// S of pixel (y, x) from at(dy, dx), the surrounding values; without alpha^2 for Coupling::five
-/// and Coupling::nine.
+/// Weights between a pixel and its neighbours, with alpha^2, for Coupling::weighted only.
+struct EdgeWeights {
+    float left;
+    float right;
+    float above;
+    float below;
+};
+
+template <Coupling coupling>
+__device__ __forceinline__ EdgeWeights edge_weights(const SystemPlanes& system, int y, int x) {
+    if constexpr (coupling != Coupling::weighted) return {};
+    const Planes<const float>& w = system.weights;
+    return {x > 0 ? w(0, y, x - 1) : 0.0F, w(0, y, x), y > 0 ? w(1, y - 1, x) : 0.0F, w(1, y, x)};
+}
+
+/// S of a pixel from at(dy, dx), the surrounding values of one unknown or of both; without alpha^2
+/// for Coupling::five and Coupling::nine. The order of summation gives a mirrored neighbourhood the
+/// bitwise same result.
 template <Coupling coupling, class Around>
-__device__ __forceinline__ Pair sum_around(const SystemPlanes& system, int y, int x,
-                                           const Around& at) {
-    const Pair left = at(0, -1);
-    const Pair right = at(0, 1);
-    const Pair above = at(-1, 0);
-    const Pair below = at(1, 0);
+__device__ __forceinline__ auto sum_around(const EdgeWeights& w, const Around& at) {
     if constexpr (coupling == Coupling::weighted) {
-        const Planes<const float>& w = system.weights;
-        const float to_left = x > 0 ? w(0, y, x - 1) : 0.0F;
-        const float to_above = y > 0 ? w(1, y - 1, x) : 0.0F;
-        return (w(0, y, x) * right + to_left * left) + (w(1, y, x) * below + to_above * above);
+        return (w.left * at(0, -1) + w.right * at(0, 1)) +
+               (w.above * at(-1, 0) + w.below * at(1, 0));
     } else {
-        const Pair four = (left + right) + (above + below);
+        const auto four = (at(0, -1) + at(0, 1)) + (at(-1, 0) + at(1, 0));
         if constexpr (coupling == Coupling::five) return four;
-        const Pair diagonal = (at(-1, -1) + at(-1, 1)) + (at(1, -1) + at(1, 1));
+        const auto diagonal = (at(-1, -1) + at(-1, 1)) + (at(1, -1) + at(1, 1));
         return 0.5F * four + 0.25F * diagonal;
     }
 }
 
 /// The same from field(y, x), defined for pixels inside the image.
-template <Coupling coupling, Boundary boundary, class Field>
-__device__ __forceinline__ Pair neighbour_sum(const SystemPlanes& system, int y, int x,
-                                              const Field& field) {
-    return sum_around<coupling>(system, y, x, [&](int dy, int dx) {
-        return value_at<boundary>(rows_of(system.tensor), columns_of(system.tensor), y + dy, x + dx,
-                                  field);
+template <Coupling coupling, class Field>
+__device__ __forceinline__ auto neighbour_sum(Boundary boundary, const SystemPlanes& system, int y,
+                                              int x, const Field& field) {
+    return sum_around<coupling>(edge_weights<coupling>(system, y, x), [&](int dy, int dx) {
+        return value_at(boundary, rows_of(system.tensor), columns_of(system.tensor), y + dy, x + dx,
+                        field);
     });
 }
 
@@ -88,8 +97,7 @@ __device__ __forceinline__ Pair flux_of(const SystemPlanes& system, int y, int x
     if constexpr (coupling == Coupling::weighted) {
         return degree<coupling>(system, y, x) * here - sum;
     } else {
-        constexpr float neighbours = coupling == Coupling::nine ? 3.0F : 4.0F;
-        return system.smoothness * (neighbours * here - sum);
+        return system.smoothness * (weight_of_neighbours(coupling) * here - sum);
     }
 }
 
@@ -98,7 +106,7 @@ template <Coupling coupling, Boundary boundary, class Field>
 __device__ __forceinline__ Pair flux(const SystemPlanes& system, int y, int x, Pair here,
                                      const Field& field) {
     return flux_of<coupling>(system, y, x, here,
-                             neighbour_sum<coupling, boundary>(system, y, x, field));
+                             neighbour_sum<coupling>(boundary, system, y, x, field));
 }
 
 /// A x at pixel (y, x), where x is `here`. Five points: 10 flops an unknown.
@@ -117,22 +125,18 @@ __device__ __forceinline__ Pair residual_at(const SystemPlanes& system, int y, i
            multiply<coupling, boundary>(system, y, x, field(y, x), field);
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// Calls function(coupling, boundary), both std::integral_constant. Weights between pixels always
 /// have replicated borders.
 template <class Function>
 void with_stencil(Coupling coupling, Boundary boundary, const Function& function) {
     using Replicate = std::integral_constant<Boundary, Boundary::replicate>;
-    gpu::with_coupling(coupling, [&](auto kind) {
-        if constexpr (decltype(kind)::value == Coupling::weighted) {
-            function(kind, Replicate{});
-        } else {
-            gpu::with_boundary(boundary, [&](auto border) { function(kind, border); });
+    using Zero = std::integral_constant<Boundary, Boundary::zero>;
+    with_coupling(coupling, [&](auto kind) {
+        if constexpr (decltype(kind)::value != Coupling::weighted) {
+            if (boundary == Boundary::zero) return function(kind, Zero{});
         }
+        function(kind, Replicate{});
     });
 }
-
-#endif
 
 }  // namespace aperture::flow::gpu

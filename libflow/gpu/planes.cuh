@@ -4,13 +4,10 @@
 
 // Planes of one shape: how the kernels of this library access images, flows and systems.
 
-#include "libcore/gpu/block.cuh"
-#include "libsignal/gpu/planes.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include "aperture/core/array.hpp"
 #include "aperture/flow/field.hpp"
-#endif
+#include "libcore/gpu/block.cuh"
+#include "libsignal/gpu/planes.cuh"
 
 namespace aperture::flow::gpu {
 
@@ -27,19 +24,24 @@ __device__ __forceinline__ bool has_fours(const Planes<T>& planes) {
            planes.stride[1] % 4 == 0;
 }
 
-__device__ __forceinline__ void read_four(const float* from, float (&to)[4]) {
-    const float4 four = *reinterpret_cast<const float4*>(from);
+__device__ __forceinline__ void unpack(float4 four, float (&to)[4]) {
     to[0] = four.x;
     to[1] = four.y;
     to[2] = four.z;
     to[3] = four.w;
 }
 
-__device__ __forceinline__ void store_four(const float (&from)[4], float* to) {
-    *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
+__device__ __forceinline__ float4 pack(const float (&from)[4]) {
+    return make_float4(from[0], from[1], from[2], from[3]);
 }
 
-#if !defined(__CUDACC_RTC__)
+__device__ __forceinline__ void load_four(const float* from, float (&to)[4]) {
+    unpack(*reinterpret_cast<const float4*>(from), to);
+}
+
+__device__ __forceinline__ void store_four(const float (&from)[4], float* to) {
+    *reinterpret_cast<float4*>(to) = pack(from);
+}
 
 using signal::gpu::planes_of;
 
@@ -54,6 +56,8 @@ class PlaneArray {
     Shape shape() const { return shape_; }
     Planes<float> planes() { return planes_of(view()); }
     Planes<const float> planes() const { return planes_of(view()); }
+    operator Planes<float>() { return planes(); }
+    operator Planes<const float>() const { return planes(); }
     /// `count` planes from `first` on.
     Planes<const float> planes(index_t first, index_t count) const {
         return planes_of(view().slice(0, first, first + count));
@@ -72,6 +76,26 @@ class PlaneArray {
     core::Array<float, 3, Space> memory_;
 };
 
-#endif
+/// Both images of a level, which may lie in different arrays; plane i is image i.
+struct ImagePair {
+    Planes<const float> image[2];
+
+    __device__ __forceinline__ float operator()(int plane, int y, int x) const {
+        return plane == 0 ? image[0](0, y, x) : image[1](0, y, x);
+    }
+};
+
+APERTURE_HD int rows_of(const ImagePair& pair) { return rows_of(pair.image[0]); }
+APERTURE_HD int columns_of(const ImagePair& pair) { return columns_of(pair.image[0]); }
+
+inline ImagePair pair_of(const Planes<const float>& image0, const Planes<const float>& image1) {
+    return {{image0, image1}};
+}
+
+/// The images in planes 0 and 1.
+template <class Space>
+ImagePair pair_of(const PlaneArray<Space>& images) {
+    return pair_of(images.planes(0, 1), images.planes(1, 1));
+}
 
 }  // namespace aperture::flow::gpu

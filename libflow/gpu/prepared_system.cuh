@@ -5,12 +5,8 @@
 // A linear system as the solvers' kernels read it: linear_system.hpp's, and the inverse 2x2 blocks.
 // The same as libflow/cpu/prepared_system.hpp.
 
-#include "aperture/flow/stencil.hpp"
 #include "libflow/gpu/reductions.cuh"
-
-#if !defined(__CUDACC_RTC__)
-#include "aperture/flow/linear_system.hpp"
-#endif
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow::gpu {
 
@@ -58,7 +54,7 @@ __device__ __forceinline__ float degree(const SystemPlanes& system, int y, int x
         return (w(0, y, x) + (x > 0 ? w(0, y, x - 1) : 0.0F)) +
                (w(1, y, x) + (y > 0 ? w(1, y - 1, x) : 0.0F));
     } else {
-        return (coupling == Coupling::nine ? 3.0F : 4.0F) * system.smoothness;
+        return weight_of_neighbours(coupling) * system.smoothness;
     }
 }
 
@@ -66,33 +62,35 @@ __device__ __forceinline__ float degree(const SystemPlanes& system, int y, int x
 inline constexpr int prepare_columns = 32;
 inline constexpr int prepare_rows = 8;
 
-/// This thread's pixel; false if it is outside the image.
-__device__ __forceinline__ bool own_pixel(int rows, int columns, int* y, int* x) {
-    *x = static_cast<int>(blockIdx.x) * prepare_columns + static_cast<int>(threadIdx.x);
-    *y = static_cast<int>(blockIdx.y) * prepare_rows + static_cast<int>(threadIdx.y);
-    return *y < rows && *x < columns;
+/// Calls visit(y, x) for this thread's pixel, if it is in the image.
+template <class Visit>
+__device__ __forceinline__ void for_one_pixel(int rows, int columns, const Visit& visit) {
+    const int x = static_cast<int>(blockIdx.x) * prepare_columns + static_cast<int>(threadIdx.x);
+    const int y = static_cast<int>(blockIdx.y) * prepare_rows + static_cast<int>(threadIdx.y);
+    if (y < rows && x < columns) visit(y, x);
 }
 
 /// Multiplies the weights by alpha^2 and clears those across the border. A thread for a pixel.
 template <class T>
 __global__ void scale_weights_kernel(Planes<const T> coupling, T smoothness, Planes<T> weights) {
-    int y = 0;
-    int x = 0;
-    if (!own_pixel(rows_of(weights), columns_of(weights), &y, &x)) return;
-    weights(0, y, x) = x + 1 < columns_of(weights) ? smoothness * coupling(0, y, x) : T(0);
-    weights(1, y, x) = y + 1 < rows_of(weights) ? smoothness * coupling(1, y, x) : T(0);
+    const int rows = rows_of(weights);
+    const int columns = columns_of(weights);
+    for_one_pixel(rows, columns, [&](int y, int x) {
+        weights(0, y, x) = x + 1 < columns ? smoothness * coupling(0, y, x) : T(0);
+        weights(1, y, x) = y + 1 < rows ? smoothness * coupling(1, y, x) : T(0);
+    });
 }
 
 /// Loads four pixels of a row from `count` planes; zeros outside the image.
 template <int count>
-__device__ __forceinline__ void read_fours(const Planes<const float>& from, int y, int x,
+__device__ __forceinline__ void load_fours(const Planes<const float>& from, int y, int x,
                                            float (&to)[count][4]) {
     const bool fours = x + 4 <= columns_of(from) && has_fours(from);
     APERTURE_UNROLL
     for (int i = 0; i < count; ++i) {
         const float* row = row_of(from, i, y) + x;
         if (fours) {
-            read_four(row, to[i]);
+            load_four(row, to[i]);
             continue;
         }
         APERTURE_UNROLL
@@ -119,10 +117,10 @@ __global__ void __launch_bounds__(reduction_threads)
     for_own_pixels(rows_of(tensor), (columns_of(tensor) + 3) / 4, [&](int y, int four) {
         const int x = 4 * four;
         float j[3][4];
-        read_fours(tensor, y, x, j);
+        load_fours(tensor, y, x, j);
         if (start.parts != nullptr) {
             float flow[2][4];
-            read_fours(start.flow, y, x, flow);
+            load_fours(start.flow, y, x, flow);
             APERTURE_UNROLL
             for (int i = 0; i < 4; ++i) {
                 own = own + Sums<5>{{j[0][i], j[1][i], j[2][i], flow[0][i], flow[1][i]}};
@@ -141,36 +139,6 @@ __global__ void __launch_bounds__(reduction_threads)
         for (int i = 0; i < 3; ++i) store_four(j[i], row_of(inverse, i, y) + x);
     });
     if (start.parts != nullptr) store_part(own, start.parts);
-}
-
-#if !defined(__CUDACC_RTC__)
-
-template <class Space>
-Coupling coupling_of(const LinearSystem<Space>& system) {
-    if (!system.coupling.empty()) return Coupling::weighted;
-    return system.stencil == Stencil::nine ? Coupling::nine : Coupling::five;
-}
-
-/// Calls function(std::integral_constant<Coupling, ...>).
-template <class Function>
-void with_coupling(Coupling coupling, const Function& function) {
-    switch (coupling) {
-        case Coupling::five:
-            return function(std::integral_constant<Coupling, Coupling::five>{});
-        case Coupling::nine:
-            return function(std::integral_constant<Coupling, Coupling::nine>{});
-        case Coupling::weighted:
-            return function(std::integral_constant<Coupling, Coupling::weighted>{});
-    }
-}
-
-/// Calls function(std::integral_constant<Boundary, ...>).
-template <class Function>
-void with_boundary(Boundary boundary, const Function& function) {
-    if (boundary == Boundary::zero) {
-        return function(std::integral_constant<Boundary, Boundary::zero>{});
-    }
-    return function(std::integral_constant<Boundary, Boundary::replicate>{});
 }
 
 /// A kernel with a thread for each pixel of `shape`, in blocks of prepare_rows x prepare_columns.
@@ -194,7 +162,7 @@ class PreparedSystem {
     explicit PreparedSystem(Shape shape) : shape_(shape), inverse_(3, shape) {}
 
     /// The system must fit the shape. Computes inverse and sums on request.
-    void take(Executor& executor, const LinearSystem<Space>& system, bool with_inverse,
+    void load(Executor& executor, const LinearSystem<Space>& system, bool with_inverse,
               const StartSums& start = {}) {
         boundary_ = system.boundary;
         coupling_ = coupling_of(system);
@@ -210,7 +178,7 @@ class PreparedSystem {
         }
         if (!with_inverse && start.parts == nullptr) return;
         if (with_inverse) planes_.inverse = std::as_const(inverse_).planes();
-        gpu::with_coupling(coupling_, [&](auto coupling) {
+        with_coupling(coupling_, [&](auto coupling) {
             core::launch(executor, &prepare_kernel<decltype(coupling)::value>,
                          reduction_config(executor, shape_), planes_,
                          with_inverse ? inverse_.planes() : Planes<float>{}, start);
@@ -230,7 +198,5 @@ class PreparedSystem {
     PlaneArray<Space> inverse_;
     PlaneArray<Space> weights_;
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

@@ -6,14 +6,11 @@
 // threads, and the kernel that needs the total sums the blocks' parts. No sum returns to the host
 // in between.
 
-#include "libcore/gpu/block.cuh"
-#include "libflow/gpu/planes.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include <algorithm>
 
+#include "libcore/gpu/block.cuh"
 #include "libcore/gpu/launch.cuh"
-#endif
+#include "libflow/gpu/planes.cuh"
 
 namespace aperture::flow::gpu {
 
@@ -63,8 +60,6 @@ __device__ __forceinline__ Sums<count> total_of(const Sums<count>* parts, int bl
     return core::block_reduce(sum, core::shared<Sums<count>>());
 }
 
-#if !defined(__CUDACC_RTC__)
-
 inline index_t reduction_tiles(Shape shape) {
     return (shape.columns + reduction_columns - 1) / reduction_columns *
            ((shape.rows + reduction_rows - 1) / reduction_rows);
@@ -112,7 +107,5 @@ class Parts {
     core::Array<Sums<count>, 1, Space> device_;
     core::Array<Sums<count>, 1> host_;
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

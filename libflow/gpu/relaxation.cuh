@@ -9,31 +9,12 @@
 
 namespace aperture::flow::gpu {
 
-/// Sweeps before and after a coarser level, and on the coarsest one, where they solve its few
-/// pixels.
-inline constexpr int smoothing_sweeps = 2;
-inline constexpr int coarsest_sweeps = 16;
-inline constexpr int coarsest_extent = 2;
-
-__device__ __forceinline__ constexpr int colours_of(Coupling coupling) {
-    return coupling == Coupling::nine ? 4 : 2;
-}
-
 /// The weight of the pixel itself in S, in units of alpha^2, through replicated borders. It is left
 /// out, so that a border pixel is relaxed as fully as any other.
 template <Coupling coupling, Boundary boundary>
 __device__ __forceinline__ float repeats(const SystemPlanes& system, int y, int x) {
-    if constexpr (boundary == Boundary::zero || coupling == Coupling::weighted) {
-        return 0.0F;
-    } else {
-        const auto beyond = [](int at, int extent) {
-            return (at == 0 ? 1.0F : 0.0F) + (at + 1 == extent ? 1.0F : 0.0F);
-        };
-        const float across = beyond(x, columns_of(system.tensor));
-        const float down = beyond(y, rows_of(system.tensor));
-        if constexpr (coupling == Coupling::five) return across + down;
-        return 0.5F * (across + down) + 0.25F * across * down;
-    }
+    if constexpr (boundary == Boundary::zero) return 0.0F;
+    return weight_of_repeats(coupling, rows_of(system.tensor), columns_of(system.tensor), y, x);
 }
 
 /// The inverse of the block that multiplies a pixel's own unknowns.
@@ -42,8 +23,8 @@ __device__ __forceinline__ SymmetricBlock relaxation_block(const SystemPlanes& s
                                                            int x) {
     float d = degree<coupling>(system, y, x);
     if constexpr (coupling != Coupling::weighted) {
-        constexpr float all = coupling == Coupling::nine ? 3.0F : 4.0F;
-        d = system.smoothness * (all - repeats<coupling, boundary>(system, y, x));
+        d = system.smoothness *
+            (weight_of_neighbours(coupling) - repeats<coupling, boundary>(system, y, x));
     }
     return inverse_block(block_at(system.tensor, y, x), d);
 }
@@ -52,7 +33,7 @@ __device__ __forceinline__ SymmetricBlock relaxation_block(const SystemPlanes& s
 template <Coupling coupling, Boundary boundary, class Field>
 __device__ __forceinline__ Pair relaxed(const SystemPlanes& system, const SymmetricBlock& inverse,
                                         int y, int x, const Field& field) {
-    Pair sum = neighbour_sum<coupling, boundary>(system, y, x, field);
+    Pair sum = neighbour_sum<coupling>(boundary, system, y, x, field);
     if constexpr (coupling != Coupling::weighted) {
         if constexpr (boundary == Boundary::replicate) {
             sum = sum - repeats<coupling, boundary>(system, y, x) * field(y, x);
@@ -117,7 +98,7 @@ __device__ __forceinline__ Pair prolonged(int coarse_rows, int coarse_columns, i
     const int far_y = y % 2 == 0 ? near_y - 1 : near_y + 1;
     const int far_x = x % 2 == 0 ? near_x - 1 : near_x + 1;
     const auto at = [&](int i, int j) {
-        return value_at<boundary>(coarse_rows, coarse_columns, i, j, coarse);
+        return value_at(boundary, coarse_rows, coarse_columns, i, j, coarse);
     };
     const Pair near_mixed = 0.75F * at(near_y, near_x) + 0.25F * at(far_y, near_x);
     const Pair far_mixed = 0.75F * at(near_y, far_x) + 0.25F * at(far_y, far_x);

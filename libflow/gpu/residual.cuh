@@ -4,14 +4,11 @@
 
 // The residual norm of a flow's linear system.
 
-#include "libflow/gpu/operator.cuh"
-#include "libflow/gpu/reductions.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include <cmath>
 
 #include "aperture/core/shape.hpp"
-#endif
+#include "libflow/gpu/operator.cuh"
+#include "libflow/gpu/reductions.cuh"
 
 namespace aperture::flow::gpu {
 
@@ -28,8 +25,6 @@ __global__ void residual_kernel(SystemPlanes system, Planes<const float> x, Sums
     });
     store_part(own, parts);
 }
-
-#if !defined(__CUDACC_RTC__)
 
 /// Residual norm for the host.
 template <class Executor>
@@ -66,10 +61,8 @@ ResidualNorms residual_norms(Executor& executor,
     check_system(system, shape);
     core::expects_shape("flow", flow, {2, shape.rows, shape.columns}, core::Strides::unit_last);
     PreparedSystem<Executor> prepared(shape);
-    prepared.take(executor, system, false);
+    prepared.load(executor, system, false);
     return Residual<Executor>(executor, shape).norms(executor, prepared, planes_of(flow));
 }
-
-#endif
 
 }  // namespace aperture::flow::gpu

@@ -15,11 +15,6 @@
 namespace aperture::flow {
 namespace gpu {
 
-inline SweepKind sweep_kind(Solver solver) {
-    if (solver == Solver::jacobi) return SweepKind::jacobi;
-    return solver == Solver::block2x2 ? SweepKind::block2x2 : SweepKind::redblack;
-}
-
 template <class Executor>
 OnChipPlan plan_on_chip(const Executor& executor, Shape shape, const SolverParameters& p) {
     return plan_on_chip(shape, p.s_step, executor.multiprocessors(),
@@ -56,27 +51,27 @@ class SolverOperations {
           residual_(executor, shape) {
         switch (p.solver) {
             case Solver::cg:
-                gradients_ = {executor, shape, p.precondition, p.implementation, on_chip};
+                gradients = {executor, shape, p.precondition, p.implementation, on_chip};
                 break;
             case Solver::cacg:
-                avoiding_ = {executor, shape, p, gpu::plan_on_chip(executor, shape, p)};
+                avoiding = {executor, shape, p, gpu::plan_on_chip(executor, shape, p)};
                 break;
             case Solver::multigrid:
-                multigrid_ = {executor, shape};
+                multigrid = {executor, shape};
                 break;
             case Solver::jacobi:
             case Solver::block2x2:
             case Solver::redblack:
-                sweeps_ = {executor, shape, gpu::sweep_kind(p.solver), p.implementation, on_chip};
+                sweeps_ = {shape, p.solver, p.implementation, on_chip};
         }
     }
 
     void load(const LinearSystem<Space>& system, FlowView<Space> x, bool) {
         const Solver solver = parameters_.solver;
         x_ = gpu::planes_of(x);
-        prepared_.take(executor_, system, solver != Solver::jacobi && solver != Solver::multigrid,
+        prepared_.load(executor_, system, solver != Solver::jacobi && solver != Solver::multigrid,
                        free_flow_.wanted(system, x_));
-        if (solver == Solver::multigrid) multigrid_.start(executor_, prepared_, x_);
+        if (solver == Solver::multigrid) multigrid.start(prepared_, x_);
     }
     void store(FlowView<Space>) { free_flow_.restore(executor_, x_); }
 
@@ -87,34 +82,15 @@ class SolverOperations {
         sweeps_.run(executor_, prepared_, count, static_cast<float>(parameters_.relaxation), x_);
     }
 
-    /// One kernel ends by itself: nothing is gained by fewer iterations at once.
-    bool gradients_in_one_kernel() const { return gradients_.in_one_kernel(); }
-    void start_gradients(double limit) { gradients_.start(executor_, prepared_, x_, limit); }
-    void advance_gradients(int count) { gradients_.advance(executor_, count); }
-    SolverProgress gradients_progress() { return gradients_.progress(executor_); }
-
+    void start_gradients(double limit) { gradients.start(prepared_, x_, limit); }
     void start_avoiding(double limit, bool with_history) {
-        avoiding_.start(executor_, prepared_, x_, limit, with_history);
-    }
-    /// All rounds.
-    SolverProgress advance_avoiding(int) {
-        avoiding_.run(executor_);
-        return avoiding_.progress(executor_);
-    }
-    void append_history(double right, std::vector<double>& residuals) {
-        avoiding_.history(executor_, right, residuals);
-    }
-    /// Whether no round of Solver::cacg is repeated.
-    bool rounds_are_known() const { return avoiding_.is_sound(); }
-    /// All rounds, without waiting for the device; returns the products with A.
-    double run_all_rounds() {
-        avoiding_.run(executor_);
-        return avoiding_.products();
+        avoiding.start(prepared_, x_, limit, with_history);
     }
 
-    void full_cycle() { multigrid_.full_cycle(executor_); }
-    void v_cycle() { multigrid_.v_cycle(executor_); }
-    double work_units() const { return multigrid_.work_units(); }
+    // Only the chosen solver's is initialised.
+    gpu::ConjugateGradients<Executor> gradients;
+    gpu::CommunicationAvoidingCg<Executor> avoiding;
+    gpu::Multigrid<Executor> multigrid;
 
   private:
     Executor& executor_;
@@ -123,11 +99,7 @@ class SolverOperations {
     gpu::PreparedSystem<Executor> prepared_;
     gpu::FreeFlow<Executor> free_flow_;
     gpu::Residual<Executor> residual_;
-    // Only the chosen solver's member is initialised.
-    gpu::Sweeps<Executor> sweeps_;
-    gpu::ConjugateGradients<Executor> gradients_;
-    gpu::CommunicationAvoidingCg<Executor> avoiding_;
-    gpu::Multigrid<Executor> multigrid_;
+    gpu::Sweeps<Executor> sweeps_;  ///< if the solver sweeps
 };
 
 }  // namespace aperture::flow

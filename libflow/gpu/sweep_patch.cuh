@@ -5,9 +5,111 @@
 // A tile of an image on chip: every thread holds a patch of 4 x 4 pixels, unknowns and updates, in
 // registers. Sweeps exchange only the patches' borders.
 
-#include "libflow/gpu/patch_pixels.cuh"
+#include "libflow/gpu/sweeps.cuh"
 
 namespace aperture::flow::gpu {
+
+/// The row or column of the image that position `i` is loaded from; -1: zero. A replicated border
+/// is extended by the mirrored image. Sweeps preserve the mirror symmetry, so that they need no
+/// border handling.
+__device__ __forceinline__ int source_of(int i, int extent, Boundary outside) {
+    const int mirrored = i < 0 ? -1 - i : i < extent ? i : 2 * extent - 1 - i;
+    if (outside == Boundary::zero) return mirrored == i ? i : -1;
+    if (mirrored >= 0 && mirrored < extent) return mirrored;
+    // An image smaller than the halo is mirrored more than once.
+    const int period = 2 * extent;
+    const int within = (i % period + period) % period;
+    return within < extent ? within : period - 1 - within;
+}
+
+/// Rows and columns of a patch's pixels in the image; -1: zeros.
+struct PatchPixels {
+    int row[patch_extent];
+    int column[patch_extent];
+
+    __device__ __forceinline__ PatchPixels(int y, int x, int rows, int columns, Boundary outside) {
+        APERTURE_UNROLL
+        for (int i = 0; i < patch_extent; ++i) {
+            row[i] = source_of(y + i, rows, outside);
+            column[i] = source_of(x + i, columns, outside);
+        }
+    }
+
+    /// Whether columns run from right to left.
+    __device__ __forceinline__ bool reversed() const { return column[0] > column[3]; }
+    /// Whether the columns are four consecutive ones, starting at a multiple of four.
+    __device__ __forceinline__ bool by_fours() const {
+        const int first = min(column[0], column[3]);
+        return max(column[0], column[3]) - first == 3 && first >= 0 && first % 4 == 0;
+    }
+    __device__ __forceinline__ const float* four(const Planes<const float>& from, int plane,
+                                                 int r) const {
+        return row_of(from, plane, max(row[r], 0)) + min(column[0], column[3]);
+    }
+};
+
+/// A patch's pixels of several planes: [plane][row][column].
+template <int planes>
+using PatchValues = float[planes][patch_extent][patch_extent];
+
+/// Reverses rows that were loaded four at a time if the columns run from right to left.
+template <int planes>
+__device__ __forceinline__ void arrange(const PatchPixels& pixels, PatchValues<planes>& values) {
+    if (!pixels.reversed()) return;
+    APERTURE_UNROLL
+    for (int i = 0; i < planes; ++i) {
+        APERTURE_UNROLL
+        for (int r = 0; r < patch_extent; ++r) {
+            float(&row)[patch_extent] = values[i][r];
+            const float first[2] = {row[0], row[1]};
+            row[0] = row[3];
+            row[1] = row[2];
+            row[2] = first[1];
+            row[3] = first[0];
+        }
+    }
+}
+
+/// Loads pixels one by one.
+template <int planes>
+__device__ __forceinline__ void gather(const Planes<const float>& from, const PatchPixels& pixels,
+                                       PatchValues<planes>& to) {
+    // Independent loads without branches.
+    APERTURE_UNROLL
+    for (int i = 0; i < planes; ++i) {
+        APERTURE_UNROLL
+        for (int r = 0; r < patch_extent; ++r) {
+            APERTURE_UNROLL
+            for (int j = 0; j < patch_extent; ++j) {
+                const int y = pixels.row[r];
+                const int x = pixels.column[j];
+                const float value = from(i, max(y, 0), max(x, 0));
+                to[i][r][j] = y >= 0 && x >= 0 ? value : 0.0F;
+            }
+        }
+    }
+}
+
+/// Loads the pixels of a patch, four at a time where possible.
+template <int planes>
+__device__ __forceinline__ void load_pixels(const Planes<const float>& from,
+                                            const PatchPixels& pixels, PatchValues<planes>& to) {
+    if (!pixels.by_fours() || !has_fours(from)) return gather(from, pixels, to);
+    // All loads are issued before the first result is needed.
+    APERTURE_UNROLL
+    for (int i = 0; i < planes; ++i) {
+        APERTURE_UNROLL
+        for (int r = 0; r < patch_extent; ++r) {
+            float four[patch_extent];
+            load_four(pixels.four(from, i, r), four);
+            APERTURE_UNROLL
+            for (int j = 0; j < patch_extent; ++j) {
+                to[i][r][j] = pixels.row[r] >= 0 ? four[j] : 0.0F;
+            }
+        }
+    }
+    arrange(pixels, to);
+}
 
 /// Exchanges border rows of patches with the threads above and below through shared memory. Double
 /// buffering makes one barrier a stage enough: [buffer][thread row][first, last row of the
@@ -56,12 +158,6 @@ class RowExchange {
     int turn_;
 };
 
-/// Row and column of a tile among those of an image.
-struct TilePosition {
-    int down;
-    int across;
-};
-
 /// Four pixels of a row with their left and right neighbours.
 struct ExtendedRow {
     float at[patch_extent + 2];
@@ -69,7 +165,7 @@ struct ExtendedRow {
 
 /// The patch of one thread. The block is tile_lanes x thread rows; a tile shares `halo` pixels with
 /// each neighbour on every side.
-template <SweepKind kind, Coupling coupling>
+template <Solver kind, Coupling coupling>
 class Patch {
   public:
     static constexpr int extent = patch_extent;
@@ -82,10 +178,11 @@ class Patch {
           columns_(columns_of(problem.system.tensor)),
           halo_(halo) {}
 
-    /// Moves the patch to this thread's position in a tile.
-    __device__ __forceinline__ void move_to(TilePosition tile) {
-        y_ = tile.down * (tile_rows() - 2 * halo_) - halo_ + down();
-        x_ = tile.across * (tile_columns - 2 * halo_) - halo_ + across();
+    /// Moves the patch to this thread's position in a tile of an image with
+    /// `across_image` tiles in a row.
+    __device__ __forceinline__ void move_to(int tile, int across_image) {
+        y_ = tile / across_image * (tile_rows() - 2 * halo_) - halo_ + down();
+        x_ = tile % across_image * (tile_columns - 2 * halo_) - halo_ + across();
     }
 
     /// Whether the patch is outside the halo.
@@ -105,8 +202,8 @@ class Patch {
         const SystemPlanes& system = problem.system;
         PatchValues<3> block;
         PatchValues<2> right;
-        read_pixels(blocks_of<kind>(system), pixels(), block);
-        read_pixels(system.right, pixels(), right);
+        load_pixels(blocks_of<kind>(system), pixels(), block);
+        load_pixels(system.right, pixels(), right);
         forget_position();
         const PatchPixels pixels = this->pixels();
         APERTURE_UNROLL
@@ -117,7 +214,7 @@ class Patch {
                 const int x = pixels.column[j];
                 update_[r][j] = {};
                 // The inverse of a pixel outside the image is loaded as zero, and so is its update.
-                if (kind != SweepKind::block2x2 && (y < 0 || x < 0)) continue;
+                if (kind != Solver::block2x2 && (y < 0 || x < 0)) continue;
                 update_[r][j] = update_of<kind, coupling>(
                     problem, {block[0][r][j], block[1][r][j], block[2][r][j]},
                     {right[0][r][j], right[1][r][j]}, y, x);
@@ -126,7 +223,7 @@ class Patch {
         if constexpr (coupling == Coupling::weighted) load_weights(system.weights);
     }
     __device__ __forceinline__ void load_unknowns(const Planes<const float>& from) {
-        read_pixels(from, pixels(), x_of_);
+        load_pixels(from, pixels(), x_of_);
     }
 
     __device__ __forceinline__ void store_unknowns(const Planes<float>& to) const {
@@ -169,10 +266,10 @@ class Patch {
 
     // Nine-point Gauss-Seidel replicates the current border pixels at each colour. Instead of
     // mirroring the image, it refreshes the pixels beside the border before each stage.
-    static constexpr bool refreshes = kind == SweepKind::redblack && coupling == Coupling::nine;
+    static constexpr bool refreshes = kind == Solver::redblack && coupling == Coupling::nine;
 
     __device__ __forceinline__ PatchPixels pixels() const {
-        return {y_, x_, rows_, columns_, refreshes ? Outside::zero : outside_};
+        return {y_, x_, rows_, columns_, refreshes ? Boundary::zero : outside_};
     }
 
     /// Rows of a tile, and the offset of the thread's patch in its tile, in pixels.
@@ -182,10 +279,6 @@ class Patch {
     __device__ static __forceinline__ int down() { return extent * static_cast<int>(threadIdx.y); }
     __device__ static __forceinline__ int across() {
         return extent * static_cast<int>(threadIdx.x);
-    }
-
-    __device__ static __forceinline__ float4 four_of(const float (&row)[extent]) {
-        return make_float4(row[0], row[1], row[2], row[3]);
     }
 
     __device__ __forceinline__ void load_weights(const Planes<const float>& weights) {
@@ -215,35 +308,29 @@ class Patch {
         if constexpr (stages == 2) {
             // A colour reads only the other colour, which is every other pixel of a row.
             constexpr int odd = stage == 0 ? 1 : 0;
-            const auto pack = [&](int r, int j) {
+            const auto half = [&](int r, int j) {
                 return make_float4(x_of_[0][r][j], x_of_[0][r][j + 2], x_of_[1][r][j],
                                    x_of_[1][r][j + 2]);
             };
-            const float4 first[1] = {pack(0, odd)};
-            const float4 last[1] = {pack(extent - 1, 1 - odd)};
+            const float4 first[1] = {half(0, odd)};
+            const float4 last[1] = {half(extent - 1, 1 - odd)};
             float4 above[1];
             float4 below[1];
             exchange.swap(first, last, above, below);
-            const auto unpack = [](float4 packed, int j, float(&row)[2][extent]) {
+            const auto unpack_half = [](float4 packed, int j, float(&row)[2][extent]) {
                 row[0][j] = packed.x;
                 row[0][j + 2] = packed.y;
                 row[1][j] = packed.z;
                 row[1][j + 2] = packed.w;
             };
-            unpack(above[0], 1 - odd, rows.above);
-            unpack(below[0], odd, rows.below);
+            unpack_half(above[0], 1 - odd, rows.above);
+            unpack_half(below[0], odd, rows.below);
         } else {
-            const float4 first[2] = {four_of(x_of_[0][0]), four_of(x_of_[1][0])};
-            const float4 last[2] = {four_of(x_of_[0][extent - 1]), four_of(x_of_[1][extent - 1])};
+            const float4 first[2] = {pack(x_of_[0][0]), pack(x_of_[1][0])};
+            const float4 last[2] = {pack(x_of_[0][extent - 1]), pack(x_of_[1][extent - 1])};
             float4 above[2];
             float4 below[2];
             exchange.swap(first, last, above, below);
-            const auto unpack = [](float4 four, float(&row)[extent]) {
-                row[0] = four.x;
-                row[1] = four.y;
-                row[2] = four.z;
-                row[3] = four.w;
-            };
             APERTURE_UNROLL
             for (int i = 0; i < 2; ++i) {
                 unpack(above[i], rows.above[i]);
@@ -266,7 +353,7 @@ class Patch {
             result.at[extent + 1] = __shfl_down_sync(core::full_warp, row[0], 1, tile_lanes);
         }
         if constexpr (refreshes) {
-            if (outside_ == Outside::nearest) {
+            if (outside_ == Boundary::replicate) {
                 if (x_ == 0) result.at[0] = result.at[1];
                 APERTURE_UNROLL
                 for (int j = 1; j <= extent; ++j) {
@@ -293,17 +380,11 @@ class Patch {
         }
     }
 
-    __device__ __forceinline__ Neighbours around(const ExtendedRow& above, const ExtendedRow& here,
-                                                 const ExtendedRow& below, int j) const {
-        return {here.at[j],  here.at[j + 2],  above.at[j + 1], below.at[j + 1],
-                above.at[j], above.at[j + 2], below.at[j],     below.at[j + 2]};
-    }
-
     template <int stage>
     __device__ __forceinline__ void run_stage(RowExchange& exchange) {
         Beside beside = rows_beside<stage>(exchange);
         if constexpr (refreshes) {
-            if (outside_ == Outside::nearest) refresh(beside);
+            if (outside_ == Boundary::replicate) refresh(beside);
         }
         ExtendedRow above[2];
         ExtendedRow here[2];
@@ -324,12 +405,16 @@ class Patch {
             APERTURE_UNROLL
             for (int j = 0; j < extent; ++j) {
                 if (!has_colour<kind, coupling>(stage, r, j)) continue;
-                const NeighbourWeights weights{across_[r][j], across_[r][j + 1], down_[r][j],
-                                               down_[r + 1][j]};
-                const Unknowns next = update_[r][j](
-                    {sum_of<coupling>(around(above[0], here[0], below[0], j), weights),
-                     sum_of<coupling>(around(above[1], here[1], below[1], j), weights)},
-                    {here[0].at[j + 1], here[1].at[j + 1]}, keep_);
+                const EdgeWeights weights{across_[r][j], across_[r][j + 1], down_[r][j],
+                                          down_[r + 1][j]};
+                const auto sum = [&](int i) {
+                    return sum_around<coupling>(weights, [&](int dy, int dx) {
+                        const int at = j + 1 + dx;
+                        return dy < 0 ? above[i].at[at] : dy > 0 ? below[i].at[at] : here[i].at[at];
+                    });
+                };
+                const Pair next =
+                    update_[r][j]({sum(0), sum(1)}, {here[0].at[j + 1], here[1].at[j + 1]}, keep_);
                 x_of_[0][r][j] = next.u;
                 x_of_[1][r][j] = next.v;
             }
@@ -341,7 +426,7 @@ class Patch {
         }
     }
 
-    Outside outside_;
+    Boundary outside_;
     float keep_;
     int rows_;  ///< of the image, as columns_
     int columns_;

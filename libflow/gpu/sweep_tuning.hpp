@@ -6,9 +6,14 @@
 
 #include <algorithm>
 
-#include "libflow/gpu/sweep_kind.hpp"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow::gpu {
+
+/// Stages of a sweep: its colours, or one. A value propagates by one pixel a stage.
+constexpr int stages_of(Solver kind, Coupling coupling) {
+    return kind == Solver::redblack ? colours_of(coupling) : 1;
+}
 
 /// Rows and columns of a thread's patch. With 4 x 4, as many accesses to shared memory go across as
 /// down, three a pixel.
@@ -21,8 +26,8 @@ inline constexpr int shared_of_row = 2 * 4 * tile_lanes * 16;
 
 /// Maximum threads of a block, so that a patch fits in registers: 168 a thread for the five-point
 /// block updates, 255 for larger ones.
-constexpr int most_patches(SweepKind kind, Coupling coupling) {
-    return coupling == Coupling::five && kind != SweepKind::jacobi ? 384 : 256;
+constexpr int most_patches(Solver kind, Coupling coupling) {
+    return coupling == Coupling::five && kind != Solver::jacobi ? 384 : 256;
 }
 
 /// Kernel costs in clock cycles of a multiprocessor, for comparing plans.
@@ -64,7 +69,7 @@ struct TilePlan {
 
 /// The work that a plan is made for.
 struct SweepWork {
-    SweepKind kind;
+    Solver kind;
     Coupling coupling;
     long long rows;
     long long columns;

@@ -4,8 +4,8 @@
 
 // The same as libflow/cpu/texture.hpp: structure-texture decomposition.
 
-#include "libflow/gpu/image_pair.cuh"
-#include "libflow/model_constants.hpp"
+#include "libflow/gpu/planes.cuh"
+#include "libflow/image_model.hpp"
 
 namespace aperture::flow::gpu {
 
@@ -118,8 +118,6 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     });
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// Holds the duals of both images between launches.
 template <class Executor>
 class TextureFilter {
@@ -155,7 +153,5 @@ class TextureFilter {
   private:
     PlaneArray<Space> dual_[2];
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

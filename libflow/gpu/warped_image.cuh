@@ -4,12 +4,9 @@
 
 // The same as libflow/cpu/warped_image.hpp.
 
-#include "libflow/gpu/pixel_tiles.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include "aperture/core/shape.hpp"
 #include "aperture/flow/warp.hpp"
-#endif
+#include "libflow/gpu/pixel_tiles.cuh"
 
 namespace aperture::flow::gpu {
 
@@ -48,19 +45,10 @@ __device__ __forceinline__ float sample(const Planes<const float>& image, int y,
         const float below_mix = below[px.whole] + px.part * (below[right] - below[px.whole]);
         return above_mix + py.part * (below_mix - above_mix);
     } else {
-        // Cubic convolution, a = -1/2 (Keys 1981).
-        const auto weights = [](float t, float(&w)[4]) {
-            const float t2 = t * t;
-            const float t3 = t2 * t;
-            w[0] = -0.5F * t3 + t2 - 0.5F * t;
-            w[1] = 1.5F * t3 - 2.5F * t2 + 1.0F;
-            w[2] = -1.5F * t3 + 2.0F * t2 + 0.5F * t;
-            w[3] = 0.5F * t3 - 0.5F * t2;
-        };
         float wx[4];
         float wy[4];
-        weights(px.part, wx);
-        weights(py.part, wy);
+        cubic_weights(px.part, wx);
+        cubic_weights(py.part, wy);
         const int left = max(px.whole - 1, 0);
         const int beyond = min(px.whole + 2, columns_of(image) - 1);
         const auto across = [&](const float* row) {
@@ -84,8 +72,6 @@ struct WarpedImage {
         return sample<interpolation>(image, y, x, flow(0, y, x), flow(1, y, x));
     }
 };
-
-#if !defined(__CUDACC_RTC__)
 
 /// Calls function(std::integral_constant<signal::Interpolation, ...>).
 template <class Function>
@@ -119,7 +105,5 @@ void warp_image(Executor& executor, ImageView<typename Executor::Space> image,
     if (image.empty()) return;
     warp_planes(executor, planes_of(image), planes_of(flow), interpolation, planes_of(to));
 }
-
-#endif
 
 }  // namespace aperture::flow::gpu

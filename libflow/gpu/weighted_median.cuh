@@ -4,7 +4,7 @@
 
 // Weighted medians near motion boundaries. The same as libflow/cpu/weighted_median.hpp.
 
-#include "libflow/gpu/constancy.cuh"
+#include "libflow/gpu/pixel_tiles.cuh"
 
 namespace aperture::flow::gpu {
 
@@ -53,28 +53,7 @@ struct WeightedWindow {
     }
 
     __device__ __forceinline__ float median(const MedianTile& values) const {
-        constexpr float infinite = 3.40282347e+38F;
-        float low = infinite;
-        float high = -infinite;
-        over_samples(values, [&](float value, float of) {
-            low = of > 0.0F && value < low ? value : low;
-            high = of > 0.0F && value > high ? value : high;
-        });
-        // Invariant: the weight below `low` is less than half; the weight below `high` is half or
-        // more, or `high` is the largest value.
-        for (int i = 0; i < median_bisections; ++i) {
-            const float between = 0.5F * low + 0.5F * high;
-            float below = 0;
-            over_samples(values,
-                         [&](float value, float of) { below += value < between ? of : 0.0F; });
-            low = below < half ? between : low;
-            high = below < half ? high : between;
-        }
-        float least = infinite;
-        over_samples(values, [&](float value, float of) {
-            least = of > 0.0F && value >= low && value < least ? value : least;
-        });
-        return least;
+        return weighted_median(half, [&](const auto& visit) { over_samples(values, visit); });
     }
 
   private:
@@ -143,19 +122,13 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     int* const listed = list + weighted_median_pixels;
     const int rows = rows_of(from);
     const int columns = columns_of(from);
-    const int first_row = static_cast<int>(blockIdx.y) * pixel_rows;
-    const int first_column = static_cast<int>(blockIdx.x) * pixel_columns;
-    const auto load = [&](const MedianTile& tile, const auto& value) {
-        signal::gpu::load_bordered(tile.value, first_row - border, first_column - border,
-                                   MedianTile::rows, MedianTile::columns, rows, columns, value);
-    };
     const auto in_image = [&](int r, int c) {
-        const int y = first_row + r;
-        const int x = first_column + c;
+        const int y = tile_row() + r;
+        const int x = tile_column() + c;
         return y >= 0 && y < rows && x >= 0 && x < columns;
     };
-    load(u, [&](int y, int x) { return from(0, y, x); });
-    load(v, [&](int y, int x) { return from(1, y, x); });
+    u.load(rows, columns, [&](int y, int x) { return from(0, y, x); });
+    v.load(rows, columns, [&](int y, int x) { return from(1, y, x); });
     if (core::thread_rank() == 0) *listed = 0;
     __syncthreads();
     for (int i = core::thread_rank(); i < Flags::values; i += core::block_threads()) {
@@ -181,7 +154,7 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     __syncthreads();
     const int count = *listed;
     if (count == 0) return;
-    load(image, [&](int y, int x) { return image0(0, y, x); });
+    image.load(rows, columns, [&](int y, int x) { return image0(0, y, x); });
     for (int i = core::thread_rank(); i < MedianTile::values; i += core::block_threads()) {
         const int r = i / MedianTile::columns - border;
         const int c = i % MedianTile::columns - border;
@@ -192,8 +165,8 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
             visibility.value[i] = 0.0F;
             continue;
         }
-        const int y = first_row + r;
-        const int x = first_column + c;
+        const int y = tile_row() + r;
+        const int x = tile_column() + c;
         visibility.value[i] = visibility_at(u, v, r, c, warped1(0, y, x) - image0(0, y, x),
                                             lands_inside(rows, columns, y, x, u(r, c), v(r, c)));
     }
@@ -202,16 +175,16 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
         const int r = list[i] / pixel_columns;
         const int c = list[i] % pixel_columns;
         const WeightedWindow window(image, visibility, distance, r, c);
-        to(0, first_row + r, first_column + c) = window.median(u);
-        to(1, first_row + r, first_column + c) = window.median(v);
+        to(0, tile_row() + r, tile_column() + c) = window.median(u);
+        to(1, tile_row() + r, tile_column() + c) = window.median(v);
     }
 }
 
-#if !defined(__CUDACC_RTC__)
-
+template <class Executor>
 class WeightedMedian {
   public:
-    WeightedMedian() {
+    WeightedMedian() = default;
+    explicit WeightedMedian(Shape) {
         for (int i = 0; i <= 2 * window_samples; ++i) {
             const auto apart = static_cast<float>(window_spacing * (i - window_samples));
             distance_.at[i] = std::exp(-apart * apart * over_twice_squared(distance_sigma));
@@ -220,20 +193,17 @@ class WeightedMedian {
 
     /// Filters `from` into `to` near boundaries; elsewhere `to` keeps another filter's result.
     /// `warped1` is warped by about this flow. Asynchronous.
-    template <class Executor>
     void run(Executor& executor, const Planes<const float>& image0,
              const Planes<const float>& warped1, const Planes<const float>& from,
-             const Planes<float>& to) const {
+             FlowView<typename Executor::Space> to) const {
         core::launch(executor, &weighted_median_kernel<pixel_warps>,
                      pixel_tile_config(rows_of(from), columns_of(from), 1,
                                        weighted_median_values * sizeof(float)),
-                     image0, warped1, from, distance_, to);
+                     image0, warped1, from, distance_, planes_of(to));
     }
 
   private:
-    DistanceWeights distance_;
+    DistanceWeights distance_{};
 };
-
-#endif
 
 }  // namespace aperture::flow::gpu

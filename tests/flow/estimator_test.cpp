@@ -2,33 +2,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/flow/estimator.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "aperture/core/error.hpp"
-#include "tests/flow/scene.hpp"
+#include "tests/flow/estimator_suite.hpp"
 
 namespace aperture::flow {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
+
+struct CpuRunner {
+    using Executor = core::Cpu;
+    core::Cpu cpu{2};
+
+    static std::string why_not() { return {}; }
+    core::Cpu& executor() { return cpu; }
+    /// warp_test.cpp compares with the oracle.
+    static std::vector<Shape> warp_shapes() { return {}; }
+    void change() {}
+    std::uint64_t run(Estimator<core::Cpu>& estimator, ImageView<core::Host> image0,
+                      ImageView<core::Host> image1, FlowView<core::Host> flow, bool start) {
+        const auto allocations = core::host_allocations();
+        estimator.run(image0, image1, flow, start, nullptr);
+        return core::host_allocations() - allocations;
+    }
+    void warp(ImageView<core::Host>, ConstFlowView<core::Host>, signal::Interpolation,
+              core::View<float, 2, core::Host>) {}
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, EstimatorSuite, CpuRunner);
 
 class EverySetup : public testing::TestWithParam<Setup> {};
 
 INSTANTIATE_TEST_SUITE_P(Setups, EverySetup, testing::ValuesIn(all_setups()),
                          [](const auto& instance) { return name_of(instance.param); });
-
-TEST_P(EverySetup, FindsExactlyNoFlowBetweenIdenticalImages) {
-    const Shape shape{61, 83};
-    const Pair pair(Scene(), shape, {});
-    for (const double scale : {0.5, 0.7}) {
-        Parameters parameters = GetParam().parameters();
-        parameters.scale = scale;
-        const Flow flow = estimated(pair.image0, pair.image0, parameters);
-        for (const float component : flow) ASSERT_EQ(component, 0.0F);
-    }
-}
 
 struct Levels {
     float first;
@@ -48,13 +53,6 @@ float largest_between_constants(Shape shape, Levels levels, const Parameters& pa
     return largest;
 }
 
-TEST_P(EverySetup, FindsExactlyNoFlowBetweenConstantImagesOnOneLevel) {
-    Parameters parameters = GetParam().parameters();
-    parameters.levels = 1;
-    EXPECT_EQ(largest_between_constants({33, 50}, {37.3F, 201.7F}, parameters), 0);
-    EXPECT_EQ(largest_between_constants({16, 17}, {255, 0}, parameters), 0);
-}
-
 TEST_P(EverySetup, FindsNoFlowBetweenConstantImages) {
     // The levels of a pyramid are constant up to rounding, which must not act as a gradient.
     const Shape shape{61, 83};
@@ -69,18 +67,7 @@ TEST_P(EverySetup, FindsNoFlowBetweenConstantImages) {
     }
 }
 
-TEST_P(EverySetup, RunsOnImagesOfAnyShape) {
-    for (const Shape shape : {Shape{1, 1}, Shape{1, 40}, Shape{40, 1}, Shape{3, 3}, Shape{2, 50},
-                              Shape{16, 17}, Shape{32, 33}}) {
-        const Pair pair(Scene(3), shape, Motion::shift(0.5, 0.25));
-        const Flow flow = estimated(pair.image0, pair.image1, GetParam().parameters());
-        for (const float component : flow) {
-            ASSERT_TRUE(std::isfinite(component)) << shape.rows << " x " << shape.columns;
-        }
-    }
-}
-
-TEST_P(EverySetup, GivesTheSameBitsOnAnyNumberOfThreadsAndFromRunToRun) {
+TEST_P(EverySetup, GivesTheSameBitsOnAnyNumberOfThreads) {
     const Shape shape{45, 67};
     const Pair pair(Scene(4), shape, Motion::shift(1.3, -0.7));
     Parameters parameters = GetParam().parameters();
@@ -90,30 +77,6 @@ TEST_P(EverySetup, GivesTheSameBitsOnAnyNumberOfThreadsAndFromRunToRun) {
         EXPECT_TRUE(same_bytes(estimated(pair.image0, pair.image1, parameters, threads), reference))
             << threads << " threads";
     }
-    core::Cpu cpu(2);
-    Estimator<core::Cpu> estimator(cpu, shape, parameters);
-    Flow flow = constant_flow(shape, nan, nan);
-    // Runs with another pair and a start must not influence the next run.
-    const Pair other(Scene(5), shape, Motion::shift(-3, 2));
-    estimator.run(other.image0, other.image1, flow, false, nullptr);
-    estimator.run(other.image1, other.image0, flow, true, nullptr);
-    estimator.run(pair.image0, pair.image1, flow, false, nullptr);
-    EXPECT_TRUE(same_bytes(flow, reference));
-}
-
-TEST_P(EverySetup, ReadsAndWritesViewsWhoseRowsLieApart) {
-    const Shape shape{33, 50};
-    const Pair pair(Scene(6), shape, Motion::shift(1.5, 0.5));
-    const Parameters parameters = GetParam().parameters();
-    const Flow reference = estimated(pair.image0, pair.image1, parameters);
-    FramedImage image0(pair.image0);
-    FramedImage image1(pair.image1);
-    FramedFlow flow(shape);
-    core::Cpu cpu(2);
-    Estimator<core::Cpu>(cpu, shape, parameters)
-        .run(image0.view(), image1.view(), flow.view(), false, nullptr);
-    EXPECT_TRUE(flow.frame_is_untouched());
-    EXPECT_TRUE(same_bytes(flow.inner(), reference));
 }
 
 /// Parameters with one level and one linearisation.
@@ -132,23 +95,6 @@ INSTANTIATE_TEST_SUITE_P(Methods, EveryMethod,
                          [](const auto& instance) {
                              return instance.param == Method::horn_schunck ? "hs" : "lk";
                          });
-
-TEST_P(EveryMethod, BeginsWithTheStart) {
-    const Shape shape{64, 80};
-    const Pair pair(Scene(7), shape, Motion::shift(-6, 0));
-    core::Cpu cpu(1);
-    for (const bool increment : {false, true}) {
-        Parameters parameters = single_warp(GetParam());
-        parameters.smooth_increment = increment;
-        Estimator<core::Cpu> estimator(cpu, shape, parameters);
-        Flow flow = constant_flow(shape, -6, 0);
-        estimator.run(pair.image0, pair.image1, flow, true, nullptr);
-        EXPECT_LT(median_of(distances(flow, pair.truth, 10)), 0.01);
-        // Without a start the contents of the flow are ignored.
-        estimator.run(pair.image0, pair.image1, flow, false, nullptr);
-        EXPECT_GT(median_of(distances(flow, pair.truth, 10)), 4.9);
-    }
-}
 
 TEST_P(EveryMethod, TakesTheStartThroughThePyramid) {
     // Half of each extent is rounded. Bilinear resampling and medians of symmetric windows
@@ -292,50 +238,6 @@ TEST(WatchedConvergence, HoldsTheResidualsOfTheFinestLevelsFirstWarp) {
     Flow flow = constant_flow(shape, nan, nan);
     estimator.run(pair.image0, pair.image1, flow, false, nullptr);
     EXPECT_TRUE(residuals.empty());
-}
-
-std::string refusal(const std::function<void()>& call) {
-    try {
-        call();
-    } catch (const core::InvalidArgument& error) {
-        return error.what();
-    }
-    return "nothing was refused";
-}
-
-TEST(Estimator, RefusesWhatDoesNotFit) {
-    const Shape shape{20, 30};
-    core::Cpu cpu(1);
-    Estimator<core::Cpu> estimator(cpu, shape, {});
-    const Image image = image_of(shape, [](index_t, index_t) { return 1; });
-    const Image other = image_of({20, 31}, [](index_t, index_t) { return 1; });
-    Flow flow = constant_flow(shape, 0, 0);
-    Flow tall = constant_flow({21, 30}, 0, 0);
-    const auto run = [&](const Image& image0, const Image& image1, Flow& result) {
-        return refusal([&] { estimator.run(image0, image1, result, false, nullptr); });
-    };
-    EXPECT_EQ(run(other, image, flow), "image 0 is 20 x 31, must be 20 x 30");
-    EXPECT_EQ(run(image, other, flow), "image 1 is 20 x 31, must be 20 x 30");
-    EXPECT_EQ(run(image, image, tall), "flow is 2 x 21 x 30, must be 2 x 20 x 30");
-    const core::View<const float, 2, core::Host> upright(image.data(), {20, 30}, {1, 20});
-    EXPECT_THAT(refusal([&] { estimator.run(upright, image, flow, false, nullptr); }),
-                HasSubstr("image 0: stride 20"));
-    EXPECT_EQ(run(image, image, flow), "nothing was refused");
-}
-
-TEST(Estimator, RefusesEmptyShapesAndWrongParameters) {
-    core::Cpu cpu(1);
-    const auto made = [&](Shape shape, const Parameters& parameters) {
-        return refusal([&] { Estimator<core::Cpu>(cpu, shape, parameters); });
-    };
-    EXPECT_THAT(made({0, 5}, {}), HasSubstr("0 x 5"));
-    EXPECT_THAT(made({5, 0}, {}), HasSubstr("5 x 0"));
-    Parameters wrong;
-    wrong.warps = 0;
-    EXPECT_THAT(made({5, 5}, wrong), HasSubstr("warps is 0"));
-    Parameters relaxed;
-    relaxed.solver.relaxation = 2;
-    EXPECT_THAT(made({5, 5}, relaxed), HasSubstr("relaxation is 2"));
 }
 
 }  // namespace

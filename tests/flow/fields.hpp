@@ -125,18 +125,14 @@ inline Flow random_quarters(Shape shape, unsigned seed) {
 
 inline PaddedPlanes padded_image(core::Cpu& cpu, const Image& image) {
     PaddedPlanes planes(1, {image.extent()[0], image.extent()[1]});
-    take_image(cpu, image, planes);
+    load_image(cpu, image, planes);
     return planes;
 }
 inline PaddedPlanes padded_flow(const Flow& flow) {
     const Shape shape{flow.extent()[1], flow.extent()[2]};
     PaddedPlanes planes =
         padded(2, shape, [&](index_t i, index_t y, index_t x) { return flow(i, y, x); });
-    for (index_t i : {0, 1}) {
-        for (index_t y = 0; y < shape.rows; ++y) {
-            set_margins(planes.row(i, y), shape.columns, Boundary::replicate);
-        }
-    }
+    for (index_t y = 0; y < shape.rows; ++y) set_margins(planes, y, Boundary::replicate);
     return planes;
 }
 

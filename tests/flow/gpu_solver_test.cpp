@@ -78,17 +78,6 @@ class GpuRun {
 
 using tests::GpuTest;
 
-/// all_gpu_cases(), and sweeps in every implementation for a GPU.
-std::vector<Case> every_case() {
-    std::vector<Case> cases = all_gpu_cases();
-    for (Case c : all_cases()) {
-        const bool sweeps = stationary(c.solver) || c.solver == Solver::redblack;
-        c.implementation = Implementation::staged;
-        if (sweeps) cases.push_back(c);
-    }
-    return cases;
-}
-
 /// Too large for kernels that keep a system on chip.
 constexpr Shape off_chip{641, 1201};
 
@@ -153,7 +142,7 @@ TEST_P(GpuSolver, GivesTheSameBitsEveryTime) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Solvers, GpuSolver, testing::ValuesIn(every_case()),
+INSTANTIATE_TEST_SUITE_P(Solvers, GpuSolver, testing::ValuesIn(all_gpu_cases()),
                          [](const auto& given) { return name_of(given.param); });
 
 class GpuSingularSystem : public GpuTest, public testing::WithParamInterface<Solver> {};

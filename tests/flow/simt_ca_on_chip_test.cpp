@@ -14,11 +14,11 @@ HostFlow solve(const OwnedSystem& system, const SolverParameters& p, const OnChi
                core::Simt simt = core::Simt()) {
     const Shape shape = system.shape();
     gpu::PreparedSystem<core::Simt> prepared(shape);
-    prepared.take(simt, system.view(), true);
+    prepared.load(simt, system.view(), true);
     HostFlow flow = zero_flow(shape);
     gpu::CommunicationAvoidingCg<core::Simt> solver(simt, shape, p, plan);
-    solver.start(simt, prepared, gpu::planes_of(flow.view()), -1, false);
-    solver.run(simt);
+    solver.start(prepared, gpu::planes_of(flow.view()), -1, false);
+    solver.advance(1);
     return flow;
 }
 

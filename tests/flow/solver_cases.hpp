@@ -61,6 +61,8 @@ inline bool stationary(Solver solver) {
     return solver == Solver::jacobi || solver == Solver::block2x2;
 }
 
+inline bool sweeps(Solver solver) { return stationary(solver) || solver == Solver::redblack; }
+
 /// Every solver with every stencil and boundary, weights between pixels, and plain CG.
 inline std::vector<Case> all_cases() {
     std::vector<Case> cases;
@@ -82,7 +84,7 @@ inline std::vector<Case> all_gpu_cases() {
     std::vector<Case> cases = all_cases();
     cases.push_back({Solver::cacg, replicate, Stencil::five, false, false});
     for (Case c : all_cases()) {
-        if (c.solver != Solver::cg) continue;
+        if (c.solver != Solver::cg && !sweeps(c.solver)) continue;
         c.implementation = Implementation::staged;
         cases.push_back(c);
     }

