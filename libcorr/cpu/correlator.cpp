@@ -5,7 +5,6 @@
 #include "libcorr/correlators.hpp"
 #include "libcorr/cpu/direct.hpp"
 #include "libcorr/cpu/fft_correlation.hpp"
-#include "libcorr/cpu/ground_sums.hpp"
 
 namespace aperture::corr {
 

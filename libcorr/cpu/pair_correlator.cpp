@@ -4,7 +4,6 @@
 
 #include "libcorr/correlators.hpp"
 #include "libcorr/cpu/fft_correlation.hpp"
-#include "libcorr/cpu/ground_sums.hpp"
 #include "libcorr/cpu/plane_rows.hpp"
 
 namespace aperture::corr {
