@@ -22,7 +22,7 @@ struct PackedForm {
                                                   const corr::gpu::PlaneGround* grounds, int group,
                                                   int y, int x) {
         const auto value = [&](int i) {
-            return from.at(4 * group + i, y, x) - grounds[4 * group + i].ground;
+            return from(4 * group + i, y, x) - grounds[4 * group + i].ground;
         };
         return make_float4(value(0), value(1), value(2), value(3));
     }

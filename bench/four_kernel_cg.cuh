@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(threads) ca_combine_kernel(RoundArguments roun
     const Planes<float>& from = a.solution[state.current];
     const Planes<float>& to = a.solution[1 - state.current];
     const float* const c = round.coordinates;
-    for_own_pixels(to.rows, to.columns, [&](int y, int x) {
+    for_own_pixels(rows_of(to), columns_of(to), [&](int y, int x) {
         Pair sum_x = pair_at(from, y, x);
         Pair sum_z{0.0F, 0.0F};
         Pair sum_p{0.0F, 0.0F};
@@ -100,7 +100,7 @@ __global__ void ca_residual_kernel(CaArguments a) {
     if (state.stopped != 0) return;
     const int which = 1 - state.current;
     Sums<3> own{};
-    for_own_pixels(a.system.tensor.rows, a.system.tensor.columns, [&](int y, int x) {
+    for_own_pixels(rows_of(a.system.tensor), columns_of(a.system.tensor), [&](int y, int x) {
         const Pair r = residual_at<coupling, boundary>(
             a.system, y, x, [&](int i, int j) { return pair_at(a.solution[which], i, j); });
         const Pair z = a.precondition ? block_at(a.system.inverse, y, x) * r : r;
@@ -118,7 +118,7 @@ template <int threads>
 __global__ void __launch_bounds__(threads) ca_finish_kernel(CaArguments a) {
     const CaState state = evaluate_round(a);
     if (state.current == 0) return;
-    for_own_pixels(a.solution[0].rows, a.solution[0].columns, [&](int y, int x) {
+    for_own_pixels(rows_of(a.solution[0]), columns_of(a.solution[0]), [&](int y, int x) {
         store_pair(a.solution[0], y, x, pair_at(a.solution[1], y, x));
     });
 }
@@ -157,10 +157,10 @@ class FourKernelCg {
     SolveResult solve(const LinearSystem<Space>& system, FlowView<Space> flow,
                       std::vector<double>* residuals = nullptr) {
         const Planes<float> x = planes_of(flow);
-        prepared_.take(executor_, system, true, free_flow_.wanted(system, constant(x)));
+        prepared_.take(executor_, system, true, free_flow_.wanted(system, x));
         const bool tested = residuals != nullptr || parameters_.tolerance > 0;
         double right = 1;
-        if (tested) right = residual_.norms(executor_, prepared_, constant(x)).right;
+        if (tested) right = residual_.norms(executor_, prepared_, x).right;
         if (right == 0) right = 1;
         const double reached = parameters_.tolerance * right;
         common_.start(executor_, prepared_, x, parameters_.tolerance > 0 ? reached * reached : -1,

@@ -46,7 +46,7 @@ struct PowersWindow {
     int columns;
 
     __device__ PowersWindow(const CaArguments& a, int tile)
-        : halo(a.steps), rows(a.system.tensor.rows), columns(a.system.tensor.columns) {
+        : halo(a.steps), rows(rows_of(a.system.tensor)), columns(columns_of(a.system.tensor)) {
         const int own_columns = Tile::columns - 2 * halo;
         const int across = (columns + own_columns - 1) / own_columns;
         y0 = tile / across * (Tile::rows - 2 * halo) - halo;
@@ -100,7 +100,7 @@ __device__ void build_basis(const CaArguments& a, const PowersWindow<Tile>& wind
         set(1, i, pair_at(z, y, x));
     });
     const auto copy = [&](const Planes<const float>& from, int place) {
-        if (from.data == a.basis.data + 2 * place * a.basis.stride) return;
+        if (from.data == a.basis.data + 2 * place * a.basis.stride[0]) return;
         for_pixels(window.halo, [&](int, int, int y, int x) {
             store_vector(a.basis, place, y, x, pair_at(from, y, x));
         });
@@ -230,11 +230,11 @@ __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(RoundArguments
     double* const sums = core::shared<double>();
     const int vectors = 2 * state.steps + 1;
     const auto part_of_basis = [&](int k) {
-        Planes<const float> part = constant(a.basis);
-        part.data += 2 * k * part.stride;
+        Planes<const float> part = a.basis;
+        part.data += 2 * k * part.stride[0];
         return part;
     };
-    const Planes<const float> true_scaled = constant(a.scaled[state.current]);
+    const Planes<const float> true_scaled = a.scaled[state.current];
     const Planes<const float> p = state.restart != 0 ? true_scaled : part_of_basis(0);
     const Planes<const float> z =
         state.replaced != 0 ? true_scaled : part_of_basis(state.steps + 1);
@@ -244,8 +244,8 @@ __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(RoundArguments
     double norms[kept] = {};
     const int own_rows = Tile::rows - 2 * a.steps;
     const int own_columns = Tile::columns - 2 * a.steps;
-    const int tiles = (a.system.tensor.rows + own_rows - 1) / own_rows *
-                      ((a.system.tensor.columns + own_columns - 1) / own_columns);
+    const int tiles = (rows_of(a.system.tensor) + own_rows - 1) / own_rows *
+                      ((columns_of(a.system.tensor) + own_columns - 1) / own_columns);
     for (int tile = static_cast<int>(blockIdx.x); tile < tiles;
          tile += static_cast<int>(gridDim.x)) {
         const PowersWindow<Tile> window(a, tile);

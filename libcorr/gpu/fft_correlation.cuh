@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(Threads)
     const float ground = grounds[plane].ground;
     float* const row = to + (index_t{y} * static_cast<int>(gridDim.y) + plane) * length;
     for (int x = static_cast<int>(threadIdx.x); x < length; x += Threads) {
-        row[x] = x < from.columns ? from.at(plane, y, x) - ground : 0.0F;
+        row[x] = x < columns_of(from) ? from(plane, y, x) - ground : 0.0F;
     }
 }
 

@@ -43,10 +43,10 @@ __global__ void __launch_bounds__(Threads, Blocks)
     Complex<float>* const buffer = core::shared<Complex<float>>() + pair * length;
     {
         const float ground = grounds[plane].ground;
-        const float* const row = image.row(plane, y);
-        const float* const below = row + image.pitch;
-        const int columns = y < image.rows ? image.columns : 0;
-        const int columns_below = y + 1 < image.rows ? image.columns : 0;
+        const float* const row = row_of(image, plane, y);
+        const float* const below = row + image.stride[1];
+        const int columns = y < rows_of(image) ? columns_of(image) : 0;
+        const int columns_below = y + 1 < rows_of(image) ? columns_of(image) : 0;
         Fft::run_to_buffer(task.plan, lane, task.twiddles, buffer, [=](int, int x) {
             return Complex<float>(x < columns ? row[x] - ground : 0.0F,
                                   x < columns_below ? below[x] - ground : 0.0F);
@@ -56,8 +56,8 @@ __global__ void __launch_bounds__(Threads, Blocks)
     const int frequencies = length / 2 + 1;
     const index_t pitch = index_t{gridDim.y} * frequencies;
     Complex<float>* const to = spectra + y * pitch + plane * frequencies;
-    const int end = y < image.rows ? frequencies : 0;
-    const int end_below = y + 1 < image.rows ? frequencies : 0;
+    const int end = y < rows_of(image) ? frequencies : 0;
+    const int end_below = y + 1 < rows_of(image) ? frequencies : 0;
     for (int k = lane; k < end; k += task.plan.lanes) {
         const Complex<float> value = buffer[k];
         const Complex<float> mirrored = core::conj(buffer[k == 0 ? 0 : length - k]);
@@ -141,7 +141,7 @@ class RowTransforms {
     /// Planes to spectra [row][plane][frequency]. Asynchronous.
     void forward(const Planes<const float>& image, int planes, const PlaneGround* grounds,
                  Complex<float>* spectra) {
-        core::launch(executor_, &transform_rows_kernel<threads, 3>, config(image.rows, planes),
+        core::launch(executor_, &transform_rows_kernel<threads, 3>, config(rows_of(image), planes),
                      task_, image, grounds, spectra);
     }
     /// Spectra [dy][surface][frequency] to sums [surface][dy][dx]. Asynchronous.

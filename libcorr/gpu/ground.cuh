@@ -15,7 +15,10 @@
 namespace aperture::corr::gpu {
 
 using core::index_t;
+using signal::gpu::columns_of;
 using signal::gpu::Planes;
+using signal::gpu::row_of;
+using signal::gpu::rows_of;
 
 /// The mean that is subtracted from a plane, and the RMS of the remainder. The RMS is overestimated
 /// if it is a difference of nearly equal numbers.
@@ -41,21 +44,21 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     core::wait_for_previous_kernel();
     const int part = static_cast<int>(blockIdx.x);
     const int plane = static_cast<int>(blockIdx.y);
-    const int begin = static_cast<int>(index_t{image.rows} * part / ground_parts);
-    const int end = static_cast<int>(index_t{image.rows} * (part + 1) / ground_parts);
+    const int begin = static_cast<int>(index_t{rows_of(image)} * part / ground_parts);
+    const int end = static_cast<int>(index_t{rows_of(image)} * (part + 1) / ground_parts);
     double sum = 0;
     double squares = 0;
     for (int y = begin + core::warp_rank(); y < end; y += Warps) {
-        const float* const row = image.row(plane, y);
+        const float* const row = row_of(image, plane, y);
         float row_sum = 0;
         float row_squares = 0;
         constexpr int together = 8;
-        for (int first = 0; first < image.columns; first += together * core::warp_size) {
+        for (int first = 0; first < columns_of(image); first += together * core::warp_size) {
             float values[together];
             APERTURE_UNROLL
             for (int i = 0; i < together; ++i) {
                 const int x = first + i * core::warp_size + core::lane_rank();
-                values[i] = x < image.columns ? row[x] : 0.0F;
+                values[i] = x < columns_of(image) ? row[x] : 0.0F;
             }
             APERTURE_UNROLL
             for (int i = 0; i < together; ++i) {
@@ -128,20 +131,20 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     if (other[plane].ground == 0) return;
     const auto ground = static_cast<double>(own[plane].ground);
     const int begin = static_cast<int>(blockIdx.x) * Warps * rows_of_warp + core::warp_rank();
-    for (int y = begin; y < min(begin + Warps * rows_of_warp, image.rows); y += Warps) {
+    for (int y = begin; y < min(begin + Warps * rows_of_warp, rows_of(image)); y += Warps) {
         double* const to = areas.row(plane, y + 1);
         double before = 0;
-        for (int first = 0; first < image.columns; first += core::warp_size) {
+        for (int first = 0; first < columns_of(image); first += core::warp_size) {
             const int x = first + core::lane_rank();
             double sum =
-                x < image.columns ? static_cast<double>(image.at(plane, y, x)) - ground : 0.0;
+                x < columns_of(image) ? static_cast<double>(image(plane, y, x)) - ground : 0.0;
             APERTURE_UNROLL
             for (int distance = 1; distance < core::warp_size; distance *= 2) {
                 const double left = __shfl_up_sync(core::full_warp, sum, distance);
                 if (core::lane_rank() >= distance) sum += left;
             }
             sum += before;
-            if (x < image.columns) to[x + 1] = sum;
+            if (x < columns_of(image)) to[x + 1] = sum;
             before = core::broadcast(sum, core::warp_size - 1);
         }
     }
@@ -218,9 +221,8 @@ __global__ void __launch_bounds__(Threads)
 
 #if !defined(__CUDACC_RTC__)
 
-inline Planes<const float> from_plane(Planes<const float> planes, index_t first) {
-    planes.data += first * planes.stride;
-    return planes;
+inline Planes<const float> from_plane(const Planes<const float>& planes, index_t first) {
+    return planes.slice(0, first, planes.extent[0]);
 }
 
 /// Computes the grounds of `planes` planes; `sums` has ground_parts entries a plane. Asynchronous.
@@ -235,7 +237,7 @@ void find_grounds(Executor& executor, const Planes<const float>& image, int plan
                  image, sums);
     core::launch(executor, &find_ground_kernel<core::warp_size>,
                  core::LaunchConfig(dim3(count), dim3(core::warp_size)).early(), sums,
-                 double(image.rows) * double(image.columns), grounds);
+                 double(rows_of(image)) * double(columns_of(image)), grounds);
 }
 
 /// Computes the summed-area tables of `planes` planes. Asynchronous.
@@ -245,12 +247,12 @@ void sum_areas(Executor& executor, const Planes<const float>& image, int planes,
     constexpr int warps = 4;
     constexpr int threads = 64;
     const auto count = static_cast<unsigned>(planes);
-    core::launch(
-        executor, &sum_rows_kernel<warps>,
-        core::LaunchConfig(dim3(signal::gpu::tiles_over(image.rows, warps * rows_of_warp), count),
-                           dim3(warps * core::warp_size))
-            .early(),
-        image, own, other, areas);
+    core::launch(executor, &sum_rows_kernel<warps>,
+                 core::LaunchConfig(
+                     dim3(signal::gpu::tiles_over(rows_of(image), warps * rows_of_warp), count),
+                     dim3(warps * core::warp_size))
+                     .early(),
+                 image, own, other, areas);
     core::launch(executor, &sum_columns_kernel<threads>,
                  core::LaunchConfig(dim3(signal::gpu::tiles_over(areas.columns, threads), count),
                                     dim3(threads))

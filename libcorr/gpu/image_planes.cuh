@@ -18,12 +18,12 @@ struct Image {
     Planes<const float> channels;
     bool colour;
 
-    __device__ __forceinline__ float red(int y, int x) const { return channels.at(0, y, x); }
+    __device__ __forceinline__ float red(int y, int x) const { return channels(0, y, x); }
     __device__ __forceinline__ float green(int y, int x) const {
-        return channels.at(colour ? 1 : 0, y, x);
+        return channels(colour ? 1 : 0, y, x);
     }
     __device__ __forceinline__ float blue(int y, int x) const {
-        return channels.at(colour ? 2 : 0, y, x);
+        return channels(colour ? 2 : 0, y, x);
     }
     __device__ __forceinline__ float luma(int y, int x) const {
         return corr::luma(red(y, x), green(y, x), blue(y, x));
@@ -40,7 +40,7 @@ struct LabPixel {
     __device__ __forceinline__ void operator()(const Image& image, int y, int x,
                                                float* values) const {
         const Lab lab = lab_of(image.red(y, x), image.green(y, x), image.blue(y, x));
-        lightness.at(0, y, x) = lab.lightness;
+        lightness(0, y, x) = lab.lightness;
         values[0] = lab.a;
         values[1] = lab.b;
     }
@@ -92,7 +92,7 @@ inline __global__ void __launch_bounds__(tile_threads)
     float* const tile = core::shared<float>();
     signal::gpu::load_bordered(tile, first_tile_row() - derivative_reach,
                                first_tile_column() - derivative_reach, gradient_rows,
-                               gradient_columns, planes.rows, planes.columns,
+                               gradient_columns, rows_of(planes), columns_of(planes),
                                [&](int y, int x) { return image.luma(y, x); });
     __syncthreads();
     write_tile<2>(planes, moments, [&](int y, int x, float* values) {
@@ -140,8 +140,8 @@ class PlaneDerivation {
                 break;
             case PlaneKind::gradient:
                 core::launch(executor_, &gradient_kernel,
-                             tile_config(planes.rows, planes.columns, 1, gradient_shared), image,
-                             moments, planes);
+                             tile_config(rows_of(planes), columns_of(planes), 1, gradient_shared),
+                             image, moments, planes);
                 break;
         }
         if (normalization_ == Normalization::plane) normalize(moments, to);
@@ -161,9 +161,10 @@ class PlaneDerivation {
     template <class Pixel>
     void derive_pixels(const Image& image, const Pixel& pixel, const TileMoments& moments,
                        const Planes<float>& planes) {
-        core::launch(executor_, &pixel_kernel<Pixel>,
-                     tile_config(planes.rows, planes.columns, 1, write_tile_shared<Pixel::count>),
-                     image, pixel, moments, planes);
+        core::launch(
+            executor_, &pixel_kernel<Pixel>,
+            tile_config(rows_of(planes), columns_of(planes), 1, write_tile_shared<Pixel::count>),
+            image, pixel, moments, planes);
     }
 
     void derive_lab_orientation(const Image& image, const TileMoments& moments,
@@ -172,9 +173,8 @@ class PlaneDerivation {
         const Planes<float> lightness = planes_of(lightness_.view());
         derive_pixels(image, LabPixel{lightness}, moments, planes_of(to.slice(0, 0, 2)));
         core::launch(executor_, &orientation_kernel,
-                     tile_config(lightness.rows, lightness.columns, 1, orientation_shared),
-                     signal::gpu::constant(lightness), weights_, moments.of_plane(2),
-                     planes_of(to.slice(0, 2, 4)));
+                     tile_config(rows_of(lightness), columns_of(lightness), 1, orientation_shared),
+                     lightness, weights_, moments.of_plane(2), planes_of(to.slice(0, 2, 4)));
     }
 
     void normalize(const TileMoments& moments, const core::View<float, 3, Space>& to) {
@@ -184,8 +184,9 @@ class PlaneDerivation {
                      core::LaunchConfig(dim3(static_cast<unsigned>(count)), dim3(tile_threads),
                                         tile_warps * sizeof(core::Sums<2>)),
                      moments.moments, moments.blocks, normalizers_.data());
-        core::launch(executor_, &normalize_kernel, tile_config(planes.rows, planes.columns, count),
-                     normalizers_.data(), planes);
+        core::launch(executor_, &normalize_kernel,
+                     tile_config(rows_of(planes), columns_of(planes), count), normalizers_.data(),
+                     planes);
     }
 
     Executor& executor_;

@@ -87,10 +87,10 @@ inline __global__ void __launch_bounds__(tile_threads)
     float* const tensor = tile + lightness_rows * lightness_columns;
     signal::gpu::load_bordered(tile, first_tile_row() - orientation_reach,
                                first_tile_column() - orientation_reach, lightness_rows,
-                               lightness_columns, lightness.rows, lightness.columns,
-                               [&](int y, int x) { return lightness.at(0, y, x); });
+                               lightness_columns, rows_of(lightness), columns_of(lightness),
+                               [&](int y, int x) { return lightness(0, y, x); });
     __syncthreads();
-    blur_products(tile, lightness.rows, lightness.columns, weights, tensor);
+    blur_products(tile, rows_of(lightness), columns_of(lightness), weights, tensor);
     __syncthreads();
     write_tile<2>(planes, moments, [&](int y, int x, float* values) {
         const float* const at = tensor + (y - first_tile_row()) * tensor_columns +

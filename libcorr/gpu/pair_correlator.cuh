@@ -20,8 +20,8 @@ __global__ void __launch_bounds__(Threads)
     copy_planes_kernel(Planes<const float> from, Planes<float> to) {
     const int y = static_cast<int>(blockIdx.x);
     const int plane = static_cast<int>(blockIdx.y);
-    for (int x = static_cast<int>(threadIdx.x); x < from.columns; x += Threads) {
-        to.at(plane, y, x) = from.at(plane, y, x);
+    for (int x = static_cast<int>(threadIdx.x); x < columns_of(from); x += Threads) {
+        to(plane, y, x) = from(plane, y, x);
     }
 }
 
@@ -59,9 +59,9 @@ class PairOperations {
                                              static_cast<unsigned>(problem_.planes)),
                                         dim3(gpu::copy_threads)),
                      signal::gpu::planes_of(planes), kept);
-        ground_sums_.find(constant(kept), grounds);
+        ground_sums_.find(kept, grounds);
         for_groups([&](index_t p, index_t spectra) {
-            fft_.transform(gpu::from_plane(constant(kept), p), grounds + p,
+            fft_.transform(gpu::from_plane(kept, p), grounds + p,
                            spectra_.data() + image * spectra_of_image() + spectra);
         });
     }
@@ -71,8 +71,8 @@ class PairOperations {
             fft_.correlate(spectra_.data() + a * spectra_of_image() + spectra,
                            spectra_.data() + b * spectra_of_image() + spectra, p, sums.data);
         });
-        ground_sums_.add(constant(planes_of_image(a)), grounds_of_image(a),
-                         constant(planes_of_image(b)), grounds_of_image(b), a == b, sums.data);
+        ground_sums_.add(planes_of_image(a), grounds_of_image(a), planes_of_image(b),
+                         grounds_of_image(b), a == b, sums.data);
     }
 
   private:
@@ -82,9 +82,8 @@ class PairOperations {
         return problem_.planes * problem_.image.rows * problem_.image.columns;
     }
     gpu::Planes<float> planes_of_image(index_t image) {
-        const auto [rows, columns] = problem_.image;
-        return {planes_.data() + image * pixels_of_image(), rows * columns, columns,
-                static_cast<int>(rows), static_cast<int>(columns)};
+        return {planes_.data() + image * pixels_of_image(),
+                {problem_.planes, problem_.image.rows, problem_.image.columns}};
     }
     gpu::PlaneGround* grounds_of_image(index_t image) {
         return grounds_.data() + image * problem_.planes;

@@ -13,7 +13,9 @@
 namespace aperture::corr::gpu {
 
 using core::index_t;
+using signal::gpu::columns_of;
 using signal::gpu::Planes;
+using signal::gpu::rows_of;
 
 inline constexpr int tile_rows = 32;
 inline constexpr int tile_columns = core::warp_size;
@@ -61,13 +63,13 @@ __device__ __forceinline__ void write_tile(const Planes<float>& planes, const Ti
                                            const ValuesOf& values_of) {
     using Sums = core::Sums<1 + 2 * count>;
     Sums own{};
-    for_own_pixels(planes.rows, planes.columns, [&](int y, int x) {
+    for_own_pixels(rows_of(planes), columns_of(planes), [&](int y, int x) {
         float values[count];
         values_of(y, x, values);
         APERTURE_UNROLL
-        for (int p = 0; p < count; ++p) planes.at(p, y, x) = values[p];
+        for (int p = 0; p < count; ++p) planes(p, y, x) = values[p];
         if (to.moments == nullptr) return;
-        const bool counts = to.mask.data == nullptr || to.mask.at(0, y, x) != 0;
+        const bool counts = to.mask.data == nullptr || to.mask(0, y, x) != 0;
         const double weight = counts ? 1 : 0;
         own.value[0] += weight;
         APERTURE_UNROLL
@@ -121,8 +123,8 @@ inline __global__ void __launch_bounds__(tile_threads)
     normalize_kernel(const Normalizer* normalizers, Planes<float> planes) {
     const int plane = static_cast<int>(blockIdx.z);
     const Normalizer normalized = normalizers[plane];
-    for_own_pixels(planes.rows, planes.columns, [&](int y, int x) {
-        float& value = planes.at(plane, y, x);
+    for_own_pixels(rows_of(planes), columns_of(planes), [&](int y, int x) {
+        float& value = planes(plane, y, x);
         value = normalized(value);
     });
 }

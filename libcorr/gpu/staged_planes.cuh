@@ -39,7 +39,7 @@ struct SeparateForm {
     APERTURE_HD static constexpr int planes(int of_image) { return of_image; }
     __device__ __forceinline__ static T cell(const Planes<const float>& from,
                                              const PlaneGround* grounds, int plane, int y, int x) {
-        return static_cast<T>(from.at(plane, y, x)) - static_cast<T>(grounds[plane].ground);
+        return static_cast<T>(from(plane, y, x)) - static_cast<T>(grounds[plane].ground);
     }
 };
 
@@ -52,7 +52,7 @@ struct SplitForm {
                                                  const PlaneGround* grounds, int part, int y,
                                                  int x) {
         const int plane = part / 2;
-        const core::Tf32Sum both = core::split_tf32(from.at(plane, y, x) - grounds[plane].ground);
+        const core::Tf32Sum both = core::split_tf32(from(plane, y, x) - grounds[plane].ground);
         // Rounded, because the tensor cores would truncate it.
         return part % 2 == 0 ? both.high : core::split_tf32(both.low).high;
     }

@@ -107,7 +107,7 @@ class TileGram {
             Pair left[group];
             const auto take_left = [&](int i) {
                 left[i] = {0.0F, 0.0F};
-                if (first_row + i < vectors) left[i] = tile_.vector(first_row + i).at(row, column);
+                if (first_row + i < vectors) left[i] = tile_.vector(first_row + i)(row, column);
             };
             if constexpr (!diagonal) {
                 APERTURE_UNROLL
@@ -124,7 +124,7 @@ class TileGram {
                     right = m * left[j];
                     if constexpr (squared) left[j] = right;
                 } else if (first_column + j < vectors) {
-                    right = m * tile_.vector(first_column + j).at(row, column);
+                    right = m * tile_.vector(first_column + j)(row, column);
                 }
                 APERTURE_UNROLL
                 for (int i = 0; i < (diagonal ? j + 1 : group); ++i) {

@@ -135,7 +135,7 @@ void solve_on_chip(Executor& executor, Coupling coupling_of_pixels, Boundary bey
             constexpr int up_to = decltype(most)::value;
             const OnChipArguments<up_to> arguments{
                 ca, basis_layout<up_to>(ca.steps, plan.tile_rows, plan.tile_columns), residuals};
-            const Shape shape{ca.solution[0].rows, ca.solution[0].columns};
+            const Shape shape{rows_of(ca.solution[0]), columns_of(ca.solution[0])};
             core::launch_cooperative(
                 executor,
                 &ca_on_chip_kernel<decltype(coupling)::value, decltype(boundary)::value, up_to>,

@@ -29,12 +29,12 @@ struct CaArguments {
 };
 
 __device__ __forceinline__ Pair vector_at(const Planes<float>& basis, int k, int y, int x) {
-    return {basis.at(2 * k, y, x), basis.at(2 * k + 1, y, x)};
+    return {basis(2 * k, y, x), basis(2 * k + 1, y, x)};
 }
 __device__ __forceinline__ void store_vector(const Planes<float>& basis, int k, int y, int x,
                                              Pair value) {
-    basis.at(2 * k, y, x) = value.u;
-    basis.at(2 * k + 1, y, x) = value.v;
+    basis(2 * k, y, x) = value.u;
+    basis(2 * k + 1, y, x) = value.v;
 }
 
 /// The largest growth of a vector over the powers before number `power`.

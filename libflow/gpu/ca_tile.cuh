@@ -71,7 +71,7 @@ struct TileVector {
     int left;
     int right;
 
-    __device__ __forceinline__ Pair& at(int row, int column) const {
+    __device__ __forceinline__ Pair& operator()(int row, int column) const {
         return first[row * pitch + column];
     }
 };
@@ -112,8 +112,8 @@ class CaTile {
             for_cells(border, nothing, [&](int row, int column, int) {
                 if (!whole && in_tile(row, column, 0)) return;
                 for_places(to_vector, row, column, [&](Pair* to) {
-                    core::copy_async<4>(&to->u, &from.at(plane, y0_ + row, x0_ + column));
-                    core::copy_async<4>(&to->v, &from.at(plane + 1, y0_ + row, x0_ + column));
+                    core::copy_async<4>(&to->u, &from(plane, y0_ + row, x0_ + column));
+                    core::copy_async<4>(&to->v, &from(plane + 1, y0_ + row, x0_ + column));
                 });
             });
         };
@@ -145,9 +145,9 @@ class CaTile {
             const auto advance = [&](const TileVector& last, const TileVector& v,
                                      const TileVector& next, int row, int column,
                                      const SymmetricBlock& block) {
-                const Pair now = v.at(row, column);
+                const Pair now = v(row, column);
                 Pair value = scaled_product(scale, shift, block, v, row, column, now);
-                if (back != 0.0F) value = value - back * last.at(row, column);
+                if (back != 0.0F) value = value - back * last(row, column);
                 put(next, row, column, value);
             };
             // The first step has no previous vector; its `back` is zero.
@@ -169,8 +169,8 @@ class CaTile {
         if (steps == a_.ca.steps) return;
         for_cells(1, nothing, [&](int row, int column, int) {
             for (int k = steps; k < a_.ca.steps; ++k) {
-                vector(k + 1).at(row, column) = {0.0F, 0.0F};
-                vector(first_scaled + k).at(row, column) = {0.0F, 0.0F};
+                vector(k + 1)(row, column) = {0.0F, 0.0F};
+                vector(first_scaled + k)(row, column) = {0.0F, 0.0F};
             }
         });
         __syncthreads();
@@ -192,7 +192,7 @@ class CaTile {
             Pair p{0.0F, 0.0F};
             APERTURE_UNROLL
             for (int k = 0; k < vectors; ++k) {
-                const Pair y = vector(k).at(row, column);
+                const Pair y = vector(k)(row, column);
                 x = x + c[k] * y;
                 z = z + c[vectors + k] * y;
                 p = p + c[2 * vectors + k] * y;
@@ -229,13 +229,13 @@ class CaTile {
         for_cells(0, load, [&](int row, int column, const Pixel& pixel) {
             const int y = y0_ + row;
             const int x = x0_ + column;
-            const Pair here = vector(Layout::solution).at(row, column);
+            const Pair here = vector(Layout::solution)(row, column);
             const Pair sum = neighbours(vector(Layout::solution), row, column);
             const Pair r =
                 pixel.right - (pixel.tensor * here + flux_of<coupling>(system, y, x, here, sum));
             const Pair z = pixel.inverse * r;
             store_pair(scaled, y, x, z);
-            const Pair away = z - vector(first_scaled).at(row, column);
+            const Pair away = z - vector(first_scaled)(row, column);
             own = own + Sums<3>{{static_cast<double>(dot(r, r)), static_cast<double>(dot(z, z)),
                                  static_cast<double>(dot(away, away))}};
         });
@@ -266,8 +266,8 @@ class CaTile {
         });
     }
 
-    __device__ __forceinline__ int image_rows() const { return a_.ca.solution[0].rows; }
-    __device__ __forceinline__ int image_columns() const { return a_.ca.solution[0].columns; }
+    __device__ __forceinline__ int image_rows() const { return rows_of(a_.ca.solution[0]); }
+    __device__ __forceinline__ int image_columns() const { return columns_of(a_.ca.solution[0]); }
     /// Extents of the tile's part inside the image.
     __device__ __forceinline__ int rows() const { return min(a_.layout.rows, image_rows() - y0_); }
     __device__ __forceinline__ int columns() const {
@@ -298,7 +298,7 @@ class CaTile {
     template <class Visit>
     __device__ __forceinline__ void for_places(const TileVector& v, int row, int column,
                                                const Visit& visit) const {
-        Pair* const place = &v.at(row, column);
+        Pair* const place = &v(row, column);
         visit(place);
         // A zero boundary needs zeros there, and weighted couplings multiply by zero.
         if constexpr (boundary == Boundary::zero || coupling == Coupling::weighted) return;
@@ -362,7 +362,7 @@ class CaTile {
 
     /// S of a vector at a pixel, as defined by sum_around.
     __device__ __forceinline__ Pair neighbours(const TileVector& v, int row, int column) const {
-        const Pair* const here = &v.at(row, column);
+        const Pair* const here = &v(row, column);
         const int pitch = v.pitch;
         return sum_around<coupling>(a_.ca.system, y0_ + row, x0_ + column,
                                     [&](int dy, int dx) { return here[dy * pitch + dx]; });

@@ -13,12 +13,10 @@ struct LimitedChange {
     Planes<const float> solution;
     float whole;  ///< 1: the solution is the new flow; 0: an increment
     float most;
-    int rows;
-    int columns;
 
-    __device__ __forceinline__ float at(int plane, int y, int x) const {
-        const float before = flow.at(plane, y, x);
-        const float now = solution.at(plane, y, x);
+    __device__ __forceinline__ float operator()(int plane, int y, int x) const {
+        const float before = flow(plane, y, x);
+        const float now = solution(plane, y, x);
         float change = whole != 0.0F ? now - before : now;
         // Not fminf and fmaxf, which would drop NaN.
         change = change < -most ? -most : change;

@@ -27,7 +27,7 @@ __global__ void ca_eigenvalue_kernel(CaArguments a, int power) {
                (power == 0 ? pair_at(a.scaled[0], y, x) : vector_at(a.basis, power % 2, y, x));
     };
     Sums<2> own{};
-    for_own_pixels(a.scaled[0].rows, a.scaled[0].columns, [&](int y, int x) {
+    for_own_pixels(rows_of(a.scaled[0]), columns_of(a.scaled[0]), [&](int y, int x) {
         const Pair from = field(y, x);
         const Pair to = multiply<coupling, boundary>(a.system, y, x, from, field);
         store_vector(a.basis, (power + 1) % 2, y, x, to);
@@ -48,7 +48,7 @@ __global__ void ca_start_kernel(CaArguments a) {
         a.states[0] = state;
     }
     Sums<3> own{};
-    for_own_pixels(a.system.tensor.rows, a.system.tensor.columns, [&](int y, int x) {
+    for_own_pixels(rows_of(a.system.tensor), columns_of(a.system.tensor), [&](int y, int x) {
         const Pair r = residual_at<coupling, boundary>(
             a.system, y, x, [&](int i, int j) { return pair_at(a.solution[0], i, j); });
         const Pair z = a.precondition ? block_at(a.system.inverse, y, x) * r : r;

@@ -74,7 +74,7 @@ __device__ __forceinline__ Pair next_direction(float beta, Pair z, const Planes<
 template <Coupling coupling, Boundary boundary>
 __global__ void cg_start_kernel(CgPlanes cg) {
     Sums<2> own{};
-    for_own_pixels(cg.x.rows, cg.x.columns, [&](int y, int x) {
+    for_own_pixels(rows_of(cg.x), columns_of(cg.x), [&](int y, int x) {
         const Pair r = residual_at<coupling, boundary>(
             cg.system, y, x, [&](int i, int j) { return pair_at(cg.x, i, j); });
         const Pair z = cg.scale(y, x, r);
@@ -112,7 +112,7 @@ __global__ void cg_product_kernel(CgPlanes cg, int parity) {
         }
     };
     Sums<1> own{};
-    for_own_pixels(cg.x.rows, cg.x.columns, [&](int y, int x) {
+    for_own_pixels(rows_of(cg.x), columns_of(cg.x), [&](int y, int x) {
         const Pair p = direction(y, x);
         if constexpr ((stages & make_direction) != 0) store_pair(now, y, x, p);
         Pair product{};
@@ -149,7 +149,7 @@ __global__ void cg_advance_kernel(CgPlanes cg, int parity) {
     if (!go_on) return;
     const auto alpha = static_cast<float>(now.scaled_product / curvature);
     Sums<2> own{};
-    for_own_pixels(cg.x.rows, cg.x.columns, [&](int y, int x) {
+    for_own_pixels(rows_of(cg.x), columns_of(cg.x), [&](int y, int x) {
         if constexpr ((stages & advance_solution) != 0) {
             store_pair(cg.x, y, x,
                        pair_at(cg.x, y, x) + alpha * pair_at(cg.direction[1 - parity], y, x));
@@ -194,13 +194,13 @@ __global__ void __launch_bounds__(reduction_threads, resident_blocks)
     SymmetricBlock inverse[items]{};
     // Same pixels and order as for_own_pixels, with compile-time indices.
     const auto for_items = [&](const auto& visit) {
-        const int across = (cg.x.columns + reduction_columns - 1) / reduction_columns;
+        const int across = (columns_of(cg.x) + reduction_columns - 1) / reduction_columns;
         APERTURE_UNROLL
         for (int k = 0; k < items; ++k) {
             const int tile = static_cast<int>(blockIdx.x) + k * blocks;
             const int y = tile / across * reduction_rows + static_cast<int>(threadIdx.y);
             const int x = tile % across * reduction_columns + static_cast<int>(threadIdx.x);
-            if (y < cg.x.rows && x < cg.x.columns) visit(k, y, x);
+            if (y < rows_of(cg.x) && x < columns_of(cg.x)) visit(k, y, x);
         }
     };
     for_items([&](int k, int y, int x) {

@@ -20,14 +20,14 @@ struct BorderedTile {
     static constexpr int values = rows * columns;
     float* value;
 
-    __device__ __forceinline__ float& at(int row, int column) const {
+    __device__ __forceinline__ float& operator()(int row, int column) const {
         return value[(row + border) * columns + column + border];
     }
     __device__ __forceinline__ float across(int row, int column) const {
-        return derivative([&](int i) { return at(row, column + i); });
+        return derivative([&](int i) { return (*this)(row, column + i); });
     }
     __device__ __forceinline__ float down(int row, int column) const {
-        return derivative([&](int i) { return at(row + i, column); });
+        return derivative([&](int i) { return (*this)(row + i, column); });
     }
 
   private:
@@ -54,17 +54,16 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     const Tile difference{memory + Wide::values};
     const Tile slope_x{difference.value + Tile::values};
     const Tile slope_y{slope_x.value + Tile::values};
-    const int rows = flow.rows;
-    const int columns = flow.columns;
+    const int rows = rows_of(flow);
+    const int columns = columns_of(flow);
     const int first_row = static_cast<int>(blockIdx.y) * pixel_rows;
     const int first_column = static_cast<int>(blockIdx.x) * pixel_columns;
-    signal::gpu::load_bordered(mean.value, first_row - 2 * reach, first_column - 2 * reach,
-                               Wide::rows, Wide::columns, rows, columns, [&](int y, int x) {
-                                   return 0.5F * (image0.at(0, y, x) + warped1.at(0, y, x));
-                               });
     signal::gpu::load_bordered(
-        difference.value, first_row - reach, first_column - reach, Tile::rows, Tile::columns, rows,
-        columns, [&](int y, int x) { return warped1.at(0, y, x) - image0.at(0, y, x); });
+        mean.value, first_row - 2 * reach, first_column - 2 * reach, Wide::rows, Wide::columns,
+        rows, columns, [&](int y, int x) { return 0.5F * (image0(0, y, x) + warped1(0, y, x)); });
+    signal::gpu::load_bordered(difference.value, first_row - reach, first_column - reach,
+                               Tile::rows, Tile::columns, rows, columns,
+                               [&](int y, int x) { return warped1(0, y, x) - image0(0, y, x); });
     __syncthreads();
     // Outside the image the slope itself is replicated, not the mean.
     const auto slopes = [&](const Tile& to, const auto& derivative) {
@@ -83,22 +82,22 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     for (int r = static_cast<int>(threadIdx.y); r < pixel_rows; r += Warps) {
         const int y = first_row + r;
         if (y >= rows) return;
-        const float u = flow.at(0, y, x);
-        const float v = flow.at(1, y, x);
+        const float u = flow(0, y, x);
+        const float v = flow(1, y, x);
         const float weight = lands_inside(rows, columns, y, x, u, v) ? 1.0F : 0.0F;
         const auto constrain = [&](int plane, float c_x, float c_y, float c_t) {
             const float scale = weight / sqrtf(c_x * c_x + c_y * c_y + least_slope_squared);
-            constraints.at(plane, y, x) = scale * c_x;
-            constraints.at(plane + 1, y, x) = scale * c_y;
-            constraints.at(plane + 2, y, x) = scale * c_t;
+            constraints(plane, y, x) = scale * c_x;
+            constraints(plane + 1, y, x) = scale * c_y;
+            constraints(plane + 2, y, x) = scale * c_t;
         };
         // Both orders of the mixed derivative are equal: rows and columns are filtered separately.
         const float mixed = unless_rounding(slope_x.down(r, c));
-        constrain(0, slope_x.at(r, c), slope_y.at(r, c), difference.at(r, c));
+        constrain(0, slope_x(r, c), slope_y(r, c), difference(r, c));
         constrain(3, unless_rounding(slope_x.across(r, c)), mixed, difference.across(r, c));
         constrain(6, mixed, unless_rounding(slope_y.down(r, c)), difference.down(r, c));
-        start.at(0, y, x) = u;
-        start.at(1, y, x) = v;
+        start(0, y, x) = u;
+        start(1, y, x) = v;
     }
 }
 
@@ -112,8 +111,8 @@ void constrain(Executor& executor, const Planes<const float>& image0,
     constexpr std::size_t values =
         BorderedTile<2 * derivative_reach>::values + 3 * BorderedTile<derivative_reach>::values;
     core::launch(executor, &constrain_kernel<pixel_warps>,
-                 pixel_tile_config(flow.rows, flow.columns, 1, values * sizeof(float)), image0,
-                 warped1, flow, constraints, start);
+                 pixel_tile_config(rows_of(flow), columns_of(flow), 1, values * sizeof(float)),
+                 image0, warped1, flow, constraints, start);
 }
 
 #endif

@@ -46,21 +46,21 @@ __device__ __forceinline__ void store_terms(const Zero& zero, const One& one, in
     const auto down = [](const auto& image) {
         return 8 * (image(1, 0) - image(-1, 0)) - (image(2, 0) - image(-2, 0));
     };
-    const bool seen = lands_inside(terms.rows, terms.columns, y, x, u, v);
+    const bool seen = lands_inside(rows_of(terms), columns_of(terms), y, x, u, v);
     const float weight = seen ? 1.0F / 24.0F : 0.0F;
     const float gx = unless_rounding(weight * (across(zero) + across(one)));
     const float gy = unless_rounding(weight * (down(zero) + down(one)));
     const float gt = one(0, 0) - zero(0, 0);
     const float c = gt - unknown.whole * (gx * u + gy * v);
-    terms.at(0, y, x) = gx * gx;
-    terms.at(1, y, x) = gx * gy;
-    terms.at(2, y, x) = gy * gy;
-    terms.at(3, y, x) = -gx * c;
-    terms.at(4, y, x) = -gy * c;
+    terms(0, y, x) = gx * gx;
+    terms(1, y, x) = gx * gy;
+    terms(2, y, x) = gy * gy;
+    terms(3, y, x) = -gx * c;
+    terms(4, y, x) = -gy * c;
     if (unknown.start.data != nullptr) {
         const bool whole = unknown.whole != 0.0F;
-        unknown.start.at(0, y, x) = whole ? u : 0.0F;
-        unknown.start.at(1, y, x) = whole ? v : 0.0F;
+        unknown.start(0, y, x) = whole ? u : 0.0F;
+        unknown.start(1, y, x) = whole ? v : 0.0F;
     }
 }
 
@@ -68,7 +68,7 @@ __device__ __forceinline__ void store_terms(const Zero& zero, const One& one, in
 /// apart. Block: pixel_rows x pixel_columns pixels, with samples of image 1 for the border that the
 /// derivatives need. Grid: columns, rows. Shared memory: both images' tile with its border, 2
 /// [pixel_rows + 4][pixel_columns + 4] floats, 5.8 KB. 44 bytes moved (12 more without the start's
-/// 8) and about 150 flops a pixel. `one` has at(plane, row, column): the warped image, or image 1
+/// 8) and about 150 flops a pixel. `one` has (plane, row, column): the warped image, or image 1
 /// and the flow that warps it.
 template <class One>
 __global__ void __launch_bounds__(pixel_warps* core::warp_size)
@@ -82,20 +82,20 @@ __global__ void __launch_bounds__(pixel_warps* core::warp_size)
     const int first_row = static_cast<int>(blockIdx.y) * pixel_rows;
     const int first_column = static_cast<int>(blockIdx.x) * pixel_columns;
     signal::gpu::load_bordered(tile0, first_row - reach, first_column - reach, rows, columns,
-                               terms.rows, terms.columns,
-                               [&](int y, int x) { return zero.at(0, y, x); });
+                               rows_of(terms), columns_of(terms),
+                               [&](int y, int x) { return zero(0, y, x); });
     signal::gpu::load_bordered(tile1, first_row - reach, first_column - reach, rows, columns,
-                               terms.rows, terms.columns,
-                               [&](int y, int x) { return one.at(0, y, x); });
+                               rows_of(terms), columns_of(terms),
+                               [&](int y, int x) { return one(0, y, x); });
     __syncthreads();
     const int x = first_column + static_cast<int>(threadIdx.x);
-    const int end = min(first_row + pixel_rows, terms.rows);
-    if (x >= terms.columns) return;
+    const int end = min(first_row + pixel_rows, rows_of(terms));
+    if (x >= columns_of(terms)) return;
     for (int y = first_row + static_cast<int>(threadIdx.y); y < end; y += pixel_warps) {
         const int middle = (y - first_row + reach) * columns + (x - first_column + reach);
         store_terms([&](int dy, int dx) { return tile0[middle + dy * columns + dx]; },
                     [&](int dy, int dx) { return tile1[middle + dy * columns + dx]; }, y, x,
-                    flow.at(0, y, x), flow.at(1, y, x), unknown, terms);
+                    flow(0, y, x), flow(1, y, x), unknown, terms);
     }
 }
 
@@ -109,9 +109,10 @@ void linearise(Executor& executor, const Planes<const float>& zero, const One& o
                const Planes<float>& terms) {
     constexpr std::size_t values =
         (pixel_rows + 2 * derivative_reach) * (pixel_columns + 2 * derivative_reach);
-    core::launch(executor, &linearise_kernel<One>,
-                 pixel_tile_config(terms.rows, terms.columns, 1, 2 * values * sizeof(float)), zero,
-                 one, flow, unknown, terms);
+    core::launch(
+        executor, &linearise_kernel<One>,
+        pixel_tile_config(rows_of(terms), columns_of(terms), 1, 2 * values * sizeof(float)), zero,
+        one, flow, unknown, terms);
 }
 
 #endif

@@ -129,8 +129,7 @@ struct EstimatorOperations {
     /// The flow plus the limited change, computed as it is loaded.
     static gpu::LimitedChange limited_change(const Planes& flow, const Planes& solution, bool whole,
                                              float most) {
-        const ConstPlanes before = flow.planes();
-        return {before, solution.planes(), whole ? 1.0F : 0.0F, most, before.rows, before.columns};
+        return {flow.planes(), solution.planes(), whole ? 1.0F : 0.0F, most};
     }
     static void add_limited_change(Executor& executor, const Planes& flow, bool whole, float most,
                                    Planes& solution) {

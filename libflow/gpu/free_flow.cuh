@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(threads)
     double v = 0;
     if (!project_free(total_of(start, static_cast<int>(gridDim.x)), &u, &v)) return;
     Sums<2> own{};
-    for_own_pixels(flow.rows, flow.columns, [&](int y, int x) {
+    for_own_pixels(rows_of(flow), columns_of(flow), [&](int y, int x) {
         const Pair f = pair_at(flow, y, x);
         own = own + Sums<2>{{f.u, f.v}};
     });
@@ -63,12 +63,12 @@ __global__ void __launch_bounds__(threads)
     double v = 0;
     if (!project_free(before, &u, &v)) return;
     const Sums<2> after = total_of(now, blocks);
-    const double pixels = static_cast<double>(flow.rows) * flow.columns;
+    const double pixels = static_cast<double>(rows_of(flow)) * columns_of(flow);
     u = (before.value[3] - after.value[0]) / pixels;
     v = (before.value[4] - after.value[1]) / pixels;
     project_free(before, &u, &v);
     const Pair change{static_cast<float>(u), static_cast<float>(v)};
-    for_own_pixels(flow.rows, flow.columns,
+    for_own_pixels(rows_of(flow), columns_of(flow),
                    [&](int y, int x) { store_pair(flow, y, x, pair_at(flow, y, x) + change); });
 }
 
@@ -93,8 +93,8 @@ class FreeFlow {
         if (!possible_) return;
         core::LaunchConfig config = reduction_config(executor, shape_);
         config.start_early = true;
-        core::launch(executor, &sum_flow_kernel<reduction_threads>, config, start_.data(),
-                     constant(flow), now_.data());
+        core::launch(executor, &sum_flow_kernel<reduction_threads>, config, start_.data(), flow,
+                     now_.data());
         core::launch(executor, &restore_free_kernel<reduction_threads>, config, start_.data(),
                      now_.data(), flow);
     }

@@ -9,18 +9,19 @@ namespace aperture::flow::gpu {
 /// Both images of a level, which may lie in different arrays; plane i is image i.
 struct ImagePair {
     Planes<const float> image[2];
-    int rows;
-    int columns;
 
-    __device__ __forceinline__ float at(int plane, int y, int x) const {
-        return plane == 0 ? image[0].at(0, y, x) : image[1].at(0, y, x);
+    __device__ __forceinline__ float operator()(int plane, int y, int x) const {
+        return plane == 0 ? image[0](0, y, x) : image[1](0, y, x);
     }
 };
+
+APERTURE_HD int rows_of(const ImagePair& pair) { return rows_of(pair.image[0]); }
+APERTURE_HD int columns_of(const ImagePair& pair) { return columns_of(pair.image[0]); }
 
 #if !defined(__CUDACC_RTC__)
 
 inline ImagePair pair_of(const Planes<const float>& image0, const Planes<const float>& image1) {
-    return {{image0, image1}, image0.rows, image0.columns};
+    return {{image0, image1}};
 }
 
 /// The images in planes 0 and 1.

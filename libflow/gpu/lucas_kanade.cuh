@@ -44,15 +44,15 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     solve_windows_kernel(Planes<const float> sums, WindowGuard guard, Planes<float> increment) {
     const int x = static_cast<int>(blockIdx.x) * pixel_columns + static_cast<int>(threadIdx.x);
     const int first = static_cast<int>(blockIdx.y) * pixel_rows;
-    const int end = min(first + pixel_rows, increment.rows);
-    if (x >= increment.columns) return;
+    const int end = min(first + pixel_rows, rows_of(increment));
+    if (x >= columns_of(increment)) return;
     for (int y = first + static_cast<int>(threadIdx.y); y < end; y += Warps) {
         float sum[term_planes];
         APERTURE_UNROLL
-        for (int i = 0; i < term_planes; ++i) sum[i] = sums.at(i, y, x);
+        for (int i = 0; i < term_planes; ++i) sum[i] = sums(i, y, x);
         const float2 added = solve_window(sum, guard);
-        increment.at(0, y, x) = added.x;
-        increment.at(1, y, x) = added.y;
+        increment(0, y, x) = added.x;
+        increment(1, y, x) = added.y;
     }
 }
 
@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(Threads)
     APERTURE_UNROLL
     for (int plane = 0; plane < term_planes; ++plane) {
         const double* sums = signal::gpu::box_sums(
-            core::shared<double>(), layout, first_row, first_column, terms.rows, terms.columns,
-            [&](int y, int x) { return terms.at(plane, y, x); });
+            core::shared<double>(), layout, first_row, first_column, rows_of(terms),
+            columns_of(terms), [&](int y, int x) { return terms(plane, y, x); });
         APERTURE_UNROLL
         for (int p = 0; p < pixels; ++p) {
             const int i = core::thread_rank() + p * Threads;
@@ -86,10 +86,10 @@ __global__ void __launch_bounds__(Threads)
         const int i = core::thread_rank() + p * Threads;
         const int y = first_row + i / box_columns;
         const int x = first_column + i % box_columns;
-        if (y >= increment.rows || x >= increment.columns) continue;
+        if (y >= rows_of(increment) || x >= columns_of(increment)) continue;
         const float2 added = solve_window(sum[p], guard);
-        increment.at(0, y, x) = added.x;
-        increment.at(1, y, x) = added.y;
+        increment(0, y, x) = added.x;
+        increment(1, y, x) = added.y;
     }
 }
 
@@ -117,14 +117,14 @@ class WindowedLeastSquares {
         if (staged_) {
             signal::gpu::box_sum(executor, terms, term_planes, window_, sums_.planes());
             core::launch(executor, &solve_windows_kernel<pixel_warps>,
-                         pixel_tile_config(increment.rows, increment.columns, 1),
+                         pixel_tile_config(rows_of(increment), columns_of(increment), 1),
                          std::as_const(sums_).planes(), guard_, increment);
             return;
         }
         const signal::gpu::BoxLayout layout{window_};
         core::launch(executor, &lucas_kanade_kernel<signal::gpu::box_threads>,
-                     signal::gpu::box_config(increment.rows, increment.columns, 1, layout), terms,
-                     layout, guard_, increment);
+                     signal::gpu::box_config(rows_of(increment), columns_of(increment), 1, layout),
+                     terms, layout, guard_, increment);
     }
 
   private:

@@ -70,8 +70,8 @@ struct Window {
 template <Coupling coupling, Boundary boundary, class Tile>
 __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arguments) {
     const SystemPlanes& system = arguments.system;
-    const int rows = system.tensor.rows;
-    const int columns = system.tensor.columns;
+    const int rows = rows_of(system.tensor);
+    const int columns = columns_of(system.tensor);
     const int halo = arguments.halo(colours_of(coupling));
     const int own_rows = Tile::rows - 2 * halo;
     const int own_columns = Tile::columns - 2 * halo;
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arg
         if (arguments.coarse.data != nullptr) {
             const Planes<const float>& coarse = arguments.coarse;
             value =
-                value + prolonged<boundary>(coarse.rows, coarse.columns, y, x,
+                value + prolonged<boundary>(rows_of(coarse), columns_of(coarse), y, x,
                                             [&](int j, int k) { return pair_at(coarse, j, k); });
         }
         window.set(y, x, value);
@@ -120,7 +120,8 @@ __global__ void __launch_bounds__(Tile::threads) relax_kernel(RelaxArguments arg
     for (int i = core::thread_rank(); i < own_rows * own_columns / 4; i += Tile::threads) {
         const int y = (window.y0 + halo) / 2 + i / (own_columns / 2);
         const int x = (window.x0 + halo) / 2 + i % (own_columns / 2);
-        if (y >= arguments.coarse_right.rows || x >= arguments.coarse_right.columns) continue;
+        if (y >= rows_of(arguments.coarse_right) || x >= columns_of(arguments.coarse_right))
+            continue;
         store_pair(arguments.coarse_right, y, x,
                    average(rows, columns, y, x, [&](int row, int column) {
                        return residual_at<coupling, boundary>(system, row, column, window);
@@ -143,15 +144,14 @@ template <Coupling coupling, Boundary boundary>
 __global__ void coarsen_kernel(CoarsenArguments arguments) {
     int y = 0;
     int x = 0;
-    if (!own_pixel(arguments.tensor.rows, arguments.tensor.columns, &y, &x)) return;
+    if (!own_pixel(rows_of(arguments.tensor), columns_of(arguments.tensor), &y, &x)) return;
     const SystemPlanes& fine = arguments.fine;
-    const int rows = fine.tensor.rows;
-    const int columns = fine.tensor.columns;
+    const int rows = rows_of(fine.tensor);
+    const int columns = columns_of(fine.tensor);
     APERTURE_UNROLL
     for (int i = 0; i < 3; ++i) {
-        arguments.tensor.at(i, y, x) = average(rows, columns, y, x, [&](int row, int column) {
-            return fine.tensor.at(i, row, column);
-        });
+        arguments.tensor(i, y, x) = average(
+            rows, columns, y, x, [&](int row, int column) { return fine.tensor(i, row, column); });
     }
     if constexpr (coupling == Coupling::weighted) {
         store_pair(arguments.weights, y, x, coarse_weights(fine.weights, y, x));
@@ -276,8 +276,8 @@ class Multigrid {
     /// of a full cycle.
     void descend(Executor& executor, std::size_t l, bool top, bool from_coarse) {
         RelaxArguments arguments{};
-        if (l == 0) arguments.from = constant(unknowns(0, 0));
-        if (top && from_coarse) arguments.coarse = constant(unknowns(l + 1, 0));
+        if (l == 0) arguments.from = unknowns(0, 0);
+        if (top && from_coarse) arguments.coarse = unknowns(l + 1, 0);
         arguments.to = unknowns(l, 1);
         arguments.coarse_right = levels_[l + 1].right.planes();
         relax(executor, l, arguments);
@@ -285,8 +285,8 @@ class Multigrid {
     }
     void ascend(Executor& executor, std::size_t l) {
         RelaxArguments arguments{};
-        arguments.from = constant(unknowns(l, 1));
-        arguments.coarse = constant(unknowns(l + 1, 0));
+        arguments.from = unknowns(l, 1);
+        arguments.coarse = unknowns(l + 1, 0);
         arguments.to = unknowns(l, 0);
         relax(executor, l, arguments);
         add_work(smoothing_sweeps, levels_[l].shape);
@@ -324,7 +324,7 @@ class Multigrid {
         CoarsenArguments arguments{
             system(l), {}, coarse.tensor.planes(), coarse.right.planes(), {}};
         if (l == 0) {
-            arguments.unknowns = constant(unknowns(0, 0));
+            arguments.unknowns = unknowns(0, 0);
             add_work(1, levels_[0].shape);
         }
         if (coupling_ == Coupling::weighted) arguments.weights = coarse.weights.planes();
@@ -338,7 +338,7 @@ class Multigrid {
     void run_tail(Executor& executor, bool full) {
         const Shape shape = levels_[tail()].shape;
         TailArguments arguments{system(tail()), {}, unknowns(tail(), 0), 0, full};
-        if (tail() == 0) arguments.from = constant(x_);
+        if (tail() == 0) arguments.from = x_;
         index_t pixels = 0;
         for_shapes(shape, [&](Shape s) {
             pixels += s.rows * s.columns;

@@ -57,21 +57,18 @@ struct TailLevel {
 
     __device__ TailLevel(float* base, int rows, int columns, float alpha2) : smoothness(alpha2) {
         const index_t pixels = static_cast<index_t>(rows) * columns;
-        const auto planes = [&](int first) {
-            return Planes<float>{base + first * pixels, pixels, columns, rows, columns};
+        const auto planes = [&](int first, int count) {
+            return Planes<float>{base + first * pixels, {count, rows, columns}};
         };
-        tensor = planes(0);
-        inverse = planes(3);
-        right = planes(6);
-        unknowns = planes(8);
-        if constexpr (coupling == Coupling::weighted) weights = planes(10);
+        tensor = planes(0, 3);
+        inverse = planes(3, 3);
+        right = planes(6, 2);
+        unknowns = planes(8, 2);
+        if constexpr (coupling == Coupling::weighted) weights = planes(10, 2);
     }
 
-    __device__ int pixels() const { return unknowns.rows * unknowns.columns; }
-    __device__ SystemPlanes system() const {
-        return {constant(tensor), constant(inverse), constant(right), constant(weights),
-                smoothness};
-    }
+    __device__ int pixels() const { return rows_of(unknowns) * columns_of(unknowns); }
+    __device__ SystemPlanes system() const { return {tensor, inverse, right, weights, smoothness}; }
 };
 
 /// All levels in consecutive memory, the finest first.
@@ -91,7 +88,7 @@ class Tail {
         for_pixels(block(), finest, [&](int y, int x) {
             const auto take = [&](const Planes<float>& to, const Planes<const float>& from,
                                   int planes) {
-                for (int i = 0; i < planes; ++i) to.at(i, y, x) = from.at(i, y, x);
+                for (int i = 0; i < planes; ++i) to(i, y, x) = from(i, y, x);
             };
             take(finest.tensor, arguments_.finest.tensor, 3);
             take(finest.right, arguments_.finest.right, 2);
@@ -112,9 +109,9 @@ class Tail {
             const SystemPlanes system = here.system();
             for_pixels(block(), here, [&](int y, int x) {
                 const SymmetricBlock inverse = relaxation_block<coupling, boundary>(system, y, x);
-                here.inverse.at(0, y, x) = inverse.a11;
-                here.inverse.at(1, y, x) = inverse.a12;
-                here.inverse.at(2, y, x) = inverse.a22;
+                here.inverse(0, y, x) = inverse.a11;
+                here.inverse(1, y, x) = inverse.a12;
+                here.inverse(2, y, x) = inverse.a22;
             });
         }
         __syncthreads();
@@ -161,8 +158,8 @@ class Tail {
     __device__ TailLevel<coupling> level(int l) const {
         float* base = memory_;
         float smoothness = arguments_.finest.smoothness;
-        int rows = arguments_.to.rows;
-        int columns = arguments_.to.columns;
+        int rows = rows_of(arguments_.to);
+        int columns = columns_of(arguments_.to);
         for (int i = 0; i < l; ++i) {
             base += tail_planes<coupling>() * rows * columns;
             rows = (rows + 1) / 2;
@@ -175,7 +172,7 @@ class Tail {
     template <class Visit>
     __device__ void for_pixels(const Team& team, const TailLevel<coupling>& of,
                                const Visit& visit) const {
-        const int columns = of.unknowns.columns;
+        const int columns = columns_of(of.unknowns);
         for (int i = team.rank; i < of.pixels(); i += team.size) visit(i / columns, i % columns);
     }
 
@@ -184,9 +181,9 @@ class Tail {
         const SystemPlanes from = fine.system();
         for_pixels(block(), coarse, [&](int y, int x) {
             for (int i = 0; i < 3; ++i) {
-                coarse.tensor.at(i, y, x) =
-                    average(from.tensor.rows, from.tensor.columns, y, x,
-                            [&](int row, int column) { return from.tensor.at(i, row, column); });
+                coarse.tensor(i, y, x) =
+                    average(rows_of(from.tensor), columns_of(from.tensor), y, x,
+                            [&](int row, int column) { return from.tensor(i, row, column); });
             }
             if constexpr (coupling == Coupling::weighted) {
                 store_pair(coarse.weights, y, x, coarse_weights(from.weights, y, x));
@@ -198,8 +195,8 @@ class Tail {
     __device__ void sweep(const Team& team, const TailLevel<coupling>& here, int count) const {
         const SystemPlanes system = here.system();
         const auto field = [&](int y, int x) { return pair_at(here.unknowns, y, x); };
-        const int rows = here.unknowns.rows;
-        const int columns = here.unknowns.columns;
+        const int rows = rows_of(here.unknowns);
+        const int columns = columns_of(here.unknowns);
         const int even_columns = (columns + 1) / 2 * 2;
         const int pixels = coloured_pixels<coupling>((rows + 1) / 2 * 2, even_columns);
         for (int step = 0; step < count * colours_of(coupling); ++step) {
@@ -223,11 +220,12 @@ class Tail {
         const SystemPlanes system = fine.system();
         const auto field = [&](int y, int x) { return pair_at(fine.unknowns, y, x); };
         for_pixels(team, coarse, [&](int y, int x) {
-            store_pair(
-                coarse.right, y, x,
-                average(fine.unknowns.rows, fine.unknowns.columns, y, x, [&](int row, int column) {
-                    return residual_at<coupling, boundary>(system, row, column, field);
-                }));
+            store_pair(coarse.right, y, x,
+                       average(rows_of(fine.unknowns), columns_of(fine.unknowns), y, x,
+                               [&](int row, int column) {
+                                   return residual_at<coupling, boundary>(system, row, column,
+                                                                          field);
+                               }));
             store_pair(coarse.unknowns, y, x, {0.0F, 0.0F});
         });
     }
@@ -236,11 +234,11 @@ class Tail {
         const Planes<float> fine = level(l).unknowns;
         const Planes<float> coarse = level(l + 1).unknowns;
         for_pixels(team, level(l), [&](int y, int x) {
-            store_pair(fine, y, x,
-                       pair_at(fine, y, x) + prolonged<boundary>(coarse.rows, coarse.columns, y, x,
-                                                                 [&](int i, int j) {
-                                                                     return pair_at(coarse, i, j);
-                                                                 }));
+            store_pair(
+                fine, y, x,
+                pair_at(fine, y, x) +
+                    prolonged<boundary>(rows_of(coarse), columns_of(coarse), y, x,
+                                        [&](int i, int j) { return pair_at(coarse, i, j); }));
         });
     }
 

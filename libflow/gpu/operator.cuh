@@ -26,15 +26,15 @@ APERTURE_HD float dot(Pair a, Pair b) { return a.u * b.u + a.v * b.v; }
 
 template <class T>
 __device__ __forceinline__ Pair pair_at(const Planes<T>& planes, int y, int x) {
-    return {planes.at(0, y, x), planes.at(1, y, x)};
+    return {planes(0, y, x), planes(1, y, x)};
 }
 __device__ __forceinline__ void store_pair(const Planes<float>& planes, int y, int x, Pair value) {
-    planes.at(0, y, x) = value.u;
-    planes.at(1, y, x) = value.v;
+    planes(0, y, x) = value.u;
+    planes(1, y, x) = value.v;
 }
 __device__ __forceinline__ SymmetricBlock block_at(const Planes<const float>& planes, int y,
                                                    int x) {
-    return {planes.at(0, y, x), planes.at(1, y, x), planes.at(2, y, x)};
+    return {planes(0, y, x), planes(1, y, x), planes(2, y, x)};
 }
 
 /// The value of `field` at (y, x), which may be one pixel outside the image; field(y, x) is called
@@ -60,10 +60,9 @@ __device__ __forceinline__ Pair sum_around(const SystemPlanes& system, int y, in
     const Pair below = at(1, 0);
     if constexpr (coupling == Coupling::weighted) {
         const Planes<const float>& w = system.weights;
-        const float to_left = x > 0 ? w.at(0, y, x - 1) : 0.0F;
-        const float to_above = y > 0 ? w.at(1, y - 1, x) : 0.0F;
-        return (w.at(0, y, x) * right + to_left * left) +
-               (w.at(1, y, x) * below + to_above * above);
+        const float to_left = x > 0 ? w(0, y, x - 1) : 0.0F;
+        const float to_above = y > 0 ? w(1, y - 1, x) : 0.0F;
+        return (w(0, y, x) * right + to_left * left) + (w(1, y, x) * below + to_above * above);
     } else {
         const Pair four = (left + right) + (above + below);
         if constexpr (coupling == Coupling::five) return four;
@@ -77,7 +76,8 @@ template <Coupling coupling, Boundary boundary, class Field>
 __device__ __forceinline__ Pair neighbour_sum(const SystemPlanes& system, int y, int x,
                                               const Field& field) {
     return sum_around<coupling>(system, y, x, [&](int dy, int dx) {
-        return value_at<boundary>(system.tensor.rows, system.tensor.columns, y + dy, x + dx, field);
+        return value_at<boundary>(rows_of(system.tensor), columns_of(system.tensor), y + dy, x + dx,
+                                  field);
     });
 }
 

@@ -45,7 +45,7 @@ struct PatchPixels {
     }
     __device__ __forceinline__ const float* four(const Planes<const float>& from, int plane,
                                                  int r) const {
-        return from.row(plane, max(row[r], 0)) + min(column[0], column[3]);
+        return row_of(from, plane, max(row[r], 0)) + min(column[0], column[3]);
     }
 };
 
@@ -84,7 +84,7 @@ __device__ __forceinline__ void gather(const Planes<const float>& from, const Pa
             for (int j = 0; j < patch_extent; ++j) {
                 const int y = pixels.row[r];
                 const int x = pixels.column[j];
-                const float value = from.at(i, max(y, 0), max(x, 0));
+                const float value = from(i, max(y, 0), max(x, 0));
                 to[i][r][j] = y >= 0 && x >= 0 ? value : 0.0F;
             }
         }

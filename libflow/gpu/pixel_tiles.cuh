@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Pixel-wise operations. A source is any type with at(plane, row, column): planes, or values
+// Pixel-wise operations. A source is any type with (plane, row, column): planes, or values
 // computed from them.
 
 #include "libflow/gpu/planes.cuh"
@@ -15,7 +15,7 @@ inline constexpr int pixel_warps = 8;
 
 /// The value zero everywhere.
 struct Zeros {
-    __device__ __forceinline__ float at(int, int, int) const { return 0.0F; }
+    __device__ __forceinline__ float operator()(int, int, int) const { return 0.0F; }
 };
 
 /// to = from. Thread: the pixels of a column, pixel_warps rows apart. Warp: pixel_columns pixels of
@@ -27,10 +27,10 @@ __global__ void __launch_bounds__(pixel_warps* core::warp_size)
     const int plane = static_cast<int>(blockIdx.z);
     const int x = static_cast<int>(blockIdx.x) * pixel_columns + static_cast<int>(threadIdx.x);
     const int first = static_cast<int>(blockIdx.y) * pixel_rows;
-    const int end = min(first + pixel_rows, to.rows);
-    if (x >= to.columns) return;
+    const int end = min(first + pixel_rows, rows_of(to));
+    if (x >= columns_of(to)) return;
     for (int y = first + static_cast<int>(threadIdx.y); y < end; y += pixel_warps) {
-        to.at(plane, y, x) = from.at(plane, y, x);
+        to(plane, y, x) = from(plane, y, x);
     }
 }
 
@@ -47,8 +47,8 @@ inline core::LaunchConfig pixel_tile_config(
 /// Copies the first `planes` planes of `from` to `to`. Asynchronous.
 template <class Executor, class Source>
 void assign(Executor& executor, const Source& from, int planes, const Planes<float>& to) {
-    core::launch(executor, &assign_kernel<Source>, pixel_tile_config(to.rows, to.columns, planes),
-                 from, to);
+    core::launch(executor, &assign_kernel<Source>,
+                 pixel_tile_config(rows_of(to), columns_of(to), planes), from, to);
 }
 
 #endif

@@ -15,14 +15,16 @@
 namespace aperture::flow::gpu {
 
 using core::index_t;
-using signal::gpu::constant;
+using signal::gpu::columns_of;
 using signal::gpu::Planes;
+using signal::gpu::row_of;
+using signal::gpu::rows_of;
 
 /// Whether four pixels, from a column that is a multiple of four, are one memory access.
 template <class T>
 __device__ __forceinline__ bool has_fours(const Planes<T>& planes) {
-    return core::detail::aligned<16>(planes.data) && planes.stride % 4 == 0 &&
-           planes.pitch % 4 == 0;
+    return core::detail::aligned<16>(planes.data) && planes.stride[0] % 4 == 0 &&
+           planes.stride[1] % 4 == 0;
 }
 
 __device__ __forceinline__ void read_four(const float* from, float (&to)[4]) {

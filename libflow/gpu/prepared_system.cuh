@@ -55,8 +55,8 @@ template <Coupling coupling>
 __device__ __forceinline__ float degree(const SystemPlanes& system, int y, int x) {
     if constexpr (coupling == Coupling::weighted) {
         const Planes<const float>& w = system.weights;
-        return (w.at(0, y, x) + (x > 0 ? w.at(0, y, x - 1) : 0.0F)) +
-               (w.at(1, y, x) + (y > 0 ? w.at(1, y - 1, x) : 0.0F));
+        return (w(0, y, x) + (x > 0 ? w(0, y, x - 1) : 0.0F)) +
+               (w(1, y, x) + (y > 0 ? w(1, y - 1, x) : 0.0F));
     } else {
         return (coupling == Coupling::nine ? 3.0F : 4.0F) * system.smoothness;
     }
@@ -78,25 +78,25 @@ template <class T>
 __global__ void scale_weights_kernel(Planes<const T> coupling, T smoothness, Planes<T> weights) {
     int y = 0;
     int x = 0;
-    if (!own_pixel(weights.rows, weights.columns, &y, &x)) return;
-    weights.at(0, y, x) = x + 1 < weights.columns ? smoothness * coupling.at(0, y, x) : T(0);
-    weights.at(1, y, x) = y + 1 < weights.rows ? smoothness * coupling.at(1, y, x) : T(0);
+    if (!own_pixel(rows_of(weights), columns_of(weights), &y, &x)) return;
+    weights(0, y, x) = x + 1 < columns_of(weights) ? smoothness * coupling(0, y, x) : T(0);
+    weights(1, y, x) = y + 1 < rows_of(weights) ? smoothness * coupling(1, y, x) : T(0);
 }
 
 /// Loads four pixels of a row from `count` planes; zeros outside the image.
 template <int count>
 __device__ __forceinline__ void read_fours(const Planes<const float>& from, int y, int x,
                                            float (&to)[count][4]) {
-    const bool fours = x + 4 <= from.columns && has_fours(from);
+    const bool fours = x + 4 <= columns_of(from) && has_fours(from);
     APERTURE_UNROLL
     for (int i = 0; i < count; ++i) {
-        const float* row = from.row(i, y) + x;
+        const float* row = row_of(from, i, y) + x;
         if (fours) {
             read_four(row, to[i]);
             continue;
         }
         APERTURE_UNROLL
-        for (int j = 0; j < 4; ++j) to[i][j] = x + j < from.columns ? row[j] : 0.0F;
+        for (int j = 0; j < 4; ++j) to[i][j] = x + j < columns_of(from) ? row[j] : 0.0F;
     }
 }
 
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(reduction_threads)
     prepare_kernel(SystemPlanes system, Planes<float> inverse, StartSums start) {
     const Planes<const float>& tensor = system.tensor;
     Sums<5> own{};
-    for_own_pixels(tensor.rows, (tensor.columns + 3) / 4, [&](int y, int four) {
+    for_own_pixels(rows_of(tensor), (columns_of(tensor) + 3) / 4, [&](int y, int four) {
         const int x = 4 * four;
         float j[3][4];
         read_fours(tensor, y, x, j);
@@ -131,14 +131,14 @@ __global__ void __launch_bounds__(reduction_threads)
         if (inverse.data == nullptr) return;
         APERTURE_UNROLL
         for (int i = 0; i < 4; ++i) {
-            const float d = degree<coupling>(system, y, min(x + i, tensor.columns - 1));
+            const float d = degree<coupling>(system, y, min(x + i, columns_of(tensor) - 1));
             const SymmetricBlock inverted = inverse_block({j[0][i], j[1][i], j[2][i]}, d);
             j[0][i] = inverted.a11;
             j[1][i] = inverted.a12;
             j[2][i] = inverted.a22;
         }
         APERTURE_UNROLL
-        for (int i = 0; i < 3; ++i) store_four(j[i], inverse.row(i, y) + x);
+        for (int i = 0; i < 3; ++i) store_four(j[i], row_of(inverse, i, y) + x);
     });
     if (start.parts != nullptr) store_part(own, start.parts);
 }

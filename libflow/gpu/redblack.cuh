@@ -34,16 +34,15 @@ __global__ void relax_colour_kernel(SweepProblem problem, int colour, Planes<flo
     } else {
         column += (y + colour) % 2;
     }
-    if (y >= x.rows || column >= x.columns) return;
+    if (y >= rows_of(x) || column >= columns_of(x)) return;
     const Outside outside = outside_of<kind, coupling>(problem.boundary);
     const auto update = update_at<kind, coupling>(problem, y, column);
     const Planes<const float>& weights = problem.system.weights;
     const Unknowns sum{sum_at<coupling>(x, 0, weights, outside, y, column),
                        sum_at<coupling>(x, 1, weights, outside, y, column)};
-    const Unknowns next =
-        update(sum, {x.at(0, y, column), x.at(1, y, column)}, 1.0F - problem.omega);
-    x.at(0, y, column) = next.u;
-    x.at(1, y, column) = next.v;
+    const Unknowns next = update(sum, {x(0, y, column), x(1, y, column)}, 1.0F - problem.omega);
+    x(0, y, column) = next.u;
+    x(1, y, column) = next.v;
 }
 
 }  // namespace aperture::flow::gpu

@@ -29,8 +29,8 @@ __device__ __forceinline__ float repeats(const SystemPlanes& system, int y, int 
         const auto beyond = [](int at, int extent) {
             return (at == 0 ? 1.0F : 0.0F) + (at + 1 == extent ? 1.0F : 0.0F);
         };
-        const float across = beyond(x, system.tensor.columns);
-        const float down = beyond(y, system.tensor.rows);
+        const float across = beyond(x, columns_of(system.tensor));
+        const float down = beyond(y, rows_of(system.tensor));
         if constexpr (coupling == Coupling::five) return across + down;
         return 0.5F * (across + down) + 0.25F * across * down;
     }
@@ -99,12 +99,12 @@ __device__ __forceinline__ auto average(int rows, int columns, int y, int x, con
 /// The weights of pixel (y, x) of the coarser level: a quarter of the mean weight of the edges that
 /// leave its 2x2 pixels.
 __device__ __forceinline__ Pair coarse_weights(const Planes<const float>& fine, int y, int x) {
-    const int below = min(2 * y + 1, fine.rows - 1);
-    const int right = min(2 * x + 1, fine.columns - 1);
-    const bool last_column = 2 * x + 2 >= fine.columns;
-    const bool last_row = 2 * y + 2 >= fine.rows;
-    return {last_column ? 0.0F : 0.125F * (fine.at(0, 2 * y, right) + fine.at(0, below, right)),
-            last_row ? 0.0F : 0.125F * (fine.at(1, below, 2 * x) + fine.at(1, below, right))};
+    const int below = min(2 * y + 1, rows_of(fine) - 1);
+    const int right = min(2 * x + 1, columns_of(fine) - 1);
+    const bool last_column = 2 * x + 2 >= columns_of(fine);
+    const bool last_row = 2 * y + 2 >= rows_of(fine);
+    return {last_column ? 0.0F : 0.125F * (fine(0, 2 * y, right) + fine(0, below, right)),
+            last_row ? 0.0F : 0.125F * (fine(1, below, 2 * x) + fine(1, below, right))};
 }
 
 /// Bilinear: three quarters of the coarse pixel's own value and a quarter of the nearest other one

@@ -20,7 +20,7 @@ namespace aperture::flow::gpu {
 template <Coupling coupling, Boundary boundary>
 __global__ void residual_kernel(SystemPlanes system, Planes<const float> x, Sums<2>* parts) {
     Sums<2> own{};
-    for_own_pixels(x.rows, x.columns, [&](int row, int column) {
+    for_own_pixels(rows_of(x), columns_of(x), [&](int row, int column) {
         const Pair r = residual_at<coupling, boundary>(
             system, row, column, [&](int i, int j) { return pair_at(x, i, j); });
         const Pair b = pair_at(system.right, row, column);

@@ -38,18 +38,18 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
                  Planes<float> terms, Planes<float> coupling) {
     const int x = static_cast<int>(blockIdx.x) * pixel_columns + static_cast<int>(threadIdx.x);
     const int first = static_cast<int>(blockIdx.y) * pixel_rows;
-    const int end = min(first + pixel_rows, now.rows);
-    if (x >= now.columns) return;
-    const int right = min(x + 1, now.columns - 1);
+    const int end = min(first + pixel_rows, rows_of(now));
+    if (x >= columns_of(now)) return;
+    const int right = min(x + 1, columns_of(now) - 1);
     const float decay = model.contrast > 0 ? 0.5F / model.contrast : 0.0F;
     for (int y = first + static_cast<int>(threadIdx.y); y < end; y += Warps) {
-        const float u0 = about.at(0, y, x);
-        const float v0 = about.at(1, y, x);
-        const float u = now.at(0, y, x);
-        const float v = now.at(1, y, x);
+        const float u0 = about(0, y, x);
+        const float v0 = about(1, y, x);
+        const float u = now(0, y, x);
+        const float v = now(1, y, x);
         const auto constraint = [&](int plane) -> Constraint {
-            return {constraints.at(plane, y, x), constraints.at(plane + 1, y, x),
-                    constraints.at(plane + 2, y, x)};
+            return {constraints(plane, y, x), constraints(plane + 1, y, x),
+                    constraints(plane + 2, y, x)};
         };
         const Constraint value = constraint(0);
         const Constraint across = constraint(3);
@@ -67,20 +67,20 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
         const float j11 = sum(&Constraint::x, &Constraint::x);
         const float j12 = sum(&Constraint::x, &Constraint::y);
         const float j22 = sum(&Constraint::y, &Constraint::y);
-        terms.at(0, y, x) = j11;
-        terms.at(1, y, x) = j12;
-        terms.at(2, y, x) = j22;
-        terms.at(3, y, x) = (j11 * u0 + j12 * v0) - sum(&Constraint::x, &Constraint::t);
-        terms.at(4, y, x) = (j12 * u0 + j22 * v0) - sum(&Constraint::y, &Constraint::t);
+        terms(0, y, x) = j11;
+        terms(1, y, x) = j12;
+        terms(2, y, x) = j22;
+        terms(3, y, x) = (j11 * u0 + j12 * v0) - sum(&Constraint::x, &Constraint::t);
+        terms(4, y, x) = (j12 * u0 + j22 * v0) - sum(&Constraint::y, &Constraint::t);
         const auto weight_to = [&](int to_y, int to_x) {
-            const float du = now.at(0, to_y, to_x) - u;
-            const float dv = now.at(1, to_y, to_x) - v;
-            const float step = image.at(0, to_y, to_x) - image.at(0, y, x);
+            const float du = now(0, to_y, to_x) - u;
+            const float dv = now(1, to_y, to_x) - v;
+            const float step = image(0, to_y, to_x) - image(0, y, x);
             const float edge = 1.0F + decay * fabsf(step);
             return charbonnier_weight(du * du + dv * dv, smoothness_epsilon) / (edge * edge);
         };
-        coupling.at(0, y, x) = weight_to(y, right);
-        coupling.at(1, y, x) = weight_to(min(y + 1, now.rows - 1), x);
+        coupling(0, y, x) = weight_to(y, right);
+        coupling(1, y, x) = weight_to(min(y + 1, rows_of(now) - 1), x);
     }
 }
 
@@ -92,8 +92,9 @@ void weigh(Executor& executor, const Planes<const float>& constraints,
            const Planes<const float>& about, const Planes<const float>& now,
            const Planes<const float>& image, const RobustModel& model, const Planes<float>& terms,
            const Planes<float>& coupling) {
-    core::launch(executor, &weigh_kernel<pixel_warps>, pixel_tile_config(now.rows, now.columns, 1),
-                 constraints, about, now, image, model, terms, coupling);
+    core::launch(executor, &weigh_kernel<pixel_warps>,
+                 pixel_tile_config(rows_of(now), columns_of(now), 1), constraints, about, now,
+                 image, model, terms, coupling);
 }
 
 #endif

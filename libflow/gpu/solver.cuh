@@ -75,13 +75,13 @@ class SolverOperations {
         const Solver solver = parameters_.solver;
         x_ = gpu::planes_of(x);
         prepared_.take(executor_, system, solver != Solver::jacobi && solver != Solver::multigrid,
-                       free_flow_.wanted(system, gpu::constant(x_)));
+                       free_flow_.wanted(system, x_));
         if (solver == Solver::multigrid) multigrid_.start(executor_, prepared_, x_);
     }
     void store(FlowView<Space>) { free_flow_.restore(executor_, x_); }
 
     double right_norm() { return norms().right; }
-    ResidualNorms norms() { return residual_.norms(executor_, prepared_, gpu::constant(x_)); }
+    ResidualNorms norms() { return residual_.norms(executor_, prepared_, x_); }
 
     void sweep(int count) {
         sweeps_.run(executor_, prepared_, count, static_cast<float>(parameters_.relaxation), x_);

@@ -78,8 +78,8 @@ class Patch {
     __device__ __forceinline__ Patch(const SweepProblem& problem, int halo)
         : outside_(outside_of<kind, coupling>(problem.boundary)),
           keep_(1.0F - problem.omega),
-          rows_(problem.system.tensor.rows),
-          columns_(problem.system.tensor.columns),
+          rows_(rows_of(problem.system.tensor)),
+          columns_(columns_of(problem.system.tensor)),
           halo_(halo) {}
 
     /// Moves the patch to this thread's position in a tile.
@@ -136,7 +136,7 @@ class Patch {
             if (y_ + r >= rows_) return;
             APERTURE_UNROLL
             for (int i = 0; i < 2; ++i) {
-                float* row = to.row(i, y_ + r) + x_;
+                float* row = row_of(to, i, y_ + r) + x_;
                 if (fours) {
                     store_four(x_of_[i][r], row);
                     continue;
@@ -191,7 +191,7 @@ class Patch {
     __device__ __forceinline__ void load_weights(const Planes<const float>& weights) {
         const auto weight = [&](int plane, int y, int x) {
             const bool inside = y >= 0 && y < rows_ && x >= 0 && x < columns_;
-            return inside ? weights.at(plane, y, x) : 0.0F;
+            return inside ? weights(plane, y, x) : 0.0F;
         };
         APERTURE_UNROLL
         for (int i = 0; i <= extent; ++i) {

@@ -113,8 +113,8 @@ struct PixelUpdate<SweepKind::jacobi, coupling> {
 template <Coupling coupling>
 __device__ __forceinline__ float repeats_of(const Planes<const float>& image, int y, int x) {
     if constexpr (coupling == Coupling::weighted) return 0.0F;
-    const float across = (x == 0 ? 1.0F : 0.0F) + (x + 1 == image.columns ? 1.0F : 0.0F);
-    const float down = (y == 0 ? 1.0F : 0.0F) + (y + 1 == image.rows ? 1.0F : 0.0F);
+    const float across = (x == 0 ? 1.0F : 0.0F) + (x + 1 == columns_of(image) ? 1.0F : 0.0F);
+    const float down = (y == 0 ? 1.0F : 0.0F) + (y + 1 == rows_of(image) ? 1.0F : 0.0F);
     if constexpr (coupling == Coupling::five) return across + down;
     return 0.5F * (across + down) + 0.25F * across * down;
 }
@@ -150,7 +150,7 @@ __device__ __forceinline__ PixelUpdate<kind, coupling> update_of(const SweepProb
             }
             if (repeats > 0.0F) {
                 const Planes<const float>& j = system.tensor;
-                block = inverse_block({j.at(0, y, x), j.at(1, y, x), j.at(2, y, x)},
+                block = inverse_block({j(0, y, x), j(1, y, x), j(2, y, x)},
                                       degree<coupling>(system, y, x) - system.smoothness * repeats);
             }
         }
@@ -170,9 +170,8 @@ __device__ __forceinline__ PixelUpdate<kind, coupling> update_at(const SweepProb
                                                                  int x) {
     const Planes<const float>& blocks = blocks_of<kind>(problem.system);
     const Planes<const float>& right = problem.system.right;
-    return update_of<kind, coupling>(problem,
-                                     {blocks.at(0, y, x), blocks.at(1, y, x), blocks.at(2, y, x)},
-                                     {right.at(0, y, x), right.at(1, y, x)}, y, x);
+    return update_of<kind, coupling>(problem, {blocks(0, y, x), blocks(1, y, x), blocks(2, y, x)},
+                                     {right(0, y, x), right(1, y, x)}, y, x);
 }
 
 /// A neighbour of a pixel, `dy` and `dx` from it.
@@ -181,9 +180,9 @@ __device__ __forceinline__ float neighbour(const Planes<T>& x, int plane, Outsid
                                            int column, int dy, int dx) {
     const int row = y + dy;
     const int beside = column + dx;
-    const bool inside = row >= 0 && row < x.rows && beside >= 0 && beside < x.columns;
+    const bool inside = row >= 0 && row < rows_of(x) && beside >= 0 && beside < columns_of(x);
     if (!inside && outside == Outside::zero) return 0.0F;
-    return x.at(plane, min(max(row, 0), x.rows - 1), min(max(beside, 0), x.columns - 1));
+    return x(plane, min(max(row, 0), rows_of(x) - 1), min(max(beside, 0), columns_of(x) - 1));
 }
 
 /// S of one unknown from planes, as defined by sum_of.
@@ -201,8 +200,8 @@ __device__ __forceinline__ float sum_at(const Planes<T>& x, int plane,
         n.below_right = at(1, 1);
     }
     if constexpr (coupling == Coupling::weighted) {
-        w = {column > 0 ? weights.at(0, y, column - 1) : 0.0F, weights.at(0, y, column),
-             y > 0 ? weights.at(1, y - 1, column) : 0.0F, weights.at(1, y, column)};
+        w = {column > 0 ? weights(0, y, column - 1) : 0.0F, weights(0, y, column),
+             y > 0 ? weights(1, y - 1, column) : 0.0F, weights(1, y, column)};
     }
     return sum_of<coupling>(n, w);
 }
@@ -215,8 +214,8 @@ __global__ void sum_neighbours_kernel(SweepProblem problem, int unknown, Planes<
                                       Planes<float> sums) {
     int y = 0;
     int column = 0;
-    if (!own_pixel(x.rows, x.columns, &y, &column)) return;
-    sums.at(unknown, y, column) =
+    if (!own_pixel(rows_of(x), columns_of(x), &y, &column)) return;
+    sums(unknown, y, column) =
         sum_at<coupling>(x, unknown, problem.system.weights,
                          outside_of<kind, coupling>(problem.boundary), y, column);
 }
@@ -228,12 +227,12 @@ __global__ void update_pixels_kernel(SweepProblem problem, Planes<const float> s
                                      Planes<float> x) {
     int y = 0;
     int column = 0;
-    if (!own_pixel(x.rows, x.columns, &y, &column)) return;
+    if (!own_pixel(rows_of(x), columns_of(x), &y, &column)) return;
     const auto update = update_at<kind, coupling>(problem, y, column);
-    const Unknowns next = update({sums.at(0, y, column), sums.at(1, y, column)},
-                                 {x.at(0, y, column), x.at(1, y, column)}, 0.0F);
-    x.at(0, y, column) = next.u;
-    x.at(1, y, column) = next.v;
+    const Unknowns next =
+        update({sums(0, y, column), sums(1, y, column)}, {x(0, y, column), x(1, y, column)}, 0.0F);
+    x(0, y, column) = next.u;
+    x(1, y, column) = next.v;
 }
 
 }  // namespace aperture::flow::gpu

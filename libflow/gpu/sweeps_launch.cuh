@@ -35,7 +35,7 @@ inline core::LaunchConfig tile_config(const TilePlan& plan,
 }
 
 inline TileGrid tiles_of(const TilePlan& plan, const Planes<float>& image) {
-    return {plan.tiles_down(image.rows), plan.tiles_across(image.columns)};
+    return {plan.tiles_down(rows_of(image)), plan.tiles_across(columns_of(image))};
 }
 
 }  // namespace detail
@@ -44,14 +44,13 @@ inline TileGrid tiles_of(const TilePlan& plan, const Planes<float>& image) {
 template <SweepKind kind, Coupling coupling, class Executor>
 void sweep_by_operators(Executor& executor, const SweepProblem& problem, int count,
                         const Planes<float>& x, const Planes<float>& sums) {
-    const core::LaunchConfig config = pixel_config({x.rows, x.columns});
+    const core::LaunchConfig config = pixel_config({rows_of(x), columns_of(x)});
     for (int sweep = 0; sweep < count; ++sweep) {
         for (int unknown : {0, 1}) {
             core::launch(executor, &sum_neighbours_kernel<kind, coupling>, config, problem, unknown,
-                         constant(x), sums);
+                         x, sums);
         }
-        core::launch(executor, &update_pixels_kernel<kind, coupling>, config, problem,
-                     constant(sums), x);
+        core::launch(executor, &update_pixels_kernel<kind, coupling>, config, problem, sums, x);
     }
 }
 
@@ -59,8 +58,8 @@ void sweep_by_operators(Executor& executor, const SweepProblem& problem, int cou
 template <Coupling coupling, class Executor>
 void sweep_by_colours(Executor& executor, const SweepProblem& problem, int count,
                       const Planes<float>& x) {
-    const index_t rows = coupling == Coupling::nine ? (x.rows + 1) / 2 : x.rows;
-    const core::LaunchConfig config = pixel_config({rows, (x.columns + 1) / 2});
+    const index_t rows = coupling == Coupling::nine ? (rows_of(x) + 1) / 2 : rows_of(x);
+    const core::LaunchConfig config = pixel_config({rows, (columns_of(x) + 1) / 2});
     for (int sweep = 0; sweep < count; ++sweep) {
         for (int colour = 0; colour < stages_of(SweepKind::redblack, coupling); ++colour) {
             core::launch(executor, &relax_colour_kernel<coupling>, config, problem, colour, x);
@@ -79,8 +78,8 @@ void sweep_fused(Executor& executor, const SweepProblem& problem, const TilePlan
         const auto now = static_cast<int>(until(round + 1) - until(round));
         const Planes<float> from = round == 0 ? x : between[(round + 1) % 2].planes();
         const Planes<float> to = round + 1 == plan.rounds ? x : between[round % 2].planes();
-        core::launch(executor, &fused_sweeps_kernel<kind, coupling>, config, problem,
-                     constant(from), to, detail::tiles_of(plan, x), plan.halo, now, round % 2 == 0);
+        core::launch(executor, &fused_sweeps_kernel<kind, coupling>, config, problem, from, to,
+                     detail::tiles_of(plan, x), plan.halo, now, round % 2 == 0);
         config.start_early = true;
     }
 }
@@ -152,7 +151,8 @@ void Sweeps<Executor>::run_as(Executor& executor, const SweepProblem& problem, i
                                                       workspace_[0].planes());
         }
     }
-    const SweepWork work{kind, coupling, x.rows, x.columns, count, executor.multiprocessors()};
+    const SweepWork work{kind,          coupling, rows_of(x),
+                         columns_of(x), count,    executor.multiprocessors()};
     if (on_chip_) {
         const TilePlan plan = plan_persistent(work);
         if (plan.thread_rows > 0) {

@@ -71,8 +71,8 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     texture_kernel(ImagePair images, TextureStep step) {
     const TextureRegion region(core::shared<float>());
     const int plane = static_cast<int>(blockIdx.z);
-    const int rows = images.rows;
-    const int columns = images.columns;
+    const int rows = rows_of(images);
+    const int columns = columns_of(images);
     const int top = static_cast<int>(blockIdx.y) * texture_tile - texture_steps;
     const int left = static_cast<int>(blockIdx.x) * texture_tile - texture_steps;
     // Calls visit(i, y, x) for the region's image pixels, without its first `before` and last
@@ -95,9 +95,9 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
         const int x = left + i % texture_region;
         const bool in_image = y >= 0 && y < rows && x >= 0 && x < columns;
         const bool zero = step.first || !in_image;
-        region.image[i] = in_image ? images.at(plane, y, x) : 0.0F;
-        region.across[i] = zero ? 0.0F : step.dual.at(2 * plane, y, x);
-        region.down[i] = zero ? 0.0F : step.dual.at(2 * plane + 1, y, x);
+        region.image[i] = in_image ? images(plane, y, x) : 0.0F;
+        region.across[i] = zero ? 0.0F : step.dual(2 * plane, y, x);
+        region.down[i] = zero ? 0.0F : step.dual(2 * plane + 1, y, x);
     }
     __syncthreads();
     for (int iteration = 0; iteration < step.iterations; ++iteration) {
@@ -110,10 +110,10 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     }
     for_pixels(texture_steps, texture_steps, [&](int i, int y, int x) {
         if (step.texture.data != nullptr) {
-            step.texture.at(plane, y, x) = region.image[i] - step.share * region.find_structure(i);
+            step.texture(plane, y, x) = region.image[i] - step.share * region.find_structure(i);
         } else {
-            step.next_dual.at(2 * plane, y, x) = region.across[i];
-            step.next_dual.at(2 * plane + 1, y, x) = region.down[i];
+            step.next_dual(2 * plane, y, x) = region.across[i];
+            step.next_dual(2 * plane + 1, y, x) = region.down[i];
         }
     });
 }
@@ -135,9 +135,9 @@ class TextureFilter {
     void run(Executor& executor, float share, const ImagePair& images,
              const Planes<float>& textures) {
         constexpr auto bytes = 4 * TextureRegion::values * sizeof(float);
-        const core::LaunchConfig config(
-            signal::gpu::tile_grid(images.rows, images.columns, 2, texture_tile, texture_tile),
-            dim3(core::warp_size, texture_warps), bytes);
+        const core::LaunchConfig config(signal::gpu::tile_grid(rows_of(images), columns_of(images),
+                                                               2, texture_tile, texture_tile),
+                                        dim3(core::warp_size, texture_warps), bytes);
         int from = 0;
         for (int done = 0; done < texture_iterations; done += texture_steps) {
             const int left = texture_iterations - done;

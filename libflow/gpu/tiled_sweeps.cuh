@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
     RowExchange exchange;
     patch.move_to(tiles.position(static_cast<int>(blockIdx.x), false));
     patch.load_updates(problem);
-    patch.load_unknowns(constant(x));
+    patch.load_unknowns(x);
     int round = (sweeps + at_once - 1) / at_once;
     // All blocks must load x before one stores it.
     if (round % 2 == 1 && gridDim.x > 1) core::grid_sync();
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(most_patches(kind, coupling), 1)
         if (patch.inner()) patch.store_unknowns(to);
         if (round == 1) return;
         core::grid_sync();
-        if (!patch.inner()) patch.load_unknowns(constant(to));
+        if (!patch.inner()) patch.load_unknowns(to);
     }
 }
 

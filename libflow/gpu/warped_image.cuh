@@ -38,11 +38,11 @@ template <signal::Interpolation interpolation>
 __device__ __forceinline__ float sample(const Planes<const float>& image, int y, int x, float u,
                                         float v) {
     const bool moves = is_number(u) && is_number(v);
-    const Place px = place(x, moves ? u : 0.0F, image.columns);
-    const Place py = place(y, moves ? v : 0.0F, image.rows);
-    const int right = min(px.whole + 1, image.columns - 1);
-    const float* here = image.row(0, py.whole);
-    const float* below = image.row(0, min(py.whole + 1, image.rows - 1));
+    const Place px = place(x, moves ? u : 0.0F, columns_of(image));
+    const Place py = place(y, moves ? v : 0.0F, rows_of(image));
+    const int right = min(px.whole + 1, columns_of(image) - 1);
+    const float* here = row_of(image, 0, py.whole);
+    const float* below = row_of(image, 0, min(py.whole + 1, rows_of(image) - 1));
     if constexpr (interpolation == signal::Interpolation::bilinear) {
         const float above_mix = here[px.whole] + px.part * (here[right] - here[px.whole]);
         const float below_mix = below[px.whole] + px.part * (below[right] - below[px.whole]);
@@ -62,13 +62,13 @@ __device__ __forceinline__ float sample(const Planes<const float>& image, int y,
         weights(px.part, wx);
         weights(py.part, wy);
         const int left = max(px.whole - 1, 0);
-        const int beyond = min(px.whole + 2, image.columns - 1);
+        const int beyond = min(px.whole + 2, columns_of(image) - 1);
         const auto across = [&](const float* row) {
             return (wx[0] * row[left] + wx[1] * row[px.whole]) +
                    (wx[2] * row[right] + wx[3] * row[beyond]);
         };
-        const float* above = image.row(0, max(py.whole - 1, 0));
-        const float* under = image.row(0, min(py.whole + 2, image.rows - 1));
+        const float* above = row_of(image, 0, max(py.whole - 1, 0));
+        const float* under = row_of(image, 0, min(py.whole + 2, rows_of(image) - 1));
         return (wy[0] * across(above) + wy[1] * across(here)) +
                (wy[2] * across(below) + wy[3] * across(under));
     }
@@ -80,8 +80,8 @@ struct WarpedImage {
     Planes<const float> image;
     Planes<const float> flow;
 
-    __device__ __forceinline__ float at(int, int y, int x) const {
-        return sample<interpolation>(image, y, x, flow.at(0, y, x), flow.at(1, y, x));
+    __device__ __forceinline__ float operator()(int, int y, int x) const {
+        return sample<interpolation>(image, y, x, flow(0, y, x), flow(1, y, x));
     }
 };
 

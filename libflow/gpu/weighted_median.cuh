@@ -36,17 +36,17 @@ struct WeightedWindow {
     __device__ __forceinline__ WeightedWindow(const MedianTile& image, const MedianTile& visibility,
                                               const DistanceWeights& distance, int r, int c)
         : row(r), column(c) {
-        const float middle = image.at(row, column);
+        const float middle = image(row, column);
         APERTURE_UNROLL
         for (int i = 0; i < width; ++i) {
             APERTURE_UNROLL
             for (int j = 0; j < width; ++j) {
                 const int y = at(row, i);
                 const int x = at(column, j);
-                const float step = image.at(y, x) - middle;
+                const float step = image(y, x) - middle;
                 weight[i][j] = distance.at[i] * distance.at[j] *
                                bell(step * step * over_twice_squared(grey_sigma)) *
-                               visibility.at(y, x);
+                               visibility(y, x);
                 half += 0.5F * weight[i][j];
             }
         }
@@ -88,7 +88,7 @@ struct WeightedWindow {
         for (int i = 0; i < width; ++i) {
             APERTURE_UNROLL
             for (int j = 0; j < width; ++j) {
-                visit(values.at(at(row, i), at(column, j)), weight[i][j]);
+                visit(values(at(row, i), at(column, j)), weight[i][j]);
             }
         }
     }
@@ -97,8 +97,8 @@ struct WeightedWindow {
 /// In (0, 1]: the visibility in image 1 of a pixel's content, moved by the flow (u, v).
 __device__ __forceinline__ float visibility_at(const MedianTile& u, const MedianTile& v, int row,
                                                int column, float difference, bool inside_image) {
-    const float divergence = 0.5F * ((u.at(row, column + 1) - u.at(row, column - 1)) +
-                                     (v.at(row + 1, column) - v.at(row - 1, column)));
+    const float divergence = 0.5F * ((u(row, column + 1) - u(row, column - 1)) +
+                                     (v(row + 1, column) - v(row - 1, column)));
     const float shrinkage = fminf(divergence, 0.0F);
     const float seen = bell(shrinkage * shrinkage * over_twice_squared(shrinkage_sigma) +
                             difference * difference * over_twice_squared(difference_sigma));
@@ -109,9 +109,8 @@ __device__ __forceinline__ float visibility_at(const MedianTile& u, const Median
 __device__ __forceinline__ bool has_step(const MedianTile& u, const MedianTile& v, int row,
                                          int column) {
     const auto steps = [&](const MedianTile& flow) {
-        const float here = flow.at(row, column);
-        return fmaxf(fabsf(flow.at(row, column + 1) - here),
-                     fabsf(flow.at(row + 1, column) - here));
+        const float here = flow(row, column);
+        return fmaxf(fabsf(flow(row, column + 1) - here), fabsf(flow(row + 1, column) - here));
     };
     return fmaxf(steps(u), steps(v)) > boundary_step;
 }
@@ -142,8 +141,8 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     const Flags flags{visibility.value + MedianTile::values};
     int* const list = reinterpret_cast<int*>(flags.value + Flags::values);
     int* const listed = list + weighted_median_pixels;
-    const int rows = from.rows;
-    const int columns = from.columns;
+    const int rows = rows_of(from);
+    const int columns = columns_of(from);
     const int first_row = static_cast<int>(blockIdx.y) * pixel_rows;
     const int first_column = static_cast<int>(blockIdx.x) * pixel_columns;
     const auto load = [&](const MedianTile& tile, const auto& value) {
@@ -155,8 +154,8 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
         const int x = first_column + c;
         return y >= 0 && y < rows && x >= 0 && x < columns;
     };
-    load(u, [&](int y, int x) { return from.at(0, y, x); });
-    load(v, [&](int y, int x) { return from.at(1, y, x); });
+    load(u, [&](int y, int x) { return from(0, y, x); });
+    load(v, [&](int y, int x) { return from(1, y, x); });
     if (core::thread_rank() == 0) *listed = 0;
     __syncthreads();
     for (int i = core::thread_rank(); i < Flags::values; i += core::block_threads()) {
@@ -171,7 +170,7 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
         APERTURE_UNROLL
         for (int i = -boundary_reach; i <= boundary_reach; ++i) {
             APERTURE_UNROLL
-            for (int j = -boundary_reach; j <= boundary_reach; ++j) near += flags.at(r + i, c + j);
+            for (int j = -boundary_reach; j <= boundary_reach; ++j) near += flags(r + i, c + j);
         }
         const bool wanted = near > 0.0F && in_image(r, c);
         const unsigned all = __ballot_sync(core::full_warp, wanted);
@@ -182,7 +181,7 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     __syncthreads();
     const int count = *listed;
     if (count == 0) return;
-    load(image, [&](int y, int x) { return image0.at(0, y, x); });
+    load(image, [&](int y, int x) { return image0(0, y, x); });
     for (int i = core::thread_rank(); i < MedianTile::values; i += core::block_threads()) {
         const int r = i / MedianTile::columns - border;
         const int c = i % MedianTile::columns - border;
@@ -195,17 +194,16 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
         }
         const int y = first_row + r;
         const int x = first_column + c;
-        visibility.value[i] =
-            visibility_at(u, v, r, c, warped1.at(0, y, x) - image0.at(0, y, x),
-                          lands_inside(rows, columns, y, x, u.at(r, c), v.at(r, c)));
+        visibility.value[i] = visibility_at(u, v, r, c, warped1(0, y, x) - image0(0, y, x),
+                                            lands_inside(rows, columns, y, x, u(r, c), v(r, c)));
     }
     __syncthreads();
     for (int i = core::thread_rank(); i < count; i += core::block_threads()) {
         const int r = list[i] / pixel_columns;
         const int c = list[i] % pixel_columns;
         const WeightedWindow window(image, visibility, distance, r, c);
-        to.at(0, first_row + r, first_column + c) = window.median(u);
-        to.at(1, first_row + r, first_column + c) = window.median(v);
+        to(0, first_row + r, first_column + c) = window.median(u);
+        to(1, first_row + r, first_column + c) = window.median(v);
     }
 }
 
@@ -226,10 +224,10 @@ class WeightedMedian {
     void run(Executor& executor, const Planes<const float>& image0,
              const Planes<const float>& warped1, const Planes<const float>& from,
              const Planes<float>& to) const {
-        core::launch(
-            executor, &weighted_median_kernel<pixel_warps>,
-            pixel_tile_config(from.rows, from.columns, 1, weighted_median_values * sizeof(float)),
-            image0, warped1, from, distance_, to);
+        core::launch(executor, &weighted_median_kernel<pixel_warps>,
+                     pixel_tile_config(rows_of(from), columns_of(from), 1,
+                                       weighted_median_values * sizeof(float)),
+                     image0, warped1, from, distance_, to);
     }
 
   private:

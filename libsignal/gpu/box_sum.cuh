@@ -100,13 +100,13 @@ __global__ void __launch_bounds__(box_threads)
     const int first_column = static_cast<int>(blockIdx.x) * box_columns;
     const int plane = static_cast<int>(blockIdx.z);
     const double* sums =
-        box_sums(core::shared<double>(), layout, first_row, first_column, from.rows, from.columns,
-                 [&](int y, int x) { return from.at(plane, y, x); });
+        box_sums(core::shared<double>(), layout, first_row, first_column, rows_of(to),
+                 columns_of(to), [&](int y, int x) { return from(plane, y, x); });
     for (int i = core::thread_rank(); i < box_rows * box_columns; i += box_threads) {
         const int row = first_row + i / box_columns;
         const int column = first_column + i % box_columns;
-        if (row < to.rows && column < to.columns) {
-            to.at(plane, row, column) = static_cast<float>(
+        if (row < rows_of(to) && column < columns_of(to)) {
+            to(plane, row, column) = static_cast<float>(
                 sums[(row - first_row) * layout.pitch() + column - first_column]);
         }
     }
@@ -128,13 +128,13 @@ inline core::LaunchConfig box_config(int rows, int columns, int planes, BoxLayou
             static_cast<std::size_t>(layout.bytes()), call};
 }
 
-/// Sums over `planes` planes with rows, columns and at(plane, row, column). Asynchronous.
+/// Sums over `planes` planes; `from` has (plane, row, column). Asynchronous.
 template <class Executor, class Source, class Sink>
 void box_sum(Executor& executor, const Source& from, int planes, int size, const Sink& to) {
     expects_box_fits(executor, size);
     core::launch(executor, &box_sum_kernel<Source, Sink>,
-                 box_config(to.rows, to.columns, planes, BoxLayout{size}), from, BoxLayout{size},
-                 to);
+                 box_config(rows_of(to), columns_of(to), planes, BoxLayout{size}), from,
+                 BoxLayout{size}, to);
 }
 
 /// The function of aperture/signal/box_sum.hpp.

@@ -78,7 +78,7 @@ __device__ __forceinline__ void strip_medians(const float* tile, int pitch, cons
 /// median_columns outputs of a plane. Grid: columns, rows, planes. Shared memory: the block's
 /// pixels with their border, [median_rows + size - 1][median_columns + size - 1] floats, 5.2 KB for
 /// size 5. 4 bytes written plus the loads of `from`; 72 minima and maxima an output of size 5.
-/// `from` and `to` have rows, columns and at(plane, row, column). Source: Batcher 1968.
+/// `from` has (plane, row, column). Source: Batcher 1968.
 template <int size, class Source, class Sink>
 __global__ void __launch_bounds__(median_warps* core::warp_size)
     median_kernel(Source from, Sink to) {
@@ -88,16 +88,16 @@ __global__ void __launch_bounds__(median_warps* core::warp_size)
     const int first_column = static_cast<int>(blockIdx.x) * median_columns;
     const int plane = static_cast<int>(blockIdx.z);
     load_bordered(tile, first_row - size / 2, first_column - size / 2, median_rows + size - 1,
-                  pitch, from.rows, from.columns,
-                  [&](int y, int x) { return from.at(plane, y, x); });
+                  pitch, rows_of(to), columns_of(to),
+                  [&](int y, int x) { return from(plane, y, x); });
     __syncthreads();
     const int strip = static_cast<int>(threadIdx.y) * median_strip;
     const int column = first_column + static_cast<int>(threadIdx.x);
-    if (first_row + strip >= to.rows || column >= to.columns) return;
+    if (first_row + strip >= rows_of(to) || column >= columns_of(to)) return;
     strip_medians<size>(tile + strip * pitch + static_cast<int>(threadIdx.x), pitch,
                         [&](int r, float median) {
                             const int row = first_row + strip + r;
-                            if (row < to.rows) to.at(plane, row, column) = median;
+                            if (row < rows_of(to)) to(plane, row, column) = median;
                         });
 }
 
@@ -111,11 +111,11 @@ void median_filter(Executor& executor, const Source& from, int planes, int size,
                                     : &median_kernel<7, Source, Sink>;
     const auto floats =
         static_cast<std::size_t>((median_rows + size - 1) * (median_columns + size - 1));
-    core::launch(
-        executor, kernel,
-        core::LaunchConfig(tile_grid(to.rows, to.columns, planes, median_rows, median_columns),
-                           dim3(core::warp_size, median_warps), floats * sizeof(float)),
-        from, to);
+    core::launch(executor, kernel,
+                 core::LaunchConfig(
+                     tile_grid(rows_of(to), columns_of(to), planes, median_rows, median_columns),
+                     dim3(core::warp_size, median_warps), floats * sizeof(float)),
+                 from, to);
 }
 
 /// The function of aperture/signal/median.hpp.

@@ -4,10 +4,10 @@
 
 // Planes of one shape: how kernels access images.
 
+#include "aperture/core/view.hpp"
 #include "libcore/gpu/kernel.cuh"
 
 #if !defined(__CUDACC_RTC__)
-#include "aperture/core/view.hpp"
 #include "libcore/gpu/launch.cuh"
 #endif
 
@@ -15,24 +15,23 @@ namespace aperture::signal::gpu {
 
 using core::index_t;
 
-/// [plane][row][column], rows `pitch` elements apart. Not owning.
+/// [plane][row][column], columns contiguous.
 template <class T>
-struct Planes {
-    T* data = nullptr;
-    index_t stride = 0;  ///< elements between planes
-    index_t pitch = 0;
-    int rows = 0;
-    int columns = 0;
-
-    __device__ __forceinline__ T* row(int plane, int y) const {
-        return data + plane * stride + y * pitch;
-    }
-    __device__ __forceinline__ T& at(int plane, int y, int x) const { return row(plane, y)[x]; }
-};
+using Planes = core::View<T, 3, core::Kernel, core::Concatenated>;
 
 template <class T>
-APERTURE_HD Planes<const T> constant(const Planes<T>& planes) {
-    return {planes.data, planes.stride, planes.pitch, planes.rows, planes.columns};
+APERTURE_HD int rows_of(const Planes<T>& planes) {
+    return static_cast<int>(planes.extent[1]);
+}
+template <class T>
+APERTURE_HD int columns_of(const Planes<T>& planes) {
+    return static_cast<int>(planes.extent[2]);
+}
+
+/// Column 0 of a row. Rows outside the image have addresses, too.
+template <class T>
+APERTURE_HD T* row_of(const Planes<T>& planes, int plane, int y) {
+    return planes.data + plane * planes.stride[0] + y * planes.stride[1];
 }
 
 /// The nearest of 0, ..., extent - 1.
@@ -55,16 +54,14 @@ __device__ __forceinline__ void load_bordered(float* tile, int first_row, int fi
 
 #if !defined(__CUDACC_RTC__)
 
-/// A caller's view as kernels access it; its columns must be contiguous.
+/// A caller's planes, or plane, as kernels access them; the columns must be contiguous.
 template <class T, class Space>
 Planes<T> planes_of(const core::View<T, 3, Space>& view) {
-    return {view.data, view.stride[0], view.stride[1], static_cast<int>(view.extent[1]),
-            static_cast<int>(view.extent[2])};
+    return {view.data, view.extent, view.stride};
 }
 template <class T, class Space>
 Planes<T> planes_of(const core::View<T, 2, Space>& view) {
-    return {view.data, 0, view.stride[0], static_cast<int>(view.extent[0]),
-            static_cast<int>(view.extent[1])};
+    return {view.data, {1, view.extent[0], view.extent[1]}, {0, view.stride[0], view.stride[1]}};
 }
 
 /// Number of tiles that cover an extent.

@@ -44,7 +44,7 @@ struct FilterLayout {
 /// global memory, then along its rows. Thread: a part of both. Block: filter_rows x
 /// resample_columns outputs, with weights computed by the block. Grid: columns, rows, planes.
 /// Shared memory: FilterLayout, 11 KB for a factor of 1/2. For a factor f and windows of n pixels:
-/// 4 / f^2 + 4 bytes moved and 2 n (1 / f + 1) flops an output. `from` and `to` have at(plane, row,
+/// 4 / f^2 + 4 bytes moved and 2 n (1 / f + 1) flops an output. `from` has (plane, row,
 /// column).
 template <class Source, class Sink>
 __global__ void __launch_bounds__(resample_warps* core::warp_size)
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(resample_warps* core::warp_size)
         const float* weights = row_weights + row * layout.row_taps;
         float sum = 0.0F;
         for (int t = 0; t < layout.row_taps; ++t) {
-            sum = __fmaf_rn(weights[t], from.at(plane, row_first[row] + t, begin + column), sum);
+            sum = __fmaf_rn(weights[t], from(plane, row_first[row] + t, begin + column), sum);
         }
         band[row * layout.span + column] = sum;
     }
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(resample_warps* core::warp_size)
         for (int t = 0; t < layout.column_taps; ++t) {
             sum = __fmaf_rn(weights[t], values[t], sum);
         }
-        to.at(plane, first_row + row, first_column + column) = sum;
+        to(plane, first_row + row, first_column + column) = sum;
     }
 }
 
@@ -150,11 +150,11 @@ __global__ void __launch_bounds__(resample_warps* core::warp_size)
                 float filtered = 0.0F;
                 APERTURE_UNROLL
                 for (int y = 0; y < samples; ++y) {
-                    filtered += down.weights[y] * from.at(plane, down.pixel[y], across.pixel[x]);
+                    filtered += down.weights[y] * from(plane, down.pixel[y], across.pixel[x]);
                 }
                 sum += across.weights[x] * filtered;
             }
-            to.at(plane, row, column) = sum * factors.factor[plane];
+            to(plane, row, column) = sum * factors.factor[plane];
         }
     }
 }
@@ -188,23 +188,23 @@ void filter(Executor& executor, const char* operation, const Source& from, const
         from, layout, to);
 }
 
-/// A Gaussian blur; `from` and `to` have rows, columns and at(plane, row, column).
+/// A Gaussian blur; `from` has (plane, row, column).
 template <class Executor, class Source, class Sink>
 void blur(Executor& executor, const Source& from, float sigma, int planes, const Sink& to) {
     const auto axis = [&](index_t extent) -> AxisFilter {
         return {extent, extent, Sampling::none, sigma};
     };
-    filter(executor, "Gaussian blur", from, axis(from.rows), axis(from.columns), planes, to);
+    filter(executor, "Gaussian blur", from, axis(rows_of(to)), axis(columns_of(to)), planes, to);
 }
 
-/// The next level of a pyramid; `from` and `to` have rows, columns and at(plane, row, column).
+/// The next level of a pyramid; `from` has (plane, row, column), rows_of and columns_of.
 template <class Executor, class Source, class Sink>
 void downsample(Executor& executor, const Source& from, int planes, const Sink& to) {
     const auto axis = [](index_t from_extent, index_t to_extent) -> AxisFilter {
         return {from_extent, to_extent, Sampling::bicubic, pyramid_sigma(from_extent, to_extent)};
     };
-    filter(executor, "downsample", from, axis(from.rows, to.rows), axis(from.columns, to.columns),
-           planes, to);
+    filter(executor, "downsample", from, axis(rows_of(from), rows_of(to)),
+           axis(columns_of(from), columns_of(to)), planes, to);
 }
 
 /// Resizes one plane, or two with a factor each.
@@ -213,13 +213,13 @@ void resize(Executor& executor, const Source& from, Interpolation interpolation,
             PlaneFactors factors, const Sink& to) {
     const bool bicubic = interpolation == Interpolation::bicubic;
     const Sampling sampling = bicubic ? Sampling::bicubic : Sampling::bilinear;
-    const AxisFilter rows{from.rows, to.rows, sampling, 0};
-    const AxisFilter columns{from.columns, to.columns, sampling, 0};
+    const AxisFilter rows{rows_of(from), rows_of(to), sampling, 0};
+    const AxisFilter columns{columns_of(from), columns_of(to), sampling, 0};
     const auto kernel = bicubic ? &resize_kernel<Sampling::bicubic, Source, Sink>
                                 : &resize_kernel<Sampling::bilinear, Source, Sink>;
     core::launch(
         executor, kernel,
-        core::LaunchConfig(tile_grid(to.rows, to.columns, 1, resize_rows, resample_columns),
+        core::LaunchConfig(tile_grid(rows_of(to), columns_of(to), 1, resize_rows, resample_columns),
                            dim3(core::warp_size, resample_warps)),
         from, rows, columns, planes, factors, to);
 }

@@ -59,8 +59,8 @@ TEST_P(SimtRows, AreTransformedWithoutTheirGround) {
             static_cast<std::size_t>(index_t{rows} * planes * frequencies), Complex<float>(99));
         gpu::RowTransforms<core::Simt> transforms(simt, length);
         ASSERT_TRUE(transforms.possible());
-        transforms.forward({pixels.data(), stride, pitch, rows, columns}, planes, grounds.data(),
-                           spectra.data());
+        transforms.forward({pixels.data(), {planes, rows, columns}, {stride, pitch, 1}}, planes,
+                           grounds.data(), spectra.data());
         double error = 0;
         double largest = 0;
         for (int y = 0; y < rows; ++y) {

@@ -24,7 +24,8 @@ struct Kernel {};
 
 /// Any strides.
 struct Strided {};
-/// A batch [problem][row][column], one matrix after another: the last extent is contiguous.
+/// A batch [problem][row][column], one matrix after another, or planes of an image: the last extent
+/// is contiguous.
 struct Concatenated {};
 /// A batch [problem][row][column] in which element (row, column) of all problems is contiguous: the
 /// stride of the first extent is one (Ha et al. 2013, section III-C).
@@ -52,6 +53,11 @@ inline constexpr bool accessible = !same_type<Space, Device>;
 template <class T, int Rank, class Space = Host, class Layout = Strided>
 struct View {
     static_assert(Rank >= 1);
+
+    /// The dimension whose stride is one by the layout; -1 if none is.
+    static constexpr int contiguous = detail::same_type<Layout, Concatenated>  ? Rank - 1
+                                      : detail::same_type<Layout, Interleaved> ? 0
+                                                                               : -1;
 
     T* data = nullptr;
     Extents<Rank> extent{};
@@ -96,7 +102,7 @@ struct View {
         index_t sum = 0;
         for (int d = 0; d < Rank; ++d) {
             APERTURE_ASSERT(position[d] >= 0 && position[d] < extent[d]);
-            sum += position[d] * stride[d];
+            sum += d == contiguous ? position[d] : position[d] * stride[d];
         }
         return sum;
     }
