@@ -8,7 +8,8 @@
 
 #include <cmath>
 
-#include "aperture/core/extents.hpp"
+#include "aperture/core/portable.hpp"
+#include "aperture/signal/resample.hpp"
 
 namespace aperture::signal {
 
@@ -38,7 +39,7 @@ struct AxisFilter {
 
 /// Filtering along the rows and the columns of an image.
 struct ImageFilter {
-    AxisFilter rows;  ///< of the position of a row
+    AxisFilter rows;
     AxisFilter columns;
 };
 inline ImageFilter blur_filter(const core::Extents<2>& extent, double sigma) {
@@ -46,12 +47,14 @@ inline ImageFilter blur_filter(const core::Extents<2>& extent, double sigma) {
             {extent[1], extent[1], Sampling::none, sigma}};
 }
 inline ImageFilter resize_filter(const core::Extents<2>& from, const core::Extents<2>& to,
-                                 Sampling sampling) {
+                                 Interpolation interpolation) {
+    const bool bicubic = interpolation == Interpolation::bicubic;
+    const Sampling sampling = bicubic ? Sampling::bicubic : Sampling::bilinear;
     return {{from[0], to[0], sampling, 0}, {from[1], to[1], sampling, 0}};
 }
 /// Bicubic, after an anti-aliasing blur along an axis that shrinks.
 inline ImageFilter pyramid_filter(const core::Extents<2>& from, const core::Extents<2>& to) {
-    ImageFilter filter = resize_filter(from, to, Sampling::bicubic);
+    ImageFilter filter = resize_filter(from, to, Interpolation::bicubic);
     for (AxisFilter* axis : {&filter.rows, &filter.columns}) {
         if (axis->to >= axis->from) continue;
         const double ratio = static_cast<double>(axis->from) / static_cast<double>(axis->to);

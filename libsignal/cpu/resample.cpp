@@ -5,8 +5,6 @@
 // many output rows as a pack has lanes. In the first a lane is an input column, in the second an
 // output row; the band is transposed between them. So both passes load whole packs for any ratio of
 // the extents.
-#include "aperture/signal/resample.hpp"
-
 #include <algorithm>
 
 #include "libcore/cpu/transpose.hpp"
@@ -98,18 +96,18 @@ void filter_columns(const float* transposed, const AxisWeights& columns, index_t
     }
 }
 
-void filter(core::Cpu& executor, const Input& from, const ImageFilter& image_filter,
+void filter(core::Cpu& executor, const Input& from, const ImageFilter& axes,
             const Output& to) {
     core::ScratchParts counted;
-    tabulate(image_filter.rows, counted);
-    tabulate(image_filter.columns, counted);
+    tabulate(axes.rows, counted);
+    tabulate(axes.columns, counted);
     const std::size_t table_bytes = counted.bytes();
     const std::size_t bytes =
         table_bytes + static_cast<std::size_t>(from.extent[1] * lanes) * sizeof(float);
     // The tables precede the first thread's own memory; the other threads leave as much unused.
     core::ScratchParts parts(executor.scratch(0, bytes));
-    const AxisWeights rows = tabulate(image_filter.rows, parts);
-    const AxisWeights columns = tabulate(image_filter.columns, parts);
+    const AxisWeights rows = tabulate(axes.rows, parts);
+    const AxisWeights columns = tabulate(axes.columns, parts);
     const index_t bands = cpu::ceil_div(to.extent[0], lanes);
     core::for_each_task(executor, bands, bytes, [&](index_t band, std::byte* scratch) {
         const index_t row = band * lanes;
@@ -129,9 +127,7 @@ void gaussian_blur(core::Cpu& cpu, Input from, float sigma, Output to) {
 
 void resize(core::Cpu& cpu, Input from, Interpolation interpolation, Output to) {
     check_resampling("resize", from, to);
-    const bool bicubic = interpolation == Interpolation::bicubic;
-    const Sampling sampling = bicubic ? Sampling::bicubic : Sampling::bilinear;
-    if (!to.empty()) filter(cpu, from, resize_filter(from.extent, to.extent, sampling), to);
+    if (!to.empty()) filter(cpu, from, resize_filter(from.extent, to.extent, interpolation), to);
 }
 
 void downsample(core::Cpu& cpu, Input from, Output to) {
