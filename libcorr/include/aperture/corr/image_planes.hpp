@@ -75,20 +75,6 @@ class ImagePlanes {
     std::unique_ptr<State> state_;
 };
 
-template <>
-ImagePlanes<core::Cpu>::ImagePlanes(core::Cpu& cpu, PlaneKind kind, Normalization normalization);
-template <>
-ImagePlanes<core::Cpu>::~ImagePlanes();
-template <>
-ImagePlanes<core::Cpu>::ImagePlanes(ImagePlanes&&) noexcept;
-template <>
-ImagePlanes<core::Cpu>& ImagePlanes<core::Cpu>::operator=(ImagePlanes&&) noexcept;
-template <>
-void ImagePlanes<core::Cpu>::derive(core::View<const float, 3, core::Host> image,
-                                    core::View<float, 3, core::Host> planes);
-template <>
-void ImagePlanes<core::Cpu>::derive(core::View<const float, 3, core::Host> image,
-                                    core::View<const float, 2, core::Host> mask,
-                                    core::View<float, 3, core::Host> planes);
+extern template class ImagePlanes<core::Cpu>;
 
 }  // namespace aperture::corr
