@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// ImagePlanes for every executor: what it checks. State has the computations of an executor,
-// derive(image, mask, planes); all pixels count if the mask has no data.
+// ImagePlanes for every executor: what it checks.
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/shape.hpp"
@@ -11,9 +10,20 @@
 
 namespace aperture::corr {
 
+/// The computations of ImagePlanes on one executor, constructed likewise:
+///     kind
+///     derive(image, mask, planes): all pixels count if the mask has no data
+template <class Executor>
+struct PlaneOperations;
+
+template <class Executor>
+struct ImagePlanes<Executor>::State : PlaneOperations<Executor> {
+    using PlaneOperations<Executor>::PlaneOperations;
+};
+
 template <class Executor>
 ImagePlanes<Executor>::ImagePlanes(Executor& executor, PlaneKind kind, Normalization normalization)
-    : state_(new State(executor, kind, normalization)) {}
+    : state_(std::make_unique<State>(executor, kind, normalization)) {}
 template <class Executor>
 ImagePlanes<Executor>::~ImagePlanes() = default;
 template <class Executor>

@@ -92,7 +92,7 @@ index_t plane_count(PlaneKind kind) {
 }
 
 template <>
-struct ImagePlanes<core::Cpu>::State {
+struct PlaneOperations<core::Cpu> {
     core::Cpu& cpu;
     PlaneKind kind;
     Normalization normalization;
@@ -100,7 +100,7 @@ struct ImagePlanes<core::Cpu>::State {
     BorderedPlane scalar;             ///< L* or luma, the input of derivatives
     core::Array<Moments, 2> moments;  ///< [plane][row]
 
-    State(core::Cpu& executor, PlaneKind plane_kind, Normalization to_plane)
+    PlaneOperations(core::Cpu& executor, PlaneKind plane_kind, Normalization to_plane)
         : cpu(executor), kind(plane_kind), normalization(to_plane) {}
 
     void derive(const Image& image, const Mask& mask, const Planes& planes) {

@@ -111,7 +111,9 @@ namespace aperture::corr {
 
 /// Kernels and workspace. Asynchronous.
 template <class Executor>
-struct ImagePlanes<Executor>::State {
+struct PlaneOperations {
+    using Space = typename Executor::Space;
+
     Executor& executor;
     PlaneKind kind;
     Normalization normalization;
@@ -119,15 +121,15 @@ struct ImagePlanes<Executor>::State {
     core::Array<Moments, 2, Space> moments;  ///< [plane][block]
     core::Array<Normalizer, 1, Space> normalizers;
 
-    State(Executor& device, PlaneKind plane_kind, Normalization to_plane)
+    PlaneOperations(Executor& device, PlaneKind plane_kind, Normalization to_plane)
         : executor(device), kind(plane_kind), normalization(to_plane) {}
 
     void derive(const core::View<const float, 3, Space>& view,
                 const core::View<const float, 2, Space>& mask,
                 const core::View<float, 3, Space>& to) {
-        const gpu::Image image{gpu::planes_of(view), view.extent[0] == 3};
-        const gpu::Planes<float> planes = gpu::planes_of(to);
-        const gpu::TileMoments to_moments = moments_of(planes, gpu::planes_of(mask));
+        const gpu::Image image{signal::gpu::planes_of(view), view.extent[0] == 3};
+        const gpu::Planes<float> planes = signal::gpu::planes_of(to);
+        const gpu::TileMoments to_moments = moments_of(planes, signal::gpu::planes_of(mask));
         switch (kind) {
             case PlaneKind::lab_orientation:
                 derive_lab_orientation(image, to_moments, planes);
@@ -169,7 +171,7 @@ struct ImagePlanes<Executor>::State {
     void derive_lab_orientation(const gpu::Image& image, const gpu::TileMoments& to_moments,
                                 const gpu::Planes<float>& planes) {
         lightness.reshape({planes.extent[1], planes.extent[2]});
-        const gpu::Planes<float> scalar = gpu::planes_of(lightness.view());
+        const gpu::Planes<float> scalar = signal::gpu::planes_of(lightness.view());
         derive_pixels(image, gpu::LabPixel{scalar}, to_moments, planes.slice(0, 0, 2));
         core::launch(executor, &gpu::orientation_kernel,
                      gpu::tile_config(planes, 1, gpu::orientation_shared), scalar,
