@@ -165,7 +165,8 @@ class MedianStrip {
           twos_{merge(row(2 * k + 1), row(2 * k + 2))...},
           lower_row_(row(size - 2)) {}
 
-    /// The row that only the upper window has: it was sorted size-1 rows before, as the core's last.
+    /// The row that only the upper window has: it was sorted size-1 rows before, as the core's
+    /// last.
     Ranks<Order, size> upper_rows_[half];
     Ranks<Order, 2 * size> twos_[half];  ///< rows of the core except the last two, in pairs
     Ranks<Order, size> lower_row_;

@@ -243,7 +243,8 @@ void DirectCorrelation<T>::run(core::Cpu& cpu, const GroundedPlanes& a, const Gr
     static constexpr auto blocks_of_size = []<int... i>(std::integer_sequence<int, i...>) {
         return std::array{
             &DirectCorrelation::template run_block<i / max_packs + 1, i % max_packs + 1>...};
-    }(std::make_integer_sequence<int, max_rows * max_packs>{});
+    }
+    (std::make_integer_sequence<int, max_rows * max_packs>{});
     core::for_each_task(cpu, std::ssize(blocks_), 0, [&](index_t task, std::byte*) {
         const Block& block = blocks_[static_cast<std::size_t>(task)];
         const auto size = static_cast<std::size_t>((block.rows - 1) * max_packs + block.packs - 1);

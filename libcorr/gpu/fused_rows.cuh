@@ -41,13 +41,14 @@ __global__ void __launch_bounds__(Threads, Blocks)
     const int plane = static_cast<int>(blockIdx.y);
     const int y = 2 * (static_cast<int>(blockIdx.x * blockDim.y) + pair);
     Complex<float>* const buffer = core::shared<Complex<float>>() + pair * length;
+    const Fft transform{task.plan, lane, task.twiddles, buffer};
     {
         const float ground = grounds[plane].ground;
         const float* const row = row_of(image, plane, y);
         const float* const below = row + image.stride[1];
         const int columns = y < rows_of(image) ? columns_of(image) : 0;
         const int columns_below = y + 1 < rows_of(image) ? columns_of(image) : 0;
-        Fft::run_to_buffer(task.plan, lane, task.twiddles, buffer, [=](int, int x) {
+        transform.run_to_buffer([=](int, int x) {
             return Complex<float>(x < columns ? row[x] - ground : 0.0F,
                                   x < columns_below ? below[x] - ground : 0.0F);
         });
@@ -98,8 +99,9 @@ __global__ void __launch_bounds__(Threads, Blocks)
     const Complex<float>* const below = row + pitch;
     double* const to = sums + (index_t{surface} * lags.rows + y) * lags.columns;
     // Exchanging real and imaginary parts makes this the inverse transform.
-    Fft::run(
-        task.plan, lane, task.twiddles, core::shared<Complex<float>>() + pair * length,
+    const Fft transform{task.plan, lane, task.twiddles,
+                        core::shared<Complex<float>>() + pair * length};
+    transform.run(
         [=](int, int k) {
             // Clears rounding errors of numbers that are real by definition: they would leak to the
             // other row.
@@ -139,10 +141,10 @@ class RowTransforms {
     bool possible() const { return possible_; }
 
     /// Planes to spectra [row][plane][frequency]. Asynchronous.
-    void forward(const Planes<const float>& image, int planes, const PlaneGround* grounds,
-                 Complex<float>* spectra) {
-        core::launch(executor_, &transform_rows_kernel<threads, 3>, config(rows_of(image), planes),
-                     task_, image, grounds, spectra);
+    void forward(const GroundedPlanes& image, int planes, Complex<float>* spectra) {
+        core::launch(executor_, &transform_rows_kernel<threads, 3>,
+                     config(rows_of(image.planes), planes), task_, image.planes, image.grounds,
+                     spectra);
     }
     /// Spectra [dy][surface][frequency] to sums [surface][dy][dx]. Asynchronous.
     void back(const Complex<float>* spectra, int surfaces, const RowLags& lags, double* sums) {

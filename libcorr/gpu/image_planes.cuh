@@ -174,8 +174,8 @@ struct PlaneOperations {
         const gpu::Planes<float> scalar = signal::gpu::planes_of(lightness.view());
         derive_pixels(image, gpu::LabPixel{scalar}, to_moments, planes.slice(0, 0, 2));
         core::launch(executor, &gpu::orientation_kernel,
-                     gpu::tile_config(planes, 1, gpu::orientation_shared), scalar,
-                     tensor_weights(), to_moments.of_plane(2), planes.slice(0, 2, 4));
+                     gpu::tile_config(planes, 1, gpu::orientation_shared), scalar, tensor_weights(),
+                     to_moments.of_plane(2), planes.slice(0, 2, 4));
     }
 
     void normalize(const gpu::TileMoments& parts, const gpu::Planes<float>& planes) {

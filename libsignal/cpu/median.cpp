@@ -70,9 +70,10 @@ void filter_strip(const PaddedRows& image, int rows, index_t columns, float* to,
     };
     network::MedianStrip<LaneOrder, size> strip(row);
     for (int y = 0; y < rows; y += 2) {
-        strip.next(y, row, [&](int r, Pack<float> median) __attribute__((always_inline)) {
-            if (r < rows) cpu::store_part(to + r * to_stride, median, columns);
-        });
+        strip.next(
+            y, row, [&](int r, Pack<float> median) __attribute__((always_inline)) {
+                if (r < rows) cpu::store_part(to + r * to_stride, median, columns);
+            });
     }
 }
 

@@ -96,8 +96,7 @@ void filter_columns(const float* transposed, const AxisWeights& columns, index_t
     }
 }
 
-void filter(core::Cpu& executor, const Input& from, const ImageFilter& axes,
-            const Output& to) {
+void filter(core::Cpu& executor, const Input& from, const ImageFilter& axes, const Output& to) {
     core::ScratchParts counted;
     tabulate(axes.rows, counted);
     tabulate(axes.columns, counted);

@@ -49,9 +49,9 @@ std::vector<double> chebyshev(double attenuation_db, int length) {
 }
 
 void check_attenuation(double attenuation_db) {
-    constexpr double most = 200;  // what double precision can hold, and some
-    core::expects(attenuation_db > 0 && attenuation_db <= most, "taper chebyshev:", attenuation_db,
-                  ": expected dB above 0, at most ", most);
+    constexpr double max_db = 200;  // what double precision can hold, and some
+    core::expects(attenuation_db > 0 && attenuation_db <= max_db,
+                  "taper chebyshev:", attenuation_db, ": expected dB above 0, at most ", max_db);
 }
 
 }  // namespace

@@ -161,11 +161,11 @@ struct BlockFftPass {
 
 /// The factorisation of a length into radices, at least two.
 struct BlockFftPlan {
-    static constexpr int most_passes = 20;
+    static constexpr int max_passes = 20;
     int length = 1;
     int lanes = 1;  ///< threads for a sequence
     int passes = 0;
-    BlockFftPass pass[most_passes] = {};
+    BlockFftPass pass[max_passes] = {};
 };
 
 /// A transform of a sequence, exp(-j ...), unscaled, by plan.lanes threads: Stockham's algorithm,
@@ -182,90 +182,75 @@ struct BlockFftPlan {
 /// neighbouring sequences.
 template <int Step, int Held>
 struct BlockFft {
+    const BlockFftPlan& plan;
+    int lane;
+    const Complex<float>* twiddles;  ///< exp(-j 2 pi k / length)
+    Complex<float>* buffer;          ///< shared memory: the sequence's first sample
+
     /// Butterflies of a thread. As many of radix 1, for the shortest lengths only, would need more
     /// registers for addresses than all others.
     APERTURE_HD static constexpr int butterflies(int radix) {
         return Held / (radix == 1 ? 2 : radix);
     }
 
-    /// `twiddles`: exp(-j 2 pi k / length); `buffer`: shared memory, the sequence's first sample.
     /// Calls load(i, sample) and store(i, sample, value) with a compile-time i < Held, the number
     /// of a sample among the thread's; loads are in the order of the first radix, stores in that of
     /// the last.
     template <class Load, class Store>
-    __device__ __forceinline__ static void run(const BlockFftPlan& plan, int lane,
-                                               const Complex<float>* twiddles,
-                                               Complex<float>* buffer, const Load& load,
-                                               const Store& store) {
-        first_pass(plan, lane, twiddles, buffer, load);
-        middle_passes(plan, plan.passes - 1, lane, twiddles, buffer);
-        any_pass<false, true>(plan, plan.passes - 1, lane, twiddles, buffer, from(buffer), store);
+    __device__ __forceinline__ void run(const Load& load, const Store& store) const {
+        any_pass<true, false>(0, load, NoStore());
+        middle_passes(plan.passes - 1);
+        any_pass<false, true>(plan.passes - 1, from_buffer(), store);
     }
 
     /// The same, with the result in the buffer for all threads of the block.
     template <class Load>
-    __device__ __forceinline__ static void run_to_buffer(const BlockFftPlan& plan, int lane,
-                                                         const Complex<float>* twiddles,
-                                                         Complex<float>* buffer, const Load& load) {
-        first_pass(plan, lane, twiddles, buffer, load);
-        middle_passes(plan, plan.passes, lane, twiddles, buffer);
+    __device__ __forceinline__ void run_to_buffer(const Load& load) const {
+        any_pass<true, false>(0, load, NoStore());
+        middle_passes(plan.passes);
     }
 
   private:
     struct NoStore {
         __device__ void operator()(int, int, Complex<float>) const {}
     };
-    __device__ __forceinline__ static auto from(const Complex<float>* buffer) {
-        return [=](int, int sample) { return buffer[sample * Step]; };
+    __device__ __forceinline__ auto from_buffer() const {
+        return [from = buffer](int, int sample) { return from[sample * Step]; };
     }
-
-    template <class Load>
-    __device__ __forceinline__ static void first_pass(const BlockFftPlan& plan, int lane,
-                                                      const Complex<float>* twiddles,
-                                                      Complex<float>* buffer, const Load& load) {
-        any_pass<true, false>(plan, 0, lane, twiddles, buffer, load, NoStore());
-    }
-    __device__ __forceinline__ static void middle_passes(const BlockFftPlan& plan, int end,
-                                                         int lane, const Complex<float>* twiddles,
-                                                         Complex<float>* buffer) {
+    __device__ __forceinline__ void middle_passes(int end) const {
         APERTURE_NO_UNROLL
-        for (int p = 1; p < end; ++p) {
-            any_pass<false, false>(plan, p, lane, twiddles, buffer, from(buffer), NoStore());
-        }
+        for (int p = 1; p < end; ++p) any_pass<false, false>(p, from_buffer(), NoStore());
     }
 
     template <bool First, bool Last, class Load, class Store>
-    __device__ __forceinline__ static void any_pass(const BlockFftPlan& plan, int number, int lane,
-                                                    const Complex<float>* twiddles,
-                                                    Complex<float>* buffer, const Load& load,
-                                                    const Store& store) {
+    __device__ __forceinline__ void any_pass(int number, const Load& load,
+                                             const Store& store) const {
 #if defined(__CUDA_ARCH__)
         // Otherwise the compiler hoists the pass's data out of the caller's loops, and spills it.
         if constexpr (!First) asm volatile("" : "+r"(number));
 #endif
         const BlockFftPass& it = plan.pass[number];
-        const int lanes = plan.lanes;
         switch (it.radix) {
             case 1:
-                return pass<1, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<1, First, Last>(it, load, store);
             case 2:
-                return pass<2, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<2, First, Last>(it, load, store);
             case 3:
-                return pass<3, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<3, First, Last>(it, load, store);
             case 4:
-                return pass<4, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<4, First, Last>(it, load, store);
             case 5:
-                return pass<5, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<5, First, Last>(it, load, store);
             case 6:
-                return pass<6, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<6, First, Last>(it, load, store);
             case 7:
-                return pass<7, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<7, First, Last>(it, load, store);
             case 8:
-                return pass<8, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<8, First, Last>(it, load, store);
             case 10:
-                return pass<10, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<10, First, Last>(it, load, store);
             case 15:
-                return pass<15, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<15, First, Last>(it, load, store);
             default:
                 break;
         }
@@ -274,8 +259,7 @@ struct BlockFft {
     /// Multiplies v[r] by root^r. Powers by at most three products: as exact as a table, fewer
     /// loads.
     template <int R>
-    __device__ __forceinline__ static void twiddle(Complex<float> (&v)[R],
-                                                   const Complex<float>* twiddles, unsigned step) {
+    __device__ __forceinline__ void twiddle(Complex<float> (&v)[R], unsigned step) const {
         if constexpr (R > 1) {
             Complex<float> low[4];
             low[1] = twiddles[step];
@@ -291,11 +275,10 @@ struct BlockFft {
     }
 
     template <int R, bool First, bool Last, class Load, class Store>
-    __device__ __forceinline__ static void pass(const BlockFftPass& it, int lane, int lanes,
-                                                const Complex<float>* twiddles,
-                                                Complex<float>* buffer, const Load& load,
-                                                const Store& store) {
+    __device__ __forceinline__ void pass(const BlockFftPass& it, const Load& load,
+                                         const Store& store) const {
         constexpr int count = butterflies(R);
+        int first = lane;
         int stride = it.stride;
         const int span = First ? 1 : it.span;
         // The last butterfly j' <= j with a twiddle of one.
@@ -308,19 +291,18 @@ struct BlockFft {
 #if defined(__CUDA_ARCH__)
         // Otherwise the compiler hoists addresses for all radices out of the caller's loops, and
         // spills.
-        asm volatile("" : "+r"(lane), "+r"(stride));
+        asm volatile("" : "+r"(first), "+r"(stride));
 #endif
         // Without initialisation it would stay live through all of the caller's loops.
         Complex<float> v[count][R] = {};
         APERTURE_UNROLL
         for (int b = 0; b < count; ++b) {
-            const int j = lane + b * lanes;
+            const int j = first + b * plan.lanes;
             if (j < stride) {
                 APERTURE_UNROLL
                 for (int r = 0; r < R; ++r) v[b][r] = load(b * R + r, j + r * stride);
                 if constexpr (!First) {
-                    twiddle<R>(v[b], twiddles,
-                               static_cast<unsigned>((j - begin_of_span(j)) * it.step));
+                    twiddle<R>(v[b], static_cast<unsigned>((j - begin_of_span(j)) * it.step));
                 }
                 detail::butterfly(v[b]);
                 if constexpr (Last) {
@@ -334,7 +316,7 @@ struct BlockFft {
             __syncthreads();
             APERTURE_UNROLL
             for (int b = 0; b < count; ++b) {
-                const int j = lane + b * lanes;
+                const int j = first + b * plan.lanes;
                 if (j < stride) {
                     Complex<float>* const to = buffer + (j + begin_of_span(j) * (R - 1)) * Step;
                     APERTURE_UNROLL

@@ -163,8 +163,8 @@ __global__ void __launch_bounds__(resample_warps* core::warp_size)
 /// Filters `planes` planes along both axes. Throws core::InvalidArgument, naming the operation, if
 /// the windows do not fit a block's shared memory. Asynchronous.
 template <class Executor, class Source>
-void filter(Executor& executor, const char* operation, const Source& from,
-            const ImageFilter& axes, int planes, const Planes<float>& to) {
+void filter(Executor& executor, const char* operation, const Source& from, const ImageFilter& axes,
+            int planes, const Planes<float>& to) {
     const auto& [rows, columns] = axes;
     const auto ratio = static_cast<double>(columns.from) / static_cast<double>(columns.to);
     const auto reach = static_cast<index_t>(std::ceil((resample_columns - 1) * ratio)) + 1;

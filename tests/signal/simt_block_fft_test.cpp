@@ -35,12 +35,13 @@ __global__ void transform_kernel(const gpu::BlockFftPlan plan, const gpu::BlockF
     auto* const buffer = core::shared<Complex<float>>() + first;
     Complex<float> kept[held];
     const auto load = [&](int, int sample) { return from[first + sample * step]; };
-    Fft::run(plan, lane, twiddles, buffer, load,
-             [&](int i, int, Complex<float> value) { kept[i] = value; });
-    Fft::run(
-        next, lane, twiddles, buffer, [&](int i, int) { return kept[i]; },
+    const Fft forward{plan, lane, twiddles, buffer};
+    forward.run(load, [&](int i, int, Complex<float> value) { kept[i] = value; });
+    const Fft second{next, lane, twiddles, buffer};
+    second.run(
+        [&](int i, int) { return kept[i]; },
         [&](int, int sample, Complex<float> value) { twice[first + sample * step] = value; });
-    Fft::run_to_buffer(plan, lane, twiddles, buffer, load);
+    forward.run_to_buffer(load);
     for (int i = lane; i < plan.length; i += plan.lanes) once[first + i * step] = buffer[i * step];
 }
 

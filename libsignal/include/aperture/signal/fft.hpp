@@ -19,8 +19,8 @@ struct FftBatch {
 
 /// Forward transforms X[k] = sum_p x[p] exp(-j 2 pi k p / length), in place, on one executor (FFTW
 /// on core::Cpu, cuFFT on core::Gpu). A plan is created once and used many times; running it
-/// allocates nothing. Copies share the plan. FFTW plans are estimated, not measured, so that results
-/// are bitwise reproducible. The executor must outlive the plan.
+/// allocates nothing. Copies share the plan. FFTW plans are estimated, not measured, so that
+/// results are bitwise reproducible. The executor must outlive the plan.
 template <class Executor>
 class ForwardFft {
   public:
