@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(Threads, Blocks)
         const Complex<float> mirrored = core::conj(buffer[k == 0 ? 0 : length - k]);
         to[k] = 0.5F * (value + mirrored);
         if (k < end_below) {
-            to[pitch + k] = 0.5F * signal::gpu::detail::times_minus_j(value - mirrored);
+            to[pitch + k] = 0.5F * signal::times_minus_j(value - mirrored);
         }
     }
 }
