@@ -39,14 +39,8 @@ struct Correlator<Executor>::State {
 template <class Executor>
 Correlator<Executor>::Correlator(Executor& executor, const Problem& problem) {
     validate(problem);
-    state_ = std::make_unique<State>(executor, problem);
+    state_ = std::make_shared<State>(executor, problem);
 }
-template <class Executor>
-Correlator<Executor>::~Correlator() = default;
-template <class Executor>
-Correlator<Executor>::Correlator(Correlator&&) noexcept = default;
-template <class Executor>
-Correlator<Executor>& Correlator<Executor>::operator=(Correlator&&) noexcept = default;
 
 template <class Executor>
 void Correlator<Executor>::run(PlanesView<Space> a, PlanesView<Space> b,
@@ -110,14 +104,8 @@ PairCorrelator<Executor>::PairCorrelator(Executor& executor, const Problem& prob
     core::expects(images >= 1, images, " images, expected at least 1");
     Problem of_image = problem;
     of_image.images = 1;
-    state_ = std::make_unique<State>(executor, of_image, images);
+    state_ = std::make_shared<State>(executor, of_image, images);
 }
-template <class Executor>
-PairCorrelator<Executor>::~PairCorrelator() = default;
-template <class Executor>
-PairCorrelator<Executor>::PairCorrelator(PairCorrelator&&) noexcept = default;
-template <class Executor>
-PairCorrelator<Executor>& PairCorrelator<Executor>::operator=(PairCorrelator&&) noexcept = default;
 
 template <class Executor>
 void PairCorrelator<Executor>::load(index_t image, PlanesView<Space> planes) {

@@ -60,7 +60,7 @@ class CorrelatorOperations<core::Cpu> {
         if (!same) ground_b_.find(cpu_, b);
         const GroundedPlanes of_a{a, ground_a_};
         const GroundedPlanes of_b{b, same ? ground_a_ : ground_b_};
-        std::visit([&](auto& method) { method.run(cpu_, of_a, of_b, same, sums); }, method_);
+        std::visit([&](auto& method) { method.run(cpu_, of_a, of_b, sums); }, method_);
         ground_sums_.add(cpu_, problem_, of_a, of_b, sums);
     }
 

@@ -230,7 +230,8 @@ void DirectCorrelation<T>::run_block(core::View<const T, 3, core::Host> b, const
 
 template <class T>
 void DirectCorrelation<T>::run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
-                               bool same, core::View<double, 3, core::Host> sums) {
+                               core::View<double, 3, core::Host> sums) {
+    const bool same = a.same_as(b);
     store_planes(cpu, a, a_);
     if (!same) {
         b_.reshape(a_.extent);

@@ -19,8 +19,8 @@ class DirectCorrelation {
     DirectCorrelation() = default;
     explicit DirectCorrelation(const Problem& problem);
 
-    /// Computes `sums`, [planes or 1][dy][dx]; `same`: both images are one.
-    void run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b, bool same,
+    /// Computes `sums`, [planes or 1][dy][dx].
+    void run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
              core::View<double, 3, core::Host> sums);
 
   private:

@@ -195,9 +195,9 @@ void FftCorrelation::transform_back(core::Cpu& cpu, core::View<double, 3, core::
 }
 
 void FftCorrelation::run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
-                         bool same, core::View<double, 3, core::Host> sums) {
+                         core::View<double, 3, core::Host> sums) {
     transform_columns(cpu, a, spectra_a_);
-    if (same) {
+    if (a.same_as(b)) {
         correlate_rows(cpu, [&](index_t p, index_t block, const RowMemory& memory) {
             transform_row(spectra_a_, p, block, memory, [&](index_t k, const ComplexPack& of_a) {
                 memory.product[k].re += of_a.re * of_a.re + of_a.im * of_a.im;

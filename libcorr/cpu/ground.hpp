@@ -38,6 +38,8 @@ class Ground {
 struct GroundedPlanes {
     PlanesView<core::Host> planes;
     const Ground& ground;
+
+    bool same_as(const GroundedPlanes& other) const { return &ground == &other.ground; }
 };
 
 /// Contribution of the grounds to sums of products. With A = A' + g and B = B' + h, sum A B is sum

@@ -78,17 +78,9 @@ Normalizer normalizer_of_rows(const View<const Moments, 1, Host>& parts) {
 }  // namespace
 
 index_t plane_count(PlaneKind kind) {
-    switch (kind) {
-        case PlaneKind::lab_orientation:
-            return 4;
-        case PlaneKind::grey:
-            return 1;
-        case PlaneKind::rgb:
-            return 3;
-        case PlaneKind::gradient:
-            break;
-    }
-    return 2;
+    if (kind == PlaneKind::lab_orientation) return 4;
+    if (kind == PlaneKind::rgb) return 3;
+    return kind == PlaneKind::gradient ? 2 : 1;
 }
 
 template <>
@@ -96,7 +88,6 @@ struct PlaneOperations<core::Cpu> {
     core::Cpu& cpu;
     PlaneKind kind;
     Normalization normalization;
-    TensorWeights weights = tensor_weights();
     BorderedPlane scalar;             ///< L* or luma, the input of derivatives
     core::Array<Moments, 2> moments;  ///< [plane][row]
 
@@ -109,7 +100,8 @@ struct PlaneOperations<core::Cpu> {
         switch (kind) {
             case PlaneKind::lab_orientation:
                 derive_colour(image, mask, planes);
-                derive_orientation(mask, planes);
+                compute_orientations(cpu, scalar, planes.slice(0, 2, 4),
+                                     [&](index_t y) { measure(mask, planes, 2, 4, y); });
                 break;
             case PlaneKind::grey:
                 for_rows(mask, planes, [&](index_t y) { write_luma(image, y, &planes(0, y, 0)); });
@@ -166,18 +158,6 @@ struct PlaneOperations<core::Cpu> {
             scalar.replicate_border(y);
             measure(mask, planes, 0, 2, y);
         });
-    }
-
-    void derive_orientation(const Mask& mask, const Planes& planes) {
-        const index_t rows = planes.extent[1];
-        const index_t bands = (rows + orientation_band - 1) / orientation_band;
-        core::for_each_task(
-            cpu, bands, orientation_scratch_bytes(), [&](index_t band, std::byte* scratch) {
-                const index_t first = band * orientation_band;
-                const index_t end = std::min(first + orientation_band, rows);
-                orient_band(scalar, weights, first, end, planes.slice(0, 2, 4), scratch);
-                for (index_t y = first; y < end; ++y) measure(mask, planes, 2, 4, y);
-            });
     }
 
     void derive_gradient(const Image& image, const Mask& mask, const Planes& planes) {

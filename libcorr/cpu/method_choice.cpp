@@ -16,8 +16,8 @@ constexpr double lanes = core::lanes<float>;
 // Of a CPU thread, with vectors of any width. Measured on two cores of a Xeon with AVX-512
 // (bench/corr.cpp); another clock changes both methods by the same factor.
 
-/// Packs of products a nanosecond and thread; and the minimum nanoseconds of a block of displacements
-/// for a column. Each sum depends on the one before; this is that latency.
+/// Packs of products a nanosecond and thread; and the minimum nanoseconds of a block of
+/// displacements for a column. Each sum depends on the one before; this is that latency.
 constexpr double packs_a_ns = 5;
 constexpr double min_ns = 1.6;
 /// FFT operations, counted as 5 n log2 n, a nanosecond, lane and thread.

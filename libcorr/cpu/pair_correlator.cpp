@@ -7,18 +7,7 @@
 #include "libcorr/cpu/plane_rows.hpp"
 
 namespace aperture::corr {
-namespace {
-
 using core::Host;
-
-template <int Rank>
-double elements(const core::Extents<Rank>& extents) {
-    double product = 1;
-    for (const index_t extent : extents) product *= static_cast<double>(extent);
-    return product;
-}
-
-}  // namespace
 
 template <>
 class PairOperations<core::Cpu> {
@@ -27,7 +16,9 @@ class PairOperations<core::Cpu> {
         : cpu_(cpu), problem_(problem), fft_(problem) {}
 
     double bytes_of_image() const {
-        return (elements(planes_extent()) + elements(fft_.spectra_extent())) * sizeof(float);
+        const auto [planes, blocks, numbers] = fft_.spectra_extent();
+        const index_t pixels = problem_.image.rows * problem_.image.columns;
+        return static_cast<double>(planes * (pixels + blocks * numbers)) * sizeof(float);
     }
     void reserve(index_t images) {
         for (index_t i = 0; i < images; ++i) {

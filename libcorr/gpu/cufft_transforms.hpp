@@ -19,11 +19,7 @@ class Transforms<core::Gpu> {
   public:
     Transforms(core::Gpu& gpu, const TransformSizes& sizes) : gpu_(gpu), sizes_(sizes) {}
 
-    static int good_length(int n) {
-        int length = signal::good_cufft_length(n);
-        while (length % 2 != 0) length = signal::good_cufft_length(length + 1);
-        return length;
-    }
+    static int good_length(int n) { return 2 * signal::good_cufft_length((n + 1) / 2); }
 
     void rows(const float* from, Complex<float>* to) {
         planned(rows_, CUFFT_R2C, sizes_.columns, index_t{sizes_.image_rows} * sizes_.planes,

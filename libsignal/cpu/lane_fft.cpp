@@ -59,23 +59,20 @@ LaneFft::Plan LaneFft::plan(index_t length) {
     index_t left = length;
     index_t stride = 1;
     while (left > 1) {
-        int radix = 2;
-        for (const int candidate : {4, 5, 3}) {
-            if (left % candidate == 0) {
-                radix = candidate;
-                break;
+        for (const auto& [radix, run] : {std::pair{4, &run_pass<4>},
+                                         {5, &run_pass<5>},
+                                         {3, &run_pass<3>},
+                                         {2, &run_pass<2>}}) {
+            if (left % radix != 0) continue;
+            Pass pass{run, left / radix, stride, {}};
+            for (index_t p = 0; p < pass.transforms; ++p) {
+                for (int k = 1; k < radix; ++k) pass.twiddles.push_back(root(p * k, left));
             }
+            left = pass.transforms;
+            stride *= radix;
+            plan.passes.push_back(std::move(pass));
+            break;
         }
-        const index_t transforms = left / radix;
-        Pass pass{radix, transforms, stride, {}};
-        for (index_t p = 0; p < transforms; ++p) {
-            for (int k = 1; k < radix; ++k) {
-                pass.twiddles.push_back(root(p * k, left));
-            }
-        }
-        plan.passes.push_back(std::move(pass));
-        left = transforms;
-        stride *= radix;
     }
     return plan;
 }
@@ -96,22 +93,7 @@ LaneFft::LaneFft(index_t length) : length_(length) {
 
 const ComplexPack* LaneFft::transform(const Plan& plan, ComplexPack* from, ComplexPack* other) {
     for (const Pass& pass : plan.passes) {
-        const auto run = [&](auto function) {
-            function(pass.transforms, pass.stride, pass.twiddles.data(), from, other);
-        };
-        switch (pass.radix) {
-            case 2:
-                run(run_pass<2>);
-                break;
-            case 3:
-                run(run_pass<3>);
-                break;
-            case 4:
-                run(run_pass<4>);
-                break;
-            default:
-                run(run_pass<5>);
-        }
+        pass.run(pass.transforms, pass.stride, pass.twiddles.data(), from, other);
         std::swap(from, other);
     }
     return from;

@@ -82,7 +82,8 @@ class LaneFft {
   private:
     /// A Stockham pass.
     struct Pass {
-        int radix;
+        void (*run)(index_t transforms, index_t stride, const Twiddle* twiddles,
+                    const ComplexPack* from, ComplexPack* to);
         index_t transforms;  ///< of the remaining length
         index_t stride;
         std::vector<Twiddle> twiddles;  ///< [transform][1 .. radix-1]

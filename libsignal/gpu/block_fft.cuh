@@ -246,25 +246,19 @@ BlockFftPlan reversed(const BlockFftPlan& plan) {
     return block_fft_plan<Held>(plan.length, radices);
 }
 
-/// exp(j 2 pi k step / length) for 0 <= k < length.
-inline core::Array<Complex<float>, 1> roots_of_unity(index_t length, index_t step) {
+/// exp(j 2 pi k step / length) for 0 <= k < length, in the executor's memory.
+template <class Executor>
+core::Array<Complex<float>, 1, typename Executor::Space> roots_of_unity(Executor& executor,
+                                                                        index_t length,
+                                                                        index_t step) {
     core::Array<Complex<float>, 1> roots({length});
     for (index_t k = 0; k < length; ++k) {
         const double angle = 2 * std::numbers::pi * static_cast<double>(k * step % length) /
                              static_cast<double>(length);
         roots(k) = {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
     }
-    return roots;
-}
-
-/// The same in the executor's memory.
-template <class Executor>
-core::Array<Complex<float>, 1, typename Executor::Space> roots_of_unity(Executor& executor,
-                                                                        index_t length,
-                                                                        index_t step) {
-    const core::Array<Complex<float>, 1> roots = roots_of_unity(length, step);
     core::Array<Complex<float>, 1, typename Executor::Space> there({length});
-    core::copy(executor, roots.view(), there.view());
+    core::copy(executor, std::as_const(roots).view(), there.view());
     executor.synchronize();
     return there;
 }

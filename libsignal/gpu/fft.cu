@@ -10,8 +10,9 @@ ForwardFft<Executor>::ForwardFft(Executor& executor, const FftBatch& batch) {
     core::expects(batch.count >= 0 && batch.stride >= 1, "FFT of count ", batch.count, ", stride ",
                   batch.stride, " is not possible");
     if (batch.count == 0) return;
-    plan_ = std::make_shared<CufftPlan>(executor, CUFFT_C2C, batch.length, batch.count,
-                                        CufftLayout{batch.stride, batch.distance});
+    const CufftLayout layout{batch.stride, batch.distance};
+    plan_ =
+        std::make_shared<CufftPlan>(executor, CUFFT_C2C, batch.length, batch.count, layout, layout);
 }
 
 template <class Executor>

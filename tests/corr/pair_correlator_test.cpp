@@ -58,7 +58,10 @@ TEST_P(Pairs, AreTheOracles) {
     core::Cpu cpu(2);
     PairCorrelator<core::Cpu> correlator(cpu, problem, 3);
     expect_every_pair(
-        problem, [&](index_t image, const Planes& planes) { correlator.load(image, planes); },
+        problem,
+        [&](index_t image, const Planes& planes) {
+            correlator.load(image, FramedPlanes(planes).view());
+        },
         [&](index_t a, index_t b) {
             Sums found = sums_for(problem);
             correlator.run(a, b, found);
@@ -85,6 +88,7 @@ TEST(Pairs, ThatCannotBeAreRefused) {
     const Problem problem{1, {8, 9}, {4, 4}};
     core::Cpu cpu(1);
     EXPECT_THROW(PairCorrelator<core::Cpu>(cpu, {1, {8, 9}, {9, 4}}, 2), core::InvalidArgument);
+    EXPECT_THROW(PairCorrelator<core::Cpu>(cpu, {0, {8, 9}, {4, 4}}, 2), core::InvalidArgument);
     EXPECT_THROW(PairCorrelator<core::Cpu>(cpu, problem, 0), core::InvalidArgument);
     PairCorrelator<core::Cpu> correlator(cpu, problem, 2);
     const std::vector<Planes> images = images_of(1, 1, problem.image);
@@ -94,6 +98,7 @@ TEST(Pairs, ThatCannotBeAreRefused) {
     EXPECT_THROW(correlator.load(-1, images[0]), core::InvalidArgument);
     EXPECT_THROW(correlator.load(1, Planes({1, 8, 8})), core::InvalidArgument);
     EXPECT_THROW(correlator.run(0, 1, sums), core::InvalidArgument);
+    EXPECT_THROW(correlator.run(0, 2, sums), core::InvalidArgument);
     EXPECT_THROW(correlator.run(0, 0, Sums({1, 4, 3})), core::InvalidArgument);
 }
 

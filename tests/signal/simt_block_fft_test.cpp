@@ -58,8 +58,8 @@ void expect_transforms(int n, core::LaneOrder order) {
     for (int i = 0; i < n * sequences; ++i) from.push_back({normal(random), normal(random)});
     const auto plan = gpu::block_fft_plan<held>(n);
     ASSERT_TRUE(plan);
-    const auto twiddles = gpu::roots_of_unity(n, n - 1);
     core::Simt simt(order);
+    const auto twiddles = gpu::roots_of_unity(simt, n, n - 1);
     Numbers once(from.size());
     Numbers twice(from.size());
     core::launch(simt, &transform_kernel<Beside>,

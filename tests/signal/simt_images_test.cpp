@@ -39,5 +39,10 @@ struct SimtRunner {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Simt, ImageSuite, SimtRunner);
 
+TEST(SimtImages, WindowsThatAreTooLargeAreRefused) {
+    SimtRunner runner;
+    expect_large_windows_refused(runner);
+}
+
 }  // namespace
 }  // namespace aperture::signal

@@ -46,18 +46,15 @@ enum class Normalization {
     none,
 };
 
-/// Derives the planes to be correlated from images. Holds all workspace: a second image of one
-/// shape allocates nothing. Planes are bitwise reproducible for any number of threads. Accuracy
-/// before normalization: a* 1e-4, b* and orientations 5e-5, other planes 5e-7 of 255.
+/// Derives the planes to be correlated from images. Holds all workspace, shared by copies: a second
+/// image of one shape allocates nothing. Planes are bitwise reproducible for any number of threads.
+/// Accuracy before normalization: a* 1e-4, b* and orientations 5e-5, other planes 5e-7 of 255.
 template <class Executor>
 class ImagePlanes {
   public:
     using Space = typename Executor::Space;
 
     ImagePlanes(Executor& executor, PlaneKind kind, Normalization normalization);
-    ~ImagePlanes();
-    ImagePlanes(ImagePlanes&&) noexcept;
-    ImagePlanes& operator=(ImagePlanes&&) noexcept;
 
     /// Derives `planes`, [plane][row][column] with plane_count planes, from `image`,
     /// [channel][row][column] with one channel (grey) or three (red, green, blue) of sRGB values in
@@ -72,7 +69,7 @@ class ImagePlanes {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    std::shared_ptr<State> state_;
 };
 
 extern template class ImagePlanes<core::Cpu>;
