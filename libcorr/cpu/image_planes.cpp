@@ -6,7 +6,6 @@
 #include <array>
 
 #include "libcore/cpu/worker_tasks.hpp"
-#include "libcorr/cpu/bordered_plane.hpp"
 #include "libcorr/cpu/orientation.hpp"
 #include "libcorr/plane_formulas.hpp"
 

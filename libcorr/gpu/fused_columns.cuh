@@ -21,9 +21,8 @@ namespace aperture::corr::gpu {
 using core::Complex;
 using core::index_t;
 
-/// Neighbouring columns of a block, and samples of a thread.
+/// Neighbouring columns of a block.
 inline constexpr int fused_columns = 4;
-inline constexpr int fused_samples = 16;
 
 struct FusedColumns {
     signal::gpu::BlockFftPlan forward;
@@ -42,7 +41,7 @@ struct FusedColumns {
 /// sum A conj(B) over the planes of an image. `a` and `b` are transformed along rows,
 /// [row][image][plane][frequency], with image_rows rows, zero-padded down the columns. The result
 /// is [dy][image][frequency] with lag_rows rows, still transformed along rows. Same: b is a. Block:
-/// fused_columns frequencies of an image, fused_samples samples a thread at once, at most Threads.
+/// fused_columns frequencies of an image, block_fft_samples a thread at once, at most Threads.
 /// Grid: frequencies, images. Shared memory: length x fused_columns numbers [row][frequency], twice
 /// unless Same; and sums [sum][thread], each for the thread that starts with it on the way back: in
 /// registers they would leave room for a third fewer threads. Moves 8 bytes a frequency of an
@@ -52,7 +51,7 @@ __global__ void __launch_bounds__(Threads, Blocks)
     fused_columns_kernel(const FusedColumns task, const Complex<float>* a, const Complex<float>* b,
                          Complex<float>* products) {
     core::wait_for_previous_kernel();
-    using Fft = signal::gpu::BlockFft<fused_columns, fused_samples>;
+    using Fft = signal::gpu::BlockFft<fused_columns>;
     using Sum = typename core::Conditional<Same, float, Complex<float>>::Type;
     const int column = static_cast<int>(threadIdx.x);
     const int lane = static_cast<int>(threadIdx.y);
@@ -114,14 +113,14 @@ __global__ void __launch_bounds__(Threads, Blocks)
 template <class Executor>
 class ColumnCorrelation {
     using Space = typename Executor::Space;
-    using Fft = signal::gpu::BlockFft<fused_columns, fused_samples>;
+    using Fft = signal::gpu::BlockFft<fused_columns>;
 
   public:
     /// For planes that are summed, a surface for each image. `turns`: a factor for each row of the
     /// spectra.
     ColumnCorrelation(Executor& executor, const TransformSizes& sizes, const Complex<float>* turns)
         : executor_(executor), images_(sizes.surfaces) {
-        const auto plan = signal::gpu::block_fft_plan<fused_samples>(sizes.rows);
+        const auto plan = signal::gpu::block_fft_plan(sizes.rows);
         if (!plan) return;
         threads_ = plan->lanes * fused_columns;
         const int last_radix = plan->pass[plan->passes - 1].radix;
@@ -134,7 +133,7 @@ class ColumnCorrelation {
         if (!possible_) return;
         twiddles_ = signal::gpu::roots_of_unity(executor, sizes.rows, sizes.rows - 1);
         task_ = {*plan,
-                 signal::gpu::reversed<fused_samples>(*plan),
+                 signal::gpu::reversed(*plan),
                  twiddles_.data(),
                  turns,
                  sizes.image_rows,

@@ -18,8 +18,7 @@ namespace aperture::corr::gpu {
 
 using core::Complex;
 
-/// Samples of a thread.
-inline constexpr int fused_row_samples = 16;
+inline constexpr int row_threads = 320;
 
 struct FusedRows {
     signal::gpu::BlockFftPlan plan;
@@ -29,12 +28,11 @@ struct FusedRows {
 /// Spectra [row][plane][frequency] of planes minus their ground, zero-padded along the rows. Block:
 /// lanes of a pair of neighbouring rows, pairs. Grid: pairs, planes. Shared memory: length numbers
 /// [sample] a pair. Moves 4 bytes a pixel and 8 a frequency; BlockFft has the flops.
-template <int Threads, int Blocks>
-__global__ void __launch_bounds__(Threads, Blocks)
+inline __global__ void __launch_bounds__(row_threads, 3)
     transform_rows_kernel(const FusedRows task, const Planes<const float> image,
                           const PlaneGround* grounds, Complex<float>* spectra) {
     core::wait_for_previous_kernel();
-    using Fft = signal::gpu::BlockFft<1, fused_row_samples>;
+    using Fft = signal::gpu::BlockFft<1>;
     const int length = task.plan.length;
     const int lane = static_cast<int>(threadIdx.x);
     const int pair = static_cast<int>(threadIdx.y);
@@ -80,12 +78,11 @@ struct RowLags {
 /// Rows of displacements [surface][dy][dx] from their spectra [dy][surface][frequency]. Block:
 /// lanes of a pair of neighbouring rows, pairs. Grid: pairs, surfaces. Shared memory: length
 /// numbers [sample] a pair. Moves 8 bytes a frequency and a displacement.
-template <int Threads, int Blocks>
-__global__ void __launch_bounds__(Threads, Blocks)
+inline __global__ void __launch_bounds__(row_threads, 2)
     transform_rows_back_kernel(const FusedRows task, const Complex<float>* spectra,
                                const RowLags lags, double* sums) {
     core::wait_for_previous_kernel();
-    using Fft = signal::gpu::BlockFft<1, fused_row_samples>;
+    using Fft = signal::gpu::BlockFft<1>;
     const int length = task.plan.length;
     const int lane = static_cast<int>(threadIdx.x);
     const int pair = static_cast<int>(threadIdx.y);
@@ -129,10 +126,10 @@ class RowTransforms {
 
   public:
     RowTransforms(Executor& executor, int length) : executor_(executor) {
-        const auto plan = signal::gpu::block_fft_plan<fused_row_samples>(length);
+        const auto plan = signal::gpu::block_fft_plan(length);
         if (!plan) return;
-        possible_ =
-            plan->lanes <= threads && shared_bytes(length) <= executor.shared_memory_per_block();
+        possible_ = plan->lanes <= row_threads &&
+                    shared_bytes(length) <= executor.shared_memory_per_block();
         if (!possible_) return;
         twiddles_ = signal::gpu::roots_of_unity(executor, length, length - 1);
         task_ = {*plan, twiddles_.data()};
@@ -142,24 +139,21 @@ class RowTransforms {
 
     /// Planes to spectra [row][plane][frequency]. Asynchronous.
     void forward(const GroundedPlanes& image, int planes, Complex<float>* spectra) {
-        core::launch(executor_, &transform_rows_kernel<threads, 3>,
-                     config(rows_of(image.planes), planes), task_, image.planes, image.grounds,
-                     spectra);
+        core::launch(executor_, &transform_rows_kernel, config(rows_of(image.planes), planes),
+                     task_, image.planes, image.grounds, spectra);
     }
     /// Spectra [dy][surface][frequency] to sums [surface][dy][dx]. Asynchronous.
     void back(const Complex<float>* spectra, int surfaces, const RowLags& lags, double* sums) {
-        core::launch(executor_, &transform_rows_back_kernel<threads, 2>,
-                     config(lags.rows, surfaces), task_, spectra, lags, sums);
+        core::launch(executor_, &transform_rows_back_kernel, config(lags.rows, surfaces), task_,
+                     spectra, lags, sums);
     }
 
   private:
-    static constexpr int threads = 320;
-
     static int shared_bytes(int samples) { return samples * int{sizeof(Complex<float>)}; }
     core::LaunchConfig config(int rows, int planes) const {
         const int of_all = (rows + 1) / 2;
         const int room = executor_.shared_memory_per_block() / shared_bytes(task_.plan.length);
-        const int pairs = std::min({threads / task_.plan.lanes, of_all, room});
+        const int pairs = std::min({row_threads / task_.plan.lanes, of_all, room});
         return core::LaunchConfig(
                    dim3(signal::gpu::tiles_over(of_all, pairs), static_cast<unsigned>(planes)),
                    dim3(static_cast<unsigned>(task_.plan.lanes), static_cast<unsigned>(pairs)),

@@ -110,22 +110,14 @@ inline __global__ void __launch_bounds__(core::warp_size)
                       static_cast<float>(sqrt((left < 0 ? 0.0 : left) + unsure))};
 }
 
-/// Summed-area tables of planes minus their ground: sums of all pixels above and left of a corner,
-/// [plane][row][column] of rows + 1 x columns + 1 corners.
-struct SummedAreas {
-    double* above;
-    int rows;  ///< of corners
-    int columns;
+// Summed-area tables of planes minus their ground: sums of all pixels above and left of a corner,
+// [plane][row][column] of rows + 1 x columns + 1 corners.
 
-    __device__ __forceinline__ double* row(int plane, int y) const {
-        return above + (index_t{plane} * rows + y) * columns;
-    }
-    __device__ __forceinline__ double sum(int plane, int top, int bottom, int left,
-                                          int right) const {
-        return (row(plane, bottom)[right] - row(plane, top)[right]) -
-               (row(plane, bottom)[left] - row(plane, top)[left]);
-    }
-};
+__device__ __forceinline__ double area_sum(const Planes<double>& above, int plane, int top,
+                                           int bottom, int left, int right) {
+    return (above(plane, bottom, right) - above(plane, top, right)) -
+           (above(plane, bottom, left) - above(plane, top, left));
+}
 
 inline constexpr int area_warps = 4;
 inline constexpr int rows_of_block = 8 * area_warps;
@@ -135,14 +127,14 @@ inline constexpr int rows_of_block = 8 * area_warps;
 /// rows_of_block rows each, planes. 12 bytes moved a pixel.
 inline __global__ void __launch_bounds__(area_warps* core::warp_size)
     sum_rows_kernel(Planes<const float> image, const PlaneGround* own, const PlaneGround* other,
-                    SummedAreas areas) {
+                    Planes<double> areas) {
     core::wait_for_previous_kernel();
     const int plane = static_cast<int>(blockIdx.y);
     if (other[plane].ground == 0) return;
     const auto ground = static_cast<double>(own[plane].ground);
     const int begin = static_cast<int>(blockIdx.x) * rows_of_block + core::warp_rank();
     for (int y = begin; y < min(begin + rows_of_block, rows_of(image)); y += area_warps) {
-        double* const to = areas.row(plane, y + 1);
+        double* const to = row_of(areas, plane, y + 1);
         double before = 0;
         for (int first = 0; first < columns_of(image); first += core::warp_size) {
             const int x = first + core::lane_rank();
@@ -165,17 +157,17 @@ inline constexpr int area_columns = 64;
 /// Prefix sums of these down the columns, and zeros in the first row and column. A thread for a
 /// column. Grid: columns, planes. 16 bytes moved a pixel.
 inline __global__ void __launch_bounds__(area_columns)
-    sum_columns_kernel(const PlaneGround* other, SummedAreas areas) {
+    sum_columns_kernel(const PlaneGround* other, Planes<double> areas) {
     core::wait_for_previous_kernel();
     const int plane = static_cast<int>(blockIdx.y);
     const int x = static_cast<int>(blockIdx.x) * area_columns + static_cast<int>(threadIdx.x);
-    if (other[plane].ground == 0 || x >= areas.columns) return;
-    double* const column = areas.row(plane, 0) + x;
+    if (other[plane].ground == 0 || x >= columns_of(areas)) return;
+    double* const column = row_of(areas, plane, 0) + x;
     double sum = 0;
     column[0] = 0;
     APERTURE_UNROLL_BY(8)
-    for (int y = 1; y < areas.rows; ++y) {
-        double& entry = column[index_t{y} * areas.columns];
+    for (int y = 1; y < rows_of(areas); ++y) {
+        double& entry = column[y * areas.stride[1]];
         if (x > 0) sum += entry;
         entry = sum;
     }
@@ -186,7 +178,7 @@ inline __global__ void __launch_bounds__(area_columns)
 /// grounds times the sums over one image without its own: for A, which displacements lead to, for
 /// B, or for both if they are one image. The last term is added with A's.
 struct GroundTerm {
-    SummedAreas areas;
+    Planes<double> areas;
     bool of_a;
     bool of_b;
     int planes;       ///< of an image
@@ -215,11 +207,11 @@ inline __global__ void __launch_bounds__(ground_entries)
         if (factor == 0) continue;
         const int dy = term.first_row + entry / term.lag_columns;
         const int dx = term.first_column + entry % term.lag_columns;
-        const int rows = term.areas.rows - 1 - abs(dy);
-        const int columns = term.areas.columns - 1 - abs(dx);
+        const int rows = rows_of(term.areas) - 1 - abs(dy);
+        const int columns = columns_of(term.areas) - 1 - abs(dx);
         const auto sum_from = [&](int top, int left) {
-            return term.areas.sum(plane, max(top, 0), max(top, 0) + rows, max(left, 0),
-                                  max(left, 0) + columns);
+            return area_sum(term.areas, plane, max(top, 0), max(top, 0) + rows, max(left, 0),
+                            max(left, 0) + columns);
         };
         double sum = 0;
         if (term.of_a) {
@@ -286,8 +278,8 @@ class GroundSums {
     void add_side(const GroundedPlanes& own, const PlaneGround* other, int images, bool of_a,
                   bool of_b, double* sums) {
         const Lags& lags = problem_.lags;
-        const SummedAreas areas{areas_.data(), static_cast<int>(problem_.image.rows) + 1,
-                                static_cast<int>(problem_.image.columns) + 1};
+        const Planes<double> areas(areas_.data(), {images * groups_.planes, problem_.image.rows + 1,
+                                                   problem_.image.columns + 1});
         const GroundTerm term{areas,
                               of_a,
                               of_b,
@@ -307,9 +299,10 @@ class GroundSums {
                          arguments...);
         };
         const int count = images * term.planes;
-        launch(&sum_rows_kernel, areas.rows - 1, rows_of_block, area_warps * core::warp_size, count,
-               own.planes, own.grounds, other, areas);
-        launch(&sum_columns_kernel, areas.columns, area_columns, area_columns, count, other, areas);
+        launch(&sum_rows_kernel, rows_of(own.planes), rows_of_block, area_warps * core::warp_size,
+               count, own.planes, own.grounds, other, areas);
+        launch(&sum_columns_kernel, columns_of(areas), area_columns, area_columns, count, other,
+               areas);
         launch(&add_ground_kernel, term.lag_rows * term.lag_columns, ground_entries, ground_entries,
                images, term, own.grounds, other, sums);
     }

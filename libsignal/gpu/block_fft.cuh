@@ -23,6 +23,9 @@ namespace aperture::signal::gpu {
 using core::Complex;
 using core::index_t;
 
+/// Samples that a thread holds, at most.
+inline constexpr int block_fft_samples = 16;
+
 /// A pass of a transform: `stride` butterflies of `radix` samples that lie `stride` apart.
 struct BlockFftPass {
     int radix;
@@ -43,8 +46,8 @@ struct BlockFftPlan {
 
 /// A transform of a sequence, exp(-j ...), unscaled, by plan.lanes threads: Stockham's algorithm,
 /// whose passes leave samples in order. A block transforms as many sequences at once as its threads
-/// have room for. A thread holds up to Held samples between two barriers, so that one buffer is
-/// enough: butterflies lane, lane + lanes, ... of length / radix. The first pass calls load, and
+/// have room for. A thread holds up to block_fft_samples between two barriers, so that one buffer
+/// is enough: butterflies lane, lane + lanes, ... of length / radix. The first pass calls load, and
 /// the last one store: both have sample j + r length / radix as the r-th of butterfly j. So outputs
 /// that a thread keeps can be its inputs if the plan of the next transform is the reverse. 16 bytes
 /// of shared memory moved a sample for each pass but one, about 5 n log2 n flops. Source: Van Loan,
@@ -53,7 +56,7 @@ struct BlockFftPlan {
 /// Step: distance of a sequence's samples in the buffer. With one, neighbouring threads are
 /// neighbouring lanes with neighbouring samples; otherwise they have the same sample of Step
 /// neighbouring sequences.
-template <int Step, int Held>
+template <int Step>
 struct BlockFft {
     const BlockFftPlan& plan;
     int lane;
@@ -63,12 +66,12 @@ struct BlockFft {
     /// Butterflies of a thread. As many of radix 1, for the shortest lengths only, would need more
     /// registers for addresses than all others.
     APERTURE_HD static constexpr int butterflies(int radix) {
-        return Held / (radix == 1 ? 2 : radix);
+        return block_fft_samples / (radix == 1 ? 2 : radix);
     }
 
-    /// Calls load(i, sample) and store(i, sample, value) with a compile-time i < Held, the number
-    /// of a sample among the thread's; loads are in the order of the first radix, stores in that of
-    /// the last.
+    /// Calls load(i, sample) and store(i, sample, value) with a compile-time i < block_fft_samples,
+    /// the number of a sample among the thread's; loads are in the order of the first radix, stores
+    /// in that of the last.
     template <class Load, class Store>
     __device__ __forceinline__ void run(const Load& load, const Store& store) const {
         any_pass<true, false>(0, load, NoStore());
@@ -203,9 +206,8 @@ struct BlockFft {
 
 #if !defined(__CUDACC_RTC__)
 
-/// Passes of these radices, for threads that hold Held samples.
-template <int Held>
-BlockFftPlan block_fft_plan(int length, const std::vector<int>& radices) {
+/// Passes of these radices.
+inline BlockFftPlan block_fft_plan(int length, const std::vector<int>& radices) {
     BlockFftPlan plan;
     plan.length = length;
     int span = 1;
@@ -216,7 +218,7 @@ BlockFftPlan block_fft_plan(int length, const std::vector<int>& radices) {
             static_cast<unsigned>(((std::uint64_t{1} << 32) + static_cast<unsigned>(span) - 1) /
                                   static_cast<unsigned>(span))};
         span *= radix;
-        const int held = BlockFft<1, Held>::butterflies(radix);
+        const int held = BlockFft<1>::butterflies(radix);
         plan.lanes = std::max(plan.lanes, (stride + held - 1) / held);
     }
     return plan;
@@ -224,8 +226,7 @@ BlockFftPlan block_fft_plan(int length, const std::vector<int>& radices) {
 
 /// A plan with few passes, ordered by the power of two in their radices, odd ones first, so that
 /// stores have no bank conflicts. Empty for lengths with prime factors other than 2, 3, 5 and 7.
-template <int Held>
-std::optional<BlockFftPlan> block_fft_plan(int length) {
+inline std::optional<BlockFftPlan> block_fft_plan(int length) {
     std::vector<int> radices;
     int rest = length;
     for (const int radix : {15, 10, 8, 7, 6, 5, 4, 3, 2}) {
@@ -235,15 +236,14 @@ std::optional<BlockFftPlan> block_fft_plan(int length) {
     while (radices.size() < 2) radices.push_back(1);
     std::stable_sort(radices.begin(), radices.end(),
                      [](int a, int b) { return (a & -a) < (b & -b); });
-    return block_fft_plan<Held>(length, radices);
+    return block_fft_plan(length, radices);
 }
 
 /// The same passes in reverse order.
-template <int Held>
-BlockFftPlan reversed(const BlockFftPlan& plan) {
+inline BlockFftPlan reversed(const BlockFftPlan& plan) {
     std::vector<int> radices;
     for (int p = plan.passes; p-- > 0;) radices.push_back(plan.pass[p].radix);
-    return block_fft_plan<Held>(plan.length, radices);
+    return block_fft_plan(plan.length, radices);
 }
 
 /// exp(j 2 pi k step / length) for 0 <= k < length, in the executor's memory.
