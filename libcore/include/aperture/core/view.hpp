@@ -79,7 +79,11 @@ struct View {
     template <class... Index>
     requires(sizeof...(Index) == Rank && detail::accessible<Space>) APERTURE_HD T& operator()(
         Index... position) const {
-        return data[offset({static_cast<index_t>(position)...})];
+        // Not a sum of offsets, for which kernels that access neighbours need more registers.
+        T* element = data;
+        int d = 0;
+        ((element += distance(d++, position)), ...);
+        return *element;
     }
     /// Element `i` of a view of rank 1, else the view of the remaining dimensions at `i`.
     APERTURE_HD decltype(auto) operator[](index_t i) const {
@@ -96,15 +100,6 @@ struct View {
             }
             return part;
         }
-    }
-
-    APERTURE_HD index_t offset(const Extents<Rank>& position) const {
-        index_t sum = 0;
-        for (int d = 0; d < Rank; ++d) {
-            APERTURE_ASSERT(position[d] >= 0 && position[d] < extent[d]);
-            sum += d == contiguous ? position[d] : position[d] * stride[d];
-        }
-        return sum;
     }
 
     APERTURE_HD index_t size() const {
@@ -142,6 +137,12 @@ struct View {
             }
         }
         return strides;
+    }
+
+  private:
+    APERTURE_HD index_t distance(int d, index_t i) const {
+        APERTURE_ASSERT(i >= 0 && i < extent[d]);
+        return d == contiguous ? i : i * stride[d];
     }
 };
 
