@@ -70,11 +70,16 @@ void SurfaceEstimator::find_means(PlanesView<Host> image, const MaskView* mask,
     }
 }
 
-void SurfaceEstimator::centre(PlanesView<Host> image, const std::vector<float>& means,
-                              Factor centred) {
+void SurfaceEstimator::centre(PlanesView<Host> image, const MaskView* mask,
+                              std::vector<float>& means, Factor centred) {
+    if (estimator_ == Estimator::pearson) {
+        find_means(image, mask, means);
+    } else {
+        means.assign(static_cast<std::size_t>(image.extent[0]), 0.0F);
+    }
     compute_planes(cpu_, image.extent, of(centred), [&](index_t p, index_t y) {
-        return [row = &image(p, y, 0), mean = means[static_cast<std::size_t>(p)]](index_t x) {
-            return row[x] - mean;
+        return [=, row = &image(p, y, 0), mean = means[static_cast<std::size_t>(p)]](index_t x) {
+            return mask == nullptr || (*mask)(y, x) != 0 ? row[x] - mean : 0.0F;
         };
     });
 }
@@ -186,14 +191,12 @@ void SurfaceEstimator::finish(index_t planes, Surfaces& results) const {
 }
 
 Factor SurfaceEstimator::centre_both(PlanesView<Host> a, PlanesView<Host> b) {
-    find_means(a, nullptr, a_.means);
-    centre(a, a_.means, Factor::centred_a);
+    centre(a, nullptr, a_.means, Factor::centred_a);
     if (a.data == b.data) {
         b_.means = a_.means;
         return Factor::centred_a;
     }
-    find_means(b, nullptr, b_.means);
-    centre(b, b_.means, Factor::centred_b);
+    centre(b, nullptr, b_.means, Factor::centred_b);
     return Factor::centred_b;
 }
 
@@ -249,21 +252,14 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
     core::expects(each_plane_ || !centred, "Pearson's r with masks requires sums of each plane");
     shape(planes, results);
     const core::View<double, 3, Host> sums = sums_of(results);
-    const auto mask_image = [&](PlanesView<Host> image, const MaskView& mask,
-                                std::vector<float>& means, Factor values, Factor masks) {
-        means.assign(static_cast<std::size_t>(image.extent[0]), 0.0F);
-        if (centred) find_means(image, &mask, means);
-        // Zero where the mask is zero, whatever the image's value there.
-        compute_planes(cpu_, image.extent, of(values), [&](index_t p, index_t y) {
-            return [&, y, row = &image(p, y, 0), mean = means[static_cast<std::size_t>(p)]](
-                       index_t x) { return mask(y, x) != 0 ? row[x] - mean : 0.0F; };
+    centre(a, &mask_a, a_.means, Factor::centred_a);
+    centre(b, &mask_b, b_.means, Factor::centred_b);
+    for (const auto& [mask, factor] :
+         {std::pair{mask_a, Factor::mask_a}, {mask_b, Factor::mask_b}}) {
+        compute_planes(cpu_, a.extent, of(factor), [&, &chosen = mask](index_t, index_t y) {
+            return [&, y](index_t x) { return chosen(y, x) != 0 ? 1.0F : 0.0F; };
         });
-        compute_planes(cpu_, image.extent, of(masks), [&](index_t, index_t y) {
-            return [&, y](index_t x) { return mask(y, x) != 0 ? 1.0F : 0.0F; };
-        });
-    };
-    mask_image(a, mask_a, a_.means, Factor::centred_a, Factor::mask_a);
-    mask_image(b, mask_b, b_.means, Factor::centred_b, Factor::mask_b);
+    }
     counts_.reshape(sums.extent);
     correlate(Factor::mask_a, Factor::mask_b, counts_);
     // Every plane has the same mask, so that the sum counts it `planes` times.

@@ -96,7 +96,9 @@ class SurfaceEstimator {
     /// Means of the planes over the pixels of a mask or, if it is null, over all.
     void find_means(PlanesView<core::Host> image,
                     const core::View<const float, 2, core::Host>* mask, std::vector<float>& means);
-    void centre(PlanesView<core::Host> image, const std::vector<float>& means, Factor centred);
+    /// Subtracts these means, for Pearson's r; zero where the mask is zero, whatever is there.
+    void centre(PlanesView<core::Host> image, const core::View<const float, 2, core::Host>* mask,
+                std::vector<float>& means, Factor centred);
     /// Returns the factor of b, which is that of a where both are one image.
     Factor centre_both(PlanesView<core::Host> a, PlanesView<core::Host> b);
     void square(Factor centred, Factor squares);
