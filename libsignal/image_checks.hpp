@@ -4,8 +4,6 @@
 
 // Argument checks of operations on images, for every executor.
 
-#include <utility>
-
 #include "aperture/core/shape.hpp"
 
 namespace aperture::signal {
@@ -15,10 +13,12 @@ namespace aperture::signal {
 template <int Rank, class Space>
 void expects_images(const char* operation, const core::View<const float, Rank, Space>& from,
                     const core::View<float, Rank, Space>& to, bool fit) {
-    for (const auto& [role, stride] : {std::pair{"from", from.stride}, {"to", to.stride}}) {
-        core::expects(stride[Rank - 1] == 1, operation, ": columns of '", role, "' have stride ",
-                      stride[Rank - 1], ", expected 1");
-    }
+    const auto expects_contiguous = [&](const char* role, core::index_t stride) {
+        core::expects(stride == 1, operation, ": columns of '", role, "' have stride ", stride,
+                      ", expected 1");
+    };
+    expects_contiguous("from", from.stride[Rank - 1]);
+    expects_contiguous("to", to.stride[Rank - 1]);
     if (fit) return;
     throw core::InvalidArgument(core::text(operation, ": 'from' is ",
                                            core::extents_text(from.extent), ", but 'to' is ",
