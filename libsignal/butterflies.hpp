@@ -7,8 +7,10 @@
 
 #include "aperture/core/portable.hpp"
 
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 #define APERTURE_UNROLL_ALL _Pragma("unroll")
+#elif defined(__CUDACC__)
+#define APERTURE_UNROLL_ALL
 #else
 #define APERTURE_UNROLL_ALL _Pragma("GCC unroll 16")
 #endif

@@ -7,7 +7,6 @@
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/shape.hpp"
-#include "libcorr/cpu/overlap_sums.hpp"
 #include "libcorr/cpu/plane_rows.hpp"
 
 namespace aperture::corr {
@@ -165,17 +164,13 @@ void SurfaceEstimator::finish_pearson_row(index_t i, index_t planes, Surfaces& r
 core::View<double, 3, Host> SurfaceEstimator::prepare(index_t planes, Shape image,
                                                       Surfaces& results) {
     shape(planes, results);
-    const Shape extent = lags_.extent();
-    column_overlaps_.resize(static_cast<std::size_t>(extent.columns));
-    for (index_t j = 0; j < extent.columns; ++j) {
-        column_overlaps_[static_cast<std::size_t>(j)] =
-            static_cast<double>(overlap(image.columns, lags_.first_column() + j));
-    }
-    for (index_t i = 0; i < extent.rows; ++i) {
-        const auto rows = static_cast<double>(overlap(image.rows, lags_.first_row() + i));
-        std::transform(column_overlaps_.begin(), column_overlaps_.end(),
-                       results.counts.data() + i * extent.columns,
-                       [&](double columns) { return rows * columns; });
+    const auto [lag_rows, lag_columns] = lags_.extent();
+    for (index_t i = 0; i < lag_rows; ++i) {
+        const index_t rows = overlap(image.rows, lags_.first_row() + i);
+        for (index_t j = 0; j < lag_columns; ++j) {
+            const index_t columns = overlap(image.columns, lags_.first_column() + j);
+            results.counts(i, j) = static_cast<double>(rows * columns);
+        }
     }
     return sums_of(results);
 }

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "libcorr/cpu/plane_rows.hpp"
-
 namespace aperture::corr {
 namespace {
 

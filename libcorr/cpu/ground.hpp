@@ -7,7 +7,7 @@
 #include "aperture/core/array.hpp"
 #include "aperture/corr/correlator.hpp"
 #include "aperture/signal/summed_area.hpp"
-#include "libcorr/cpu/overlap_sums.hpp"
+#include "libcorr/cpu/plane_rows.hpp"
 
 namespace aperture::corr {
 

@@ -150,30 +150,11 @@ class ColumnCorrelation {
     /// Asynchronous.
     void run(const Complex<float>* a, const Complex<float>* b, Complex<float>* products) {
         const bool same = a == b;
-        if (threads_ <= few_threads) {
-            launch(same ? &fused_columns_kernel<few_threads, 3, true>
-                        : &fused_columns_kernel<few_threads, 2, false>,
-                   same, a, b, products);
-        } else {
-            launch(same ? &fused_columns_kernel<max_threads, 1, true>
-                        : &fused_columns_kernel<max_threads, 1, false>,
-                   same, a, b, products);
-        }
-    }
-
-  private:
-    static constexpr int few_threads = 320;
-    static constexpr int max_threads = 640;
-
-    int block_size() const { return threads_ <= few_threads ? few_threads : max_threads; }
-    int shared_bytes(int rows, int sums, bool same) const {
-        const int numbers = rows * fused_columns * int{sizeof(Complex<float>)};
-        const int of_thread = sums * int{sizeof(float)};
-        return (same ? 1 : 2) * (numbers + of_thread * block_size());
-    }
-    template <class Kernel>
-    void launch(Kernel kernel, bool same, const Complex<float>* a, const Complex<float>* b,
-                Complex<float>* products) {
+        const auto kernel = threads_ > few_threads
+                                ? same ? &fused_columns_kernel<max_threads, 1, true>
+                                       : &fused_columns_kernel<max_threads, 1, false>
+                            : same ? &fused_columns_kernel<few_threads, 3, true>
+                                   : &fused_columns_kernel<few_threads, 2, false>;
         core::launch(
             executor_, kernel,
             core::LaunchConfig(
@@ -185,6 +166,16 @@ class ColumnCorrelation {
             task_, a, b, products);
     }
 
+  private:
+    static constexpr int few_threads = 320;
+    static constexpr int max_threads = 640;
+
+    int shared_bytes(int rows, int sums, bool same) const {
+        const int numbers = rows * fused_columns * int{sizeof(Complex<float>)};
+        const int of_thread = sums * int{sizeof(float)};
+        const int threads = threads_ > few_threads ? max_threads : few_threads;
+        return (same ? 1 : 2) * (numbers + of_thread * threads);
+    }
     Executor& executor_;
     int images_;
     int threads_ = 0;

@@ -18,15 +18,11 @@ struct Image {
     Planes<const float> channels;
     bool colour;
 
-    __device__ __forceinline__ float red(int y, int x) const { return channels(0, y, x); }
-    __device__ __forceinline__ float green(int y, int x) const {
-        return channels(colour ? 1 : 0, y, x);
-    }
-    __device__ __forceinline__ float blue(int y, int x) const {
-        return channels(colour ? 2 : 0, y, x);
+    __device__ __forceinline__ float channel(int c, int y, int x) const {
+        return channels(colour ? c : 0, y, x);
     }
     __device__ __forceinline__ float luma(int y, int x) const {
-        return corr::luma(red(y, x), green(y, x), blue(y, x));
+        return corr::luma(channel(0, y, x), channel(1, y, x), channel(2, y, x));
     }
 };
 
@@ -39,7 +35,8 @@ struct LabPixel {
 
     __device__ __forceinline__ void operator()(const Image& image, int y, int x,
                                                float* values) const {
-        const Lab lab = lab_of(image.red(y, x), image.green(y, x), image.blue(y, x));
+        const Lab lab =
+            lab_of(image.channel(0, y, x), image.channel(1, y, x), image.channel(2, y, x));
         lightness(0, y, x) = lab.lightness;
         values[0] = lab.a;
         values[1] = lab.b;
@@ -58,9 +55,8 @@ struct RgbPixel {
 
     __device__ __forceinline__ void operator()(const Image& image, int y, int x,
                                                float* values) const {
-        values[0] = image.red(y, x);
-        values[1] = image.green(y, x);
-        values[2] = image.blue(y, x);
+        APERTURE_UNROLL
+        for (int c = 0; c < count; ++c) values[c] = image.channel(c, y, x);
     }
 };
 

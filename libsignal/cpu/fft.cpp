@@ -28,38 +28,27 @@ std::shared_ptr<void> owned(fftwf_plan created) {
             }};
 }
 
-std::shared_ptr<void> make_plan(const FftBatch& batch) {
+}  // namespace
+
+template <class Executor>
+ForwardFft<Executor>::ForwardFft(Executor&, const FftBatch& batch) {
     core::expects(batch.length >= 1 && batch.count >= 0 && batch.stride >= 1 && batch.distance >= 0,
                   "FFT of length ", batch.length, ", count ", batch.count, ", stride ",
                   batch.stride, ", distance ", batch.distance, " is not possible");
     core::expects(batch.count <= INT_MAX && batch.stride <= INT_MAX && batch.distance <= INT_MAX,
                   "FFT batch of count ", batch.count, ", stride ", batch.stride, ", distance ",
                   batch.distance, " exceeds ", INT_MAX);
-    if (batch.count == 0) return nullptr;
+    if (batch.count == 0) return;
     const auto count = static_cast<int>(batch.count);
     const auto stride = static_cast<int>(batch.stride);
     const auto distance = static_cast<int>(batch.distance);
     // Estimating a plan uses the alignment of the data, never the data.
     alignas(64) fftwf_complex aligned[8];
     const std::lock_guard lock(planner());
-    return owned(fftwf_plan_many_dft(1, &batch.length, count, aligned, nullptr, stride, distance,
-                                     aligned, nullptr, stride, distance, FFTW_FORWARD,
-                                     FFTW_ESTIMATE));
+    plan_ =
+        owned(fftwf_plan_many_dft(1, &batch.length, count, aligned, nullptr, stride, distance,
+                                  aligned, nullptr, stride, distance, FFTW_FORWARD, FFTW_ESTIMATE));
 }
-
-std::shared_ptr<void> make_real_plan(core::index_t length) {
-    core::expects(length >= 1 && length <= INT_MAX, "FFT of length ", length, " is not possible");
-    alignas(64) float samples[16];
-    alignas(64) fftwf_complex frequencies[8];
-    const std::lock_guard lock(planner());
-    return owned(
-        fftwf_plan_dft_r2c_1d(static_cast<int>(length), samples, frequencies, FFTW_ESTIMATE));
-}
-
-}  // namespace
-
-template <class Executor>
-ForwardFft<Executor>::ForwardFft(Executor&, const FftBatch& batch) : plan_(make_plan(batch)) {}
 
 template <class Executor>
 void ForwardFft<Executor>::run(std::complex<float>* first) const {
@@ -70,7 +59,14 @@ void ForwardFft<Executor>::run(std::complex<float>* first) const {
 
 template class ForwardFft<core::Cpu>;
 
-RealFft::RealFft(core::index_t length) : plan_(make_real_plan(length)) {}
+RealFft::RealFft(core::index_t length) {
+    core::expects(length >= 1 && length <= INT_MAX, "FFT of length ", length, " is not possible");
+    alignas(64) float samples[16];
+    alignas(64) fftwf_complex frequencies[8];
+    const std::lock_guard lock(planner());
+    plan_ =
+        owned(fftwf_plan_dft_r2c_1d(static_cast<int>(length), samples, frequencies, FFTW_ESTIMATE));
+}
 
 void RealFft::run(const float* samples, std::complex<float>* frequencies) const {
     // FFTW's signature allows it to change the samples; only plans with that flag do.

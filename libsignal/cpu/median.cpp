@@ -29,13 +29,6 @@ struct LaneOrder {
     [[gnu::always_inline]] static Value upper(Value a, Value b) { return a > b ? a : b; }
 };
 
-/// A band of the image with its border, in scratch memory: row r, column 0 is at data + r * pitch
-/// and belongs to pixel (first row - size / 2 + r, -(size / 2)).
-struct PaddedRows {
-    const float* data;
-    index_t pitch;
-};
-
 /// Elements from row to row: an odd number of whole packs, so that the rows of a strip do not share
 /// cache sets.
 index_t pitch_of(index_t columns, int size) {
@@ -43,27 +36,28 @@ index_t pitch_of(index_t columns, int size) {
     return (packs | 1) * lanes;
 }
 
-PaddedRows pad(core::View<const float, 2, core::Host> from, index_t first, index_t rows, int size,
-               float* to) {
+/// Stores `rows` rows of the image with its border, `pitch` elements apart: row r, column 0 belongs
+/// to pixel (first - size / 2 + r, -(size / 2)).
+void pad(core::View<const float, 2, core::Host> from, index_t first, index_t rows, int size,
+         index_t pitch, float* to) {
     const index_t columns = from.extent[1];
-    const PaddedRows padded{to, pitch_of(columns, size)};
     const int half = size / 2;
-    for (index_t r = 0; r < rows; ++r, to += padded.pitch) {
+    for (index_t r = 0; r < rows; ++r, to += pitch) {
         const index_t y = std::clamp<index_t>(first - half + r, 0, from.extent[0] - 1);
         const float* row = from.data + y * from.stride[0];
         std::fill_n(to, half, row[0]);
         std::memcpy(to + half, row, static_cast<std::size_t>(columns) * sizeof(float));
-        std::fill_n(to + half + columns, padded.pitch - half - columns, row[columns - 1]);
+        std::fill_n(to + half + columns, pitch - half - columns, row[columns - 1]);
     }
-    return padded;
 }
 
-/// Medians of one pack of columns. `image` is at the pack's first column, `to` at its first output.
+/// Medians of one pack of columns. `padded` is at the pack's first column, `to` at its first
+/// output.
 template <int size>
-void filter_strip(const PaddedRows& image, int rows, index_t columns, float* to,
+void filter_strip(const float* padded, index_t pitch, int rows, index_t columns, float* to,
                   index_t to_stride) {
     const auto row = [&](int r) __attribute__((always_inline)) {
-        const float* first = image.data + r * image.pitch;
+        const float* first = padded + r * pitch;
         return network::sorted<LaneOrder, size>([first](int i) __attribute__((always_inline)) {
             return core::load(first + i);
         });
@@ -81,17 +75,16 @@ template <int size>
 void filter(core::Cpu& executor, core::View<const float, 2, core::Host> from,
             core::View<float, 2, core::Host> to) {
     const index_t columns = from.extent[1];
-    constexpr int padded_rows = band_rows + size - 1;
-    const auto bytes =
-        static_cast<std::size_t>(padded_rows * pitch_of(columns, size)) * sizeof(float);
+    const index_t pitch = pitch_of(columns, size);
+    const auto bytes = static_cast<std::size_t>((band_rows + size - 1) * pitch) * sizeof(float);
     const index_t bands = cpu::ceil_div(from.extent[0], band_rows);
     core::for_each_task(executor, bands, bytes, [&](index_t band, std::byte* scratch) {
         const index_t first = band * band_rows;
         const auto rows = static_cast<int>(std::min<index_t>(band_rows, from.extent[0] - first));
-        const PaddedRows image = pad(from, first, cpu::round_up(rows, 2) + size - 1, size,
-                                     reinterpret_cast<float*>(scratch));
+        auto* const padded = reinterpret_cast<float*>(scratch);
+        pad(from, first, cpu::round_up(rows, 2) + size - 1, size, pitch, padded);
         for (index_t x = 0; x < columns; x += lanes)
-            filter_strip<size>({image.data + x, image.pitch}, rows, columns - x,
+            filter_strip<size>(padded + x, pitch, rows, columns - x,
                                to.data + first * to.stride[0] + x, to.stride[0]);
     });
 }
@@ -102,13 +95,8 @@ void median_filter(core::Cpu& cpu, core::View<const float, 2, core::Host> from, 
                    core::View<float, 2, core::Host> to) {
     check_median(from, size, to);
     if (from.empty()) return;
-    if (size == 3) {
-        filter<3>(cpu, from, to);
-    } else if (size == 5) {
-        filter<5>(cpu, from, to);
-    } else {
-        filter<7>(cpu, from, to);
-    }
+    const auto filter_of_size = size == 3 ? &filter<3> : size == 5 ? &filter<5> : &filter<7>;
+    filter_of_size(cpu, from, to);
 }
 
 }  // namespace aperture::signal

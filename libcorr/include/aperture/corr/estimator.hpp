@@ -122,7 +122,6 @@ class SurfaceEstimator {
     signal::SummedAreas areas_;
     std::array<core::Array<float, 3>, factor_count> factors_;
     core::Array<double, 3> counts_;
-    std::vector<double> column_overlaps_;
 };
 
 }  // namespace aperture::corr
