@@ -16,6 +16,8 @@ say() {
 # Uses a compiler cache if installed; all clones of the repository share it.
 if command -v ccache >/dev/null; then
     export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+    # What it must overlook to cache sources that include a precompiled header.
+    export CCACHE_SLOPPINESS=pch_defines,time_macros
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
     export CMAKE_CUDA_COMPILER_LAUNCHER=ccache
 fi
