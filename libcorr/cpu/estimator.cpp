@@ -260,10 +260,8 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
     // Every plane has the same mask, so that the sum counts it `planes` times.
     const auto masks_in_sum = static_cast<double>(each_plane_ ? 1 : planes);
     const auto [lag_rows, lag_columns] = lags_.extent();
-    for (index_t i = 0; i < lag_rows; ++i) {
-        for (index_t j = 0; j < lag_columns; ++j)
-            results.counts(i, j) = std::round(counts_(0, i, j) / masks_in_sum);
-    }
+    std::transform(counts_.data(), counts_.data() + results.counts.size(), results.counts.begin(),
+                   [&](double count) { return std::round(count / masks_in_sum); });
     correlate(Factor::centred_a, Factor::centred_b, sums);
     if (centred) {
         square(Factor::centred_a, Factor::squares_a);

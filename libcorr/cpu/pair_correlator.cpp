@@ -30,10 +30,8 @@ class PairOperations<core::Cpu> {
 
     void keep(index_t image, PlanesView<Host> planes) {
         Image& kept = of(image);
-        const auto [rows, columns] = problem_.image;
-        const index_t width = columns;
-        for_plane_rows(cpu_, problem_.planes, rows, [&](index_t p, index_t y) {
-            std::copy_n(&planes(p, y, 0), width, &kept.planes(p, y, 0));
+        for_plane_rows(cpu_, problem_.planes, problem_.image.rows, [&](index_t p, index_t y) {
+            std::copy_n(&planes(p, y, 0), problem_.image.columns, &kept.planes(p, y, 0));
         });
         kept.ground.find(cpu_, std::as_const(kept.planes));
         fft_.transform(cpu_, kept.grounded(), kept.spectra);

@@ -176,6 +176,7 @@ class ColumnCorrelation {
         const int threads = threads_ > few_threads ? max_threads : few_threads;
         return (same ? 1 : 2) * (numbers + of_thread * threads);
     }
+
     Executor& executor_;
     int images_;
     int threads_ = 0;

@@ -89,10 +89,9 @@ TYPED_TEST_P(ImageSuite, MediansAreTheCpus) {
     for (const Size size : this->runner.sizes()) {
         for (const int window : {3, 5, 7}) {
             SCOPED_TRACE(testing::PrintToString(size) + ", window " + std::to_string(window));
-            this->expect_the_cpus(random_image(size, 1), size, 0,
-                                  [&](auto& runner, Input from, Output to) {
-                                      runner.median_filter(from, window, to);
-                                  });
+            this->expect_the_cpus(
+                random_image(size, 1), size, 0,
+                [&](auto& on, Input from, Output to) { on.median_filter(from, window, to); });
         }
     }
 }
@@ -126,11 +125,9 @@ TYPED_TEST_P(ImageSuite, BlursAreTheCpus) {
         for (const float sigma : {0.0F, 0.7F, 4.0F}) {
             SCOPED_TRACE(testing::PrintToString(size) + ", sigma " + std::to_string(sigma));
             const auto taps = static_cast<index_t>(2 * std::ceil(3 * sigma) + 1);
-            this->expect_the_cpus(random_image(size, 2), size,
-                                  2 * separable_bound(taps, taps, 1, 1),
-                                  [&](auto& runner, Input from, Output to) {
-                                      runner.gaussian_blur(from, sigma, to);
-                                  });
+            this->expect_the_cpus(
+                random_image(size, 2), size, 2 * separable_bound(taps, taps, 1, 1),
+                [&](auto& on, Input from, Output to) { on.gaussian_blur(from, sigma, to); });
         }
     }
 }
@@ -143,7 +140,7 @@ TYPED_TEST_P(ImageSuite, ResizedImagesAreTheCpus) {
                              testing::PrintToString(to_size));
                 this->expect_the_cpus(
                     random_image(from_size, 3), to_size, 2 * separable_bound(4, 4, 1.25, 1),
-                    [&](auto& runner, Input from, Output to) { runner.resize(from, kind, to); });
+                    [&](auto& on, Input from, Output to) { on.resize(from, kind, to); });
             }
         }
     }
@@ -157,9 +154,9 @@ TYPED_TEST_P(ImageSuite, LevelsOfAPyramidAreTheCpus) {
             };
             const Size to_size{scaled(size.rows), scaled(size.columns)};
             SCOPED_TRACE(testing::PrintToString(size) + " to " + testing::PrintToString(to_size));
-            this->expect_the_cpus(
-                random_image(size, 4), to_size, 2 * separable_bound(20, 20, 1.25, 1),
-                [](auto& runner, Input from, Output to) { runner.downsample(from, to); });
+            this->expect_the_cpus(random_image(size, 4), to_size,
+                                  2 * separable_bound(20, 20, 1.25, 1),
+                                  [](auto& on, Input from, Output to) { on.downsample(from, to); });
         }
     }
 }
@@ -167,7 +164,7 @@ TYPED_TEST_P(ImageSuite, LevelsOfAPyramidAreTheCpus) {
 TYPED_TEST_P(ImageSuite, LevelsOfAConstantImageAreConstant) {
     const Image image = constant_image({61, 67}, 201.7F);
     const Image level = this->result_of(
-        image, {31, 34}, [](auto& runner, Input from, Output to) { runner.downsample(from, to); });
+        image, {31, 34}, [](auto& on, Input from, Output to) { on.downsample(from, to); });
     for (const float pixel : level) EXPECT_NEAR(pixel, 201.7F, 1e-4F);
 }
 
