@@ -111,11 +111,11 @@ template <class Executor>
 void PairCorrelator<Executor>::load(index_t image, PlanesView<Space> planes) {
     State& s = *state_;
     const auto [rows, columns] = s.problem.image;
-    auto loaded = s.loaded_at(image);
+    auto is_loaded = s.loaded_at(image);
     core::expects_shape("planes", planes, {s.problem.planes, rows, columns},
                         core::Strides::unit_last);
     s.operations.keep(image, planes);
-    loaded = true;
+    is_loaded = true;
 }
 
 template <class Executor>

@@ -134,12 +134,12 @@ inline __global__ void __launch_bounds__(area_warps* core::warp_size)
     const auto ground = static_cast<double>(own[plane].ground);
     const int begin = static_cast<int>(blockIdx.x) * rows_of_block + core::warp_rank();
     for (int y = begin; y < min(begin + rows_of_block, rows_of(image)); y += area_warps) {
+        const float* const from = row_of(image, plane, y);
         double* const to = row_of(areas, plane, y + 1);
         double before = 0;
         for (int first = 0; first < columns_of(image); first += core::warp_size) {
             const int x = first + core::lane_rank();
-            double sum =
-                x < columns_of(image) ? static_cast<double>(image(plane, y, x)) - ground : 0.0;
+            double sum = x < columns_of(image) ? static_cast<double>(from[x]) - ground : 0.0;
             APERTURE_UNROLL
             for (int distance = 1; distance < core::warp_size; distance *= 2) {
                 const double left = __shfl_up_sync(core::full_warp, sum, distance);
