@@ -177,7 +177,6 @@ void register_grid() {
 
 void register_gpu() {
     if (!core::gpu_status().usable) return;
-    benchmark::AddCustomContext("gpu", core::Gpu().name());
     add("gpu/ceiling/fma", ceiling, GpuUnit::fp32);
     add("gpu/ceiling/fma-fp64", ceiling, GpuUnit::fp64);
     add("gpu/ceiling/tf32", ceiling, GpuUnit::tf32);

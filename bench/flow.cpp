@@ -54,11 +54,14 @@ double bound_seconds(Shape shape, double work_units, double gflops) {
     return flops_per_pixel * pixels(shape) * work_units / (gflops * 1e9);
 }
 
-void report_sweeps(benchmark::State& state, Shape shape, double work_units, double seconds,
-                   double gflops) {
+void report_work(benchmark::State& state, Solver solver, Shape shape, double work_units,
+                 double seconds, double gflops) {
     state.counters["ns/pixel"] = seconds * 1e9 / pixels(shape);
     state.counters["work_units"] = work_units;
-    state.counters["%bound"] = 100 * bound_seconds(shape, work_units, gflops) / seconds;
+    // The others are limited by memory and by their reductions.
+    if (solver == Solver::jacobi || solver == Solver::block2x2 || solver == Solver::redblack) {
+        state.counters["%bound"] = 100 * bound_seconds(shape, work_units, gflops) / seconds;
+    }
 }
 
 double residual(core::Cpu& cpu, const FlowSystem& system, const core::Array<float, 3>& flow) {
@@ -106,7 +109,8 @@ void plain(benchmark::State& state, const std::string& name, Shape shape, int it
         sweep.run(iterations, flow);
         return watch.seconds();
     });
-    report_sweeps(state, shape, iterations, best, fma_peak_gflops<float>(cpu.threads()));
+    report_work(state, Solver::block2x2, shape, iterations, best,
+                fma_peak_gflops<float>(cpu.threads()));
     SolverParameters same;
     same.solver = Solver::block2x2;
     same.iterations = iterations;
@@ -141,7 +145,8 @@ void solver(benchmark::State& state, const std::string& name, Shape shape,
         result = solver.solve(system.system(), flow);
         return watch.seconds();
     });
-    report_sweeps(state, shape, result.work_units, best, fma_peak_gflops<float>(cpu.threads()));
+    report_work(state, parameters.solver, shape, result.work_units, best,
+                fma_peak_gflops<float>(cpu.threads()));
     verify_residual(state, residual(cpu, system, flow), expected_residual(parameters));
 }
 
@@ -209,7 +214,8 @@ void gpu_solver(benchmark::State& state, const std::string& name, Shape shape,
         return seconds_on(gpu, timeline, calls,
                           [&](std::size_t i) { result = solver.solve(on_device, flows[i]); });
     });
-    report_sweeps(state, shape, result.work_units, best, gpu_peak_gflops(gpu, GpuUnit::fp32));
+    report_work(state, parameters.solver, shape, result.work_units, best,
+                gpu_peak_gflops(gpu, GpuUnit::fp32));
     core::Array<float, 3> found = zero_flow(shape);
     core::copy(gpu, std::as_const(flows.front()).view(), found.view());
     gpu.synchronize();
@@ -381,14 +387,12 @@ void print_ratios(const std::string& kind, const std::string& peer) {
 int main(int argc, char** argv) {
     using namespace aperture;
     const int status = bench::run_program(argc, argv, [] {
-        const core::GpuStatus gpu = core::gpu_status();
-        benchmark::AddCustomContext("gpu", gpu.usable ? "usable" : gpu.reason);
         const std::string missing = bench::missing_flow_peers();
         if (!missing.empty()) benchmark::AddCustomContext("left out", missing);
         bench::register_solvers();
         bench::register_estimators();
 #if APERTURE_CUDA
-        if (gpu.usable) bench::register_gpu();
+        if (core::gpu_status().usable) bench::register_gpu();
 #endif
     });
     bench::print_ratios("block2x2", "plain");

@@ -113,6 +113,12 @@ int run_program(int argc, char** argv, const RegisterAll& register_all) {
                                 std::to_string(fma_peak_gflops<float>(cpu.threads())));
     benchmark::AddCustomContext("copy bandwidth, GB/s",
                                 std::to_string(copy_bandwidth_gbs(cpu.threads())));
+    const core::GpuStatus gpu = core::gpu_status();
+#if APERTURE_CUDA
+    benchmark::AddCustomContext("gpu", gpu.usable ? core::Gpu().name() : gpu.reason);
+#else
+    benchmark::AddCustomContext("gpu", gpu.reason);
+#endif
     report_blas();
     register_all();
     benchmark::RunSpecifiedBenchmarks();

@@ -445,11 +445,7 @@ void print_ratios() {
 
 int main(int argc, char** argv) {
     using namespace aperture;
-    const int status = bench::run_program(argc, argv, [] {
-        const core::GpuStatus gpu = core::gpu_status();
-        benchmark::AddCustomContext("gpu", gpu.usable ? "usable" : gpu.reason);
-        bench::register_all();
-    });
+    const int status = bench::run_program(argc, argv, [] { bench::register_all(); });
     bench::print_ratios();
     return status;
 }
