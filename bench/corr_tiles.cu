@@ -7,10 +7,10 @@ namespace aperture::bench {
 
 std::vector<SlowerKernel> slower_kernels() {
     std::vector<SlowerKernel> kernels;
-    for_slower_kernels([&]<class Kernel>(const char* name, corr::Precision precision) {
-        const auto prepare = [](core::Gpu& gpu, const corr::Problem& problem) -> GpuCorrelation {
+    for_slower_kernels([&]<class Walk>(const char* name, corr::Precision precision, auto kernel) {
+        const auto prepare = [=](core::Gpu& gpu, const corr::Problem& problem) -> GpuCorrelation {
             const auto correlator =
-                std::make_shared<KernelCorrelator<core::Gpu, Kernel>>(gpu, problem);
+                std::make_shared<KernelCorrelator<core::Gpu, Walk>>(gpu, problem, kernel);
             return [correlator](auto planes, auto sums) { correlator->run(planes, planes, sums); };
         };
         kernels.push_back({name, precision, prepare});

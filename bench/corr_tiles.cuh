@@ -7,7 +7,6 @@
 // docs/notes/correlation.md has their times.
 
 #include "libcorr/gpu/direct_correlation.cuh"
-#include "libcorr/gpu/ground_sums.cuh"
 
 namespace aperture::bench {
 
@@ -33,7 +32,7 @@ template <class Tile>
 struct PackedWalk : corr::gpu::DirectSteps<Tile, PackedForm, 1> {
     using Steps = corr::gpu::DirectSteps<Tile, PackedForm, 1>;
     using Steps::step;
-    static constexpr int most_columns = corr::gpu::fitting_columns<Steps>();
+    static constexpr int max_columns = corr::gpu::fitting_columns<Steps>();
 
     template <int Rows>
     __device__ __forceinline__ static void add_columns(
@@ -71,7 +70,7 @@ struct PackedWalk : corr::gpu::DirectSteps<Tile, PackedForm, 1> {
 };
 
 /// The same as direct_kernel, for cells of four planes. Grid: groups of four planes, warps.
-template <class Tile>
+template <class Walk>
 __global__ void __launch_bounds__(core::warp_size, 8)
     packed_kernel(corr::gpu::SumTask<float4> task, const corr::gpu::PlaneGround* grounds_a,
                   const corr::gpu::PlaneGround* grounds_b, float* sums) {
@@ -81,69 +80,63 @@ __global__ void __launch_bounds__(core::warp_size, 8)
     for (int p = 4 * group; p < 4 * group + 4; ++p) {
         product += grounds_a[p].contrast * grounds_b[p].contrast;
     }
-    corr::gpu::sum_parts<PackedWalk<Tile>>(task, group, product, sums);
+    // Chains of as many products as those of one plane.
+    task.chain_rows = max(task.chain_rows / 4, 1);
+    corr::gpu::sum_parts<Walk>(task, group, product, sums);
 }
 
-template <class Tile_>
-struct PackedKernel {
-    using Tile = Tile_;
-    using Form = PackedForm;
-    using Walk = PackedWalk<Tile>;
-
-    template <class Executor>
-    static void start(Executor& executor, const core::LaunchConfig& config,
-                      corr::gpu::SumTask<float4> task, const corr::gpu::PlaneGround* grounds_a,
-                      const corr::gpu::PlaneGround* grounds_b, float* sums) {
-        // Chains of as many products as those of one plane.
-        task.chain_rows = std::max(task.chain_rows / 4, 1);
-        core::launch(executor, &packed_kernel<Tile>, config, task, grounds_a, grounds_b, sums);
-    }
-};
-
-/// Correlates one image by a kernel; its planes form one surface. For PackedKernel their number is
+/// Correlates one image by a kernel; its planes form one surface. For packed_kernel their number is
 /// a multiple of four.
-template <class Executor, class Kernel>
+template <class Executor, class Walk>
 class KernelCorrelator {
     using Space = typename Executor::Space;
+    using Direct = corr::gpu::DirectSumsBy<Executor, Walk>;
 
   public:
-    KernelCorrelator(Executor& executor, const corr::Problem& problem)
+    KernelCorrelator(Executor& executor, const corr::Problem& problem,
+                     typename Direct::Kernel kernel)
         : ground_sums_(executor, problem),
-          direct_(executor, problem),
+          direct_(executor, problem, kernel),
           grounds_a_({problem.planes}),
           grounds_b_({problem.planes}) {}
 
     void run(corr::PlanesView<Space> a, corr::PlanesView<Space> b,
              core::View<double, 3, Space> sums) {
-        const auto of_a = signal::gpu::planes_of(a);
-        const auto of_b = signal::gpu::planes_of(b);
-        const bool same = a.data == b.data;
-        ground_sums_.find(of_a, grounds_a_.data());
-        ground_sums_.find(of_b, grounds_b_.data());
-        direct_.run({of_a, grounds_a_.data()}, {of_b, grounds_b_.data()}, same, sums.data);
-        ground_sums_.add(of_a, grounds_a_.data(), of_b, grounds_b_.data(), same, sums.data);
+        const corr::gpu::GroundedPlanes of_a{signal::gpu::planes_of(a), grounds_a_.data()};
+        const corr::gpu::GroundedPlanes of_b{signal::gpu::planes_of(b),
+                                             a.data == b.data ? of_a.grounds : grounds_b_.data()};
+        ground_sums_.find(of_a.planes, grounds_a_.data());
+        ground_sums_.find(of_b.planes, grounds_b_.data());
+        direct_.run(of_a, of_b, sums.data);
+        ground_sums_.add(of_a, of_b, sums.data);
     }
 
   private:
     corr::gpu::GroundSums<Executor> ground_sums_;
-    corr::gpu::DirectSumsBy<Executor, Kernel> direct_;
+    Direct direct_;
     core::Array<corr::gpu::PlaneGround, 1, Space> grounds_a_;
     core::Array<corr::gpu::PlaneGround, 1, Space> grounds_b_;
 };
 
-/// Calls visit.operator()<Kernel>(name, precision) for each kernel.
+/// Calls visit.operator()<Walk>(name, precision, kernel) for each kernel.
 template <class Visit>
 void for_slower_kernels(const Visit& visit) {
-    using corr::Precision;
     using namespace corr::gpu;
-    visit.template operator()<RegisterKernel<DirectTile<4>, float>>("separate/64x32",
-                                                                    Precision::fp32);
-    visit.template operator()<RegisterKernel<DirectTile<8, 4, 16>, float>>("separate/16x128",
-                                                                           Precision::fp32);
-    visit.template operator()<PackedKernel<DirectTile<4>>>("packed/64x32", Precision::fp32);
-    visit.template operator()<PackedKernel<DirectTile<8>>>("packed/32x64", Precision::fp32);
-    visit.template operator()<PackedKernel<DirectTile<16>>>("packed/16x128", Precision::fp32);
-    visit.template operator()<TensorKernel<TensorTile<1>>>("tf32x3/16x64", Precision::tf32x3);
+    const auto direct = [&]<class Walk>(const char* name) {
+        visit.template operator()<Walk>(name, corr::Precision::fp32, &direct_kernel<Walk>);
+    };
+    const auto packed = [&]<class Tile>(const char* name) {
+        using Walk = PackedWalk<Tile>;
+        visit.template operator()<Walk>(name, corr::Precision::fp32, &packed_kernel<Walk>);
+    };
+    direct.template operator()<DirectWalk<DirectTile<4>, float>>("separate/64x32");
+    direct.template operator()<DirectWalk<DirectTile<8, 4, 16>, float>>("separate/16x128");
+    packed.template operator()<DirectTile<4>>("packed/64x32");
+    packed.template operator()<DirectTile<8>>("packed/32x64");
+    packed.template operator()<DirectTile<16>>("packed/16x128");
+    using Tensor = TensorWalk<TensorTile<1>>;
+    visit.template operator()<Tensor>("tf32x3/16x64", corr::Precision::tf32x3,
+                                      &tensor_kernel<Tensor>);
 }
 
 }  // namespace aperture::bench

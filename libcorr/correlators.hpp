@@ -39,14 +39,8 @@ struct Correlator<Executor>::State {
 template <class Executor>
 Correlator<Executor>::Correlator(Executor& executor, const Problem& problem) {
     validate(problem);
-    state_ = std::make_unique<State>(executor, problem);
+    state_ = std::make_shared<State>(executor, problem);
 }
-template <class Executor>
-Correlator<Executor>::~Correlator() = default;
-template <class Executor>
-Correlator<Executor>::Correlator(Correlator&&) noexcept = default;
-template <class Executor>
-Correlator<Executor>& Correlator<Executor>::operator=(Correlator&&) noexcept = default;
 
 template <class Executor>
 void Correlator<Executor>::run(PlanesView<Space> a, PlanesView<Space> b,
@@ -96,11 +90,11 @@ struct PairCorrelator<Executor>::State {
             throw core::InvalidArgument(words);
         }
     }
-    void expects_image(index_t image) const {
+    std::vector<bool>::reference loaded_at(index_t image) {
         core::expects(image >= 0 && image < std::ssize(loaded), "image ", image,
                       " is outside 0 .. ", std::ssize(loaded) - 1);
+        return loaded[static_cast<std::size_t>(image)];
     }
-    bool has(index_t image) const { return loaded[static_cast<std::size_t>(image)]; }
 };
 
 template <class Executor>
@@ -110,24 +104,18 @@ PairCorrelator<Executor>::PairCorrelator(Executor& executor, const Problem& prob
     core::expects(images >= 1, images, " images, expected at least 1");
     Problem of_image = problem;
     of_image.images = 1;
-    state_ = std::make_unique<State>(executor, of_image, images);
+    state_ = std::make_shared<State>(executor, of_image, images);
 }
-template <class Executor>
-PairCorrelator<Executor>::~PairCorrelator() = default;
-template <class Executor>
-PairCorrelator<Executor>::PairCorrelator(PairCorrelator&&) noexcept = default;
-template <class Executor>
-PairCorrelator<Executor>& PairCorrelator<Executor>::operator=(PairCorrelator&&) noexcept = default;
 
 template <class Executor>
 void PairCorrelator<Executor>::load(index_t image, PlanesView<Space> planes) {
     State& s = *state_;
     const auto [rows, columns] = s.problem.image;
-    s.expects_image(image);
+    auto is_loaded = s.loaded_at(image);
     core::expects_shape("planes", planes, {s.problem.planes, rows, columns},
                         core::Strides::unit_last);
     s.operations.keep(image, planes);
-    s.loaded[static_cast<std::size_t>(image)] = true;
+    is_loaded = true;
 }
 
 template <class Executor>
@@ -136,9 +124,9 @@ void PairCorrelator<Executor>::run(index_t a, index_t b, core::View<double, 3, S
     const Shape extent = s.problem.lags.extent();
     core::expects_shape("sums", sums, {s.problem.surfaces(), extent.rows, extent.columns},
                         core::Strides::dense);
-    s.expects_image(a);
-    s.expects_image(b);
-    core::expects(s.has(a) && s.has(b), "images ", a, " and ", b, ": one of them is not loaded");
+    const bool has_a = s.loaded_at(a);
+    const bool has_b = s.loaded_at(b);
+    core::expects(has_a && has_b, "images ", a, " and ", b, ": one of them is not loaded");
     s.operations.correlate(a, b, sums);
 }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "aperture/core/portable.hpp"
+#include "aperture/signal/resample.hpp"
 
 namespace aperture::signal {
 
@@ -36,11 +37,30 @@ struct AxisFilter {
     }
 };
 
-/// Sigma of the anti-aliasing blur along an axis.
-inline double pyramid_sigma(index_t from, index_t to) {
-    if (to >= from) return 0;
-    const double ratio = static_cast<double>(from) / static_cast<double>(to);
-    return 0.6 * std::sqrt(ratio * ratio - 1);
+/// Filtering along the rows and the columns of an image.
+struct ImageFilter {
+    AxisFilter rows;
+    AxisFilter columns;
+};
+inline ImageFilter blur_filter(const core::Extents<2>& extent, double sigma) {
+    return {{extent[0], extent[0], Sampling::none, sigma},
+            {extent[1], extent[1], Sampling::none, sigma}};
+}
+inline ImageFilter resize_filter(const core::Extents<2>& from, const core::Extents<2>& to,
+                                 Interpolation interpolation) {
+    const bool bicubic = interpolation == Interpolation::bicubic;
+    const Sampling sampling = bicubic ? Sampling::bicubic : Sampling::bilinear;
+    return {{from[0], to[0], sampling, 0}, {from[1], to[1], sampling, 0}};
+}
+/// Bicubic, after an anti-aliasing blur along an axis that shrinks.
+inline ImageFilter pyramid_filter(const core::Extents<2>& from, const core::Extents<2>& to) {
+    ImageFilter filter = resize_filter(from, to, Interpolation::bicubic);
+    for (AxisFilter* axis : {&filter.rows, &filter.columns}) {
+        if (axis->to >= axis->from) continue;
+        const double ratio = static_cast<double>(axis->from) / static_cast<double>(axis->to);
+        axis->sigma = 0.6 * std::sqrt(ratio * ratio - 1);
+    }
+    return filter;
 }
 
 /// The pixels that output i samples, from `begin` on (some may be outside the image), and their

@@ -105,21 +105,71 @@ template <class Order, int size, int... i>
 [[gnu::always_inline]] APERTURE_HD typename Order::Value median_of(
     const Ranks<Order, size*(size - 1)>& core, const Ranks<Order, size>& row,
     std::integer_sequence<int, i...>) {
-    constexpr int least = (size * size - 1) / 2 - size;
-    typename Order::Value median = core.at[least + size];
-    ((median = Order::lower(median, Order::upper(core.at[least + size - 1 - i], row.at[i]))), ...);
+    constexpr int min = (size * size - 1) / 2 - size;
+    typename Order::Value median = core.at[min + size];
+    ((median = Order::lower(median, Order::upper(core.at[min + size - 1 - i], row.at[i]))), ...);
     return median;
 }
 
 }  // namespace detail
 
 /// The median of the core, size * (size-1) values, and one more row of its window. Only ranks
-/// `least` to `least` + size of the core can be the median, which has rank `size` among these and
+/// `min` to `min` + size of the core can be the median, which has rank `size` among these and
 /// the row: the least upper bound of i of the one and size+1-i of the other, over all i.
 template <class Order, int size>
 [[gnu::always_inline]] APERTURE_HD typename Order::Value median_of(
     const Ranks<Order, size*(size - 1)>& core, const Ranks<Order, size>& row) {
     return detail::median_of<Order, size>(core, row, std::make_integer_sequence<int, size>{});
 }
+
+/// Medians of windows above each other, in one column, two at a time. `row(r)` is row r of the
+/// strip, sorted; the window of output y begins with row y.
+template <class Order, int size>
+class MedianStrip {
+    static constexpr int half = size / 2;
+
+  public:
+    template <class Row>
+    [[gnu::always_inline]] APERTURE_HD explicit MedianStrip(const Row& row)
+        : MedianStrip(row, std::make_integer_sequence<int, half>{},
+                      std::make_integer_sequence<int, half - 1>{}) {}
+
+    /// Calls store(y, median) and store(y + 1, median); y must be 0 at first, then 2, 4, ...
+    template <class Row, class Store>
+    [[gnu::always_inline]] APERTURE_HD void next(int y, const Row& row, const Store& store) {
+        const Ranks<Order, size> last = row(y + size - 1);
+        const Ranks<Order, 2 * size> two = merge(lower_row_, last);
+        lower_row_ = row(y + size);
+        Ranks<Order, size*(size - 1)> core;
+        if constexpr (half == 1) {
+            core = two;
+        } else if constexpr (half == 2) {
+            core = merge(twos_[0], two);
+            twos_[0] = two;
+        } else {
+            core = merge(merge(twos_[0], twos_[1]), two);
+            twos_[0] = twos_[1];
+            twos_[1] = two;
+        }
+        Ranks<Order, size>& upper_row = upper_rows_[y / 2 % half];
+        store(y, median_of<Order, size>(core, upper_row));
+        store(y + 1, median_of<Order, size>(core, lower_row_));
+        upper_row = last;
+    }
+
+  private:
+    template <class Row, int... i, int... k>
+    [[gnu::always_inline]] APERTURE_HD MedianStrip(const Row& row, std::integer_sequence<int, i...>,
+                                                   std::integer_sequence<int, k...>)
+        : upper_rows_{row(2 * i)...},
+          twos_{merge(row(2 * k + 1), row(2 * k + 2))...},
+          lower_row_(row(size - 2)) {}
+
+    /// The row that only the upper window has: it was sorted size-1 rows before, as the core's
+    /// last.
+    Ranks<Order, size> upper_rows_[half];
+    Ranks<Order, 2 * size> twos_[half];  ///< rows of the core except the last two, in pairs
+    Ranks<Order, size> lower_row_;
+};
 
 }  // namespace aperture::signal::network

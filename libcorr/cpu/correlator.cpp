@@ -5,7 +5,6 @@
 #include "libcorr/correlators.hpp"
 #include "libcorr/cpu/direct.hpp"
 #include "libcorr/cpu/fft_correlation.hpp"
-#include "libcorr/cpu/ground_sums.hpp"
 
 namespace aperture::corr {
 
@@ -49,22 +48,17 @@ class CorrelatorOperations<core::Cpu> {
             const auto of_image = [&](const auto& view, index_t count) {
                 return view.slice(0, image * count, (image + 1) * count);
             };
-            run_image(of_image(a, problem_.planes), of_image(b, problem_.planes), same,
-                      of_image(sums, problem_.surfaces()));
+            const GroundedPlanes of_a{of_image(a, problem_.planes), ground_a_};
+            const GroundedPlanes of_b{of_image(b, problem_.planes), same ? ground_a_ : ground_b_};
+            const auto of_sums = of_image(sums, problem_.surfaces());
+            ground_a_.find(cpu_, of_a.planes);
+            if (!same) ground_b_.find(cpu_, of_b.planes);
+            std::visit([&](auto& method) { method.run(cpu_, of_a, of_b, of_sums); }, method_);
+            ground_sums_.add(cpu_, problem_, of_a, of_b, of_sums);
         }
     }
 
   private:
-    void run_image(PlanesView<core::Host> a, PlanesView<core::Host> b, bool same,
-                   core::View<double, 3, core::Host> sums) {
-        ground_a_.find(cpu_, a);
-        if (!same) ground_b_.find(cpu_, b);
-        const GroundedPlanes of_a{a, ground_a_};
-        const GroundedPlanes of_b{b, same ? ground_a_ : ground_b_};
-        std::visit([&](auto& method) { method.run(cpu_, of_a, of_b, same, sums); }, method_);
-        ground_sums_.add(cpu_, problem_, of_a, of_b, sums);
-    }
-
     core::Cpu& cpu_;
     Problem problem_;
     Ground ground_a_;

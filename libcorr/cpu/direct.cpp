@@ -19,8 +19,8 @@ using core::store;
 
 template <class T>
 constexpr int lanes = core::lanes<T>;
-constexpr int most_rows = 8;
-constexpr int most_packs = 3;
+constexpr int max_rows = 8;
+constexpr int max_packs = 3;
 
 /// Products of one sum before it is added to others, and rows of those sums before conversion to
 /// double. Rounding errors average out over the rows, so that images of few rows use the short
@@ -41,9 +41,9 @@ double offset_of(index_t row) {
     return 1 + (turns - std::floor(turns));
 }
 
-/// Splits `count` into parts of at most `most`, with sizes that differ by at most one.
-std::vector<int> equal_parts(index_t count, int most) {
-    const index_t parts = (count + most - 1) / most;
+/// Splits `count` into parts of at most `max`, with sizes that differ by at most one.
+std::vector<int> equal_parts(index_t count, int max) {
+    const index_t parts = (count + max - 1) / max;
     std::vector<int> sizes;
     for (index_t i = 0; i < parts; ++i) {
         sizes.push_back(static_cast<int>(count * (i + 1) / parts - count * i / parts));
@@ -131,13 +131,14 @@ struct RowSums {
     }
 };
 
+/// Stores planes without their grounds.
 template <class T>
-void take(core::Cpu& cpu, const GroundedPlanes& image, PaddedRows<T>& to) {
+void store_planes(core::Cpu& cpu, const GroundedPlanes& image, core::View<T, 3, core::Host> to) {
     const index_t columns = image.planes.extent[2];
     for_plane_rows(cpu, image.planes.extent[0], image.planes.extent[1], [&](index_t p, index_t y) {
         const auto ground = static_cast<T>(image.ground.of(p));
         const float* from = &image.planes(p, y, 0);
-        T* const row = to.row(p, y);
+        T* const row = &to(p, y, 0);
         for (index_t x = 0; x < columns; ++x) row[x] = static_cast<T>(from[x]) - ground;
     });
 }
@@ -149,15 +150,18 @@ DirectCorrelation<T>::DirectCorrelation(const Problem& problem) : problem_(probl
     constexpr int lanes = corr::lanes<T>;
     const Lags& lags = problem.lags;
     const auto [rows, columns] = lags.extent();
-    const index_t left = std::max<index_t>(-lags.first_column(), 0) + most_packs * lanes;
-    const index_t right = lags.columns + most_packs * lanes;
-    a_ = PaddedRows<T>(problem.planes, problem.image, left, right);
+    const index_t left = std::max<index_t>(-lags.first_column(), 0) + max_packs * lanes;
+    const index_t right = lags.columns + max_packs * lanes;
+    const index_t pixels = problem.image.columns;
+    padded_a_ = core::Array<T, 3>({problem.planes, problem.image.rows, left + pixels + right});
+    std::fill(padded_a_.begin(), padded_a_.end(), T(0));
+    a_ = padded_a_.view().slice(2, left, left + pixels);
     mean_products_.resize(static_cast<std::size_t>(problem.planes));
-    zeros_.assign(static_cast<std::size_t>(problem.image.columns), T(0));
+    zeros_.assign(static_cast<std::size_t>(pixels), T(0));
     index_t first_row = 0;
-    for (const int row_count : equal_parts(rows, most_rows)) {
+    for (const int row_count : equal_parts(rows, max_rows)) {
         index_t first_column = 0;
-        for (const int packs : equal_parts((columns + lanes - 1) / lanes, most_packs)) {
+        for (const int packs : equal_parts((columns + lanes - 1) / lanes, max_packs)) {
             blocks_.push_back({first_row, row_count, first_column, packs});
             first_column += index_t{packs} * lanes;
         }
@@ -177,7 +181,7 @@ DirectCorrelation<T>::DirectCorrelation(const Problem& problem) : problem_(probl
 
 template <class T>
 template <int rows, int packs>
-void DirectCorrelation<T>::run_block(const PaddedRows<T>& b, const Block& block,
+void DirectCorrelation<T>::run_block(core::View<const T, 3, core::Host> b, const Block& block,
                                      core::View<double, 3, core::Host> sums) const {
     constexpr int width = packs * lanes<T>;
     alignas(64) T of_rows[rows * width];
@@ -187,7 +191,7 @@ void DirectCorrelation<T>::run_block(const PaddedRows<T>& b, const Block& block,
     const index_t begin = std::max<index_t>(lag, 0);
     const index_t end = std::min(image_rows, image_rows + lag + rows - 1);
     const auto clear = [&] { std::fill_n(all, rows * width, 0.0); };
-    const auto give = [&](index_t surface) {
+    const auto store_sums = [&](index_t surface) {
         const index_t count =
             std::min<index_t>(width, problem_.lags.extent().columns - block.first_column);
         for (int j = 0; j < rows; ++j) {
@@ -203,49 +207,48 @@ void DirectCorrelation<T>::run_block(const PaddedRows<T>& b, const Block& block,
             std::fill_n(of_rows, rows * width, T(0));
             for (index_t r = first; r < std::min(first + chains.rows, end); ++r) {
                 RowSums<T, rows, packs> row;
-                row.a = a_.row(p, r);
+                row.a = &a_(p, r, 0);
                 row.columns = image_columns;
                 row.first_lag = problem_.lags.first_column() + block.first_column;
                 row.chain = chains.products;
                 row.offset = static_cast<T>(product * offset_of(r));
                 for (int j = 0; j < rows; ++j) {
                     const index_t y = r - lag - j;
-                    row.b[j] = y >= 0 && y < image_rows ? b.row(p, y) : zeros_.data();
+                    row.b[j] = y >= 0 && y < image_rows ? &b(p, y, 0) : zeros_.data();
                 }
                 row.add_to(of_rows);
             }
             for (int i = 0; i < rows * width; ++i) all[i] += static_cast<double>(of_rows[i]);
         }
         if (problem_.each_plane) {
-            give(p);
+            store_sums(p);
             clear();
         }
     }
-    if (!problem_.each_plane) give(0);
-}
-
-template <class T>
-template <int... i>
-constexpr auto DirectCorrelation<T>::of_every_size(std::integer_sequence<int, i...>)
-    -> std::array<RunBlock, sizeof...(i)> {
-    return {&DirectCorrelation::run_block<i / most_packs + 1, i % most_packs + 1>...};
+    if (!problem_.each_plane) store_sums(0);
 }
 
 template <class T>
 void DirectCorrelation<T>::run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
-                               bool same, core::View<double, 3, core::Host> sums) {
-    take(cpu, a, a_);
-    if (!same && b_.empty()) b_ = PaddedRows<T>(problem_.planes, problem_.image, 0, 0);
-    if (!same) take(cpu, b, b_);
+                               core::View<double, 3, core::Host> sums) {
+    const bool same = a.same_as(b);
+    store_planes(cpu, a, a_);
+    if (!same) {
+        b_.reshape(a_.extent);
+        store_planes(cpu, b, b_.view());
+    }
     for (index_t p = 0; p < problem_.planes; ++p) {
         mean_products_[static_cast<std::size_t>(p)] = a.ground.contrast(p) * b.ground.contrast(p);
     }
-    const PaddedRows<T>& rows_of_b = same ? a_ : b_;
-    static constexpr auto blocks_of_size =
-        of_every_size(std::make_integer_sequence<int, most_rows * most_packs>{});
+    const core::View<const T, 3, core::Host> rows_of_b = same ? a_ : b_.view();
+    static constexpr auto blocks_of_size = []<int... i>(std::integer_sequence<int, i...>) {
+        return std::array{
+            &DirectCorrelation::template run_block<i / max_packs + 1, i % max_packs + 1>...};
+    }
+    (std::make_integer_sequence<int, max_rows * max_packs>{});
     core::for_each_task(cpu, std::ssize(blocks_), 0, [&](index_t task, std::byte*) {
         const Block& block = blocks_[static_cast<std::size_t>(task)];
-        const auto size = static_cast<std::size_t>((block.rows - 1) * most_packs + block.packs - 1);
+        const auto size = static_cast<std::size_t>((block.rows - 1) * max_packs + block.packs - 1);
         (this->*blocks_of_size[size])(rows_of_b, block, sums);
     });
 }

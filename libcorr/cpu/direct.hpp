@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <utility>
 #include <vector>
 
 #include "aperture/corr/correlator.hpp"
 #include "libcorr/cpu/ground.hpp"
-#include "libcorr/cpu/padded_rows.hpp"
 
 namespace aperture::corr {
 
@@ -22,8 +19,8 @@ class DirectCorrelation {
     DirectCorrelation() = default;
     explicit DirectCorrelation(const Problem& problem);
 
-    /// Computes `sums`, [planes or 1][dy][dx]; `same`: both images are one.
-    void run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b, bool same,
+    /// Computes `sums`, [planes or 1][dy][dx].
+    void run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
              core::View<double, 3, core::Host> sums);
 
   private:
@@ -35,18 +32,13 @@ class DirectCorrelation {
         int packs;
     };
     template <int rows, int packs>
-    void run_block(const PaddedRows<T>& b, const Block& block,
+    void run_block(core::View<const T, 3, core::Host> b, const Block& block,
                    core::View<double, 3, core::Host> sums) const;
-    using RunBlock = void (DirectCorrelation::*)(const PaddedRows<T>&, const Block&,
-                                                 core::View<double, 3, core::Host>) const;
-    /// run_block for every size of a block.
-    template <int... i>
-    static constexpr auto of_every_size(std::integer_sequence<int, i...>)
-        -> std::array<RunBlock, sizeof...(i)>;
 
     Problem problem_;
-    PaddedRows<T> a_;
-    PaddedRows<T> b_;                    ///< if B is not A; allocated by the first such run
+    core::Array<T, 3> padded_a_;         ///< with zeros on both sides of a row
+    core::View<T, 3, core::Host> a_;     ///< of padded_a_
+    core::Array<T, 3> b_;                ///< if B is not A; allocated by the first such run
     std::vector<double> mean_products_;  ///< approximate size of the products of a plane
     std::vector<T> zeros_;               ///< a row outside B
     std::vector<Block> blocks_;          ///< in order of decreasing work

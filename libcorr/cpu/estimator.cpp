@@ -7,7 +7,6 @@
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/shape.hpp"
-#include "libcorr/cpu/overlap_sums.hpp"
 #include "libcorr/cpu/plane_rows.hpp"
 
 namespace aperture::corr {
@@ -16,21 +15,15 @@ namespace {
 using core::Host;
 using MaskView = core::View<const float, 2, Host>;
 
-/// Computes (A - mean) m, zero where the mask is zero, whatever the image's value there; and the
-/// mask as 0 and 1 for every plane.
-void take_masked(core::Cpu& cpu, PlanesView<Host> image, const MaskView& mask,
-                 const std::vector<float>& means, core::Array<float, 3>& values,
-                 core::Array<float, 3>& masks) {
-    const auto [planes, rows, columns] = image.extent;
-    values.reshape(image.extent);
-    masks.reshape(image.extent);
-    for_plane_rows(cpu, planes, rows, [&, width = columns](index_t p, index_t y) {
-        const float mean = means[static_cast<std::size_t>(p)];
-        for (index_t x = 0; x < width; ++x) {
-            const bool inside = mask(y, x) != 0;
-            values(p, y, x) = inside ? image(p, y, x) - mean : 0.0F;
-            masks(p, y, x) = inside ? 1.0F : 0.0F;
-        }
+/// Shapes `to` and stores values_of_row(plane, row)(x) in its pixels.
+template <class ValuesOfRow>
+void compute_planes(core::Cpu& cpu, const core::Extents<3>& extent, core::Array<float, 3>& to,
+                    const ValuesOfRow& values_of_row) {
+    to.reshape(extent);
+    for_plane_rows(cpu, extent[0], extent[1], [&](index_t p, index_t y) {
+        const auto value = values_of_row(p, y);
+        float* const row = &to(p, y, 0);
+        for (index_t x = 0; x < extent[2]; ++x) row[x] = value(x);
     });
 }
 
@@ -42,8 +35,9 @@ void SurfaceEstimator::shape(index_t planes, Surfaces& results) {
     results.counts.reshape({rows, columns});
     results.planes.reshape({each_plane_ ? planes : 0, rows, columns});
     if (estimator_ != Estimator::pearson) return;
-    for (auto* sums : {&moments_.a, &moments_.b, &moments_.squares_a, &moments_.squares_b}) {
-        sums->reshape({planes, rows, columns});
+    for (Moments* moments : {&a_, &b_}) {
+        moments->sums.reshape({planes, rows, columns});
+        moments->squares.reshape({planes, rows, columns});
     }
 }
 
@@ -56,64 +50,57 @@ core::View<double, 3, Host> SurfaceEstimator::sums_of(Surfaces& results) const {
 void SurfaceEstimator::find_means(PlanesView<Host> image, const MaskView* mask,
                                   std::vector<float>& means) {
     const auto [planes, rows, columns] = image.extent;
-    row_sums_.reshape({planes, rows, 2});
-    for_plane_rows(cpu_, planes, rows, [&, width = columns](index_t p, index_t y) {
-        double sum = 0;
-        double count = 0;
-        for (index_t x = 0; x < width; ++x) {
-            if (mask != nullptr && (*mask)(y, x) == 0) continue;
-            sum += static_cast<double>(image(p, y, x));
-            ++count;
-        }
-        row_sums_(p, y, 0) = sum;
-        row_sums_(p, y, 1) = count;
-    });
+    const auto sum_of_chosen = [&, height = rows, width = columns](const auto& value) {
+        return sum_of_rows(cpu_, height, row_sums_, [&](index_t y) {
+            double sum = 0;
+            for (index_t x = 0; x < width; ++x) {
+                if (mask == nullptr || (*mask)(y, x) != 0) sum += value(y, x);
+            }
+            return sum;
+        });
+    };
+    const double count = mask == nullptr ? static_cast<double>(rows * columns)
+                                         : sum_of_chosen([](index_t, index_t) { return 1.0; });
     means.clear();
     for (index_t p = 0; p < planes; ++p) {
-        double sum = 0;
-        double count = 0;
-        for (index_t y = 0; y < rows; ++y) {
-            sum += row_sums_(p, y, 0);
-            count += row_sums_(p, y, 1);
-        }
+        const double sum = sum_of_chosen(
+            [&](index_t y, index_t x) { return static_cast<double>(image(p, y, x)); });
         means.push_back(static_cast<float>(count > 0 ? sum / count : 0));
     }
 }
 
-void SurfaceEstimator::centre(PlanesView<Host> image, const std::vector<float>& means,
-                              Factor centred) {
-    const auto [planes, rows, columns] = image.extent;
-    core::Array<float, 3>& to = of(centred);
-    to.reshape(image.extent);
-    for_plane_rows(cpu_, planes, rows, [&, width = columns](index_t p, index_t y) {
-        const float mean = means[static_cast<std::size_t>(p)];
-        for (index_t x = 0; x < width; ++x) to(p, y, x) = image(p, y, x) - mean;
+void SurfaceEstimator::centre(PlanesView<Host> image, const MaskView* mask,
+                              std::vector<float>& means, Factor centred) {
+    if (estimator_ == Estimator::pearson) {
+        find_means(image, mask, means);
+    } else {
+        means.assign(static_cast<std::size_t>(image.extent[0]), 0.0F);
+    }
+    compute_planes(cpu_, image.extent, of(centred), [&](index_t p, index_t y) {
+        return [=, row = &image(p, y, 0), mean = means[static_cast<std::size_t>(p)]](index_t x) {
+            return mask == nullptr || (*mask)(y, x) != 0 ? row[x] - mean : 0.0F;
+        };
     });
 }
 
 void SurfaceEstimator::square(Factor centred, Factor squares) {
     const core::Array<float, 3>& from = of(centred);
-    core::Array<float, 3>& to = of(squares);
-    const auto [planes, rows, columns] = from.extent();
-    to.reshape(from.extent());
-    for_plane_rows(cpu_, planes, rows, [&, width = columns](index_t p, index_t y) {
-        for (index_t x = 0; x < width; ++x) to(p, y, x) = from(p, y, x) * from(p, y, x);
+    compute_planes(cpu_, from.extent(), of(squares), [&](index_t p, index_t y) {
+        return [row = &from(p, y, 0)](index_t x) { return row[x] * row[x]; };
     });
 }
 
-void SurfaceEstimator::find_moments(PlanesView<Host> image, Side side, core::Array<double, 3>& sums,
-                                    core::Array<double, 3>& squares) {
+void SurfaceEstimator::find_moments(PlanesView<Host> image, Side side, Moments& moments) {
     const Shape shape{image.extent[1], image.extent[2]};
     for (index_t p = 0; p < image.extent[0]; ++p) {
-        const auto give = [&](core::Array<double, 3>& to) {
+        const auto store_sums = [&](core::Array<double, 3>& to) {
             for_overlap_sums(cpu_, areas_, shape, lags_, side,
                              [&](index_t i, index_t j, double sum) { to(p, i, j) = sum; });
         };
-        const auto plane = image.slice(0, p, p + 1);
-        areas_.take(cpu_, plane, 0);
-        give(sums);
-        areas_.take_squares(cpu_, plane, 0);
-        give(squares);
+        areas_.compute(cpu_, image[p]);
+        store_sums(moments.sums);
+        areas_.compute_squares(cpu_, image[p]);
+        store_sums(moments.squares);
     }
 }
 
@@ -150,13 +137,13 @@ void SurfaceEstimator::finish_pearson_row(index_t i, index_t planes, Surfaces& r
         double energy_a = 0;
         double energy_b = 0;
         for (index_t p = 0; p < planes; ++p) {
-            const double a = moments_.a(p, i, j);
-            const double b = moments_.b(p, i, j);
+            const double a = a_.sums(p, i, j);
+            const double b = b_.sums(p, i, j);
             sums(each_plane_ ? p : 0, i, j) -= inverse * a * b;
-            variance_a += moments_.squares_a(p, i, j) - inverse * a * a;
-            variance_b += moments_.squares_b(p, i, j) - inverse * b * b;
-            energy_a += moments_.squares_a(p, i, j);
-            energy_b += moments_.squares_b(p, i, j);
+            variance_a += a_.squares(p, i, j) - inverse * a * a;
+            variance_b += b_.squares(p, i, j) - inverse * b * b;
+            energy_a += a_.squares(p, i, j);
+            energy_b += b_.squares(p, i, j);
         }
         // A variance at rounding level counts as zero.
         constexpr double rounding = 1e-6;
@@ -177,17 +164,13 @@ void SurfaceEstimator::finish_pearson_row(index_t i, index_t planes, Surfaces& r
 core::View<double, 3, Host> SurfaceEstimator::prepare(index_t planes, Shape image,
                                                       Surfaces& results) {
     shape(planes, results);
-    const Shape extent = lags_.extent();
-    column_overlaps_.resize(static_cast<std::size_t>(extent.columns));
-    for (index_t j = 0; j < extent.columns; ++j) {
-        column_overlaps_[static_cast<std::size_t>(j)] =
-            static_cast<double>(overlap(image.columns, lags_.first_column() + j));
-    }
-    for (index_t i = 0; i < extent.rows; ++i) {
-        const auto rows = static_cast<double>(overlap(image.rows, lags_.first_row() + i));
-        std::transform(column_overlaps_.begin(), column_overlaps_.end(),
-                       results.counts.data() + i * extent.columns,
-                       [&](double columns) { return rows * columns; });
+    const auto [lag_rows, lag_columns] = lags_.extent();
+    for (index_t i = 0; i < lag_rows; ++i) {
+        const index_t rows = overlap(image.rows, lags_.first_row() + i);
+        for (index_t j = 0; j < lag_columns; ++j) {
+            const index_t columns = overlap(image.columns, lags_.first_column() + j);
+            results.counts(i, j) = static_cast<double>(rows * columns);
+        }
     }
     return sums_of(results);
 }
@@ -203,20 +186,18 @@ void SurfaceEstimator::finish(index_t planes, Surfaces& results) const {
 }
 
 Factor SurfaceEstimator::centre_both(PlanesView<Host> a, PlanesView<Host> b) {
-    find_means(a, nullptr, means_a_);
-    centre(a, means_a_, Factor::centred_a);
+    centre(a, nullptr, a_.means, Factor::centred_a);
     if (a.data == b.data) {
-        means_b_ = means_a_;
+        b_.means = a_.means;
         return Factor::centred_a;
     }
-    find_means(b, nullptr, means_b_);
-    centre(b, means_b_, Factor::centred_b);
+    centre(b, nullptr, b_.means, Factor::centred_b);
     return Factor::centred_b;
 }
 
 void SurfaceEstimator::find_both_moments(Factor centred_b) {
-    find_moments(of(Factor::centred_a), Side::a, moments_.a, moments_.squares_a);
-    find_moments(of(centred_b), Side::b, moments_.b, moments_.squares_b);
+    find_moments(of(Factor::centred_a), Side::a, a_);
+    find_moments(of(centred_b), Side::b, b_);
 }
 
 void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correlate& correlate,
@@ -241,15 +222,15 @@ void SurfaceEstimator::finish(PlanesView<Host> a, PlanesView<Host> b, Surfaces& 
 // With A = A' + m and B = B' + k, sum A B is sum A' B' + m sum B' + k sum A' + N m k.
 void SurfaceEstimator::remove_means(Surfaces& results) const {
     const core::View<double, 3, Host> sums = sums_of(results);
-    const auto planes = static_cast<index_t>(means_a_.size());
+    const auto planes = static_cast<index_t>(a_.means.size());
     const auto [rows, columns] = results.surface.extent();
     core::for_each_task(cpu_, rows, 0, [&, width = columns](index_t i, std::byte*) {
         for (index_t p = 0; p < planes; ++p) {
-            const auto mean_a = static_cast<double>(means_a_[static_cast<std::size_t>(p)]);
-            const auto mean_b = static_cast<double>(means_b_[static_cast<std::size_t>(p)]);
+            const auto mean_a = static_cast<double>(a_.means[static_cast<std::size_t>(p)]);
+            const auto mean_b = static_cast<double>(b_.means[static_cast<std::size_t>(p)]);
             for (index_t j = 0; j < width; ++j) {
-                sums(each_plane_ ? p : 0, i, j) -= mean_a * moments_.b(p, i, j) +
-                                                   mean_b * moments_.a(p, i, j) +
+                sums(each_plane_ ? p : 0, i, j) -= mean_a * b_.sums(p, i, j) +
+                                                   mean_b * a_.sums(p, i, j) +
                                                    results.counts(i, j) * mean_a * mean_b;
             }
         }
@@ -266,31 +247,29 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
     core::expects(each_plane_ || !centred, "Pearson's r with masks requires sums of each plane");
     shape(planes, results);
     const core::View<double, 3, Host> sums = sums_of(results);
-    const auto take = [&](PlanesView<Host> image, const MaskView& mask, std::vector<float>& means,
-                          Factor values, Factor masks) {
-        means.assign(static_cast<std::size_t>(image.extent[0]), 0.0F);
-        if (centred) find_means(image, &mask, means);
-        take_masked(cpu_, image, mask, means, of(values), of(masks));
-    };
-    take(a, mask_a, means_a_, Factor::centred_a, Factor::mask_a);
-    take(b, mask_b, means_b_, Factor::centred_b, Factor::mask_b);
+    centre(a, &mask_a, a_.means, Factor::centred_a);
+    centre(b, &mask_b, b_.means, Factor::centred_b);
+    for (const auto& [mask, factor] :
+         {std::pair{mask_a, Factor::mask_a}, {mask_b, Factor::mask_b}}) {
+        compute_planes(cpu_, a.extent, of(factor), [&, &chosen = mask](index_t, index_t y) {
+            return [&, y](index_t x) { return chosen(y, x) != 0 ? 1.0F : 0.0F; };
+        });
+    }
     counts_.reshape(sums.extent);
     correlate(Factor::mask_a, Factor::mask_b, counts_);
     // Every plane has the same mask, so that the sum counts it `planes` times.
     const auto masks_in_sum = static_cast<double>(each_plane_ ? 1 : planes);
     const auto [lag_rows, lag_columns] = lags_.extent();
-    for (index_t i = 0; i < lag_rows; ++i) {
-        for (index_t j = 0; j < lag_columns; ++j)
-            results.counts(i, j) = std::round(counts_(0, i, j) / masks_in_sum);
-    }
+    std::transform(counts_.data(), counts_.data() + results.counts.size(), results.counts.begin(),
+                   [&](double count) { return std::round(count / masks_in_sum); });
     correlate(Factor::centred_a, Factor::centred_b, sums);
     if (centred) {
         square(Factor::centred_a, Factor::squares_a);
         square(Factor::centred_b, Factor::squares_b);
-        correlate(Factor::centred_a, Factor::mask_b, moments_.a);
-        correlate(Factor::mask_a, Factor::centred_b, moments_.b);
-        correlate(Factor::squares_a, Factor::mask_b, moments_.squares_a);
-        correlate(Factor::mask_a, Factor::squares_b, moments_.squares_b);
+        correlate(Factor::centred_a, Factor::mask_b, a_.sums);
+        correlate(Factor::mask_a, Factor::centred_b, b_.sums);
+        correlate(Factor::squares_a, Factor::mask_b, a_.squares);
+        correlate(Factor::mask_a, Factor::squares_b, b_.squares);
     }
     for (index_t i = 0; i < lag_rows; ++i) {
         for (index_t j = 0; j < lag_columns; ++j) {
@@ -299,8 +278,8 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
             results.counts(i, j) = 0;
             for (index_t s = 0; s < sums.extent[0]; ++s) sums(s, i, j) = 0;
             for (index_t p = 0; centred && p < planes; ++p) {
-                moments_.a(p, i, j) = moments_.b(p, i, j) = 0;
-                moments_.squares_a(p, i, j) = moments_.squares_b(p, i, j) = 0;
+                a_.sums(p, i, j) = b_.sums(p, i, j) = 0;
+                a_.squares(p, i, j) = b_.squares(p, i, j) = 0;
             }
         }
     }

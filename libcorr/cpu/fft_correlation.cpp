@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcorr/cpu/fft_correlation.hpp"
 
-#include <cstring>
-
 #include "libcore/cpu/transpose.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
 #include "libsignal/cpu/image.hpp"
@@ -16,22 +14,15 @@ using core::Pack;
 using core::store;
 using signal::ComplexPack;
 using signal::swapped;
+using signal::cpu::ceil_div;
+using signal::cpu::load_part;
 
 constexpr index_t lanes = core::lanes<float>;
 /// Columns transformed together, as the real and the imaginary parts of a pack.
 constexpr index_t columns_at_once = 2 * lanes;
 
-index_t parts(index_t count, index_t part) { return (count + part - 1) / part; }
-
 std::size_t bytes_of(index_t packs) {
     return static_cast<std::size_t>(packs) * sizeof(ComplexPack);
-}
-
-Pack<float> load_some(const float* from, index_t count) {
-    if (count >= lanes) return load(from);
-    Pack<float> pack{};
-    if (count > 0) std::memcpy(&pack, from, static_cast<std::size_t>(count) * sizeof(float));
-    return pack;
 }
 
 ComplexPack load_complex(const float* from) { return {load(from), load(from + lanes)}; }
@@ -70,13 +61,13 @@ FftCorrelation::FftCorrelation(const Problem& problem)
     products_ = core::Array<float, 3>({problem_.surfaces(), problem.lags.extent().columns, floats});
 }
 
-index_t FftCorrelation::blocks() const { return parts(columns_.length() / 2 + 1, lanes); }
+index_t FftCorrelation::blocks() const { return ceil_div(columns_.length() / 2 + 1, lanes); }
 
 void FftCorrelation::transform_columns(core::Cpu& cpu, const GroundedPlanes& image,
                                        core::Array<float, 3>& spectra) const {
     const index_t rows = problem_.image.rows;
     const index_t columns = problem_.image.columns;
-    const index_t groups = parts(columns, columns_at_once);
+    const index_t groups = ceil_div(columns, columns_at_once);
     const index_t n = columns_.length();
     const index_t packs = columns_.scratch_packs() + n;
     core::for_each_task(
@@ -91,8 +82,8 @@ void FftCorrelation::transform_columns(core::Cpu& cpu, const GroundedPlanes& ima
                 work, rows,
                 [&](index_t y) -> ComplexPack {
                     const float* from = &image.planes(p, y, first);
-                    return {load_some(from, count) - ground,
-                            count > lanes ? load_some(from + lanes, count - lanes) - ground
+                    return {load_part(from, count) - ground,
+                            count > lanes ? load_part(from + lanes, count - lanes) - ground
                                           : Pack<float>{}};
                 },
                 [&](index_t k, const ComplexPack& value) { both[k] = value; });
@@ -136,7 +127,7 @@ void FftCorrelation::correlate_rows(core::Cpu& cpu, const AddProduct& add_produc
         auto* const work = reinterpret_cast<ComplexPack*>(scratch);
         ComplexPack* const of_a = work + rows_.scratch_packs();
         const RowMemory memory{work, of_a, of_a + n};
-        const auto give = [&](index_t surface) {
+        const auto store_surface = [&](index_t surface) {
             rows_.run(
                 work, n, [&](index_t k) { return swapped(memory.product[k]); },
                 [&](index_t i, const ComplexPack& value) {
@@ -150,9 +141,9 @@ void FftCorrelation::correlate_rows(core::Cpu& cpu, const AddProduct& add_produc
         for (index_t p = 0; p < problem_.planes; ++p) {
             if (p == 0 || problem_.each_plane) std::fill_n(memory.product, n, ComplexPack{});
             add_product(p, block, memory);
-            if (problem_.each_plane) give(p);
+            if (problem_.each_plane) store_surface(p);
         }
-        if (!problem_.each_plane) give(0);
+        if (!problem_.each_plane) store_surface(0);
     });
 }
 
@@ -160,7 +151,7 @@ void FftCorrelation::transform_back(core::Cpu& cpu, core::View<double, 3, core::
     const index_t lag_rows = problem_.lags.extent().rows;
     const index_t lag_columns = problem_.lags.extent().columns;
     const index_t first_lag = problem_.lags.first_row();
-    const index_t groups = parts(lag_columns, columns_at_once);
+    const index_t groups = ceil_div(lag_columns, columns_at_once);
     const index_t n = columns_.length();
     const index_t packs = columns_.scratch_packs() + n;
     const double scale = 1.0 / (static_cast<double>(n) * static_cast<double>(rows_.length()));
@@ -204,9 +195,9 @@ void FftCorrelation::transform_back(core::Cpu& cpu, core::View<double, 3, core::
 }
 
 void FftCorrelation::run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
-                         bool same, core::View<double, 3, core::Host> sums) {
+                         core::View<double, 3, core::Host> sums) {
     transform_columns(cpu, a, spectra_a_);
-    if (same) {
+    if (a.same_as(b)) {
         correlate_rows(cpu, [&](index_t p, index_t block, const RowMemory& memory) {
             transform_row(spectra_a_, p, block, memory, [&](index_t k, const ComplexPack& of_a) {
                 memory.product[k].re += of_a.re * of_a.re + of_a.im * of_a.im;

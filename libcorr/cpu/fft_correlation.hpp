@@ -19,8 +19,8 @@ class FftCorrelation {
     FftCorrelation() = default;
     explicit FftCorrelation(const Problem& problem);
 
-    /// Computes `sums`, [planes or 1][dy][dx]; `same`: both images are one.
-    void run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b, bool same,
+    /// Computes `sums`, [planes or 1][dy][dx].
+    void run(core::Cpu& cpu, const GroundedPlanes& a, const GroundedPlanes& b,
              core::View<double, 3, core::Host> sums);
 
     // The same in two steps, for an image that is correlated with several others.

@@ -1,14 +1,12 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "aperture/corr/image_planes.hpp"
+#include "libcorr/image_planes.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "libcore/cpu/worker_tasks.hpp"
-#include "libcorr/cpu/bordered_plane.hpp"
 #include "libcorr/cpu/orientation.hpp"
-#include "libcorr/image_planes_checks.hpp"
 #include "libcorr/plane_formulas.hpp"
 
 namespace aperture::corr {
@@ -79,35 +77,30 @@ Normalizer normalizer_of_rows(const View<const Moments, 1, Host>& parts) {
 }  // namespace
 
 index_t plane_count(PlaneKind kind) {
-    switch (kind) {
-        case PlaneKind::lab_orientation:
-            return 4;
-        case PlaneKind::grey:
-            return 1;
-        case PlaneKind::rgb:
-            return 3;
-        case PlaneKind::gradient:
-            break;
-    }
-    return 2;
+    if (kind == PlaneKind::lab_orientation) return 4;
+    if (kind == PlaneKind::rgb) return 3;
+    return kind == PlaneKind::gradient ? 2 : 1;
 }
 
 template <>
-struct ImagePlanes<core::Cpu>::State {
+struct PlaneOperations<core::Cpu> {
     core::Cpu& cpu;
     PlaneKind kind;
     Normalization normalization;
-    TensorWeights weights;
     BorderedPlane scalar;             ///< L* or luma, the input of derivatives
     core::Array<Moments, 2> moments;  ///< [plane][row]
 
-    void derive(const Image& image, const Mask* mask, const Planes& planes) {
+    PlaneOperations(core::Cpu& executor, PlaneKind plane_kind, Normalization to_plane)
+        : cpu(executor), kind(plane_kind), normalization(to_plane) {}
+
+    void derive(const Image& image, const Mask& mask, const Planes& planes) {
         const auto [count, rows, columns] = planes.extent;
         moments.reshape({count, rows});
         switch (kind) {
             case PlaneKind::lab_orientation:
                 derive_colour(image, mask, planes);
-                derive_orientation(mask, planes);
+                compute_orientations(cpu, scalar, planes.slice(0, 2, 4),
+                                     [&](index_t y) { measure(mask, planes, 2, 4, y); });
                 break;
             case PlaneKind::grey:
                 for_rows(mask, planes, [&](index_t y) { write_luma(image, y, &planes(0, y, 0)); });
@@ -129,24 +122,24 @@ struct ImagePlanes<core::Cpu>::State {
 
     /// Calls write_row(y) for every row, and computes its moments while it is in cache.
     template <class WriteRow>
-    void for_rows(const Mask* mask, const Planes& planes, const WriteRow& write_row) {
+    void for_rows(const Mask& mask, const Planes& planes, const WriteRow& write_row) {
         core::for_each_task(cpu, planes.extent[1], 0, [&](index_t y, std::byte*) {
             write_row(y);
             measure(mask, planes, 0, planes.extent[0], y);
         });
     }
 
-    void measure(const Mask* mask, const Planes& planes, index_t first, index_t end, index_t y) {
+    void measure(const Mask& mask, const Planes& planes, index_t first, index_t end, index_t y) {
         if (normalization == Normalization::none) return;
         const index_t columns = planes.extent[2];
         for (index_t p = first; p < end; ++p) {
             const float* const row = &planes(p, y, 0);
-            moments(p, y) = mask == nullptr ? moments_of<false>(row, nullptr, columns)
-                                            : moments_of<true>(row, &(*mask)(y, 0), columns);
+            moments(p, y) = mask.data == nullptr ? moments_of<false>(row, nullptr, columns)
+                                                 : moments_of<true>(row, &mask(y, 0), columns);
         }
     }
 
-    void derive_colour(const Image& image, const Mask* mask, const Planes& planes) {
+    void derive_colour(const Image& image, const Mask& mask, const Planes& planes) {
         const index_t columns = image.extent[2];
         scalar.reshape({image.extent[1], columns});
         core::for_each_task(cpu, image.extent[1], 0, [&](index_t y, std::byte*) {
@@ -166,19 +159,7 @@ struct ImagePlanes<core::Cpu>::State {
         });
     }
 
-    void derive_orientation(const Mask* mask, const Planes& planes) {
-        const index_t rows = planes.extent[1];
-        const index_t bands = (rows + orientation_band - 1) / orientation_band;
-        core::for_each_task(
-            cpu, bands, orientation_scratch_bytes(), [&](index_t band, std::byte* scratch) {
-                const index_t first = band * orientation_band;
-                const index_t end = std::min(first + orientation_band, rows);
-                orient_band(scalar, weights, first, end, planes.slice(0, 2, 4), scratch);
-                for (index_t y = first; y < end; ++y) measure(mask, planes, 2, 4, y);
-            });
-    }
-
-    void derive_gradient(const Image& image, const Mask* mask, const Planes& planes) {
+    void derive_gradient(const Image& image, const Mask& mask, const Planes& planes) {
         const index_t columns = image.extent[2];
         scalar.reshape({image.extent[1], columns});
         core::for_each_task(cpu, image.extent[1], 0, [&](index_t y, std::byte*) {
@@ -215,28 +196,6 @@ struct ImagePlanes<core::Cpu>::State {
     }
 };
 
-template <>
-ImagePlanes<core::Cpu>::ImagePlanes(core::Cpu& cpu, PlaneKind kind, Normalization normalization)
-    : state_(new State{cpu, kind, normalization, tensor_weights(), {}, {}}) {}
-template <>
-ImagePlanes<core::Cpu>::~ImagePlanes() = default;
-template <>
-ImagePlanes<core::Cpu>::ImagePlanes(ImagePlanes&&) noexcept = default;
-template <>
-ImagePlanes<core::Cpu>& ImagePlanes<core::Cpu>::operator=(ImagePlanes&&) noexcept = default;
-
-template <>
-void ImagePlanes<core::Cpu>::derive(View<const float, 3, Host> image, View<float, 3, Host> planes) {
-    check_images(state_->kind, image, planes);
-    state_->derive(image, nullptr, planes);
-}
-
-template <>
-void ImagePlanes<core::Cpu>::derive(View<const float, 3, Host> image,
-                                    View<const float, 2, Host> mask, View<float, 3, Host> planes) {
-    check_mask(image, mask);
-    check_images(state_->kind, image, planes);
-    state_->derive(image, &mask, planes);
-}
+template class ImagePlanes<core::Cpu>;
 
 }  // namespace aperture::corr

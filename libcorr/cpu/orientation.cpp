@@ -17,7 +17,8 @@ using signal::cpu::unrolled;
 constexpr int lanes = core::lanes<float>;
 constexpr int tile_columns = 256;
 constexpr int strip_rows = 8;
-constexpr int band_rows = static_cast<int>(orientation_band);
+/// Rows that are computed together; they also need rows above and below them.
+constexpr int band_rows = 32;
 constexpr int product_rows = band_rows + 2 * tensor_reach;
 /// Columns of a tile with the border of the blur, and room for a whole pack.
 constexpr int pitch = tile_columns + 2 * tensor_reach + lanes;
@@ -108,13 +109,9 @@ Pack<float> blurred(const Pack<float> (&weights)[tensor_reach + 1], const float*
     return sum;
 }
 
-}  // namespace
-
-std::size_t orientation_scratch_bytes() { return sizeof(Scratch); }
-
+/// Computes rows `first` to `end` - 1, at most band_rows.
 void orient_band(const BorderedPlane& lightness, const TensorWeights& weights, index_t first,
-                 index_t end, const core::View<float, 3, core::Host>& planes, std::byte* memory) {
-    auto& scratch = *reinterpret_cast<Scratch*>(memory);
+                 index_t end, const core::View<float, 3, core::Host>& planes, Scratch& scratch) {
     Pack<float> packs[tensor_reach + 1];
     for (int i = 0; i <= tensor_reach; ++i) packs[i] = core::broadcast(weights.at[i]);
     const Shape shape = lightness.shape();
@@ -137,6 +134,23 @@ void orient_band(const BorderedPlane& lightness, const TensorWeights& weights, i
             }
         }
     }
+}
+
+}  // namespace
+
+void compute_orientations(core::Cpu& cpu, const BorderedPlane& lightness,
+                          const core::View<float, 3, core::Host>& planes,
+                          const std::function<void(index_t)>& row_stored) {
+    const TensorWeights weights = tensor_weights();
+    const index_t rows = lightness.shape().rows;
+    core::for_each_task(cpu, signal::cpu::ceil_div(rows, band_rows), sizeof(Scratch),
+                        [&](index_t band, std::byte* scratch) {
+                            const index_t first = band * band_rows;
+                            const index_t end = std::min(first + band_rows, rows);
+                            orient_band(lightness, weights, first, end, planes,
+                                        *reinterpret_cast<Scratch*>(scratch));
+                            for (index_t y = first; y < end; ++y) row_stored(y);
+                        });
 }
 
 }  // namespace aperture::corr

@@ -4,22 +4,10 @@
 
 #include "libcorr/correlators.hpp"
 #include "libcorr/cpu/fft_correlation.hpp"
-#include "libcorr/cpu/ground_sums.hpp"
 #include "libcorr/cpu/plane_rows.hpp"
 
 namespace aperture::corr {
-namespace {
-
 using core::Host;
-
-template <int Rank>
-double elements(const core::Extents<Rank>& extents) {
-    double product = 1;
-    for (const index_t extent : extents) product *= static_cast<double>(extent);
-    return product;
-}
-
-}  // namespace
 
 template <>
 class PairOperations<core::Cpu> {
@@ -28,7 +16,9 @@ class PairOperations<core::Cpu> {
         : cpu_(cpu), problem_(problem), fft_(problem) {}
 
     double bytes_of_image() const {
-        return (elements(planes_extent()) + elements(fft_.spectra_extent())) * sizeof(float);
+        const auto [planes, blocks, numbers] = fft_.spectra_extent();
+        const index_t pixels = problem_.image.rows * problem_.image.columns;
+        return static_cast<double>(planes * (pixels + blocks * numbers)) * sizeof(float);
     }
     void reserve(index_t images) {
         for (index_t i = 0; i < images; ++i) {
@@ -40,10 +30,8 @@ class PairOperations<core::Cpu> {
 
     void keep(index_t image, PlanesView<Host> planes) {
         Image& kept = of(image);
-        const auto [rows, columns] = problem_.image;
-        const index_t width = columns;
-        for_plane_rows(cpu_, problem_.planes, rows, [&](index_t p, index_t y) {
-            std::copy_n(&planes(p, y, 0), width, &kept.planes(p, y, 0));
+        for_plane_rows(cpu_, problem_.planes, problem_.image.rows, [&](index_t p, index_t y) {
+            std::copy_n(&planes(p, y, 0), problem_.image.columns, &kept.planes(p, y, 0));
         });
         kept.ground.find(cpu_, std::as_const(kept.planes));
         fft_.transform(cpu_, kept.grounded(), kept.spectra);

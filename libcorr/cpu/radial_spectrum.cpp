@@ -18,7 +18,7 @@ using core::Host;
 /// Columns transformed together: 64 bytes of a row.
 constexpr index_t columns_at_once = 8;
 /// Maximum number of bands of rows of the spectrum; one thread sums the powers of a band.
-constexpr index_t most_bands = 64;
+constexpr index_t max_bands = 64;
 
 Shape checked(Shape image) {
     core::expects(image.rows >= 1 && image.columns >= 1 && image.rows <= INT_MAX,
@@ -46,23 +46,23 @@ RadialSpectrum::RadialSpectrum(core::Cpu& cpu, Shape image)
     while (counts_.back() == 0) counts_.pop_back();
     powers_.resize(counts_.size());
     band_powers_ = core::Array<double, 2>(
-        {std::min(image.rows, most_bands), static_cast<index_t>(counts_.size())});
+        {std::min(image.rows, max_bands), static_cast<index_t>(counts_.size())});
 }
 
-template <class Take>
-void RadialSpectrum::for_rings(index_t row, const Take& take) const {
+template <class Visit>
+void RadialSpectrum::for_rings(index_t row, const Visit& visit) const {
     const auto [rows, columns] = image_;
     // The tolerance keeps frequencies at 1/2 despite rounding.
-    constexpr double most = 0.25 * (1 + 1e-12);
+    constexpr double max_square = 0.25 * (1 + 1e-12);
     const auto extent = static_cast<double>(std::max(rows, columns));
     const double fy = static_cast<double>(std::min(row, rows - row)) / static_cast<double>(rows);
     for (index_t l = 0; l <= columns / 2; ++l) {
         const double fx = static_cast<double>(l) / static_cast<double>(columns);
         const double square = fy * fy + fx * fx;
-        if (square > most) break;
+        if (square > max_square) break;
         const auto ring = static_cast<std::size_t>(std::floor(extent * std::sqrt(square) + 0.5));
         // Negative fx have the same power.
-        take(l, ring, l == 0 || 2 * l == columns ? 1 : 2);
+        visit(l, ring, l == 0 || 2 * l == columns ? 1 : 2);
     }
 }
 

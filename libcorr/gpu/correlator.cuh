@@ -7,7 +7,6 @@
 #include "libcorr/correlators.hpp"
 #include "libcorr/gpu/direct_correlation.cuh"
 #include "libcorr/gpu/fft_correlation.cuh"
-#include "libcorr/gpu/ground_sums.cuh"
 
 namespace aperture::corr {
 
@@ -30,23 +29,20 @@ class CorrelatorOperations {
 
     void run(PlanesView<Space> a, PlanesView<Space> b, bool same,
              core::View<double, 3, Space> sums) {
-        const gpu::Planes<const float> of_a = signal::gpu::planes_of(a);
-        const gpu::Planes<const float> of_b = signal::gpu::planes_of(b);
-        ground_sums_.find(of_a, grounds_a_.data());
-        if (!same) ground_sums_.find(of_b, grounds_b_.data());
-        const gpu::PlaneGround* const grounds_a = grounds_a_.data();
-        const gpu::PlaneGround* const grounds_b = same ? grounds_a : grounds_b_.data();
+        const gpu::GroundedPlanes of_a{signal::gpu::planes_of(a), grounds_a_.data()};
+        const gpu::GroundedPlanes of_b{signal::gpu::planes_of(b),
+                                       same ? of_a.grounds : grounds_b_.data()};
+        ground_sums_.find(of_a.planes, grounds_a_.data());
+        if (!same) ground_sums_.find(of_b.planes, grounds_b_.data());
         if (direct_) {
             for (index_t i = 0; i < problem_.images; ++i) {
-                const index_t plane = i * problem_.planes;
-                direct_->run({gpu::from_plane(of_a, plane), grounds_a + plane},
-                             {gpu::from_plane(of_b, plane), grounds_b + plane}, same,
+                direct_->run(of_a.from(i * problem_.planes), of_b.from(i * problem_.planes),
                              sums.data + i * problem_.surfaces() * sums.stride[0]);
             }
         } else {
-            fft_->run(of_a, grounds_a, of_b, grounds_b, same, sums.data);
+            fft_->run(of_a, of_b, sums.data);
         }
-        ground_sums_.add(of_a, grounds_a, of_b, grounds_b, same, sums.data);
+        ground_sums_.add(of_a, of_b, sums.data);
     }
 
   private:

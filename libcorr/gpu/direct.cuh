@@ -65,9 +65,9 @@ struct DirectSteps {
 /// The most columns with which the rings of eight warps fit a multiprocessor's 228 KB.
 template <class Steps>
 APERTURE_HD constexpr int fitting_columns() {
-    constexpr int most_bytes = 228 * 1024 / 8 - 1024;
+    constexpr int max_bytes = 228 * 1024 / 8 - 1024;
     int columns = Steps::step;
-    while (Steps::ring_bytes(columns + Steps::step) <= most_bytes) columns += Steps::step;
+    while (Steps::ring_bytes(columns + Steps::step) <= max_bytes) columns += Steps::step;
     return columns;
 }
 
@@ -92,7 +92,7 @@ template <class Tile, class T>
 struct DirectWalk : DirectSteps<Tile, SeparateForm<T>, 4> {
     using Steps = DirectSteps<Tile, SeparateForm<T>, 4>;
     using Steps::step;
-    static constexpr int most_columns = fitting_columns<Steps>();
+    static constexpr int max_columns = fitting_columns<Steps>();
 
     /// Adds the products of `columns` columns, rounded up to steps, for the first Rows rows of the
     /// thread: row j has the row of B that lies j * lanes_down rows before `b`. Each factor is
@@ -248,14 +248,14 @@ __device__ __forceinline__ void sum_parts(const SumTask<typename Walk::Form::Cel
 /// multiply-adds, and a seventh of the multiply-adds have zero factors for 250 x 250 displacements
 /// of 500 x 500 pixels.
 /// Source: Bordawekar, Bondhugula & Rao 2010, section 3.
-template <class Tile, class T>
+template <class Walk, class T = typename Walk::Form::Number>
 __global__ void __launch_bounds__(core::warp_size, 8)
     direct_kernel(SumTask<T> task, const PlaneGround* grounds_a, const PlaneGround* grounds_b,
                   T* sums) {
     core::wait_for_previous_kernel();
     const int plane = static_cast<int>(blockIdx.x);
     const auto product = static_cast<T>(grounds_a[plane].contrast * grounds_b[plane].contrast);
-    sum_parts<DirectWalk<Tile, T>>(task, plane, product, sums);
+    sum_parts<Walk>(task, plane, product, sums);
 }
 
 }  // namespace aperture::corr::gpu

@@ -12,69 +12,35 @@
 
 namespace aperture::corr::gpu {
 
-/// An image for a launch: its planes, and their grounds.
-struct GroundedImage {
-    Planes<const float> planes;
-    const PlaneGround* grounds;
-};
-
 /// One way to compute sums of products; holds its workspace.
 template <class Executor>
 class DirectSums {
   public:
     virtual ~DirectSums() = default;
-    /// Correlates one image; `sums` in Correlator's layout. `same`: a is b. Asynchronous.
-    virtual void run(const GroundedImage& a, const GroundedImage& b, bool same, double* sums) = 0;
+    /// Correlates one image; `sums` in Correlator's layout. Asynchronous.
+    virtual void run(const GroundedPlanes& a, const GroundedPlanes& b, double* sums) = 0;
 };
 
-/// Products in registers: direct_kernel.
-template <class Tile_, class T>
-struct RegisterKernel {
-    using Tile = Tile_;
-    using Form = SeparateForm<T>;
-    using Walk = DirectWalk<Tile, T>;
-
-    template <class Executor>
-    static void start(Executor& executor, const core::LaunchConfig& config, const SumTask<T>& task,
-                      const PlaneGround* grounds_a, const PlaneGround* grounds_b, T* sums) {
-        core::launch(executor, &direct_kernel<Tile, T>, config, task, grounds_a, grounds_b, sums);
-    }
-};
-
-/// Products on the tensor cores: tensor_kernel.
-template <class Tile_>
-struct TensorKernel {
-    using Tile = Tile_;
-    using Form = SplitForm;
-    using Walk = TensorWalk<Tile>;
-
-    template <class Executor>
-    static void start(Executor& executor, const core::LaunchConfig& config,
-                      const SumTask<float>& task, const PlaneGround*, const PlaneGround*,
-                      float* sums) {
-        core::launch(executor, &tensor_kernel<Tile>, config, task, sums);
-    }
-};
-
-template <class Executor, class Kernel>
+/// By a kernel whose warps move along rows as `Walk` says.
+template <class Executor, class Walk>
 class DirectSumsBy final : public DirectSums<Executor> {
-    using Form = typename Kernel::Form;
+    using Form = typename Walk::Form;
     using Cell = typename Form::Cell;
     using Number = typename Form::Number;
-    using Tile = typename Kernel::Tile;
-    using Walk = typename Kernel::Walk;
-    using Ring = RowRing<Walk>;
+    using Tile = typename Walk::Tile;
     using Space = typename Executor::Space;
 
   public:
-    DirectSumsBy(Executor& executor, const Problem& problem)
-        : executor_(executor), problem_(problem) {
+    using Kernel = void (*)(SumTask<Cell>, const PlaneGround*, const PlaneGround*, Number*);
+
+    DirectSumsBy(Executor& executor, const Problem& problem, Kernel kernel)
+        : executor_(executor), problem_(problem), kernel_(kernel) {
         const Shape tile{Tile::rows, Tile::columns};
         const int planes = planes_of_launch();
-        const index_t most_chain_rows = problem.image.rows / rows_of_chains;
-        const int columns = most_chain_rows == 0 ? Walk::step : Walk::most_columns;
+        const index_t max_chain_rows = problem.image.rows / rows_of_chains;
+        const int columns = max_chain_rows == 0 ? Walk::step : Walk::max_columns;
         chain_rows_ = static_cast<int>(
-            std::max<index_t>(1, std::min<index_t>(products_in_chain / columns, most_chain_rows)));
+            std::max<index_t>(1, std::min<index_t>(products_in_chain / columns, max_chain_rows)));
         const TilePartition partition = partition_tiles<Walk>(
             problem.image, problem.lags,
             std::max(1, executor.multiprocessors() * warps_a_multiprocessor / planes), columns);
@@ -94,32 +60,32 @@ class DirectSumsBy final : public DirectSums<Executor> {
         const auto image_columns = static_cast<int>(problem.image.columns);
         // A piece may begin up to a step before the first column with a partner.
         left_ = (Tile::columns + Walk::step + Walk::columns_behind + 3) / 4 * 4;
-        pitch_ = (left_ + image_columns + Tile::columns + Walk::most_columns + columns_beyond + 3) /
+        pitch_ = (left_ + image_columns + Tile::columns + Walk::max_columns + columns_beyond + 3) /
                  4 * 4;
         staged_a_ = core::Array<Cell, 1, Space>({staged_cells()});
     }
 
-    void run(const GroundedImage& a, const GroundedImage& b, bool same, double* sums) override {
-        stage_image(a, staged_a_);
+    void run(const GroundedPlanes& a, const GroundedPlanes& b, double* sums) override {
+        const bool same = a.same_as(b);
+        stage(a, staged_a_);
         if (!same) {
             staged_b_.reshape({staged_cells()});
-            stage_image(b, staged_b_);
+            stage(b, staged_b_);
         }
         const SumTask<Cell> task{staged<const Cell>(staged_a_.data()),
                                  staged<const Cell>(same ? staged_a_.data() : staged_b_.data()),
                                  parts_.data(), first_parts_.data(), chain_rows_};
-        Kernel::start(executor_,
-                      core::LaunchConfig(dim3(static_cast<unsigned>(planes_of_launch()), warps_),
-                                         dim3(core::warp_size), Ring::bytes)
-                          .early(),
-                      task, a.grounds, b.grounds, sums_.data());
-        const auto surfaces = static_cast<unsigned>(problem_.surfaces());
+        core::launch(executor_, kernel_,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(planes_of_launch()), warps_),
+                                        dim3(core::warp_size), RowRing<Walk>::bytes)
+                         .early(),
+                     task, a.grounds, b.grounds, sums_.data());
         constexpr unsigned threads = entries_of_block * adders_of_entry;
-        core::launch(executor_, &add_parts_kernel<Tile, Number, entries_of_block, adders_of_entry>,
+        core::launch(executor_, &add_parts_kernel<Tile, Number>,
                      core::LaunchConfig(
                          dim3(signal::gpu::tiles_over(surfaces_.lag_rows * surfaces_.lag_columns,
                                                       entries_of_block),
-                              surfaces),
+                              static_cast<unsigned>(problem_.surfaces())),
                          dim3(threads), threads * sizeof(double))
                          .early(),
                      surfaces_, static_cast<const Number*>(sums_.data()), sums);
@@ -144,9 +110,14 @@ class DirectSumsBy final : public DirectSums<Executor> {
             data,  (problem_.image.rows + 1) * pitch_,    pitch_,
             left_, static_cast<int>(problem_.image.rows), static_cast<int>(problem_.image.columns)};
     }
-    void stage_image(const GroundedImage& image, core::Array<Cell, 1, Space>& to) {
-        stage<Form>(executor_, image.planes, static_cast<int>(problem_.planes), image.grounds,
-                    staged<Cell>(to.data()));
+    void stage(const GroundedPlanes& image, core::Array<Cell, 1, Space>& to) {
+        const int planes = Form::planes(static_cast<int>(problem_.planes));
+        core::launch(executor_, &stage_kernel<Form>,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(problem_.image.rows + 1),
+                                             static_cast<unsigned>(planes)),
+                                        dim3(stage_threads))
+                         .early(),
+                     image.planes, image.grounds, staged(to.data()));
     }
     template <class T>
     core::Array<T, 1, Space> upload(const std::vector<T>& values) {
@@ -160,6 +131,7 @@ class DirectSumsBy final : public DirectSums<Executor> {
 
     Executor& executor_;
     Problem problem_;
+    Kernel kernel_;
     int left_ = 0;  ///< cells before the first column
     int pitch_ = 0;
     core::Array<Cell, 1, Space> staged_a_;
@@ -179,18 +151,21 @@ class DirectSumsBy final : public DirectSums<Executor> {
 /// x 64 1.37 (docs/notes/correlation.md; bench/corr_tiles.cuh).
 template <class Executor>
 std::unique_ptr<DirectSums<Executor>> make_direct_sums(Executor& executor, const Problem& problem) {
-    const auto by = [&]<class Kernel>() -> std::unique_ptr<DirectSums<Executor>> {
-        return std::make_unique<DirectSumsBy<Executor, Kernel>>(executor, problem);
-    };
+    using Tensor = TensorWalk<TensorTile<2>>;
+    using Doubles = DirectWalk<DirectTile<8>, double>;
+    using Floats = DirectWalk<DirectTile<4, 4, 16>, float>;
     switch (problem.precision) {
         case Precision::tf32x3:
-            return by.template operator()<TensorKernel<TensorTile<2>>>();
+            return std::make_unique<DirectSumsBy<Executor, Tensor>>(executor, problem,
+                                                                    &tensor_kernel<Tensor>);
         case Precision::fp64:
-            return by.template operator()<RegisterKernel<DirectTile<8>, double>>();
+            return std::make_unique<DirectSumsBy<Executor, Doubles>>(executor, problem,
+                                                                     &direct_kernel<Doubles>);
         case Precision::fp32:
             break;
     }
-    return by.template operator()<RegisterKernel<DirectTile<4, 4, 16>, float>>();
+    return std::make_unique<DirectSumsBy<Executor, Floats>>(executor, problem,
+                                                            &direct_kernel<Floats>);
 }
 
 }  // namespace aperture::corr::gpu

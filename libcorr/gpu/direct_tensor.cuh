@@ -26,7 +26,7 @@ struct TensorWalk {
     using Form = SplitForm;
     static constexpr int products = 4;
     static constexpr int step = 8 * products;
-    static constexpr int most_columns = 64;
+    static constexpr int max_columns = 64;
     static constexpr int planes = 2;
     static constexpr int rows_of_a = 2;
     static constexpr int columns_behind = 8;
@@ -155,11 +155,11 @@ __device__ __forceinline__ void add_piece(
 /// planes of the image, warps. Shared memory: RowRing. Three products of TF32 numbers for one of
 /// floats (core::Tf32Sum), of 1024 multiply-adds each.
 /// Source: Bordawekar, Bondhugula & Rao 2010; Ootomo & Yokota 2022.
-template <class Tile>
+template <class Walk>
 __global__ void __launch_bounds__(core::warp_size, 8)
-    tensor_kernel(SumTask<float> task, float* sums) {
+    tensor_kernel(SumTask<float> task, const PlaneGround*, const PlaneGround*, float* sums) {
     core::wait_for_previous_kernel();
-    using Walk = TensorWalk<Tile>;
+    using Tile = typename Walk::Tile;
     const int plane = static_cast<int>(blockIdx.x);
     const int parts = task.first_parts[gridDim.y];
     const int end_part = task.first_parts[blockIdx.y + 1];

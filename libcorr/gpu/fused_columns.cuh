@@ -21,9 +21,8 @@ namespace aperture::corr::gpu {
 using core::Complex;
 using core::index_t;
 
-/// Neighbouring columns of a block, and samples of a thread.
+/// Neighbouring columns of a block.
 inline constexpr int fused_columns = 4;
-inline constexpr int fused_samples = 16;
 
 struct FusedColumns {
     signal::gpu::BlockFftPlan forward;
@@ -42,7 +41,7 @@ struct FusedColumns {
 /// sum A conj(B) over the planes of an image. `a` and `b` are transformed along rows,
 /// [row][image][plane][frequency], with image_rows rows, zero-padded down the columns. The result
 /// is [dy][image][frequency] with lag_rows rows, still transformed along rows. Same: b is a. Block:
-/// fused_columns frequencies of an image, fused_samples samples a thread at once, at most Threads.
+/// fused_columns frequencies of an image, block_fft_samples a thread at once, at most Threads.
 /// Grid: frequencies, images. Shared memory: length x fused_columns numbers [row][frequency], twice
 /// unless Same; and sums [sum][thread], each for the thread that starts with it on the way back: in
 /// registers they would leave room for a third fewer threads. Moves 8 bytes a frequency of an
@@ -52,12 +51,14 @@ __global__ void __launch_bounds__(Threads, Blocks)
     fused_columns_kernel(const FusedColumns task, const Complex<float>* a, const Complex<float>* b,
                          Complex<float>* products) {
     core::wait_for_previous_kernel();
-    using Fft = signal::gpu::BlockFft<fused_columns, fused_samples>;
+    using Fft = signal::gpu::BlockFft<fused_columns>;
     using Sum = typename core::Conditional<Same, float, Complex<float>>::Type;
     const int column = static_cast<int>(threadIdx.x);
     const int lane = static_cast<int>(threadIdx.y);
     auto* const buffer = core::shared<Complex<float>>() + column;
     Complex<float>* const of_a = buffer + task.forward.length * fused_columns;
+    const Fft forward{task.forward, lane, task.twiddles, buffer};
+    const Fft back{task.back, lane, task.twiddles, buffer};
     const int frequency = static_cast<int>(blockIdx.x) * fused_columns + column;
     const auto image = static_cast<int>(blockIdx.y);
     auto* const sums =
@@ -78,26 +79,23 @@ __global__ void __launch_bounds__(Threads, Blocks)
     APERTURE_NO_UNROLL
     for (int p = 0; p < task.planes; ++p) {
         if constexpr (Same) {
-            Fft::run(task.forward, lane, task.twiddles, buffer, rows_of(a, p),
-                     [&](int i, int, Complex<float> value) {
-                         sums[i * Threads] = core::add_norm(sums[i * Threads], value);
-                     });
+            forward.run(rows_of(a, p), [&](int i, int, Complex<float> value) {
+                sums[i * Threads] = core::add_norm(sums[i * Threads], value);
+            });
         } else {
-            Fft::run(
-                task.forward, lane, task.twiddles, buffer, rows_of(a, p),
-                [&](int, int row, Complex<float> value) { of_a[row * fused_columns] = value; });
-            Fft::run(task.forward, lane, task.twiddles, buffer, rows_of(b, p),
-                     [&](int i, int row, Complex<float> value) {
-                         sums[i * Threads] = core::multiply_add_conj(
-                             sums[i * Threads], of_a[row * fused_columns], value);
-                     });
+            forward.run(rows_of(a, p), [&](int, int row, Complex<float> value) {
+                of_a[row * fused_columns] = value;
+            });
+            forward.run(rows_of(b, p), [&](int i, int row, Complex<float> value) {
+                sums[i * Threads] =
+                    core::multiply_add_conj(sums[i * Threads], of_a[row * fused_columns], value);
+            });
         }
     }
     // Exchanging real and imaginary parts makes this the inverse transform.
     const int lag_rows = frequency < task.frequencies ? task.lag_rows : 0;
     Complex<float>* const to = products + image * task.frequencies + frequency;
-    Fft::run(
-        task.back, lane, task.twiddles, buffer,
+    back.run(
         [&](int i, int row) {
             const Complex<float> turned = task.turns[row] * sums[i * Threads];
             return Complex<float>(turned.im, turned.re);
@@ -115,69 +113,48 @@ __global__ void __launch_bounds__(Threads, Blocks)
 template <class Executor>
 class ColumnCorrelation {
     using Space = typename Executor::Space;
+    using Fft = signal::gpu::BlockFft<fused_columns>;
 
   public:
-    /// `rows`: length of the columns' transforms.
-    ColumnCorrelation(Executor& executor, int rows, int image_rows, int lag_rows, index_t images,
-                      index_t planes, int frequencies)
-        : executor_(executor), images_(images) {
-        const auto plan = signal::gpu::block_fft_plan<fused_samples>(rows);
+    /// For planes that are summed, a surface for each image. `turns`: a factor for each row of the
+    /// spectra.
+    ColumnCorrelation(Executor& executor, const TransformSizes& sizes, const Complex<float>* turns)
+        : executor_(executor), images_(sizes.surfaces) {
+        const auto plan = signal::gpu::block_fft_plan(sizes.rows);
         if (!plan) return;
         threads_ = plan->lanes * fused_columns;
         const int last_radix = plan->pass[plan->passes - 1].radix;
-        const int sums =
-            signal::gpu::BlockFft<fused_columns, fused_samples>::butterflies(last_radix) *
-            last_radix;
+        const int sums = Fft::butterflies(last_radix) * last_radix;
         // Indices of spectra are 32 bits wide.
-        const bool narrow =
-            index_t{rows} * images * planes * frequencies <= std::numeric_limits<int>::max();
-        possible_ = narrow && threads_ <= most_threads &&
-                    shared_bytes(rows, sums, false) <= executor.shared_memory_per_block();
+        const index_t pitch = index_t{sizes.planes} * sizes.frequencies();
+        possible_ = sizes.rows * pitch <= std::numeric_limits<int>::max() &&
+                    threads_ <= max_threads &&
+                    shared_bytes(sizes.rows, sums, false) <= executor.shared_memory_per_block();
         if (!possible_) return;
-        twiddles_ = signal::gpu::roots_of_unity(executor, rows, rows - 1);
-        task_.forward = *plan;
-        task_.back = signal::gpu::reversed<fused_samples>(*plan);
-        task_.twiddles = twiddles_.data();
-        task_.image_rows = image_rows;
-        task_.lag_rows = lag_rows;
-        task_.planes = static_cast<int>(planes);
-        task_.frequencies = frequencies;
-        task_.products_pitch = static_cast<unsigned>(images * frequencies);
-        task_.pitch = static_cast<unsigned>(images * planes * frequencies);
-        task_.sums = sums;
+        twiddles_ = signal::gpu::roots_of_unity(executor, sizes.rows, sizes.rows - 1);
+        task_ = {*plan,
+                 signal::gpu::reversed(*plan),
+                 twiddles_.data(),
+                 turns,
+                 sizes.image_rows,
+                 sizes.lag_rows,
+                 sizes.planes / sizes.surfaces,
+                 sizes.frequencies(),
+                 static_cast<unsigned>(pitch),
+                 static_cast<unsigned>(sizes.surfaces * sizes.frequencies()),
+                 sums};
     }
 
     bool possible() const { return possible_; }
 
     /// Asynchronous.
-    void run(const Complex<float>* a, const Complex<float>* b, const Complex<float>* turns,
-             Complex<float>* products) {
-        task_.turns = turns;
+    void run(const Complex<float>* a, const Complex<float>* b, Complex<float>* products) {
         const bool same = a == b;
-        if (threads_ <= few_threads) {
-            launch(same ? &fused_columns_kernel<few_threads, 3, true>
-                        : &fused_columns_kernel<few_threads, 2, false>,
-                   same, a, b, products);
-        } else {
-            launch(same ? &fused_columns_kernel<most_threads, 1, true>
-                        : &fused_columns_kernel<most_threads, 1, false>,
-                   same, a, b, products);
-        }
-    }
-
-  private:
-    static constexpr int few_threads = 320;
-    static constexpr int most_threads = 640;
-
-    int block_size() const { return threads_ <= few_threads ? few_threads : most_threads; }
-    int shared_bytes(int rows, int sums, bool same) const {
-        const int numbers = rows * fused_columns * int{sizeof(Complex<float>)};
-        const int of_thread = sums * int{sizeof(float)};
-        return (same ? 1 : 2) * (numbers + of_thread * block_size());
-    }
-    template <class Kernel>
-    void launch(Kernel kernel, bool same, const Complex<float>* a, const Complex<float>* b,
-                Complex<float>* products) {
+        const auto kernel = threads_ > few_threads
+                                ? same ? &fused_columns_kernel<max_threads, 1, true>
+                                       : &fused_columns_kernel<max_threads, 1, false>
+                            : same ? &fused_columns_kernel<few_threads, 3, true>
+                                   : &fused_columns_kernel<few_threads, 2, false>;
         core::launch(
             executor_, kernel,
             core::LaunchConfig(
@@ -189,8 +166,19 @@ class ColumnCorrelation {
             task_, a, b, products);
     }
 
+  private:
+    static constexpr int few_threads = 320;
+    static constexpr int max_threads = 640;
+
+    int shared_bytes(int rows, int sums, bool same) const {
+        const int numbers = rows * fused_columns * int{sizeof(Complex<float>)};
+        const int of_thread = sums * int{sizeof(float)};
+        const int threads = threads_ > few_threads ? max_threads : few_threads;
+        return (same ? 1 : 2) * (numbers + of_thread * threads);
+    }
+
     Executor& executor_;
-    index_t images_;
+    int images_;
     int threads_ = 0;
     bool possible_ = false;
     core::Array<Complex<float>, 1, Space> twiddles_;

@@ -18,8 +18,7 @@ namespace aperture::corr::gpu {
 
 using core::Complex;
 
-/// Samples of a thread.
-inline constexpr int fused_row_samples = 16;
+inline constexpr int row_threads = 320;
 
 struct FusedRows {
     signal::gpu::BlockFftPlan plan;
@@ -29,25 +28,25 @@ struct FusedRows {
 /// Spectra [row][plane][frequency] of planes minus their ground, zero-padded along the rows. Block:
 /// lanes of a pair of neighbouring rows, pairs. Grid: pairs, planes. Shared memory: length numbers
 /// [sample] a pair. Moves 4 bytes a pixel and 8 a frequency; BlockFft has the flops.
-template <int Threads, int Blocks>
-__global__ void __launch_bounds__(Threads, Blocks)
+inline __global__ void __launch_bounds__(row_threads, 3)
     transform_rows_kernel(const FusedRows task, const Planes<const float> image,
                           const PlaneGround* grounds, Complex<float>* spectra) {
     core::wait_for_previous_kernel();
-    using Fft = signal::gpu::BlockFft<1, fused_row_samples>;
+    using Fft = signal::gpu::BlockFft<1>;
     const int length = task.plan.length;
     const int lane = static_cast<int>(threadIdx.x);
     const int pair = static_cast<int>(threadIdx.y);
     const int plane = static_cast<int>(blockIdx.y);
     const int y = 2 * (static_cast<int>(blockIdx.x * blockDim.y) + pair);
     Complex<float>* const buffer = core::shared<Complex<float>>() + pair * length;
+    const Fft transform{task.plan, lane, task.twiddles, buffer};
     {
         const float ground = grounds[plane].ground;
         const float* const row = row_of(image, plane, y);
         const float* const below = row + image.stride[1];
         const int columns = y < rows_of(image) ? columns_of(image) : 0;
         const int columns_below = y + 1 < rows_of(image) ? columns_of(image) : 0;
-        Fft::run_to_buffer(task.plan, lane, task.twiddles, buffer, [=](int, int x) {
+        transform.run_to_buffer([=](int, int x) {
             return Complex<float>(x < columns ? row[x] - ground : 0.0F,
                                   x < columns_below ? below[x] - ground : 0.0F);
         });
@@ -63,7 +62,7 @@ __global__ void __launch_bounds__(Threads, Blocks)
         const Complex<float> mirrored = core::conj(buffer[k == 0 ? 0 : length - k]);
         to[k] = 0.5F * (value + mirrored);
         if (k < end_below) {
-            to[pitch + k] = 0.5F * signal::gpu::detail::times_minus_j(value - mirrored);
+            to[pitch + k] = 0.5F * signal::times_minus_j(value - mirrored);
         }
     }
 }
@@ -79,12 +78,11 @@ struct RowLags {
 /// Rows of displacements [surface][dy][dx] from their spectra [dy][surface][frequency]. Block:
 /// lanes of a pair of neighbouring rows, pairs. Grid: pairs, surfaces. Shared memory: length
 /// numbers [sample] a pair. Moves 8 bytes a frequency and a displacement.
-template <int Threads, int Blocks>
-__global__ void __launch_bounds__(Threads, Blocks)
+inline __global__ void __launch_bounds__(row_threads, 2)
     transform_rows_back_kernel(const FusedRows task, const Complex<float>* spectra,
                                const RowLags lags, double* sums) {
     core::wait_for_previous_kernel();
-    using Fft = signal::gpu::BlockFft<1, fused_row_samples>;
+    using Fft = signal::gpu::BlockFft<1>;
     const int length = task.plan.length;
     const int lane = static_cast<int>(threadIdx.x);
     const int pair = static_cast<int>(threadIdx.y);
@@ -98,8 +96,9 @@ __global__ void __launch_bounds__(Threads, Blocks)
     const Complex<float>* const below = row + pitch;
     double* const to = sums + (index_t{surface} * lags.rows + y) * lags.columns;
     // Exchanging real and imaginary parts makes this the inverse transform.
-    Fft::run(
-        task.plan, lane, task.twiddles, core::shared<Complex<float>>() + pair * length,
+    const Fft transform{task.plan, lane, task.twiddles,
+                        core::shared<Complex<float>>() + pair * length};
+    transform.run(
         [=](int, int k) {
             // Clears rounding errors of numbers that are real by definition: they would leak to the
             // other row.
@@ -127,10 +126,10 @@ class RowTransforms {
 
   public:
     RowTransforms(Executor& executor, int length) : executor_(executor) {
-        const auto plan = signal::gpu::block_fft_plan<fused_row_samples>(length);
+        const auto plan = signal::gpu::block_fft_plan(length);
         if (!plan) return;
-        possible_ =
-            plan->lanes <= threads && shared_bytes(length) <= executor.shared_memory_per_block();
+        possible_ = plan->lanes <= row_threads &&
+                    shared_bytes(length) <= executor.shared_memory_per_block();
         if (!possible_) return;
         twiddles_ = signal::gpu::roots_of_unity(executor, length, length - 1);
         task_ = {*plan, twiddles_.data()};
@@ -139,25 +138,22 @@ class RowTransforms {
     bool possible() const { return possible_; }
 
     /// Planes to spectra [row][plane][frequency]. Asynchronous.
-    void forward(const Planes<const float>& image, int planes, const PlaneGround* grounds,
-                 Complex<float>* spectra) {
-        core::launch(executor_, &transform_rows_kernel<threads, 3>, config(rows_of(image), planes),
-                     task_, image, grounds, spectra);
+    void forward(const GroundedPlanes& image, int planes, Complex<float>* spectra) {
+        core::launch(executor_, &transform_rows_kernel, config(rows_of(image.planes), planes),
+                     task_, image.planes, image.grounds, spectra);
     }
     /// Spectra [dy][surface][frequency] to sums [surface][dy][dx]. Asynchronous.
     void back(const Complex<float>* spectra, int surfaces, const RowLags& lags, double* sums) {
-        core::launch(executor_, &transform_rows_back_kernel<threads, 2>,
-                     config(lags.rows, surfaces), task_, spectra, lags, sums);
+        core::launch(executor_, &transform_rows_back_kernel, config(lags.rows, surfaces), task_,
+                     spectra, lags, sums);
     }
 
   private:
-    static constexpr int threads = 320;
-
     static int shared_bytes(int samples) { return samples * int{sizeof(Complex<float>)}; }
     core::LaunchConfig config(int rows, int planes) const {
         const int of_all = (rows + 1) / 2;
         const int room = executor_.shared_memory_per_block() / shared_bytes(task_.plan.length);
-        const int pairs = std::min({threads / task_.plan.lanes, of_all, room});
+        const int pairs = std::min({row_threads / task_.plan.lanes, of_all, room});
         return core::LaunchConfig(
                    dim3(signal::gpu::tiles_over(of_all, pairs), static_cast<unsigned>(planes)),
                    dim3(static_cast<unsigned>(task_.plan.lanes), static_cast<unsigned>(pairs)),

@@ -3,13 +3,13 @@
 #pragma once
 
 // Means that are a large part of a plane's values: subtracted before the sums of products, and
-// their contribution. The same as libcorr/cpu/ground.*.
+// their contribution. The same as libcorr/cpu/ground.hpp.
 
 #include "libcore/gpu/block.cuh"
 #include "libsignal/gpu/planes.cuh"
 
 #if !defined(__CUDACC_RTC__)
-#include "aperture/corr/lags.hpp"
+#include "libcorr/gpu/plane_groups.hpp"
 #endif
 
 namespace aperture::corr::gpu {
@@ -27,6 +27,18 @@ struct PlaneGround {
     float contrast;
 };
 
+/// Planes of one image or several, and their grounds.
+struct GroundedPlanes {
+    Planes<const float> planes;
+    const PlaneGround* grounds;
+
+    /// The planes from `plane` on.
+    GroundedPlanes from(index_t plane) const {
+        return {planes.slice(0, plane, planes.extent[0]), grounds + plane};
+    }
+    bool same_as(const GroundedPlanes& other) const { return grounds == other.grounds; }
+};
+
 /// Sum and sum of squares of a part of a plane.
 struct PartialSums {
     double sum;
@@ -34,12 +46,12 @@ struct PartialSums {
 };
 
 inline constexpr int ground_warps = 8;
-inline constexpr int ground_parts = 32;
+inline constexpr int ground_parts = core::warp_size;
 
-/// Sums of a part of a plane's rows. A warp for every Warps-th row; a lane sums its values of a row
-/// in float, rows in double. Grid: ground_parts, planes. 4 bytes moved and 3 flops a pixel.
-template <int Warps>
-__global__ void __launch_bounds__(Warps* core::warp_size)
+/// Sums of a part of a plane's rows. A warp for every ground_warps-th row; a lane sums its values
+/// of a row in float, rows in double. Grid: ground_parts, planes. 4 bytes moved and 3 flops a
+/// pixel.
+inline __global__ void __launch_bounds__(ground_warps* core::warp_size)
     plane_sums_kernel(Planes<const float> image, PartialSums* sums) {
     core::wait_for_previous_kernel();
     const int part = static_cast<int>(blockIdx.x);
@@ -48,7 +60,7 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     const int end = static_cast<int>(index_t{rows_of(image)} * (part + 1) / ground_parts);
     double sum = 0;
     double squares = 0;
-    for (int y = begin + core::warp_rank(); y < end; y += Warps) {
+    for (int y = begin + core::warp_rank(); y < end; y += ground_warps) {
         const float* const row = row_of(image, plane, y);
         float row_sum = 0;
         float row_squares = 0;
@@ -77,11 +89,9 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
 
 /// Grounds of planes, a warp for each: zero if the mean costs no accuracy, otherwise the mean to
 /// ten bits, so that subtracting it from most values is exact.
-template <int Threads>
-__global__ void __launch_bounds__(Threads)
+inline __global__ void __launch_bounds__(core::warp_size)
     find_ground_kernel(const PartialSums* sums, double pixels, PlaneGround* grounds) {
     core::wait_for_previous_kernel();
-    static_assert(Threads == core::warp_size && ground_parts == core::warp_size);
     const int plane = static_cast<int>(blockIdx.x);
     const PartialSums part = sums[plane * ground_parts + static_cast<int>(threadIdx.x)];
     const double mean = core::warp_reduce(part.sum) / pixels;
@@ -100,44 +110,36 @@ __global__ void __launch_bounds__(Threads)
                       static_cast<float>(sqrt((left < 0 ? 0.0 : left) + unsure))};
 }
 
-/// Summed-area tables of planes minus their ground: sums of all pixels above and left of a corner,
-/// [plane][row][column] of rows + 1 x columns + 1 corners.
-struct SummedAreas {
-    double* above;
-    int rows;  ///< of corners
-    int columns;
+// Summed-area tables of planes minus their ground: sums of all pixels above and left of a corner,
+// [plane][row][column] of rows + 1 x columns + 1 corners.
 
-    __device__ __forceinline__ double* row(int plane, int y) const {
-        return above + (index_t{plane} * rows + y) * columns;
-    }
-    __device__ __forceinline__ double sum(int plane, int top, int bottom, int left,
-                                          int right) const {
-        return (row(plane, bottom)[right] - row(plane, top)[right]) -
-               (row(plane, bottom)[left] - row(plane, top)[left]);
-    }
-};
+__device__ __forceinline__ double area_sum(const Planes<double>& above, int plane, int top,
+                                           int bottom, int left, int right) {
+    return (above(plane, bottom, right) - above(plane, top, right)) -
+           (above(plane, bottom, left) - above(plane, top, left));
+}
 
-inline constexpr int rows_of_warp = 8;
+inline constexpr int area_warps = 4;
+inline constexpr int rows_of_block = 8 * area_warps;
 
 /// Prefix sums along rows, each stored right and below of its pixel. Skipped if `other`, the ground
 /// that would multiply them, is zero. A warp for a row at a time: 32 pixels a step by a scan. Grid:
-/// rows_of_warp rows for each warp, planes. 12 bytes moved a pixel.
-template <int Warps>
-__global__ void __launch_bounds__(Warps* core::warp_size)
+/// rows_of_block rows each, planes. 12 bytes moved a pixel.
+inline __global__ void __launch_bounds__(area_warps* core::warp_size)
     sum_rows_kernel(Planes<const float> image, const PlaneGround* own, const PlaneGround* other,
-                    SummedAreas areas) {
+                    Planes<double> areas) {
     core::wait_for_previous_kernel();
     const int plane = static_cast<int>(blockIdx.y);
     if (other[plane].ground == 0) return;
     const auto ground = static_cast<double>(own[plane].ground);
-    const int begin = static_cast<int>(blockIdx.x) * Warps * rows_of_warp + core::warp_rank();
-    for (int y = begin; y < min(begin + Warps * rows_of_warp, rows_of(image)); y += Warps) {
-        double* const to = areas.row(plane, y + 1);
+    const int begin = static_cast<int>(blockIdx.x) * rows_of_block + core::warp_rank();
+    for (int y = begin; y < min(begin + rows_of_block, rows_of(image)); y += area_warps) {
+        const float* const from = row_of(image, plane, y);
+        double* const to = row_of(areas, plane, y + 1);
         double before = 0;
         for (int first = 0; first < columns_of(image); first += core::warp_size) {
             const int x = first + core::lane_rank();
-            double sum =
-                x < columns_of(image) ? static_cast<double>(image(plane, y, x)) - ground : 0.0;
+            double sum = x < columns_of(image) ? static_cast<double>(from[x]) - ground : 0.0;
             APERTURE_UNROLL
             for (int distance = 1; distance < core::warp_size; distance *= 2) {
                 const double left = __shfl_up_sync(core::full_warp, sum, distance);
@@ -150,21 +152,22 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     }
 }
 
+inline constexpr int area_columns = 64;
+
 /// Prefix sums of these down the columns, and zeros in the first row and column. A thread for a
 /// column. Grid: columns, planes. 16 bytes moved a pixel.
-template <int Threads>
-__global__ void __launch_bounds__(Threads)
-    sum_columns_kernel(const PlaneGround* other, SummedAreas areas) {
+inline __global__ void __launch_bounds__(area_columns)
+    sum_columns_kernel(const PlaneGround* other, Planes<double> areas) {
     core::wait_for_previous_kernel();
     const int plane = static_cast<int>(blockIdx.y);
-    const int x = static_cast<int>(blockIdx.x) * Threads + static_cast<int>(threadIdx.x);
-    if (other[plane].ground == 0 || x >= areas.columns) return;
-    double* const column = areas.row(plane, 0) + x;
+    const int x = static_cast<int>(blockIdx.x) * area_columns + static_cast<int>(threadIdx.x);
+    if (other[plane].ground == 0 || x >= columns_of(areas)) return;
+    double* const column = row_of(areas, plane, 0) + x;
     double sum = 0;
     column[0] = 0;
     APERTURE_UNROLL_BY(8)
-    for (int y = 1; y < areas.rows; ++y) {
-        double& entry = column[index_t{y} * areas.columns];
+    for (int y = 1; y < rows_of(areas); ++y) {
+        double& entry = column[y * areas.stride[1]];
         if (x > 0) sum += entry;
         entry = sum;
     }
@@ -175,7 +178,7 @@ __global__ void __launch_bounds__(Threads)
 /// grounds times the sums over one image without its own: for A, which displacements lead to, for
 /// B, or for both if they are one image. The last term is added with A's.
 struct GroundTerm {
-    SummedAreas areas;
+    Planes<double> areas;
     bool of_a;
     bool of_b;
     int planes;       ///< of an image
@@ -186,14 +189,15 @@ struct GroundTerm {
     int lag_columns;
 };
 
+inline constexpr int ground_entries = 256;
+
 /// A thread for an entry of a surface. Grid: entries, images. 16 bytes moved an entry, and four
 /// numbers of a table a plane and image.
-template <int Threads>
-__global__ void __launch_bounds__(Threads)
+inline __global__ void __launch_bounds__(ground_entries)
     add_ground_kernel(GroundTerm term, const PlaneGround* own, const PlaneGround* other,
                       double* sums) {
     core::wait_for_previous_kernel();
-    const int entry = static_cast<int>(blockIdx.x) * Threads + static_cast<int>(threadIdx.x);
+    const int entry = static_cast<int>(blockIdx.x) * ground_entries + static_cast<int>(threadIdx.x);
     const int entries = term.lag_rows * term.lag_columns;
     const int image = static_cast<int>(blockIdx.y);
     if (entry >= entries) return;
@@ -203,11 +207,11 @@ __global__ void __launch_bounds__(Threads)
         if (factor == 0) continue;
         const int dy = term.first_row + entry / term.lag_columns;
         const int dx = term.first_column + entry % term.lag_columns;
-        const int rows = term.areas.rows - 1 - abs(dy);
-        const int columns = term.areas.columns - 1 - abs(dx);
+        const int rows = rows_of(term.areas) - 1 - abs(dy);
+        const int columns = columns_of(term.areas) - 1 - abs(dx);
         const auto sum_from = [&](int top, int left) {
-            return term.areas.sum(plane, max(top, 0), max(top, 0) + rows, max(left, 0),
-                                  max(left, 0) + columns);
+            return area_sum(term.areas, plane, max(top, 0), max(top, 0) + rows, max(left, 0),
+                            max(left, 0) + columns);
         };
         double sum = 0;
         if (term.of_a) {
@@ -221,58 +225,94 @@ __global__ void __launch_bounds__(Threads)
 
 #if !defined(__CUDACC_RTC__)
 
-inline Planes<const float> from_plane(const Planes<const float>& planes, index_t first) {
-    return planes.slice(0, first, planes.extent[0]);
-}
-
-/// Computes the grounds of `planes` planes; `sums` has ground_parts entries a plane. Asynchronous.
+/// Grounds of the planes of all images of a problem, and their contribution to sums of products.
 template <class Executor>
-void find_grounds(Executor& executor, const Planes<const float>& image, int planes,
-                  PartialSums* sums, PlaneGround* grounds) {
-    const auto count = static_cast<unsigned>(planes);
-    core::launch(executor, &plane_sums_kernel<ground_warps>,
-                 core::LaunchConfig(dim3(ground_parts, count), dim3(ground_warps * core::warp_size),
-                                    ground_warps * sizeof(double))
-                     .early(),
-                 image, sums);
-    core::launch(executor, &find_ground_kernel<core::warp_size>,
-                 core::LaunchConfig(dim3(count), dim3(core::warp_size)).early(), sums,
-                 double(rows_of(image)) * double(columns_of(image)), grounds);
-}
+class GroundSums {
+    using Space = typename Executor::Space;
 
-/// Computes the summed-area tables of `planes` planes. Asynchronous.
-template <class Executor>
-void sum_areas(Executor& executor, const Planes<const float>& image, int planes,
-               const PlaneGround* own, const PlaneGround* other, const SummedAreas& areas) {
-    constexpr int warps = 4;
-    constexpr int threads = 64;
-    const auto count = static_cast<unsigned>(planes);
-    core::launch(executor, &sum_rows_kernel<warps>,
-                 core::LaunchConfig(
-                     dim3(signal::gpu::tiles_over(rows_of(image), warps * rows_of_warp), count),
-                     dim3(warps * core::warp_size))
-                     .early(),
-                 image, own, other, areas);
-    core::launch(executor, &sum_columns_kernel<threads>,
-                 core::LaunchConfig(dim3(signal::gpu::tiles_over(areas.columns, threads), count),
-                                    dim3(threads))
-                     .early(),
-                 other, areas);
-}
+  public:
+    GroundSums(Executor& executor, const Problem& problem)
+        : executor_(executor),
+          problem_(problem),
+          partial_sums_({planes() * ground_parts}),
+          groups_(problem, corners() * index_t{sizeof(double)}, max_bytes),
+          areas_({corners() * groups_.images * groups_.planes}) {}
 
-/// Asynchronous.
-template <class Executor>
-void add_ground(Executor& executor, const GroundTerm& term, int images, const PlaneGround* own,
-                const PlaneGround* other, double* sums) {
-    constexpr int threads = 256;
-    core::launch(
-        executor, &add_ground_kernel<threads>,
-        core::LaunchConfig(dim3(signal::gpu::tiles_over(term.lag_rows * term.lag_columns, threads),
-                                static_cast<unsigned>(images)),
-                           dim3(threads))
-            .early(),
-        term, own, other, sums);
-}
+    /// Asynchronous.
+    void find(const Planes<const float>& image, PlaneGround* grounds) {
+        const auto count = static_cast<unsigned>(planes());
+        core::launch(
+            executor_, &plane_sums_kernel,
+            core::LaunchConfig(dim3(ground_parts, count), dim3(ground_warps * core::warp_size),
+                               ground_warps * sizeof(double))
+                .early(),
+            image, partial_sums_.data());
+        core::launch(executor_, &find_ground_kernel,
+                     core::LaunchConfig(dim3(count), dim3(core::warp_size)).early(),
+                     partial_sums_.data(), double(rows_of(image)) * double(columns_of(image)),
+                     grounds);
+    }
+
+    /// Adds the grounds' contribution to `sums`, in Correlator's layout. Asynchronous.
+    void add(const GroundedPlanes& a, const GroundedPlanes& b, double* sums) {
+        const Shape extent = problem_.lags.extent();
+        const bool same = a.same_as(b);
+        for (index_t image = 0; image < problem_.images; image += groups_.images) {
+            const auto images = static_cast<int>(std::min(groups_.images, problem_.images - image));
+            for (index_t p = 0; p < problem_.planes; p += groups_.planes) {
+                const index_t plane = image * problem_.planes + p;
+                const index_t surface = image * problem_.surfaces() + (problem_.each_plane ? p : 0);
+                double* const to = sums + surface * extent.rows * extent.columns;
+                add_side(a.from(plane), b.grounds + plane, images, true, same, to);
+                if (!same) add_side(b.from(plane), a.grounds + plane, images, false, true, to);
+            }
+        }
+    }
+
+  private:
+    static constexpr index_t max_bytes = index_t{256} << 20;
+
+    index_t planes() const { return problem_.images * problem_.planes; }
+    index_t corners() const { return (problem_.image.rows + 1) * (problem_.image.columns + 1); }
+
+    void add_side(const GroundedPlanes& own, const PlaneGround* other, int images, bool of_a,
+                  bool of_b, double* sums) {
+        const Lags& lags = problem_.lags;
+        const Planes<double> areas(areas_.data(), {images * groups_.planes, problem_.image.rows + 1,
+                                                   problem_.image.columns + 1});
+        const GroundTerm term{areas,
+                              of_a,
+                              of_b,
+                              static_cast<int>(groups_.planes),
+                              problem_.each_plane,
+                              static_cast<int>(lags.first_row()),
+                              static_cast<int>(lags.first_column()),
+                              static_cast<int>(lags.extent().rows),
+                              static_cast<int>(lags.extent().columns)};
+        const auto launch = [&](auto kernel, int elements, int block_elements, int threads,
+                                int count, const auto&... arguments) {
+            core::launch(executor_, kernel,
+                         core::LaunchConfig(dim3(signal::gpu::tiles_over(elements, block_elements),
+                                                 static_cast<unsigned>(count)),
+                                            dim3(static_cast<unsigned>(threads)))
+                             .early(),
+                         arguments...);
+        };
+        const int count = images * term.planes;
+        launch(&sum_rows_kernel, rows_of(own.planes), rows_of_block, area_warps * core::warp_size,
+               count, own.planes, own.grounds, other, areas);
+        launch(&sum_columns_kernel, columns_of(areas), area_columns, area_columns, count, other,
+               areas);
+        launch(&add_ground_kernel, term.lag_rows * term.lag_columns, ground_entries, ground_entries,
+               images, term, own.grounds, other, sums);
+    }
+
+    Executor& executor_;
+    Problem problem_;
+    core::Array<PartialSums, 1, Space> partial_sums_;
+    PlaneGroups groups_;
+    core::Array<double, 1, Space> areas_;
+};
 
 #endif
 

@@ -8,7 +8,7 @@
 
 #if !defined(__CUDACC_RTC__)
 #include "aperture/core/array.hpp"
-#include "libcorr/image_planes_checks.hpp"
+#include "libcorr/image_planes.hpp"
 #endif
 
 namespace aperture::corr::gpu {
@@ -18,15 +18,11 @@ struct Image {
     Planes<const float> channels;
     bool colour;
 
-    __device__ __forceinline__ float red(int y, int x) const { return channels(0, y, x); }
-    __device__ __forceinline__ float green(int y, int x) const {
-        return channels(colour ? 1 : 0, y, x);
-    }
-    __device__ __forceinline__ float blue(int y, int x) const {
-        return channels(colour ? 2 : 0, y, x);
+    __device__ __forceinline__ float channel(int c, int y, int x) const {
+        return channels(colour ? c : 0, y, x);
     }
     __device__ __forceinline__ float luma(int y, int x) const {
-        return corr::luma(red(y, x), green(y, x), blue(y, x));
+        return corr::luma(channel(0, y, x), channel(1, y, x), channel(2, y, x));
     }
 };
 
@@ -39,7 +35,8 @@ struct LabPixel {
 
     __device__ __forceinline__ void operator()(const Image& image, int y, int x,
                                                float* values) const {
-        const Lab lab = lab_of(image.red(y, x), image.green(y, x), image.blue(y, x));
+        const Lab lab =
+            lab_of(image.channel(0, y, x), image.channel(1, y, x), image.channel(2, y, x));
         lightness(0, y, x) = lab.lightness;
         values[0] = lab.a;
         values[1] = lab.b;
@@ -58,9 +55,8 @@ struct RgbPixel {
 
     __device__ __forceinline__ void operator()(const Image& image, int y, int x,
                                                float* values) const {
-        values[0] = image.red(y, x);
-        values[1] = image.green(y, x);
-        values[2] = image.blue(y, x);
+        APERTURE_UNROLL
+        for (int c = 0; c < count; ++c) values[c] = image.channel(c, y, x);
     }
 };
 
@@ -104,137 +100,90 @@ inline __global__ void __launch_bounds__(tile_threads)
     });
 }
 
-#if !defined(__CUDACC_RTC__)
-
-using signal::gpu::planes_of;
-
-/// Kernels and workspace of ImagePlanes. Asynchronous.
-template <class Executor>
-class PlaneDerivation {
-  public:
-    using Space = typename Executor::Space;
-
-    PlaneDerivation(Executor& executor, PlaneKind kind, Normalization normalization)
-        : executor_(executor),
-          kind_(kind),
-          normalization_(normalization),
-          weights_(tensor_weights()) {}
-
-    PlaneKind kind() const { return kind_; }
-
-    /// `mask` has no data if all pixels count.
-    void run(const core::View<const float, 3, Space>& view, const Planes<const float>& mask,
-             const core::View<float, 3, Space>& to) {
-        const Image image{planes_of(view), view.extent[0] == 3};
-        const Planes<float> planes = planes_of(to);
-        const TileMoments moments = moments_of(to, mask);
-        switch (kind_) {
-            case PlaneKind::lab_orientation:
-                derive_lab_orientation(image, moments, to);
-                break;
-            case PlaneKind::grey:
-                derive_pixels(image, GreyPixel{}, moments, planes);
-                break;
-            case PlaneKind::rgb:
-                derive_pixels(image, RgbPixel{}, moments, planes);
-                break;
-            case PlaneKind::gradient:
-                core::launch(executor_, &gradient_kernel,
-                             tile_config(rows_of(planes), columns_of(planes), 1, gradient_shared),
-                             image, moments, planes);
-                break;
-        }
-        if (normalization_ == Normalization::plane) normalize(moments, to);
-    }
-
-  private:
-    TileMoments moments_of(const core::View<float, 3, Space>& to, const Planes<const float>& mask) {
-        if (normalization_ == Normalization::none) return {nullptr, 0, mask};
-        const auto [count, rows, columns] = to.extent;
-        const dim3 grid = tile_config(static_cast<int>(rows), static_cast<int>(columns), 1).grid;
-        const index_t blocks = static_cast<index_t>(grid.x) * grid.y;
-        moments_.reshape({count, blocks});
-        normalizers_.reshape({count});
-        return {moments_.data(), blocks, mask};
-    }
-
-    template <class Pixel>
-    void derive_pixels(const Image& image, const Pixel& pixel, const TileMoments& moments,
-                       const Planes<float>& planes) {
-        core::launch(
-            executor_, &pixel_kernel<Pixel>,
-            tile_config(rows_of(planes), columns_of(planes), 1, write_tile_shared<Pixel::count>),
-            image, pixel, moments, planes);
-    }
-
-    void derive_lab_orientation(const Image& image, const TileMoments& moments,
-                                const core::View<float, 3, Space>& to) {
-        lightness_.reshape({to.extent[1], to.extent[2]});
-        const Planes<float> lightness = planes_of(lightness_.view());
-        derive_pixels(image, LabPixel{lightness}, moments, planes_of(to.slice(0, 0, 2)));
-        core::launch(executor_, &orientation_kernel,
-                     tile_config(rows_of(lightness), columns_of(lightness), 1, orientation_shared),
-                     lightness, weights_, moments.of_plane(2), planes_of(to.slice(0, 2, 4)));
-    }
-
-    void normalize(const TileMoments& moments, const core::View<float, 3, Space>& to) {
-        const int count = static_cast<int>(to.extent[0]);
-        const Planes<float> planes = planes_of(to);
-        core::launch(executor_, &normalizer_kernel,
-                     core::LaunchConfig(dim3(static_cast<unsigned>(count)), dim3(tile_threads),
-                                        tile_warps * sizeof(core::Sums<2>)),
-                     moments.moments, moments.blocks, normalizers_.data());
-        core::launch(executor_, &normalize_kernel,
-                     tile_config(rows_of(planes), columns_of(planes), count), normalizers_.data(),
-                     planes);
-    }
-
-    Executor& executor_;
-    PlaneKind kind_;
-    Normalization normalization_;
-    TensorWeights weights_;
-    core::Array<float, 2, Space> lightness_;
-    core::Array<Moments, 2, Space> moments_;  ///< [plane][block]
-    core::Array<Normalizer, 1, Space> normalizers_;
-};
-
-#endif
-
 }  // namespace aperture::corr::gpu
 
 #if !defined(__CUDACC_RTC__)
 namespace aperture::corr {
 
+/// Kernels and workspace. Asynchronous.
 template <class Executor>
-struct ImagePlanes<Executor>::State : gpu::PlaneDerivation<Executor> {
-    using gpu::PlaneDerivation<Executor>::PlaneDerivation;
+struct PlaneOperations {
+    using Space = typename Executor::Space;
+
+    Executor& executor;
+    PlaneKind kind;
+    Normalization normalization;
+    core::Array<float, 2, Space> lightness;
+    core::Array<Moments, 2, Space> moments;  ///< [plane][block]
+    core::Array<Normalizer, 1, Space> normalizers;
+
+    PlaneOperations(Executor& device, PlaneKind plane_kind, Normalization to_plane)
+        : executor(device), kind(plane_kind), normalization(to_plane) {}
+
+    void derive(const core::View<const float, 3, Space>& view,
+                const core::View<const float, 2, Space>& mask,
+                const core::View<float, 3, Space>& to) {
+        const gpu::Image image{signal::gpu::planes_of(view), view.extent[0] == 3};
+        const gpu::Planes<float> planes = signal::gpu::planes_of(to);
+        const gpu::TileMoments to_moments = moments_of(planes, signal::gpu::planes_of(mask));
+        switch (kind) {
+            case PlaneKind::lab_orientation:
+                derive_lab_orientation(image, to_moments, planes);
+                break;
+            case PlaneKind::grey:
+                derive_pixels(image, gpu::GreyPixel{}, to_moments, planes);
+                break;
+            case PlaneKind::rgb:
+                derive_pixels(image, gpu::RgbPixel{}, to_moments, planes);
+                break;
+            case PlaneKind::gradient:
+                core::launch(executor, &gpu::gradient_kernel,
+                             gpu::tile_config(planes, 1, gpu::gradient_shared), image, to_moments,
+                             planes);
+                break;
+        }
+        if (normalization == Normalization::plane) normalize(to_moments, planes);
+    }
+
+  private:
+    gpu::TileMoments moments_of(const gpu::Planes<float>& to,
+                                const gpu::Planes<const float>& mask) {
+        if (normalization == Normalization::none) return {nullptr, 0, mask};
+        const dim3 grid = gpu::tile_config(to, 1).grid;
+        const index_t blocks = static_cast<index_t>(grid.x) * grid.y;
+        moments.reshape({to.extent[0], blocks});
+        normalizers.reshape({to.extent[0]});
+        return {moments.data(), blocks, mask};
+    }
+
+    template <class Pixel>
+    void derive_pixels(const gpu::Image& image, const Pixel& pixel,
+                       const gpu::TileMoments& to_moments, const gpu::Planes<float>& planes) {
+        core::launch(executor, &gpu::pixel_kernel<Pixel>,
+                     gpu::tile_config(planes, 1, gpu::write_tile_shared<Pixel::count>), image,
+                     pixel, to_moments, planes);
+    }
+
+    void derive_lab_orientation(const gpu::Image& image, const gpu::TileMoments& to_moments,
+                                const gpu::Planes<float>& planes) {
+        lightness.reshape({planes.extent[1], planes.extent[2]});
+        const gpu::Planes<float> scalar = signal::gpu::planes_of(lightness.view());
+        derive_pixels(image, gpu::LabPixel{scalar}, to_moments, planes.slice(0, 0, 2));
+        core::launch(executor, &gpu::orientation_kernel,
+                     gpu::tile_config(planes, 1, gpu::orientation_shared), scalar, tensor_weights(),
+                     to_moments.of_plane(2), planes.slice(0, 2, 4));
+    }
+
+    void normalize(const gpu::TileMoments& parts, const gpu::Planes<float>& planes) {
+        const int count = static_cast<int>(planes.extent[0]);
+        core::launch(executor, &gpu::normalizer_kernel,
+                     core::LaunchConfig(dim3(static_cast<unsigned>(count)), dim3(gpu::tile_threads),
+                                        gpu::tile_warps * sizeof(core::Sums<2>)),
+                     parts.moments, parts.blocks, normalizers.data());
+        core::launch(executor, &gpu::normalize_kernel, gpu::tile_config(planes, count),
+                     normalizers.data(), planes);
+    }
 };
-
-template <class Executor>
-ImagePlanes<Executor>::ImagePlanes(Executor& executor, PlaneKind kind, Normalization normalization)
-    : state_(std::make_unique<State>(executor, kind, normalization)) {}
-template <class Executor>
-ImagePlanes<Executor>::~ImagePlanes() = default;
-template <class Executor>
-ImagePlanes<Executor>::ImagePlanes(ImagePlanes&&) noexcept = default;
-template <class Executor>
-ImagePlanes<Executor>& ImagePlanes<Executor>::operator=(ImagePlanes&&) noexcept = default;
-
-template <class Executor>
-void ImagePlanes<Executor>::derive(core::View<const float, 3, Space> image,
-                                   core::View<float, 3, Space> planes) {
-    check_images(state_->kind(), image, planes);
-    state_->run(image, {}, planes);
-}
-
-template <class Executor>
-void ImagePlanes<Executor>::derive(core::View<const float, 3, Space> image,
-                                   core::View<const float, 2, Space> mask,
-                                   core::View<float, 3, Space> planes) {
-    check_mask(image, mask);
-    check_images(state_->kind(), image, planes);
-    state_->run(image, gpu::planes_of(mask), planes);
-}
 
 }  // namespace aperture::corr
 #endif

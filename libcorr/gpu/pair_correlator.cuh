@@ -7,7 +7,6 @@
 
 #include "libcorr/correlators.hpp"
 #include "libcorr/gpu/fft_correlation.cuh"
-#include "libcorr/gpu/ground_sums.cuh"
 
 namespace aperture::corr {
 namespace gpu {
@@ -15,12 +14,11 @@ namespace gpu {
 inline constexpr int copy_threads = 256;
 
 /// A thread for every copy_threads-th column. Grid: rows, planes. Moves 8 bytes a pixel.
-template <int Threads>
-__global__ void __launch_bounds__(Threads)
+inline __global__ void __launch_bounds__(copy_threads)
     copy_planes_kernel(Planes<const float> from, Planes<float> to) {
     const int y = static_cast<int>(blockIdx.x);
     const int plane = static_cast<int>(blockIdx.y);
-    for (int x = static_cast<int>(threadIdx.x); x < columns_of(from); x += Threads) {
+    for (int x = static_cast<int>(threadIdx.x); x < columns_of(from); x += copy_threads) {
         to(plane, y, x) = from(plane, y, x);
     }
 }
@@ -33,11 +31,11 @@ class PairOperations {
     using Fft = gpu::FftCorrelation<Executor>;
 
   public:
-    /// `most_bytes`: for the spectra of two images' planes that are transformed together.
-    PairOperations(Executor& executor, const Problem& problem, index_t most_bytes = Fft::most_bytes)
+    /// `max_bytes`: for the spectra of two images' planes that are transformed together.
+    PairOperations(Executor& executor, const Problem& problem, index_t max_bytes = Fft::max_bytes)
         : executor_(executor),
           problem_(gpu::fitting_grid(problem)),
-          fft_(executor, problem_, most_bytes),
+          fft_(executor, problem_, max_bytes),
           ground_sums_(executor, problem_) {}
 
     double bytes_of_image() const {
@@ -53,15 +51,14 @@ class PairOperations {
 
     void keep(index_t image, PlanesView<Space> planes) {
         const gpu::Planes<float> kept = planes_of_image(image);
-        gpu::PlaneGround* const grounds = grounds_of_image(image);
-        core::launch(executor_, &gpu::copy_planes_kernel<gpu::copy_threads>,
+        core::launch(executor_, &gpu::copy_planes_kernel,
                      core::LaunchConfig(dim3(static_cast<unsigned>(problem_.image.rows),
                                              static_cast<unsigned>(problem_.planes)),
                                         dim3(gpu::copy_threads)),
                      signal::gpu::planes_of(planes), kept);
-        ground_sums_.find(kept, grounds);
+        ground_sums_.find(kept, grounds_of_image(image));
         for_groups([&](index_t p, index_t spectra) {
-            fft_.transform(gpu::from_plane(kept, p), grounds + p,
+            fft_.transform(grounded(image).from(p),
                            spectra_.data() + image * spectra_of_image() + spectra);
         });
     }
@@ -71,8 +68,7 @@ class PairOperations {
             fft_.correlate(spectra_.data() + a * spectra_of_image() + spectra,
                            spectra_.data() + b * spectra_of_image() + spectra, p, sums.data);
         });
-        ground_sums_.add(planes_of_image(a), grounds_of_image(a), planes_of_image(b),
-                         grounds_of_image(b), a == b, sums.data);
+        ground_sums_.add(grounded(a), grounded(b), sums.data);
     }
 
   private:
@@ -87,6 +83,9 @@ class PairOperations {
     }
     gpu::PlaneGround* grounds_of_image(index_t image) {
         return grounds_.data() + image * problem_.planes;
+    }
+    gpu::GroundedPlanes grounded(index_t image) {
+        return {planes_of_image(image), grounds_of_image(image)};
     }
     /// Calls do_group(its first plane, offset of its spectra among those of an image).
     template <class DoGroup>

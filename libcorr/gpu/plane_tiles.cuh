@@ -131,12 +131,13 @@ inline __global__ void __launch_bounds__(tile_threads)
 
 #if !defined(__CUDACC_RTC__)
 
-/// Launch configuration for the tiles of `planes` planes.
-inline core::LaunchConfig tile_config(int rows, int columns, int planes,
+/// Launch configuration for the tiles of `count` planes.
+inline core::LaunchConfig tile_config(const Planes<float>& planes, int count,
                                       std::size_t shared_bytes = 0,
                                       std::source_location call = std::source_location::current()) {
-    return {signal::gpu::tile_grid(rows, columns, planes, tile_rows, tile_columns),
-            dim3(tile_columns, tile_warps), shared_bytes, call};
+    return {
+        signal::gpu::tile_grid(rows_of(planes), columns_of(planes), count, tile_rows, tile_columns),
+        dim3(tile_columns, tile_warps), shared_bytes, call};
 }
 
 #endif

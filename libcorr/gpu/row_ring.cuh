@@ -48,7 +48,7 @@ inline constexpr int columns_beyond = 24;
 /// apart, so that the rows of all displacements are in consecutive slots. `Walk` defines how a
 /// kernel moves along a row:
 /// - Tile, with the `rows` x `columns` displacements of a warp; Form (staged_planes.cuh);
-/// - `step`: columns at a time; `most_columns`: of a piece of a row;
+/// - `step`: columns at a time; `max_columns`: of a piece of a row;
 /// - `planes`: planes of cells that are loaded together;
 /// - `rows_of_a`: rows that are loaded together: r, r + 1, ...;
 /// - `columns_behind`: columns of B that are loaded before the first one of a step;
@@ -64,8 +64,8 @@ struct RowRing {
     using Cell = typename Walk::Form::Cell;
     static constexpr int slots_of_b = Walk::Tile::rows + 1;
     static constexpr int slots_of_a = Walk::rows_of_a + 1;
-    static constexpr int plane_of_a = Walk::cells_of_a(Walk::most_columns);
-    static constexpr int plane_of_b = Walk::cells_of_b(Walk::most_columns);
+    static constexpr int plane_of_a = Walk::cells_of_a(Walk::max_columns);
+    static constexpr int plane_of_b = Walk::cells_of_b(Walk::max_columns);
     static constexpr int pitch_of_a = Walk::planes * plane_of_a;
     static constexpr int pitch_of_b = Walk::planes * plane_of_b;
     static constexpr int bytes =
@@ -99,12 +99,13 @@ struct RowRing {
     }
 };
 
-/// Calls copy(i) in all lanes for i = 0, 16 bytes further, ... < `cells`, which is at most `most`.
-template <class Cell, int most, class Copy>
+/// Calls copy(i) in all lanes for i = 0, 16 bytes further, ... < `cells`, which is at most
+/// `max_cells`.
+template <class Cell, int max_cells, class Copy>
 __device__ __forceinline__ void for_pieces(int cells, const Copy& copy) {
     constexpr int piece = 16 / static_cast<int>(sizeof(Cell));
     APERTURE_UNROLL
-    for (int first = 0; first < most; first += core::warp_size * piece) {
+    for (int first = 0; first < max_cells; first += core::warp_size * piece) {
         const int i = first + core::lane_rank() * piece;
         if (i < cells) copy(i);
     }
@@ -126,7 +127,7 @@ __device__ __forceinline__ void for_rows(const SumTask<Cell>& task, const PartOf
             for (int p = 0; p < Walk::planes; ++p) {
                 const Cell* const from = task.b.row(plane + p, y) + x0 - Walk::columns_behind;
                 Cell* const to = Ring::slot_of_b(slot) + p * Ring::plane_of_b;
-                for_pieces<Cell, Walk::columns_behind + Walk::most_columns>(
+                for_pieces<Cell, Walk::columns_behind + Walk::max_columns>(
                     length + Walk::columns_behind, [&](int i) {
                         core::copy_async<16>(to + i, from + i);
                         core::copy_async<16>(to + i + Ring::slots_of_b * Ring::pitch_of_b,
@@ -134,13 +135,13 @@ __device__ __forceinline__ void for_rows(const SumTask<Cell>& task, const PartOf
                     });
             }
         };
-        constexpr int most_of_a = Walk::most_columns + Tile::columns + columns_beyond;
+        constexpr int max_of_a = Walk::max_columns + Tile::columns + columns_beyond;
         const auto copy_row_of_a = [&](int r, int slot) {
             APERTURE_UNROLL
             for (int p = 0; p < Walk::planes; ++p) {
                 const Cell* const from = task.a.row(plane + p, r) + x0 + part.lag_x;
                 Cell* const to = Ring::slot_of_a(slot) + p * Ring::plane_of_a;
-                for_pieces<Cell, most_of_a>(length + Tile::columns + columns_beyond, [&](int i) {
+                for_pieces<Cell, max_of_a>(length + Tile::columns + columns_beyond, [&](int i) {
                     core::copy_async<16>(to + Walk::place(i), from + i);
                 });
             }
@@ -190,16 +191,16 @@ struct PartialSurfaces {
 inline constexpr int entries_of_block = 32;
 inline constexpr int adders_of_entry = 8;
 
-/// Sums parts, and planes if there is one surface, in double precision. Adders threads for an
-/// entry, each with every Adders-th part; Entries entries a block. Grid: entries, surfaces. 4 bytes
-/// and an addition a part, 8 bytes a sum.
-template <class Tile, class Number, int Entries, int Adders>
-__global__ void __launch_bounds__(Entries* Adders)
+/// Sums parts, and planes if there is one surface, in double precision. adders_of_entry threads for
+/// an entry, each with every adders_of_entry-th part. Grid: entries, surfaces. 4 bytes and an
+/// addition a part, 8 bytes a sum.
+template <class Tile, class Number>
+__global__ void __launch_bounds__(entries_of_block* adders_of_entry)
     add_parts_kernel(PartialSurfaces from, const Number* parts, double* sums) {
     core::wait_for_previous_kernel();
     const int rank = static_cast<int>(threadIdx.x);
-    const int adder = rank / Entries;
-    const int entry = static_cast<int>(blockIdx.x) * Entries + rank % Entries;
+    const int adder = rank / entries_of_block;
+    const int entry = static_cast<int>(blockIdx.x) * entries_of_block + rank % entries_of_block;
     const bool is_there = entry < from.lag_rows * from.lag_columns;
     const int i = is_there ? entry / from.lag_columns : 0;
     const int j = (is_there ? entry % from.lag_columns : 0) + from.skipped_columns;
@@ -211,7 +212,7 @@ __global__ void __launch_bounds__(Entries* Adders)
                                    i % Tile::rows * Tile::columns + j % Tile::columns;
     double sum = 0;
     APERTURE_UNROLL_BY(4)
-    for (int k = adder; k < from.planes * tile.count; k += Adders) {
+    for (int k = adder; k < from.planes * tile.count; k += adders_of_entry) {
         const index_t part = index_t{k / tile.count} * from.parts + k % tile.count;
         sum += static_cast<double>(of_entry[part * entries]);
     }
@@ -220,7 +221,8 @@ __global__ void __launch_bounds__(Entries* Adders)
     __syncthreads();
     if (adder > 0 || !is_there) return;
     APERTURE_UNROLL
-    for (int other = 1; other < Adders; ++other) sum += of_adders[rank + other * Entries];
+    for (int other = 1; other < adders_of_entry; ++other)
+        sum += of_adders[rank + other * entries_of_block];
     sums[surface * from.lag_rows * from.lag_columns + entry] = sum;
 }
 

@@ -77,20 +77,4 @@ __global__ void __launch_bounds__(stage_threads)
     }
 }
 
-#if !defined(__CUDACC_RTC__)
-
-/// Stages an image of `planes` planes. Asynchronous.
-template <class Form, class Executor>
-void stage(Executor& executor, const Planes<const float>& from, int planes,
-           const PlaneGround* grounds, const StagedPlanes<typename Form::Cell>& to) {
-    core::launch(executor, &stage_kernel<Form>,
-                 core::LaunchConfig(dim3(static_cast<unsigned>(to.rows + 1),
-                                         static_cast<unsigned>(Form::planes(planes))),
-                                    dim3(stage_threads))
-                     .early(),
-                 from, grounds, to);
-}
-
-#endif
-
 }  // namespace aperture::corr::gpu

@@ -31,11 +31,11 @@ struct Strip {
     index_t of_start;  ///< work of a part before its first row
 };
 
-/// Splits a tile into strips: pieces of about equal columns, at most `most_columns`, merged if
-/// there are more than `most`.
+/// Splits a tile into strips: pieces of about equal columns, at most `max_columns`, merged if
+/// there are more than `max_strips`.
 template <class Walk>
-std::vector<Strip> strips_of_tile(Shape image, index_t lag_y, index_t lag_x, int most_columns,
-                                  index_t most) {
+std::vector<Strip> strips_of_tile(Shape image, index_t lag_y, index_t lag_x, int max_columns,
+                                  index_t max_strips) {
     using Tile = typename Walk::Tile;
     const index_t begin = std::max<index_t>(0, lag_y) - (Walk::rows_of_a - 1);
     const index_t end = std::min(image.rows, image.rows + lag_y + Tile::rows - 1);
@@ -45,10 +45,10 @@ std::vector<Strip> strips_of_tile(Shape image, index_t lag_y, index_t lag_x, int
         std::max<index_t>(0, -(lag_x + Tile::columns - 1)) / Walk::step * Walk::step;
     const index_t right = std::min(image.columns + Walk::columns_over, image.columns - lag_x);
     const index_t steps = (right - left + Walk::step - 1) / Walk::step;
-    const index_t fewest = (right - left + most_columns - 1) / most_columns;
-    const auto piece = static_cast<int>((steps + fewest - 1) / fewest * Walk::step);
+    const index_t min_pieces = (right - left + max_columns - 1) / max_columns;
+    const auto piece = static_cast<int>((steps + min_pieces - 1) / min_pieces * Walk::step);
     const index_t pieces = (right - left + piece - 1) / piece;
-    const index_t count = std::clamp<index_t>(most, 1, pieces);
+    const index_t count = std::clamp<index_t>(max_strips, 1, pieces);
     std::vector<Strip> strips;
     for (index_t i = 0; i < count; ++i) {
         PartOfTile part{};
@@ -80,8 +80,8 @@ class PartCutter {
     }
 
     void cut(const Strip& strip) {
-        const index_t most_rows =
-            std::max(least_rows, most_products / (strip.part.right - strip.part.left));
+        const index_t max_rows =
+            std::max(min_rows, max_products / (strip.part.right - strip.part.left));
         PartOfTile part = strip.part;
         while (part.begin < strip.part.end) {
             const index_t saved = part.begin == strip.part.begin ? strip.saved : 0;
@@ -89,13 +89,13 @@ class PartCutter {
                 saved + (left_ - strip.of_start + strip.of_row / 2) / strip.of_row;
             const bool last_warp = std::ssize(all_.first_parts) == warps_;
             const bool begun = std::ssize(all_.parts) > all_.first_parts.back();
-            if (fitting < least_rows && begun && !last_warp) {
+            if (fitting < min_rows && begun && !last_warp) {
                 end_warp();
                 continue;
             }
             const index_t there = strip.part.end - part.begin;
-            index_t rows = last_warp ? most_rows : std::clamp(fitting, least_rows, most_rows);
-            if (there - rows < least_rows) rows = there;
+            index_t rows = last_warp ? max_rows : std::clamp(fitting, min_rows, max_rows);
+            if (there - rows < min_rows) rows = there;
             part.end = static_cast<int>(part.begin + rows);
             all_.parts.push_back(part);
             left_ -= strip.of_start + (rows - saved) * strip.of_row;
@@ -110,9 +110,9 @@ class PartCutter {
 
   private:
     /// A part loads a tile's rows of B before its first row.
-    static constexpr index_t least_rows = 2;
+    static constexpr index_t min_rows = 2;
     /// Maximum products of a part, because its sums may be in single precision.
-    static constexpr index_t most_products = index_t{1} << 21;
+    static constexpr index_t max_products = index_t{1} << 21;
 
     TilePartition& all_;
     index_t share_;
@@ -121,12 +121,12 @@ class PartCutter {
 };
 
 /// For `warps` warps, or fewer if there is little work. Tiles begin at multiples of 4 columns, so
-/// that rows can be copied by 16 bytes; warps process up to `most_columns` columns of a row at
+/// that rows can be copied by 16 bytes; warps process up to `max_columns` columns of a row at
 /// once.
 template <class Walk>
-TilePartition partition_tiles(Shape image, const Lags& lags, index_t warps, int most_columns) {
+TilePartition partition_tiles(Shape image, const Lags& lags, index_t warps, int max_columns) {
     using Tile = typename Walk::Tile;
-    constexpr index_t least_rows = 8;
+    constexpr index_t min_rows = 8;
     const Shape extent = lags.extent();
     const index_t first_column = lags.first_column();
     const index_t begin_column = first_column - (first_column % 4 + 4) % 4;
@@ -141,15 +141,15 @@ TilePartition partition_tiles(Shape image, const Lags& lags, index_t warps, int 
     index_t rows = 0;
     for (index_t t = 0; t < across * down; ++t) {
         tiles.push_back(strips_of_tile<Walk>(image, lags.first_row() + t / across * Tile::rows,
-                                             begin_column + t % across * Tile::columns,
-                                             most_columns, 2 * warps / (across * down)));
+                                             begin_column + t % across * Tile::columns, max_columns,
+                                             2 * warps / (across * down)));
         for (const Strip& strip : tiles.back()) {
             const index_t of_strip = strip.part.end - strip.part.begin;
             work += strip.of_start + (of_strip - strip.saved) * strip.of_row;
             rows += of_strip;
         }
     }
-    const index_t used = std::clamp<index_t>(rows / least_rows, 1, warps);
+    const index_t used = std::clamp<index_t>(rows / min_rows, 1, warps);
     // Each cut of a strip starts a piece once more.
     PartCutter cutter(all, work / used + Walk::work_of_start, used);
     for (const std::vector<Strip>& strips : tiles) {

@@ -30,18 +30,12 @@ constexpr int band_rows = 32;
 static_assert(band_rows % lanes == 0);
 
 /// As many floats as a pack holds doubles.
-struct FloatsOf {
-    using type __attribute__((vector_size(core::simd_bytes / 2))) = float;
-    using unaligned
-        __attribute__((vector_size(core::simd_bytes / 2), aligned(sizeof(float)), may_alias)) =
-            float;
-};
-using Floats = FloatsOf::type;
+using Floats = core::PackLike<float, double>::type;
 
 inline Pack<double> load_doubles(const float* from, index_t count) {
     Floats value{};
     if (count >= lanes) {
-        value = *reinterpret_cast<const FloatsOf::unaligned*>(from);
+        std::memcpy(&value, from, sizeof(value));
     } else {
         std::memcpy(&value, from, static_cast<std::size_t>(count) * sizeof(float));
     }
@@ -60,18 +54,18 @@ inline void store_floats(float* to, Pack<double> sums, index_t count) {
     const Floats value = __builtin_convertvector(sums, Floats);
 #endif
     if (count >= lanes) {
-        *reinterpret_cast<FloatsOf::unaligned*>(to) = value;
+        std::memcpy(to, &value, sizeof(value));
     } else {
         std::memcpy(to, &value, static_cast<std::size_t>(count) * sizeof(float));
     }
 }
 
-/// Calls give(i, load(i) + ... + load(i+size-1)) for i = 0 .. count-1. The windows of a group have
+/// Calls store(i, load(i) + ... + load(i+size-1)) for i = 0 .. count-1. The windows of a group have
 /// an element in common: each sum is the elements before it, summed backwards, plus those from it
 /// on, summed forwards. About three additions a window.
-template <class Load, class Give>
+template <class Load, class Store>
 [[gnu::always_inline]] inline void sliding_sums(index_t count, index_t size, const Load& load,
-                                                const Give& give) {
+                                                const Store& store) {
     constexpr index_t group = 64;
     Pack<double> before[group];
     for (index_t begin = 0; begin < count;) {
@@ -87,7 +81,7 @@ template <class Load, class Give>
         for (index_t i = common; i < begin + size - 1; ++i) sum += load(i);
         for (index_t i = 0; i < windows; ++i) {
             sum += load(begin + size - 1 + i);
-            give(begin + i, before[i] + sum);
+            store(begin + i, before[i] + sum);
         }
         begin += windows;
     }
@@ -142,13 +136,6 @@ void sum_columns(const double* transposed, int size, index_t part,
         });
 }
 
-template <class T>
-core::View<T, 2, core::Host> plane_of(const core::View<T, 3, core::Host>& planes, index_t plane) {
-    return {planes.data + plane * planes.stride[0],
-            {planes.extent[1], planes.extent[2]},
-            {planes.stride[1], planes.stride[2]}};
-}
-
 }  // namespace
 
 void box_sum(core::Cpu& cpu, core::View<const float, 3, core::Host> from, int size,
@@ -162,8 +149,8 @@ void box_sum(core::Cpu& cpu, core::View<const float, 3, core::Host> from, int si
         const index_t row = task % bands * band_rows;
         const index_t end = std::min(row + band_rows, rows);
         auto* transposed = reinterpret_cast<double*>(scratch);
-        sum_rows(plane_of(from, task / bands), size, row, transposed);
-        const auto band = plane_of(to, task / bands).slice(0, row, end);
+        sum_rows(from[task / bands], size, row, transposed);
+        const auto band = to[task / bands].slice(0, row, end);
         for (index_t part = 0; part < end - row; part += lanes)
             sum_columns(transposed, size, part, band);
     });

@@ -6,7 +6,6 @@
 
 #include <climits>
 #include <mutex>
-#include <utility>
 
 #include "aperture/core/error.hpp"
 
@@ -20,90 +19,58 @@ std::mutex& planner() {
     return mutex;
 }
 
-fftwf_plan make_plan(const FftBatch& batch) {
+/// Owns a new plan.
+std::shared_ptr<void> owned(fftwf_plan created) {
+    if (created == nullptr) throw core::DeviceError("FFTW could not plan a transform");
+    return {created, [](fftwf_plan plan) {
+                const std::lock_guard lock(planner());
+                fftwf_destroy_plan(plan);
+            }};
+}
+
+}  // namespace
+
+template <class Executor>
+ForwardFft<Executor>::ForwardFft(Executor&, const FftBatch& batch) {
     core::expects(batch.length >= 1 && batch.count >= 0 && batch.stride >= 1 && batch.distance >= 0,
                   "FFT of length ", batch.length, ", count ", batch.count, ", stride ",
                   batch.stride, ", distance ", batch.distance, " is not possible");
     core::expects(batch.count <= INT_MAX && batch.stride <= INT_MAX && batch.distance <= INT_MAX,
                   "FFT batch of count ", batch.count, ", stride ", batch.stride, ", distance ",
                   batch.distance, " exceeds ", INT_MAX);
-    if (batch.count == 0) return nullptr;
+    if (batch.count == 0) return;
     const auto count = static_cast<int>(batch.count);
     const auto stride = static_cast<int>(batch.stride);
     const auto distance = static_cast<int>(batch.distance);
     // Estimating a plan uses the alignment of the data, never the data.
     alignas(64) fftwf_complex aligned[8];
     const std::lock_guard lock(planner());
-    auto* const plan =
-        fftwf_plan_many_dft(1, &batch.length, count, aligned, nullptr, stride, distance, aligned,
-                            nullptr, stride, distance, FFTW_FORWARD, FFTW_ESTIMATE);
-    if (plan == nullptr) throw core::DeviceError("FFTW could not plan a transform");
-    return plan;
+    plan_ =
+        owned(fftwf_plan_many_dft(1, &batch.length, count, aligned, nullptr, stride, distance,
+                                  aligned, nullptr, stride, distance, FFTW_FORWARD, FFTW_ESTIMATE));
 }
-
-fftwf_plan make_real_plan(core::index_t length) {
-    core::expects(length >= 1 && length <= INT_MAX, "FFT of length ", length, " is not possible");
-    alignas(64) float samples[16];
-    alignas(64) fftwf_complex frequencies[8];
-    const std::lock_guard lock(planner());
-    auto* const plan =
-        fftwf_plan_dft_r2c_1d(static_cast<int>(length), samples, frequencies, FFTW_ESTIMATE);
-    if (plan == nullptr) throw core::DeviceError("FFTW could not plan a transform");
-    return plan;
-}
-
-class OwnedPlan {
-  public:
-    explicit OwnedPlan(fftwf_plan plan) : plan_(plan) {}
-    OwnedPlan(const OwnedPlan&) = delete;
-    OwnedPlan& operator=(const OwnedPlan&) = delete;
-    ~OwnedPlan() {
-        const std::lock_guard lock(planner());
-        fftwf_destroy_plan(plan_);
-    }
-    operator fftwf_plan() const { return plan_; }
-
-  private:
-    fftwf_plan plan_;
-};
-
-}  // namespace
-
-template <>
-struct ForwardFft<core::Cpu>::Plan {
-    OwnedPlan plan;
-};
-struct RealFft::Plan {
-    OwnedPlan plan;
-};
-
-template <class Executor>
-ForwardFft<Executor>::ForwardFft(Executor&, const FftBatch& batch)
-    : plan_(new Plan{OwnedPlan(make_plan(batch))}) {}
-template <class Executor>
-ForwardFft<Executor>::~ForwardFft() = default;
-template <class Executor>
-ForwardFft<Executor>::ForwardFft(ForwardFft&&) noexcept = default;
-template <class Executor>
-ForwardFft<Executor>& ForwardFft<Executor>::operator=(ForwardFft&&) noexcept = default;
 
 template <class Executor>
 void ForwardFft<Executor>::run(std::complex<float>* first) const {
-    if (!plan_->plan) return;
+    if (!plan_) return;
     auto* data = reinterpret_cast<fftwf_complex*>(first);
-    fftwf_execute_dft(plan_->plan, data, data);
+    fftwf_execute_dft(static_cast<fftwf_plan>(plan_.get()), data, data);
 }
 
 template class ForwardFft<core::Cpu>;
 
-RealFft::RealFft(core::index_t length) : plan_(new Plan{OwnedPlan(make_real_plan(length))}) {}
-RealFft::~RealFft() = default;
-RealFft::RealFft(RealFft&&) noexcept = default;
-RealFft& RealFft::operator=(RealFft&&) noexcept = default;
+RealFft::RealFft(core::index_t length) {
+    core::expects(length >= 1 && length <= INT_MAX, "FFT of length ", length, " is not possible");
+    alignas(64) float samples[16];
+    alignas(64) fftwf_complex frequencies[8];
+    const std::lock_guard lock(planner());
+    plan_ =
+        owned(fftwf_plan_dft_r2c_1d(static_cast<int>(length), samples, frequencies, FFTW_ESTIMATE));
+}
 
 void RealFft::run(const float* samples, std::complex<float>* frequencies) const {
     // FFTW's signature allows it to change the samples; only plans with that flag do.
-    fftwf_execute_dft_r2c(plan_->plan, const_cast<float*>(samples),
+    fftwf_execute_dft_r2c(static_cast<fftwf_plan>(plan_.get()), const_cast<float*>(samples),
                           reinterpret_cast<fftwf_complex*>(frequencies));
 }
 

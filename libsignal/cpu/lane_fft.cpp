@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "aperture/core/error.hpp"
+#include "libsignal/butterflies.hpp"
 
 namespace aperture::signal {
 namespace {
@@ -26,65 +27,6 @@ index_t without_small_factors(index_t number) {
     return number;
 }
 
-template <int radix>
-struct Butterfly;
-
-template <>
-struct Butterfly<2> {
-    static void run(ComplexPack (&x)[2]) {
-        const ComplexPack difference = x[0] - x[1];
-        x[0] = x[0] + x[1];
-        x[1] = difference;
-    }
-};
-template <>
-struct Butterfly<3> {
-    static void run(ComplexPack (&x)[3]) {
-        constexpr float sine = 0.86602540378443865F;
-        const ComplexPack sum = x[1] + x[2];
-        const ComplexPack middle = x[0] - 0.5F * sum;
-        const ComplexPack side = sine * turned_back(x[1] - x[2]);
-        x[0] = x[0] + sum;
-        x[1] = middle + side;
-        x[2] = middle - side;
-    }
-};
-template <>
-struct Butterfly<4> {
-    static void run(ComplexPack (&x)[4]) {
-        const ComplexPack even_sum = x[0] + x[2];
-        const ComplexPack even_difference = x[0] - x[2];
-        const ComplexPack odd_sum = x[1] + x[3];
-        const ComplexPack odd_difference = turned_back(x[1] - x[3]);
-        x[0] = even_sum + odd_sum;
-        x[1] = even_difference + odd_difference;
-        x[2] = even_sum - odd_sum;
-        x[3] = even_difference - odd_difference;
-    }
-};
-template <>
-struct Butterfly<5> {
-    static void run(ComplexPack (&x)[5]) {
-        constexpr float cosine1 = 0.30901699437494742F;
-        constexpr float cosine2 = -0.80901699437494742F;
-        constexpr float sine1 = 0.95105651629515357F;
-        constexpr float sine2 = 0.58778525229247313F;
-        const ComplexPack outer_sum = x[1] + x[4];
-        const ComplexPack inner_sum = x[2] + x[3];
-        const ComplexPack outer_side = turned_back(x[1] - x[4]);
-        const ComplexPack inner_side = turned_back(x[2] - x[3]);
-        const ComplexPack middle1 = x[0] + cosine1 * outer_sum + cosine2 * inner_sum;
-        const ComplexPack middle2 = x[0] + cosine2 * outer_sum + cosine1 * inner_sum;
-        const ComplexPack side1 = sine1 * outer_side + sine2 * inner_side;
-        const ComplexPack side2 = sine2 * outer_side - sine1 * inner_side;
-        x[0] = x[0] + outer_sum + inner_sum;
-        x[1] = middle1 + side1;
-        x[2] = middle2 + side2;
-        x[3] = middle2 - side2;
-        x[4] = middle1 - side1;
-    }
-};
-
 /// y[q + stride (radix p + k)] = w_p^k sum_j x[q + stride (p + j transforms)] exp(-2 pi i j k /
 /// radix).
 template <int radix>
@@ -95,7 +37,7 @@ void run_pass(index_t transforms, index_t stride, const Twiddle* twiddles, const
         for (index_t q = 0; q < stride; ++q) {
             ComplexPack values[radix];
             for (int j = 0; j < radix; ++j) values[j] = x[q + stride * (p + j * transforms)];
-            Butterfly<radix>::run(values);
+            butterfly(values);
             ComplexPack* const to = y + q + stride * radix * p;
             to[0] = values[0];
             for (int k = 1; k < radix; ++k) to[k * stride] = values[k] * w[k - 1];
@@ -105,8 +47,8 @@ void run_pass(index_t transforms, index_t stride, const Twiddle* twiddles, const
 
 }  // namespace
 
-index_t good_lane_fft_length(index_t least) {
-    index_t length = std::max<index_t>(least, 1);
+index_t good_lane_fft_length(index_t min) {
+    index_t length = std::max<index_t>(min, 1);
     while (without_small_factors(length) != 1) ++length;
     return length;
 }
@@ -117,23 +59,20 @@ LaneFft::Plan LaneFft::plan(index_t length) {
     index_t left = length;
     index_t stride = 1;
     while (left > 1) {
-        int radix = 2;
-        for (const int candidate : {4, 5, 3}) {
-            if (left % candidate == 0) {
-                radix = candidate;
-                break;
+        for (const auto& [radix, run] : {std::pair{4, &run_pass<4>},
+                                         {5, &run_pass<5>},
+                                         {3, &run_pass<3>},
+                                         {2, &run_pass<2>}}) {
+            if (left % radix != 0) continue;
+            Pass pass{run, left / radix, stride, {}};
+            for (index_t p = 0; p < pass.transforms; ++p) {
+                for (int k = 1; k < radix; ++k) pass.twiddles.push_back(root(p * k, left));
             }
+            left = pass.transforms;
+            stride *= radix;
+            plan.passes.push_back(std::move(pass));
+            break;
         }
-        const index_t transforms = left / radix;
-        Pass pass{radix, transforms, stride, {}};
-        for (index_t p = 0; p < transforms; ++p) {
-            for (int k = 1; k < radix; ++k) {
-                pass.twiddles.push_back(root(p * k, left));
-            }
-        }
-        plan.passes.push_back(std::move(pass));
-        left = transforms;
-        stride *= radix;
     }
     return plan;
 }
@@ -154,22 +93,7 @@ LaneFft::LaneFft(index_t length) : length_(length) {
 
 const ComplexPack* LaneFft::transform(const Plan& plan, ComplexPack* from, ComplexPack* other) {
     for (const Pass& pass : plan.passes) {
-        const auto run = [&](auto function) {
-            function(pass.transforms, pass.stride, pass.twiddles.data(), from, other);
-        };
-        switch (pass.radix) {
-            case 2:
-                run(run_pass<2>);
-                break;
-            case 3:
-                run(run_pass<3>);
-                break;
-            case 4:
-                run(run_pass<4>);
-                break;
-            default:
-                run(run_pass<5>);
-        }
+        pass.run(pass.transforms, pass.stride, pass.twiddles.data(), from, other);
         std::swap(from, other);
     }
     return from;

@@ -33,8 +33,9 @@ struct Twiddle {
 inline ComplexPack operator*(const ComplexPack& a, const Twiddle& w) {
     return {a.re * w.re - a.im * w.im, a.re * w.im + a.im * w.re};
 }
-/// -i a
-inline ComplexPack turned_back(const ComplexPack& a) { return {a.im, -a.re}; }
+inline ComplexPack multiply_add(const ComplexPack& sum, float factor, const ComplexPack& a) {
+    return sum + factor * a;
+}
 /// i conj(a): applied before and after a forward transform, it makes the inverse one.
 inline ComplexPack swapped(const ComplexPack& a) { return {a.im, a.re}; }
 
@@ -81,7 +82,8 @@ class LaneFft {
   private:
     /// A Stockham pass.
     struct Pass {
-        int radix;
+        void (*run)(index_t transforms, index_t stride, const Twiddle* twiddles,
+                    const ComplexPack* from, ComplexPack* to);
         index_t transforms;  ///< of the remaining length
         index_t stride;
         std::vector<Twiddle> twiddles;  ///< [transform][1 .. radix-1]
@@ -100,7 +102,7 @@ class LaneFft {
     std::vector<Twiddle> turns_;  ///< [i2][k1]
 };
 
-/// The smallest length from `least` on that LaneFft supports.
-core::index_t good_lane_fft_length(core::index_t least);
+/// The smallest length from `min` on that LaneFft supports.
+core::index_t good_lane_fft_length(core::index_t min);
 
 }  // namespace aperture::signal

@@ -20,22 +20,13 @@ using cpu::index_t;
 constexpr int lanes = core::lanes<float>;
 
 /// Rows of a task; even.
-constexpr index_t band_rows = 24;
+constexpr int band_rows = 24;
 
 /// Lane by lane.
 struct LaneOrder {
     using Value = Pack<float>;
     [[gnu::always_inline]] static Value lower(Value a, Value b) { return a < b ? a : b; }
     [[gnu::always_inline]] static Value upper(Value a, Value b) { return a > b ? a : b; }
-};
-template <int n>
-using Ranks = network::Ranks<LaneOrder, n>;
-
-/// A band of the image with its border, in scratch memory: row r, column 0 is at data + r * pitch
-/// and belongs to pixel (first row - size / 2 + r, -(size / 2)).
-struct PaddedRows {
-    const float* data;
-    index_t pitch;
 };
 
 /// Elements from row to row: an odd number of whole packs, so that the rows of a strip do not share
@@ -45,62 +36,38 @@ index_t pitch_of(index_t columns, int size) {
     return (packs | 1) * lanes;
 }
 
-PaddedRows pad(core::View<const float, 2, core::Host> from, index_t first, index_t rows, int size,
-               float* to) {
+/// Stores `rows` rows of the image with its border, `pitch` elements apart: row r, column 0 belongs
+/// to pixel (first - size / 2 + r, -(size / 2)).
+void pad(core::View<const float, 2, core::Host> from, index_t first, index_t rows, int size,
+         index_t pitch, float* to) {
     const index_t columns = from.extent[1];
-    const PaddedRows padded{to, pitch_of(columns, size)};
     const int half = size / 2;
-    for (index_t r = 0; r < rows; ++r, to += padded.pitch) {
+    for (index_t r = 0; r < rows; ++r, to += pitch) {
         const index_t y = std::clamp<index_t>(first - half + r, 0, from.extent[0] - 1);
         const float* row = from.data + y * from.stride[0];
         std::fill_n(to, half, row[0]);
         std::memcpy(to + half, row, static_cast<std::size_t>(columns) * sizeof(float));
-        std::fill_n(to + half + columns, padded.pitch - half - columns, row[columns - 1]);
+        std::fill_n(to + half + columns, pitch - half - columns, row[columns - 1]);
     }
-    return padded;
 }
 
-/// Medians of one pack of columns. `image` is at the pack's first column, `to` at its first output.
+/// Medians of one pack of columns. `padded` is at the pack's first column, `to` at its first
+/// output.
 template <int size>
-void filter_strip(const PaddedRows& image, index_t rows, index_t columns, float* to,
+void filter_strip(const float* padded, index_t pitch, int rows, index_t columns, float* to,
                   index_t to_stride) {
-    constexpr int half = size / 2;
-    const auto row = [&](index_t r) __attribute__((always_inline)) {
-        const float* first = image.data + r * image.pitch;
+    const auto row = [&](int r) __attribute__((always_inline)) {
+        const float* first = padded + r * pitch;
         return network::sorted<LaneOrder, size>([first](int i) __attribute__((always_inline)) {
             return core::load(first + i);
         });
     };
-    // The row that only the upper window has was sorted size-1 rows before, as the core's last row.
-    Ranks<size> upper_rows[half];
-    for (int i = 0; i < half; ++i) upper_rows[i] = row(2 * i);
-    // Rows of the core except the last two, merged in pairs.
-    Ranks<2 * size> twos[half];
-    for (int i = 0; i < half - 1; ++i) twos[i] = network::merge(row(2 * i + 1), row(2 * i + 2));
-    Ranks<size> lower_row = row(size - 2);
-    int oldest = 0;
-    for (index_t y = 0; y < rows; y += 2) {
-        const Ranks<size> last = row(y + size - 1);
-        const Ranks<2 * size> two = network::merge(lower_row, last);
-        lower_row = row(y + size);
-        Ranks<size*(size - 1)> core;
-        if constexpr (half == 1) {
-            core = two;
-        } else if constexpr (half == 2) {
-            core = network::merge(twos[0], two);
-            twos[0] = two;
-        } else {
-            core = network::merge(network::merge(twos[0], twos[1]), two);
-            twos[0] = twos[1];
-            twos[1] = two;
-        }
-        cpu::store_part(to, network::median_of<LaneOrder, size>(core, upper_rows[oldest]), columns);
-        if (y + 1 < rows)
-            cpu::store_part(to + to_stride, network::median_of<LaneOrder, size>(core, lower_row),
-                            columns);
-        to += 2 * to_stride;
-        upper_rows[oldest] = last;
-        oldest = oldest + 1 == half ? 0 : oldest + 1;
+    network::MedianStrip<LaneOrder, size> strip(row);
+    for (int y = 0; y < rows; y += 2) {
+        strip.next(
+            y, row, [&](int r, Pack<float> median) __attribute__((always_inline)) {
+                if (r < rows) cpu::store_part(to + r * to_stride, median, columns);
+            });
     }
 }
 
@@ -108,17 +75,16 @@ template <int size>
 void filter(core::Cpu& executor, core::View<const float, 2, core::Host> from,
             core::View<float, 2, core::Host> to) {
     const index_t columns = from.extent[1];
-    constexpr index_t padded_rows = band_rows + size - 1;
-    const auto bytes =
-        static_cast<std::size_t>(padded_rows * pitch_of(columns, size)) * sizeof(float);
+    const index_t pitch = pitch_of(columns, size);
+    const auto bytes = static_cast<std::size_t>((band_rows + size - 1) * pitch) * sizeof(float);
     const index_t bands = cpu::ceil_div(from.extent[0], band_rows);
     core::for_each_task(executor, bands, bytes, [&](index_t band, std::byte* scratch) {
         const index_t first = band * band_rows;
-        const index_t rows = std::min(band_rows, from.extent[0] - first);
-        const PaddedRows image = pad(from, first, cpu::round_up(rows, 2) + size - 1, size,
-                                     reinterpret_cast<float*>(scratch));
+        const auto rows = static_cast<int>(std::min<index_t>(band_rows, from.extent[0] - first));
+        auto* const padded = reinterpret_cast<float*>(scratch);
+        pad(from, first, cpu::round_up(rows, 2) + size - 1, size, pitch, padded);
         for (index_t x = 0; x < columns; x += lanes)
-            filter_strip<size>({image.data + x, image.pitch}, rows, columns - x,
+            filter_strip<size>(padded + x, pitch, rows, columns - x,
                                to.data + first * to.stride[0] + x, to.stride[0]);
     });
 }
@@ -129,13 +95,8 @@ void median_filter(core::Cpu& cpu, core::View<const float, 2, core::Host> from, 
                    core::View<float, 2, core::Host> to) {
     check_median(from, size, to);
     if (from.empty()) return;
-    if (size == 3) {
-        filter<3>(cpu, from, to);
-    } else if (size == 5) {
-        filter<5>(cpu, from, to);
-    } else {
-        filter<7>(cpu, from, to);
-    }
+    const auto filter_of_size = size == 3 ? &filter<3> : size == 5 ? &filter<5> : &filter<7>;
+    filter_of_size(cpu, from, to);
 }
 
 }  // namespace aperture::signal

@@ -5,8 +5,6 @@
 // many output rows as a pack has lanes. In the first a lane is an input column, in the second an
 // output row; the band is transposed between them. So both passes load whole packs for any ratio of
 // the extents.
-#include "aperture/signal/resample.hpp"
-
 #include <algorithm>
 
 #include "libcore/cpu/transpose.hpp"
@@ -33,26 +31,7 @@ struct AxisWeights {
     const float* of(index_t i) const { return weights + i * taps; }
 };
 
-/// Allocates consecutive parts of a block of memory, each aligned to 64 bytes; without a block it
-/// only counts.
-class Parts {
-  public:
-    explicit Parts(std::byte* block) : block_(block) {}
-
-    template <class T>
-    T* take(index_t elements) {
-        T* part = block_ == nullptr ? nullptr : reinterpret_cast<T*>(block_ + bytes_);
-        bytes_ += cpu::round_up(elements * index_t(sizeof(T)), 64);
-        return part;
-    }
-    index_t bytes() const { return bytes_; }
-
-  private:
-    std::byte* block_;
-    index_t bytes_ = 0;
-};
-
-AxisWeights tabulate(const AxisFilter& axis, Parts& parts) {
+AxisWeights tabulate(const AxisFilter& axis, core::ScratchParts& parts) {
     const index_t taps = axis.taps();
     auto* first = parts.take<index_t>(axis.to);
     auto* weights = parts.take<float>(axis.to * taps);
@@ -117,18 +96,17 @@ void filter_columns(const float* transposed, const AxisWeights& columns, index_t
     }
 }
 
-void filter(core::Cpu& executor, const Input& from, const AxisFilter& row_filter,
-            const AxisFilter& column_filter, const Output& to) {
-    Parts counted(nullptr);
-    tabulate(row_filter, counted);
-    tabulate(column_filter, counted);
-    const index_t table_bytes = counted.bytes();
-    const auto bytes =
-        static_cast<std::size_t>(table_bytes + from.extent[1] * lanes * index_t(sizeof(float)));
+void filter(core::Cpu& executor, const Input& from, const ImageFilter& axes, const Output& to) {
+    core::ScratchParts counted;
+    tabulate(axes.rows, counted);
+    tabulate(axes.columns, counted);
+    const std::size_t table_bytes = counted.bytes();
+    const std::size_t bytes =
+        table_bytes + static_cast<std::size_t>(from.extent[1] * lanes) * sizeof(float);
     // The tables precede the first thread's own memory; the other threads leave as much unused.
-    Parts parts(executor.scratch(0, bytes));
-    const AxisWeights rows = tabulate(row_filter, parts);
-    const AxisWeights columns = tabulate(column_filter, parts);
+    core::ScratchParts parts(executor.scratch(0, bytes));
+    const AxisWeights rows = tabulate(axes.rows, parts);
+    const AxisWeights columns = tabulate(axes.columns, parts);
     const index_t bands = cpu::ceil_div(to.extent[0], lanes);
     core::for_each_task(executor, bands, bytes, [&](index_t band, std::byte* scratch) {
         const index_t row = band * lanes;
@@ -141,37 +119,19 @@ void filter(core::Cpu& executor, const Input& from, const AxisFilter& row_filter
 
 }  // namespace
 
-void gaussian_blur(core::Cpu& cpu, core::View<const float, 2, core::Host> from, float sigma,
-                   core::View<float, 2, core::Host> to) {
+void gaussian_blur(core::Cpu& cpu, Input from, float sigma, Output to) {
     check_blur(from, sigma, to);
-    if (to.empty()) return;
-    const auto axis = [&](int d) -> AxisFilter {
-        return {from.extent[d], to.extent[d], Sampling::none, sigma};
-    };
-    filter(cpu, from, axis(0), axis(1), to);
+    if (!to.empty()) filter(cpu, from, blur_filter(to.extent, sigma), to);
 }
 
-void resize(core::Cpu& cpu, core::View<const float, 2, core::Host> from,
-            Interpolation interpolation, core::View<float, 2, core::Host> to) {
+void resize(core::Cpu& cpu, Input from, Interpolation interpolation, Output to) {
     check_resampling("resize", from, to);
-    if (to.empty()) return;
-    const Sampling sampling =
-        interpolation == Interpolation::bicubic ? Sampling::bicubic : Sampling::bilinear;
-    const auto axis = [&](int d) -> AxisFilter {
-        return {from.extent[d], to.extent[d], sampling, 0};
-    };
-    filter(cpu, from, axis(0), axis(1), to);
+    if (!to.empty()) filter(cpu, from, resize_filter(from.extent, to.extent, interpolation), to);
 }
 
-void downsample(core::Cpu& cpu, core::View<const float, 2, core::Host> from,
-                core::View<float, 2, core::Host> to) {
+void downsample(core::Cpu& cpu, Input from, Output to) {
     check_resampling("downsample", from, to);
-    if (to.empty()) return;
-    const auto axis = [&](int d) -> AxisFilter {
-        return {from.extent[d], to.extent[d], Sampling::bicubic,
-                pyramid_sigma(from.extent[d], to.extent[d])};
-    };
-    filter(cpu, from, axis(0), axis(1), to);
+    if (!to.empty()) filter(cpu, from, pyramid_filter(from.extent, to.extent), to);
 }
 
 }  // namespace aperture::signal

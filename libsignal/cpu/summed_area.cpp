@@ -9,14 +9,14 @@
 namespace aperture::signal {
 
 template <class Value>
-void SummedAreas::sum_values(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
+void SummedAreas::sum_values(core::Cpu& cpu, core::View<const float, 2, core::Host> plane,
                              const Value& value) {
-    const index_t rows = plane.extent[1];
-    const index_t columns = plane.extent[2];
+    const index_t rows = plane.extent[0];
+    const index_t columns = plane.extent[1];
     above_.reshape({rows + 1, columns + 1});
     std::fill_n(&above_(0, 0), columns + 1, 0.0);
     core::for_each_task(cpu, rows, 0, [&](index_t y, std::byte*) {
-        const float* from = &plane(0, y, 0);
+        const float* from = &plane(y, 0);
         double* const to = &above_(y + 1, 0);
         double sum = 0;
         to[0] = 0;
@@ -38,14 +38,13 @@ void SummedAreas::sum_values(core::Cpu& cpu, core::View<const float, 3, core::Ho
     });
 }
 
-void SummedAreas::take(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
-                       double ground) {
+void SummedAreas::compute(core::Cpu& cpu, core::View<const float, 2, core::Host> plane,
+                          double ground) {
     sum_values(cpu, plane, [=](double value) { return value - ground; });
 }
 
-void SummedAreas::take_squares(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
-                               double ground) {
-    sum_values(cpu, plane, [=](double value) { return (value - ground) * (value - ground); });
+void SummedAreas::compute_squares(core::Cpu& cpu, core::View<const float, 2, core::Host> plane) {
+    sum_values(cpu, plane, [](double value) { return value * value; });
 }
 
 }  // namespace aperture::signal

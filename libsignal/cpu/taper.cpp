@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "aperture/core/error.hpp"
 
@@ -15,6 +16,8 @@ using std::numbers::pi;
 
 namespace {
 
+constexpr std::pair<Taper::Kind, std::string_view> names[] = {
+    {Taper::Kind::none, "none"}, {Taper::Kind::hann, "hann"}, {Taper::Kind::hamming, "hamming"}};
 constexpr std::string_view chebyshev_prefix = "chebyshev:";
 
 std::vector<double> raised_cosine(double mean, int length) {
@@ -49,17 +52,17 @@ std::vector<double> chebyshev(double attenuation_db, int length) {
 }
 
 void check_attenuation(double attenuation_db) {
-    constexpr double most = 200;  // what double precision can hold, and some
-    core::expects(attenuation_db > 0 && attenuation_db <= most, "taper chebyshev:", attenuation_db,
-                  ": expected dB above 0, at most ", most);
+    constexpr double max_db = 200;  // what double precision can hold, and some
+    core::expects(attenuation_db > 0 && attenuation_db <= max_db,
+                  "taper chebyshev:", attenuation_db, ": expected dB above 0, at most ", max_db);
 }
 
 }  // namespace
 
 Taper parse_taper(std::string_view text) {
-    if (text == "none") return {};
-    if (text == "hann") return {Taper::Kind::hann};
-    if (text == "hamming") return {Taper::Kind::hamming};
+    for (const auto& [kind, name] : names) {
+        if (text == name) return {kind};
+    }
     if (text.starts_with(chebyshev_prefix)) {
         const std::string_view number = text.substr(chebyshev_prefix.size());
         double attenuation_db = 0;
@@ -75,17 +78,10 @@ Taper parse_taper(std::string_view text) {
 }
 
 std::string to_string(const Taper& taper) {
-    switch (taper.kind) {
-        case Taper::Kind::none:
-            return "none";
-        case Taper::Kind::hann:
-            return "hann";
-        case Taper::Kind::hamming:
-            return "hamming";
-        case Taper::Kind::chebyshev:
-            return core::text(chebyshev_prefix, taper.attenuation_db);
+    for (const auto& [kind, name] : names) {
+        if (taper.kind == kind) return std::string(name);
     }
-    return {};
+    return core::text(chebyshev_prefix, taper.attenuation_db);
 }
 
 std::vector<double> taper_weights(const Taper& taper, int length) {
@@ -94,19 +90,9 @@ std::vector<double> taper_weights(const Taper& taper, int length) {
     if (taper.kind == Taper::Kind::chebyshev) check_attenuation(taper.attenuation_db);
     // Two samples are equal by symmetry, and one by the peak; Hann's formula would give zeros.
     if (length <= 2) return weights;
-    switch (taper.kind) {
-        case Taper::Kind::none:
-            break;
-        case Taper::Kind::hann:
-            weights = raised_cosine(0.5, length);
-            break;
-        case Taper::Kind::hamming:
-            weights = raised_cosine(0.54, length);
-            break;
-        case Taper::Kind::chebyshev:
-            weights = chebyshev(taper.attenuation_db, length);
-            break;
-    }
+    if (taper.kind == Taper::Kind::hann) weights = raised_cosine(0.5, length);
+    if (taper.kind == Taper::Kind::hamming) weights = raised_cosine(0.54, length);
+    if (taper.kind == Taper::Kind::chebyshev) weights = chebyshev(taper.attenuation_db, length);
     const double peak = *std::max_element(weights.begin(), weights.end());
     for (double& weight : weights) weight /= peak;
     return weights;

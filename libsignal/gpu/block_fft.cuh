@@ -5,6 +5,7 @@
 // Complex FFTs of lengths 2^a 3^b 5^c 7^d by a block, in registers and shared memory.
 
 #include "libcore/gpu/complex.cuh"
+#include "libsignal/butterflies.hpp"
 
 #if !defined(__CUDACC_RTC__)
 #include <algorithm>
@@ -22,133 +23,8 @@ namespace aperture::signal::gpu {
 using core::Complex;
 using core::index_t;
 
-namespace detail {
-
-/// cos(2 pi i / R) and sin(2 pi i / R), 0 < i < R.
-template <int R>
-APERTURE_HD constexpr float cosine(int i) {
-    const int k = i > R / 2 ? R - i : i;
-    if constexpr (R == 3) return -0.5F;
-    if constexpr (R == 5) return k == 1 ? 0.30901699437494742F : -0.80901699437494742F;
-    return k == 1 ? 0.62348980185873353F : k == 2 ? -0.22252093395631440F : -0.90096886790241913F;
-}
-template <int R>
-APERTURE_HD constexpr float sine(int i) {
-    const int k = i > R / 2 ? R - i : i;
-    const float sign = i > R / 2 ? -1.0F : 1.0F;
-    if constexpr (R == 3) return sign * 0.86602540378443865F;
-    if constexpr (R == 5) return sign * (k == 1 ? 0.95105651629515357F : 0.58778525229247313F);
-    return sign * (k == 1   ? 0.78183148246802981F
-                   : k == 2 ? 0.97492791218182361F
-                            : 0.43388373911755812F);
-}
-
-/// The i < b with a i mod b = 1.
-APERTURE_HD constexpr int inverse_modulo(int a, int b) {
-    int i = 1;
-    while (a * i % b != 1) ++i;
-    return i;
-}
-
-APERTURE_HD constexpr Complex<float> times_minus_j(Complex<float> a) { return {a.im, -a.re}; }
-
-template <int R>
-__device__ __forceinline__ void butterfly(Complex<float> (&v)[R]);
-
-/// Each output needs real multiples of the sums and differences of v[k] and v[R-k] only.
-template <int R>
-__device__ __forceinline__ void odd_butterfly(Complex<float> (&v)[R]) {
-    constexpr int half = R / 2;
-    Complex<float> sums[half];
-    Complex<float> differences[half];
-    const Complex<float> first = v[0];
-    APERTURE_UNROLL
-    for (int k = 1; k <= half; ++k) {
-        sums[k - 1] = v[k] + v[R - k];
-        differences[k - 1] = v[k] - v[R - k];
-        v[0] += sums[k - 1];
-    }
-    APERTURE_UNROLL
-    for (int m = 1; m <= half; ++m) {
-        Complex<float> even = first;
-        Complex<float> odd{0.0F, 0.0F};
-        APERTURE_UNROLL
-        for (int k = 1; k <= half; ++k) {
-            even = core::multiply_add(even, cosine<R>(k * m % R), sums[k - 1]);
-            odd = core::multiply_add(odd, sine<R>(k * m % R), differences[k - 1]);
-        }
-        odd = times_minus_j(odd);
-        v[m] = even + odd;
-        v[R - m] = even - odd;
-    }
-}
-
-/// A transform of A B samples, A and B coprime, as A x B transforms without twiddles.
-/// Source: Good 1958.
-template <int A, int B>
-__device__ __forceinline__ void coprime_butterfly(Complex<float> (&v)[A * B]) {
-    Complex<float> rows[B][A];
-    APERTURE_UNROLL
-    for (int i = 0; i < B; ++i) {
-        APERTURE_UNROLL
-        for (int k = 0; k < A; ++k) rows[i][k] = v[(B * k + A * i) % (A * B)];
-        butterfly(rows[i]);
-    }
-    constexpr int step_a = B * inverse_modulo(B, A);
-    constexpr int step_b = A * inverse_modulo(A, B);
-    APERTURE_UNROLL
-    for (int k = 0; k < A; ++k) {
-        Complex<float> column[B];
-        APERTURE_UNROLL
-        for (int i = 0; i < B; ++i) column[i] = rows[i][k];
-        butterfly(column);
-        APERTURE_UNROLL
-        for (int i = 0; i < B; ++i) v[(step_a * k + step_b * i) % (A * B)] = column[i];
-    }
-}
-
-/// v[k] = sum_p v[p] exp(-j 2 pi k p / R).
-template <int R>
-__device__ __forceinline__ void butterfly(Complex<float> (&v)[R]) {
-    if constexpr (R == 2) {
-        const Complex<float> first = v[0];
-        v[0] = first + v[1];
-        v[1] = first - v[1];
-    } else if constexpr (R == 4) {
-        const Complex<float> sum02 = v[0] + v[2];
-        const Complex<float> difference02 = v[0] - v[2];
-        const Complex<float> sum13 = v[1] + v[3];
-        const Complex<float> difference13 = times_minus_j(v[1] - v[3]);
-        v[0] = sum02 + sum13;
-        v[1] = difference02 + difference13;
-        v[2] = sum02 - sum13;
-        v[3] = difference02 - difference13;
-    } else if constexpr (R == 8) {
-        constexpr float root = 0.70710678118654752F;
-        Complex<float> even[4] = {v[0], v[2], v[4], v[6]};
-        Complex<float> odd[4] = {v[1], v[3], v[5], v[7]};
-        butterfly(even);
-        butterfly(odd);
-        odd[1] = root * (odd[1] + times_minus_j(odd[1]));
-        odd[2] = times_minus_j(odd[2]);
-        odd[3] = root * (times_minus_j(odd[3]) - odd[3]);
-        APERTURE_UNROLL
-        for (int k = 0; k < 4; ++k) {
-            v[k] = even[k] + odd[k];
-            v[k + 4] = even[k] - odd[k];
-        }
-    } else if constexpr (R == 6) {
-        coprime_butterfly<2, 3>(v);
-    } else if constexpr (R == 10) {
-        coprime_butterfly<2, 5>(v);
-    } else if constexpr (R == 15) {
-        coprime_butterfly<3, 5>(v);
-    } else if constexpr (R > 1) {
-        odd_butterfly<R>(v);
-    }
-}
-
-}  // namespace detail
+/// Samples that a thread holds, at most.
+inline constexpr int block_fft_samples = 16;
 
 /// A pass of a transform: `stride` butterflies of `radix` samples that lie `stride` apart.
 struct BlockFftPass {
@@ -161,17 +37,17 @@ struct BlockFftPass {
 
 /// The factorisation of a length into radices, at least two.
 struct BlockFftPlan {
-    static constexpr int most_passes = 20;
+    static constexpr int max_passes = 20;
     int length = 1;
     int lanes = 1;  ///< threads for a sequence
     int passes = 0;
-    BlockFftPass pass[most_passes] = {};
+    BlockFftPass pass[max_passes] = {};
 };
 
 /// A transform of a sequence, exp(-j ...), unscaled, by plan.lanes threads: Stockham's algorithm,
 /// whose passes leave samples in order. A block transforms as many sequences at once as its threads
-/// have room for. A thread holds up to Held samples between two barriers, so that one buffer is
-/// enough: butterflies lane, lane + lanes, ... of length / radix. The first pass calls load, and
+/// have room for. A thread holds up to block_fft_samples between two barriers, so that one buffer
+/// is enough: butterflies lane, lane + lanes, ... of length / radix. The first pass calls load, and
 /// the last one store: both have sample j + r length / radix as the r-th of butterfly j. So outputs
 /// that a thread keeps can be its inputs if the plan of the next transform is the reverse. 16 bytes
 /// of shared memory moved a sample for each pass but one, about 5 n log2 n flops. Source: Van Loan,
@@ -180,92 +56,77 @@ struct BlockFftPlan {
 /// Step: distance of a sequence's samples in the buffer. With one, neighbouring threads are
 /// neighbouring lanes with neighbouring samples; otherwise they have the same sample of Step
 /// neighbouring sequences.
-template <int Step, int Held>
+template <int Step>
 struct BlockFft {
+    const BlockFftPlan& plan;
+    int lane;
+    const Complex<float>* twiddles;  ///< exp(-j 2 pi k / length)
+    Complex<float>* buffer;          ///< shared memory: the sequence's first sample
+
     /// Butterflies of a thread. As many of radix 1, for the shortest lengths only, would need more
     /// registers for addresses than all others.
     APERTURE_HD static constexpr int butterflies(int radix) {
-        return Held / (radix == 1 ? 2 : radix);
+        return block_fft_samples / (radix == 1 ? 2 : radix);
     }
 
-    /// `twiddles`: exp(-j 2 pi k / length); `buffer`: shared memory, the sequence's first sample.
-    /// Calls load(i, sample) and store(i, sample, value) with a compile-time i < Held, the number
-    /// of a sample among the thread's; loads are in the order of the first radix, stores in that of
-    /// the last.
+    /// Calls load(i, sample) and store(i, sample, value) with a compile-time i < block_fft_samples,
+    /// the number of a sample among the thread's; loads are in the order of the first radix, stores
+    /// in that of the last.
     template <class Load, class Store>
-    __device__ __forceinline__ static void run(const BlockFftPlan& plan, int lane,
-                                               const Complex<float>* twiddles,
-                                               Complex<float>* buffer, const Load& load,
-                                               const Store& store) {
-        first_pass(plan, lane, twiddles, buffer, load);
-        middle_passes(plan, plan.passes - 1, lane, twiddles, buffer);
-        any_pass<false, true>(plan, plan.passes - 1, lane, twiddles, buffer, from(buffer), store);
+    __device__ __forceinline__ void run(const Load& load, const Store& store) const {
+        any_pass<true, false>(0, load, NoStore());
+        middle_passes(plan.passes - 1);
+        any_pass<false, true>(plan.passes - 1, from_buffer(), store);
     }
 
     /// The same, with the result in the buffer for all threads of the block.
     template <class Load>
-    __device__ __forceinline__ static void run_to_buffer(const BlockFftPlan& plan, int lane,
-                                                         const Complex<float>* twiddles,
-                                                         Complex<float>* buffer, const Load& load) {
-        first_pass(plan, lane, twiddles, buffer, load);
-        middle_passes(plan, plan.passes, lane, twiddles, buffer);
+    __device__ __forceinline__ void run_to_buffer(const Load& load) const {
+        any_pass<true, false>(0, load, NoStore());
+        middle_passes(plan.passes);
     }
 
   private:
     struct NoStore {
         __device__ void operator()(int, int, Complex<float>) const {}
     };
-    __device__ __forceinline__ static auto from(const Complex<float>* buffer) {
-        return [=](int, int sample) { return buffer[sample * Step]; };
+    __device__ __forceinline__ auto from_buffer() const {
+        return [from = buffer](int, int sample) { return from[sample * Step]; };
     }
-
-    template <class Load>
-    __device__ __forceinline__ static void first_pass(const BlockFftPlan& plan, int lane,
-                                                      const Complex<float>* twiddles,
-                                                      Complex<float>* buffer, const Load& load) {
-        any_pass<true, false>(plan, 0, lane, twiddles, buffer, load, NoStore());
-    }
-    __device__ __forceinline__ static void middle_passes(const BlockFftPlan& plan, int end,
-                                                         int lane, const Complex<float>* twiddles,
-                                                         Complex<float>* buffer) {
+    __device__ __forceinline__ void middle_passes(int end) const {
         APERTURE_NO_UNROLL
-        for (int p = 1; p < end; ++p) {
-            any_pass<false, false>(plan, p, lane, twiddles, buffer, from(buffer), NoStore());
-        }
+        for (int p = 1; p < end; ++p) any_pass<false, false>(p, from_buffer(), NoStore());
     }
 
     template <bool First, bool Last, class Load, class Store>
-    __device__ __forceinline__ static void any_pass(const BlockFftPlan& plan, int number, int lane,
-                                                    const Complex<float>* twiddles,
-                                                    Complex<float>* buffer, const Load& load,
-                                                    const Store& store) {
+    __device__ __forceinline__ void any_pass(int number, const Load& load,
+                                             const Store& store) const {
 #if defined(__CUDA_ARCH__)
         // Otherwise the compiler hoists the pass's data out of the caller's loops, and spills it.
         if constexpr (!First) asm volatile("" : "+r"(number));
 #endif
         const BlockFftPass& it = plan.pass[number];
-        const int lanes = plan.lanes;
         switch (it.radix) {
             case 1:
-                return pass<1, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<1, First, Last>(it, load, store);
             case 2:
-                return pass<2, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<2, First, Last>(it, load, store);
             case 3:
-                return pass<3, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<3, First, Last>(it, load, store);
             case 4:
-                return pass<4, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<4, First, Last>(it, load, store);
             case 5:
-                return pass<5, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<5, First, Last>(it, load, store);
             case 6:
-                return pass<6, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<6, First, Last>(it, load, store);
             case 7:
-                return pass<7, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<7, First, Last>(it, load, store);
             case 8:
-                return pass<8, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<8, First, Last>(it, load, store);
             case 10:
-                return pass<10, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<10, First, Last>(it, load, store);
             case 15:
-                return pass<15, First, Last>(it, lane, lanes, twiddles, buffer, load, store);
+                return pass<15, First, Last>(it, load, store);
             default:
                 break;
         }
@@ -274,8 +135,7 @@ struct BlockFft {
     /// Multiplies v[r] by root^r. Powers by at most three products: as exact as a table, fewer
     /// loads.
     template <int R>
-    __device__ __forceinline__ static void twiddle(Complex<float> (&v)[R],
-                                                   const Complex<float>* twiddles, unsigned step) {
+    __device__ __forceinline__ void twiddle(Complex<float> (&v)[R], unsigned step) const {
         if constexpr (R > 1) {
             Complex<float> low[4];
             low[1] = twiddles[step];
@@ -291,11 +151,10 @@ struct BlockFft {
     }
 
     template <int R, bool First, bool Last, class Load, class Store>
-    __device__ __forceinline__ static void pass(const BlockFftPass& it, int lane, int lanes,
-                                                const Complex<float>* twiddles,
-                                                Complex<float>* buffer, const Load& load,
-                                                const Store& store) {
+    __device__ __forceinline__ void pass(const BlockFftPass& it, const Load& load,
+                                         const Store& store) const {
         constexpr int count = butterflies(R);
+        int first = lane;
         int stride = it.stride;
         const int span = First ? 1 : it.span;
         // The last butterfly j' <= j with a twiddle of one.
@@ -308,21 +167,20 @@ struct BlockFft {
 #if defined(__CUDA_ARCH__)
         // Otherwise the compiler hoists addresses for all radices out of the caller's loops, and
         // spills.
-        asm volatile("" : "+r"(lane), "+r"(stride));
+        asm volatile("" : "+r"(first), "+r"(stride));
 #endif
         // Without initialisation it would stay live through all of the caller's loops.
         Complex<float> v[count][R] = {};
         APERTURE_UNROLL
         for (int b = 0; b < count; ++b) {
-            const int j = lane + b * lanes;
+            const int j = first + b * plan.lanes;
             if (j < stride) {
                 APERTURE_UNROLL
                 for (int r = 0; r < R; ++r) v[b][r] = load(b * R + r, j + r * stride);
                 if constexpr (!First) {
-                    twiddle<R>(v[b], twiddles,
-                               static_cast<unsigned>((j - begin_of_span(j)) * it.step));
+                    twiddle<R>(v[b], static_cast<unsigned>((j - begin_of_span(j)) * it.step));
                 }
-                detail::butterfly(v[b]);
+                butterfly(v[b]);
                 if constexpr (Last) {
                     APERTURE_UNROLL
                     for (int r = 0; r < R; ++r) store(b * R + r, j + r * stride, v[b][r]);
@@ -334,7 +192,7 @@ struct BlockFft {
             __syncthreads();
             APERTURE_UNROLL
             for (int b = 0; b < count; ++b) {
-                const int j = lane + b * lanes;
+                const int j = first + b * plan.lanes;
                 if (j < stride) {
                     Complex<float>* const to = buffer + (j + begin_of_span(j) * (R - 1)) * Step;
                     APERTURE_UNROLL
@@ -348,9 +206,8 @@ struct BlockFft {
 
 #if !defined(__CUDACC_RTC__)
 
-/// Passes of these radices, for threads that hold Held samples.
-template <int Held>
-BlockFftPlan block_fft_plan(int length, const std::vector<int>& radices) {
+/// Passes of these radices.
+inline BlockFftPlan block_fft_plan(int length, const std::vector<int>& radices) {
     BlockFftPlan plan;
     plan.length = length;
     int span = 1;
@@ -361,7 +218,7 @@ BlockFftPlan block_fft_plan(int length, const std::vector<int>& radices) {
             static_cast<unsigned>(((std::uint64_t{1} << 32) + static_cast<unsigned>(span) - 1) /
                                   static_cast<unsigned>(span))};
         span *= radix;
-        const int held = BlockFft<1, Held>::butterflies(radix);
+        const int held = BlockFft<1>::butterflies(radix);
         plan.lanes = std::max(plan.lanes, (stride + held - 1) / held);
     }
     return plan;
@@ -369,8 +226,7 @@ BlockFftPlan block_fft_plan(int length, const std::vector<int>& radices) {
 
 /// A plan with few passes, ordered by the power of two in their radices, odd ones first, so that
 /// stores have no bank conflicts. Empty for lengths with prime factors other than 2, 3, 5 and 7.
-template <int Held>
-std::optional<BlockFftPlan> block_fft_plan(int length) {
+inline std::optional<BlockFftPlan> block_fft_plan(int length) {
     std::vector<int> radices;
     int rest = length;
     for (const int radix : {15, 10, 8, 7, 6, 5, 4, 3, 2}) {
@@ -380,36 +236,29 @@ std::optional<BlockFftPlan> block_fft_plan(int length) {
     while (radices.size() < 2) radices.push_back(1);
     std::stable_sort(radices.begin(), radices.end(),
                      [](int a, int b) { return (a & -a) < (b & -b); });
-    return block_fft_plan<Held>(length, radices);
+    return block_fft_plan(length, radices);
 }
 
 /// The same passes in reverse order.
-template <int Held>
-BlockFftPlan reversed(const BlockFftPlan& plan) {
+inline BlockFftPlan reversed(const BlockFftPlan& plan) {
     std::vector<int> radices;
     for (int p = plan.passes; p-- > 0;) radices.push_back(plan.pass[p].radix);
-    return block_fft_plan<Held>(plan.length, radices);
+    return block_fft_plan(plan.length, radices);
 }
 
-/// exp(j 2 pi k step / length) for 0 <= k < length.
-inline core::Array<Complex<float>, 1> roots_of_unity(index_t length, index_t step) {
+/// exp(j 2 pi k step / length) for 0 <= k < length, in the executor's memory.
+template <class Executor>
+core::Array<Complex<float>, 1, typename Executor::Space> roots_of_unity(Executor& executor,
+                                                                        index_t length,
+                                                                        index_t step) {
     core::Array<Complex<float>, 1> roots({length});
     for (index_t k = 0; k < length; ++k) {
         const double angle = 2 * std::numbers::pi * static_cast<double>(k * step % length) /
                              static_cast<double>(length);
         roots(k) = {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
     }
-    return roots;
-}
-
-/// The same in the executor's memory.
-template <class Executor>
-core::Array<Complex<float>, 1, typename Executor::Space> roots_of_unity(Executor& executor,
-                                                                        index_t length,
-                                                                        index_t step) {
-    const core::Array<Complex<float>, 1> roots = roots_of_unity(length, step);
     core::Array<Complex<float>, 1, typename Executor::Space> there({length});
-    core::copy(executor, roots.view(), there.view());
+    core::copy(executor, std::as_const(roots).view(), there.view());
     executor.synchronize();
     return there;
 }

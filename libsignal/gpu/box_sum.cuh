@@ -24,7 +24,7 @@ struct BoxLayout {
     APERTURE_HD int forward_values() const { return (box_rows + size - 1) * pitch(); }
     APERTURE_HD index_t bytes() const {
         return (index_t(2 * box_rows) + size - 1) * (index_t(box_columns + size - 1) | 1) *
-               static_cast<index_t>(sizeof(double));
+               index_t{sizeof(double)};
     }
 };
 
@@ -93,9 +93,8 @@ __device__ __forceinline__ const double* box_sums(double* memory, BoxLayout layo
 /// Window sums of planes. Thread: segments of columns, then of rows. Block: box_rows x box_columns
 /// outputs of a plane. Grid: columns, rows, planes. Shared memory: BoxLayout, 42 KB for size 9. 8
 /// bytes moved and about ten additions in double an output, for any size.
-template <class Source, class Sink>
-__global__ void __launch_bounds__(box_threads)
-    box_sum_kernel(Source from, BoxLayout layout, Sink to) {
+inline __global__ void __launch_bounds__(box_threads)
+    box_sum_kernel(Planes<const float> from, BoxLayout layout, Planes<float> to) {
     const int first_row = static_cast<int>(blockIdx.y) * box_rows;
     const int first_column = static_cast<int>(blockIdx.x) * box_columns;
     const int plane = static_cast<int>(blockIdx.z);
@@ -128,11 +127,12 @@ inline core::LaunchConfig box_config(int rows, int columns, int planes, BoxLayou
             static_cast<std::size_t>(layout.bytes()), call};
 }
 
-/// Sums over `planes` planes; `from` has (plane, row, column). Asynchronous.
-template <class Executor, class Source, class Sink>
-void box_sum(Executor& executor, const Source& from, int planes, int size, const Sink& to) {
+/// Sums over `planes` planes. Asynchronous.
+template <class Executor>
+void box_sum(Executor& executor, const Planes<const float>& from, int planes, int size,
+             const Planes<float>& to) {
     expects_box_fits(executor, size);
-    core::launch(executor, &box_sum_kernel<Source, Sink>,
+    core::launch(executor, &box_sum_kernel,
                  box_config(rows_of(to), columns_of(to), planes, BoxLayout{size}), from,
                  BoxLayout{size}, to);
 }

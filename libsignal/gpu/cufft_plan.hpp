@@ -49,8 +49,6 @@ class CufftPlan {
         if (status != CUFFT_SUCCESS) cufftDestroy(handle_);
         core::check_status(status, "cufftSetStream");
     }
-    CufftPlan(core::Gpu& gpu, cufftType type, int length, core::index_t count, CufftLayout both)
-        : CufftPlan(gpu, type, length, count, both, both) {}
     CufftPlan(const CufftPlan&) = delete;
     CufftPlan& operator=(const CufftPlan&) = delete;
     ~CufftPlan() { cufftDestroy(handle_); }

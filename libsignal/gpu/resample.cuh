@@ -8,7 +8,6 @@
 #if !defined(__CUDACC_RTC__)
 #include <algorithm>
 
-#include "aperture/signal/resample.hpp"
 #include "libsignal/image_checks.hpp"
 #endif
 
@@ -46,9 +45,9 @@ struct FilterLayout {
 /// Shared memory: FilterLayout, 11 KB for a factor of 1/2. For a factor f and windows of n pixels:
 /// 4 / f^2 + 4 bytes moved and 2 n (1 / f + 1) flops an output. `from` has (plane, row,
 /// column).
-template <class Source, class Sink>
+template <class Source>
 __global__ void __launch_bounds__(resample_warps* core::warp_size)
-    filter_kernel(Source from, FilterLayout layout, Sink to) {
+    filter_kernel(Source from, FilterLayout layout, Planes<float> to) {
     double* const row_kernel = core::shared<double>();
     double* const column_kernel = row_kernel + layout.row_kernel();
     int* const row_first = reinterpret_cast<int*>(column_kernel + layout.column_kernel());
@@ -130,19 +129,19 @@ struct PlaneFactors {
 /// outputs of a column, of all planes. Block: resize_rows x resample_columns outputs. Grid:
 /// columns, rows. No shared memory. For a factor f of the extents, 4 / f^2 + 4 bytes moved; 12
 /// flops (bilinear) or 40 (bicubic) an output.
-template <Sampling sampling, class Source, class Sink>
+template <Sampling sampling>
 __global__ void __launch_bounds__(resample_warps* core::warp_size)
-    resize_kernel(Source from, AxisFilter rows, AxisFilter columns, int planes,
-                  PlaneFactors factors, Sink to) {
+    resize_kernel(Planes<const float> from, ImageFilter axes, int planes, PlaneFactors factors,
+                  Planes<float> to) {
     constexpr int samples = sampling == Sampling::bicubic ? 4 : 2;
     const int column =
         static_cast<int>(blockIdx.x) * resample_columns + static_cast<int>(threadIdx.x);
-    if (column >= columns.to) return;
-    const ResizeWindow<samples> across(columns, column);
+    if (column >= axes.columns.to) return;
+    const ResizeWindow<samples> across(axes.columns, column);
     const int first_row = static_cast<int>(blockIdx.y) * resize_rows;
-    const int end = min(first_row + resize_rows, static_cast<int>(rows.to));
+    const int end = min(first_row + resize_rows, static_cast<int>(axes.rows.to));
     for (int row = first_row + static_cast<int>(threadIdx.y); row < end; row += resample_warps) {
-        const ResizeWindow<samples> down(rows, row);
+        const ResizeWindow<samples> down(axes.rows, row);
         for (int plane = 0; plane < planes; ++plane) {
             float sum = 0.0F;
             APERTURE_UNROLL
@@ -163,65 +162,59 @@ __global__ void __launch_bounds__(resample_warps* core::warp_size)
 
 /// Filters `planes` planes along both axes. Throws core::InvalidArgument, naming the operation, if
 /// the windows do not fit a block's shared memory. Asynchronous.
-template <class Executor, class Source, class Sink>
-void filter(Executor& executor, const char* operation, const Source& from, const AxisFilter& rows,
-            const AxisFilter& columns, int planes, const Sink& to) {
+template <class Executor, class Source>
+void filter(Executor& executor, const char* operation, const Source& from, const ImageFilter& axes,
+            int planes, const Planes<float>& to) {
+    const auto& [rows, columns] = axes;
     const auto ratio = static_cast<double>(columns.from) / static_cast<double>(columns.to);
     const auto reach = static_cast<index_t>(std::ceil((resample_columns - 1) * ratio)) + 1;
     const index_t span = std::min(columns.from, reach + columns.taps());
-    // An extent that does not fit an int does not fit shared memory either.
-    constexpr index_t most = 1 << 20;
-    core::expects(rows.taps() <= most && span <= most &&
-                      FilterLayout{rows, columns, static_cast<int>(rows.taps()),
-                                   static_cast<int>(columns.taps()), static_cast<int>(span)}
-                              .bytes() <= executor.shared_memory_per_block(),
-                  operation, ": windows of ", rows.taps(), " x ", columns.taps(),
-                  " pixels are too large for ", executor.name());
     const FilterLayout layout{rows, columns, static_cast<int>(rows.taps()),
                               static_cast<int>(columns.taps()), static_cast<int>(span)};
+    // An extent that does not fit an int does not fit shared memory either.
+    constexpr index_t max_extent = 1 << 20;
+    core::expects(rows.taps() <= max_extent && span <= max_extent &&
+                      layout.bytes() <= executor.shared_memory_per_block(),
+                  operation, ": windows of ", rows.taps(), " x ", columns.taps(),
+                  " pixels are too large for ", executor.name());
     core::launch(
-        executor, &filter_kernel<Source, Sink>,
-        core::LaunchConfig(tile_grid(static_cast<int>(rows.to), static_cast<int>(columns.to),
-                                     planes, filter_rows, resample_columns),
-                           dim3(core::warp_size, resample_warps),
-                           static_cast<std::size_t>(layout.bytes())),
+        executor, &filter_kernel<Source>,
+        core::LaunchConfig(
+            tile_grid(rows_of(to), columns_of(to), planes, filter_rows, resample_columns),
+            dim3(core::warp_size, resample_warps), static_cast<std::size_t>(layout.bytes())),
         from, layout, to);
 }
 
 /// A Gaussian blur; `from` has (plane, row, column).
-template <class Executor, class Source, class Sink>
-void blur(Executor& executor, const Source& from, float sigma, int planes, const Sink& to) {
-    const auto axis = [&](index_t extent) -> AxisFilter {
-        return {extent, extent, Sampling::none, sigma};
-    };
-    filter(executor, "Gaussian blur", from, axis(rows_of(to)), axis(columns_of(to)), planes, to);
+template <class Executor, class Source>
+void blur(Executor& executor, const Source& from, float sigma, int planes,
+          const Planes<float>& to) {
+    filter(executor, "Gaussian blur", from, blur_filter({rows_of(to), columns_of(to)}, sigma),
+           planes, to);
 }
 
 /// The next level of a pyramid; `from` has (plane, row, column), rows_of and columns_of.
-template <class Executor, class Source, class Sink>
-void downsample(Executor& executor, const Source& from, int planes, const Sink& to) {
-    const auto axis = [](index_t from_extent, index_t to_extent) -> AxisFilter {
-        return {from_extent, to_extent, Sampling::bicubic, pyramid_sigma(from_extent, to_extent)};
-    };
-    filter(executor, "downsample", from, axis(rows_of(from), rows_of(to)),
-           axis(columns_of(from), columns_of(to)), planes, to);
+template <class Executor, class Source>
+void downsample(Executor& executor, const Source& from, int planes, const Planes<float>& to) {
+    filter(executor, "downsample", from,
+           pyramid_filter({rows_of(from), columns_of(from)}, {rows_of(to), columns_of(to)}), planes,
+           to);
 }
 
 /// Resizes one plane, or two with a factor each.
-template <class Executor, class Source, class Sink>
-void resize(Executor& executor, const Source& from, Interpolation interpolation, int planes,
-            PlaneFactors factors, const Sink& to) {
-    const bool bicubic = interpolation == Interpolation::bicubic;
-    const Sampling sampling = bicubic ? Sampling::bicubic : Sampling::bilinear;
-    const AxisFilter rows{rows_of(from), rows_of(to), sampling, 0};
-    const AxisFilter columns{columns_of(from), columns_of(to), sampling, 0};
-    const auto kernel = bicubic ? &resize_kernel<Sampling::bicubic, Source, Sink>
-                                : &resize_kernel<Sampling::bilinear, Source, Sink>;
+template <class Executor>
+void resize(Executor& executor, const Planes<const float>& from, Interpolation interpolation,
+            int planes, PlaneFactors factors, const Planes<float>& to) {
+    const ImageFilter axes = resize_filter({rows_of(from), columns_of(from)},
+                                           {rows_of(to), columns_of(to)}, interpolation);
+    const auto kernel = interpolation == Interpolation::bicubic
+                            ? &resize_kernel<Sampling::bicubic>
+                            : &resize_kernel<Sampling::bilinear>;
     core::launch(
         executor, kernel,
         core::LaunchConfig(tile_grid(rows_of(to), columns_of(to), 1, resize_rows, resample_columns),
                            dim3(core::warp_size, resample_warps)),
-        from, rows, columns, planes, factors, to);
+        from, axes, planes, factors, to);
 }
 
 // The functions of aperture/signal/resample.hpp.

@@ -88,6 +88,20 @@ Planes planes_of(Content content, index_t planes, Shape shape, unsigned seed) {
     return result;
 }
 
+FramedPlanes::FramedPlanes(const Planes& planes)
+    : extent_(planes.extent()), whole_({extent_[0], extent_[1] + 1, extent_[2] + 3}) {
+    std::fill(whole_.begin(), whole_.end(), std::nanf(""));
+    for (index_t p = 0; p < extent_[0]; ++p) {
+        for (index_t y = 0; y < extent_[1]; ++y) {
+            std::copy_n(&planes(p, y, 0), extent_[2], &whole_(p, y, 1));
+        }
+    }
+}
+
+PlanesView<core::Host> FramedPlanes::view() const {
+    return whole_.view().slice(1, 0, extent_[1]).slice(2, 1, extent_[2] + 1);
+}
+
 double largest_error(const Problem& problem, Content content) {
     if (problem.method == Method::fft) return 5e-7;
     switch (problem.precision) {
@@ -165,6 +179,30 @@ void expect_the_oracles(Content content, const Case& c, const std::vector<Proble
         SCOPED_TRACE(name_of_way(problem) + (problem.each_plane ? " each plane" : ""));
         expect_sums(cross, problem, correlate(a, b, problem), content);
         expect_sums(itself, problem, correlate(a, a, problem), content);
+    }
+}
+
+void expect_one_by_one(const Problem& one, index_t images, double errors,
+                       const Correlate& correlate) {
+    Problem all = one;
+    all.images = images;
+    const Planes a = planes_of(Content::bright, images * one.planes, one.image, 7);
+    const Planes b = planes_of(Content::bright, images * one.planes, one.image, 8);
+    const core::Array<double, 3> sums = correlate(a, b, all);
+    for (const index_t i : {index_t{0}, images / 3, images - 1}) {
+        const auto part = [&](const Planes& planes) {
+            Planes image({one.planes, one.image.rows, one.image.columns});
+            std::copy_n(planes.data() + i * image.size(), image.size(), image.data());
+            return image;
+        };
+        const Planes of_a = part(a);
+        const core::Array<double, 3> of_one = correlate(of_a, part(b), one);
+        double size = 0;
+        for (index_t p = 0; p < one.planes; ++p) size += magnitude(of_a, of_a, p);
+        for (index_t at = 0; at < of_one.size(); ++at) {
+            ASSERT_NEAR(of_one.data()[at], sums.data()[i * of_one.size() + at],
+                        errors * largest_error(one) * size);
+        }
     }
 }
 

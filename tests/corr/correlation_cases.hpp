@@ -19,6 +19,17 @@ inline constexpr Content contents[] = {Content::contrast, Content::bright,  Cont
 /// Planes that are generated independently.
 Planes planes_of(Content content, index_t planes, Shape shape, unsigned seed);
 
+/// Planes inside larger ones of NaN, which must have no influence.
+class FramedPlanes {
+  public:
+    explicit FramedPlanes(const Planes& planes);
+    PlanesView<core::Host> view() const;
+
+  private:
+    core::Extents<3> extent_;
+    Planes whole_;
+};
+
 /// The promised maximum error, relative to sqrt(sum A^2 sum B^2).
 double largest_error(const Problem& problem, Content content = Content::contrast);
 
@@ -45,6 +56,11 @@ using Correlate =
 /// error at every displacement.
 void expect_the_oracles(Content content, const Case& c, const std::vector<Problem>& problems,
                         const Correlate& correlate);
+
+/// Compares sums of several images at once with those of one image after the other, `one`, within
+/// `errors` times the promised one.
+void expect_one_by_one(const Problem& one, index_t images, double errors,
+                       const Correlate& correlate);
 
 /// Compares every pair of three images, some of them bright, to the oracle: load(image, planes) in
 /// any order, repeatedly; then run(a, b) returns sums [planes or 1][dy][dx].

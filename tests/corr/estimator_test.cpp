@@ -127,6 +127,13 @@ void PrintTo(const Case& c, std::ostream* stream) {
             << (c.centred ? "" : "_with_means");
 }
 
+/// Bound of the absolute entries of a surface of `planes` planes.
+double largest_entry(const Case& c, double planes, double pixels) {
+    if (c.estimator == Estimator::pearson) return 1;
+    const double mean_product = std::max<double>(c.ground * c.ground, 1) * planes;
+    return c.estimator == Estimator::raw ? mean_product * pixels : mean_product;
+}
+
 std::vector<Case> cases() {
     std::vector<Case> list;
     for (const Estimator e : {Estimator::raw, Estimator::unbiased, Estimator::pearson}) {
@@ -160,11 +167,7 @@ TEST_P(SurfacesOf, PlanesAreTheOracles) {
         const Mask* used_b = c.masked ? &mask_b : nullptr;
         const Surfaces found =
             surfaces_of(a, *second, used_a, used_b, c.estimator, lags, c.method, true, c.centred);
-        double largest = 1;
-        if (c.estimator != Estimator::pearson) {
-            largest = std::max<double>(c.ground * c.ground, 1) * 2;
-            if (c.estimator == Estimator::raw) largest *= 23 * 37;
-        }
+        const double largest = largest_entry(c, 2, 23 * 37);
         for (index_t i = 0; i < lags.extent().rows; ++i) {
             for (index_t j = 0; j < lags.extent().columns; ++j) {
                 const Entry expected = entry_of(a, *second, used_a, used_b, c.estimator,
@@ -201,11 +204,7 @@ TEST_P(SurfacesOf, PlanesCanBeLeftOut) {
     const Surfaces all = found(true);
     const Surfaces summed = found(false);
     EXPECT_EQ(summed.planes.size(), 0);
-    double largest = 1;
-    if (c.estimator != Estimator::pearson) {
-        largest = std::max<double>(c.ground * c.ground, 1) * 3;
-        if (c.estimator == Estimator::raw) largest *= 19 * 26;
-    }
+    const double largest = largest_entry(c, 3, 19 * 26);
     for (index_t i = 0; i < lags.extent().rows; ++i) {
         for (index_t j = 0; j < lags.extent().columns; ++j) {
             ASSERT_EQ(summed.counts(i, j), all.counts(i, j));

@@ -71,31 +71,10 @@ TEST_F(GpuTest, LargeImagesGiveTheOracles) {
 }
 
 TEST_F(GpuTest, SeveralImagesAtOnceAreThoseOneByOne) {
-    const Shape shape{200, 230};
-    constexpr index_t images = 60;
-    const Planes a = planes_of(Content::bright, 2 * images, shape, 7);
-    const Planes b = planes_of(Content::bright, 2 * images, shape, 8);
     for (const Method method : {Method::direct, Method::fft}) {
         for (const bool each_plane : {false, true}) {
-            const Problem one{2, shape, {40, 30, true}, method, each_plane};
-            Problem all = one;
-            all.images = images;
-            const Array<double, 3> sums = correlated(a, b, all);
-            GpuRun run(one);
-            for (const index_t i : {index_t{0}, index_t{17}, images - 1}) {
-                const auto part = [&](const Planes& planes) {
-                    Planes image({2, shape.rows, shape.columns});
-                    std::copy_n(planes.data() + i * image.size(), image.size(), image.data());
-                    return image;
-                };
-                const Planes of_a = part(a);
-                const Array<double, 3> of_one = run(of_a, part(b));
-                const double size = magnitude(of_a, of_a, 0) + magnitude(of_a, of_a, 1);
-                for (index_t at = 0; at < of_one.size(); ++at) {
-                    ASSERT_NEAR(of_one.data()[at], sums.data()[i * of_one.size() + at],
-                                largest_error(one) * size);
-                }
-            }
+            expect_one_by_one({2, {200, 230}, {40, 30, true}, method, each_plane}, 60, 1,
+                              correlated);
         }
     }
 }

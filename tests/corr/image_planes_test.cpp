@@ -9,11 +9,20 @@
 #include <numbers>
 
 #include "aperture/core/error.hpp"
+#include "tests/corr/image_planes_suite.hpp"
 #include "tests/corr/oracle.hpp"
-#include "tests/corr/plane_images.hpp"
 
 namespace aperture::corr {
 namespace {
+
+struct CpuRunner : HostRunner {
+    using Executor = core::Cpu;
+    core::Cpu cpu{2};
+
+    core::Cpu& executor() { return cpu; }
+    static void change() {}
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, ImagePlanesSuite, CpuRunner);
 
 using testing::Each;
 using testing::FloatNear;
@@ -168,19 +177,6 @@ TEST(LabPlanes, AreExactForEveryDarkAndBrightValue) {
     }
 }
 
-TEST(LabPlanes, OfGreyHaveNoColourAtAll) {
-    Planes grey = noise_image(1, {20, 30});
-    Planes same({3, 20, 30});
-    for (index_t c = 0; c < 3; ++c) std::copy(grey.begin(), grey.end(), &same(c, 0, 0));
-    for (const Planes* image : {&grey, &same}) {
-        for (const Normalization normalization : {Normalization::none, Normalization::plane}) {
-            const Planes planes = derived(PlaneKind::lab_orientation, normalization, *image);
-            EXPECT_THAT(values_of(planes, 0), Each(0.0F));
-            EXPECT_THAT(values_of(planes, 1), Each(0.0F));
-        }
-    }
-}
-
 class Stripes : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Degrees, Stripes, testing::Values(0, 30, 45, 90, 120, 170));
 
@@ -265,28 +261,6 @@ TEST(GradientPlanes, OfARampAreItsSlopes) {
     EXPECT_NEAR(planes(1, 11, 3), -(8 * 2 - 4) / 12.0, 1e-5);
 }
 
-TEST(NormalizedPlanes, HaveNoMeanAndUnitEnergy) {
-    for (const PlaneKind kind : every_kind) {
-        for (const Shape shape : {Shape{31, 47}, Shape{1, 50}, Shape{50, 1}, Shape{2, 2}}) {
-            const Planes planes = derived(kind, Normalization::plane, noise_image(3, shape));
-            for (index_t p = 0; p < plane_count(kind); ++p) {
-                double sum = 0;
-                double squares = 0;
-                for (const double value : values_of(planes, p)) {
-                    sum += value;
-                    squares += value * value;
-                }
-                EXPECT_NEAR(sum, 0, 1e-5);
-                // With a single row, derivatives across rows are zero.
-                const bool may_be_zero = shape.rows <= 2 || shape.columns <= 2;
-                if (squares != 0 || !may_be_zero) {
-                    EXPECT_NEAR(squares, 1, 1e-5);
-                }
-            }
-        }
-    }
-}
-
 TEST(NormalizedPlanes, KeepShapeAndOrder) {
     Planes image({1, 2, 2});
     const float given[] = {10, 20, 30, 60};
@@ -298,57 +272,6 @@ TEST(NormalizedPlanes, KeepShapeAndOrder) {
     EXPECT_NEAR(values[1], -10 / root, 1e-7);
     EXPECT_NEAR(values[2], 0, 1e-7);
     EXPECT_NEAR(values[3], 30 / root, 1e-7);
-}
-
-TEST(NormalizedPlanes, OfAConstantImageAreZero) {
-    for (const PlaneKind kind : every_kind) {
-        for (const Shape shape : {Shape{1, 1}, Shape{1, 9}, Shape{33, 7}}) {
-            for (const index_t channels : {1, 3}) {
-                const Planes image = constant_image(channels, shape, {33.3F, 77.7F, 11.1F});
-                const Planes planes = derived(kind, Normalization::plane, image);
-                for (index_t p = 0; p < plane_count(kind); ++p) {
-                    EXPECT_THAT(values_of(planes, p), Each(0.0F));
-                }
-            }
-        }
-    }
-}
-
-TEST(NormalizedPlanes, AreSoWhereTheMaskIs) {
-    const Planes image = noise_image(1, {1, 50});
-    core::Array<float, 2> mask({1, 50});
-    for (index_t x = 0; x < 50; ++x) mask(0, x) = x % 3 == 0 ? 7.0F : 0.0F;
-    core::Cpu cpu(2);
-    ImagePlanes<core::Cpu> planes_of(cpu, PlaneKind::grey, Normalization::plane);
-    Planes planes({1, 1, 50});
-    planes_of.derive(image, mask, planes);
-    double sum = 0;
-    double squares = 0;
-    for (index_t x = 0; x < 50; x += 3) {
-        sum += planes(0, 0, x);
-        squares += planes(0, 0, x) * planes(0, 0, x);
-    }
-    EXPECT_NEAR(sum, 0, 1e-6);
-    EXPECT_NEAR(squares, 1, 1e-6);
-    std::fill(mask.begin(), mask.end(), 0.0F);
-    planes_of.derive(image, mask, planes);
-    EXPECT_THAT(values_of(planes, 0), Each(0.0F));
-    EXPECT_THROW(planes_of.derive(image, core::Array<float, 2>({1, 49}), planes),
-                 core::InvalidArgument);
-}
-
-TEST(NormalizedPlanes, OfRoundingAreZero) {
-    // All colours have the same luma up to rounding.
-    Planes image = noise_image(3, {20, 30});
-    for (index_t y = 0; y < 20; ++y) {
-        for (index_t x = 0; x < 30; ++x) {
-            image(1, y, x) = (120 - 0.299F * image(0, y, x) - 0.114F * image(2, y, x)) / 0.587F;
-        }
-    }
-    const Planes luma = derived(PlaneKind::grey, Normalization::none, image);
-    EXPECT_NE(*std::min_element(luma.begin(), luma.end()),
-              *std::max_element(luma.begin(), luma.end()));
-    EXPECT_THAT(values_of(derived(PlaneKind::grey, Normalization::plane, image), 0), Each(0.0F));
 }
 
 TEST(ImagePlanes, HaveTheSameBitsOnAnyNumberOfThreadsAndAgainWithoutAllocation) {
@@ -383,6 +306,13 @@ TEST(ImagePlanes, OfOtherShapesAreRefused) {
     refused(2, {3, 4}, 3, "image is 2 x 3 x 4, expected 1 or 3 channels");
     refused(3, {0, 4}, 3, "image is 3 x 0 x 4");
     refused(3, {3, 4}, 4, "planes is 4 x 3 x 4, must be 3 x 3 x 4");
+    Planes planes({3, 3, 4});
+    EXPECT_THAT(
+        [&] {
+            ImagePlanes<core::Cpu>(cpu, PlaneKind::rgb, Normalization::none)
+                .derive(planes, core::Array<float, 2>({3, 5}), planes);
+        },
+        ThrowsMessage<core::InvalidArgument>(HasSubstr("mask is 3 x 5")));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cmath>
-#include <random>
 
 #include "aperture/core/error.hpp"
 #include "aperture/core/memory.hpp"
@@ -18,18 +17,6 @@ namespace aperture::corr {
 namespace {
 
 using Sums = core::Array<double, 3>;
-
-/// Noise images; every second one has a mean of 20.
-std::vector<Planes> images_of(index_t count, index_t planes, Shape shape) {
-    std::vector<Planes> images;
-    for (index_t image = 0; image < count; ++image) {
-        std::mt19937 generator(static_cast<unsigned>(image + 1));
-        std::normal_distribution<float> normal(image % 2 == 0 ? 0 : 20, 1);
-        images.emplace_back(core::Extents<3>{planes, shape.rows, shape.columns});
-        for (float& value : images.back()) value = normal(generator);
-    }
-    return images;
-}
 
 Sums sums_for(const Problem& problem) {
     const Shape extent = problem.lags.extent();
@@ -58,7 +45,10 @@ TEST_P(Pairs, AreTheOracles) {
     core::Cpu cpu(2);
     PairCorrelator<core::Cpu> correlator(cpu, problem, 3);
     expect_every_pair(
-        problem, [&](index_t image, const Planes& planes) { correlator.load(image, planes); },
+        problem,
+        [&](index_t image, const Planes& planes) {
+            correlator.load(image, FramedPlanes(planes).view());
+        },
         [&](index_t a, index_t b) {
             Sums found = sums_for(problem);
             correlator.run(a, b, found);
@@ -68,12 +58,13 @@ TEST_P(Pairs, AreTheOracles) {
 
 TEST(Pairs, HaveTheSameBitsForEveryNumberOfThreads) {
     const Problem problem{3, {41, 53}, {20, 30, true}};
-    const std::vector<Planes> images = images_of(2, 3, problem.image);
+    const Planes a = planes_of(Content::contrast, 3, problem.image, 1);
+    const Planes b = planes_of(Content::bright, 3, problem.image, 2);
     const auto found = [&](int threads) {
         core::Cpu cpu(threads);
         PairCorrelator<core::Cpu> correlator(cpu, problem, 2);
-        correlator.load(0, images[0]);
-        correlator.load(1, images[1]);
+        correlator.load(0, a);
+        correlator.load(1, b);
         Sums sums = sums_for(problem);
         correlator.run(0, 1, sums);
         return std::vector<double>(sums.begin(), sums.end());
@@ -85,15 +76,17 @@ TEST(Pairs, ThatCannotBeAreRefused) {
     const Problem problem{1, {8, 9}, {4, 4}};
     core::Cpu cpu(1);
     EXPECT_THROW(PairCorrelator<core::Cpu>(cpu, {1, {8, 9}, {9, 4}}, 2), core::InvalidArgument);
+    EXPECT_THROW(PairCorrelator<core::Cpu>(cpu, {0, {8, 9}, {4, 4}}, 2), core::InvalidArgument);
     EXPECT_THROW(PairCorrelator<core::Cpu>(cpu, problem, 0), core::InvalidArgument);
     PairCorrelator<core::Cpu> correlator(cpu, problem, 2);
-    const std::vector<Planes> images = images_of(1, 1, problem.image);
+    const Planes image = planes_of(Content::contrast, 1, problem.image, 1);
     Sums sums = sums_for(problem);
-    correlator.load(0, images[0]);
-    EXPECT_THROW(correlator.load(2, images[0]), core::InvalidArgument);
-    EXPECT_THROW(correlator.load(-1, images[0]), core::InvalidArgument);
+    correlator.load(0, image);
+    EXPECT_THROW(correlator.load(2, image), core::InvalidArgument);
+    EXPECT_THROW(correlator.load(-1, image), core::InvalidArgument);
     EXPECT_THROW(correlator.load(1, Planes({1, 8, 8})), core::InvalidArgument);
     EXPECT_THROW(correlator.run(0, 1, sums), core::InvalidArgument);
+    EXPECT_THROW(correlator.run(0, 2, sums), core::InvalidArgument);
     EXPECT_THROW(correlator.run(0, 0, Sums({1, 4, 3})), core::InvalidArgument);
 }
 

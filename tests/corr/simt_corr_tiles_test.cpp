@@ -17,14 +17,14 @@ using corr::Problem;
 TEST(SimtCorrTiles, ThatTheLibraryDoesNotUseAreTheOracles) {
     const corr::Case cases[] = {
         {{9, 17}, {5, 17}}, {{33, 49}, {17, 20, true}}, {{6, 150}, {3, 131}}, {{64, 100}, {2, 3}}};
-    for_slower_kernels([&]<class Kernel>(const char* name, corr::Precision precision) {
+    for_slower_kernels([&]<class Walk>(const char* name, corr::Precision precision, auto kernel) {
         SCOPED_TRACE(name);
-        const auto correlate = [](const Planes& a, const Planes& b, const Problem& problem) {
+        const auto correlate = [=](const Planes& a, const Planes& b, const Problem& problem) {
             core::Simt simt(core::LaneOrder::random);
             const corr::Shape extent = problem.lags.extent();
             core::Array<double, 3> sums({1, extent.rows, extent.columns});
             std::fill(sums.begin(), sums.end(), std::nan(""));
-            KernelCorrelator<core::Simt, Kernel>(simt, problem)
+            KernelCorrelator<core::Simt, Walk>(simt, problem, kernel)
                 .run(a.view(), b.view(), sums.view());
             return sums;
         };

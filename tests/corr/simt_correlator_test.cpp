@@ -16,7 +16,10 @@ Array<double, 3> correlated(core::Simt& simt, const Planes& a, const Planes& b,
     const Shape extent = problem.lags.extent();
     Array<double, 3> sums({problem.images * problem.surfaces(), extent.rows, extent.columns});
     std::fill(sums.begin(), sums.end(), std::nan(""));
-    Correlator<core::Simt>(simt, problem).run(a.view(), b.view(), sums.view());
+    const FramedPlanes of_a(a);
+    const FramedPlanes of_b(b);
+    Correlator<core::Simt>(simt, problem)
+        .run(of_a.view(), a.data() == b.data() ? of_a.view() : of_b.view(), sums.view());
     return sums;
 }
 
@@ -70,27 +73,22 @@ TEST(SimtPlanes, WithNanHaveNanSums) {
     }
 }
 
-TEST(SimtCorrelators, TakeSeveralImagesAtOnce) {
-    core::Simt simt;
-    const Shape shape{20, 30};
-    const Planes a = planes_of(Content::bright, 6, shape, 7);
-    const Planes b = planes_of(Content::bright, 6, shape, 8);
+TEST(SimtTransforms, OfRowsOfEveryRadixAreTheOracles) {
+    // 6, 14, 30, 128, 98 and 750 samples.
+    for (const Case& c :
+         {Case{{5, 6}, {2, 1}}, Case{{1, 7}, {1, 7, true}}, Case{{6, 20}, {3, 11}},
+          Case{{9, 100}, {3, 29, true}}, Case{{3, 60}, {3, 39}}, Case{{3, 500}, {2, 251, true}}}) {
+        SCOPED_TRACE(name_of(c));
+        expect_the_oracles(Content::bright, c, {{2, c.image, c.lags}},
+                           in_order(core::LaneOrder::random));
+    }
+}
+
+TEST(SimtCorrelators, CorrelateSeveralImagesAtOnce) {
     for (const Method method : {Method::direct, Method::fft}) {
         for (const bool each_plane : {false, true}) {
-            const Problem one{2, shape, {9, 7, true}, method, each_plane};
-            Problem all = one;
-            all.images = 3;
-            const Array<double, 3> sums = correlated(simt, a, b, all);
-            for (index_t i = 0; i < 3; ++i) {
-                const auto part = [&](const Planes& planes) {
-                    Planes image({2, shape.rows, shape.columns});
-                    std::copy_n(planes.data() + i * image.size(), image.size(), image.data());
-                    return image;
-                };
-                const Array<double, 3> of_one = correlated(simt, part(a), part(b), one);
-                EXPECT_TRUE(
-                    std::equal(of_one.begin(), of_one.end(), sums.data() + i * of_one.size()));
-            }
+            expect_one_by_one({2, {20, 30}, {9, 7, true}, method, each_plane}, 3, 0,
+                              in_order(core::LaneOrder::forward));
         }
     }
 }
@@ -152,8 +150,8 @@ TEST(TilePartitions, GiveWarpsEqualWork) {
         }
         works.push_back(work);
     }
-    const auto [least, most] = std::minmax_element(works.begin(), works.end());
-    EXPECT_LT(static_cast<double>(*most), 1.03 * static_cast<double>(*least));
+    const auto [min, max] = std::minmax_element(works.begin(), works.end());
+    EXPECT_LT(static_cast<double>(*max), 1.03 * static_cast<double>(*min));
 }
 
 }  // namespace

@@ -114,32 +114,6 @@ TEST(BoxSum, PlanesAreIndependent) {
     }
 }
 
-TEST(BoxSum, ValuesThatAreNotFiniteStayNear) {
-    const Size extents{70, 90};
-    Image image = random_image(extents, 3);
-    const Image clean = result_of(box(7), image, extents);
-    image(35, 45) = std::numeric_limits<float>::quiet_NaN();
-    image(2, 5) = std::numeric_limits<float>::infinity();
-    const Image spoilt = result_of(box(7), image, extents);
-    for (index_t row = 0; row < extents.rows; ++row)
-        for (index_t column = 0; column < extents.columns; ++column) {
-            const bool near_nan = std::max(std::abs(row - 35), std::abs(column - 45)) <= 3;
-            const bool near_infinity = std::max(std::abs(row - 2), std::abs(column - 5)) <= 3;
-            if (near_nan || near_infinity) {
-                EXPECT_FALSE(std::isfinite(spoilt(row, column)));
-            } else {
-                EXPECT_EQ(spoilt(row, column), clean(row, column));
-            }
-        }
-}
-
-TEST(BoxSum, EmptyPlanes) {
-    core::Cpu cpu;
-    for (core::Extents<3> extents : {core::Extents<3>{0, 3, 3}, {2, 0, 3}, {2, 3, 0}})
-        box_sum(cpu, core::View<const float, 3>(nullptr, extents), 3,
-                core::View<float, 3>(nullptr, extents));
-}
-
 TEST(BoxSum, Refusals) {
     core::Cpu cpu;
     Image image = random_image({4, 6}, 1);

@@ -8,6 +8,7 @@ namespace aperture::signal {
 namespace {
 
 using tests::DeviceMirror;
+using tests::GpuTest;
 
 struct GpuRunner : tests::UsableGpu {
     static std::vector<Size> sizes() {
@@ -57,6 +58,11 @@ struct GpuRunner : tests::UsableGpu {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, ImageSuite, GpuRunner);
+
+TEST_F(GpuTest, WindowsThatAreTooLargeAreRefused) {
+    GpuRunner runner;
+    expect_large_windows_refused(runner);
+}
 
 }  // namespace
 }  // namespace aperture::signal

@@ -308,19 +308,6 @@ TEST(Resample, ValuesThatAreNotFiniteStayNear) {
         }
 }
 
-TEST(Resample, EmptyImages) {
-    core::Cpu cpu;
-    const Image image = random_image({4, 6}, 1);
-    for (Size size : {Size{0, 0}, Size{0, 5}, Size{5, 0}}) {
-        const Input from(nullptr, {size.rows, size.columns});
-        const Output to(nullptr, {size.rows, size.columns});
-        gaussian_blur(cpu, from, 1, to);
-        resize(cpu, from, Interpolation::bicubic, to);
-        resize(cpu, image, Interpolation::bicubic, to);
-        downsample(cpu, image, to);
-    }
-}
-
 TEST(Resample, Refusals) {
     core::Cpu cpu;
     Image image = random_image({4, 6}, 1);

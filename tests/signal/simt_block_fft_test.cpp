@@ -18,7 +18,6 @@ using core::index_t;
 using Numbers = std::vector<Complex<float>>;
 
 constexpr int sequences = 2;
-constexpr int held = 16;
 
 /// Transforms by `plan` to registers and from there by `next` without a change of threads; then by
 /// `plan` to the buffer. Sequences are interleaved (`Beside`), or one after the other.
@@ -27,20 +26,21 @@ __global__ void transform_kernel(const gpu::BlockFftPlan plan, const gpu::BlockF
                                  const Complex<float>* twiddles, const Complex<float>* from,
                                  Complex<float>* once, Complex<float>* twice) {
     constexpr int step = Beside ? sequences : 1;
-    using Fft = gpu::BlockFft<step, held>;
+    using Fft = gpu::BlockFft<step>;
     const int rank = core::thread_rank();
     const int sequence = Beside ? rank % sequences : rank / plan.lanes;
     const int lane = Beside ? rank / sequences : rank % plan.lanes;
     const int first = Beside ? sequence : sequence * plan.length;
     auto* const buffer = core::shared<Complex<float>>() + first;
-    Complex<float> kept[held];
+    Complex<float> kept[gpu::block_fft_samples];
     const auto load = [&](int, int sample) { return from[first + sample * step]; };
-    Fft::run(plan, lane, twiddles, buffer, load,
-             [&](int i, int, Complex<float> value) { kept[i] = value; });
-    Fft::run(
-        next, lane, twiddles, buffer, [&](int i, int) { return kept[i]; },
+    const Fft forward{plan, lane, twiddles, buffer};
+    forward.run(load, [&](int i, int, Complex<float> value) { kept[i] = value; });
+    const Fft second{next, lane, twiddles, buffer};
+    second.run(
+        [&](int i, int) { return kept[i]; },
         [&](int, int sample, Complex<float> value) { twice[first + sample * step] = value; });
-    Fft::run_to_buffer(plan, lane, twiddles, buffer, load);
+    forward.run_to_buffer(load);
     for (int i = lane; i < plan.length; i += plan.lanes) once[first + i * step] = buffer[i * step];
 }
 
@@ -55,16 +55,16 @@ void expect_transforms(int n, core::LaneOrder order) {
     std::normal_distribution<float> normal;
     Numbers from;
     for (int i = 0; i < n * sequences; ++i) from.push_back({normal(random), normal(random)});
-    const auto plan = gpu::block_fft_plan<held>(n);
+    const auto plan = gpu::block_fft_plan(n);
     ASSERT_TRUE(plan);
-    const auto twiddles = gpu::roots_of_unity(n, n - 1);
     core::Simt simt(order);
+    const auto twiddles = gpu::roots_of_unity(simt, n, n - 1);
     Numbers once(from.size());
     Numbers twice(from.size());
     core::launch(simt, &transform_kernel<Beside>,
                  core::LaunchConfig(dim3(1), dim3(static_cast<unsigned>(sequences * plan->lanes)),
                                     from.size() * sizeof(Complex<float>)),
-                 *plan, gpu::reversed<held>(*plan), twiddles.data(), from.data(), once.data(),
+                 *plan, gpu::reversed(*plan), twiddles.data(), from.data(), once.data(),
                  twice.data());
     const auto at = [n](int sequence, int sample) {
         return static_cast<std::size_t>(Beside ? sample * sequences + sequence
@@ -104,7 +104,7 @@ TEST_P(BlockFfts, AreAsDefinedAndTwiceTheMirrorImage) {
 
 std::vector<int> radices(int length) {
     std::vector<int> all;
-    const auto plan = gpu::block_fft_plan<held>(length);
+    const auto plan = gpu::block_fft_plan(length);
     for (int p = 0; p < plan->passes; ++p) all.push_back(plan->pass[p].radix);
     return all;
 }
@@ -112,8 +112,8 @@ std::vector<int> radices(int length) {
 TEST(BlockFftPlans, TakeLengthsApart) {
     EXPECT_EQ(radices(750), (std::vector<int>{15, 5, 10}));
     EXPECT_EQ(radices(768), (std::vector<int>{6, 2, 8, 8}));
-    EXPECT_EQ(gpu::block_fft_plan<held>(750)->lanes, 75);
-    EXPECT_FALSE(gpu::block_fft_plan<held>(22));
+    EXPECT_EQ(gpu::block_fft_plan(750)->lanes, 75);
+    EXPECT_FALSE(gpu::block_fft_plan(22));
 }
 
 }  // namespace

@@ -38,6 +38,12 @@ struct SimtRunner {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Simt, ImageSuite, SimtRunner);
+INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, ImageSuite, CpuRunner);
+
+TEST(SimtImages, WindowsThatAreTooLargeAreRefused) {
+    SimtRunner runner;
+    expect_large_windows_refused(runner);
+}
 
 }  // namespace
 }  // namespace aperture::signal

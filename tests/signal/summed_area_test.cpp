@@ -19,20 +19,20 @@ TEST(SummedAreas, AreSumsOverRectangles) {
     // Sizes shrink and grow: a plane must not influence the next one.
     const std::pair<index_t, index_t> sizes[] = {{40, 131}, {1, 1}, {7, 64}, {33, 65}};
     for (const auto& [rows, columns] : sizes) {
-        core::Array<float, 3> plane({1, rows, columns});
+        core::Array<float, 2> plane({rows, columns});
         for (float& value : plane) value = static_cast<float>(level(generator));
         std::uniform_int_distribution<index_t> row(0, rows);
         std::uniform_int_distribution<index_t> column(0, columns);
         for (const bool squares : {false, true}) {
-            squares ? areas.take_squares(cpu, plane, 100) : areas.take(cpu, plane, 100);
+            squares ? areas.compute_squares(cpu, plane) : areas.compute(cpu, plane, 100);
             for (int trial = 0; trial < 50; ++trial) {
                 const auto [top, bottom] = std::minmax({row(generator), row(generator)});
                 const auto [left, right] = std::minmax({column(generator), column(generator)});
                 double expected = 0;
                 for (index_t y = top; y < bottom; ++y) {
                     for (index_t x = left; x < right; ++x) {
-                        const double value = static_cast<double>(plane(0, y, x)) - 100;
-                        expected += squares ? value * value : value;
+                        const auto value = static_cast<double>(plane(y, x));
+                        expected += squares ? value * value : value - 100;
                     }
                 }
                 // Sums of integers are exact.

@@ -45,8 +45,8 @@ void validate(const Problem& problem);
 ///
 ///     c_p(dy, dx) = sum_{y, x} A_p(y + dy, x + dx) B_p(y, x)
 ///
-/// over the pixels that overlap. Holds all workspace: a second run allocates nothing. The result is
-/// bitwise independent of the number of threads.
+/// over the pixels that overlap. Holds all workspace, shared by copies: a second run allocates
+/// nothing. The result is bitwise independent of the number of threads.
 ///
 /// Errors, relative to sqrt(sum A^2 sum B^2) over the whole planes: direct 2e-7, with tf32x3 1e-6,
 /// with fp64 1e-13, FFT 5e-7. Errors of the direct method in fp32 grow where products round alike:
@@ -61,9 +61,6 @@ class Correlator {
 
     /// Throws core::InvalidArgument as `validate` does, and on a Cpu for tf32x3.
     Correlator(Executor& executor, const Problem& problem);
-    ~Correlator();
-    Correlator(Correlator&&) noexcept;
-    Correlator& operator=(Correlator&&) noexcept;
 
     /// `sums` is [image][planes, or 1: their sum][dy][dx], dense, with the first two dimensions as
     /// one; `a` and `b` are [image][plane] likewise and may be the same. Asynchronous on a Gpu.
@@ -71,7 +68,7 @@ class Correlator {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    std::shared_ptr<State> state_;
 };
 
 extern template class Correlator<core::Cpu>;

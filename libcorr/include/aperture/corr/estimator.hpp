@@ -81,12 +81,12 @@ class SurfaceEstimator {
     void finish(PlanesView<core::Host> a, PlanesView<core::Host> b, Surfaces& results);
 
   private:
-    /// Sums of an image's planes and of their squares over the pixels that overlap the other image.
+    /// Means of an image's planes; and sums, also of squares, over the pixels that overlap the
+    /// other image.
     struct Moments {
-        core::Array<double, 3> a;  ///< [plane][dy][dx]
-        core::Array<double, 3> b;
-        core::Array<double, 3> squares_a;
-        core::Array<double, 3> squares_b;
+        std::vector<float> means;
+        core::Array<double, 3> sums;  ///< [plane][dy][dx]
+        core::Array<double, 3> squares;
     };
     core::Array<float, 3>& of(Factor factor) { return factors_[static_cast<std::size_t>(factor)]; }
     const core::Array<float, 3>& of(Factor factor) const {
@@ -96,12 +96,13 @@ class SurfaceEstimator {
     /// Means of the planes over the pixels of a mask or, if it is null, over all.
     void find_means(PlanesView<core::Host> image,
                     const core::View<const float, 2, core::Host>* mask, std::vector<float>& means);
-    void centre(PlanesView<core::Host> image, const std::vector<float>& means, Factor centred);
+    /// Subtracts these means, for Pearson's r; zero where the mask is zero, whatever is there.
+    void centre(PlanesView<core::Host> image, const core::View<const float, 2, core::Host>* mask,
+                std::vector<float>& means, Factor centred);
     /// Returns the factor of b, which is that of a where both are one image.
     Factor centre_both(PlanesView<core::Host> a, PlanesView<core::Host> b);
     void square(Factor centred, Factor squares);
-    void find_moments(PlanesView<core::Host> image, Side side, core::Array<double, 3>& sums,
-                      core::Array<double, 3>& squares);
+    void find_moments(PlanesView<core::Host> image, Side side, Moments& moments);
     void find_both_moments(Factor centred_b);
     /// Removes the means' contribution from sums of products of planes as they are.
     void remove_means(Surfaces& results) const;
@@ -115,14 +116,12 @@ class SurfaceEstimator {
     Estimator estimator_;
     Lags lags_;
     bool each_plane_;
-    Moments moments_;
-    std::vector<float> means_a_;
-    std::vector<float> means_b_;
-    core::Array<double, 3> row_sums_;  ///< [plane][row]: sum, count
+    Moments a_;
+    Moments b_;
+    std::vector<double> row_sums_;
     signal::SummedAreas areas_;
     std::array<core::Array<float, 3>, factor_count> factors_;
     core::Array<double, 3> counts_;
-    std::vector<double> column_overlaps_;
 };
 
 }  // namespace aperture::corr

@@ -46,18 +46,15 @@ enum class Normalization {
     none,
 };
 
-/// Derives the planes to be correlated from images. Holds all workspace: a second image of one
-/// shape allocates nothing. Planes are bitwise reproducible for any number of threads. Accuracy
-/// before normalization: a* 1e-4, b* and orientations 5e-5, other planes 5e-7 of 255.
+/// Derives the planes to be correlated from images. Holds all workspace, shared by copies: a second
+/// image of one shape allocates nothing. Planes are bitwise reproducible for any number of threads.
+/// Accuracy before normalization: a* 1e-4, b* and orientations 5e-5, other planes 5e-7 of 255.
 template <class Executor>
 class ImagePlanes {
   public:
     using Space = typename Executor::Space;
 
     ImagePlanes(Executor& executor, PlaneKind kind, Normalization normalization);
-    ~ImagePlanes();
-    ImagePlanes(ImagePlanes&&) noexcept;
-    ImagePlanes& operator=(ImagePlanes&&) noexcept;
 
     /// Derives `planes`, [plane][row][column] with plane_count planes, from `image`,
     /// [channel][row][column] with one channel (grey) or three (red, green, blue) of sRGB values in
@@ -72,23 +69,9 @@ class ImagePlanes {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    std::shared_ptr<State> state_;
 };
 
-template <>
-ImagePlanes<core::Cpu>::ImagePlanes(core::Cpu& cpu, PlaneKind kind, Normalization normalization);
-template <>
-ImagePlanes<core::Cpu>::~ImagePlanes();
-template <>
-ImagePlanes<core::Cpu>::ImagePlanes(ImagePlanes&&) noexcept;
-template <>
-ImagePlanes<core::Cpu>& ImagePlanes<core::Cpu>::operator=(ImagePlanes&&) noexcept;
-template <>
-void ImagePlanes<core::Cpu>::derive(core::View<const float, 3, core::Host> image,
-                                    core::View<float, 3, core::Host> planes);
-template <>
-void ImagePlanes<core::Cpu>::derive(core::View<const float, 3, core::Host> image,
-                                    core::View<const float, 2, core::Host> mask,
-                                    core::View<float, 3, core::Host> planes);
+extern template class ImagePlanes<core::Cpu>;
 
 }  // namespace aperture::corr

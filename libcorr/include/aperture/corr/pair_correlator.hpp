@@ -8,8 +8,8 @@ namespace aperture::corr {
 
 /// Sums of products of pairs of images, with one transform of each image. Results and accuracy are
 /// those of Correlator with Method::fft, whatever the problem's method. Keeps spectra and planes of
-/// all images; `load` and `run` allocate nothing. Results are bitwise independent of the number of
-/// threads. On a Gpu `load` and `run` are asynchronous.
+/// all images, shared by copies; `load` and `run` allocate nothing. Results are bitwise independent
+/// of the number of threads. On a Gpu `load` and `run` are asynchronous.
 template <class Executor>
 class PairCorrelator {
   public:
@@ -18,9 +18,6 @@ class PairCorrelator {
     /// Throws core::InvalidArgument as `validate` does, and if `images` images need more memory
     /// than is available; core::UnfitDevice if a Gpu has too little.
     PairCorrelator(Executor& executor, const Problem& problem, index_t images);
-    ~PairCorrelator();
-    PairCorrelator(PairCorrelator&&) noexcept;
-    PairCorrelator& operator=(PairCorrelator&&) noexcept;
 
     /// Stores `planes`, [plane][row][column], as image number `image`, 0 .. images-1; columns are
     /// contiguous.
@@ -32,7 +29,7 @@ class PairCorrelator {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    std::shared_ptr<State> state_;
 };
 
 extern template class PairCorrelator<core::Cpu>;

@@ -43,10 +43,10 @@ class RadialSpectrum {
     RadialPower average() const;
 
   private:
-    /// Calls take(column, ring, number of frequencies that this one represents) for those
+    /// Calls visit(column, ring, number of frequencies that this one represents) for those
     /// frequencies of a row that lie in a ring.
-    template <class Take>
-    void for_rings(index_t row, const Take& take) const;
+    template <class Visit>
+    void for_rings(index_t row, const Visit& visit) const;
     void transform(PlanesView<core::Host> planes, index_t plane, double mean);
     void add_powers(double at_zero);
 

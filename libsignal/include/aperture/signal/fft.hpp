@@ -19,15 +19,12 @@ struct FftBatch {
 
 /// Forward transforms X[k] = sum_p x[p] exp(-j 2 pi k p / length), in place, on one executor (FFTW
 /// on core::Cpu, cuFFT on core::Gpu). A plan is created once and used many times; running it
-/// allocates nothing. FFTW plans are estimated, not measured, so that results are bitwise
-/// reproducible. The executor must outlive the plan.
+/// allocates nothing. Copies share the plan. FFTW plans are estimated, not measured, so that
+/// results are bitwise reproducible. The executor must outlive the plan.
 template <class Executor>
 class ForwardFft {
   public:
     ForwardFft(Executor& executor, const FftBatch& batch);
-    ~ForwardFft();
-    ForwardFft(ForwardFft&&) noexcept;
-    ForwardFft& operator=(ForwardFft&&) noexcept;
 
     /// `first` is the first sample of the batch, in the executor's memory, aligned to 64 bytes on a
     /// Cpu. On a Cpu the calling thread does all the work, and several threads may use one plan
@@ -35,8 +32,7 @@ class ForwardFft {
     void run(std::complex<float>* first) const;
 
   private:
-    struct Plan;
-    std::unique_ptr<Plan> plan_;
+    std::shared_ptr<void> plan_;  ///< FFTW's or cuFFT's; none for an empty batch
 };
 
 /// Forward transforms of real sequences, X[k] = sum_p x[p] exp(-j 2 pi k p / length) for k = 0 ..
@@ -45,17 +41,13 @@ class ForwardFft {
 class RealFft {
   public:
     explicit RealFft(core::index_t length);
-    ~RealFft();
-    RealFft(RealFft&&) noexcept;
-    RealFft& operator=(RealFft&&) noexcept;
 
     /// Transforms `length` samples, unchanged, to length/2 + 1 frequencies; both aligned to 64
     /// bytes.
     void run(const float* samples, std::complex<float>* frequencies) const;
 
   private:
-    struct Plan;
-    std::unique_ptr<Plan> plan_;
+    std::shared_ptr<void> plan_;  ///< FFTW's
 };
 
 }  // namespace aperture::signal

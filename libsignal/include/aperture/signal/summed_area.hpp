@@ -12,11 +12,11 @@ class SummedAreas {
   public:
     using index_t = core::index_t;
 
-    /// Computes the table of one plane [1][row][column], with `ground` subtracted from each value;
+    /// Computes the table of a plane [row][column], with `ground` subtracted from each value;
     /// columns must be contiguous. Allocates only if no earlier plane was as large.
-    void take(core::Cpu& cpu, core::View<const float, 3, core::Host> plane, double ground);
-    /// Computes the table of the squares of these values.
-    void take_squares(core::Cpu& cpu, core::View<const float, 3, core::Host> plane, double ground);
+    void compute(core::Cpu& cpu, core::View<const float, 2, core::Host> plane, double ground = 0);
+    /// Computes the table of the squares of a plane's values.
+    void compute_squares(core::Cpu& cpu, core::View<const float, 2, core::Host> plane);
 
     /// Over rows top .. bottom-1 and columns left .. right-1.
     double sum(index_t top, index_t bottom, index_t left, index_t right) const {
@@ -26,7 +26,7 @@ class SummedAreas {
 
   private:
     template <class Value>
-    void sum_values(core::Cpu& cpu, core::View<const float, 3, core::Host> plane,
+    void sum_values(core::Cpu& cpu, core::View<const float, 2, core::Host> plane,
                     const Value& value);
 
     core::Array<double, 2> above_;  ///< sums of all pixels above and left of a corner
