@@ -23,6 +23,9 @@ struct TallCholeskyArguments {
     double* divisors;  ///< [triangle_tile][packed_index]: -R, with inverted diagonal blocks
     double* sizes;     ///< square roots of the original diagonal
     double* failed;    ///< 1 if a pivot is not positive and normal, else 0
+    /// Added to the diagonal: nothing. Without an addition that the compiler cannot omit its order
+    /// of the pivots' chain is slower: 0.153 instead of 0.138 ms for 1000 x 192 (H100).
+    double shift = 0;
 };
 
 struct TallCholeskyShape {
@@ -66,7 +69,7 @@ struct CholeskyBlock {
         APERTURE_UNROLL
         for (int i = 0; i < n; ++i) {
             s[i] = i <= lane ? tile(k, k)[i * order + lane] : 0;
-            if (i == lane && column >= args.columns) s[i] = 1;
+            if (i == lane) s[i] = column < args.columns ? s[i] + args.shift : 1;
             e[i] = i == lane ? 1 : 0;
         }
         double own_pivot = 0;
