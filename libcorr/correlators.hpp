@@ -39,7 +39,7 @@ struct Correlator<Executor>::State {
 template <class Executor>
 Correlator<Executor>::Correlator(Executor& executor, const Problem& problem) {
     validate(problem);
-    state_ = std::make_shared<State>(executor, problem);
+    state_ = core::owned(std::make_unique<State>(executor, problem));
 }
 
 template <class Executor>
@@ -104,7 +104,7 @@ PairCorrelator<Executor>::PairCorrelator(Executor& executor, const Problem& prob
     core::expects(images >= 1, images, " images, expected at least 1");
     Problem of_image = problem;
     of_image.images = 1;
-    state_ = std::make_shared<State>(executor, of_image, images);
+    state_ = core::owned(std::make_unique<State>(executor, of_image, images));
 }
 
 template <class Executor>

@@ -23,7 +23,7 @@ struct ImagePlanes<Executor>::State : PlaneOperations<Executor> {
 
 template <class Executor>
 ImagePlanes<Executor>::ImagePlanes(Executor& executor, PlaneKind kind, Normalization normalization)
-    : state_(std::make_shared<State>(executor, kind, normalization)) {}
+    : state_(core::owned(std::make_unique<State>(executor, kind, normalization))) {}
 
 template <class Executor>
 void ImagePlanes<Executor>::derive(core::View<const float, 3, Space> image,

@@ -59,14 +59,8 @@ TallQr<T, Executor>::TallQr(Executor& executor, QrMethod method, index_t rows, i
     : rows_(rows), columns_(columns) {
     core::expects(columns > 0 && rows >= columns,
                   "QR requires at least 1 column and as many rows, has ", rows, " x ", columns);
-    factors_ = make_factors<T>(executor, method, rows, columns);
+    factors_ = core::owned(make_factors<T>(executor, method, rows, columns));
 }
-template <std::floating_point T, class Executor>
-TallQr<T, Executor>::~TallQr() = default;
-template <std::floating_point T, class Executor>
-TallQr<T, Executor>::TallQr(TallQr&&) noexcept = default;
-template <std::floating_point T, class Executor>
-TallQr<T, Executor>& TallQr<T, Executor>::operator=(TallQr&&) noexcept = default;
 
 template <std::floating_point T, class Executor>
 void TallQr<T, Executor>::factor(Matrix<const T> a, Matrix<T> r) {

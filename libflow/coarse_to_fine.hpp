@@ -225,14 +225,8 @@ Estimator<Executor>::Estimator(Executor& executor, Shape shape, const Parameters
     core::expects(shape.rows > 0 && shape.columns > 0, "image of ", shape.rows, " x ",
                   shape.columns, " pixels");
     validate(parameters);
-    state_ = std::make_unique<State>(executor, shape, parameters);
+    state_ = core::owned(std::make_unique<State>(executor, shape, parameters));
 }
-template <class Executor>
-Estimator<Executor>::~Estimator() = default;
-template <class Executor>
-Estimator<Executor>::Estimator(Estimator&&) noexcept = default;
-template <class Executor>
-Estimator<Executor>& Estimator<Executor>::operator=(Estimator&&) noexcept = default;
 
 template <class Executor>
 void Estimator<Executor>::watch_convergence(std::vector<double>* residuals) {

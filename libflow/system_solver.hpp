@@ -164,14 +164,8 @@ SystemSolver<Executor>::SystemSolver(Executor& executor, Shape shape,
     core::expects(shape.rows > 0 && shape.columns > 0, "image of ", shape.rows, " x ",
                   shape.columns, " pixels");
     validate(parameters);
-    state_ = std::make_unique<State>(executor, shape, parameters);
+    state_ = core::owned(std::make_unique<State>(executor, shape, parameters));
 }
-template <class Executor>
-SystemSolver<Executor>::~SystemSolver() = default;
-template <class Executor>
-SystemSolver<Executor>::SystemSolver(SystemSolver&&) noexcept = default;
-template <class Executor>
-SystemSolver<Executor>& SystemSolver<Executor>::operator=(SystemSolver&&) noexcept = default;
 
 template <class Executor>
 SolveResult SystemSolver<Executor>::solve(const LinearSystem<Space>& system, FlowView<Space> flow,

@@ -30,7 +30,7 @@ struct RobustPca<T, Executor>::State {
 template <std::floating_point T, class Executor>
 RobustPca<T, Executor>::RobustPca(Executor& executor, index_t frames, index_t values,
                                   const Parameters& parameters)
-    : state_(new State{frames, values}) {
+    : state_(core::owned(std::unique_ptr<State>(new State{frames, values}))) {
     validate(parameters);
     core::expects(frames > 0 && values > 0, "a matrix of ", values, " values of ", frames,
                   " frames is empty");
@@ -56,12 +56,6 @@ WorkspaceBytes RobustPca<T, Executor>::workspace_bytes(Executor& executor, index
     constexpr index_t least = 1 << 16;
     return {arrays.host + arrays.host / 64 + least, arrays.device};
 }
-template <std::floating_point T, class Executor>
-RobustPca<T, Executor>::~RobustPca() = default;
-template <std::floating_point T, class Executor>
-RobustPca<T, Executor>::RobustPca(RobustPca&&) noexcept = default;
-template <std::floating_point T, class Executor>
-RobustPca<T, Executor>& RobustPca<T, Executor>::operator=(RobustPca&&) noexcept = default;
 
 template <std::floating_point T, class Executor>
 Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,

@@ -34,14 +34,8 @@ template <class Executor>
 Pipeline<Executor>::Pipeline(Executor& executor, const Problem& problem,
                              core::View<const cfloat, 2, core::Host> steering) {
     core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
-    state_ = std::make_unique<State>(executor, problem, steering);
+    state_ = core::owned(std::make_unique<State>(executor, problem, steering));
 }
-template <class Executor>
-Pipeline<Executor>::~Pipeline() = default;
-template <class Executor>
-Pipeline<Executor>::Pipeline(Pipeline&&) noexcept = default;
-template <class Executor>
-Pipeline<Executor>& Pipeline<Executor>::operator=(Pipeline&&) noexcept = default;
 
 template <class Executor>
 void Pipeline<Executor>::run(CubeView<Space> cube, const Results<Space>& results,

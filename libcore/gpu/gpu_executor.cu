@@ -154,11 +154,8 @@ struct Gpu::State {
 Gpu::Gpu(int device) {
     const GpuStatus status = gpu_status(device);
     if (!status.usable) throw UnfitDevice(text("GPU ", device, " cannot be used: ", status.reason));
-    state_ = std::make_unique<State>(device);
+    state_ = owned(std::make_unique<State>(device));
 }
-Gpu::~Gpu() = default;
-Gpu::Gpu(Gpu&&) noexcept = default;
-Gpu& Gpu::operator=(Gpu&&) noexcept = default;
 
 int Gpu::device() const { return state_->device; }
 

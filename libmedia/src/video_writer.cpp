@@ -76,10 +76,10 @@ struct VideoWriter::State {
 
 VideoWriter::VideoWriter(const fs::path& target, int width, int height, double frames_per_second,
                          VideoCoding coding)
-    : state_(new State{target.string(),
-                       AtomicFile(target),
-                       {width, height},
-                       coding == VideoCoding::lossless_grey}) {
+    : state_(core::owned(std::unique_ptr<State>(new State{target.string(),
+                                                          AtomicFile(target),
+                                                          {width, height},
+                                                          coding == VideoCoding::lossless_grey}))) {
     core::expects(width > 0 && height > 0, state_->shown, ": cannot write: a video of ", width, 'x',
                   height, " pixels");
     core::expects(frames_per_second >= 0, state_->shown, ": cannot write: ", frames_per_second,
@@ -143,9 +143,5 @@ void VideoWriter::write(const Picture&) {}
 AtomicFile VideoWriter::finish() { return std::move(state_->file); }
 
 #endif
-
-VideoWriter::~VideoWriter() = default;
-VideoWriter::VideoWriter(VideoWriter&&) noexcept = default;
-VideoWriter& VideoWriter::operator=(VideoWriter&&) noexcept = default;
 
 }  // namespace aperture::media

@@ -245,11 +245,8 @@ struct OnlinePca::State {
 OnlinePca::OnlinePca(core::Cpu& cpu, index_t values, const OnlineParameters& parameters) {
     validate(parameters);
     core::expects(values > 0, "frames must have at least 1 value");
-    state_ = std::make_unique<State>(cpu, values, parameters);
+    state_ = core::owned(std::make_unique<State>(cpu, values, parameters));
 }
-OnlinePca::~OnlinePca() = default;
-OnlinePca::OnlinePca(OnlinePca&&) noexcept = default;
-OnlinePca& OnlinePca::operator=(OnlinePca&&) noexcept = default;
 
 Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
                          FramesView<float, core::Host> backgrounds) {

@@ -50,12 +50,10 @@ Root root_of(const Matrix& gram) {
 }  // namespace
 
 Subspace::Subspace(index_t frames, index_t rank, index_t width)
-    : k_({2 * width, frames}), state_(std::make_unique<State>(State{rank, {}, {}, {}, {}})) {
+    : k_({2 * width, frames}),
+      state_(core::owned(std::make_unique<State>(State{rank, {}, {}, {}, {}}))) {
     std::fill(k_.begin(), k_.end(), 0.0);
 }
-Subspace::~Subspace() = default;
-Subspace::Subspace(Subspace&&) noexcept = default;
-Subspace& Subspace::operator=(Subspace&&) noexcept = default;
 
 index_t Subspace::bytes(index_t frames, index_t rank, index_t width) {
     const index_t n = 2 * width;

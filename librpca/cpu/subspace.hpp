@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-
 #include "aperture/core/array.hpp"
+#include "aperture/core/owned.hpp"
 
 namespace aperture::rpca::cpu {
 
@@ -16,9 +15,6 @@ using core::index_t;
 class Subspace {
   public:
     Subspace(index_t frames, index_t rank, index_t width);
-    ~Subspace();
-    Subspace(Subspace&&) noexcept;
-    Subspace& operator=(Subspace&&) noexcept;
 
     /// Bytes of such matrices and of what `truncate` allocates meanwhile.
     static index_t bytes(index_t frames, index_t rank, index_t width);
@@ -46,7 +42,7 @@ class Subspace {
     struct State;
     core::Array<double, 2> k_;
     index_t rank_ = 0;
-    std::unique_ptr<State> state_;
+    core::Owned<State> state_;
 };
 
 }  // namespace aperture::rpca::cpu

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "aperture/core/array.hpp"
+#include "aperture/core/owned.hpp"
 #include "aperture/core/view.hpp"
 
 struct CUstream_st;
@@ -51,9 +51,6 @@ class Gpu {
     /// Throws DeviceError if `device` cannot be used, InvalidArgument if executors of another one
     /// exist.
     explicit Gpu(int device = 0);
-    ~Gpu();
-    Gpu(Gpu&&) noexcept;
-    Gpu& operator=(Gpu&&) noexcept;
 
     int device() const;
     /// "NVIDIA H200, 132 SMs, compute capability 9.0".
@@ -71,7 +68,7 @@ class Gpu {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    Owned<State> state_;
 };
 
 /// Whether a Gpu can be created here, and if not why: "built without CUDA", a compute capability

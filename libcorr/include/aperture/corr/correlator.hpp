@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-
 #include "aperture/core/executor.hpp"
+#include "aperture/core/owned.hpp"
 #include "aperture/corr/lags.hpp"
 
 namespace aperture::corr {
@@ -45,7 +44,7 @@ void validate(const Problem& problem);
 ///
 ///     c_p(dy, dx) = sum_{y, x} A_p(y + dy, x + dx) B_p(y, x)
 ///
-/// over the pixels that overlap. Holds all workspace, shared by copies: a second run allocates
+/// over the pixels that overlap. Holds all workspace: a second run allocates
 /// nothing. The result is bitwise independent of the number of threads.
 ///
 /// Errors, relative to sqrt(sum A^2 sum B^2) over the whole planes: direct 2e-7, with tf32x3 1e-6,
@@ -68,7 +67,7 @@ class Correlator {
 
   private:
     struct State;
-    std::shared_ptr<State> state_;
+    core::Owned<State> state_;
 };
 
 extern template class Correlator<core::Cpu>;

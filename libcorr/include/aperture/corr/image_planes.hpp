@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-
 #include "aperture/core/executor.hpp"
+#include "aperture/core/owned.hpp"
 #include "aperture/corr/lags.hpp"
 
 namespace aperture::corr {
@@ -46,7 +45,7 @@ enum class Normalization {
     none,
 };
 
-/// Derives the planes to be correlated from images. Holds all workspace, shared by copies: a second
+/// Derives the planes to be correlated from images. Holds all workspace: a second
 /// image of one shape allocates nothing. Planes are bitwise reproducible for any number of threads.
 /// Accuracy before normalization: a* 1e-4, b* and orientations 5e-5, other planes 5e-7 of 255.
 template <class Executor>
@@ -69,7 +68,7 @@ class ImagePlanes {
 
   private:
     struct State;
-    std::shared_ptr<State> state_;
+    core::Owned<State> state_;
 };
 
 extern template class ImagePlanes<core::Cpu>;

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "aperture/core/owned.hpp"
 #include "aperture/corr/correlator.hpp"
 
 namespace aperture::corr {
 
 /// Sums of products of pairs of images, with one transform of each image. Results and accuracy are
 /// those of Correlator with Method::fft, whatever the problem's method. Keeps spectra and planes of
-/// all images, shared by copies; `load` and `run` allocate nothing. Results are bitwise independent
+/// all images; `load` and `run` allocate nothing. Results are bitwise independent
 /// of the number of threads. On a Gpu `load` and `run` are asynchronous.
 template <class Executor>
 class PairCorrelator {
@@ -29,7 +30,7 @@ class PairCorrelator {
 
   private:
     struct State;
-    std::shared_ptr<State> state_;
+    core::Owned<State> state_;
 };
 
 extern template class PairCorrelator<core::Cpu>;

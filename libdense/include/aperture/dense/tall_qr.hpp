@@ -3,9 +3,9 @@
 #pragma once
 
 #include <concepts>
-#include <memory>
 
 #include "aperture/core/executor.hpp"
+#include "aperture/core/owned.hpp"
 #include "aperture/core/view.hpp"
 
 namespace aperture::dense {
@@ -47,9 +47,6 @@ class TallQr {
 
     /// Throws core::InvalidArgument for an empty matrix and for fewer rows than columns.
     TallQr(Executor& executor, QrMethod method, core::index_t rows, core::index_t columns);
-    ~TallQr();
-    TallQr(TallQr&&) noexcept;
-    TallQr& operator=(TallQr&&) noexcept;
 
     /// Computes R, [column][column], and keeps Q, as reflectors or explicitly (Cholesky), in as
     /// much memory as A.
@@ -82,7 +79,7 @@ class TallQr {
     core::index_t rows_;
     core::index_t columns_;
     bool kept_ = false;  ///< whether Q can be applied
-    std::unique_ptr<TallFactors<T, Space>> factors_;
+    core::Owned<TallFactors<T, Space>> factors_;
 };
 
 extern template class TallQr<float, core::Cpu>;

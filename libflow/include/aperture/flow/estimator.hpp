@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-
+#include "aperture/core/owned.hpp"
 #include "aperture/core/timing.hpp"
 #include "aperture/flow/parameters.hpp"
 
@@ -19,9 +18,6 @@ class Estimator {
     /// Throws core::InvalidArgument for an empty shape or parameters out of range, on a Gpu also
     /// for a Lucas-Kanade window too large for signal::box_sum there.
     Estimator(Executor& executor, Shape shape, const Parameters& parameters);
-    ~Estimator();
-    Estimator(Estimator&&) noexcept;
-    Estimator& operator=(Estimator&&) noexcept;
 
     /// Computes the flow from `image0` to `image1`. If `start` is true, the initial value is
     /// `flow`, scaled down to the coarsest level; otherwise it is zero. Identical images have a
@@ -40,7 +36,7 @@ class Estimator {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    core::Owned<State> state_;
 };
 
 extern template class Estimator<core::Cpu>;

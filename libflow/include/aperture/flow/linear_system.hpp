@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "aperture/core/executor.hpp"
+#include "aperture/core/owned.hpp"
 #include "aperture/flow/field.hpp"
 
 namespace aperture::flow {
@@ -99,9 +99,6 @@ class SystemSolver {
 
     /// Throws core::InvalidArgument for an empty shape or parameters out of range.
     SystemSolver(Executor& executor, Shape shape, const SolverParameters& parameters);
-    ~SystemSolver();
-    SystemSolver(SystemSolver&&) noexcept;
-    SystemSolver& operator=(SystemSolver&&) noexcept;
 
     /// `flow` is the initial value and receives the solution. A singular system with a zero start
     /// has the solution of minimum norm. `residuals`, if not null, receives |b - A x| / |b| of the
@@ -114,7 +111,7 @@ class SystemSolver {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    core::Owned<State> state_;
 };
 
 extern template class SystemSolver<core::Cpu>;

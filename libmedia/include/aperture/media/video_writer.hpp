@@ -3,8 +3,8 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 
+#include "aperture/core/owned.hpp"
 #include "aperture/media/atomic_file.hpp"
 #include "aperture/media/picture.hpp"
 
@@ -30,9 +30,6 @@ class VideoWriter {
     /// throws in a build without OpenCV.
     VideoWriter(const std::filesystem::path& target, int width, int height,
                 double frames_per_second, VideoCoding coding = VideoCoding::lossy);
-    ~VideoWriter();
-    VideoWriter(VideoWriter&&) noexcept;
-    VideoWriter& operator=(VideoWriter&&) noexcept;
 
     /// The next frame, which must have the size of the video.
     void write(const Picture& frame);
@@ -42,7 +39,7 @@ class VideoWriter {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    core::Owned<State> state_;
 };
 
 }  // namespace aperture::media

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-
+#include "aperture/core/owned.hpp"
 #include "aperture/rpca/robust_pca.hpp"
 
 namespace aperture::rpca {
@@ -37,9 +36,6 @@ class OnlinePca {
     /// `cpu` must outlive the object. Throws core::InvalidArgument if frames have no values and as
     /// `validate` does.
     OnlinePca(core::Cpu& cpu, index_t values, const OnlineParameters& parameters);
-    ~OnlinePca();
-    OnlinePca(OnlinePca&&) noexcept;
-    OnlinePca& operator=(OnlinePca&&) noexcept;
 
     /// Resets the state, learns from all first frames together (Solver::accaltproj) and writes
     /// their backgrounds. Throws as RobustPca::run does.
@@ -54,7 +50,7 @@ class OnlinePca {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    core::Owned<State> state_;
 };
 
 }  // namespace aperture::rpca

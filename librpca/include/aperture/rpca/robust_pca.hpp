@@ -6,9 +6,9 @@
 #include <cmath>
 #include <concepts>
 #include <functional>
-#include <memory>
 
 #include "aperture/core/executor.hpp"
+#include "aperture/core/owned.hpp"
 #include "aperture/core/view.hpp"
 
 namespace aperture::rpca {
@@ -115,9 +115,6 @@ class RobustPca {
     /// and accepts any positive extents.
     static WorkspaceBytes workspace_bytes(Executor& executor, index_t frames, index_t values,
                                           const Parameters& parameters);
-    ~RobustPca();
-    RobustPca(RobustPca&&) noexcept;
-    RobustPca& operator=(RobustPca&&) noexcept;
 
     /// Calls `observe`, if there is one, after every iteration; false ends the run. L and S then
     /// come from one iteration later, or from two with multipliers on a GPU, where an iteration
@@ -130,7 +127,7 @@ class RobustPca {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    core::Owned<State> state_;
 };
 
 extern template class RobustPca<float, core::Cpu>;

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-
 #include "aperture/core/executor.hpp"
+#include "aperture/core/owned.hpp"
 #include "aperture/core/timing.hpp"
 #include "aperture/stap/parameters.hpp"
 #include "aperture/stap/stages.hpp"
@@ -52,9 +51,6 @@ class Pipeline {
     /// not support the problem (cublas on the CPU), core::DeviceError if memory does not suffice.
     Pipeline(Executor& executor, const Problem& problem,
              core::View<const cfloat, 2, core::Host> steering);
-    ~Pipeline();
-    Pipeline(Pipeline&&) noexcept;
-    Pipeline& operator=(Pipeline&&) noexcept;
 
     /// `cube` has the extents of the problem's shape, last stride 1. A non-null `timeline` records
     /// the stages: doppler, then adaptive (fused) or covariance, weights, weighting (staged,
@@ -63,7 +59,7 @@ class Pipeline {
 
   private:
     struct State;
-    std::unique_ptr<State> state_;
+    core::Owned<State> state_;
 };
 
 /// Processes a cube in host memory on a GPU with at most `device_bytes` of device memory (0: all
