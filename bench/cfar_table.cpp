@@ -248,8 +248,8 @@ Draw draw_one(const Entry& entry, const Problem& problem, index_t number) {
     const Matrix map = output_map(problem, cell, z);
     const ExceedanceProbability probability(map * map.adjoint());
     const index_t references = stap::reference_window(problem, cell).cells();
-    const double scale =
-        stap::cpu::power_by_training(problem, cell) / static_cast<double>(references);
+    const double scale = stap::cpu::power_by_training(problem)[static_cast<std::size_t>(cell)] /
+                         static_cast<double>(references);
     for (std::size_t i = 0; i < decades; ++i)
         draw.probability[i] = probability(
             scale * stap::cpu::fixed_weights_threshold(static_cast<double>(i + 1), references));

@@ -98,24 +98,36 @@ double deviation(const Problem& problem, index_t range_cell, double decades) {
 
 }  // namespace
 
-double power_by_training(const Problem& problem, index_t range_cell) {
+std::vector<double> power_by_training(const Problem& problem) {
     const Parameters& p = problem.parameters;
-    if (p.training == Training::block) return 1;
-    const index_t reach = p.training_block + 2 * index_t(p.guard) + 2;
-    if (std::min(range_cell, problem.shape.range_cells - 1 - range_cell) >= reach) return 1;
+    const index_t cells = problem.shape.range_cells;
+    std::vector<double> relative(static_cast<std::size_t>(cells), 1.0);
+    if (p.training == Training::block) return relative;
+    // Sums over all cells before one.
+    std::vector<double> power_before{0.0};
     const auto power = [&](index_t cell) {
-        const auto cells = static_cast<double>(training_window(problem, cell).cells());
-        return cells / (cells - problem.order + 1);
+        const auto trained = static_cast<double>(training_window(problem, cell).cells());
+        return trained / (trained - problem.order + 1);
     };
-    const auto [window, excluded] = reference_window(problem, range_cell);
-    double sum = 0;
-    for (index_t cell = window.begin; cell < excluded.begin; ++cell) sum += power(cell);
-    for (index_t cell = excluded.end; cell < window.end; ++cell) sum += power(cell);
-    const auto references = reference_window(problem, range_cell).cells();
-    return power(range_cell) * static_cast<double>(references) / sum;
+    for (index_t cell = 0; cell < cells; ++cell) {
+        power_before.push_back(power_before.back() + power(cell));
+    }
+    const auto sum = [&](const RangeSpan& span) {
+        return power_before[static_cast<std::size_t>(span.end)] -
+               power_before[static_cast<std::size_t>(span.begin)];
+    };
+    const index_t reach = p.training_block + 2 * index_t(p.guard) + 2;
+    for (index_t cell = 0; cell < cells; ++cell) {
+        if (std::min(cell, cells - 1 - cell) >= reach) continue;
+        const TrainingWindow references = reference_window(problem, cell);
+        relative[static_cast<std::size_t>(cell)] =
+            power(cell) * static_cast<double>(references.cells()) /
+            (sum(references.window) - sum(references.excluded));
+    }
+    return relative;
 }
 
-double cfar_threshold(const Problem& problem, double pfa, index_t range_cell) {
+std::vector<double> cfar_thresholds(const Problem& problem, double pfa) {
     const Parameters& p = problem.parameters;
     core::expects(p.training_block >= 2 * problem.order, p.training_block,
                   " reference cells for order ", problem.order,
@@ -123,9 +135,13 @@ double cfar_threshold(const Problem& problem, double pfa, index_t range_cell) {
                   "--training-block ",
                   2 * problem.order, " or fewer taps");
     const double decades = -std::log10(pfa);
-    return power_by_training(problem, range_cell) *
-           fixed_weights_threshold(decades * (1 + deviation(problem, range_cell, decades)),
-                                   reference_window(problem, range_cell).cells());
+    std::vector<double> thresholds = power_by_training(problem);
+    for (index_t cell = 0; cell < problem.shape.range_cells; ++cell) {
+        thresholds[static_cast<std::size_t>(cell)] *=
+            fixed_weights_threshold(decades * (1 + deviation(problem, cell, decades)),
+                                    reference_window(problem, cell).cells());
+    }
+    return thresholds;
 }
 
 }  // namespace aperture::stap::cpu

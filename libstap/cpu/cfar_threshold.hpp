@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "aperture/stap/parameters.hpp"
 
@@ -27,12 +28,12 @@ inline double fixed_weights_threshold(double decades, index_t reference_cells) {
     return count * std::expm1(decades * std::log(10.0) / count);
 }
 
-/// The mean output power of a cell relative to its reference cells', with an individual number of
-/// training cells each (J/(J-n+1) times the optimum, Reed, Mallett & Brennan 1974): 1 except near
-/// the ends of the range extent.
-double power_by_training(const Problem& problem, index_t range_cell);
+/// The mean output power of each range cell relative to its reference cells', with an individual
+/// number of training cells each (J/(J-n+1) times the optimum, Reed, Mallett & Brennan 1974): 1
+/// except near the ends of the range extent.
+std::vector<double> power_by_training(const Problem& problem);
 
 /// See detection_thresholds.
-double cfar_threshold(const Problem& problem, double pfa, index_t range_cell);
+std::vector<double> cfar_thresholds(const Problem& problem, double pfa);
 
 }  // namespace aperture::stap::cpu

@@ -88,14 +88,11 @@ double detection_threshold(Detector detector, double pfa, index_t cells, int ord
 std::vector<double> detection_thresholds(const Problem& problem, double pfa) {
     check_rate(pfa);
     const Detector detector = problem.parameters.detector;
+    if (detector == Detector::cfar) return cpu::cfar_thresholds(problem, pfa);
     std::vector<double> thresholds;
     // Only cells at the ends differ in their number of training cells.
     std::map<index_t, double> of_cells;
     for (index_t r = 0; r < problem.shape.range_cells; ++r) {
-        if (detector == Detector::cfar) {
-            thresholds.push_back(cpu::cfar_threshold(problem, pfa, r));
-            continue;
-        }
         const index_t cells = independent_training_cells(problem, r);
         auto known = of_cells.find(cells);
         if (known == of_cells.end()) {
