@@ -132,7 +132,8 @@ TEST_F(Nvrtc, TheSecondTimeComesFromTheCache) {
 
 TEST_F(Nvrtc, ChangedTextIsAnotherKernel) {
     compile(20);
-    const std::string changed = std::string(scale_kernel[0].text) + "// changed\n";
+    std::string changed = scale_kernel[0].text;
+    changed += "// changed\n";
     const KernelText root[] = {{scale_kernel[0].name, changed.c_str()}};
     EXPECT_FALSE(
         core::compile_kernel(source(root), "aperture::test::scale<float, 20>", 90)->from_cache);
