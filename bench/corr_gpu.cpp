@@ -72,10 +72,10 @@ void correlate_by(const PrepareCorrelation& prepare, benchmark::State& state,
         return seconds_on(gpu, timeline, calls,
                           [&](std::size_t) { correlation(input, device_sums.view()); });
     });
-    const double gflops = 1e-9 * flops_of(problem) / seconds;
-    state.counters["GFLOP/s"] = gflops;
     state.counters["us/image"] = 1e6 * seconds / static_cast<double>(problem.images);
     if (problem.method == Method::direct) {
+        const double gflops = 1e-9 * flops_of(problem) / seconds;
+        state.counters["GFLOP/s"] = gflops;
         state.counters["%peak"] = percent_of_peak(gpu, problem.precision, gflops);
     }
     core::copy(gpu, std::as_const(device_sums).view(), sums.view());
