@@ -62,7 +62,7 @@ __device__ __forceinline__ void for_each_entry(bool problem_fastest, Visit visit
 /// Loads the lower triangles of `valid` matrices from `first_problem` on; zeros beyond.
 template <class Tile, class T>
 __device__ __forceinline__ void load_lower_triangles(T* tile, KernelView<const T, 3> from,
-                                                     index_t first_problem, index_t valid) {
+                                                     index_t first_problem, int valid) {
     for_each_entry<Tile>(interleaved(from), [&](int problem, int row, int column) {
         if (column > row) return;
         tile[problem * Tile::problem_stride + row * Tile::row_stride + column] =
@@ -73,7 +73,7 @@ __device__ __forceinline__ void load_lower_triangles(T* tile, KernelView<const T
 /// Loads rows [first_row, first_row + valid_rows) of the matrices; zeros beyond.
 template <class Tile, class T>
 __device__ __forceinline__ void load_rows(T* tile, KernelView<T, 3> from, index_t first_problem,
-                                          index_t valid, int first_row, int valid_rows) {
+                                          int valid, int first_row, int valid_rows) {
     for_each_entry<Tile>(interleaved(from), [&](int problem, int row, int column) {
         tile[problem * Tile::problem_stride + row * Tile::row_stride + column] =
             problem < valid && row < valid_rows
@@ -85,7 +85,7 @@ __device__ __forceinline__ void load_rows(T* tile, KernelView<T, 3> from, index_
 /// Stores rows, the inverse of `load_rows`.
 template <class Tile, class T>
 __device__ __forceinline__ void store_rows(const T* tile, KernelView<T, 3> to,
-                                           index_t first_problem, index_t valid, int first_row,
+                                           index_t first_problem, int valid, int first_row,
                                            int valid_rows) {
     for_each_entry<Tile>(interleaved(to), [&](int problem, int row, int column) {
         if (problem >= valid || row >= valid_rows) return;

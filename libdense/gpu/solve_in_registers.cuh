@@ -17,12 +17,12 @@ struct RegisterSolveShape {
     using MatrixTile = BatchTile<T, problems, order, order, lanes>;
     using RightHandSideTile = BatchTile<T, problems, right_hand_sides, order, lanes>;
     /// Registers of a thread: the columns, the published pivot column, and about 48 more, or 64
-    /// with complex pivots; a multiprocessor has 65,536. Four blocks of four warps are enough
-    /// occupancy.
-    static constexpr bool complex_pivots = elimination == Elimination::above_and_below &&
-                                           sizeof(T) > sizeof(RealOf<T>);
+    /// for Gauss-Jordan in other types than float; a multiprocessor has 65,536. Four blocks of four
+    /// warps are enough occupancy.
+    static constexpr bool wide_pivots = elimination == Elimination::above_and_below &&
+                                        sizeof(T) > sizeof(float);
     static constexpr int registers =
-        (slots + 1) * order * static_cast<int>(sizeof(T)) / 4 + (complex_pivots ? 64 : 48);
+        (slots + 1) * order * static_cast<int>(sizeof(T)) / 4 + (wide_pivots ? 64 : 48);
     static constexpr int fitting_blocks = 65536 / (register_solve_threads * registers);
     static constexpr int blocks_per_multiprocessor = fitting_blocks < 1   ? 1
                                                      : fitting_blocks < 4 ? fitting_blocks
@@ -64,7 +64,8 @@ __global__ void __launch_bounds__(
     const int local = core::thread_rank() / lanes;
     const int lane = core::thread_rank() % lanes;
     const index_t first = static_cast<index_t>(blockIdx.x) * Shape::problems;
-    const index_t valid = p.a.extent[0] - first;
+    const index_t left = p.a.extent[0] - first;
+    const int valid = left < Shape::problems ? static_cast<int>(left) : Shape::problems;
     const bool exists = local < valid;
     const T zero = T(RealOf<T>(0));
 

@@ -232,7 +232,10 @@ class SceneDrawing {
 
 /// The covariance of samples `channel_lag` channels and `pulse_lag` pulses apart, for all lags:
 /// [channel_lag + L - 1][pulse_lag + P - 1].
-core::Array<Complex, 2> covariance_of_lags(const ClutterScene& scene) {
+///
+/// Not inlined: which products and sums the compiler joins would depend on the caller, and with
+/// that the last digits of every simulated cube.
+[[gnu::noinline]] core::Array<Complex, 2> covariance_of_lags(const ClutterScene& scene) {
     const index_t channels = scene.shape.channels;
     const index_t pulses = scene.shape.pulses;
     core::Array<Complex, 2> covariance({2 * channels - 1, 2 * pulses - 1});
