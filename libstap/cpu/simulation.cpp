@@ -101,10 +101,13 @@ std::vector<std::vector<double>> motion_factor(const ClutterScene& scene) {
     std::vector<std::vector<double>> columns;
     constexpr double negligible = 1e-13;
     while (columns.size() < pulses) {
-        const auto largest = std::max_element(left.begin(), left.end());
-        if (*largest < negligible) break;
-        const auto pivot = static_cast<std::size_t>(largest - left.begin());
-        const double root = std::sqrt(*largest);
+        const double largest = *std::max_element(left.begin(), left.end());
+        if (largest < negligible) break;
+        // Of pivots that differ by rounding the first, so that all machines simulate one cube.
+        const auto found = std::find_if(left.begin(), left.end(),
+                                        [&](double pivot) { return pivot > largest * (1 - 1e-9); });
+        const auto pivot = static_cast<std::size_t>(found - left.begin());
+        const double root = std::sqrt(*found);
         std::vector<double> column(pulses);
         for (std::size_t p = 0; p < pulses; ++p) {
             double sum = motion_correlation(scene, index_t(p) - index_t(pivot));
@@ -232,10 +235,7 @@ class SceneDrawing {
 
 /// The covariance of samples `channel_lag` channels and `pulse_lag` pulses apart, for all lags:
 /// [channel_lag + L - 1][pulse_lag + P - 1].
-///
-/// Not inlined: which products and sums the compiler joins would depend on the caller, and with
-/// that the last digits of every simulated cube.
-[[gnu::noinline]] core::Array<Complex, 2> covariance_of_lags(const ClutterScene& scene) {
+core::Array<Complex, 2> covariance_of_lags(const ClutterScene& scene) {
     const index_t channels = scene.shape.channels;
     const index_t pulses = scene.shape.pulses;
     core::Array<Complex, 2> covariance({2 * channels - 1, 2 * pulses - 1});
