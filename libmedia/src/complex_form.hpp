@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <hdf5.h>
-
 #include <complex>
 #include <cstddef>
 #include <optional>
 #include <string>
 
 #include "aperture/core/portable.hpp"
+#include "libmedia/src/hdf5.hpp"
 
 namespace aperture::media {
 

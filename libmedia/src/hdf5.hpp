@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+// The interface of HDF5 1.10, which later versions have, too.
+#define H5_USE_110_API
 #include <hdf5.h>
 
 #include <filesystem>
