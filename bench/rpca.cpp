@@ -38,14 +38,6 @@ namespace {
 
 using core::Array;
 
-void report(benchmark::State& state, const Size& size, int done, double seconds) {
-    const double gflops = gflop_of_iteration(size) * done / seconds;
-    state.counters["iterations_per_s"] = done / seconds;
-    state.counters["gflops"] = gflops;
-    state.counters["percent_of_peak"] =
-        100 * gflops / fma_peak_gflops<float>(core::Cpu().threads());
-}
-
 void run_ours(benchmark::State& state, rpca::Solver solver, rpca::Svd svd, Size size,
               const std::string& name) {
     core::Cpu cpu;
@@ -64,7 +56,7 @@ void run_ours(benchmark::State& state, rpca::Solver solver, rpca::Svd svd, Size 
         outcome = pca.run(m.view(), low_rank, sparse);
         return watch.seconds();
     });
-    report(state, size, outcome.iterations, best);
+    state.counters["iterations/s"] = outcome.iterations / best;
     state.counters["rank"] = outcome.rank;
     state.counters["residual"] = outcome.residual;
     if (!(residual_of(m, low_rank, sparse) <= worst_residual || solver == rpca::Solver::admm)) {
@@ -109,7 +101,7 @@ void run_online(benchmark::State& state, Size size, const std::string& name) {
         }
         return watch.seconds();
     });
-    state.counters["frames_per_s"] = static_cast<double>(size.frames) / best;
+    state.counters["frames/s"] = static_cast<double>(size.frames) / best;
 }
 
 #if APERTURE_LAPACK
@@ -222,7 +214,7 @@ void run_blas(benchmark::State& state, Size size, const std::string& name) {
         pca.run(m.data());
         return watch.seconds();
     });
-    report(state, size, iterations, best);
+    state.counters["iterations/s"] = iterations / best;
     double square = 0;
     double error = 0;
     for (index_t i = 0; i < m.size(); ++i) {

@@ -16,6 +16,13 @@
 namespace aperture::bench {
 namespace {
 
+/// GFLOP of each iteration's product with P and triangle of the Gram matrix.
+double gflop_of_iteration(const Size& size) {
+    const auto m = static_cast<double>(size.values);
+    const auto n = static_cast<double>(size.frames);
+    return (2 * m * n * n + m * n * n) * 1e-9;
+}
+
 using core::Array;
 
 template <class T>

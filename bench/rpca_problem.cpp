@@ -27,12 +27,6 @@ Array<float, 2> video(const Size& size) {
     return frames;
 }
 
-double gflop_of_iteration(const Size& size) {
-    const auto m = static_cast<double>(size.values);
-    const auto n = static_cast<double>(size.frames);
-    return (2 * m * n * n + m * n * n) * 1e-9;
-}
-
 double residual_of(const Array<float, 2>& m, const Array<float, 2>& low_rank,
                    const Array<float, 2>& sparse) {
     double square = 0;

@@ -25,9 +25,6 @@ inline constexpr double worst_residual = 1e-3;
 /// matrix has half its rank after about twenty iterations.
 core::Array<float, 2> video(const Size& size);
 
-/// GFLOP of each iteration's product with P and triangle of the Gram matrix.
-double gflop_of_iteration(const Size& size);
-
 /// ||M - L - S||_F / ||M||_F
 double residual_of(const core::Array<float, 2>& m, const core::Array<float, 2>& low_rank,
                    const core::Array<float, 2>& sparse);

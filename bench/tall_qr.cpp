@@ -31,9 +31,8 @@ using core::Array;
 
 void report(benchmark::State& state, const Size& size, double seconds) {
     const double gflops = gflop_of(size) / seconds;
-    state.counters["gflops"] = gflops;
-    state.counters["percent_of_peak"] =
-        100 * gflops / fma_peak_gflops<float>(core::Cpu().threads());
+    state.counters["GFLOP/s"] = gflops;
+    state.counters["%peak"] = 100 * gflops / fma_peak_gflops<float>(core::Cpu().threads());
 }
 
 template <dense::QrMethod method>
