@@ -15,6 +15,15 @@
 
 namespace aperture::apps::tests {
 
+/// A run that a program refuses: expect_refused holds for `expected`.
+struct Refusal {
+    std::string name;
+    std::string program;
+    std::vector<std::string> arguments;
+    std::string expected;
+};
+inline void PrintTo(const Refusal& refusal, std::ostream* stream) { *stream << refusal.name; }
+
 /// Inputs for every program: a cube c.h5, and frames V/0.pgm to V/3.pgm of a moving texture.
 class ProgramInputs : public testing::Test {
   protected:

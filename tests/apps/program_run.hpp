@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <hdf5.h>
-
 #include <complex>
 #include <cstdint>
 #include <filesystem>
@@ -11,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "libmedia/src/hdf5.hpp"
 
 namespace aperture::apps::tests {
 

@@ -1,10 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-// Images, videos, truths and outputs that every program refuses: exit status 1, one line that gives
-// the reason, and no output file. For cubes, see bad_input_test.cpp.
-#include <unistd.h>
-
-#include "aperture/core/executor.hpp"
+// Runs that a program refuses because of its images, videos, truths or outputs. For cubes, see
+// bad_input_test.cpp; for what the command line alone shows, command_line_test.cpp.
 #include "tests/apps/program_inputs.hpp"
 
 namespace aperture::apps::tests {
@@ -12,20 +9,8 @@ namespace {
 
 using media::tests::read_bytes;
 using media::tests::write_bytes;
-using testing::Contains;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
 
-struct BadRun {
-    std::string name;
-    std::string program;
-    std::vector<std::string> arguments;
-    std::string expected;
-};
-void PrintTo(const BadRun& run, std::ostream* stream) { *stream << run.name; }
-
-class RefusedRun : public ProgramInputs, public testing::WithParamInterface<BadRun> {};
+class RefusedRun : public ProgramInputs, public testing::WithParamInterface<Refusal> {};
 
 using Words = std::vector<std::string>;
 
@@ -37,235 +22,233 @@ const Words cube{"--cube", "FOLDER/c.h5"};
 INSTANTIATE_TEST_SUITE_P(
     Pairs, RefusedRun,
     testing::Values(
-        BadRun{"one_row",
-               "oflow",
-               {"FOLDER/row0.pgm", "FOLDER/row1.pgm", "--method", "lk"},
-               "--method lk requires at least 2 x 2 pixels"},
-        BadRun{"first_missing",
-               "oflow",
-               {"FOLDER/none.pgm", "FOLDER/b.pgm"},
-               "none.pgm: no such file"},
-        BadRun{"second_missing",
-               "oflow",
-               {"FOLDER/a.pgm", "FOLDER/none.pgm"},
-               "none.pgm: no such file"},
-        BadRun{"no_image", "oflow", {"FOLDER/a.pgm", "FOLDER/text.txt"}, "text.txt: "},
-        BadRun{"empty_image", "oflow", {"FOLDER/empty.pgm", "FOLDER/b.pgm"}, "empty.pgm: "},
-        BadRun{"truncated", "oflow", {"FOLDER/a.pgm", "FOLDER/half.pgm"}, "half.pgm: "},
-        BadRun{"other_size",
-               "oflow",
-               {"FOLDER/a.pgm", "FOLDER/wide.pgm"},
-               "wide.pgm: 97x70 pixels, but "},
-        BadRun{"other_size_names_both",
-               "oflow",
-               {"FOLDER/a.pgm", "FOLDER/wide.pgm"},
-               "a.pgm has 96x72"},
-        BadRun{"truth_missing", "oflow", joined(pair, {"--truth", "FOLDER/none.flo"}),
-               "none.flo: no such"},
-        BadRun{"truth_is_an_image", "oflow", joined(pair, {"--truth", "FOLDER/a.pgm"}), "a.pgm: "},
-        BadRun{"truth_of_other_size", "oflow", joined(pair, {"--truth", "FOLDER/tall.flo"}),
-               "tall.flo: 72x96 pixels, but "},
-        BadRun{"picture_is_first_image", "oflow", joined(pair, {"--warped", "FOLDER/a.pgm"}),
-               "a.pgm: cannot write: it is the input"},
-        BadRun{"picture_is_second_image", "oflow", joined(pair, {"--arrows", "FOLDER/b.pgm"}),
-               "b.pgm: cannot write: it is the input"},
-        BadRun{"report_is_an_image", "oflow", joined(pair, {"--report", "FOLDER/b.pgm"}),
-               "b.pgm: cannot write: it is the input"},
-        BadRun{"flow_is_the_truth", "oflow",
-               joined(pair, {"--truth", "FOLDER/truth.flo", "--out", "FOLDER/truth.flo"}),
-               "truth.flo: cannot write: it is the input"},
-        BadRun{"two_outputs_of_one_name", "oflow",
-               joined(pair, {"--warped", "FOLDER/x.ppm", "--arrows", "FOLDER/x.ppm"}),
-               "x.ppm: used for two outputs"},
-        BadRun{"flow_in_a_file", "oflow", joined(pair, {"--out", "FOLDER/a.pgm/a.flo"}),
-               "a.flo: cannot write"},
-        BadRun{"warped_in_a_file", "oflow", joined(pair, {"--warped", "FOLDER/a.pgm/x.ppm"}),
-               "x.ppm: cannot write"},
-        BadRun{"mask_in_a_file", "oflow", joined(pair, {"--consistency", "FOLDER/a.pgm/x.ppm"}),
-               "x.ppm: cannot write"},
-        BadRun{"table_in_a_file", "oflow", joined(pair, {"--convergence", "FOLDER/a.pgm/x.csv"}),
-               "x.csv: cannot write"},
-        BadRun{"report_in_a_file", "oflow", joined(pair, {"--report", "FOLDER/a.pgm/x.json"}),
-               "x.json: cannot write"},
-        BadRun{"impl_on_the_cpu", "oflow", joined(pair, {"--impl", "staged"}),
-               "--impl requires a GPU"},
-        BadRun{"report_is_a_device", "oflow", joined(pair, {"--report", "/dev/full"}),
-               "/dev/full"}),
+        Refusal{"one_row",
+                "oflow",
+                {"FOLDER/row0.pgm", "FOLDER/row1.pgm", "--method", "lk"},
+                "--method lk requires at least 2 x 2 pixels"},
+        Refusal{"first_missing",
+                "oflow",
+                {"FOLDER/none.pgm", "FOLDER/b.pgm"},
+                "none.pgm: no such file"},
+        Refusal{"second_missing",
+                "oflow",
+                {"FOLDER/a.pgm", "FOLDER/none.pgm"},
+                "none.pgm: no such file"},
+        Refusal{"no_image", "oflow", {"FOLDER/a.pgm", "FOLDER/text.txt"}, "text.txt: "},
+        Refusal{"empty_image", "oflow", {"FOLDER/empty.pgm", "FOLDER/b.pgm"}, "empty.pgm: "},
+        Refusal{"truncated", "oflow", {"FOLDER/a.pgm", "FOLDER/half.pgm"}, "half.pgm: "},
+        Refusal{"other_size",
+                "oflow",
+                {"FOLDER/a.pgm", "FOLDER/wide.pgm"},
+                "wide.pgm: 97x70 pixels, but "},
+        Refusal{"other_size_names_both",
+                "oflow",
+                {"FOLDER/a.pgm", "FOLDER/wide.pgm"},
+                "a.pgm has 96x72"},
+        Refusal{"truth_missing", "oflow", joined(pair, {"--truth", "FOLDER/none.flo"}),
+                "none.flo: no such"},
+        Refusal{"truth_is_an_image", "oflow", joined(pair, {"--truth", "FOLDER/a.pgm"}), "a.pgm: "},
+        Refusal{"truth_of_other_size", "oflow", joined(pair, {"--truth", "FOLDER/tall.flo"}),
+                "tall.flo: 72x96 pixels, but "},
+        Refusal{"picture_is_first_image", "oflow", joined(pair, {"--warped", "FOLDER/a.pgm"}),
+                "a.pgm: cannot write: it is the input"},
+        Refusal{"picture_is_second_image", "oflow", joined(pair, {"--arrows", "FOLDER/b.pgm"}),
+                "b.pgm: cannot write: it is the input"},
+        Refusal{"report_is_an_image", "oflow", joined(pair, {"--report", "FOLDER/b.pgm"}),
+                "b.pgm: cannot write: it is the input"},
+        Refusal{"flow_is_the_truth", "oflow",
+                joined(pair, {"--truth", "FOLDER/truth.flo", "--out", "FOLDER/truth.flo"}),
+                "truth.flo: cannot write: it is the input"},
+        Refusal{"two_outputs_of_one_name", "oflow",
+                joined(pair, {"--warped", "FOLDER/x.ppm", "--arrows", "FOLDER/x.ppm"}),
+                "x.ppm: used for two outputs"},
+        Refusal{"flow_in_a_file", "oflow", joined(pair, {"--out", "FOLDER/a.pgm/a.flo"}),
+                "a.flo: cannot write"},
+        Refusal{"warped_in_a_file", "oflow", joined(pair, {"--warped", "FOLDER/a.pgm/x.ppm"}),
+                "x.ppm: cannot write"},
+        Refusal{"mask_in_a_file", "oflow", joined(pair, {"--consistency", "FOLDER/a.pgm/x.ppm"}),
+                "x.ppm: cannot write"},
+        Refusal{"table_in_a_file", "oflow", joined(pair, {"--convergence", "FOLDER/a.pgm/x.csv"}),
+                "x.csv: cannot write"},
+        Refusal{"report_in_a_file", "oflow", joined(pair, {"--report", "FOLDER/a.pgm/x.json"}),
+                "x.json: cannot write"},
+        Refusal{"impl_on_the_cpu", "oflow", joined(pair, {"--impl", "staged"}),
+                "--impl requires a GPU"},
+        Refusal{"report_is_a_device", "oflow", joined(pair, {"--report", "/dev/full"}),
+                "/dev/full"}),
     [](const auto& instance) { return instance.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Sequences, RefusedRun,
     testing::Values(
-        BadRun{"missing", "oflow", {"FOLDER/none.avi"}, "none.avi: no such file"},
-        BadRun{"empty_folder", "oflow", {"FOLDER/empty"}, "empty: the folder contains no image"},
-        BadRun{"pattern_of_nothing", "oflow", {"FOLDER/V/x*.pgm"}, "no file matches"},
-        BadRun{"no_video", "oflow", {"FOLDER/text.txt"}, "text.txt: "},
-        BadRun{"single_image", "oflow", image, "a.pgm: found a single frame"},
-        BadRun{"single_frame", "oflow", joined(frames, {"--frames", "2:3"}),
-               "found a single frame"},
-        BadRun{"frames_beyond", "oflow", joined(frames, {"--frames", "0:9"}),
-               "--frames exceeds the 4 frames"},
-        BadRun{"frames_of_no_form", "oflow", joined(frames, {"--frames", "3"}), "FIRST:LAST"},
-        BadRun{"frames_backwards", "oflow", joined(frames, {"--frames", "3:1"}), "FIRST:LAST"},
-        BadRun{"frames_step", "oflow", joined(frames, {"--frames", "0:3:0"}), "FIRST:LAST"},
-        BadRun{"frames_negative", "oflow", joined(frames, {"--frames", "-1:3"}), "FIRST:LAST"},
-        BadRun{"frames_of_a_pair", "oflow", joined(pair, {"--frames", "0:2"}),
-               "--frames requires a sequence"},
-        BadRun{"truth", "oflow", joined(frames, {"--truth", "t.flo"}),
-               "--truth requires a single pair"},
-        BadRun{"convergence", "oflow", joined(frames, {"--convergence", "c.csv"}),
-               "--convergence requires a single pair"},
-        BadRun{"repeat", "oflow", joined(frames, {"--repeat", "3"}),
-               "--repeat requires a single pair"},
-        BadRun{"out_is_a_flow", "oflow", joined(frames, {"--out", "FOLDER/a.flo"}),
-               "a.flo: expected a folder for a sequence"},
-        BadRun{"arrows_are_a_picture", "oflow", joined(frames, {"--arrows", "FOLDER/a.png"}),
-               "a.png: expected a folder for a sequence"},
-        BadRun{"out_is_a_file", "oflow", joined(frames, {"--out", "FOLDER/text.txt"}),
-               "text.txt: cannot write"},
-        BadRun{"out_is_the_input", "oflow", joined(frames, {"--warped", "FOLDER/V/../V"}),
-               "cannot write: the folder contains the input frames"},
-        BadRun{"two_folders_of_one_name", "oflow",
-               joined(frames, {"--warped", "FOLDER/x", "--arrows", "FOLDER/x/"}),
-               "x: used for two outputs"},
-        BadRun{"report_is_a_frame", "oflow", joined(frames, {"--report", "FOLDER/V/1.pgm"}),
-               "1.pgm: cannot write: it is the input"},
-        BadRun{"sequence_report_in_a_file", "oflow",
-               joined(frames, {"--report", "FOLDER/text.txt/r.json"}), "r.json: cannot write"}),
+        Refusal{"missing", "oflow", {"FOLDER/none.avi"}, "none.avi: no such file"},
+        Refusal{"empty_folder", "oflow", {"FOLDER/empty"}, "empty: the folder contains no image"},
+        Refusal{"pattern_of_nothing", "oflow", {"FOLDER/V/x*.pgm"}, "no file matches"},
+        Refusal{"no_video", "oflow", {"FOLDER/text.txt"}, "text.txt: "},
+        Refusal{"single_image", "oflow", image, "a.pgm: found a single frame"},
+        Refusal{"single_frame", "oflow", joined(frames, {"--frames", "2:3"}),
+                "found a single frame"},
+        Refusal{"frames_beyond", "oflow", joined(frames, {"--frames", "0:9"}),
+                "--frames exceeds the 4 frames"},
+        Refusal{"frames_of_no_form", "oflow", joined(frames, {"--frames", "3"}), "FIRST:LAST"},
+        Refusal{"frames_backwards", "oflow", joined(frames, {"--frames", "3:1"}), "FIRST:LAST"},
+        Refusal{"frames_of_a_pair", "oflow", joined(pair, {"--frames", "0:2"}),
+                "--frames requires a sequence"},
+        Refusal{"truth", "oflow", joined(frames, {"--truth", "t.flo"}),
+                "--truth requires a single pair"},
+        Refusal{"convergence", "oflow", joined(frames, {"--convergence", "c.csv"}),
+                "--convergence requires a single pair"},
+        Refusal{"repeat", "oflow", joined(frames, {"--repeat", "3"}),
+                "--repeat requires a single pair"},
+        Refusal{"out_is_a_flow", "oflow", joined(frames, {"--out", "FOLDER/a.flo"}),
+                "a.flo: expected a folder for a sequence"},
+        Refusal{"arrows_are_a_picture", "oflow", joined(frames, {"--arrows", "FOLDER/a.png"}),
+                "a.png: expected a folder for a sequence"},
+        Refusal{"out_is_a_file", "oflow", joined(frames, {"--out", "FOLDER/text.txt"}),
+                "text.txt: cannot write"},
+        Refusal{"out_is_the_input", "oflow", joined(frames, {"--warped", "FOLDER/V/../V"}),
+                "cannot write: the folder contains the input frames"},
+        Refusal{"two_folders_of_one_name", "oflow",
+                joined(frames, {"--warped", "FOLDER/x", "--arrows", "FOLDER/x/"}),
+                "x: used for two outputs"},
+        Refusal{"report_is_a_frame", "oflow", joined(frames, {"--report", "FOLDER/V/1.pgm"}),
+                "1.pgm: cannot write: it is the input"},
+        Refusal{"sequence_report_in_a_file", "oflow",
+                joined(frames, {"--report", "FOLDER/text.txt/r.json"}), "r.json: cannot write"}),
     [](const auto& instance) { return instance.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Clips, RefusedRun,
     testing::Values(
-        BadRun{"missing", "bgsub", {"FOLDER/none.avi"}, "none.avi: no such file"},
-        BadRun{"no_video", "bgsub", {"FOLDER/text.txt"}, "text.txt: "},
-        BadRun{"empty_folder", "bgsub", {"FOLDER/empty"}, "empty: the folder contains no image"},
-        BadRun{"sizes", "bgsub", {"FOLDER/mixed"}, "2.pgm: 8x4 pixels, but "},
-        BadRun{"frames_beyond", "bgsub", joined(frames, {"--frames", "5:9"}),
-               "--frames exceeds the 4 frames"},
-        BadRun{"frames_backwards", "bgsub", joined(frames, {"--frames", "3:1"}), "FIRST:LAST"},
-        BadRun{"scale_zero", "bgsub", joined(frames, {"--scale", "0"}), "expected a factor"},
-        BadRun{"scale_form", "bgsub", joined(frames, {"--scale", "8x8x8"}), "expected a factor"},
-        BadRun{"scale_parts", "bgsub", joined(frames, {"--scale", "8.5x8"}), "whole pixels"},
-        BadRun{"memory", "bgsub", joined(frames, {"--scale", "200000x200000"}),
-               "try --window, fewer"},
-        BadRun{"window_memory", "bgsub",
-               joined(frames, {"--scale", "200000x200000", "--window", "3"}), "--window 3: "},
-        BadRun{"gpu_median", "bgsub", joined(frames, {"--device", "gpu", "--method", "median"}),
-               "--method median runs only on the CPU"},
-        BadRun{"gpu_online", "bgsub", joined(frames, {"--device", "gpu", "--online"}),
-               "--online runs only on the CPU"},
-        BadRun{"fp32_tolerance", "bgsub", joined(frames, {"--tolerance", "1e-7"}),
-               "--precision fp64"},
-        BadRun{"one_frame", "bgsub", image, "a.pgm: 1 frame, but at least 2 are required"},
-        BadRun{"one_of_frames", "bgsub", joined(frames, {"--frames", "2:3", "--method", "median"}),
-               "1 frame, but at least 2 are required"},
-        BadRun{"window_of_one", "bgsub", joined(frames, {"--window", "1"}), "--window"},
-        BadRun{"overlap", "bgsub", joined(frames, {"--overlap", "3"}),
-               "--overlap requires --window"},
-        BadRun{"overlap_all", "bgsub", joined(frames, {"--window", "3", "--overlap", "3"}),
-               "expected less than --window 3"},
-        BadRun{"repeat", "bgsub", joined(frames, {"--window", "3", "--repeat", "3"}),
-               "cannot be combined with --window"},
-        BadRun{"median_solver", "bgsub", joined(frames, {"--method", "median", "--lambda", "1"}),
-               "--lambda requires --method rpca"},
-        BadRun{"projected_lambda", "bgsub",
-               joined(frames, {"--solver", "accaltproj", "--lambda", "1"}),
-               "--lambda requires --solver ialm or admm"},
-        BadRun{"ialm_rank", "bgsub", joined(frames, {"--rank", "3"}),
-               "--rank requires --solver accaltproj or --online"},
-        BadRun{"online_window", "bgsub", joined(frames, {"--online", "--window", "3"}),
-               "--window cannot be combined with --online"},
-        BadRun{"online_median", "bgsub", joined(frames, {"--online", "--method", "median"}),
-               "--online requires --method rpca"},
-        BadRun{"online_rank", "bgsub", joined(frames, {"--online", "--rank", "17"}),
-               "between 1 and 16"},
-        BadRun{"burn_in", "bgsub", joined(frames, {"--burn-in", "3"}),
-               "--burn-in requires --online"},
-        BadRun{"online_memory", "bgsub", joined(frames, {"--online", "--scale", "200000x200000"}),
-               "--burn-in 100: "},
-        BadRun{"clean", "bgsub", joined(frames, {"--clean", "4"}), "expected an odd number"},
-        BadRun{"threshold", "bgsub", joined(frames, {"--threshold", "-1"}),
-               "expected a number from 0"},
-        BadRun{"threshold_nan", "bgsub", joined(frames, {"--threshold", "nan"}), "--threshold"},
-        BadRun{"noise", "bgsub", joined(frames, {"--threshold", "noise:0"}),
-               "expected a number above 0"},
-        BadRun{"until", "bgsub", joined(frames, {"--until", "mask", "--threshold", "noise:3"}),
-               "requires a fixed --threshold"},
-        BadRun{"truth", "bgsub", joined(frames, {"--truth", "FOLDER/empty"}), "no true mask"},
-        BadRun{"out", "bgsub", joined(frames, {"--out", "FOLDER/text.txt/x"}), "cannot write"},
-        BadRun{"report", "bgsub", joined(frames, {"--report", "FOLDER/V/0.pgm"}),
-               "it is the input"}),
+        Refusal{"missing", "bgsub", {"FOLDER/none.avi"}, "none.avi: no such file"},
+        Refusal{"no_video", "bgsub", {"FOLDER/text.txt"}, "text.txt: "},
+        Refusal{"empty_folder", "bgsub", {"FOLDER/empty"}, "empty: the folder contains no image"},
+        Refusal{"sizes", "bgsub", {"FOLDER/mixed"}, "2.pgm: 8x4 pixels, but "},
+        Refusal{"frames_beyond", "bgsub", joined(frames, {"--frames", "5:9"}),
+                "--frames exceeds the 4 frames"},
+        Refusal{"frames_backwards", "bgsub", joined(frames, {"--frames", "3:1"}), "FIRST:LAST"},
+        Refusal{"scale_zero", "bgsub", joined(frames, {"--scale", "0"}), "expected a factor"},
+        Refusal{"scale_form", "bgsub", joined(frames, {"--scale", "8x8x8"}), "expected a factor"},
+        Refusal{"scale_parts", "bgsub", joined(frames, {"--scale", "8.5x8"}), "whole pixels"},
+        Refusal{"memory", "bgsub", joined(frames, {"--scale", "200000x200000"}),
+                "try --window, fewer"},
+        Refusal{"window_memory", "bgsub",
+                joined(frames, {"--scale", "200000x200000", "--window", "3"}), "--window 3: "},
+        Refusal{"gpu_median", "bgsub", joined(frames, {"--device", "gpu", "--method", "median"}),
+                "--method median runs only on the CPU"},
+        Refusal{"gpu_online", "bgsub", joined(frames, {"--device", "gpu", "--online"}),
+                "--online runs only on the CPU"},
+        Refusal{"fp32_tolerance", "bgsub", joined(frames, {"--tolerance", "1e-7"}),
+                "--precision fp64"},
+        Refusal{"one_frame", "bgsub", image, "a.pgm: 1 frame, but at least 2 are required"},
+        Refusal{"one_of_frames", "bgsub", joined(frames, {"--frames", "2:3", "--method", "median"}),
+                "1 frame, but at least 2 are required"},
+        Refusal{"window_of_one", "bgsub", joined(frames, {"--window", "1"}), "--window"},
+        Refusal{"overlap", "bgsub", joined(frames, {"--overlap", "3"}),
+                "--overlap requires --window"},
+        Refusal{"overlap_all", "bgsub", joined(frames, {"--window", "3", "--overlap", "3"}),
+                "expected less than --window 3"},
+        Refusal{"repeat", "bgsub", joined(frames, {"--window", "3", "--repeat", "3"}),
+                "cannot be combined with --window"},
+        Refusal{"median_solver", "bgsub", joined(frames, {"--method", "median", "--lambda", "1"}),
+                "--lambda requires --method rpca"},
+        Refusal{"projected_lambda", "bgsub",
+                joined(frames, {"--solver", "accaltproj", "--lambda", "1"}),
+                "--lambda requires --solver ialm or admm"},
+        Refusal{"ialm_rank", "bgsub", joined(frames, {"--rank", "3"}),
+                "--rank requires --solver accaltproj or --online"},
+        Refusal{"online_window", "bgsub", joined(frames, {"--online", "--window", "3"}),
+                "--window cannot be combined with --online"},
+        Refusal{"online_median", "bgsub", joined(frames, {"--online", "--method", "median"}),
+                "--online requires --method rpca"},
+        Refusal{"online_rank", "bgsub", joined(frames, {"--online", "--rank", "17"}),
+                "between 1 and 16"},
+        Refusal{"burn_in", "bgsub", joined(frames, {"--burn-in", "3"}),
+                "--burn-in requires --online"},
+        Refusal{"online_memory", "bgsub", joined(frames, {"--online", "--scale", "200000x200000"}),
+                "--burn-in 100: "},
+        Refusal{"clean", "bgsub", joined(frames, {"--clean", "4"}), "expected an odd number"},
+        Refusal{"threshold", "bgsub", joined(frames, {"--threshold", "-1"}),
+                "expected a number from 0"},
+        Refusal{"noise", "bgsub", joined(frames, {"--threshold", "noise:0"}),
+                "expected a number above 0"},
+        Refusal{"until", "bgsub", joined(frames, {"--until", "mask", "--threshold", "noise:3"}),
+                "requires a fixed --threshold"},
+        Refusal{"truth", "bgsub", joined(frames, {"--truth", "FOLDER/empty"}), "no true mask"},
+        Refusal{"out", "bgsub", joined(frames, {"--out", "FOLDER/text.txt/x"}), "cannot write"},
+        Refusal{"report", "bgsub", joined(frames, {"--report", "FOLDER/V/0.pgm"}),
+                "it is the input"}),
     [](const auto& instance) { return instance.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Images, RefusedRun,
     testing::Values(
-        BadRun{"missing", "corr", {"FOLDER/none.pgm"}, "none.pgm: no such file"},
-        BadRun{"second_missing", "corr", joined(image, {"FOLDER/none.pgm"}),
-               "none.pgm: no such file"},
-        BadRun{"other_size", "corr", joined(image, {"FOLDER/wide.pgm"}),
-               "wide.pgm: 97x70 pixels, but "},
-        BadRun{"many_rows", "corr", joined(image, {"--offsets", "73x5"}),
-               "offsets are 73 x 5, expected 1 x 1 to 72 x 96"},
-        BadRun{"many_columns", "corr", joined(image, {"--offsets", "5x97"}), "offsets are 5 x 97"},
-        BadRun{"report_is_the_image", "corr", joined(image, {"--report", "FOLDER/a.pgm"}),
-               "a.pgm: cannot write: it is the input"},
-        BadRun{"out_in_a_file", "corr", joined(image, {"--out", "FOLDER/a.pgm/a.h5"}),
-               "a.h5: cannot write"},
-        BadRun{"radial_in_a_file", "corr", joined(image, {"--radial", "FOLDER/a.pgm/r.csv"}),
-               "r.csv: cannot write"},
-        BadRun{"radial_is_the_report", "corr",
-               joined(image, {"--radial", "FOLDER/x.csv", "--report", "FOLDER/x.csv"}),
-               "x.csv: used for two outputs"},
-        BadRun{"spectrum_is_the_report", "corr",
-               joined(image, {"--radial", "FOLDER/r.csv", "--report", "FOLDER/r.spectrum.csv"}),
-               "r.spectrum.csv: used for two outputs"},
-        BadRun{"no_image", "corr", {"FOLDER/text.txt"}, "text.txt: "},
-        BadRun{"truncated", "corr", {"FOLDER/half.pgm"}, "half.pgm: "}),
+        Refusal{"missing", "corr", {"FOLDER/none.pgm"}, "none.pgm: no such file"},
+        Refusal{"second_missing", "corr", joined(image, {"FOLDER/none.pgm"}),
+                "none.pgm: no such file"},
+        Refusal{"other_size", "corr", joined(image, {"FOLDER/wide.pgm"}),
+                "wide.pgm: 97x70 pixels, but "},
+        Refusal{"many_rows", "corr", joined(image, {"--offsets", "73x5"}),
+                "offsets are 73 x 5, expected 1 x 1 to 72 x 96"},
+        Refusal{"many_columns", "corr", joined(image, {"--offsets", "5x97"}), "offsets are 5 x 97"},
+        Refusal{"report_is_the_image", "corr", joined(image, {"--report", "FOLDER/a.pgm"}),
+                "a.pgm: cannot write: it is the input"},
+        Refusal{"out_in_a_file", "corr", joined(image, {"--out", "FOLDER/a.pgm/a.h5"}),
+                "a.h5: cannot write"},
+        Refusal{"radial_in_a_file", "corr", joined(image, {"--radial", "FOLDER/a.pgm/r.csv"}),
+                "r.csv: cannot write"},
+        Refusal{"radial_is_the_report", "corr",
+                joined(image, {"--radial", "FOLDER/x.csv", "--report", "FOLDER/x.csv"}),
+                "x.csv: used for two outputs"},
+        Refusal{"spectrum_is_the_report", "corr",
+                joined(image, {"--radial", "FOLDER/r.csv", "--report", "FOLDER/r.spectrum.csv"}),
+                "r.spectrum.csv: used for two outputs"},
+        Refusal{"no_image", "corr", {"FOLDER/text.txt"}, "text.txt: "},
+        Refusal{"truncated", "corr", {"FOLDER/half.pgm"}, "half.pgm: "}),
     [](const auto& instance) { return instance.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Cubes, RefusedRun,
     testing::Values(
-        BadRun{"report_is_the_cube", "stap",
-               joined(cube, {"--out", "FOLDER/x.h5", "--report", "FOLDER/c.h5"}),
-               "c.h5: cannot write: it is the input"},
-        BadRun{"report_is_a_link_to_the_cube", "stap",
-               joined(cube, {"--out", "FOLDER/x.h5", "--report", "FOLDER/l.h5"}),
-               "l.h5: cannot write: it is the input"},
-        BadRun{"plot_is_a_link_to_the_cube", "stap",
-               joined(cube, {"--out", "FOLDER/x.h5", "--plot", "FOLDER/l.png"}),
-               "cannot write: it is the input"},
-        BadRun{"report_is_the_result_by_default", "stap",
-               joined(cube, {"--report", "FOLDER/c.stap.h5"}), "c.stap.h5: used for two outputs"},
-        BadRun{"report_is_the_result", "stap",
-               joined(cube, {"--out", "FOLDER/x.h5", "--report", "FOLDER/x.h5"}),
-               "x.h5: used for two outputs"},
-        BadRun{"report_is_the_plot", "stap",
-               joined(cube, {"--plot", "FOLDER/q.ppm", "--report", "FOLDER/q.ppm"}),
-               "q.ppm: used for two outputs"},
-        BadRun{"result_is_the_plot", "stap",
-               joined(cube, {"--out", "FOLDER/p.ppm", "--plot", "FOLDER/p.ppm"}),
-               "p.ppm: used for two outputs"},
-        BadRun{"plot_of_no_format", "stap", joined(cube, {"--plot", "FOLDER/map.h5"}),
-               "map.h5: expected a name that ends in .png"},
-        BadRun{"out_in_a_file", "stap", joined(cube, {"--out", "FOLDER/c.h5/out.h5"}),
-               "out.h5: cannot write"},
-        BadRun{"report_in_a_file", "stap", joined(cube, {"--report", "FOLDER/c.h5/report.json"}),
-               "report.json: cannot write"},
-        BadRun{"plot_in_a_file", "stap", joined(cube, {"--plot", "FOLDER/c.h5/map.png"}),
-               "cannot write"},
-        BadRun{"out_is_the_cube", "stap", joined(cube, {"--out", "FOLDER/c.h5"}), "c.h5"},
-        BadRun{
+        Refusal{"report_is_the_cube", "stap",
+                joined(cube, {"--out", "FOLDER/x.h5", "--report", "FOLDER/c.h5"}),
+                "c.h5: cannot write: it is the input"},
+        Refusal{"report_is_a_link_to_the_cube", "stap",
+                joined(cube, {"--out", "FOLDER/x.h5", "--report", "FOLDER/l.h5"}),
+                "l.h5: cannot write: it is the input"},
+        Refusal{"plot_is_a_link_to_the_cube", "stap",
+                joined(cube, {"--out", "FOLDER/x.h5", "--plot", "FOLDER/l.png"}),
+                "cannot write: it is the input"},
+        Refusal{"report_is_the_result_by_default", "stap",
+                joined(cube, {"--report", "FOLDER/c.stap.h5"}), "c.stap.h5: used for two outputs"},
+        Refusal{"report_is_the_result", "stap",
+                joined(cube, {"--out", "FOLDER/x.h5", "--report", "FOLDER/x.h5"}),
+                "x.h5: used for two outputs"},
+        Refusal{"report_is_the_plot", "stap",
+                joined(cube, {"--plot", "FOLDER/q.ppm", "--report", "FOLDER/q.ppm"}),
+                "q.ppm: used for two outputs"},
+        Refusal{"result_is_the_plot", "stap",
+                joined(cube, {"--out", "FOLDER/p.ppm", "--plot", "FOLDER/p.ppm"}),
+                "p.ppm: used for two outputs"},
+        Refusal{"plot_of_no_format", "stap", joined(cube, {"--plot", "FOLDER/map.h5"}),
+                "map.h5: expected a name that ends in .png"},
+        Refusal{"out_in_a_file", "stap", joined(cube, {"--out", "FOLDER/c.h5/out.h5"}),
+                "out.h5: cannot write"},
+        Refusal{"report_in_a_file", "stap", joined(cube, {"--report", "FOLDER/c.h5/report.json"}),
+                "report.json: cannot write"},
+        Refusal{"plot_in_a_file", "stap", joined(cube, {"--plot", "FOLDER/c.h5/map.png"}),
+                "cannot write"},
+        Refusal{"out_is_the_cube", "stap", joined(cube, {"--out", "FOLDER/c.h5"}),
+                "c.h5: cannot write: it is the input"},
+        Refusal{
             "out_is_the_truth", "stap",
             joined(cube, {"--detector", "amf", "--truth", "FOLDER/t.h5", "--out", "FOLDER/t.h5"}),
             "t.h5: cannot write: it is the input"},
-        BadRun{
+        Refusal{
             "truth_without_targets", "stap",
             joined(cube, {"--loading", "rel:1e-2", "--detector", "amf", "--truth", "FOLDER/c.h5"}),
             "c.h5: no dataset /truth"},
-        BadRun{"out_is_a_device", "stap", joined(cube, {"--out", "/dev/full"}), "/dev/full"}),
+        Refusal{"out_is_a_device", "stap", joined(cube, {"--out", "/dev/full"}), "/dev/full"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST_P(RefusedRun, LeavesOneLineAndAllFilesAsTheyWere) {
@@ -293,93 +276,6 @@ TEST_P(RefusedRun, LeavesOneLineAndAllFilesAsTheyWere) {
     expect_refused(program, run(program, arguments), expected);
     EXPECT_EQ(folder_.entries(), before);
     EXPECT_TRUE(read_bytes(folder_ / "c.h5") == read_bytes(folder_ / "t.h5"));
-}
-
-/// A valid run and one of its outputs, which is larger than `limit` bytes.
-struct GoodRun {
-    std::string program;
-    Words arguments;
-    std::string output;
-    std::uint64_t limit;
-};
-void PrintTo(const GoodRun& run, std::ostream* stream) { *stream << run.program; }
-
-class EveryProgram : public ProgramInputs, public testing::WithParamInterface<GoodRun> {
-  protected:
-    void SetUp() override {
-        ProgramInputs::SetUp();
-        // More frames, since bgsub warns of few.
-        for (int i = 4; i < 10; ++i) {
-            write_texture(folder_ / ("V/" + std::to_string(i) + ".pgm"), {}, i, 0);
-        }
-    }
-    Outcome run_with(const Words& more, const Surroundings& surroundings = {}) const {
-        return run(GetParam().program, joined(GetParam().arguments, more), surroundings);
-    }
-    bool has_device() const { return GetParam().program != "stap_sim"; }
-};
-
-INSTANTIATE_TEST_SUITE_P(
-    All, EveryProgram,
-    testing::Values(
-        GoodRun{"stap", joined(cube, {"--loading", "rel:1e-2"}), "c.stap.h5", 20'000},
-        GoodRun{"stap_sim", {"--perfect", "small", "--out", "FOLDER/s.h5"}, "s.h5", 100'000},
-        GoodRun{"oflow", {"FOLDER/V/0.pgm", "FOLDER/V/1.pgm"}, "V/0.flo", 20'000},
-        GoodRun{"corr", {"FOLDER/V/0.pgm"}, "V/0.corr.h5", 10'000},
-        GoodRun{"bgsub", joined(frames, {"--out-format", "npy"}), "V.mask.npy", 5'000}),
-    [](const auto& instance) { return instance.param.program; });
-
-TEST_P(EveryProgram, SaysOnStderrWhichDeviceItTakes) {
-    if (!has_device()) GTEST_SKIP() << "computes on the CPU only";
-    const std::string begin = GetParam().program + ": device: ";
-    const Outcome outcome = run_with({"--device", "auto"});
-    EXPECT_EQ(outcome.status, 0) << outcome.error;
-    const auto* device = core::gpu_status().usable ? "GPU" : "CPU (no usable GPU: ";
-    EXPECT_THAT(lines(outcome.error), Contains(StartsWith(begin + device)));
-    EXPECT_THAT(run_with({}).error, IsEmpty());
-}
-
-TEST_P(EveryProgram, OnAGpuThatIsNotThereFailsWithStatusTwo) {
-    if (core::gpu_status().usable || !has_device()) GTEST_SKIP() << "a GPU is there, or not used";
-    const auto before = folder_.entries();
-    const Outcome outcome = run_with({"--device", "gpu"});
-    EXPECT_EQ(outcome.status, 2);
-    EXPECT_THAT(outcome.error,
-                StartsWith(GetParam().program + ": error: --device gpu: no usable GPU: "));
-    EXPECT_EQ(folder_.entries(), before);
-}
-
-TEST_P(EveryProgram, QuietSaysNothing) {
-    const Outcome outcome =
-        run_with(has_device() ? Words{"--quiet", "--device", "auto"} : Words{"--quiet"});
-    EXPECT_EQ(outcome.status, 0);
-    EXPECT_THAT(outcome.out, IsEmpty());
-    EXPECT_THAT(outcome.error, IsEmpty());
-}
-
-TEST_P(EveryProgram, OnAFullDiskLeavesTheOldFiles) {
-    write_bytes(folder_ / GetParam().output, "old");
-    const auto before = folder_.entries();
-    expect_refused(GetParam().program, run_with({}, {.file_size_limit = GetParam().limit}),
-                   "cannot write");
-    EXPECT_EQ(folder_.entries(), before);
-    EXPECT_EQ(read_bytes(folder_ / GetParam().output), "old");
-}
-
-TEST_P(EveryProgram, FailsIfStandardOutputIsFull) {
-    const Outcome outcome = run_with({}, {.stdout_full = true});
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_THAT(outcome.error, HasSubstr("standard output"));
-}
-
-TEST_P(EveryProgram, IsRefusedAFolderWithoutPermission) {
-    if (geteuid() == 0 || !has_device()) GTEST_SKIP() << "root may write everywhere";
-    std::filesystem::create_directory(folder_ / "closed");
-    std::filesystem::permissions(folder_ / "closed", std::filesystem::perms::owner_read);
-    const std::filesystem::path extension = std::filesystem::path(GetParam().output).extension();
-    const Outcome outcome = run_with({"--out", "FOLDER/closed/x" + extension.string()});
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_THAT(outcome.error, HasSubstr("permission denied"));
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: Aperture contributors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Frame, ticks and labels of a plot.
+
+#include <string>
+#include <vector>
+
+#include "aperture/media/picture.hpp"
+
+namespace aperture::media {
+
+// Sizes in pixels.
+inline constexpr int plot_columns = 640;
+inline constexpr int plot_rows = 400;
+inline constexpr int text_height = 10;
+inline constexpr int title_height = 12;
+inline constexpr int left_margin = 74;
+inline constexpr int right_margin = 20;
+inline constexpr int top_margin = 44;
+inline constexpr int bottom_margin = 60;
+inline constexpr int tick_length = 5;
+/// Minimum distances between ticks.
+inline constexpr int tick_columns = 70;
+inline constexpr int tick_rows = 36;
+
+inline constexpr Colour paper = {255, 255, 255};
+inline constexpr Colour ink = {38, 38, 42};
+
+/// The area of a plot's values.
+struct PlotArea {
+    int left = 0;
+    int top = 0;
+    int columns = 0;
+    int rows = 0;
+};
+
+/// Draws a line around the area.
+void draw_frame(Picture& picture, const PlotArea& area);
+
+/// Draws a tick below the area, or to its left, with its label.
+void draw_tick_below(Picture& picture, const PlotArea& area, int x, const std::string& words);
+void draw_tick_left(Picture& picture, const PlotArea& area, int y, const std::string& words);
+
+/// Draws the labels of both axes, and the title.
+void draw_labels(Picture& picture, const PlotArea& area, const std::string& x, const std::string& y,
+                 const std::string& title);
+
+/// Distance between ticks; for a single one, its absolute value but at least 1.
+double step_of(const std::vector<double>& ticks);
+
+/// `value` with the decimals required for ticks `step` apart.
+std::string tick_text(double value, double step);
+
+}  // namespace aperture::media
