@@ -67,7 +67,7 @@ index_t ClipReader::read(index_t most, Clip& clip) {
     for (; count < most && next_; ++count) {
         const core::Extents<2>& size = next_->grey.extent();
         core::expects(size == source_size_,
-                      sizes_text(next_->name, size, first_name_, source_size_));
+                      size_mismatch(next_->name, size, first_name_, source_size_));
         prepare(*next_, clip);
         next_ = reader_.next();
     }

@@ -8,11 +8,10 @@ namespace aperture::apps {
 namespace {
 
 template <class Executor>
-void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options,
-             const std::string& command, Console& console) {
+void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options, Console& console) {
     media::OutputSet outputs;
     const BgsubResults results =
-        run_bgsub(separators_on(executor, options), cpu, options, command, console, outputs);
+        run_bgsub(separators_on(executor, options), cpu, options, console, outputs);
     Report report = begin_report("bgsub", executor, results.times,
                                  describe(options, results.shape, results.solved_frames));
     report.total_ms = results.total_ms;
@@ -21,10 +20,9 @@ void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options,
     commit_outputs(options.common, report, outputs, summary(options, results, report));
 }
 
-void run(const BgsubOptions& options, const std::string& command, core::Cpu& cpu,
-         Console& console) {
+void run(const BgsubOptions& options, core::Cpu& cpu, Console& console) {
     with_executor(device_for(options, console), cpu, console,
-                  [&](auto& executor) { process(executor, cpu, options, command, console); });
+                  [&](auto& executor) { process(executor, cpu, options, console); });
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ class Datasets final : public ResultOutput {
         }
         file_.create<std::uint8_t>(dataset(mask), {frames, rows, columns},
                                    {"frame", "row", "column"}, frames == 0);
-        write_parameters(file_, "bgsub", description.command_line, description.parameters);
+        write_parameters(file_, "bgsub", options.common, description.parameters);
     }
     void write(const FrameResult& result) override {
         write_frame<float>(background, result.background);

@@ -35,7 +35,6 @@ struct OutputDescription {
     FrameShape shape;
     index_t frames = 0;            ///< 0: not known yet
     double frames_per_second = 0;  ///< 0: not known
-    std::string command_line;
     ResultParameters parameters;
 };
 

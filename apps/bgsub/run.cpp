@@ -68,11 +68,10 @@ std::string gigabytes(double bytes) {
 class Subtraction {
   public:
     Subtraction(const Separators& separators, core::Cpu& cpu, const BgsubOptions& options,
-                const std::string& command_line, Console& console)
+                Console& console)
         : separators_(separators),
           cpu_(cpu),
           options_(options),
-          command_line_(command_line),
           console_(console),
           reader_(cpu, options) {
         if (!reader_.source().left_out().empty()) console.note(reader_.source().left_out());
@@ -196,7 +195,7 @@ class Subtraction {
         const OutputDescription description{
             found_.shape, reader_.at_end() ? clip_.frames() : 0,
             reader_.source().frames_per_second() / static_cast<double>(options_.frames.step),
-            command_line_, describe(options_, found_.shape, clip_.frames())};
+            describe(options_, found_.shape, clip_.frames())};
         found_.solved_frames = clip_.frames();
         output_ = open_output(options_, description);
     }
@@ -373,7 +372,6 @@ class Subtraction {
     const Separators& separators_;
     core::Cpu& cpu_;
     const BgsubOptions& options_;
-    const std::string& command_line_;
     Console& console_;
     ClipReader reader_;
     std::optional<CdnetTruth> truth_;
@@ -395,9 +393,8 @@ class Subtraction {
 }  // namespace
 
 BgsubResults run_bgsub(const Separators& separators, core::Cpu& cpu, const BgsubOptions& options,
-                       const std::string& command_line, Console& console,
-                       media::OutputSet& outputs) {
-    return Subtraction(separators, cpu, options, command_line, console).run(outputs);
+                       Console& console, media::OutputSet& outputs) {
+    return Subtraction(separators, cpu, options, console).run(outputs);
 }
 
 }  // namespace aperture::apps

@@ -45,7 +45,6 @@ struct BgsubResults {
 /// and if the frames need more memory than is free. The message reports how many frames' pictures
 /// exist.
 BgsubResults run_bgsub(const Separators& separators, core::Cpu& cpu, const BgsubOptions& options,
-                       const std::string& command_line, Console& console,
-                       media::OutputSet& outputs);
+                       Console& console, media::OutputSet& outputs);
 
 }  // namespace aperture::apps

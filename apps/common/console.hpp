@@ -25,14 +25,14 @@ std::string size_text(const Shape& shape) {
 
 /// "b.png: 584x388 pixels, but a.png has 640x480", for images that must have one size.
 template <class Shape>
-std::string sizes_text(const std::string& name, const Shape& shape, const std::string& first_name,
-                       const Shape& first) {
+std::string size_mismatch(const std::string& name, const Shape& shape,
+                          const std::string& first_name, const Shape& first) {
     return core::text(name, ": ", size_text(shape), " pixels, but ", first_name, " has ",
                       size_text(first));
 }
 
-/// "pair 3 of 45, 12.0 pairs/s, 4 s left" for `what` "pair"; without the rest if `all` is unknown,
-/// less than `done`.
+/// "pair 3 of 45, 12.0 pairs/s, 4 s left" for `what` "pair". Without "of 45" and "4 s left" if the
+/// number of all is not known, that is, less than `done`.
 std::string progress_text(const std::string& what, long long done, long long all, double seconds);
 
 /// A program's messages on stderr: notes and, on a terminal, a progress line for longer work. A

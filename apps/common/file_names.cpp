@@ -67,19 +67,11 @@ ImageList without_outputs(const std::string& input, std::vector<path> files) {
     return list;
 }
 
-/// Whether both paths name one file, which need not exist.
-bool same_file(const path& a, const path& b) {
-    std::error_code error;
-    return std::filesystem::equivalent(a, b, error) ||
-           std::filesystem::weakly_canonical(a, error) ==
-               std::filesystem::weakly_canonical(b, error);
-}
-
 void expect_distinct(const Files& outputs) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         for (std::size_t other = 0; other < i; ++other) {
             core::expects(
-                !outputs[i] || !outputs[other] || !same_file(*outputs[i], *outputs[other]),
+                !outputs[i] || !outputs[other] || !media::same_file(*outputs[i], *outputs[other]),
                 outputs[i].value_or("").string(), ": used for two outputs");
         }
     }
@@ -165,7 +157,7 @@ void check_output_folders(const Files& folders, const std::vector<path>& frames)
         if (!folder) continue;
         for (const path& file : frames) {
             const path its = file.has_parent_path() ? file.parent_path() : path(".");
-            core::expects(!same_file(its, *folder), folder->string(),
+            core::expects(!media::same_file(its, *folder), folder->string(),
                           ": cannot write: the folder contains the input frames");
         }
         std::error_code error;

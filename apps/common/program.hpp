@@ -30,23 +30,25 @@ struct CommonOptions {
     int threads = 0;  ///< 0: OpenMP's default
     bool quiet = false;
     bool strict = false;  ///< an incomplete result is a failure
+    std::string command_line;
 };
 
 /// The command line's words, separated by spaces.
 std::string command_line(int argc, char** argv);
 
-/// The main function of a program: calls `run(options, command_line, cpu, console)` with the
-/// options that `parse` returns, and returns the exit status: exit_incomplete if a result is
-/// incomplete and the options are strict. Does nothing more if `parse` returns nothing.
+/// The main function of a program: calls `run(options, cpu, console)` with the options that `parse`
+/// returns, and returns the exit status: exit_incomplete if a result is incomplete and the options
+/// are strict. Does nothing more if `parse` returns nothing.
 template <class Parse, class Run>
 int run_program(const std::string& program, int argc, char** argv, const Parse& parse,
                 const Run& run) {
     return run_program(program, [&] {
-        const auto options = parse(argc, argv);
+        auto options = parse(argc, argv);
         if (!options) return 0;
+        options->common.command_line = command_line(argc, argv);
         Console console(program, options->common.quiet);
         core::Cpu cpu(options->common.threads);
-        run(*options, command_line(argc, argv), cpu, console);
+        run(*options, cpu, console);
         return options->common.strict && console.incomplete() ? exit_incomplete : 0;
     });
 }

@@ -139,11 +139,11 @@ void commit_outputs(const RunOptions& options, const Report& report, media::Outp
 }
 
 void write_parameters(media::ResultFile& file, const std::string& program,
-                      const std::string& command_line, const ResultParameters& parameters) {
+                      const CommonOptions& options, const ResultParameters& parameters) {
     file.attribute("/", "program", program);
     file.attribute("/", "version", std::string(core::version()));
     file.attribute("/", "git", std::string(core::git_commit()));
-    file.attribute("/", "command_line", command_line);
+    file.attribute("/", "command_line", options.command_line);
     for (const auto& [name, value] : parameters) {
         std::visit(
             [&, &attribute = name](const auto& v) {

@@ -39,8 +39,8 @@ struct RunTimes {
 /// different stages.
 RunTimes median_times(const std::vector<RunTimes>& runs);
 
-/// Calls `once`, which runs everything and returns its times: `repeat` times after a warm-up, or
-/// once if `repeat` is 0. The console shows the number of the run.
+/// Calls `once`, which runs everything and returns its times: once if `repeat` is 0, otherwise
+/// `repeat` times after a warm-up. Returns the medians. The console shows the number of the run.
 RunTimes repeat_runs(int repeat, Console& console, const std::function<RunTimes()>& once);
 
 /// The output of `--report`: one JSON object (docs/formats.md).
@@ -55,9 +55,10 @@ struct Report {
     ReportValues sequence;              ///< of a series of inputs; omitted if empty
     std::vector<ReportValues> targets;  ///< of a truth; omitted if empty
 
-    /// Adds a stage of the host, also to the total, or its time if there is a stage of that name.
+    /// Appends a stage of the host and adds its time to the total. Adds the time to the stage of
+    /// that name if there is one.
     void add_stage(const std::string& name, double ms);
-    /// The same at the beginning.
+    /// Inserts a stage before the others and adds its time to the total.
     void add_first_stage(const std::string& name, double ms);
 
     /// The JSON text; version and git commit are the library's. Non-finite numbers and work that
@@ -90,6 +91,6 @@ void commit_outputs(const RunOptions& options, const Report& report, media::Outp
 
 /// Writes attributes of the file: `program`, `version`, `git`, `command_line` and every parameter.
 void write_parameters(media::ResultFile& file, const std::string& program,
-                      const std::string& command_line, const ResultParameters& parameters);
+                      const CommonOptions& options, const ResultParameters& parameters);
 
 }  // namespace aperture::apps

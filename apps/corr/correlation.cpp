@@ -30,7 +30,7 @@ core::Array<float, 2> read_mask(const std::filesystem::path& file, const CorrOpt
     const auto [channels, rows, columns] = image.planes.extent();
     const corr::Shape size{rows, columns};
     core::expects(size == shape,
-                  sizes_text(file.string(), size, options.inputs.front().string(), shape));
+                  size_mismatch(file.string(), size, options.inputs.front().string(), shape));
     core::Array<float, 2> mask({rows, columns});
     for (core::index_t i = 0; i < rows * columns; ++i) {
         bool counts = false;

@@ -114,8 +114,8 @@ EnsembleResults run_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptio
         ++done;
         if (loaded->fault.empty() && correlation &&
             loaded->shape() != correlation->problem().image) {
-            loaded->fault = sizes_text(loaded->file.string(), loaded->shape(), found.images.front(),
-                                       correlation->problem().image);
+            loaded->fault = size_mismatch(loaded->file.string(), loaded->shape(),
+                                          found.images.front(), correlation->problem().image);
         }
         if (!loaded->fault.empty()) {
             console.warn_incomplete("skipped: " + loaded->fault);

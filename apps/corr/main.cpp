@@ -27,7 +27,7 @@ LoadedImage read_input(const core::Cpu& cpu, const CorrOptions& options, std::si
 void expects_alike(const CorrOptions& options, const LoadedImage& a, const LoadedImage& b) {
     if (options.planes) {
         core::expects(b.shape() == a.shape(),
-                      sizes_text(b.file.string(), b.shape(), a.file.string(), a.shape()));
+                      size_mismatch(b.file.string(), b.shape(), a.file.string(), a.shape()));
         return;
     }
     const auto& of_a = a.image.planes.extent();
@@ -53,8 +53,7 @@ std::vector<corr::RadialPower> find_spectra(core::Cpu& cpu, const CorrOptions& o
 }
 
 template <class Executor>
-void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
-                const std::string& command, Console& console) {
+void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options, Console& console) {
     core::Stopwatch watch;
     console.phase("reading");
     const LoadedImage a = read_input(cpu, options, 0);
@@ -84,7 +83,7 @@ void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
     media::OutputSet outputs;
     write_outputs(options,
                   {&found.planes, nullptr, found.surface, found.counts, problem.lags, findings,
-                   spectra, command, parameters},
+                   spectra, parameters},
                   console, outputs);
     const double write_ms = watch.ms();
 
@@ -99,7 +98,7 @@ void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
 
 template <class Executor>
 void run_images_of_ensemble(Executor& executor, core::Cpu& cpu, const CorrOptions& options,
-                            const std::string& command, Console& console) {
+                            Console& console) {
     const auto [files, left_out] = list_images(options.inputs);
     if (!left_out.empty()) console.note(left_out);
     check_outputs(options, files);
@@ -113,7 +112,7 @@ void run_images_of_ensemble(Executor& executor, core::Cpu& cpu, const CorrOption
     media::OutputSet outputs;
     write_outputs(options,
                   {nullptr, &results, results.statistics.mean(), results.counts,
-                   results.problem.lags, findings, spectra, command, parameters},
+                   results.problem.lags, findings, spectra, parameters},
                   console, outputs);
     Report report = begin_report("corr", executor, results.times, parameters);
     report.accuracy = finding_values(findings);
@@ -122,12 +121,12 @@ void run_images_of_ensemble(Executor& executor, core::Cpu& cpu, const CorrOption
     commit_outputs(options.common, report, outputs, summary(options, results, findings, report));
 }
 
-void run(const CorrOptions& options, const std::string& command, core::Cpu& cpu, Console& console) {
+void run(const CorrOptions& options, core::Cpu& cpu, Console& console) {
     with_executor(options.common.device, cpu, console, [&](auto& executor) {
         if (options.ensemble) {
-            run_images_of_ensemble(executor, cpu, options, command, console);
+            run_images_of_ensemble(executor, cpu, options, console);
         } else {
-            run_images(executor, cpu, options, command, console);
+            run_images(executor, cpu, options, console);
         }
     });
 }

@@ -174,7 +174,7 @@ void write_outputs(const CorrOptions& options, const SurfaceOutput& output, Cons
         file.table("/radial", radial);
         file.table("/spectrum", spectrum);
     }
-    write_parameters(file, "corr", output.command_line, output.parameters);
+    write_parameters(file, "corr", options.common, output.parameters);
     outputs.add(file.finish());
     if (options.picture) {
         console.phase("writing " + options.picture->string());

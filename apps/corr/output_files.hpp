@@ -22,7 +22,6 @@ struct SurfaceOutput {
     corr::Lags lags;
     SurfaceFindings findings;
     std::vector<corr::RadialPower> spectra;  ///< with --radial: of each image, or their mean
-    std::string command_line;
     ResultParameters parameters;
 };
 

@@ -63,7 +63,7 @@ void run_all_pairs(Executor& executor, core::Cpu& cpu, const OflowOptions& optio
     commit_outputs(options.common, report, outputs, summary(options, results, report));
 }
 
-void run(const OflowOptions& options, const std::string&, core::Cpu& cpu, Console& console) {
+void run(const OflowOptions& options, core::Cpu& cpu, Console& console) {
     with_executor(options.common.device, cpu, console, [&]<class Executor>(Executor& executor) {
         core::expects(is_gpu<Executor> || !options.implementation_given,
                       "--impl requires a GPU, but the flow is estimated on the CPU");

@@ -113,14 +113,14 @@ std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
         .required();
     line.parsed("--frames", "FIRST:LAST[:STEP]", options.frames, parse_frames,
                 "For a sequence: every STEP-th frame from FIRST to LAST - 1, counted from 0");
-    add_parameter_options(line, options.preset, options.parameters);
+    add_parameter_options(line, options.choice, options.parameters);
     add_result_options(line, options, no_picture);
     add_run_options(line, "FILE",
                     ", .flo or KITTI .png (default: the first image with .flo); for a sequence, "
                     "a folder (default: the video or the folder of the images with .flow)",
                     options.common);
     if (!line.parse(argc, argv)) return std::nullopt;
-    options.parameters = preset_parameters(options.preset);
+    options.parameters = preset_parameters(options.choice);
     // Again, since the other options override those of the preset.
     line.parse(argc, argv);
 

@@ -17,7 +17,7 @@ struct OflowOptions {
     bool sequence = false;  ///< otherwise `inputs` are two images
     FrameRange frames;      ///< for a sequence
 
-    PresetChoice preset;
+    PresetChoice choice;
     flow::Parameters parameters;
     bool implementation_given = false;
 

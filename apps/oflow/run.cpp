@@ -24,8 +24,9 @@ OflowInputs read_inputs(const OflowOptions& options, Console& console) {
     inputs.grey0 = read(options.image0(), options.arrows.has_value(), inputs.image0, inputs.form0);
     inputs.grey1 = read(options.image1(), options.warped.has_value(), inputs.image1, inputs.form1);
     const auto expect_size = [&](const std::filesystem::path& file, flow::Shape shape) {
-        core::expects(shape == inputs.shape(),
-                      sizes_text(file.string(), shape, options.image0().string(), inputs.shape()));
+        core::expects(
+            shape == inputs.shape(),
+            size_mismatch(file.string(), shape, options.image0().string(), inputs.shape()));
     };
     expect_size(options.image1(), {inputs.grey1.extent()[0], inputs.grey1.extent()[1]});
     if (options.truth) {

@@ -142,7 +142,7 @@ class Sequence {
         inputs_.grey1 = std::move(frame.grey);
         const flow::Shape shape{inputs_.grey1.extent()[0], inputs_.grey1.extent()[1]};
         core::expects(shape == found_.shape,
-                      sizes_text(frame.name, shape, first_name_, found_.shape));
+                      size_mismatch(frame.name, shape, first_name_, found_.shape));
         found_.numbers.push_back(number_);
         number_ = frame.number;
         read_ms_ = frame.read_ms;

@@ -40,7 +40,7 @@ void describe_method(std::ostringstream& line, const OflowOptions& options, flow
     const auto levels = flow::pyramid_shapes(shape, p).size();
     line << "method      "
          << (p.method == flow::Method::horn_schunck ? "Horn-Schunck" : "Lucas-Kanade")
-         << ", preset " << choice_name(preset_choices, options.preset.preset) << ": " << levels
+         << ", preset " << choice_name(preset_choices, options.choice.preset) << ": " << levels
          << " level" << plural(static_cast<long long>(levels)) << ", " << p.warps << " warp"
          << plural(p.warps) << " each, ";
     if (p.method == flow::Method::horn_schunck) {
@@ -89,7 +89,7 @@ void append_parameters(ResultParameters& list, const OflowOptions& options, flow
                              {"bits", integer(form.bits)},
                              {"channels", integer(form.channels)},
                              {"method", choice_name(method_choices, p.method)},
-                             {"preset", choice_name(preset_choices, options.preset.preset)},
+                             {"preset", choice_name(preset_choices, options.choice.preset)},
                              {"levels", integer(flow::pyramid_shapes(shape, p).size())},
                              {"scale", p.scale},
                              {"warps", integer(p.warps)},

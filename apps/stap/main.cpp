@@ -48,7 +48,7 @@ core::Array<stap::cfloat, 3> read_cube(const StapOptions& options, media::CubeRe
 template <class Executor>
 void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
              media::CubeReader& reader, const Configuration& setup, std::optional<Truth> truth,
-             const std::string& command, double read_ms, double start_ms, Console& console) {
+             double read_ms, double start_ms, Console& console) {
     core::Stopwatch watch;
     media::ResultFile file(options.common.out);
     const auto cube = read_cube(options, reader, cpu.threads(), console);
@@ -77,7 +77,7 @@ void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
     }
     watch.reset();
     console.phase("writing " + options.common.out.string());
-    write_results(file, options, info, setup, results, health, detections, command);
+    write_results(file, options, info, setup, results, health, detections);
     media::OutputSet outputs;
     outputs.add(file.finish());
     if (options.plot) {
@@ -93,7 +93,7 @@ void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
                    summary(options, info, setup, report, health, detections, truth));
 }
 
-void run(const StapOptions& options, const std::string& command, core::Cpu& cpu, Console& console) {
+void run(const StapOptions& options, core::Cpu& cpu, Console& console) {
     core::Stopwatch watch;
     media::CubeReader reader(options.cube, cpu.threads());
     check_output_files({options.cube.path, options.truth},
@@ -103,8 +103,7 @@ void run(const StapOptions& options, const std::string& command, core::Cpu& cpu,
     const double read_ms = watch.ms();
     watch.reset();
     with_executor(options.common.device, cpu, console, [&](auto& executor) {
-        process(executor, cpu, options, reader, setup, truth, command, read_ms, watch.ms(),
-                console);
+        process(executor, cpu, options, reader, setup, truth, read_ms, watch.ms(), console);
     });
 }
 

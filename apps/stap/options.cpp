@@ -113,7 +113,7 @@ std::vector<double> parse_azimuths(std::string_view text) {
                   ": expected a,b,c or start:stop:count in degrees");
     const double start = degrees(range[0]);
     const double stop = degrees(range[1]);
-    const std::int64_t count = parse_whole_number("--azimuth", range[2], 1, max_azimuths);
+    const std::int64_t count = parse_whole_number("--azimuth count", range[2], 1, max_azimuths);
     for (std::int64_t i = 0; i < count; ++i) {
         azimuths.push_back(i == 0 ? start
                                   : start + (stop - start) * static_cast<double>(i) /

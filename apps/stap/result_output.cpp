@@ -87,8 +87,7 @@ std::string direction(const Configuration& setup, int vector) {
 void write_results(media::ResultFile& file, const StapOptions& options,
                    const media::RadarCube& cube, const Configuration& setup,
                    const ResultArrays& results, const FactorisationHealth& health,
-                   const std::vector<stap::Detection>& detections,
-                   const std::string& command_line) {
+                   const std::vector<stap::Detection>& detections) {
     file.write("/output", results.output.view(), {"vector", "doppler", "range"});
     if (!setup.azimuths.empty()) {
         const core::View<const double, 1, Host> azimuths(setup.azimuths.data(),
@@ -124,7 +123,7 @@ void write_results(media::ResultFile& file, const StapOptions& options,
     if (options.parameters.detector != stap::Detector::none) {
         parameters.emplace_back("pfa_held", health.holds_pfa(setup.problem.parameters));
     }
-    write_parameters(file, "stap", command_line, parameters);
+    write_parameters(file, "stap", options.common, parameters);
 }
 
 media::Picture draw_maps(core::Cpu& cpu, const Configuration& setup, stap::CubeView<Host> cube,

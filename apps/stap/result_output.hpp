@@ -16,7 +16,7 @@ namespace aperture::apps {
 void write_results(media::ResultFile& file, const StapOptions& options,
                    const media::RadarCube& cube, const Configuration& setup,
                    const ResultArrays& results, const FactorisationHealth& health,
-                   const std::vector<stap::Detection>& detections, const std::string& command_line);
+                   const std::vector<stap::Detection>& detections);
 
 /// Draws the maps of one steering vector before and after adaptation side by side. Its detections
 /// are marked and failures are hatched.

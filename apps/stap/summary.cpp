@@ -203,6 +203,7 @@ std::string summary(const StapOptions& options, const media::RadarCube& cube,
     lines << report.stage_line();
     describe_covariance(lines, setup, health);
     describe_results(lines, options, setup, detections);
+    if (options.plot) lines << "plot        " << options.plot->string() << '\n';
     if (truth) describe_targets(lines, *truth, setup.problem.doppler_bins);
     return lines.str();
 }

@@ -46,10 +46,10 @@ struct SimulationOptions {
 stap::Target parse_target(std::string_view text) {
     const auto fields = split(text, ':');
     core::expects(fields.size() == 4, "--target ", text, ": expected range:doppler:azimuth:snr");
-    return {parse_whole_number("--target", fields[0], 0, max_range_cell),
-            parse_number("--target", fields[1], {-0.5, 0.5}),
-            parse_number("--target", fields[2], azimuth_range),
-            parse_number("--target", fields[3], decibels)};
+    return {parse_whole_number("--target range cell", fields[0], 0, max_range_cell),
+            parse_number("--target Doppler", fields[1], {-0.5, 0.5}),
+            parse_number("--target azimuth", fields[2], azimuth_range),
+            parse_number("--target SNR", fields[3], decibels)};
 }
 
 /// Parses a value in dB, or "-inf".
@@ -62,8 +62,8 @@ double parse_cnr(std::string_view text) {
 stap::Jammer parse_jammer(std::string_view text) {
     const auto fields = split(text, ':');
     core::expects(fields.size() == 2, "--jammer ", text, ": expected azimuth:jnr");
-    return {parse_number("--jammer", fields[0], azimuth_range),
-            parse_number("--jammer", fields[1], decibels)};
+    return {parse_number("--jammer azimuth", fields[0], azimuth_range),
+            parse_number("--jammer JNR", fields[1], decibels)};
 }
 
 void add_scene_options(CommandLine& line, const Option& perfect, const Option& clutter,
@@ -178,7 +178,7 @@ void write_true_covariance(media::ResultFile& file, const stap::ClutterScene& sc
     file.write("/true_covariance", stap::true_covariance(scene).view(), {"row", "column"});
 }
 
-void run(SimulationOptions options, const std::string&, core::Cpu& cpu, Console& console) {
+void run(SimulationOptions options, core::Cpu& cpu, Console& console) {
     stap::ClutterScene& scene = options.scene;
     if (!options.perfect.empty()) {
         const stap::PerfectSize size = stap::perfect_size(options.perfect);

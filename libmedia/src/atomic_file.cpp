@@ -195,11 +195,14 @@ void write_file(const fs::path& target, std::string_view contents) {
     new_file(target, contents).commit();
 }
 
-void expects_distinct(const fs::path& input, const fs::path& output) {
+bool same_file(const fs::path& a, const fs::path& b) {
     std::error_code error;
-    const bool same = fs::equivalent(input, output, error) ||
-                      fs::weakly_canonical(input, error) == fs::weakly_canonical(output, error);
-    core::expects(!same, output.string(), ": cannot write: it is the input");
+    return fs::equivalent(a, b, error) ||
+           fs::weakly_canonical(a, error) == fs::weakly_canonical(b, error);
+}
+
+void expects_distinct(const fs::path& input, const fs::path& output) {
+    core::expects(!same_file(input, output), output.string(), ": cannot write: it is the input");
 }
 
 }  // namespace aperture::media

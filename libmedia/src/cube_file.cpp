@@ -207,20 +207,20 @@ AxisOrder find_axis_order(const CubeRequest& request, hid_t file, hid_t dataset,
 
 /// An attribute of the dataset or else of the file. Throws unless it is positive and finite.
 std::optional<double> positive_attribute(hid_t file, hid_t dataset, const std::string& label,
-                                         const char* attribute) {
+                                         const char* attribute, bool whole = false) {
     auto value = number_attribute(dataset, attribute);
     if (!value) value = number_attribute(file, attribute);
-    core::expects(!value || (*value > 0 && std::isfinite(*value)), label, ": attribute ", attribute,
-                  " is ", value.value_or(0), ", expected a positive number");
+    const bool fits = !value || (*value > 0 && std::isfinite(*value) &&
+                                 (!whole || (*value <= 1e9 && *value == std::floor(*value))));
+    core::expects(fits, label, ": attribute ", attribute, " is ", value.value_or(0),
+                  ", expected a positive ", whole ? "whole number" : "number");
     return value;
 }
 
 std::optional<index_t> count_attribute(hid_t file, hid_t dataset, const std::string& label,
                                        const char* attribute) {
-    const auto value = positive_attribute(file, dataset, label, attribute);
+    const auto value = positive_attribute(file, dataset, label, attribute, true);
     if (!value) return std::nullopt;
-    core::expects(*value <= 1e9 && *value == std::floor(*value), label, ": attribute ", attribute,
-                  " is ", *value, ", expected a positive whole number");
     return static_cast<index_t>(*value);
 }
 

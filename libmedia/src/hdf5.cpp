@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "aperture/core/error.hpp"
-#include "libmedia/src/complex_form.hpp"
 #include "libmedia/src/input_file.hpp"
+#include "libmedia/src/sample_form.hpp"
 
 namespace aperture::media {
 namespace {

@@ -3,6 +3,7 @@
 #include "libmedia/src/stored_dataset.hpp"
 
 #include <algorithm>
+#include <cassert>
 
 #include "aperture/core/error.hpp"
 
@@ -105,7 +106,8 @@ StoredDataset::StoredDataset(hid_t file, const std::string& label, const std::st
         const Failure failure = last_failure();
         if (failure.unknown_type) {
             reject(
-                " has elements of a type unknown to HDF5 1.10 (HDF5 2.0's complex?); store "
+                " has elements of a type unknown to this version of HDF5 (HDF5 2.0's complex?); "
+                "store "
                 "them as a compound {r,i}, as h5py does by default");
         }
         reject(core::text(" cannot be opened (", failure.reason, ")"));
@@ -159,7 +161,7 @@ SampleForm StoredDataset::real_form(const std::vector<index_t>& stored, int rank
 
 // Extents in a header are trusted only if the file holds the data they describe.
 void StoredDataset::check_storage(hid_t file) {
-    // As stored, or as the largest in memory.
+    // Of a sample in the file or in memory, whichever is larger.
     const auto sample_bytes =
         static_cast<index_t>(std::max(form_.sample_bytes, sizeof(std::complex<float>)));
     index_t bytes = sample_bytes;
@@ -260,6 +262,7 @@ void StoredDataset::read_raw(const core::Extents<3>& first, const core::Extents<
 
 template <class Sample>
 void StoredDataset::read(View<Sample, 3, Host> out, int threads) {
+    assert(form_.text.empty() == std::is_floating_point_v<Sample>);
     if (form_.native() && out.dense()) {
         read_raw({}, extents_, out.data);
         return;

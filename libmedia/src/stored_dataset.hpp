@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "aperture/core/view.hpp"
-#include "libmedia/src/complex_form.hpp"
 #include "libmedia/src/hdf5.hpp"
+#include "libmedia/src/sample_form.hpp"
 
 namespace aperture::media {
 

@@ -23,7 +23,7 @@ constexpr index_t cell_tile = 64;
 /// Scratch of one thread.
 struct WeightingScratch {
     /// The weights of one training set, [direction][n], and gamma. Directions are padded to a
-    /// multiple of `direction_tile` with zero weights and gamma 1.
+    /// multiple of `direction_tile` with zero weights.
     index_t padded_directions;
     float* w_re;
     float* w_im;
@@ -42,7 +42,8 @@ struct WeightingScratch {
     }
 };
 
-/// gamma = 1/|w^H v| of the fp32 weights that are applied; 1 if that is 0.
+/// gamma = 1/|w^H v| of the fp32 weights that are applied: 1 if that is 0, but 0 for the zero
+/// vector of a failed factorisation.
 template <class Real>
 void load_weights(const core::View<const std::complex<Real>, 4, core::Host>& weights,
                   const core::View<const cfloat, 2, core::Host>& steering, index_t k, index_t b,
@@ -50,21 +51,24 @@ void load_weights(const core::View<const std::complex<Real>, 4, core::Host>& wei
     const index_t n = weights.extent[3];
     std::fill_n(scratch.w_re, scratch.padded_directions * n, 0.0f);
     std::fill_n(scratch.w_im, scratch.padded_directions * n, 0.0f);
-    std::fill_n(scratch.gamma, scratch.padded_directions, 1.0);
+    std::fill_n(scratch.gamma, scratch.padded_directions, 0.0);
     for (index_t d = 0; d < weights.extent[2]; ++d) {
         std::complex<double> gain = 0;
+        bool zero = true;
         for (index_t i = 0; i < n; ++i) {
             const cfloat w(weights(k, b, d, i));
+            zero = zero && w == cfloat(0);
             scratch.w_re[d * n + i] = w.real();
             scratch.w_im[d * n + i] = w.imag();
             gain += std::conj(std::complex<double>(w)) * std::complex<double>(steering(d, i));
         }
         const double magnitude = std::abs(gain);
-        scratch.gamma[d] = magnitude > 0 ? 1 / magnitude : 1;
+        scratch.gamma[d] = zero ? 0 : magnitude > 0 ? 1 / magnitude : 1;
     }
 }
 
-/// y = gamma w^H S for `direction_tile` directions and `lanes` cells.
+/// y = gamma w^H S for `direction_tile` directions and `lanes` cells; 0 where gamma is, even if S
+/// is not a number.
 void weight_tile(const float* w_re, const float* w_im, const double* gamma, index_t n,
                  const cpu::SnapshotPlanes<float>& s, index_t cell,
                  cfloat (&y)[direction_tile][lanes]) {
@@ -84,7 +88,8 @@ void weight_tile(const float* w_re, const float* w_im, const double* gamma, inde
     for (int d = 0; d < direction_tile; ++d) {
         const auto scale = static_cast<float>(gamma[d]);
         for (int lane = 0; lane < lanes; ++lane)
-            y[d][lane] = {scale * y_re[d][lane], scale * y_im[d][lane]};
+            y[d][lane] =
+                scale == 0 ? cfloat(0) : cfloat(scale * y_re[d][lane], scale * y_im[d][lane]);
     }
 }
 

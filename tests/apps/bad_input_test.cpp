@@ -153,8 +153,10 @@ INSTANTIATE_TEST_SUITE_P(
                  write_valid_cube,
                  {"--domain", "doppler", "--taper", "hann"},
                  "--taper requires a cube in the pulse domain"},
-        BadInput{
-            "cublas_on_the_cpu", write_valid_cube, {"--impl", "cublas", "--device", "cpu"}, ""},
+        BadInput{"cublas_on_the_cpu",
+                 write_valid_cube,
+                 {"--impl", "cublas", "--device", "cpu"},
+                 "implementation cublas requires a GPU"},
         BadInput{"steering_of_other_length",
                  [](Path path) {
                      const Handle file = new_file(path);

@@ -18,7 +18,9 @@ namespace {
 using media::tests::read_bytes;
 using media::tests::TemporaryFolder;
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::SizeIs;
 using testing::StartsWith;
@@ -73,6 +75,8 @@ TEST_F(Stap, AloneWritesBesideTheInputAndPrintsFiveLines) {
     const Outcome outcome = run({});
     EXPECT_THAT(folder_.entries(), ElementsAre("cube.h5", "cube.stap.h5"));
     EXPECT_EQ(read_bytes(cube()), before);
+    // Without --device the device is chosen automatically, which the program reports.
+    EXPECT_THAT(lines(outcome.error), ElementsAre(StartsWith("stap: device: ")));
     EXPECT_THAT(
         lines(outcome.out),
         ElementsAre(AllOf(StartsWith("cube"), HasSubstr("4 channels x 12 pulses x 150 range cells"),
@@ -186,12 +190,16 @@ TEST_F(Stap, SavesWhatIsAskedFor) {
 
 TEST_F(Stap, DrawsAPicture) {
     make_small_cube();
-    run({"--device", "cpu", "--detector", "amf", "--plot", folder_ / "m.png"});
+    const Outcome outcome =
+        run({"--device", "cpu", "--detector", "amf", "--plot", folder_ / "m.png"});
 #if APERTURE_OPENCV
-    EXPECT_THAT(read_bytes(folder_ / "m.png"), StartsWith("\x89PNG\r\n\x1a\n"));
+    const std::string name = "m.png";
+    EXPECT_THAT(read_bytes(folder_ / name), StartsWith("\x89PNG\r\n\x1a\n"));
 #else
-    EXPECT_THAT(read_bytes(folder_ / "m.ppm"), StartsWith("P6"));
+    const std::string name = "m.ppm";
+    EXPECT_THAT(read_bytes(folder_ / name), StartsWith("P6"));
 #endif
+    EXPECT_THAT(lines(outcome.out), Contains(AllOf(StartsWith("plot"), EndsWith(folder_ / name))));
 }
 
 TEST_F(Stap, TakesADatasetBehindTheFileName) {

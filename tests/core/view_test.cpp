@@ -52,6 +52,17 @@ TEST(View, InterleavedRunsOverProblemsFirst) {
     EXPECT_FALSE(strided.dense());
 }
 
+TEST(View, RowsOfAConcatenatedViewMayBeFarApart) {
+    std::vector<int> values(2 * 3 * 7);
+    std::iota(values.begin(), values.end(), 0);
+    const View<int, 3, Host, Concatenated> padded(values.data(), {2, 3, 4}, {21, 7, 1});
+    EXPECT_EQ(padded(1, 2, 3), 21 + 14 + 3);
+    EXPECT_FALSE(padded.dense());
+    // The layout's unit stride does not matter where there is one column.
+    const View<int, 3, Host, Concatenated> column(values.data(), {2, 3, 1}, {21, 7, 5});
+    EXPECT_EQ(column(1, 2, 0), 21 + 14);
+}
+
 TEST(View, AnIndexDropsTheFirstDimension) {
     std::vector<int> values(2 * 3 * 4);
     std::iota(values.begin(), values.end(), 0);

@@ -13,6 +13,8 @@
 namespace aperture::media::tests {
 namespace {
 
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 Handle root_of(hid_t file) { return {H5Oopen(file, "/", H5P_DEFAULT), H5Oclose}; }
@@ -141,15 +143,24 @@ TEST_F(CubeRules, AttributesOfTheCubeHideThoseOfTheFile) {
 }
 
 TEST_F(CubeRules, AbsurdAttributesAreErrors) {
-    const std::vector<std::pair<std::string, double>> absurd = {
-        {"doppler_bins", 0.5}, {"doppler_bins", -4}, {"training_block", 1e300}, {"prf_hz", -1}};
-    for (const auto& [name, value] : absurd) {
+    struct Absurd {
+        std::string name;
+        double value;
+        std::string expected;
+    };
+    const std::vector<Absurd> absurd = {{"doppler_bins", 0.5, "a positive whole number"},
+                                        {"doppler_bins", -4, "a positive whole number"},
+                                        {"training_block", 0, "a positive whole number"},
+                                        {"training_block", 1e300, "a positive whole number"},
+                                        {"prf_hz", -1, "a positive number"}};
+    for (const auto& [name, value, expected] : absurd) {
         write_cube(path_, {});
         {
             const Handle file = open_to_add(path_);
             add_number(root_of(file), name, value);
         }
-        EXPECT_THAT(error(), HasSubstr("attribute " + name)) << value;
+        EXPECT_THAT(error(),
+                    AllOf(HasSubstr("attribute " + name), EndsWith("expected " + expected)));
     }
 }
 

@@ -13,8 +13,9 @@ struct Destroy {
     void operator()(T* object) const { destroy(object); }
 };
 
-/// What a class keeps in its library: as std::unique_ptr, but the class needs no destructor and no
-/// moves of its own.
+/// The hidden part of a class that users move, whose type is complete in the library only. As
+/// std::unique_ptr, but the class need not declare its destructor and moves, and the library need
+/// not define them.
 template <class T>
 using Owned = std::unique_ptr<T, Destroy<T>>;
 

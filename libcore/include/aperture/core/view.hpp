@@ -65,7 +65,11 @@ struct View {
 
     View() = default;
     APERTURE_HD View(T* first, Extents<Rank> extents, Extents<Rank> strides)
-        : data(first), extent(extents), stride(strides) {}
+        : data(first), extent(extents), stride(strides) {
+        if constexpr (contiguous >= 0) {
+            APERTURE_ASSERT(extents[contiguous] <= 1 || strides[contiguous] == 1);
+        }
+    }
     /// A dense view in the layout's own order: C order, or problem-fastest for Interleaved.
     APERTURE_HD View(T* first, Extents<Rank> extents)
         : data(first), extent(extents), stride(dense_strides(extents)) {}
@@ -79,7 +83,8 @@ struct View {
     template <class... Index>
     requires(sizeof...(Index) == Rank && detail::accessible<Space>) APERTURE_HD T& operator()(
         Index... position) const {
-        // Not a sum of offsets, for which kernels that access neighbours need more registers.
+        // Advances a pointer: with a sum of offsets, kernels that access neighbours need more
+        // registers.
         T* element = data;
         int d = 0;
         ((element += distance(d++, position)), ...);
@@ -146,7 +151,7 @@ struct View {
     }
 };
 
-/// What kernels take.
+/// A view that a kernel can access, whatever runs the kernel.
 template <class T, int Rank>
 using KernelView = View<T, Rank, Kernel>;
 

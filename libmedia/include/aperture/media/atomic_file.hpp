@@ -81,6 +81,8 @@ AtomicFile new_file(const std::filesystem::path& target, std::string_view conten
 /// Writes `contents` to `target` through an AtomicFile.
 void write_file(const std::filesystem::path& target, std::string_view contents);
 
+/// Whether both paths name one file, which need not exist.
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 /// Throws InvalidArgument if `output` is the same file as `input`: input is never overwritten.
 void expects_distinct(const std::filesystem::path& input, const std::filesystem::path& output);
 

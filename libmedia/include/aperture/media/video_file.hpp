@@ -20,8 +20,8 @@ class VideoReader {
     ~VideoReader();
 
     /// The next frame, red, green and blue with 8 bits; nothing at the end. Skips frames that
-    /// cannot be decoded; hundreds in a row count as the end. `cut_off` and `stored_frames` tell
-    /// whether that was the video's true end.
+    /// cannot be decoded; hundreds in a row count as the end. Whether that was the video's true end
+    /// follows from `cut_off` and `stored_frames`.
     std::optional<Image> next();
     /// Skips a frame; returns false if there is none.
     bool skip();

@@ -43,8 +43,9 @@ void solve_weights(core::Cpu& cpu, const Problem& problem,
                    core::View<int, 2, core::Host> info,
                    core::View<float, 2, core::Host> pivot_ratio);
 
-/// y(d,k,r) = gamma w^H S(r,k) with gamma = 1/|w^H v|, or 1 if that is 0: `output` is [d][k][r]. If
-/// Real is double, weights are rounded to fp32 first.
+/// y(d,k,r) = gamma w^H S(r,k) with gamma = 1/|w^H v|, or 1 if that is 0: `output` is [d][k][r].
+/// Zero weights, those of a failed factorisation, yield zeros even where S is not a number. If Real
+/// is double, weights are rounded to fp32 first.
 template <class Real>
 void apply_weights(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cube,
                    core::View<const cfloat, 2, core::Host> steering,

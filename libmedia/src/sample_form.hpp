@@ -30,7 +30,7 @@ struct SampleForm {
     std::size_t sample_bytes;
     std::size_t real_at = 0;
     std::size_t imag_at = 0;  ///< 0 for a real sample
-    std::string text{};       ///< of a complex one: "complex64 {r,i}"
+    std::string text{};       ///< of a complex one: "complex64 {r,i}"; of a real one empty
 
     /// Whether stored bytes already are floats or complex floats.
     bool native() const;

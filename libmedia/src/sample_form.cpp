@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libmedia/src/complex_form.hpp"
+#include "libmedia/src/sample_form.hpp"
 
 #include <array>
 #include <bit>
