@@ -215,6 +215,56 @@ TEST_P(SurfacesOf, PlanesCanBeLeftOut) {
     }
 }
 
+TEST(Estimators, RefuseCallsThatAreForOthers) {
+    core::Cpu cpu(1);
+    const Planes a = random_planes(1, {5, 6}, 1, 0);
+    const auto correlate = [](Factor, Factor, core::View<double, 3, Host>) {};
+    Surfaces results;
+    for (const Estimator e : {Estimator::raw, Estimator::unbiased}) {
+        SurfaceEstimator surface(cpu, e, {2, 3});
+        EXPECT_THROW(surface.run(a, a, correlate, results), core::InvalidArgument);
+        surface.prepare(1, {5, 6}, results);
+        EXPECT_THROW(surface.finish(a, a, results), core::InvalidArgument);
+    }
+    SurfaceEstimator pearson(cpu, Estimator::pearson, {2, 3});
+    pearson.prepare(1, {5, 6}, results);
+    EXPECT_THROW(pearson.finish(1, results), core::InvalidArgument);
+}
+
+/// Planes of A and B in turn: two images of one buffer's first address and other strides.
+TEST(Pearson, OfViewsOfOneBufferWithOtherStridesIsThatOfCopies) {
+    const Shape shape{9, 11};
+    const Planes planes = random_planes(3, shape, 7, 0);
+    const core::View<const float, 3, Host> all = planes;
+    const core::View<const float, 3, Host> a = all.slice(0, 0, 2);
+    const core::View<const float, 3, Host> b(all.data, a.extent,
+                                             {2 * all.stride[0], all.stride[1], 1});
+    Planes copy_of_b(a.extent);
+    for (index_t p = 0; p < 2; ++p) {
+        std::copy_n(&planes(2 * p, 0, 0), shape.rows * shape.columns, &copy_of_b(p, 0, 0));
+    }
+    const Lags lags{4, 5, true};
+    core::Cpu cpu(2);
+    Correlator<core::Cpu> correlator(cpu, {2, shape, lags, Method::direct, true});
+    const auto found = [&](PlanesView<Host> of_b, bool centred) {
+        SurfaceEstimator surface(cpu, Estimator::pearson, lags);
+        Surfaces results;
+        if (centred) {
+            surface.run(
+                a, of_b,
+                [&](Factor of_a, Factor second, core::View<double, 3, Host> sums) {
+                    correlator.run(surface.planes(of_a), surface.planes(second), sums);
+                },
+                results);
+        } else {
+            correlator.run(a, of_b, surface.prepare(2, shape, results));
+            surface.finish(a, of_b, results);
+        }
+        return std::vector<double>(results.surface.begin(), results.surface.end());
+    };
+    for (const bool centred : {true, false}) EXPECT_EQ(found(b, centred), found(copy_of_b, centred));
+}
+
 TEST(Pearson, OfAnImageWithItselfIsOneAtTheCentreAndNeverMore) {
     const Planes a = random_planes(3, {40, 50}, 5, 100);
     for (const auto& [method, centred] :
