@@ -262,7 +262,8 @@ TEST(Pearson, OfViewsOfOneBufferWithOtherStridesIsThatOfCopies) {
         }
         return std::vector<double>(results.surface.begin(), results.surface.end());
     };
-    for (const bool centred : {true, false}) EXPECT_EQ(found(b, centred), found(copy_of_b, centred));
+    for (const bool centred : {true, false})
+        EXPECT_EQ(found(b, centred), found(copy_of_b, centred));
 }
 
 TEST(Pearson, OfAnImageWithItselfIsOneAtTheCentreAndNeverMore) {
