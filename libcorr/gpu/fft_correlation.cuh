@@ -4,17 +4,14 @@
 
 // Sums of products by real FFTs, for several images and planes at a time.
 
+#include <memory>
+#include <utility>
+
 #include "libcore/gpu/complex.cuh"
 #include "libcorr/gpu/fused_columns.cuh"
 #include "libcorr/gpu/fused_rows.cuh"
 #include "libcorr/gpu/ground.cuh"
-
-#if !defined(__CUDACC_RTC__)
-#include <memory>
-#include <utility>
-
 #include "libcorr/gpu/plane_groups.hpp"
-#endif
 
 namespace aperture::corr::gpu {
 
@@ -93,8 +90,6 @@ inline __global__ void __launch_bounds__(spectra_threads)
         rows[(i * static_cast<int>(gridDim.z) + surface) * length + (dx < 0 ? dx + length : dx)];
     sums[(surface * lags.rows + i) * lags.columns + j] = lags.scale * static_cast<double>(value);
 }
-
-#if !defined(__CUDACC_RTC__)
 
 /// The transforms of an executor. They have, besides a constructor from it and TransformSizes,
 ///     static int good_length(int n), even, at least n
@@ -261,7 +256,5 @@ class FftCorrelation {
     core::Array<float, 1, Space> surfaces_;  ///< as padded_
     core::Array<Complex<float>, 1, Space> turns_;
 };
-
-#endif
 
 }  // namespace aperture::corr::gpu

@@ -4,17 +4,14 @@
 
 // FFTs along columns, sums of products over the planes of an image and inverse FFTs, in one kernel.
 
-#include "libcore/gpu/block.cuh"
-#include "libcore/gpu/complex.cuh"
-#include "libsignal/gpu/block_fft.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include <limits>
 
+#include "libcore/gpu/block.cuh"
+#include "libcore/gpu/complex.cuh"
 #include "libcore/gpu/launch.cuh"
 #include "libcorr/gpu/plane_groups.hpp"
+#include "libsignal/gpu/block_fft.cuh"
 #include "libsignal/gpu/planes.cuh"
-#endif
 
 namespace aperture::corr::gpu {
 
@@ -107,8 +104,6 @@ __global__ void __launch_bounds__(Threads, Blocks)
         });
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// Correlates the columns of several images at once, if their length allows it.
 template <class Executor>
 class ColumnCorrelation {
@@ -184,7 +179,5 @@ class ColumnCorrelation {
     core::Array<Complex<float>, 1, Space> twiddles_;
     FusedColumns task_{};
 };
-
-#endif
 
 }  // namespace aperture::corr::gpu

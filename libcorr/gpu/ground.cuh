@@ -6,11 +6,8 @@
 // their contribution. The same as libcorr/cpu/ground.hpp.
 
 #include "libcore/gpu/block.cuh"
-#include "libsignal/gpu/planes.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include "libcorr/gpu/plane_groups.hpp"
-#endif
+#include "libsignal/gpu/planes.cuh"
 
 namespace aperture::corr::gpu {
 
@@ -223,8 +220,6 @@ inline __global__ void __launch_bounds__(ground_entries)
     }
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// Grounds of the planes of all images of a problem, and their contribution to sums of products.
 template <class Executor>
 class GroundSums {
@@ -313,7 +308,5 @@ class GroundSums {
     PlaneGroups groups_;
     core::Array<double, 1, Space> areas_;
 };
-
-#endif
 
 }  // namespace aperture::corr::gpu
