@@ -61,8 +61,8 @@ struct BlockFft {
     const Complex<float>* twiddles;  ///< exp(-j 2 pi k / length)
     Complex<float>* buffer;          ///< shared memory: the sequence's first sample
 
-    /// Butterflies of a thread. As many of radix 1, for the shortest lengths only, would need more
-    /// registers for addresses than all others.
+    /// Butterflies of a thread. Radix 1 occurs for the shortest lengths only; it has 8 butterflies,
+    /// since 16 would need more registers for addresses.
     APERTURE_HD static constexpr int butterflies(int radix) {
         return block_fft_samples / (radix == 1 ? 2 : radix);
     }

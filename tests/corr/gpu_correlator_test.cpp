@@ -71,7 +71,7 @@ TEST_F(GpuTest, LargeImagesGiveTheOracles) {
 }
 
 /// More rows of spectra than a grid has blocks along y.
-TEST_F(GpuTest, ImagesOfManyRowsGiveTheirSums) {
+TEST_F(GpuTest, SumsOfManyRowsAreThoseOfTheirDefinition) {
     const Problem problem{1, {40000, 2}, {40000, 1, true}};
     const Planes a = planes_of(Content::contrast, 1, problem.image, 1);
     const Planes b = planes_of(Content::contrast, 1, problem.image, 2);
