@@ -23,6 +23,7 @@ struct CpuRunner : HostRunner {
     static void change() {}
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, ImagePlanesSuite, CpuRunner);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ImagePlanesLikeCpuSuite);
 
 using testing::Each;
 using testing::FloatNear;
