@@ -54,7 +54,7 @@ void Correlator<Executor>::run(PlanesView<Space> a, PlanesView<Space> b,
     core::expects_shape("sums", sums,
                         {problem.images * problem.surfaces(), extent.rows, extent.columns},
                         core::Strides::dense);
-    state_->operations.run(a, b, a.data == b.data && a.stride == b.stride, sums);
+    state_->operations.run(a, b, same_planes(a, b), sums);
 }
 
 template <class Executor>
@@ -100,10 +100,11 @@ struct PairCorrelator<Executor>::State {
 template <class Executor>
 PairCorrelator<Executor>::PairCorrelator(Executor& executor, const Problem& problem,
                                          index_t images) {
-    validate(problem);
-    core::expects(images >= 1, images, " images, expected at least 1");
     Problem of_image = problem;
     of_image.images = 1;
+    of_image.method = Method::fft;
+    validate(of_image);
+    core::expects(images >= 1, images, " images, expected at least 1");
     state_ = core::owned(std::make_unique<State>(executor, of_image, images));
 }
 

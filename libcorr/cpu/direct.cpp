@@ -3,12 +3,12 @@
 #include "libcorr/cpu/direct.hpp"
 
 #include <array>
-#include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "libcore/cpu/simd.hpp"
 #include "libcorr/cpu/plane_rows.hpp"
+#include "libcorr/sum_formulas.hpp"
 
 namespace aperture::corr {
 namespace {
@@ -32,14 +32,6 @@ struct Chains {
 constexpr Chains long_chains{128, 16};
 constexpr Chains short_chains{8, 1};
 constexpr index_t few_rows = 64;
-
-/// Equal rows have equal errors, which do not average out. So every row's sums start with another
-/// offset, subtracted at their ends. In units of the plane's mean product.
-double offset_of(index_t row) {
-    constexpr double golden = 0.6180339887498949;
-    const double turns = golden * static_cast<double>(row % 1024);
-    return 1 + (turns - std::floor(turns));
-}
 
 /// Splits `count` into parts of at most `max`, with sizes that differ by at most one.
 std::vector<int> equal_parts(index_t count, int max) {
@@ -211,7 +203,7 @@ void DirectCorrelation<T>::run_block(core::View<const T, 3, core::Host> b, const
                 row.columns = image_columns;
                 row.first_lag = problem_.lags.first_column() + block.first_column;
                 row.chain = chains.products;
-                row.offset = static_cast<T>(product * offset_of(r));
+                row.offset = static_cast<T>(product * chain_offset<double>(r));
                 for (int j = 0; j < rows; ++j) {
                     const index_t y = r - lag - j;
                     row.b[j] = y >= 0 && y < image_rows ? &b(p, y, 0) : zeros_.data();

@@ -175,7 +175,7 @@ core::View<double, 3, Host> SurfaceEstimator::prepare(index_t planes, Shape imag
     return sums_of(results);
 }
 
-void SurfaceEstimator::finish(index_t planes, Surfaces& results) const {
+void SurfaceEstimator::finish_rows(index_t planes, Surfaces& results) const {
     core::for_each_task(cpu_, lags_.extent().rows, 0, [&](index_t i, std::byte*) {
         if (estimator_ == Estimator::pearson) {
             finish_pearson_row(i, planes, results);
@@ -185,14 +185,23 @@ void SurfaceEstimator::finish(index_t planes, Surfaces& results) const {
     });
 }
 
+void SurfaceEstimator::finish(index_t planes, Surfaces& results) const {
+    core::expects(estimator_ != Estimator::pearson, "Pearson's r needs the planes");
+    finish_rows(planes, results);
+}
+
 Factor SurfaceEstimator::centre_both(PlanesView<Host> a, PlanesView<Host> b) {
     centre(a, nullptr, a_.means, Factor::centred_a);
-    if (a.data == b.data) {
+    if (same_planes(a, b)) {
         b_.means = a_.means;
         return Factor::centred_a;
     }
     centre(b, nullptr, b_.means, Factor::centred_b);
     return Factor::centred_b;
+}
+
+void SurfaceEstimator::expects_pearson() const {
+    core::expects(estimator_ == Estimator::pearson, "centred planes are for Pearson's r only");
 }
 
 void SurfaceEstimator::find_both_moments(Factor centred_b) {
@@ -202,6 +211,7 @@ void SurfaceEstimator::find_both_moments(Factor centred_b) {
 
 void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correlate& correlate,
                            Surfaces& results) {
+    expects_pearson();
     core::expects_shape("image b", b, a.extent);
     const auto [planes, rows, columns] = a.extent;
     const core::View<double, 3, Host> sums = prepare(planes, {rows, columns}, results);
@@ -209,14 +219,15 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, const Correla
     const Factor centred_b = centre_both(a, b);
     correlate(Factor::centred_a, centred_b, sums);
     find_both_moments(centred_b);
-    finish(planes, results);
+    finish_rows(planes, results);
 }
 
 void SurfaceEstimator::finish(PlanesView<Host> a, PlanesView<Host> b, Surfaces& results) {
+    expects_pearson();
     core::expects_shape("image b", b, a.extent);
     find_both_moments(centre_both(a, b));
     remove_means(results);
-    finish(a.extent[0], results);
+    finish_rows(a.extent[0], results);
 }
 
 // With A = A' + m and B = B' + k, sum A B is sum A' B' + m sum B' + k sum A' + N m k.
@@ -283,7 +294,7 @@ void SurfaceEstimator::run(PlanesView<Host> a, PlanesView<Host> b, MaskView mask
             }
         }
     }
-    finish(planes, results);
+    finish_rows(planes, results);
 }
 
 }  // namespace aperture::corr

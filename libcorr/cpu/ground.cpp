@@ -2,21 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcorr/cpu/ground.hpp"
 
-#include <algorithm>
 #include <cmath>
+
+#include "libcorr/sum_formulas.hpp"
 
 namespace aperture::corr {
 namespace {
-
-/// A mean below this fraction of the root mean square costs no accuracy.
-constexpr double little_ground = 0.5;
-
-/// Rounds the mantissa to ten bits.
-double rounded(double mean) {
-    int exponent = 0;
-    const double mantissa = std::frexp(mean, &exponent);
-    return std::ldexp(std::round(std::ldexp(mantissa, 10)), exponent - 10);
-}
 
 index_t surface_of(const Problem& problem, index_t plane) { return problem.each_plane ? plane : 0; }
 
@@ -65,11 +56,10 @@ void Ground::find(core::Cpu& cpu, PlanesView<core::Host> image) {
         }
         const double mean = sum / pixels;
         const double mean_square = squares / pixels;
-        const bool little = std::abs(mean) <= little_ground * std::sqrt(mean_square);
-        const double ground = little ? 0.0 : rounded(mean);
+        const double ground = ground_of(mean, mean_square);
         const auto plane = static_cast<std::size_t>(p);
         of_planes_[plane] = ground;
-        contrasts_[plane] = std::sqrt(std::max(mean_square - ground * (2 * mean - ground), 0.0));
+        contrasts_[plane] = std::sqrt(rest_square(mean, mean_square, ground));
     }
 }
 

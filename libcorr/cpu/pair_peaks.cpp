@@ -63,7 +63,8 @@ PairPeaks find_pair_peaks(std::span<const double> energies, const Lags& lags,
             }
             put(found, a, b, peak, dy, dx);
             if (lags.both_signs) put(found, b, a, peak, -dy, -dx);
-            progress(++found.pairs, all);
+            ++found.pairs;
+            if (progress) progress(found.pairs, all);
         }
     }
     return found;

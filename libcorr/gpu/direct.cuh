@@ -5,6 +5,7 @@
 // Sums of products by definition.
 
 #include "libcorr/gpu/row_ring.cuh"
+#include "libcorr/sum_formulas.hpp"
 
 namespace aperture::corr::gpu {
 
@@ -216,7 +217,7 @@ __device__ __forceinline__ void sum_parts(const SumTask<typename Walk::Form::Cel
             }
             if (rows_left == 0) {
                 rows_left = task.chain_rows;
-                const Number offset = chain_offset(product, r + 89 * (x0 / Walk::step));
+                const Number offset = product * chain_offset<Number>(r + 89 * (x0 / Walk::step));
                 offsets += static_cast<double>(offset);
                 APERTURE_UNROLL
                 for (int j = 0; j < Tile::thread_rows; ++j) {

@@ -4,17 +4,14 @@
 
 // Sums of products by real FFTs, for several images and planes at a time.
 
+#include <memory>
+#include <utility>
+
 #include "libcore/gpu/complex.cuh"
 #include "libcorr/gpu/fused_columns.cuh"
 #include "libcorr/gpu/fused_rows.cuh"
 #include "libcorr/gpu/ground.cuh"
-
-#if !defined(__CUDACC_RTC__)
-#include <memory>
-#include <utility>
-
 #include "libcorr/gpu/plane_groups.hpp"
-#endif
 
 namespace aperture::corr::gpu {
 
@@ -52,15 +49,15 @@ struct SpectraShape {
 };
 
 /// A conj(B), summed over planes: spectra [row][image][plane][frequency], products
-/// [row][image][plane or 1][frequency]. A thread for a frequency. Grid: frequencies, rows, images.
+/// [row][image][plane or 1][frequency]. A thread for a frequency. Grid: rows, frequencies, images.
 /// A row's factor in `turns` shifts the surface so that it begins with its first displacement. 16
 /// bytes moved for a frequency of a plane.
 inline __global__ void __launch_bounds__(spectra_threads)
     multiply_spectra_kernel(const Complex<float>* a, const Complex<float>* b,
                             const Complex<float>* turns, SpectraShape shape,
                             Complex<float>* products) {
-    const int k = static_cast<int>(blockIdx.x) * spectra_threads + static_cast<int>(threadIdx.x);
-    const int row = static_cast<int>(blockIdx.y);
+    const int k = static_cast<int>(blockIdx.y) * spectra_threads + static_cast<int>(threadIdx.x);
+    const int row = static_cast<int>(blockIdx.x);
     const int image = static_cast<int>(blockIdx.z);
     if (k >= shape.frequencies) return;
     const Complex<float> turn = turns[row];
@@ -81,20 +78,18 @@ inline __global__ void __launch_bounds__(spectra_threads)
 }
 
 /// Copies the requested displacements from transformed rows [dy][surface][x], scaled. A thread for
-/// an entry. Grid: dx, dy, surfaces. 12 bytes moved an entry.
+/// an entry. Grid: dy, dx, surfaces. 12 bytes moved an entry.
 inline __global__ void __launch_bounds__(spectra_threads)
     copy_surfaces_kernel(const float* rows, int length, const RowLags lags, double* sums) {
-    const int j = static_cast<int>(blockIdx.x) * spectra_threads + static_cast<int>(threadIdx.x);
+    const int j = static_cast<int>(blockIdx.y) * spectra_threads + static_cast<int>(threadIdx.x);
     if (j >= lags.columns) return;
-    const auto i = static_cast<index_t>(blockIdx.y);
+    const auto i = static_cast<index_t>(blockIdx.x);
     const auto surface = static_cast<index_t>(blockIdx.z);
     const int dx = lags.first_column + j;
     const float value =
         rows[(i * static_cast<int>(gridDim.z) + surface) * length + (dx < 0 ? dx + length : dx)];
     sums[(surface * lags.rows + i) * lags.columns + j] = lags.scale * static_cast<double>(value);
 }
-
-#if !defined(__CUDACC_RTC__)
 
 /// The transforms of an executor. They have, besides a constructor from it and TransformSizes,
 ///     static int good_length(int n), even, at least n
@@ -205,10 +200,10 @@ class FftCorrelation {
                                  static_cast<int>(groups_.planes), problem_.each_plane, plane == 0};
         core::launch(
             executor_, &multiply_spectra_kernel,
-            core::LaunchConfig(
-                dim3(signal::gpu::tiles_over(sizes_.frequencies(), spectra_threads),
-                     static_cast<unsigned>(sizes_.rows), static_cast<unsigned>(groups_.images)),
-                dim3(spectra_threads)),
+            core::LaunchConfig(dim3(static_cast<unsigned>(sizes_.rows),
+                                    signal::gpu::tiles_over(sizes_.frequencies(), spectra_threads),
+                                    static_cast<unsigned>(groups_.images)),
+                               dim3(spectra_threads)),
             a, b, static_cast<const Complex<float>*>(turns_.data()), shape, products_.data());
         const bool last = plane + groups_.planes == problem_.planes;
         if (!problem_.each_plane && !last) return;
@@ -238,8 +233,8 @@ class FftCorrelation {
         transforms_->rows_back(products_.data(), surfaces_.data());
         core::launch(
             executor_, &copy_surfaces_kernel,
-            core::LaunchConfig(dim3(signal::gpu::tiles_over(lags_.columns, spectra_threads),
-                                    static_cast<unsigned>(sizes_.lag_rows),
+            core::LaunchConfig(dim3(static_cast<unsigned>(sizes_.lag_rows),
+                                    signal::gpu::tiles_over(lags_.columns, spectra_threads),
                                     static_cast<unsigned>(sizes_.surfaces)),
                                dim3(spectra_threads)),
             static_cast<const float*>(surfaces_.data()), sizes_.columns, lags_, sums);
@@ -261,7 +256,5 @@ class FftCorrelation {
     core::Array<float, 1, Space> surfaces_;  ///< as padded_
     core::Array<Complex<float>, 1, Space> turns_;
 };
-
-#endif
 
 }  // namespace aperture::corr::gpu

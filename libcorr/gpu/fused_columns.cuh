@@ -4,17 +4,14 @@
 
 // FFTs along columns, sums of products over the planes of an image and inverse FFTs, in one kernel.
 
-#include "libcore/gpu/block.cuh"
-#include "libcore/gpu/complex.cuh"
-#include "libsignal/gpu/block_fft.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include <limits>
 
+#include "libcore/gpu/block.cuh"
+#include "libcore/gpu/complex.cuh"
 #include "libcore/gpu/launch.cuh"
 #include "libcorr/gpu/plane_groups.hpp"
+#include "libsignal/gpu/block_fft.cuh"
 #include "libsignal/gpu/planes.cuh"
-#endif
 
 namespace aperture::corr::gpu {
 
@@ -43,9 +40,9 @@ struct FusedColumns {
 /// is [dy][image][frequency] with lag_rows rows, still transformed along rows. Same: b is a. Block:
 /// fused_columns frequencies of an image, block_fft_samples a thread at once, at most Threads.
 /// Grid: frequencies, images. Shared memory: length x fused_columns numbers [row][frequency], twice
-/// unless Same; and sums [sum][thread], each for the thread that starts with it on the way back: in
-/// registers they would leave room for a third fewer threads. Moves 8 bytes a frequency of an
-/// existing row, of each plane and of the result; BlockFft has the flops.
+/// unless Same; and sums [sum][thread], each for the thread that starts with it on the way back.
+/// Registers for them would reduce the block by a third of its threads. Moves 8 bytes a frequency
+/// of an existing row, of each plane and of the result; BlockFft has the flops.
 template <int Threads, int Blocks, bool Same>
 __global__ void __launch_bounds__(Threads, Blocks)
     fused_columns_kernel(const FusedColumns task, const Complex<float>* a, const Complex<float>* b,
@@ -106,8 +103,6 @@ __global__ void __launch_bounds__(Threads, Blocks)
             }
         });
 }
-
-#if !defined(__CUDACC_RTC__)
 
 /// Correlates the columns of several images at once, if their length allows it.
 template <class Executor>
@@ -184,7 +179,5 @@ class ColumnCorrelation {
     core::Array<Complex<float>, 1, Space> twiddles_;
     FusedColumns task_{};
 };
-
-#endif
 
 }  // namespace aperture::corr::gpu

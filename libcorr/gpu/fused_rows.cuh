@@ -7,12 +7,9 @@
 
 #include "libcore/gpu/block.cuh"
 #include "libcore/gpu/complex.cuh"
+#include "libcore/gpu/launch.cuh"
 #include "libcorr/gpu/ground.cuh"
 #include "libsignal/gpu/block_fft.cuh"
-
-#if !defined(__CUDACC_RTC__)
-#include "libcore/gpu/launch.cuh"
-#endif
 
 namespace aperture::corr::gpu {
 
@@ -117,8 +114,6 @@ inline __global__ void __launch_bounds__(row_threads, 2)
         });
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// Transforms rows, if their length allows it.
 template <class Executor>
 class RowTransforms {
@@ -166,7 +161,5 @@ class RowTransforms {
     core::Array<Complex<float>, 1, Space> twiddles_;
     FusedRows task_{};
 };
-
-#endif
 
 }  // namespace aperture::corr::gpu

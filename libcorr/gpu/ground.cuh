@@ -6,11 +6,9 @@
 // their contribution. The same as libcorr/cpu/ground.hpp.
 
 #include "libcore/gpu/block.cuh"
-#include "libsignal/gpu/planes.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include "libcorr/gpu/plane_groups.hpp"
-#endif
+#include "libcorr/sum_formulas.hpp"
+#include "libsignal/gpu/planes.cuh"
 
 namespace aperture::corr::gpu {
 
@@ -87,8 +85,7 @@ inline __global__ void __launch_bounds__(ground_warps* core::warp_size)
     if (threadIdx.x == 0) sums[plane * ground_parts + part] = {sum, squares};
 }
 
-/// Grounds of planes, a warp for each: zero if the mean costs no accuracy, otherwise the mean to
-/// ten bits, so that subtracting it from most values is exact.
+/// Grounds of planes, a warp for each.
 inline __global__ void __launch_bounds__(core::warp_size)
     find_ground_kernel(const PartialSums* sums, double pixels, PlaneGround* grounds) {
     core::wait_for_previous_kernel();
@@ -97,17 +94,10 @@ inline __global__ void __launch_bounds__(core::warp_size)
     const double mean = core::warp_reduce(part.sum) / pixels;
     const double mean_square = core::warp_reduce(part.squares) / pixels;
     if (threadIdx.x != 0) return;
-    double ground = 0;
-    double unsure = 0;
-    if (fabs(mean) > 0.5 * sqrt(mean_square)) {
-        int exponent = 0;
-        const double mantissa = frexp(mean, &exponent);
-        ground = ldexp(rint(ldexp(mantissa, 10)), exponent - 10);
-        unsure = 0x1p-12 * mean_square;
-    }
-    const double left = mean_square - ground * (2 * mean - ground);
+    const double ground = ground_of(mean, mean_square);
+    const double unsure = ground == 0 ? 0.0 : 0x1p-12 * mean_square;
     grounds[plane] = {static_cast<float>(ground),
-                      static_cast<float>(sqrt((left < 0 ? 0.0 : left) + unsure))};
+                      static_cast<float>(sqrt(rest_square(mean, mean_square, ground) + unsure))};
 }
 
 // Summed-area tables of planes minus their ground: sums of all pixels above and left of a corner,
@@ -223,8 +213,6 @@ inline __global__ void __launch_bounds__(ground_entries)
     }
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// Grounds of the planes of all images of a problem, and their contribution to sums of products.
 template <class Executor>
 class GroundSums {
@@ -313,7 +301,5 @@ class GroundSums {
     PlaneGroups groups_;
     core::Array<double, 1, Space> areas_;
 };
-
-#endif
 
 }  // namespace aperture::corr::gpu

@@ -4,12 +4,9 @@
 
 // ImagePlanes on a Gpu or the SIMT host executor; the same as libcorr/cpu/image_planes.cpp.
 
-#include "libcorr/gpu/orientation.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include "aperture/core/array.hpp"
+#include "libcorr/gpu/orientation.cuh"
 #include "libcorr/image_planes.hpp"
-#endif
 
 namespace aperture::corr::gpu {
 
@@ -102,7 +99,6 @@ inline __global__ void __launch_bounds__(tile_threads)
 
 }  // namespace aperture::corr::gpu
 
-#if !defined(__CUDACC_RTC__)
 namespace aperture::corr {
 
 /// Kernels and workspace. Asynchronous.
@@ -186,4 +182,3 @@ struct PlaneOperations {
 };
 
 }  // namespace aperture::corr
-#endif

@@ -129,8 +129,6 @@ inline __global__ void __launch_bounds__(tile_threads)
     });
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// Launch configuration for the tiles of `count` planes.
 inline core::LaunchConfig tile_config(const Planes<float>& planes, int count,
                                       std::size_t shared_bytes = 0,
@@ -139,7 +137,5 @@ inline core::LaunchConfig tile_config(const Planes<float>& planes, int count,
         signal::gpu::tile_grid(rows_of(planes), columns_of(planes), count, tile_rows, tile_columns),
         dim3(tile_columns, tile_warps), shared_bytes, call};
 }
-
-#endif
 
 }  // namespace aperture::corr::gpu

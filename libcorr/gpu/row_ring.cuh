@@ -32,14 +32,6 @@ struct SumTask {
     int chain_rows;          ///< rows of products in a sum before it is added to others
 };
 
-/// Start of a chain: between 1 and 2 times the plane's mean product, different for every chain.
-template <class T>
-__device__ __forceinline__ T chain_offset(T product, int chain) {
-    constexpr float golden = 0.618034F;
-    const float turns = golden * static_cast<float>(chain % 1024);
-    return product * (1 + static_cast<T>(turns - floorf(turns)));
-}
-
 /// Columns copied beyond those of the last displacement of a row of A.
 inline constexpr int columns_beyond = 24;
 

@@ -7,7 +7,7 @@
 #include <climits>
 #include <mutex>
 
-#include "aperture/core/error.hpp"
+#include "libsignal/fft_lengths.hpp"
 
 namespace aperture::signal {
 
@@ -32,12 +32,7 @@ std::shared_ptr<void> owned(fftwf_plan created) {
 
 template <class Executor>
 ForwardFft<Executor>::ForwardFft(Executor&, const FftBatch& batch) {
-    core::expects(batch.length >= 1 && batch.count >= 0 && batch.stride >= 1 && batch.distance >= 0,
-                  "FFT of length ", batch.length, ", count ", batch.count, ", stride ",
-                  batch.stride, ", distance ", batch.distance, " is not possible");
-    core::expects(batch.count <= INT_MAX && batch.stride <= INT_MAX && batch.distance <= INT_MAX,
-                  "FFT batch of count ", batch.count, ", stride ", batch.stride, ", distance ",
-                  batch.distance, " exceeds ", INT_MAX);
+    expects_possible(batch);
     if (batch.count == 0) return;
     const auto count = static_cast<int>(batch.count);
     const auto stride = static_cast<int>(batch.stride);

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "aperture/core/error.hpp"
 #include "libsignal/butterflies.hpp"
+#include "libsignal/fft_lengths.hpp"
 
 namespace aperture::signal {
 namespace {
@@ -18,13 +18,6 @@ Twiddle root(index_t part, index_t whole) {
     const double angle =
         -2 * std::numbers::pi * static_cast<double>(part % whole) / static_cast<double>(whole);
     return {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
-}
-
-index_t without_small_factors(index_t number) {
-    for (const index_t prime : {2, 3, 5}) {
-        while (number % prime == 0) number /= prime;
-    }
-    return number;
 }
 
 /// y[q + stride (radix p + k)] = w_p^k sum_j x[q + stride (p + j transforms)] exp(-2 pi i j k /
@@ -48,9 +41,7 @@ void run_pass(index_t transforms, index_t stride, const Twiddle* twiddles, const
 }  // namespace
 
 index_t good_lane_fft_length(index_t min) {
-    index_t length = std::max<index_t>(min, 1);
-    while (without_small_factors(length) != 1) ++length;
-    return length;
+    return good_length(std::max<index_t>(min, 1), {2, 3, 5});
 }
 
 LaneFft::Plan LaneFft::plan(index_t length) {
@@ -78,7 +69,7 @@ LaneFft::Plan LaneFft::plan(index_t length) {
 }
 
 LaneFft::LaneFft(index_t length) : length_(length) {
-    core::expects(length >= 1 && without_small_factors(length) == 1, "FFT of length ", length,
+    core::expects(length >= 1 && good_lane_fft_length(length) == length, "FFT of length ", length,
                   ", expected no prime factor above 5");
     auto outer = static_cast<index_t>(std::sqrt(static_cast<double>(length)));
     while (length % outer != 0) --outer;

@@ -88,7 +88,7 @@ std::vector<double> taper_weights(const Taper& taper, int length) {
     core::expects(length >= 0, "taper length ", length, " is negative");
     std::vector<double> weights(static_cast<std::size_t>(length), 1.0);
     if (taper.kind == Taper::Kind::chebyshev) check_attenuation(taper.attenuation_db);
-    // Two samples are equal by symmetry, and one by the peak; Hann's formula would give zeros.
+    // Two samples are equal by symmetry, and one by the peak; Hann's formula would yield zeros.
     if (length <= 2) return weights;
     if (taper.kind == Taper::Kind::hann) weights = raised_cosine(0.5, length);
     if (taper.kind == Taper::Kind::hamming) weights = raised_cosine(0.54, length);

@@ -4,19 +4,17 @@
 
 // Complex FFTs of lengths 2^a 3^b 5^c 7^d by a block, in registers and shared memory.
 
-#include "libcore/gpu/complex.cuh"
-#include "libsignal/butterflies.hpp"
-
-#if !defined(__CUDACC_RTC__)
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 #include <optional>
 #include <vector>
 
 #include "aperture/core/array.hpp"
 #include "aperture/core/executor.hpp"
-#endif
+#include "libcore/gpu/complex.cuh"
+#include "libsignal/butterflies.hpp"
 
 namespace aperture::signal::gpu {
 
@@ -63,8 +61,8 @@ struct BlockFft {
     const Complex<float>* twiddles;  ///< exp(-j 2 pi k / length)
     Complex<float>* buffer;          ///< shared memory: the sequence's first sample
 
-    /// Butterflies of a thread. As many of radix 1, for the shortest lengths only, would need more
-    /// registers for addresses than all others.
+    /// Butterflies of a thread. Radix 1 occurs for the shortest lengths only; it has 8 butterflies,
+    /// since 16 would need more registers for addresses.
     APERTURE_HD static constexpr int butterflies(int radix) {
         return block_fft_samples / (radix == 1 ? 2 : radix);
     }
@@ -204,8 +202,6 @@ struct BlockFft {
     }
 };
 
-#if !defined(__CUDACC_RTC__)
-
 /// Passes of these radices.
 inline BlockFftPlan block_fft_plan(int length, const std::vector<int>& radices) {
     BlockFftPlan plan;
@@ -262,7 +258,5 @@ core::Array<Complex<float>, 1, typename Executor::Space> roots_of_unity(Executor
     executor.synchronize();
     return there;
 }
-
-#endif
 
 }  // namespace aperture::signal::gpu

@@ -3,10 +3,7 @@
 #pragma once
 
 #include "libsignal/gpu/planes.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include "libsignal/image_checks.hpp"
-#endif
 
 namespace aperture::signal::gpu {
 
@@ -111,8 +108,6 @@ inline __global__ void __launch_bounds__(box_threads)
     }
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// Throws core::InvalidArgument if windows of this size do not fit a block's shared memory.
 template <class Executor>
 void expects_box_fits(const Executor& executor, int size) {
@@ -146,7 +141,5 @@ void box_sum_of_planes(Executor& executor,
     if (from.empty()) return;
     box_sum(executor, planes_of(from), static_cast<int>(from.extent[0]), size, planes_of(to));
 }
-
-#endif
 
 }  // namespace aperture::signal::gpu

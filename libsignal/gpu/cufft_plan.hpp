@@ -4,10 +4,9 @@
 
 #include <cufft.h>
 
-#include <climits>
-
 #include "libcore/gpu/complex.cuh"
 #include "libcore/gpu/cuda_check.hpp"
+#include "libsignal/fft_lengths.hpp"
 
 namespace aperture::core {
 
@@ -35,11 +34,9 @@ class CufftPlan {
   public:
     CufftPlan(core::Gpu& gpu, cufftType type, int length, core::index_t count, CufftLayout from,
               CufftLayout to) {
-        const auto fits = [](core::index_t value) { return value >= 0 && value <= INT_MAX; };
-        core::expects(length >= 1 && count >= 1 && fits(count) && fits(from.stride) &&
-                          fits(from.distance) && fits(to.stride) && fits(to.distance),
-                      "FFT of length ", length, ", count ", count, ", stride ", from.stride,
-                      ", distance ", from.distance, " is not possible");
+        for (const CufftLayout& layout : {from, to}) {
+            expects_possible({length, count, layout.stride, layout.distance});
+        }
         int embedded = length;
         APERTURE_CUDA_TRY(
             cufftPlanMany(&handle_, 1, &length, &embedded, static_cast<int>(from.stride),
@@ -76,14 +73,6 @@ class CufftPlan {
 };
 
 /// The smallest number from n on without prime factors above 7, for which cuFFT has kernels.
-inline int good_cufft_length(int n) {
-    for (;; ++n) {
-        int rest = n;
-        for (const int factor : {2, 3, 5, 7}) {
-            while (rest % factor == 0) rest /= factor;
-        }
-        if (rest == 1) return n;
-    }
-}
+inline int good_cufft_length(int n) { return static_cast<int>(good_length(n, {2, 3, 5, 7})); }
 
 }  // namespace aperture::signal

@@ -7,8 +7,7 @@ namespace aperture::signal {
 
 template <class Executor>
 ForwardFft<Executor>::ForwardFft(Executor& executor, const FftBatch& batch) {
-    core::expects(batch.count >= 0 && batch.stride >= 1, "FFT of count ", batch.count, ", stride ",
-                  batch.stride, " is not possible");
+    expects_possible(batch);
     if (batch.count == 0) return;
     const CufftLayout layout{batch.stride, batch.distance};
     plan_ =

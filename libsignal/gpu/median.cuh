@@ -3,11 +3,8 @@
 #pragma once
 
 #include "libsignal/gpu/planes.cuh"
-#include "libsignal/median_network.hpp"
-
-#if !defined(__CUDACC_RTC__)
 #include "libsignal/image_checks.hpp"
-#endif
+#include "libsignal/median_network.hpp"
 
 namespace aperture::signal::gpu {
 
@@ -65,8 +62,6 @@ __global__ void __launch_bounds__(median_warps* core::warp_size)
     }
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// Filters `planes` planes; size is 3, 5 or 7. Asynchronous.
 template <class Executor, class Source>
 void median_filter(Executor& executor, const Source& from, int planes, int size,
@@ -91,7 +86,5 @@ void median_of_image(Executor& executor, core::View<const float, 2, typename Exe
     if (from.empty()) return;
     median_filter(executor, planes_of(from), 1, size, planes_of(to));
 }
-
-#endif
 
 }  // namespace aperture::signal::gpu

@@ -6,10 +6,7 @@
 
 #include "aperture/core/view.hpp"
 #include "libcore/gpu/kernel.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include "libcore/gpu/launch.cuh"
-#endif
 
 namespace aperture::signal::gpu {
 
@@ -52,8 +49,6 @@ __device__ __forceinline__ void load_bordered(float* tile, int first_row, int fi
     }
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// A caller's planes, or plane, as kernels access them; the columns must be contiguous.
 template <class T, class Space>
 Planes<T> planes_of(const core::View<T, 3, Space>& view) {
@@ -75,7 +70,5 @@ inline dim3 tile_grid(int rows, int columns, int planes, int tile_rows, int tile
     return {tiles_over(columns, tile_columns), tiles_over(rows, tile_rows),
             static_cast<unsigned>(planes)};
 }
-
-#endif
 
 }  // namespace aperture::signal::gpu

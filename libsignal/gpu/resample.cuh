@@ -2,14 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libsignal/axis_filter.hpp"
-#include "libsignal/gpu/planes.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include <algorithm>
 
+#include "libsignal/axis_filter.hpp"
+#include "libsignal/gpu/planes.cuh"
 #include "libsignal/image_checks.hpp"
-#endif
 
 namespace aperture::signal::gpu {
 
@@ -158,8 +155,6 @@ __global__ void __launch_bounds__(resample_warps* core::warp_size)
     }
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// Filters `planes` planes along both axes. Throws core::InvalidArgument, naming the operation, if
 /// the windows do not fit a block's shared memory. Asynchronous.
 template <class Executor, class Source>
@@ -242,7 +237,5 @@ void downsample_image(Executor& executor, core::View<const float, 2, typename Ex
     if (to.empty()) return;
     downsample(executor, planes_of(from), 1, planes_of(to));
 }
-
-#endif
 
 }  // namespace aperture::signal::gpu

@@ -17,14 +17,6 @@ namespace {
 using core::Host;
 using Mask = core::Array<float, 2>;
 
-Planes random_planes(index_t planes, Shape shape, unsigned seed, float ground) {
-    std::mt19937 generator(seed);
-    std::normal_distribution<float> normal(ground, 1);
-    Planes result({planes, shape.rows, shape.columns});
-    for (float& value : result) value = normal(generator);
-    return result;
-}
-
 /// Selects about two thirds of the pixels, and none below row `used_rows`.
 Mask random_mask(Shape shape, unsigned seed, index_t used_rows) {
     std::mt19937 generator(seed);
@@ -157,8 +149,8 @@ INSTANTIATE_TEST_SUITE_P(All, SurfacesOf, testing::ValuesIn(cases()),
 TEST_P(SurfacesOf, PlanesAreTheOracles) {
     const Case& c = GetParam();
     const Shape shape{23, 37};
-    const Planes a = random_planes(2, shape, 1, c.ground);
-    const Planes b = random_planes(2, shape, 2, c.ground);
+    const Planes a = normal_planes(2, shape, 1, c.ground);
+    const Planes b = normal_planes(2, shape, 2, c.ground);
     const Mask mask_a = random_mask(shape, 3, 12);
     const Mask mask_b = random_mask(shape, 4, 23);
     const Lags lags{15, 20, true};
@@ -189,8 +181,8 @@ TEST_P(SurfacesOf, PlanesAreTheOracles) {
 TEST_P(SurfacesOf, PlanesCanBeLeftOut) {
     const Case& c = GetParam();
     const Shape shape{19, 26};
-    const Planes a = random_planes(3, shape, 11, c.ground);
-    const Planes b = random_planes(3, shape, 12, c.ground);
+    const Planes a = normal_planes(3, shape, 11, c.ground);
+    const Planes b = normal_planes(3, shape, 12, c.ground);
     const Mask mask = random_mask(shape, 13, 19);
     const Mask* used = c.masked ? &mask : nullptr;
     const Lags lags{19, 20, true};
@@ -215,8 +207,59 @@ TEST_P(SurfacesOf, PlanesCanBeLeftOut) {
     }
 }
 
+TEST(Estimators, RefuseCallsThatAreForOthers) {
+    core::Cpu cpu(1);
+    const Planes a = normal_planes(1, {5, 6}, 1, 0);
+    const auto correlate = [](Factor, Factor, core::View<double, 3, Host>) {};
+    Surfaces results;
+    for (const Estimator e : {Estimator::raw, Estimator::unbiased}) {
+        SurfaceEstimator surface(cpu, e, {2, 3});
+        EXPECT_THROW(surface.run(a, a, correlate, results), core::InvalidArgument);
+        surface.prepare(1, {5, 6}, results);
+        EXPECT_THROW(surface.finish(a, a, results), core::InvalidArgument);
+    }
+    SurfaceEstimator pearson(cpu, Estimator::pearson, {2, 3});
+    pearson.prepare(1, {5, 6}, results);
+    EXPECT_THROW(pearson.finish(1, results), core::InvalidArgument);
+}
+
+/// Planes of A and B in turn: two images of one buffer's first address and other strides.
+TEST(Pearson, OfViewsOfOneBufferWithOtherStridesIsThatOfCopies) {
+    const Shape shape{9, 11};
+    const Planes planes = normal_planes(3, shape, 7, 0);
+    const core::View<const float, 3, Host> all = planes;
+    const core::View<const float, 3, Host> a = all.slice(0, 0, 2);
+    const core::View<const float, 3, Host> b(all.data, a.extent,
+                                             {2 * all.stride[0], all.stride[1], 1});
+    Planes copy_of_b(a.extent);
+    for (index_t p = 0; p < 2; ++p) {
+        std::copy_n(&planes(2 * p, 0, 0), shape.rows * shape.columns, &copy_of_b(p, 0, 0));
+    }
+    const Lags lags{4, 5, true};
+    core::Cpu cpu(2);
+    Correlator<core::Cpu> correlator(cpu, {2, shape, lags, Method::direct, true});
+    const auto found = [&](PlanesView<Host> of_b, bool centred) {
+        SurfaceEstimator surface(cpu, Estimator::pearson, lags);
+        Surfaces results;
+        if (centred) {
+            surface.run(
+                a, of_b,
+                [&](Factor of_a, Factor second, core::View<double, 3, Host> sums) {
+                    correlator.run(surface.planes(of_a), surface.planes(second), sums);
+                },
+                results);
+        } else {
+            correlator.run(a, of_b, surface.prepare(2, shape, results));
+            surface.finish(a, of_b, results);
+        }
+        return std::vector<double>(results.surface.begin(), results.surface.end());
+    };
+    for (const bool centred : {true, false})
+        EXPECT_EQ(found(b, centred), found(copy_of_b, centred));
+}
+
 TEST(Pearson, OfAnImageWithItselfIsOneAtTheCentreAndNeverMore) {
-    const Planes a = random_planes(3, {40, 50}, 5, 100);
+    const Planes a = normal_planes(3, {40, 50}, 5, 100);
     for (const auto& [method, centred] :
          {std::pair{Method::direct, true}, std::pair{Method::fft, true},
           std::pair{Method::direct, false}, std::pair{Method::fft, false}}) {
@@ -238,12 +281,12 @@ TEST(Pearson, OfAnImageWithItselfIsOneAtTheCentreAndNeverMore) {
 
 // For few pixels, rounding has produced values above one. Planes must still add up to the surface.
 TEST(Pearson, IsNeverMoreThanOne) {
-    const Planes masked = random_planes(2, {7, 9}, 8, 100);
+    const Planes masked = normal_planes(2, {7, 9}, 8, 100);
     core::Array<float, 2> mask({7, 9});
     std::fill(mask.begin(), mask.end(), 1.0F);
     const Lags lags{7, 9, true};
     for (unsigned seed = 0; seed < 40; ++seed) {
-        const Planes column = random_planes(1, {50, 1}, seed, 100);
+        const Planes column = normal_planes(1, {50, 1}, seed, 100);
         const Surfaces found =
             surfaces_of(column, column, nullptr, nullptr, Estimator::pearson, {25, 1}, Method::fft);
         for (const double r : found.surface) ASSERT_LE(std::abs(r), 1) << seed;
@@ -274,7 +317,7 @@ TEST(Pearson, OfConstantImagesIsZero) {
 /// Masks that never overlap, and images that are NaN outside them.
 TEST(Masks, WithoutOverlapGiveZeroAndHideWhatTheyCover) {
     const Shape shape{16, 20};
-    Planes a = random_planes(1, shape, 6, 10);
+    Planes a = normal_planes(1, shape, 6, 10);
     Mask left({16, 20});
     Mask right({16, 20});
     for (index_t y = 0; y < 16; ++y) {

@@ -70,6 +70,23 @@ TEST_F(GpuTest, LargeImagesGiveTheOracles) {
     }
 }
 
+/// More rows of spectra than a grid has blocks along y.
+TEST_F(GpuTest, SumsOfManyRowsAreThoseOfTheirDefinition) {
+    const Problem problem{1, {40000, 2}, {40000, 1, true}};
+    const Planes a = planes_of(Content::contrast, 1, problem.image, 1);
+    const Planes b = planes_of(Content::contrast, 1, problem.image, 2);
+    const Array<double, 3> sums = correlated(a, b, problem);
+    for (const index_t dy : {-39999, -20000, 0, 1, 39999}) {
+        double expected = 0;
+        for (index_t y = std::max<index_t>(0, -dy); y < std::min<index_t>(40000, 40000 - dy); ++y) {
+            for (index_t x = 0; x < 2; ++x) {
+                expected += static_cast<double>(a(0, y + dy, x)) * static_cast<double>(b(0, y, x));
+            }
+        }
+        EXPECT_NEAR(sums(0, dy + 39999, 0), expected, largest_error(problem) * magnitude(a, b, 0));
+    }
+}
+
 TEST_F(GpuTest, SeveralImagesAtOnceAreThoseOneByOne) {
     for (const Method method : {Method::direct, Method::fft}) {
         for (const bool each_plane : {false, true}) {

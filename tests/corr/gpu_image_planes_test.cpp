@@ -41,6 +41,7 @@ struct GpuRunner : tests::UsableGpu {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, ImagePlanesSuite, GpuRunner);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, ImagePlanesLikeCpuSuite, GpuRunner);
 
 }  // namespace
 }  // namespace aperture::corr

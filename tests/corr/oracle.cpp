@@ -4,8 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 namespace aperture::corr {
+
+Planes normal_planes(index_t planes, Shape shape, unsigned seed, float mean, float deviation) {
+    std::mt19937 generator(seed);
+    std::normal_distribution<float> normal(mean, deviation);
+    Planes result({planes, shape.rows, shape.columns});
+    for (float& value : result) value = normal(generator);
+    return result;
+}
 
 Surface sums_of_products(const Planes& a, const Planes& b, index_t plane, const Lags& lags) {
     const auto [planes, rows, columns] = a.extent();

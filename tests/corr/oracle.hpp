@@ -10,6 +10,10 @@ namespace aperture::corr {
 using Planes = core::Array<float, 3>;    ///< [plane][row][column]
 using Surface = core::Array<double, 2>;  ///< [dy][dx]
 
+/// Normally distributed values.
+Planes normal_planes(index_t planes, Shape shape, unsigned seed, float mean = 0,
+                     float deviation = 1);
+
 /// sum_{y, x} A(y + dy, x + dx) B(y, x) of one plane, by its definition.
 Surface sums_of_products(const Planes& a, const Planes& b, index_t plane, const Lags& lags);
 

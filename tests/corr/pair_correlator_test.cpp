@@ -103,11 +103,27 @@ TEST(Pairs, OfMoreImagesThanMemoryHoldsAreRefusedWithTheNeed) {
     }
 }
 
+TEST(Pairs, OfAPrecisionThatTransformsDoNotHaveAreRefused) {
+    core::Cpu cpu(1);
+    for (const Precision precision : {Precision::tf32x3, Precision::fp64}) {
+        const Problem problem{1, {4, 5}, {2, 3}, Method::direct, false, 1, precision};
+        EXPECT_THROW(PairCorrelator<core::Cpu>(cpu, problem, 1), core::InvalidArgument);
+    }
+}
+
 TEST(Energy, IsTheSumOfSquares) {
     Planes planes({2, 3, 2});
     for (index_t i = 0; i < 12; ++i) planes.data()[i] = static_cast<float>(i) - 4;
     core::Cpu cpu(2);
     EXPECT_EQ(energy(cpu, planes), 16 + 9 + 4 + 1 + 1 + 4 + 9 + 16 + 25 + 36 + 49);
+}
+
+TEST(PairPeaks, NeedNoProgress) {
+    const std::vector<double> energies{4, 4};
+    const PairPeaks found = find_pair_peaks(
+        energies, {1, 1, true},
+        [](index_t, index_t, core::View<double, 3, core::Host> sums) { sums(0, 0, 0) = 1; }, {});
+    EXPECT_EQ(found.peaks(0, 1), 0.25);
 }
 
 /// Images of one row: 0 1 2 0 0, the same shifted right by two, its negative, and zeros.

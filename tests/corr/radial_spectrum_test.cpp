@@ -7,21 +7,12 @@
 #include <cmath>
 #include <map>
 #include <numbers>
-#include <random>
 
 #include "aperture/core/error.hpp"
 #include "tests/corr/oracle.hpp"
 
 namespace aperture::corr {
 namespace {
-
-Planes noise(index_t planes, Shape shape, unsigned seed, float mean = 0, float deviation = 1) {
-    std::mt19937 generator(seed);
-    std::normal_distribution<float> normal(mean, deviation);
-    Planes result({planes, shape.rows, shape.columns});
-    for (float& value : result) value = normal(generator);
-    return result;
-}
 
 RadialPower spectrum_of(const Planes& planes, int threads = 2) {
     core::Cpu cpu(threads);
@@ -78,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, SpectraOf,
 
 TEST_P(SpectraOf, AreTheDefinitions) {
     for (const float mean : {0.0F, 300.0F}) {
-        const Planes planes = noise(2, GetParam(), 1, mean);
+        const Planes planes = normal_planes(2, GetParam(), 1, mean);
         const auto expected = rings_by_definition(planes);
         const RadialPower found = spectrum_of(planes);
         const auto n = static_cast<double>(std::max(GetParam().rows, GetParam().columns));
@@ -97,7 +88,7 @@ TEST_P(SpectraOf, AreTheDefinitions) {
 
 TEST(RadialSpectra, OfWhiteNoiseAreFlat) {
     // 3 planes of variance 4; m independent frequencies have the deviation 12 / sqrt(3 m).
-    const RadialPower found = spectrum_of(noise(3, {211, 191}, 2, 0, 2));
+    const RadialPower found = spectrum_of(normal_planes(3, {211, 191}, 2, 0, 2));
     ASSERT_EQ(found.power.size(), 106U);
     for (std::size_t ring = 1; ring < found.power.size(); ++ring) {
         const double independent = static_cast<double>(found.counts[ring]) / 2;
@@ -134,7 +125,7 @@ TEST(RadialSpectra, OfASinusoidHaveItsFrequencyAndPower) {
 TEST(RadialSpectra, OfOneRowKeepItsEnergy) {
     // A single row has no frequencies above 1/2.
     for (const Shape shape : {Shape{1, 1009}, Shape{1009, 1}, Shape{1, 1024}}) {
-        const Planes planes = noise(2, shape, 3, 5);
+        const Planes planes = normal_planes(2, shape, 3, 5);
         double energy = 0;
         for (const float value : planes)
             energy += static_cast<double>(value) * static_cast<double>(value);
@@ -149,8 +140,8 @@ TEST(RadialSpectra, OfOneRowKeepItsEnergy) {
 
 TEST(RadialSpectra, OfSeveralImagesAreTheirMeanOnAnyNumberOfThreads) {
     const Shape shape{70, 45};
-    const Planes first = noise(2, shape, 4);
-    const Planes second = noise(2, shape, 5, 1, 3);
+    const Planes first = normal_planes(2, shape, 4);
+    const Planes second = normal_planes(2, shape, 5, 1, 3);
     const RadialPower of_first = spectrum_of(first);
     const RadialPower of_second = spectrum_of(second);
     const auto both = [&](int threads) {

@@ -20,6 +20,7 @@ struct SimtRunner : HostRunner {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Simt, ImagePlanesSuite, SimtRunner);
+INSTANTIATE_TYPED_TEST_SUITE_P(Simt, ImagePlanesLikeCpuSuite, SimtRunner);
 
 }  // namespace
 }  // namespace aperture::corr

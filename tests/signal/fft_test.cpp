@@ -89,7 +89,7 @@ TEST(RealFft, AgreesWithTheComplexOneOnAnyLength) {
 
 TEST(Fft, EmptyBatchTouchesNothing) {
     Cpu cpu;
-    ForwardFft<Cpu>(cpu, {16, 0, 1, 16}).run(nullptr);
+    EXPECT_NO_THROW(ForwardFft<Cpu>(cpu, {16, 0, 1, 16}).run(nullptr));
 }
 
 TEST(Fft, SeveralThreadsUseOnePlanAndPlanAtOnce) {

@@ -53,8 +53,10 @@ TEST(GpuFftBatches, EmptyAndImpossible) {
     const core::GpuStatus status = core::gpu_status();
     if (!status.usable) GTEST_SKIP() << status.reason;
     core::Gpu gpu;
-    ForwardFft<core::Gpu>(gpu, {16, 0, 1, 16}).run(nullptr);
-    EXPECT_THROW(ForwardFft<core::Gpu>(gpu, {0, 1, 1, 1}), core::InvalidArgument);
+    EXPECT_NO_THROW(ForwardFft<core::Gpu>(gpu, {16, 0, 1, 16}).run(nullptr));
+    for (const FftBatch& batch : {FftBatch{0, 1, 1, 1}, FftBatch{8, -1, 1, 8}, FftBatch{8, 1, 0, 8},
+                                  FftBatch{8, 1, 1, -8}, FftBatch{8, index_t(1) << 40, 1, 8}})
+        EXPECT_THROW(ForwardFft<core::Gpu>(gpu, batch), core::InvalidArgument);
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ struct GpuRunner : tests::UsableGpu {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, ImageSuite, GpuRunner);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, ImagesLikeCpuSuite, GpuRunner);
 
 TEST_F(GpuTest, WindowsThatAreTooLargeAreRefused) {
     GpuRunner runner;

@@ -38,6 +38,7 @@ struct SimtRunner {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Simt, ImageSuite, SimtRunner);
+INSTANTIATE_TYPED_TEST_SUITE_P(Simt, ImagesLikeCpuSuite, SimtRunner);
 INSTANTIATE_TYPED_TEST_SUITE_P(Cpu, ImageSuite, CpuRunner);
 
 TEST(SimtImages, WindowsThatAreTooLargeAreRefused) {

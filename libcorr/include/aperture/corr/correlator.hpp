@@ -44,8 +44,8 @@ void validate(const Problem& problem);
 ///
 ///     c_p(dy, dx) = sum_{y, x} A_p(y + dy, x + dx) B_p(y, x)
 ///
-/// over the pixels that overlap. Holds all workspace: a second run allocates
-/// nothing. The result is bitwise independent of the number of threads.
+/// over the pixels that overlap. Holds all workspace: a second run allocates nothing. The result is
+/// bitwise independent of the number of threads. The executor must outlive the object.
 ///
 /// Errors, relative to sqrt(sum A^2 sum B^2) over the whole planes: direct 2e-7, with tf32x3 1e-6,
 /// with fp64 1e-13, FFT 5e-7. Errors of the direct method in fp32 grow where products round alike:
@@ -58,11 +58,13 @@ class Correlator {
   public:
     using Space = typename Executor::Space;
 
-    /// Throws core::InvalidArgument as `validate` does, and on a Cpu for tf32x3.
+    /// Throws core::InvalidArgument as `validate` does, on a Cpu for tf32x3, and on a Gpu for more
+    /// than 65,535 planes of all images.
     Correlator(Executor& executor, const Problem& problem);
 
     /// `sums` is [image][planes, or 1: their sum][dy][dx], dense, with the first two dimensions as
     /// one; `a` and `b` are [image][plane] likewise and may be the same. Asynchronous on a Gpu.
+    /// Throws core::InvalidArgument for other extents or strides.
     void run(PlanesView<Space> a, PlanesView<Space> b, core::View<double, 3, Space> sums);
 
   private:

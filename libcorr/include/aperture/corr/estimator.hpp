@@ -46,7 +46,7 @@ enum class Factor {
 inline constexpr std::size_t factor_count = 6;
 
 /// Computes surfaces from sums of products. Holds its workspace: a second run of the same shape
-/// allocates nothing.
+/// allocates nothing. The executor must outlive the object.
 class SurfaceEstimator {
   public:
     /// Computes sum_{y, x} A_p(y + dy, x + dx) B_p(y, x) of two factors for each plane or, without
@@ -58,7 +58,8 @@ class SurfaceEstimator {
     SurfaceEstimator(core::Cpu& cpu, Estimator estimator, const Lags& lags, bool each_plane = true)
         : cpu_(cpu), estimator_(estimator), lags_(lags), each_plane_(each_plane) {}
 
-    /// Pearson's r over all pixels, from planes that are centred before they are correlated.
+    /// Pearson's r over all pixels, from planes that are centred before they are correlated. Throws
+    /// core::InvalidArgument for another estimator.
     void run(PlanesView<core::Host> a, PlanesView<core::Host> b, const Correlate& correlate,
              Surfaces& results);
     /// Over pixels with nonzero masks, [row][column]. Counts, sums and energies are correlations,
@@ -75,9 +76,11 @@ class SurfaceEstimator {
     /// Over all pixels, for planes that are correlated as they are. Returns the dense view for sums
     /// of products of `planes` planes.
     core::View<double, 3, core::Host> prepare(index_t planes, Shape image, Surfaces& results);
-    /// Computes the results once the sums are there: raw and unbiased.
+    /// Computes the results once the sums are there: raw and unbiased. Throws core::InvalidArgument
+    /// for Pearson's r.
     void finish(index_t planes, Surfaces& results) const;
-    /// The same for Pearson's r, for which it needs the planes.
+    /// The same for Pearson's r, for which it needs the planes. Throws core::InvalidArgument for
+    /// another estimator.
     void finish(PlanesView<core::Host> a, PlanesView<core::Host> b, Surfaces& results);
 
   private:
@@ -104,12 +107,14 @@ class SurfaceEstimator {
     void square(Factor centred, Factor squares);
     void find_moments(PlanesView<core::Host> image, Side side, Moments& moments);
     void find_both_moments(Factor centred_b);
+    void expects_pearson() const;
     /// Removes the means' contribution from sums of products of planes as they are.
     void remove_means(Surfaces& results) const;
     /// The view for sums of products: [planes or 1][dy][dx].
     core::View<double, 3, core::Host> sums_of(Surfaces& results) const;
     /// Scales row `i` of the surface and of the planes' contributions.
     void scale_row(index_t i, Surfaces& results) const;
+    void finish_rows(index_t planes, Surfaces& results) const;
     void finish_pearson_row(index_t i, index_t planes, Surfaces& results) const;
 
     core::Cpu& cpu_;

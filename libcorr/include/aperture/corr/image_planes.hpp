@@ -45,9 +45,10 @@ enum class Normalization {
     none,
 };
 
-/// Derives the planes to be correlated from images. Holds all workspace: a second
-/// image of one shape allocates nothing. Planes are bitwise reproducible for any number of threads.
-/// Accuracy before normalization: a* 1e-4, b* and orientations 5e-5, other planes 5e-7 of 255.
+/// Derives the planes to be correlated from images. Holds all workspace: a second image of one
+/// shape allocates nothing. Planes are bitwise reproducible for any number of threads. The executor
+/// must outlive the object. Accuracy before normalization: a* 1e-4, b* and orientations 5e-5, other
+/// planes 5e-7 of 255.
 template <class Executor>
 class ImagePlanes {
   public:

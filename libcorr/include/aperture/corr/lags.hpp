@@ -12,6 +12,12 @@ using core::index_t;
 template <class Space>
 using PlanesView = core::View<const float, 3, Space>;
 
+/// Whether both views of one shape are one image.
+template <class Space>
+bool same_planes(const PlanesView<Space>& a, const PlanesView<Space>& b) {
+    return a.data == b.data && a.stride == b.stride;
+}
+
 /// Rows and columns.
 struct Shape {
     index_t rows = 0;

@@ -33,7 +33,7 @@ using CorrelatePair =
 
 /// Peaks of all pairs of images; `energies` has an entry for each image. With both signs, c of (b,
 /// a) is c of (a, b) at the opposite displacement, and pairs are correlated in one order only.
-/// `progress(done, all)` is called after each pair.
+/// `progress(done, all)`, if any, is called after each pair.
 PairPeaks find_pair_peaks(std::span<const double> energies, const Lags& lags,
                           const CorrelatePair& correlate,
                           const std::function<void(index_t done, index_t all)>& progress);

@@ -30,7 +30,7 @@ struct RadialPower {
 /// -1/2 to 1/2. With n the larger of rows and columns, ring r has frequencies of r - 1/2 <= n |f| <
 /// r + 1/2, up to |f| = 1/2; the corners beyond belong to no ring. White noise has a flat spectrum
 /// equal to its variance, summed over planes. Images may have any size; results are bitwise
-/// independent of the number of threads.
+/// independent of the number of threads. The executor must outlive the object.
 class RadialSpectrum {
   public:
     /// Throws core::InvalidArgument for empty images.

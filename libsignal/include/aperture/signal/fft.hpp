@@ -24,6 +24,8 @@ struct FftBatch {
 template <class Executor>
 class ForwardFft {
   public:
+    /// Throws core::InvalidArgument for a length or stride below 1, and for other numbers that are
+    /// negative or exceed INT_MAX.
     ForwardFft(Executor& executor, const FftBatch& batch);
 
     /// `first` is the first sample of the batch, in the executor's memory, aligned to 64 bytes on a
@@ -40,6 +42,7 @@ class ForwardFft {
 /// plan like ForwardFft's. Several threads may use one plan concurrently.
 class RealFft {
   public:
+    /// Throws core::InvalidArgument for a length below 1 or above INT_MAX.
     explicit RealFft(core::index_t length);
 
     /// Transforms `length` samples, unchanged, to length/2 + 1 frequencies; both aligned to 64
