@@ -117,6 +117,7 @@ class SystemSolver {
 extern template class SystemSolver<core::Cpu>;
 
 /// |b - A x| and |b|, Euclidean over both unknowns of all pixels, summed in double. Synchronises.
+/// Throws core::InvalidArgument if the views do not fit each other.
 struct ResidualNorms {
     double residual = 0;
     double right = 0;
