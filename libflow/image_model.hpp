@@ -143,7 +143,8 @@ struct WindowGuard {
     float least = 0;
 };
 inline WindowGuard window_guard(int window, double regularisation) {
-    const auto pixels = static_cast<float>(window * window);
+    const auto side = static_cast<float>(window);
+    const float pixels = side * side;
     return {static_cast<float>(regularisation) * pixels, least_eigenvalue * pixels};
 }
 
