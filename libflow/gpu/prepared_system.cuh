@@ -24,27 +24,7 @@ struct SystemPlanes {
     float smoothness = 1;  ///< alpha^2
 };
 
-struct SymmetricBlock {
-    float a11;
-    float a12;
-    float a22;
-};
-
-/// (J + d I)^-1 of a positive semi-definite J and d >= 0; the pseudo-inverse if that is singular to
-/// rounding, as for a pixel without neighbours.
-__device__ __forceinline__ SymmetricBlock inverse_block(const SymmetricBlock& j, float d) {
-    constexpr float rounding = 1e-6F;
-    const float trace = j.a11 + j.a22;
-    // Not D11 D22 - D12^2, which cancels for a tensor of rank one.
-    const float own = j.a11 * j.a22 - j.a12 * j.a12;
-    const float determinant = d * (trace + d) + (own > rounding * trace * trace ? own : 0.0F);
-    if (determinant > 0.0F) {
-        const float scale = 1.0F / determinant;
-        return {(j.a22 + d) * scale, -j.a12 * scale, (j.a11 + d) * scale};
-    }
-    const float pseudo = trace > 0.0F ? 1.0F / (trace * trace) : 1.0F;
-    return {j.a11 * pseudo, j.a12 * pseudo, j.a22 * pseudo};
-}
+using SymmetricBlock = SymmetricMatrix<float>;
 
 /// The sum d of pixel (y, x)'s weights, times alpha^2.
 template <Coupling coupling>
