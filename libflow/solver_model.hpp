@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the solvers of all executors share: couplings, multigrid's constants, and the basis and
-// rounds of communication-avoiding CG.
+// What the solvers of all executors share: checks, couplings, the 2x2 blocks, free directions,
+// multigrid's constants, and the basis and rounds of communication-avoiding CG.
 
 #include <cmath>
 #include <type_traits>
@@ -160,8 +160,8 @@ inline constexpr double largest_preconditioned = 2;
 /// makes the estimate a bound.
 inline constexpr int eigenvalue_powers = 12;
 inline constexpr double eigenvalue_safety = 1.1;
-/// The least estimate: A may be zero.
-inline constexpr double least_estimate = 1e-30;
+/// The least bound, for an A of zero.
+inline constexpr double least_bound = 1e-30;
 
 /// The distance of the recurred from the true residual, relative to the latter, above which the
 /// recurrence has diverged.

@@ -39,7 +39,7 @@ void CommunicationAvoidingCg::start(const PreparedSystem& system, PaddedPlanes& 
     if (with_history) history_.push_back(state_.start_squared);
     direction_.copy(scaled_);
     recurrence_.assign(parameters_.basis, parameters_.s_step,
-                       std::max(largest_eigenvalue(), least_estimate));
+                       std::max(largest_eigenvalue(), least_bound));
 }
 
 // Without preconditioning, from powers of A on the residual.

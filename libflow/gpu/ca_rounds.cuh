@@ -51,7 +51,7 @@ __device__ __forceinline__ void store_vector(const Planes<float>& basis, int k, 
 __device__ inline double largest_so_far(const CaArguments& a, int power) {
     if (power == 0) return 1;
     const Sums<2> sums = total_of(a.growth[(power - 1) % 2], a.parts);
-    const double before = power > 1 ? a.eigenvalues[power - 1] : least_estimate;
+    const double before = power > 1 ? a.eigenvalues[power - 1] : least_bound;
     const double growth = sqrt(sums.value[1] / sums.value[0]);
     return growth > before ? growth : before;
 }

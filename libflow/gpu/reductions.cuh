@@ -41,7 +41,7 @@ __device__ __forceinline__ void for_own_pixels(int rows, int columns, const Visi
     }
 }
 
-/// Of a grid in one dimension.
+/// Whether this is the first thread of a grid in one dimension.
 __device__ __forceinline__ bool first_thread() {
     return blockIdx.x == 0 && core::thread_rank() == 0;
 }
