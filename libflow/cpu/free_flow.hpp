@@ -27,9 +27,9 @@ class FreeFlow {
 
     RowSums<3> tensor_sums_;
     RowSums<2> flow_sums_;
-    bool is_free_ = false;  ///< there are free directions
-    std::array<double, 3> tensor_{};
-    std::array<double, 2> start_{};
+    bool is_free_ = false;            ///< there are free directions
+    std::array<double, 3> tensor_{};  ///< summed J11, J12, J22
+    std::array<double, 2> start_{};   ///< the sums of the start
 };
 
 }  // namespace aperture::flow
