@@ -84,20 +84,15 @@ struct SymmetricMatrix {
     Value a22;
 };
 
-/// (J + d I)^-1 of a positive semi-definite J and d >= 0; the pseudo-inverse if that is singular to
-/// rounding, as for a pixel without neighbours.
+/// The determinant of J + d I for a positive semi-definite J and d >= 0; zero if it is rounding
+/// noise.
 template <class Value>
-APERTURE_HD SymmetricMatrix<Value> inverse_block(const SymmetricMatrix<Value>& j, Value d) {
+APERTURE_HD Value determinant_of(const SymmetricMatrix<Value>& j, Value d) {
     constexpr float rounding = 1e-6F;
     const Value trace = j.a11 + j.a22;
     // Not D11 D22 - D12^2, which cancels for a tensor of rank one.
     const Value own = j.a11 * j.a22 - j.a12 * j.a12;
-    const Value determinant = d * (trace + d) + (own > rounding * trace * trace ? own : Value{});
-    const auto regular = determinant > 0.0F;
-    const Value squared = trace > 0.0F ? trace * trace : Value{} + 1.0F;
-    const Value scale = 1.0F / (regular ? determinant : squared);
-    return {scale * (regular ? j.a22 + d : j.a11), scale * (regular ? -j.a12 : j.a12),
-            scale * (regular ? j.a11 + d : j.a22)};
+    return d * (trace + d) + (own > rounding * trace * trace ? own : Value{});
 }
 
 /// Colours of Gauss-Seidel: of a chess board, or for Coupling::nine of a 2x2 block.

@@ -44,6 +44,19 @@ struct PairRow {
     }
 };
 
+/// (J + d I)^-1 of a positive semi-definite J and d >= 0; the pseudo-inverse if that is singular to
+/// rounding, as for a pixel without neighbours.
+inline SymmetricBlock inverse_block(const SymmetricBlock& j, core::Pack<float> d) {
+    using core::Pack;
+    const Pack<float> one = core::broadcast(1.0F);
+    const Pack<float> trace = j.a11 + j.a22;
+    const Pack<float> determinant = determinant_of(j, d);
+    const auto regular = determinant > 0.0F;
+    const Pack<float> scale = 1.0F / (regular ? determinant : (trace > 0.0F ? trace * trace : one));
+    return {scale * (regular ? j.a22 + d : j.a11), scale * (regular ? -j.a12 : j.a12),
+            scale * (regular ? j.a11 + d : j.a22)};
+}
+
 /// A system in the storage of the row-wise solvers. With D = J + d I, d the sum of a pixel's
 /// weights times alpha^2, and S the sum of its neighbours' values times their weights and alpha^2,
 /// the matrix is A x = D x - S(x). A neighbour outside the image is the pixel itself (replicate) or

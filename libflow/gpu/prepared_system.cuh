@@ -26,6 +26,20 @@ struct SystemPlanes {
 
 using SymmetricBlock = SymmetricMatrix<float>;
 
+/// (J + d I)^-1 of a positive semi-definite J and d >= 0; the pseudo-inverse if that is singular to
+/// rounding, as for a pixel without neighbours.
+__device__ __forceinline__ SymmetricBlock inverse_block(const SymmetricBlock& j, float d) {
+    const float trace = j.a11 + j.a22;
+    const float determinant = determinant_of(j, d);
+    // A branch, not selections: these spill registers of the red-black sweeps.
+    if (determinant > 0.0F) {
+        const float scale = 1.0F / determinant;
+        return {(j.a22 + d) * scale, -j.a12 * scale, (j.a11 + d) * scale};
+    }
+    const float pseudo = trace > 0.0F ? 1.0F / (trace * trace) : 1.0F;
+    return {j.a11 * pseudo, j.a12 * pseudo, j.a22 * pseudo};
+}
+
 /// The sum d of pixel (y, x)'s weights, times alpha^2.
 template <Coupling coupling>
 __device__ __forceinline__ float degree(const SystemPlanes& system, int y, int x) {
