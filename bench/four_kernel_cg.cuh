@@ -60,8 +60,8 @@ __global__ void __launch_bounds__(threads) ca_coordinates_kernel(RoundArguments 
     if (core::warp_rank() != 0) return;
     const CoordinatePlanes planes{round.coordinates, a.history};
     const CoordinateSolver solver(a.recurrence, state, state.steps, planes, memory);
-    const int taken = solver.iterate(min(state.steps, a.limits.iterations - state.done));
-    if (core::lane_rank() == 0) state.taken = taken;
+    const int iterated = solver.iterate(min(state.steps, a.limits.iterations - state.done));
+    if (core::lane_rank() == 0) state.iterated = iterated;
 }
 
 /// x += Y x', z = Y z', p = Y p'; z and p replace the first vectors of the basis. Threads visit
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(threads) ca_combine_kernel(RoundArguments roun
 template <Coupling coupling, Boundary boundary>
 __global__ void ca_residual_kernel(CaArguments a) {
     const CaState& state = a.states[1];
-    if (blockIdx.x == 0 && core::thread_rank() == 0) a.states[0] = state;
+    if (first_thread()) a.states[0] = state;
     if (state.stopped != 0) return;
     const int which = 1 - state.current;
     Sums<3> own{};
@@ -157,7 +157,7 @@ class FourKernelCg {
     SolveResult solve(const LinearSystem<Space>& system, FlowView<Space> flow,
                       std::vector<double>* residuals = nullptr) {
         const Planes<float> x = planes_of(flow);
-        prepared_.load(executor_, system, true, free_flow_.wanted(system, x));
+        prepared_.load(executor_, system, true, free_flow_.start_sums(system, x));
         const bool tested = residuals != nullptr || parameters_.tolerance > 0;
         double right = 1;
         if (tested) right = residual_.norms(executor_, prepared_, x).right;

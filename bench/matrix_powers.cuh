@@ -222,7 +222,7 @@ template <Coupling coupling, Boundary boundary, class Tile>
 __global__ void __launch_bounds__(Tile::threads) ca_powers_kernel(RoundArguments round) {
     const CaArguments& a = round.ca;
     const CaState state = evaluate_round(a);
-    if (blockIdx.x == 0 && core::thread_rank() == 0) a.states[1] = state;
+    if (first_thread()) a.states[1] = state;
     if (state.stopped != 0) return;
     // The window reuses the memory of the totals.
     __syncthreads();

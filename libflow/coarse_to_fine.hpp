@@ -13,6 +13,7 @@
 #include "aperture/core/shape.hpp"
 #include "aperture/flow/estimator.hpp"
 #include "libflow/image_model.hpp"
+#include "libflow/solver_model.hpp"
 
 namespace aperture::flow {
 
@@ -222,8 +223,7 @@ struct Estimator<Executor>::State {
 
 template <class Executor>
 Estimator<Executor>::Estimator(Executor& executor, Shape shape, const Parameters& parameters) {
-    core::expects(shape.rows > 0 && shape.columns > 0, "image of ", shape.rows, " x ",
-                  shape.columns, " pixels");
+    check_shape(shape);
     validate(parameters);
     state_ = core::owned(std::make_unique<State>(executor, shape, parameters));
 }

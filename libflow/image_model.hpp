@@ -13,6 +13,8 @@ namespace aperture::flow {
 
 /// Gradients below this are rounding noise, grey levels a pixel.
 inline constexpr float no_gradient = 1e-4F;
+/// Factor of twelve_derivatives.
+inline constexpr float twelfth = 1.0F / 12.0F;
 
 /// Planes of a linearised data term: J11, J12, J22 and both right-hand sides.
 inline constexpr int term_planes = 5;
@@ -51,6 +53,26 @@ inline constexpr int median_bisections = 8;
 
 constexpr float over_twice_squared(float sigma) { return 0.5F / (sigma * sigma); }
 
+/// Approximates exp(-t) for t >= 0 by (1 - t / 16)^16, and by zero beyond t = 16. `Values` is float
+/// or a pack.
+template <class Values>
+APERTURE_HD Values bell(Values t) {
+    Values power = 1.0F - t * 0.0625F;
+    power = power > 0.0F ? power : Values{};
+    for (int i = 0; i < 4; ++i) power *= power;
+    return power;
+}
+
+/// In (0, 1]: the visibility in image 1 of a pixel's content, from the flow's divergence, the
+/// `difference` of image 1, warped, to image 0, and whether the flow stays `inside`.
+APERTURE_HD float visibility_of(float twice_divergence, float difference, bool inside) {
+    const float divergence = 0.5F * twice_divergence;
+    const float shrinkage = divergence > 0.0F ? 0.0F : divergence;
+    const float seen = bell(shrinkage * shrinkage * over_twice_squared(shrinkage_sigma) +
+                            difference * difference * over_twice_squared(difference_sigma));
+    return inside & (seen > least_visibility) ? seen : least_visibility;
+}
+
 /// 12 times the derivative of at(i), the value `i` pixels further, by the filter (1, -8, 0, 8, -1)
 /// / 12 (Barron, Fleet & Beauchemin 1994).
 template <class Value>
@@ -62,6 +84,9 @@ APERTURE_HD float twelve_derivatives(const Value& at) {
 APERTURE_HD float unless_rounding(float derivative) {
     return fabsf(derivative) > no_gradient ? derivative : 0.0F;
 }
+
+/// The derivative from twelve_derivatives, unless it is rounding noise.
+APERTURE_HD float slope_of(float twelve) { return unless_rounding(twelfth * twelve); }
 
 /// Whether pixel (y, x), moved by (u, v), is still in the image; not if either is NaN.
 APERTURE_HD bool lands_inside(int rows, int columns, int y, int x, float u, float v) {
@@ -77,9 +102,14 @@ struct Terms {
     float j11, j12, j22, b_u, b_v;
 };
 
-/// Brightness constancy, gx du + gy dv + gt = 0, about the flow (u, v). `whole` is 1 for terms of
-/// the whole flow, 0 for an increment.
-APERTURE_HD Terms brightness_terms(float gx, float gy, float gt, float u, float v, float whole) {
+/// Brightness constancy, gx du + gy dv + gt = 0, about the flow (u, v), from the sums of
+/// twelve_derivatives of both images. Zero for a pixel that moves out of the image. `whole` is 1
+/// for terms of the whole flow, 0 for an increment.
+APERTURE_HD Terms brightness_terms(bool inside, float across, float down, float gt, float u,
+                                   float v, float whole) {
+    const float weight = inside ? 0.5F * twelfth : 0.0F;
+    const float gx = unless_rounding(weight * across);
+    const float gy = unless_rounding(weight * down);
     const float c = gt - whole * (gx * u + gy * v);
     return {gx * gx, gx * gy, gy * gy, -gx * c, -gy * c};
 }
@@ -91,10 +121,11 @@ struct Constraint {
     APERTURE_HD float error(float du, float dv) const { return x * du + y * dv + t; }
 };
 
-/// What divides a constraint, times `weight`. For slopes well above a grey level its error is then
-/// a distance in pixels (Zimmer, Bruhn & Weickert 2011, section 2.3).
-APERTURE_HD float normalisation(float weight, float x, float y) {
-    return weight / sqrtf(x * x + y * y + least_slope_squared);
+/// x du + y dv + factor t = 0 times `weight`, normalised: for slopes well above a grey level its
+/// error is then a distance in pixels (Zimmer, Bruhn & Weickert 2011, section 2.3).
+APERTURE_HD Constraint normalised(float weight, float x, float y, float t, float factor = 1) {
+    const float scale = weight / sqrtf(x * x + y * y + least_slope_squared);
+    return {scale * x, scale * y, scale * factor * t};
 }
 
 /// Twice the derivative of Charbonnier's penalty sqrt(s^2 + epsilon^2) by s^2.
@@ -143,7 +174,8 @@ struct WindowGuard {
     float least = 0;
 };
 inline WindowGuard window_guard(int window, double regularisation) {
-    const auto pixels = static_cast<float>(window * window);
+    const auto side = static_cast<float>(window);
+    const float pixels = side * side;
     return {static_cast<float>(regularisation) * pixels, least_eigenvalue * pixels};
 }
 

@@ -2,16 +2,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the solvers of all executors share: couplings, multigrid's constants, and the basis and
-// rounds of communication-avoiding CG.
+// What the solvers of all executors share: checks, couplings, the 2x2 blocks, free directions,
+// multigrid's constants, and the basis and rounds of communication-avoiding CG.
 
+#include <cmath>
 #include <type_traits>
 #include <vector>
 
 #include "aperture/core/portable.hpp"
+#include "aperture/core/shape.hpp"
 #include "aperture/flow/linear_system.hpp"
 
 namespace aperture::flow {
+
+/// A Laplacian with equal weights, or a given weight for every pair of neighbours.
+enum class Coupling { five, nine, weighted };
+
+/// Throws core::InvalidArgument for an image without pixels.
+inline void check_shape(Shape shape) {
+    core::expects(shape.rows > 0 && shape.columns > 0, "image of ", shape.rows, " x ",
+                  shape.columns, " pixels");
+}
+
+/// Throws core::InvalidArgument if the views of a system do not fit `shape` or each other.
+template <class Space>
+void check_system(const LinearSystem<Space>& system, Shape shape) {
+    using core::Strides;
+    core::expects(system.smoothness > 0, "smoothness alpha^2 is ", system.smoothness,
+                  ", expected more than 0");
+    core::expects_shape("tensor", system.tensor, {3, shape.rows, shape.columns},
+                        Strides::unit_last);
+    core::expects_shape("right-hand side", system.right, {2, shape.rows, shape.columns},
+                        Strides::unit_last);
+    if (system.coupling.empty()) return;
+    core::expects_shape("coupling", system.coupling, {2, shape.rows, shape.columns},
+                        Strides::unit_last);
+    core::expects(system.stencil == Stencil::five && system.boundary == Boundary::replicate,
+                  "coupling requires the five-point stencil and replicated borders");
+}
 
 template <class Space>
 Coupling coupling_of(const LinearSystem<Space>& system) {
@@ -48,9 +76,49 @@ APERTURE_HD float weight_of_repeats(Coupling coupling, Index rows, Index columns
     return across + down;
 }
 
+/// A symmetric 2x2 matrix. `Value` is float or a pack.
+template <class Value>
+struct SymmetricMatrix {
+    Value a11;
+    Value a12;
+    Value a22;
+};
+
+/// The determinant of J + d I for a positive semi-definite J and d >= 0; zero if it is rounding
+/// noise.
+template <class Value>
+APERTURE_HD Value determinant_of(const SymmetricMatrix<Value>& j, Value d) {
+    constexpr float rounding = 1e-6F;
+    const Value trace = j.a11 + j.a22;
+    // Not D11 D22 - D12^2, which cancels for a tensor of rank one.
+    const Value own = j.a11 * j.a22 - j.a12 * j.a12;
+    return d * (trace + d) + (own > rounding * trace * trace ? own : Value{});
+}
+
 /// Colours of Gauss-Seidel: of a chess board, or for Coupling::nine of a 2x2 block.
 APERTURE_HD constexpr int colours_of(Coupling coupling) {
     return coupling == Coupling::nine ? 4 : 2;
+}
+
+/// Projects (u, v) onto the free directions of an image with the summed tensor J; returns false if
+/// there are none.
+APERTURE_HD bool project_free(double j11, double j12, double j22, double* u, double* v) {
+    // Below this ratio of eigenvalues the smaller one is rounding noise.
+    constexpr double rounding = 2e-6;
+    const double mean = (j11 + j22) / 2;
+    const double half = (j11 - j22) / 2;
+    const double radius = sqrt(half * half + j12 * j12);
+    if (mean - radius > rounding * (mean + radius)) return false;
+    if (mean == 0) return true;
+    // Across the gradients: the eigenvector of the small eigenvalue, from the row of J - mean -
+    // radius that does not cancel.
+    const double across_u = half > 0 ? -j12 : radius - half;
+    const double across_v = half > 0 ? radius + half : -j12;
+    const double along =
+        (across_u * *u + across_v * *v) / (across_u * across_u + across_v * across_v);
+    *u = along * across_u;
+    *v = along * across_v;
+    return true;
 }
 
 /// Multigrid: sweeps before and after a coarser level, and on the coarsest one, where they solve
@@ -74,11 +142,11 @@ struct SolverProgress {
 ///     y_(k+1) = (B y_k - shift_k y_k - back_k y_(k-1)) / scale_k
 struct Recurrence {
     std::vector<double> shift, back, scale;
-};
 
-/// The recurrence of a basis of `steps` steps for a B with eigenvalues in [0, largest]; all
-/// coefficients are proportional to `largest`.
-Recurrence basis_recurrence(Basis basis, int steps, double largest);
+    /// For a basis of `steps` steps and a B with eigenvalues in [0, largest]; all coefficients are
+    /// proportional to `largest`.
+    void assign(Basis basis, int steps, double largest);
+};
 
 /// A bound of the eigenvalues of M^-1 A: A = M - S, where S is the sum over the neighbours, and M +
 /// S is positive semi-definite, too.
@@ -87,6 +155,8 @@ inline constexpr double largest_preconditioned = 2;
 /// makes the estimate a bound.
 inline constexpr int eigenvalue_powers = 12;
 inline constexpr double eigenvalue_safety = 1.1;
+/// The least bound, for an A of zero.
+inline constexpr double least_bound = 1e-30;
 
 /// The distance of the recurred from the true residual, relative to the latter, above which the
 /// recurrence has diverged.
@@ -113,7 +183,7 @@ struct CaState {
     int replaced;  ///< the true residual replaces z
     int restart;   ///< and p
     int done;      ///< iterations kept
-    int taken;     ///< iterations of the current round
+    int iterated;  ///< iterations of the current round
     int stalled;   ///< iterations since the least residual
     int products;  ///< with A
 };
@@ -137,14 +207,15 @@ APERTURE_HD CaState evaluate_round(CaState state, const RoundSums& sums, const C
         state.start_squared = state.residual_squared = state.least_squared = sums.residual;
     } else {
         state.products += 2 * state.steps;
-        if (state.taken > 0 && sums.residual < dependent_growth * state.least_squared) {
+        if (state.iterated > 0 && sums.residual < dependent_growth * state.least_squared) {
             state.current = 1 - state.current;
-            state.done += state.taken;
+            state.done += state.iterated;
             state.replaced =
                 sums.away > diverged_distance * diverged_distance * sums.scaled ? 1 : 0;
             state.restart = state.replaced != 0 && sums.residual > state.residual_squared ? 1 : 0;
             state.residual_squared = sums.residual;
-            state.stalled = sums.residual < state.least_squared ? 0 : state.stalled + state.taken;
+            state.stalled =
+                sums.residual < state.least_squared ? 0 : state.stalled + state.iterated;
             if (sums.residual < state.least_squared) state.least_squared = sums.residual;
             if (state.stalled >= longest_stall && state.steps > 1) {
                 state.steps /= 2;
@@ -158,7 +229,7 @@ APERTURE_HD CaState evaluate_round(CaState state, const RoundSums& sums, const C
             state.stopped = 1;
         }
     }
-    state.taken = 0;
+    state.iterated = 0;
     if (!(state.residual_squared > 0) || state.residual_squared <= limits.squared ||
         state.done >= limits.iterations) {
         state.stopped = 1;

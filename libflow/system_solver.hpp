@@ -18,8 +18,8 @@ inline constexpr int iterations_between_tests = 10;
 inline constexpr int rounds_between_tests = 4;
 
 /// A system, its unknowns and the chosen solver on one executor: `gradients`, `avoiding`,
-/// `multigrid` or sweep(). `asynchronous` says whether the host waits where it tests the progress;
-/// `supported` replaces a solver that the executor does not have.
+/// `multigrid` or sweep(). `asynchronous`: work continues after a call returns, so that a test of
+/// the progress makes the host wait. `supported` replaces a solver that the executor does not have.
 template <class Executor>
 class SolverOperations;
 
@@ -161,8 +161,7 @@ struct SystemSolver<Executor>::State {
 template <class Executor>
 SystemSolver<Executor>::SystemSolver(Executor& executor, Shape shape,
                                      const SolverParameters& parameters) {
-    core::expects(shape.rows > 0 && shape.columns > 0, "image of ", shape.rows, " x ",
-                  shape.columns, " pixels");
+    check_shape(shape);
     validate(parameters);
     state_ = core::owned(std::make_unique<State>(executor, shape, parameters));
 }

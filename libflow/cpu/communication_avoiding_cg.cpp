@@ -38,14 +38,14 @@ void CommunicationAvoidingCg::start(const PreparedSystem& system, PaddedPlanes& 
     history_.clear();
     if (with_history) history_.push_back(state_.start_squared);
     direction_.copy(scaled_);
-    recurrence_ = basis_recurrence(parameters_.basis, parameters_.s_step,
-                                   std::max(largest_eigenvalue(), 1e-30));
+    recurrence_.assign(parameters_.basis, parameters_.s_step,
+                       std::max(largest_eigenvalue(), least_bound));
 }
 
 // Without preconditioning, from powers of A on the residual.
 double CommunicationAvoidingCg::largest_eigenvalue() {
     if (parameters_.precondition) return largest_preconditioned;
-    recurrence_ = {{0}, {0}, {1}};
+    recurrence_.assign(Basis::monomial, 1, 2);
     basis_[0].copy(scaled_);
     double largest = 0;
     for (int i = 0; i < eigenvalue_powers; ++i) {
@@ -164,10 +164,8 @@ void CommunicationAvoidingCg::compute_gram() {
     }
 }
 
-// Coordinates of B y from those of y; the entries of y for the highest powers are zero.
-CommunicationAvoidingCg::Coordinates CommunicationAvoidingCg::multiply(
-    const Coordinates& of) const {
-    Coordinates result(of.size(), 0);
+void CommunicationAvoidingCg::multiply(const Coordinates& of, Coordinates& result) const {
+    result.assign(of.size(), 0);
     const auto add_part = [&](std::size_t first, std::size_t count) {
         for (std::size_t k = 0; k + 1 < count; ++k) {
             const double value = of[first + k];
@@ -179,7 +177,6 @@ CommunicationAvoidingCg::Coordinates CommunicationAvoidingCg::multiply(
     const auto s = static_cast<std::size_t>(state_.steps);
     add_part(0, s + 1);
     add_part(s + 1, s);
-    return result;
 }
 
 double CommunicationAvoidingCg::product(const std::vector<double>& gram, const Coordinates& a,
@@ -201,13 +198,13 @@ int CommunicationAvoidingCg::iterate(int most) {
     double before = product(gram_, z_, z_);
     int done = 0;
     while (done < std::min(state_.steps, most)) {
-        const Coordinates b_p = multiply(p_);
-        const double curvature = product(gram_, p_, b_p);
+        multiply(p_, product_);
+        const double curvature = product(gram_, p_, product_);
         if (!(before > 0) || !(curvature > 0)) break;
         const double alpha = before / curvature;
         for (std::size_t i = 0; i < count; ++i) {
             x_[i] += alpha * p_[i];
-            z_[i] -= alpha * b_p[i];
+            z_[i] -= alpha * product_[i];
         }
         const double after = product(gram_, z_, z_);
         const double beta = after / before;
@@ -291,7 +288,7 @@ void CommunicationAvoidingCg::run_round() {
     compute_gram();
     const int done = state_.done;
     const std::size_t recorded = history_.size();
-    state_.taken = iterate(limits_.iterations - done);
+    state_.iterated = iterate(limits_.iterations - done);
     combine();
     state_ = evaluate_round(state_, true_residual(&recurred_), limits_);
     if (state_.done == done) {

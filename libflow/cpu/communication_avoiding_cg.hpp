@@ -40,7 +40,8 @@ class CommunicationAvoidingCg {
     double largest_eigenvalue();
     void build(index_t first, int degree);
     void compute_gram();
-    Coordinates multiply(const Coordinates& of) const;
+    /// Coordinates of B y from those of y; the entries of y for the highest powers are zero.
+    void multiply(const Coordinates& of, Coordinates& result) const;
     double product(const std::vector<double>& gram, const Coordinates& a,
                    const Coordinates& b) const;
     void run_round();
@@ -67,6 +68,7 @@ class CommunicationAvoidingCg {
     std::vector<double> gram_;         ///< Y^T M Y
     std::vector<double> norms_;        ///< Y^T M^2 Y
     Coordinates x_, z_, p_;
+    Coordinates product_;  ///< B p
     RowSums<3> residual_sums_;
     PaddedPlanes zeros_;  ///< a row beyond the image
     bool with_history_ = false;

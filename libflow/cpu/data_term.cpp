@@ -8,10 +8,10 @@
 namespace aperture::flow {
 
 void linearise(core::Cpu& cpu, const PaddedPlanes& image0, const PaddedPlanes& warped1,
-               const PaddedPlanes& flow, bool increment, PaddedPlanes& terms) {
+               const PaddedPlanes& flow, bool whole, PaddedPlanes& terms) {
     const auto rows = static_cast<int>(image0.shape().rows);
     const auto columns = static_cast<int>(image0.shape().columns);
-    const float whole = increment ? 0.0F : 1.0F;
+    const float part_of_flow = whole ? 1.0F : 0.0F;
     for_rows(cpu, image0.shape(), [&](index_t y) {
         const auto row = static_cast<int>(y);
         const DerivativeRows zero(image0, 0, y);
@@ -22,11 +22,9 @@ void linearise(core::Cpu& cpu, const PaddedPlanes& image0, const PaddedPlanes& w
 #pragma omp simd
         for (int x = 0; x < columns; ++x) {
             const bool inside = lands_inside(rows, columns, row, x, u[x], v[x]);
-            const float weight = inside ? 1.0F / 24.0F : 0.0F;
-            const float gx = unless_rounding(weight * (zero.across(x) + one.across(x)));
-            const float gy = unless_rounding(weight * (zero.down(x) + one.down(x)));
-            const float gt = one.here(x) - zero.here(x);
-            to.store(x, brightness_terms(gx, gy, gt, u[x], v[x], whole));
+            to.store(x, brightness_terms(inside, zero.across(x) + one.across(x),
+                                         zero.down(x) + one.down(x), one.here(x) - zero.here(x),
+                                         u[x], v[x], part_of_flow));
         }
     });
 }

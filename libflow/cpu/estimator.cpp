@@ -84,7 +84,7 @@ struct EstimatorOperations<core::Cpu> {
     static void linearise(core::Cpu& cpu, const Images& images, const PaddedPlanes& warped,
                           const PaddedPlanes& flow, bool whole, PaddedPlanes& terms,
                           PaddedPlanes* start) {
-        flow::linearise(cpu, images[0], warped, flow, !whole, terms);
+        flow::linearise(cpu, images[0], warped, flow, whole, terms);
         if (start == nullptr) return;
         if (whole) {
             store_planes(cpu, flow, start->view());

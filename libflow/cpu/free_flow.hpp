@@ -23,15 +23,13 @@ class FreeFlow {
     void restore(core::Cpu& cpu, FlowView<core::Host> flow);
 
   private:
-    using Direction = std::array<double, 2>;
-
-    Direction mean(core::Cpu& cpu, ConstFlowView<core::Host> flow);
+    std::array<double, 2> sum(core::Cpu& cpu, ConstFlowView<core::Host> flow);
 
     RowSums<3> tensor_sums_;
     RowSums<2> flow_sums_;
-    int count_ = 0;  ///< number of free directions
-    std::array<Direction, 2> directions_{};
-    Direction start_{};
+    bool is_free_ = false;            ///< there are free directions
+    std::array<double, 3> tensor_{};  ///< summed J11, J12, J22
+    std::array<double, 2> start_{};   ///< the sums of the start
 };
 
 }  // namespace aperture::flow

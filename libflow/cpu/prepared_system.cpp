@@ -2,28 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libflow/cpu/prepared_system.hpp"
 
-#include "aperture/core/shape.hpp"
 #include "libflow/cpu/row_loops.hpp"
 
 namespace aperture::flow {
-
-template <class Space>
-void check_system(const LinearSystem<Space>& system, Shape shape) {
-    using core::Strides;
-    core::expects(system.smoothness > 0, "smoothness alpha^2 is ", system.smoothness,
-                  ", expected more than 0");
-    core::expects_shape("tensor", system.tensor, {3, shape.rows, shape.columns},
-                        Strides::unit_last);
-    core::expects_shape("right-hand side", system.right, {2, shape.rows, shape.columns},
-                        Strides::unit_last);
-    if (system.coupling.empty()) return;
-    core::expects_shape("coupling", system.coupling, {2, shape.rows, shape.columns},
-                        Strides::unit_last);
-    core::expects(system.stencil == Stencil::five && system.boundary == Boundary::replicate,
-                  "coupling requires the five-point stencil and replicated borders");
-}
-template void check_system(const LinearSystem<core::Host>&, Shape);
-template void check_system(const LinearSystem<core::Device>&, Shape);
 
 void PreparedSystem::load_form(core::Cpu& cpu, const LinearSystem<core::Host>& system) {
     boundary = system.boundary;

@@ -13,12 +13,7 @@ struct PackPair {
     core::Pack<float> v;
 };
 
-/// A symmetric 2x2 matrix for each lane of a pack.
-struct SymmetricBlock {
-    core::Pack<float> a11;
-    core::Pack<float> a12;
-    core::Pack<float> a22;
-};
+using SymmetricBlock = SymmetricMatrix<core::Pack<float>>;
 
 inline PackPair operator+(const PackPair& a, const PackPair& b) { return {a.u + b.u, a.v + b.v}; }
 inline PackPair operator-(const PackPair& a, const PackPair& b) { return {a.u - b.u, a.v - b.v}; }
@@ -53,18 +48,13 @@ struct PairRow {
 /// rounding, as for a pixel without neighbours.
 inline SymmetricBlock inverse_block(const SymmetricBlock& j, core::Pack<float> d) {
     using core::Pack;
-    constexpr float rounding = 1e-6F;
-    const Pack<float> zero{};
+    const Pack<float> one = core::broadcast(1.0F);
     const Pack<float> trace = j.a11 + j.a22;
-    // Not D11 D22 - D12^2, which cancels for a tensor of rank one.
-    const Pack<float> own = j.a11 * j.a22 - j.a12 * j.a12;
-    const Pack<float> determinant = d * (trace + d) + (own > rounding * trace * trace ? own : zero);
+    const Pack<float> determinant = determinant_of(j, d);
     const auto regular = determinant > 0.0F;
-    const Pack<float> scale = 1.0F / (regular ? determinant : zero + 1.0F);
-    const Pack<float> pseudo = 1.0F / (trace > 0.0F ? trace * trace : zero + 1.0F);
-    return {regular ? (j.a22 + d) * scale : j.a11 * pseudo,
-            regular ? -j.a12 * scale : j.a12 * pseudo,
-            regular ? (j.a11 + d) * scale : j.a22 * pseudo};
+    const Pack<float> scale = 1.0F / (regular ? determinant : (trace > 0.0F ? trace * trace : one));
+    return {scale * (regular ? j.a22 + d : j.a11), scale * (regular ? -j.a12 : j.a12),
+            scale * (regular ? j.a11 + d : j.a22)};
 }
 
 /// A system in the storage of the row-wise solvers. With D = J + d I, d the sum of a pixel's

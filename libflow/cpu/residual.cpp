@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "aperture/core/shape.hpp"
 #include "libflow/cpu/row_loops.hpp"
 
 namespace aperture::flow {
@@ -37,6 +38,7 @@ ResidualNorms residual_norms(core::Cpu& cpu, const LinearSystem<core::Host>& sys
                              ConstFlowView<core::Host> flow) {
     const Shape shape{system.right.extent[1], system.right.extent[2]};
     check_system(system, shape);
+    core::expects_shape("flow", flow, {2, shape.rows, shape.columns}, core::Strides::unit_last);
     PreparedSystem prepared(shape);
     prepared.load(cpu, system, false);
     PaddedPlanes x(2, shape);

@@ -6,11 +6,6 @@
 #include "libflow/cpu/row_loops.hpp"
 
 namespace aperture::flow {
-namespace {
-
-constexpr float twelfth = 1.0F / 12.0F;
-
-}  // namespace
 
 void Constancy::linearise(core::Cpu& cpu, const PaddedPlanes& image0, const PaddedPlanes& warped1,
                           const PaddedPlanes& flow, PaddedPlanes& start) {
@@ -35,8 +30,8 @@ void Constancy::linearise(core::Cpu& cpu, const PaddedPlanes& image0, const Padd
         float* const down = slope_.row(1, y);
 #pragma omp simd
         for (int x = 0; x < columns; ++x) {
-            across[x] = unless_rounding(twelfth * mean.across(x));
-            down[x] = unless_rounding(twelfth * mean.down(x));
+            across[x] = slope_of(mean.across(x));
+            down[x] = slope_of(mean.down(x));
         }
         set_image_margins(across, shape.columns);
         set_image_margins(down, shape.columns);
@@ -63,25 +58,21 @@ void Constancy::constrain_row(const PaddedPlanes& flow, index_t y) {
     const float* v = flow.row(1, y);
     float* c[9];
     for (index_t i = 0; i < 9; ++i) c[i] = constraints_.row(i, y);
+    const auto store = [&c](int x, int plane, const Constraint& constraint) {
+        c[plane][x] = constraint.x;
+        c[plane + 1][x] = constraint.y;
+        c[plane + 2][x] = constraint.t;
+    };
 #pragma omp simd
     for (int x = 0; x < columns; ++x) {
         const float weight = lands_inside(rows, columns, row, x, u[x], v[x]) ? 1.0F : 0.0F;
-        const float xx = unless_rounding(twelfth * across.across(x));
-        const float yy = unless_rounding(twelfth * down.down(x));
+        const float xx = slope_of(across.across(x));
+        const float yy = slope_of(down.down(x));
         // Both orders of the mixed derivative are equal: rows and columns are filtered separately.
-        const float xy = unless_rounding(twelfth * across.down(x));
-        const float of_value = normalisation(weight, across.here(x), down.here(x));
-        const float of_across = normalisation(weight, xx, xy);
-        const float of_down = normalisation(weight, xy, yy);
-        c[0][x] = of_value * across.here(x);
-        c[1][x] = of_value * down.here(x);
-        c[2][x] = of_value * difference.here(x);
-        c[3][x] = of_across * xx;
-        c[4][x] = of_across * xy;
-        c[5][x] = of_across * twelfth * difference.across(x);
-        c[6][x] = of_down * xy;
-        c[7][x] = of_down * yy;
-        c[8][x] = of_down * twelfth * difference.down(x);
+        const float xy = slope_of(across.down(x));
+        store(x, 0, normalised(weight, across.here(x), down.here(x), difference.here(x)));
+        store(x, 3, normalised(weight, xx, xy, difference.across(x), twelfth));
+        store(x, 6, normalised(weight, xy, yy, difference.down(x), twelfth));
     }
 }
 

@@ -191,6 +191,7 @@ void warp(core::Cpu& cpu, ImageView<core::Host> image, ConstFlowView<core::Host>
           signal::Interpolation interpolation, core::View<float, 2, core::Host> to) {
     const index_t rows = image.extent[0];
     const index_t columns = image.extent[1];
+    core::expects_shape("image", image, {rows, columns}, core::Strides::unit_last);
     core::expects_shape("flow", flow, {2, rows, columns}, core::Strides::unit_last);
     core::expects_shape("warped image", to, image.extent, core::Strides::unit_last);
     if (image.empty()) return;

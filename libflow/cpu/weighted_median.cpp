@@ -20,15 +20,6 @@ constexpr int spacing = window_spacing;
 constexpr int width = 2 * samples + 1;
 static_assert(samples * spacing <= row_margin);
 
-/// Approximates exp(-t) for t >= 0 by (1 - t / 16)^16, and by zero beyond t = 16.
-template <class Values>
-inline Values bell(Values t) {
-    Values power = 1.0F - t * 0.0625F;
-    power = power > 0.0F ? power : Values{};
-    for (int i = 0; i < 4; ++i) power *= power;
-    return power;
-}
-
 /// Weights by distance of a sample from its window's centre.
 struct DistanceWeights {
     float at[width][width];
@@ -122,13 +113,9 @@ void find_visibility(core::Cpu& cpu, const PaddedPlanes& image0, const PaddedPla
         const auto row = static_cast<int>(y);
 #pragma omp simd
         for (int x = 0; x < columns; ++x) {
-            const float divergence = 0.5F * ((u[x + 1] - u[x - 1]) + (v_below[x] - v_above[x]));
-            const float shrinkage = std::min(divergence, 0.0F);
-            const float difference = one[x] - zero[x];
-            const float seen = bell(shrinkage * shrinkage * over_twice_squared(shrinkage_sigma) +
-                                    difference * difference * over_twice_squared(difference_sigma));
-            const float visible = std::max(seen, least_visibility);
-            to[x] = lands_inside(rows, columns, row, x, u[x], v[x]) ? visible : least_visibility;
+            to[x] =
+                visibility_of((u[x + 1] - u[x - 1]) + (v_below[x] - v_above[x]), one[x] - zero[x],
+                              lands_inside(rows, columns, row, x, u[x], v[x]));
         }
     });
 }

@@ -61,15 +61,15 @@ class TileGram {
     __device__ void iterate() const {
         CoordinatePlanes planes{tile_.memory().coordinates, nullptr};
         if (blockIdx.x == 0) planes.history = tile_.arguments().ca.history;
-        take<false>(tile_.memory().solver.gram);
-        if (planes.history != nullptr) take<true>(tile_.memory().solver.norms);
+        sum_parts<false>(tile_.memory().solver.gram);
+        if (planes.history != nullptr) sum_parts<true>(tile_.memory().solver.norms);
         if (core::warp_rank() == 0) {
             CaState& state = tile_.memory().state;
             const CoordinateSolver solver(tile_.arguments().ca.recurrence, state, most, planes,
                                           &tile_.memory().solver);
-            const int taken = solver.iterate(
+            const int iterated = solver.iterate(
                 min(state.steps, tile_.arguments().ca.limits.iterations - state.done));
-            if (core::lane_rank() == 0) state.taken = taken;
+            if (core::lane_rank() == 0) state.iterated = iterated;
         }
         __syncthreads();
     }
@@ -105,14 +105,14 @@ class TileGram {
         const auto load = [&](int y, int x) { return tile_.weight_at(y, x); };
         tile_.for_cells(0, load, [&](int row, int column, const SymmetricBlock& m) {
             Pair left[group];
-            const auto take_left = [&](int i) {
+            const auto load_left = [&](int i) {
                 left[i] = {0.0F, 0.0F};
                 if (first_row + i < vectors) left[i] = tile_.vector(first_row + i)(row, column);
             };
             if constexpr (!diagonal) {
                 APERTURE_UNROLL
                 for (int i = 0; i < group; ++i) {
-                    take_left(i);
+                    load_left(i);
                     if constexpr (squared) left[i] = m * left[i];
                 }
             }
@@ -120,7 +120,7 @@ class TileGram {
             for (int j = 0; j < group; ++j) {
                 Pair right{0.0F, 0.0F};
                 if constexpr (diagonal) {
-                    take_left(j);
+                    load_left(j);
                     right = m * left[j];
                     if constexpr (squared) left[j] = right;
                 } else if (first_column + j < vectors) {
@@ -167,7 +167,7 @@ class TileGram {
 
     /// Sums a matrix over the parts of all tiles. Ends with a barrier.
     template <bool squared>
-    __device__ void take(double* matrix) const {
+    __device__ void sum_parts(double* matrix) const {
         constexpr int slices = on_chip_threads / products;
         const int tiles = static_cast<int>(gridDim.x);
         const int product = core::thread_rank() % products;

@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(on_chip_threads, 1)
     const CaTile<coupling, boundary, most> tile(a, memory);
     const TileGram gram(tile);
     tile.clear();
-    tile.take_state(evaluate_round(a.ca));
+    tile.store_state(evaluate_round(a.ca));
     while (memory->state.stopped == 0) {
         tile.load_first_vectors();
         tile.build_basis();
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(on_chip_threads, 1)
         tile.combine();
         tile.store_residual();
         core::grid_sync();
-        tile.take_residual();
+        tile.evaluate_residual();
     }
     tile.finish();
 }

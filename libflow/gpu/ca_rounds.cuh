@@ -10,7 +10,7 @@
 
 namespace aperture::flow::gpu {
 
-inline constexpr int most_steps = 16;  ///< s
+inline constexpr int most_steps = 16;  ///< s, as validate() allows
 
 /// y_(k+1) = (B y_k - shift_k y_k - back_k y_(k-1)) / scale_k; all coefficients are in units of the
 /// largest eigenvalue.
@@ -49,10 +49,9 @@ __device__ __forceinline__ void store_vector(const Planes<float>& basis, int k, 
 
 /// The largest growth of a vector over the powers before number `power`.
 __device__ inline double largest_so_far(const CaArguments& a, int power) {
-    constexpr double least = 1e-30;
     if (power == 0) return 1;
     const Sums<2> sums = total_of(a.growth[(power - 1) % 2], a.parts);
-    const double before = power > 1 ? a.eigenvalues[power - 1] : least;
+    const double before = power > 1 ? a.eigenvalues[power - 1] : least_bound;
     const double growth = sqrt(sums.value[1] / sums.value[0]);
     return growth > before ? growth : before;
 }

@@ -243,13 +243,13 @@ class CaTile {
     }
 
     /// Evaluates the round. Ends with a barrier.
-    __device__ void take_residual() const {
+    __device__ void evaluate_residual() const {
         const Sums<3> sums = total_of(a_.residuals, static_cast<int>(gridDim.x));
-        take_state(evaluate_round(memory_.state, {sums.value[0], sums.value[1], sums.value[2]},
-                                  a_.ca.limits));
+        store_state(evaluate_round(memory_.state, {sums.value[0], sums.value[1], sums.value[2]},
+                                   a_.ca.limits));
     }
     /// Stores the state, which every thread has, for the block. Ends with a barrier.
-    __device__ void take_state(const CaState& state) const {
+    __device__ void store_state(const CaState& state) const {
         __syncthreads();
         if (core::thread_rank() == 0) memory_.state = state;
         __syncthreads();
@@ -258,7 +258,7 @@ class CaTile {
     /// Copies the solution to the caller's planes, and the state to the entry that the host reads.
     __device__ void finish() const {
         const CaState& state = memory_.state;
-        if (blockIdx.x == 0 && core::thread_rank() == 0) a_.ca.states[1] = state;
+        if (first_thread()) a_.ca.states[1] = state;
         if (state.current == 0) return;
         const auto load = [&](int y, int x) { return pair_at(a_.ca.solution[1], y, x); };
         for_cells(0, load, [&](int row, int column, Pair x) {

@@ -16,7 +16,7 @@ namespace aperture::flow::gpu {
 template <Coupling coupling, Boundary boundary>
 __global__ void ca_eigenvalue_kernel(CaArguments a, int power) {
     const double largest = largest_so_far(a, power);
-    if (blockIdx.x == 0 && core::thread_rank() == 0) a.eigenvalues[power] = largest;
+    if (first_thread()) a.eigenvalues[power] = largest;
     const auto scale = static_cast<float>(1 / largest);
     const auto field = [&](int y, int x) {
         return scale *
@@ -37,7 +37,7 @@ __global__ void ca_eigenvalue_kernel(CaArguments a, int power) {
 /// shared memory: reduction_shared. Moves 56 bytes a pixel.
 template <Coupling coupling, Boundary boundary>
 __global__ void ca_start_kernel(CaArguments a) {
-    if (blockIdx.x == 0 && core::thread_rank() == 0) {
+    if (first_thread()) {
         CaState state{};
         state.steps = a.steps;
         state.products = a.precondition ? 1 : 1 + eigenvalue_powers;
@@ -76,7 +76,8 @@ class CommunicationAvoidingCg {
           tile_residuals_({plan.tiles(shape)}),
           states_({2}),
           states_on_host_({2}) {
-        const Recurrence unit = basis_recurrence(parameters.basis, parameters.s_step, 1);
+        Recurrence unit;
+        unit.assign(parameters.basis, parameters.s_step, 1);
         for (std::size_t k = 0; k < unit.shift.size(); ++k) {
             recurrence_.shift[k] = static_cast<float>(unit.shift[k]);
             recurrence_.back[k] = static_cast<float>(unit.back[k]);

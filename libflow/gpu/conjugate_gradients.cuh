@@ -50,10 +50,6 @@ enum CgAdvanceStage : unsigned {
     make_norms = 8,        ///< r^T r, r^T z
 };
 
-__device__ __forceinline__ bool first_thread() {
-    return blockIdx.x == 0 && core::thread_rank() == 0;
-}
-
 /// Whether another iteration follows, and the direction's beta.
 __device__ __forceinline__ bool begin_iteration(const CgState& before, const Sums<2>& norms,
                                                 double limit, float* beta) {

@@ -19,9 +19,9 @@ struct Unknown {
 /// Warp, derivatives, terms and start in one kernel. Thread: for_tile_pixels. Block: pixel_rows x
 /// pixel_columns pixels, with samples of image 1 for the border that the derivatives need. Grid:
 /// columns, rows. Shared memory: both images' tile with its border, 2 [pixel_rows +
-/// 4][pixel_columns + 4] floats, 5.8 KB. 44 bytes moved (12 more without the start's 8) and about
-/// 150 flops a pixel. `image1` has (plane, row, column): the warped image, or image 1 and the flow
-/// that warps it.
+/// 4][pixel_columns + 4] floats, 5.8 KB. 44 bytes moved a pixel, 36 without a start, and about 150
+/// flops. `image1` has (plane, row, column): the warped image, or image 1 and the flow that warps
+/// it.
 template <class Image1>
 __global__ void __launch_bounds__(pixel_warps* core::warp_size)
     linearise_kernel(Planes<const float> image0, Image1 image1, Planes<const float> flow,
@@ -39,11 +39,11 @@ __global__ void __launch_bounds__(pixel_warps* core::warp_size)
         const int c = x - tile_column();
         const float u = flow(0, y, x);
         const float v = flow(1, y, x);
-        const float weight = lands_inside(rows, columns, y, x, u, v) ? 1.0F / 24.0F : 0.0F;
-        const float gx = unless_rounding(weight * (zero.across(r, c) + one.across(r, c)));
-        const float gy = unless_rounding(weight * (zero.down(r, c) + one.down(r, c)));
-        const float gt = one(r, c) - zero(r, c);
-        store_terms(terms, y, x, brightness_terms(gx, gy, gt, u, v, unknown.whole));
+        store_terms(
+            terms, y, x,
+            brightness_terms(lands_inside(rows, columns, y, x, u, v),
+                             zero.across(r, c) + one.across(r, c), zero.down(r, c) + one.down(r, c),
+                             one(r, c) - zero(r, c), u, v, unknown.whole));
         if (unknown.start.data == nullptr) return;
         unknown.start(0, y, x) = unknown.whole != 0.0F ? u : 0.0F;
         unknown.start(1, y, x) = unknown.whole != 0.0F ? v : 0.0F;

@@ -9,26 +9,10 @@
 
 namespace aperture::flow::gpu {
 
-/// Projects (u, v) onto the free directions of an image with summed tensor J; returns false if
-/// there are none.
+/// As flow::project_free, for the sums from prepare_kernel.
 __device__ inline bool project_free(const Sums<5>& start, double* u, double* v) {
-    // Below this ratio of eigenvalues the smaller one is rounding noise.
-    constexpr double rounding = 2e-6;
     const double* j = start.value;
-    const double mean = (j[0] + j[2]) / 2;
-    const double half = (j[0] - j[2]) / 2;
-    const double radius = sqrt(half * half + j[1] * j[1]);
-    if (mean - radius > rounding * (mean + radius)) return false;
-    if (mean == 0) return true;
-    // Across the gradients: the eigenvector of the small eigenvalue, from the row of J - mean -
-    // radius that does not cancel.
-    const double across_u = half > 0 ? -j[1] : radius - half;
-    const double across_v = half > 0 ? radius + half : -j[1];
-    const double along =
-        (across_u * *u + across_v * *v) / (across_u * across_u + across_v * across_v);
-    *u = along * across_u;
-    *v = along * across_v;
-    return true;
+    return flow::project_free(j[0], j[1], j[2], u, v);
 }
 
 /// Sums a flow if a direction is free. Launched early: the launch overlaps the previous kernel.
@@ -82,7 +66,7 @@ class FreeFlow {
 
     /// The sums that determine the free directions and the component of `flow` along them. They
     /// must be computed before the flow changes.
-    StartSums wanted(const LinearSystem<Space>& system, const Planes<const float>& flow) {
+    StartSums start_sums(const LinearSystem<Space>& system, const Planes<const float>& flow) {
         possible_ = system.boundary == Boundary::replicate;
         return {flow, possible_ ? start_.data() : nullptr};
     }

@@ -24,20 +24,14 @@ struct SystemPlanes {
     float smoothness = 1;  ///< alpha^2
 };
 
-struct SymmetricBlock {
-    float a11;
-    float a12;
-    float a22;
-};
+using SymmetricBlock = SymmetricMatrix<float>;
 
 /// (J + d I)^-1 of a positive semi-definite J and d >= 0; the pseudo-inverse if that is singular to
 /// rounding, as for a pixel without neighbours.
 __device__ __forceinline__ SymmetricBlock inverse_block(const SymmetricBlock& j, float d) {
-    constexpr float rounding = 1e-6F;
     const float trace = j.a11 + j.a22;
-    // Not D11 D22 - D12^2, which cancels for a tensor of rank one.
-    const float own = j.a11 * j.a22 - j.a12 * j.a12;
-    const float determinant = d * (trace + d) + (own > rounding * trace * trace ? own : 0.0F);
+    const float determinant = determinant_of(j, d);
+    // A branch, not selections: these spill registers of the red-black sweeps.
     if (determinant > 0.0F) {
         const float scale = 1.0F / determinant;
         return {(j.a22 + d) * scale, -j.a12 * scale, (j.a11 + d) * scale};

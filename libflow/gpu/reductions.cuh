@@ -41,6 +41,11 @@ __device__ __forceinline__ void for_own_pixels(int rows, int columns, const Visi
     }
 }
 
+/// Whether this is the first thread of a grid in one dimension.
+__device__ __forceinline__ bool first_thread() {
+    return blockIdx.x == 0 && core::thread_rank() == 0;
+}
+
 /// Stores the block's part of a sum; all threads must call. Shares its memory with total_of.
 template <int count>
 __device__ __forceinline__ void store_part(const Sums<count>& own, Sums<count>* parts) {

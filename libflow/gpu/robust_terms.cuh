@@ -21,7 +21,6 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
                      Planes<const float> flow, Planes<float> constraints, Planes<float> start) {
     using Wide = BorderedTile<2 * derivative_reach>;
     using Tile = BorderedTile<derivative_reach>;
-    constexpr float twelfth = 1.0F / 12.0F;
     const Wide mean{core::shared<float>()};
     const Tile difference{mean.value + Wide::values};
     const Tile slope_x{difference.value + Tile::values};
@@ -35,10 +34,10 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
     __syncthreads();
     // Outside the image the slope itself is replicated, not the mean.
     slope_x.load(rows, columns, [&](int y, int x) {
-        return unless_rounding(twelfth * mean.across(y - tile_row(), x - tile_column()));
+        return slope_of(mean.across(y - tile_row(), x - tile_column()));
     });
     slope_y.load(rows, columns, [&](int y, int x) {
-        return unless_rounding(twelfth * mean.down(y - tile_row(), x - tile_column()));
+        return slope_of(mean.down(y - tile_row(), x - tile_column()));
     });
     __syncthreads();
     for_tile_pixels(rows, columns, [&](int y, int x) {
@@ -47,19 +46,18 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
         const float u = flow(0, y, x);
         const float v = flow(1, y, x);
         const float weight = lands_inside(rows, columns, y, x, u, v) ? 1.0F : 0.0F;
-        const auto constrain = [&](int plane, float c_x, float c_y, float c_t) {
-            const float scale = normalisation(weight, c_x, c_y);
-            constraints(plane, y, x) = scale * c_x;
-            constraints(plane + 1, y, x) = scale * c_y;
-            constraints(plane + 2, y, x) = scale * c_t;
+        const auto store = [&](int plane, const Constraint& constraint) {
+            constraints(plane, y, x) = constraint.x;
+            constraints(plane + 1, y, x) = constraint.y;
+            constraints(plane + 2, y, x) = constraint.t;
         };
         // Both orders of the mixed derivative are equal: rows and columns are filtered separately.
-        const float mixed = unless_rounding(twelfth * slope_x.down(r, c));
-        constrain(0, slope_x(r, c), slope_y(r, c), difference(r, c));
-        constrain(3, unless_rounding(twelfth * slope_x.across(r, c)), mixed,
-                  twelfth * difference.across(r, c));
-        constrain(6, mixed, unless_rounding(twelfth * slope_y.down(r, c)),
-                  twelfth * difference.down(r, c));
+        const float xy = slope_of(slope_x.down(r, c));
+        const float xx = slope_of(slope_x.across(r, c));
+        const float yy = slope_of(slope_y.down(r, c));
+        store(0, normalised(weight, slope_x(r, c), slope_y(r, c), difference(r, c)));
+        store(3, normalised(weight, xx, xy, difference.across(r, c), twelfth));
+        store(6, normalised(weight, xy, yy, difference.down(r, c), twelfth));
         start(0, y, x) = u;
         start(1, y, x) = v;
     });

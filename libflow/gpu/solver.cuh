@@ -70,7 +70,7 @@ class SolverOperations {
         const Solver solver = parameters_.solver;
         x_ = gpu::planes_of(x);
         prepared_.load(executor_, system, solver != Solver::jacobi && solver != Solver::multigrid,
-                       free_flow_.wanted(system, x_));
+                       free_flow_.start_sums(system, x_));
         if (solver == Solver::multigrid) multigrid.start(prepared_, x_);
     }
     void store(FlowView<Space>) { free_flow_.restore(executor_, x_); }

@@ -8,14 +8,6 @@
 
 namespace aperture::flow::gpu {
 
-/// Approximates exp(-t) for t >= 0 by (1 - t / 16)^16, and by zero beyond t = 16.
-__device__ __forceinline__ float bell(float t) {
-    float power = fmaxf(1.0F - t * 0.0625F, 0.0F);
-    APERTURE_UNROLL
-    for (int i = 0; i < 4; ++i) power *= power;
-    return power;
-}
-
 /// Weights of a window's samples by distance from its centre along one axis.
 struct DistanceWeights {
     float at[2 * window_samples + 1];
@@ -72,17 +64,6 @@ struct WeightedWindow {
         }
     }
 };
-
-/// In (0, 1]: the visibility in image 1 of a pixel's content, moved by the flow (u, v).
-__device__ __forceinline__ float visibility_at(const MedianTile& u, const MedianTile& v, int row,
-                                               int column, float difference, bool inside_image) {
-    const float divergence = 0.5F * ((u(row, column + 1) - u(row, column - 1)) +
-                                     (v(row + 1, column) - v(row - 1, column)));
-    const float shrinkage = fminf(divergence, 0.0F);
-    const float seen = bell(shrinkage * shrinkage * over_twice_squared(shrinkage_sigma) +
-                            difference * difference * over_twice_squared(difference_sigma));
-    return inside_image ? fmaxf(seen, least_visibility) : least_visibility;
-}
 
 /// Whether the flow has a step to the right of a pixel or below it.
 __device__ __forceinline__ bool has_step(const MedianTile& u, const MedianTile& v, int row,
@@ -167,8 +148,10 @@ __global__ void __launch_bounds__(Warps* core::warp_size)
         }
         const int y = tile_row() + r;
         const int x = tile_column() + c;
-        visibility.value[i] = visibility_at(u, v, r, c, warped1(0, y, x) - image0(0, y, x),
-                                            lands_inside(rows, columns, y, x, u(r, c), v(r, c)));
+        visibility.value[i] =
+            visibility_of((u(r, c + 1) - u(r, c - 1)) + (v(r + 1, c) - v(r - 1, c)),
+                          warped1(0, y, x) - image0(0, y, x),
+                          lands_inside(rows, columns, y, x, u(r, c), v(r, c)));
     }
     __syncthreads();
     for (int i = core::thread_rank(); i < count; i += core::block_threads()) {

@@ -16,6 +16,7 @@
 #include "aperture/stap/pipeline.hpp"
 #include "tests/allocation/counted_new.hpp"
 #include "tests/flow/scene.hpp"
+#include "tests/flow/solver_cases.hpp"
 #include "tests/stap/owned_results.hpp"
 #include "tests/stap/random_input.hpp"
 
@@ -110,6 +111,22 @@ struct ImagePair {
     void run(int i) {
         const bool starts_from_flow = i > 1;
         estimator.run(pair.image0, pair.image1, flow, starts_from_flow, nullptr);
+    }
+};
+
+struct Unknowns {
+    flow::OwnedSystem system;
+    flow::SystemSolver<core::Cpu> solver;
+    flow::HostFlow flow = flow::zero_flow({45, 67});
+    std::vector<double> residuals;
+
+    Unknowns(core::Cpu& cpu, const flow::Case& c)
+        : system(flow::system_of(c, {45, 67})), solver(cpu, {45, 67}, flow::iterated(c, 20)) {}
+    void run(int) {
+        std::fill(flow.begin(), flow.end(), 0.0F);
+        solver.solve(system.view(), flow, nullptr);
+        residuals.clear();
+        solver.solve(system.view(), flow, &residuals);
     }
 };
 
@@ -226,6 +243,10 @@ std::vector<SteadyCase> all_cases() {
         const flow::Parameters parameters = setup.parameters();
         cases.push_back({"flow_" + flow::name_of(setup),
                          [parameters] { return run_of<ImagePair>(parameters); }});
+    }
+    for (const flow::Case& c : flow::one_of_each()) {
+        if (c.implementation == flow::Implementation::staged) continue;
+        cases.push_back({"system_" + flow::name_of(c), [c] { return run_of<Unknowns>(c); }});
     }
     return cases;
 }

@@ -42,7 +42,7 @@ struct Expected {
     std::array<double, 5> bound;
 };
 
-Expected expected_at(const Plane& image0, const Plane& warped1, double u, double v, bool increment,
+Expected expected_at(const Plane& image0, const Plane& warped1, double u, double v, bool whole,
                      index_t y, index_t x) {
     const double target_x = static_cast<double>(x) + u;
     const double target_y = static_cast<double>(y) + v;
@@ -52,11 +52,11 @@ Expected expected_at(const Plane& image0, const Plane& warped1, double u, double
     const double gx = (derivative(image0, y, x, 0, 1) + derivative(warped1, y, x, 0, 1)) / 2;
     const double gy = (derivative(image0, y, x, 1, 0) + derivative(warped1, y, x, 1, 0)) / 2;
     const double gt = warped1(y, x) - image0(y, x);
-    const double moved = increment ? 0 : gx * u + gy * v;
+    const double moved = whole ? gx * u + gy * v : 0;
     // A gradient has two roundings, of 1/24 and of its product; a product of two gradients has
     // five. The other factor of the right-hand side has six, relative to the magnitudes of its
     // terms.
-    const double terms = std::abs(gt) + (increment ? 0 : std::abs(gx * u) + std::abs(gy * v));
+    const double terms = std::abs(gt) + (whole ? std::abs(gx * u) + std::abs(gy * v) : 0);
     return {{gx * gx, gx * gy, gy * gy, -gx * (gt - moved), -gy * (gt - moved)},
             {6 * unit_roundoff * gx * gx, 6 * unit_roundoff * std::abs(gx * gy),
              6 * unit_roundoff * gy * gy, 10 * unit_roundoff * std::abs(gx) * terms,
@@ -64,7 +64,7 @@ Expected expected_at(const Plane& image0, const Plane& warped1, double u, double
 }
 
 TEST_P(DataTerm, IsTheOracles) {
-    const auto [shape, increment] = GetParam();
+    const auto [shape, whole] = GetParam();
     const Image image0 = random_levels(shape, 1);
     const Image warped1 = random_levels(shape, 2);
     const Flow flow = random_quarters(shape, 3);
@@ -72,13 +72,13 @@ TEST_P(DataTerm, IsTheOracles) {
     PaddedPlanes terms = padded(5, shape, [](index_t, index_t, index_t) { return nan; });
     linearise(cpu, padded_image(cpu, image0), padded_image(cpu, warped1),
               padded(2, shape, [&](index_t i, index_t y, index_t x) { return flow(i, y, x); }),
-              increment, terms);
+              whole, terms);
     const Plane plane0(image0);
     const Plane plane1(warped1);
     for (index_t y = 0; y < shape.rows; ++y) {
         for (index_t x = 0; x < shape.columns; ++x) {
             const Expected expected =
-                expected_at(plane0, plane1, flow(0, y, x), flow(1, y, x), increment, y, x);
+                expected_at(plane0, plane1, flow(0, y, x), flow(1, y, x), whole, y, x);
             for (index_t i = 0; i < 5; ++i) {
                 const auto k = static_cast<std::size_t>(i);
                 const double difference = std::abs(terms.row(i, y)[x] - expected.value[k]);
@@ -101,8 +101,8 @@ TEST(DataTerms, OfBothFormsDifferByTheTensorTimesTheFlow) {
         padded(2, shape, [](index_t i, index_t, index_t) { return i == 0 ? 0.75 : -0.5; });
     PaddedPlanes total(5, shape);
     PaddedPlanes increment(5, shape);
-    linearise(cpu, image0, warped1, flow, false, total);
-    linearise(cpu, image0, warped1, flow, true, increment);
+    linearise(cpu, image0, warped1, flow, true, total);
+    linearise(cpu, image0, warped1, flow, false, increment);
     for (index_t y = 1; y < shape.rows; ++y) {
         for (index_t x = 0; x + 1 < shape.columns; ++x) {
             const double j11 = total.row(0, y)[x];

@@ -159,6 +159,8 @@ TEST(SystemSolver, RefusesWhatDoesNotFit) {
     SystemSolver<core::Cpu> solver(cpu, shape, {});
     EXPECT_EQ(message([&] { solver.solve(system.view(), flow); }),
               "flow is 2 x 6 x 8, must be 2 x 6 x 7");
+    EXPECT_EQ(message([&] { residual_norms(cpu, system.view(), flow.view()); }),
+              "flow is 2 x 6 x 8, must be 2 x 6 x 7");
     EXPECT_THAT(message([&] {
                     SystemSolver<core::Cpu>(cpu, {0, 5}, {});
                 }),

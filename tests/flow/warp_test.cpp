@@ -212,13 +212,15 @@ TEST(Warp, RefusesWhatDoesNotFit) {
     const Flow other = constant_flow({6, 8}, 0, 0);
     Image to({6, 7});
     Image narrow({6, 6});
-    const auto warp_by = [&](ConstFlowView<core::Host> by,
+    const auto warp_by = [&](ImageView<core::Host> from, ConstFlowView<core::Host> by,
                              core::View<float, 2, core::Host> result) {
-        warp(cpu, image, by, Interpolation::bilinear, result);
+        warp(cpu, from, by, Interpolation::bilinear, result);
     };
-    EXPECT_THROW(warp_by(other, to), core::InvalidArgument);
-    EXPECT_THROW(warp_by(flow, narrow), core::InvalidArgument);
-    EXPECT_NO_THROW(warp_by(flow, to));
+    const ImageView<core::Host> transposed{image.data(), {6, 7}, {1, 6}};
+    EXPECT_THROW(warp_by(transposed, flow, to), core::InvalidArgument);
+    EXPECT_THROW(warp_by(image, other, to), core::InvalidArgument);
+    EXPECT_THROW(warp_by(image, flow, narrow), core::InvalidArgument);
+    EXPECT_NO_THROW(warp_by(image, flow, to));
 }
 
 }  // namespace

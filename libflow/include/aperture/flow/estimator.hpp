@@ -20,16 +20,15 @@ class Estimator {
     Estimator(Executor& executor, Shape shape, const Parameters& parameters);
 
     /// Computes the flow from `image0` to `image1`. If `start` is true, the initial value is
-    /// `flow`, scaled down to the coarsest level; otherwise it is zero. Identical images have a
+    /// `flow`, scaled down to the coarsest level; otherwise it is zero, and identical images have a
     /// flow of exactly zero. Images must be finite; other values spread. Stages in `timeline`, if
     /// it is not null: pyramid, warp, derivatives, solve, median. On a Gpu the derivatives are part
     /// of warp, except with Implementation::staged, robust estimates or weighted medians, which
-    /// store the warped image. Asynchronous on a Gpu, unless the solver has a tolerance or the
-    /// convergence is watched.
+    /// store the warped image. Asynchronous on a Gpu, unless SystemSolver::solve is not.
     void run(ImageView<Space> image0, ImageView<Space> image1, FlowView<Space> flow, bool start,
              core::Timeline* timeline);
 
-    /// Makes every further run store the residuals of the first warp of the finest level in
+    /// Makes every further run store the residuals of the first system of the finest level in
     /// `residuals`: relative to the right-hand side, the initial one first. Such runs take longer.
     /// Null ends it. Horn-Schunck only.
     void watch_convergence(std::vector<double>* residuals);

@@ -17,9 +17,6 @@ enum class Boundary { replicate, zero };
 /// four, 1/4 for the diagonal ones, 3 for the centre).
 enum class Stencil { five, nine };
 
-/// A Laplacian with equal weights, or a given weight for every pair of neighbours.
-enum class Coupling { five, nine, weighted };
-
 enum class Solver {
     jacobi,     ///< diagonal scaling only
     block2x2,   ///< Horn & Schunck's iteration: the two unknowns of a pixel are solved together
@@ -29,8 +26,9 @@ enum class Solver {
     multigrid,  ///< full multigrid, then V(2,2)-cycles, red-black smoothing
 };
 
-/// Kernel organisation on a GPU; results agree to rounding. The Cpu, Solver::multigrid and
-/// Solver::cacg, where it is not replaced, ignore it.
+/// Kernel organisation on a GPU; results agree to rounding. On a Cpu it has no effect.
+/// Solver::multigrid and Solver::cacg, unless replaced (see solver_on), have one organisation only.
+/// An Estimator applies it to its other stages, too.
 enum class Implementation {
     fused,   ///< as much as fits in a kernel, up to all iterations with the system on chip
     staged,  ///< a kernel for each operator, as in Anderson's listings
@@ -74,10 +72,6 @@ struct SolverParameters {
 /// Throws core::InvalidArgument for values out of range.
 void validate(const SolverParameters& parameters);
 
-/// Throws core::InvalidArgument if the views of a system do not fit `shape` or each other.
-template <class Space>
-void check_system(const LinearSystem<Space>& system, Shape shape);
-
 /// Cost of a solution.
 struct SolveResult {
     int iterations = 0;
@@ -101,11 +95,12 @@ class SystemSolver {
     SystemSolver(Executor& executor, Shape shape, const SolverParameters& parameters);
 
     /// `flow` is the initial value and receives the solution. A singular system with a zero start
-    /// has the solution of minimum norm. `residuals`, if not null, receives |b - A x| / |b| of the
-    /// start and after every iteration (|b| = 0 counts as 1); this costs one more product an
-    /// iteration. Views must not overlap. Asynchronous on a Gpu without a tolerance and
-    /// `residuals`, except for Solver::cacg with Basis::monomial and an s_step above 4; the result
-    /// then reports the requested iterations.
+    /// has the solution of minimum norm. `residuals`, if not null, is extended by |b - A x| / |b|
+    /// of the start and of every iteration (|b| = 0 counts as 1). This costs a product an
+    /// iteration; Solver::cacg appends the norms of its recurrence instead. Views must not overlap.
+    /// On a Gpu the call is asynchronous, and reports the requested iterations, unless there is a
+    /// tolerance, `residuals` is not null, or the solver is Solver::cacg with Basis::monomial and
+    /// an s_step above 4. Throws core::InvalidArgument if the views do not fit.
     SolveResult solve(const LinearSystem<Space>& system, FlowView<Space> flow,
                       std::vector<double>* residuals = nullptr);
 
@@ -117,6 +112,7 @@ class SystemSolver {
 extern template class SystemSolver<core::Cpu>;
 
 /// |b - A x| and |b|, Euclidean over both unknowns of all pixels, summed in double. Synchronises.
+/// Throws core::InvalidArgument if the views do not fit each other.
 struct ResidualNorms {
     double residual = 0;
     double right = 0;
