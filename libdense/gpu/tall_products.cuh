@@ -256,9 +256,8 @@ __global__ void __launch_bounds__(TallMultiplyShape::threads)
                     const index_t row = first_row + 8 * c + lane / 4;
                     const bool exists = column < a.from.extent[1] && row < a.from.extent[0];
                     slices[c].v[i] =
-                        exists
-                            ? static_cast<double>(a.from.data[column * a.from.stride[1] + row])
-                            : 0.0;
+                        exists ? static_cast<double>(a.from.data[column * a.from.stride[1] + row])
+                               : 0.0;
                 }
             }
         };

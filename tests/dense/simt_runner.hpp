@@ -22,7 +22,7 @@ struct SimtRunner {
     void change_layout(auto... arguments) { launch_change_layout(executor, arguments...); }
 };
 
-/// The precompiled orders, and some that a GPU would compile at run time. Each takes long to
+/// Precompiled orders, and some that a GPU compiles at run time. Each takes long to
 /// compile with sanitizers, so they test one of each kind.
 #if defined(APERTURE_SANITIZE)
 using RegisterOrders = std::integer_sequence<int, 1, 3, 8, 18>;
