@@ -16,7 +16,9 @@ namespace {
 
 constexpr double bytes_per_sample = sizeof(cfloat);
 
-index_t window_width(const Parameters& p) { return index_t(p.training_block) + 2 * p.guard + 1; }
+index_t window_width(const Parameters& p) {
+    return index_t(p.training_block) + 2 * index_t(p.guard) + 1;
+}
 
 void check_shape(const CubeShape& shape) {
     expects(shape.channels > 0 && shape.pulses > 0 && shape.range_cells > 0,

@@ -298,7 +298,7 @@ inline index_t cells_of_piece(const Problem& problem, const Results<core::Host>&
     // The halo of a piece: its windows on both sides, and the blocks they touch.
     const Parameters& p = problem.parameters;
     const bool windows = p.training == Training::sliding || p.detector == Detector::cfar;
-    const index_t around = windows ? 2 * (2 * index_t(p.training_block) + 2 * p.guard + 1)
+    const index_t around = windows ? 2 * (2 * index_t(p.training_block) + 2 * index_t(p.guard) + 1)
                                    : p.training_block + 2 * index_t(p.guard);
     const double fixed = 32.0 * problem.doppler_bins * problem.order * problem.order * slots;
     const double room = (double(device_bytes) - fixed) / cell_bytes - double(around);

@@ -113,6 +113,12 @@ const std::vector<Refusal> refusals = {
          a.parameters.guard = 5;
      },
      {"101 range cells"}},
+    {"huge_guard",
+     [](Asked& a) {
+         a.parameters.training = Training::sliding;
+         a.parameters.guard = 1'500'000'000;
+     },
+     {"3000000021 range cells", "exceeds"}},
     {"guard_leaves_nothing",
      [](Asked& a) {
          a.parameters.training = Training::all;
