@@ -6,8 +6,8 @@
 
 #include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/adaptation.hpp"
-#include "libstap/cpu/results.hpp"
 #include "libstap/cpu/snapshots.hpp"
+#include "libstap/loading.hpp"
 
 namespace aperture::stap::cpu {
 
@@ -98,7 +98,7 @@ struct RunningSum {
     void store(index_t cells, double more, std::complex<Real>* r) const {
         const index_t n = problem.order;
         const auto scale = 1 / static_cast<double>(cells);
-        const double loading = loading_of(problem, more, trace() * scale);
+        const double loading = amount_of(loading_of(problem, more), problem, trace() * scale);
         for (index_t i = 0; i < n; ++i) {
             for (index_t j = 0; j < i; ++j) {
                 const std::complex<Real> element(static_cast<Real>(re[i * n + j] * scale),

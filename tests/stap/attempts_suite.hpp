@@ -68,8 +68,7 @@ inline bool same_matrix(const Problem& p, const HostResults& a, const HostResult
     };
     bool equal =
         a.info(k, set) == b.info(k, set) && same(a.pivot_ratio(k, set), b.pivot_ratio(k, set));
-    const bool forms =
-        p.parameters.detector != Detector::none && p.parameters.detector != Detector::cfar;
+    const bool forms = is_adaptive(p.parameters.detector);
     const RangeSpan cells = cells_of_set(p, set);
     for (index_t d = 0; d < p.steering_vectors; ++d) {
         for (index_t r = cells.begin; r < cells.end; ++r) {
