@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 #include "libstap/gpu/streamed.cuh"
+#include "libstap/stage_checks.hpp"
 
 namespace aperture::stap {
 
