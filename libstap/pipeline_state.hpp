@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "aperture/core/array.hpp"
-#include "libstap/cpu/results.hpp"
+#include "libstap/stage_checks.hpp"
 
 namespace aperture::stap {
 

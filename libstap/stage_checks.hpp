@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "aperture/core/array.hpp"
 #include "aperture/core/shape.hpp"
-#include "aperture/stap/stages.hpp"
+#include "aperture/stap/pipeline.hpp"
 
-/// What the stages expect of their arguments, on either executor.
+/// What the stages and the pipeline expect of their arguments, on either executor.
 namespace aperture::stap {
 
 inline void check_block_training(const Problem& problem) {
@@ -60,15 +59,30 @@ void check_map(const char* name, const Problem& p, const core::View<T, 3, Space>
                         core::Strides::unit_last);
 }
 
-/// The taper's weight of every pulse of a problem in the pulse domain.
-inline core::Array<float, 1> pulse_weights(const Problem& p) {
-    core::expects(p.shape.domain == Domain::pulse, "the cube is in the Doppler domain already");
-    core::Array<float, 1> weights({p.shape.pulses});
-    index_t pulse = 0;
-    for (double weight :
-         signal::taper_weights(p.parameters.taper, static_cast<int>(p.shape.pulses)))
-        weights(pulse++) = static_cast<float>(weight);
-    return weights;
+/// Throws core::InvalidArgument if a view of the results does not fit the problem.
+template <class Space>
+void check_results(const Problem& problem, const Results<Space>& results) {
+    const index_t bins = problem.doppler_bins;
+    const index_t sets = problem.training_sets;
+    const index_t n = problem.order;
+    constexpr auto unit_last = core::Strides::unit_last;
+    check_map("output", problem, results.output);
+    check_report(problem, results.info, results.pivot_ratio);
+    if (problem.parameters.precision == Precision::automatic) {
+        core::expects_shape("attempt", results.attempt, {bins, sets});
+    }
+    if (!results.covariance.empty()) {
+        core::expects_shape("covariance", results.covariance, {bins, sets, n, n}, unit_last);
+    }
+    if (!results.weights.empty()) {
+        core::expects(problem.parameters.training != Training::all,
+                      "training on all cells does not store weights");
+        core::expects_shape("weights", results.weights, {bins, sets, problem.steering_vectors, n},
+                            unit_last);
+    }
+    if (problem.parameters.detector != Detector::none) {
+        check_map("statistic", problem, results.statistic);
+    }
 }
 
 template <class Space>

@@ -19,11 +19,6 @@ constexpr int default_directions = 16;
 constexpr double default_spacing_wavelengths = 0.5;
 constexpr double rescue_loading = 1e-2;  // times trace(R)/n: 20 dB below the mean power
 
-bool is_adaptive(stap::Detector detector) {
-    return detector == stap::Detector::amf || detector == stap::Detector::ace ||
-           detector == stap::Detector::glrt;
-}
-
 int choose_doppler_bins(const StapOptions& options, const media::RadarCube& cube) {
     if (options.doppler_bins) return *options.doppler_bins;
     if (cube.domain == media::Domain::doppler) return 0;
@@ -70,7 +65,8 @@ stap::DiagonalLoading choose_loading(const StapOptions& options, const media::Ra
                                      const stap::Parameters& parameters, Console& console) {
     if (options.loading) return *options.loading;
     const index_t order = cube.channels * parameters.temporal_taps;
-    const index_t cells = parameters.training_block - (is_adaptive(parameters.detector) ? 1 : 0);
+    const index_t cells =
+        parameters.training_block - (stap::is_adaptive(parameters.detector) ? 1 : 0);
     const bool shrunk = parameters.training_block < cube.training_block.value_or(0);
     if (options.training_block || options.training || options.guard ||
         (cube.training_block && !shrunk) || cells >= order) {

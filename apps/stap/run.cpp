@@ -86,9 +86,9 @@ bool fits(const Executor& gpu, const stap::Problem& problem, stap::CubeView<Host
 
 /// Copies overlap computation here. Time outside the stages is time spent waiting for transfers.
 template <class Executor>
-RunTimes run_in_chunks(Executor& gpu, const Configuration& setup, stap::CubeView<Host> cube,
+RunTimes run_in_pieces(Executor& gpu, const Configuration& setup, stap::CubeView<Host> cube,
                        ResultArrays& results, int repeat, Console& console) {
-    console.note("the cube exceeds the GPU memory: streaming it in range chunks");
+    console.note("the cube exceeds the GPU memory: streaming it in range pieces");
     core::Timeline timeline;
     return repeat_runs(repeat, console, [&]() -> RunTimes {
         timeline.begin_run();
@@ -109,7 +109,7 @@ RunTimes run_on(Executor& executor, const Configuration& setup, stap::CubeView<H
                 ResultArrays& results, int repeat, Console& console) {
     if constexpr (is_gpu<Executor>) {
         if (!fits(executor, setup.problem, cube, results)) {
-            return run_in_chunks(executor, setup, cube, results, repeat, console);
+            return run_in_pieces(executor, setup, cube, results, repeat, console);
         }
     }
     stap::Pipeline<Executor> pipeline(executor, setup.problem, setup.steering);

@@ -5,8 +5,8 @@
 
 #include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/adaptation.hpp"
-#include "libstap/cpu/results.hpp"
 #include "libstap/cpu/snapshots.hpp"
+#include "libstap/loading.hpp"
 
 // M = L L^H is the loaded sum over all cells, z = L^-1 x and u = L^-1 v. Without the excluded
 // snapshots E the matrix is M - E E^H = L (I - Z Z^H) L^H. By Woodbury's identity its quadratic
@@ -147,14 +147,13 @@ class DopplerBin {
     /// Adds N times the loading of R = M / N, plus `more` relative to trace(R)/n, and writes R if
     /// requested.
     void load(const Results<core::Host>& results, double more) {
-        const DiagonalLoading& wanted = problem_.parameters.loading;
+        const Loading loading = loading_of(problem_, more);
         const auto count = static_cast<double>(cells_);
-        const double relative = (wanted.relative ? wanted.value : 0) + more;
         double trace = 0;
         for (index_t i = 0; i < n_; ++i) trace += l_[i * n_ + i].real();
-        double loading = relative * trace / static_cast<double>(n_);
-        if (!wanted.relative) loading += wanted.value * count;
-        for (index_t i = 0; i < n_; ++i) l_[i * n_ + i] += loading;
+        const double added =
+            loading.relative * trace / static_cast<double>(n_) + loading.absolute * count;
+        for (index_t i = 0; i < n_; ++i) l_[i * n_ + i] += added;
         if (results.covariance.empty()) return;
         for (index_t i = 0; i < n_; ++i)
             for (index_t j = 0; j <= i; ++j) {
@@ -233,7 +232,7 @@ class DopplerBin {
     /// Computes h = H^-1 e_r and a; returns false if H is not positive definite beyond rounding.
     bool remove_excluded(index_t r) {
         const RangeSpan excluded = training_window(problem_, r).excluded;
-        const index_t m = excluded.end - excluded.begin;
+        const index_t m = excluded.cells();
         for (index_t i = 0; i < m; ++i)
             for (index_t j = 0; j <= i; ++j) {
                 const index_t at = (i - j) * cells_ + excluded.begin + j;

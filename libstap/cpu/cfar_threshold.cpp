@@ -131,9 +131,9 @@ std::vector<double> cfar_thresholds(const Problem& problem, double pfa) {
     const Parameters& p = problem.parameters;
     core::expects(p.training_block >= 2 * problem.order, p.training_block,
                   " reference cells for order ", problem.order,
-                  ": the false-alarm rate of cfar requires at least twice the order; use "
-                  "--training-block ",
-                  2 * problem.order, " or fewer taps");
+                  ": the false-alarm rate of cfar requires at least twice the order; use a "
+                  "training block of ",
+                  2 * problem.order, " or more, or fewer taps");
     const double decades = -std::log10(pfa);
     std::vector<double> thresholds = power_by_training(problem);
     for (index_t cell = 0; cell < problem.shape.range_cells; ++cell) {

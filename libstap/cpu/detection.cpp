@@ -13,7 +13,6 @@
 
 #include "aperture/core/shape.hpp"
 #include "libstap/cpu/cfar_threshold.hpp"
-#include "libstap/cpu/results.hpp"
 
 namespace aperture::stap {
 

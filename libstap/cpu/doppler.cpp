@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "libcore/cpu/worker_tasks.hpp"
+#include "libstap/doppler_taper.hpp"
 #include "libstap/stage_checks.hpp"
 
 namespace aperture::stap {

@@ -18,13 +18,12 @@ struct CellsUnderTest {
     float c(index_t cell) const {
         return (squares[2 * cell] + squares[2 * cell + 1]) / training_cells;
     }
-    bool removable(index_t cell) const { return stays_definite(c(cell), training_cells); }
 };
 
 /// The first cell that cannot be removed from a positive definite covariance; `count` if none.
 inline index_t find_indefinite(const CellsUnderTest& cells) {
     index_t cell = 0;
-    while (cell < cells.count && cells.removable(cell)) ++cell;
+    while (cell < cells.count && stays_definite(cells.c(cell), cells.training_cells)) ++cell;
     return cell;
 }
 
@@ -37,10 +36,7 @@ inline void detect_cells(const CellsUnderTest& cells, float gain, float gamma, c
         const float re = y[2 * cell] * scale;
         const float im = y[2 * cell + 1] * scale;
         const QuadraticForms<float> forms{a, re * re + im * im, cells.c(cell)};
-        statistic[cell] = cells.removable(cell)
-                              ? detector_statistic(cells.detector, remove_cell_under_test(forms),
-                                                   cells.training_cells - 1.0f)
-                              : 0.0f;
+        statistic[cell] = cell_statistic(cells.detector, forms, cells.training_cells, true);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "libcore/cpu/transpose.hpp"
 #include "libstap/cpu/fused_detection.hpp"
 #include "libstap/cpu/fused_workspace.hpp"
+#include "libstap/loading.hpp"
 
 namespace aperture::stap::cpu {
 
@@ -44,7 +45,7 @@ class UnitRun {
           results_(results),
           unit_(unit),
           lag_{static_cast<int>(problem.shape.channels), problem.parameters.temporal_taps},
-          cells_(unit.training.end - unit.training.begin) {
+          cells_(unit.training.cells()) {
         const auto aligned = [](index_t floats) { return floats % core::lanes<float> == 0; };
         const auto address = reinterpret_cast<std::uintptr_t>(results.output.data);
         streams_ = !work_.detects && address % core::simd_bytes == 0 &&
@@ -196,15 +197,14 @@ class UnitRun {
     }
 
     void load_diagonal() {
-        const DiagonalLoading& loading = problem_.parameters.loading;
-        const auto relative = static_cast<Real>((loading.relative ? loading.value : 0) +
-                                                automatic_loading(unit_.attempt));
-        if (loading.value == 0 && relative == 0) return;
-        auto amount = core::broadcast(static_cast<Real>(loading.relative ? 0 : loading.value));
-        if (relative != 0) {
+        const Loading loading = loading_of(problem_, automatic_loading(unit_.attempt));
+        if (loading.absolute == 0 && loading.relative == 0) return;
+        auto amount = core::broadcast(static_cast<Real>(loading.absolute));
+        if (loading.relative != 0) {
             core::Pack<Real> trace{};
             for (int i = 0; i < problem_.order; ++i) trace += work_.g.load(i, i).re;
-            amount += relative * (trace / static_cast<Real>(problem_.order));
+            amount +=
+                static_cast<Real>(loading.relative) * (trace / static_cast<Real>(problem_.order));
         }
         for (int i = 0; i < problem_.order; ++i) {
             auto element = work_.g.load(i, i);
@@ -300,7 +300,7 @@ class UnitRun {
         return results_.statistic.data + vector * results_.statistic.stride[0] +
                bin * results_.statistic.stride[1] + unit_.output.begin;
     }
-    index_t output_cells() const { return unit_.output.end - unit_.output.begin; }
+    index_t output_cells() const { return unit_.output.cells(); }
 
     /// Pointers to the rows of the snapshots at `position`, from the first output cell on.
     void find_rows(index_t position, std::array<const float*, dense::max_order>& rows) const {

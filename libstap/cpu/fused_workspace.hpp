@@ -5,7 +5,6 @@
 #include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/fused_covariance.hpp"
 #include "libstap/cpu/fused_weighting.hpp"
-#include "libstap/cpu/results.hpp"
 
 namespace aperture::stap::cpu {
 

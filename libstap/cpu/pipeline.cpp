@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/adaptation.hpp"
 #include "libstap/pipeline_state.hpp"
@@ -35,33 +37,42 @@ index_t schedule(const Problem& problem, const Results<Host>& results, int attem
 }
 
 /// Cell-averaging CFAR along range: |y|^2 over its mean in the reference cells (reference_window),
-/// 0 if the mean is 0. Both views are [D][K][N].
+/// 0 if the mean is 0 or one of the cells is not finite. Both views are [D][K][N].
 void cell_averaging_cfar(core::Cpu& cpu, const Problem& problem,
                          core::View<const cfloat, 3, Host> output,
                          core::View<float, 3, Host> statistic) {
     const index_t bins = problem.doppler_bins;
     const index_t cells = problem.shape.range_cells;
-    const std::size_t bytes = static_cast<std::size_t>(cells + 1) * sizeof(double);
+    const std::size_t bytes =
+        static_cast<std::size_t>(cells + 1) * (sizeof(double) + sizeof(index_t));
     core::for_each_task(
         cpu, problem.steering_vectors * bins, bytes, [&](index_t task, std::byte* scratch) {
             const index_t d = task / bins;
             const index_t k = task % bins;
-            // Prefix sums are monotonic, so that their differences are never negative.
+            // Prefix sums are monotonic, so that their differences are never negative. Cells that
+            // are not finite are counted instead, as no difference removes them from a sum.
             auto* power_before = reinterpret_cast<double*>(scratch);
+            auto* unusable_before = reinterpret_cast<index_t*>(power_before + cells + 1);
             power_before[0] = 0;
-            for (index_t r = 0; r < cells; ++r)
-                power_before[r + 1] =
-                    power_before[r] + std::norm(std::complex<double>(output(d, k, r)));
-            const auto power_in = [&](const RangeSpan& span) {
-                return power_before[span.end] - power_before[span.begin];
+            unusable_before[0] = 0;
+            for (index_t r = 0; r < cells; ++r) {
+                const double power = std::norm(std::complex<double>(output(d, k, r)));
+                const bool usable = std::isfinite(power);
+                power_before[r + 1] = power_before[r] + (usable ? power : 0);
+                unusable_before[r + 1] = unusable_before[r] + (usable ? 0 : 1);
+            }
+            const auto in_references = [](const TrainingWindow& reference, const auto* before) {
+                return before[reference.excluded.begin] - before[reference.window.begin] +
+                       (before[reference.window.end] - before[reference.excluded.end]);
             };
             for (index_t r = 0; r < cells; ++r) {
                 const TrainingWindow reference = reference_window(problem, r);
-                const double sum = power_in({reference.window.begin, reference.excluded.begin}) +
-                                   power_in({reference.excluded.end, reference.window.end});
                 const double power = std::norm(std::complex<double>(output(d, k, r)));
-                const double mean = sum / static_cast<double>(reference.cells());
-                statistic(d, k, r) = mean > 0 ? static_cast<float>(power / mean) : 0.0f;
+                const double mean =
+                    in_references(reference, power_before) / static_cast<double>(reference.cells());
+                const bool usable =
+                    std::isfinite(power) && in_references(reference, unusable_before) == 0;
+                statistic(d, k, r) = usable && mean > 0 ? static_cast<float>(power / mean) : 0.0f;
             }
         });
 }

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "aperture/stap/parameters.hpp"
-#include "libstap/cpu/results.hpp"
+#include "libstap/gpu/range_pieces.hpp"
 
 namespace aperture::stap {
 
@@ -16,7 +16,9 @@ namespace {
 
 constexpr double bytes_per_sample = sizeof(cfloat);
 
-index_t window_width(const Parameters& p) { return index_t(p.training_block) + 2 * p.guard + 1; }
+index_t window_width(const Parameters& p) {
+    return index_t(p.training_block) + 2 * index_t(p.guard) + 1;
+}
 
 void check_shape(const CubeShape& shape) {
     expects(shape.channels > 0 && shape.pulses > 0 && shape.range_cells > 0,
@@ -105,7 +107,7 @@ double output_bytes(const Problem& p) {
 
 /// Bytes of a complex number in the precision of covariance and solution.
 double adaptive_bytes(const Problem& p) {
-    return p.parameters.precision == Precision::mixed ? 2 * bytes_per_sample : bytes_per_sample;
+    return starts_in_fp64(p) ? 2 * bytes_per_sample : bytes_per_sample;
 }
 
 double covariance_bytes(const Problem& p) {
@@ -215,11 +217,15 @@ Work adaptive_work(const Problem& p) {
     return {gflop, (cube_bytes(p) + output_bytes(p)) * 1e-6};
 }
 
-index_t sets_at_a_time(const Problem& p, index_t sets, int real_bytes) {
-    if (p.parameters.training == Training::block) return sets;
-    constexpr index_t most_bytes = index_t(256) << 20;
-    const index_t set_bytes = index_t(p.doppler_bins) * p.order * p.order * 2 * real_bytes;
-    return std::clamp<index_t>(most_bytes / set_bytes, 1, sets);
+Work detect_work(const Problem& p) {
+    const double cells = double(p.doppler_bins) * double(p.shape.range_cells);
+    return make_work(0, cells * p.steering_vectors * (bytes_per_sample + sizeof(float)));
+}
+
+bool starts_in_fp64(const Problem& p) {
+    const Precision precision = p.parameters.precision;
+    return precision == Precision::mixed ||
+           (precision == Precision::automatic && p.parameters.training == Training::all);
 }
 
 index_t workspace_bytes(const Problem& p) {
@@ -231,9 +237,7 @@ index_t workspace_bytes(const Problem& p) {
     const index_t cells = p.shape.range_cells;
     const bool block = of.training == Training::block;
     const bool all = of.training == Training::all;
-    const bool fp64 =
-        of.precision == Precision::mixed || (all && of.precision == Precision::automatic);
-    const int real_bytes = fp64 ? sizeof(double) : sizeof(float);
+    const int real_bytes = starts_in_fp64(p) ? sizeof(double) : sizeof(float);
     const index_t steering = sample * n * vectors;
     index_t bytes = steering;
     if (p.shape.domain == Domain::pulse) {
@@ -245,7 +249,8 @@ index_t workspace_bytes(const Problem& p) {
         bytes += static_cast<index_t>(sizeof(int)) * bins * cells;
     }
     if (of.implementation == Implementation::fused) return bytes;
-    const index_t held = bins * sets_at_a_time(p, block ? p.training_sets : cells, real_bytes);
+    const index_t sets = block ? p.training_sets : cells;
+    const index_t held = bins * gpu::sets_at_a_time(p, sets, real_bytes);
     bytes += 2 * real_bytes * held * n * (n + vectors);
     if (block) bytes += sample * held * n * of.training_block;
     if (of.implementation == Implementation::staged) return bytes;

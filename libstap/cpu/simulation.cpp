@@ -56,7 +56,12 @@ void check_scene(const ClutterScene& scene) {
     expects(std::isfinite(scene.beta), "beta ", scene.beta, " is not a number");
     expects(!std::isnan(scene.cnr_db) && scene.cnr_db < 1000, "clutter-to-noise ratio ",
             scene.cnr_db, " dB, expected less than 1000");
+    const auto check_direction = [&](double azimuth_degrees) {
+        spatial_steering(1, scene.spacing_wavelengths, azimuth_degrees);
+    };
+    check_direction(0);  // the clutter needs the spacing, too
     for (const Target& target : scene.targets) {
+        check_direction(target.azimuth_degrees);
         expects(target.range_cell >= 0 && target.range_cell < shape.range_cells,
                 "target range cell ", target.range_cell, " is outside 0 .. ",
                 shape.range_cells - 1);
@@ -64,9 +69,11 @@ void check_scene(const ClutterScene& scene) {
                 " is outside -0.5 .. 0.5 cycles per pulse");
         expects(std::isfinite(target.snr_db), "target SNR ", target.snr_db, " dB is not finite");
     }
-    for (const Jammer& jammer : scene.jammers)
+    for (const Jammer& jammer : scene.jammers) {
+        check_direction(jammer.azimuth_degrees);
         expects(std::isfinite(jammer.jnr_db), "jammer-to-noise ratio ", jammer.jnr_db,
                 " dB is not finite");
+    }
 }
 
 /// Phase increments of a clutter patch in cycles, per element and per pulse.

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "libcore/cpu/worker_tasks.hpp"
 #include "libstap/cpu/adaptation.hpp"
-#include "libstap/cpu/results.hpp"
 #include "libstap/cpu/snapshots.hpp"
+#include "libstap/loading.hpp"
 
 namespace aperture::stap::cpu {
 
@@ -86,14 +87,18 @@ struct RunningSum {
         }
     }
 
+    double trace() const {
+        double sum = 0;
+        for (index_t i = 0; i < problem.order; ++i) sum += re[i * problem.order + i];
+        return sum;
+    }
+
     /// R = sum / cells + loading, both triangles; `more` is loading relative to trace(R)/n.
     template <class Real>
     void store(index_t cells, double more, std::complex<Real>* r) const {
         const index_t n = problem.order;
         const auto scale = 1 / static_cast<double>(cells);
-        double trace = 0;
-        for (index_t i = 0; i < n; ++i) trace += re[i * n + i];
-        const double loading = loading_of(problem, more, trace * scale);
+        const double loading = amount_of(loading_of(problem, more), problem, trace() * scale);
         for (index_t i = 0; i < n; ++i) {
             for (index_t j = 0; j < i; ++j) {
                 const std::complex<Real> element(static_cast<Real>(re[i * n + j] * scale),
@@ -187,7 +192,8 @@ class SlidingTraining : public Adaptation {
             core::ScratchParts parts(scratch);
             RunningSum sum(parts, problem_, cube, k);
             const TrainingWindow window = training_window(problem_, r);
-            if (p == start || r == 0) {
+            // A subtraction does not remove a sample that is not finite.
+            if (p == start || r == 0 || !std::isfinite(sum.trace())) {
                 sum.start(window);
             } else {
                 sum.move(training_window(problem_, r - 1), window);

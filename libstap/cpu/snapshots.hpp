@@ -29,7 +29,7 @@ struct SnapshotPlanes {
 template <class Real>
 void split_snapshots(const Problem& problem, const CubeView<core::Host>& cube, index_t doppler_bin,
                      RangeSpan cells, const SnapshotPlanes<Real>& planes) {
-    const index_t count = cells.end - cells.begin;
+    const index_t count = cells.cells();
     for (index_t i = 0; i < problem.order; ++i) {
         const cfloat* row = snapshot_row(problem, cube, doppler_bin, i) + cells.begin;
         Real* re = planes.re + i * planes.stride;

@@ -129,9 +129,8 @@ class StagedBlock : public Adaptation {
                 const double power = std::norm(std::complex<double>(results.output(d, k, r)));
                 const QuadraticForms<double> with_cell{a[d], power * a[d] * a[d], c};
                 results.statistic(d, k, r) =
-                    usable ? static_cast<float>(detector_statistic(
-                                 problem_.parameters.detector, remove_cell_under_test(with_cell),
-                                 static_cast<double>(block - 1)))
+                    usable ? static_cast<float>(cell_statistic(problem_.parameters.detector,
+                                                               with_cell, double(block), true))
                            : 0.0f;
             }
             if (!usable && results.info(k, b) == 0) results.info(k, b) = static_cast<int>(-1 - r);

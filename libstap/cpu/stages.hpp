@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "libcore/cpu/worker_tasks.hpp"
-#include "libstap/cpu/results.hpp"
 #include "libstap/cpu/snapshots.hpp"
+#include "libstap/loading.hpp"
+#include "libstap/stage_checks.hpp"
 
 /// The stages in workspace of the caller: repeated calls allocate nothing.
 namespace aperture::stap::cpu {
@@ -44,8 +45,7 @@ void extract_snapshots(core::Cpu& cpu, const Problem& problem, const CubeView<co
         for (index_t i = 0; i < problem.order; ++i) {
             const cfloat* row = snapshot_row(problem, cube, first_bin + k, i) + cells.begin;
             std::complex<Real>* column = &snapshots(k, b, i, 0);
-            for (index_t r = 0; r < cells.end - cells.begin; ++r)
-                column[r] = std::complex<Real>(row[r]);
+            for (index_t r = 0; r < cells.cells(); ++r) column[r] = std::complex<Real>(row[r]);
         }
     });
 }
@@ -68,7 +68,7 @@ void estimate_covariance(core::Cpu& cpu, const Problem& problem, const CubeView<
         for (index_t b = 0; b < r.extent[0]; ++b) {
             double trace = 0;
             for (index_t i = 0; i < problem.order; ++i) trace += r(b, i, i).real();
-            const auto added = static_cast<Real>(loading_of(problem, 0, trace));
+            const auto added = static_cast<Real>(amount_of(loading_of(problem, 0), problem, trace));
             for (index_t i = 0; i < problem.order; ++i) r(b, i, i) += added;
         }
     }

@@ -60,7 +60,7 @@ void set_steering(Executor& executor, AdaptiveWorkspace<Executor>& workspace,
 /// results begin at cell piece.adapted.begin and at the training set that holds it, but the
 /// statistic of Detector::cfar begins at piece.wanted.begin.
 template <class Executor>
-struct Adaptation {
+struct AdaptiveRun {
     using Space = typename Executor::Space;
 
     Executor& executor;
@@ -74,7 +74,7 @@ struct Adaptation {
 
     bool trains_on_all() const { return problem.parameters.training == Training::all; }
     /// Matrices of a Doppler bin.
-    index_t sets() const { return count(training_sets_of(problem, piece.adapted)); }
+    index_t sets() const { return training_sets_of(problem, piece.adapted).cells(); }
     auto stage(const char* name, const Work& work) const {
         return core::stage_scope(executor, timeline, name, work.gflop, work.mb);
     }
@@ -106,11 +106,6 @@ inline TrainingPlan training_plan(const Problem& problem, const RangePiece& piec
     if (p.training == Training::all) plan.kind = TrainingCells::all;
     if (p.training == Training::block) plan.set_begin = first / p.training_block;
     return plan;
-}
-
-inline Loading loading_of(const Problem& problem) {
-    const DiagonalLoading& loading = problem.parameters.loading;
-    return {loading.relative ? 0 : loading.value, loading.relative ? loading.value : 0};
 }
 
 template <class Space>
@@ -147,14 +142,14 @@ KernelView<T, 4> matrices_in(core::Array<double, 1, Space>& space, index_t bins,
 
 /// The sums over all cells, if the covariances come from them.
 template <class Real, class Executor>
-const Complex<Real>* total_of(const Adaptation<Executor>& run) {
+const Complex<Real>* total_of(const AdaptiveRun<Executor>& run) {
     return run.trains_on_all() ? reinterpret_cast<const Complex<Real>*>(run.workspace.total.data())
                                : nullptr;
 }
 
 /// The attempts of the sums over all cells, for every cell; null if there are none.
 template <class Executor>
-KernelView<int, 2> attempt_of_all(const Adaptation<Executor>& run) {
+KernelView<int, 2> attempt_of_all(const AdaptiveRun<Executor>& run) {
     if (!run.trains_on_all() || run.problem.parameters.precision != Precision::automatic) return {};
     auto of_cells = core::kernel_view(run.results.attempt);
     of_cells.extent[1] = run.problem.shape.range_cells;
@@ -164,20 +159,20 @@ KernelView<int, 2> attempt_of_all(const Adaptation<Executor>& run) {
 
 /// Destination of a launch's info: per set, or per cell before combine_info.
 template <class Executor>
-KernelView<int, 2> info_of(const Adaptation<Executor>& run) {
+KernelView<int, 2> info_of(const AdaptiveRun<Executor>& run) {
     if (!run.trains_on_all()) return core::kernel_view(run.results.info);
-    run.workspace.cell_info.reshape({run.problem.doppler_bins, count(run.piece.adapted)});
+    run.workspace.cell_info.reshape({run.problem.doppler_bins, run.piece.adapted.cells()});
     return core::kernel_view(run.workspace.cell_info.view());
 }
 
 /// Arguments common to all adaptive kernels.
 template <class Real, class Executor>
-AdaptiveArguments<Real> common_arguments(const Adaptation<Executor>& run) {
+AdaptiveArguments<Real> common_arguments(const AdaptiveRun<Executor>& run) {
     AdaptiveArguments<Real> arguments{};
     arguments.cube = doppler_cube(run.cube);
     arguments.plan = training_plan(run.problem, run.piece);
     arguments.sets = run.sets();
-    arguments.loading = loading_of(run.problem);
+    arguments.loading = loading_of(run.problem, 0);
     arguments.steering = steering_vectors(run.workspace.steering);
     arguments.total = total_of<Real>(run);
     return arguments;

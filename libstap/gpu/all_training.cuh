@@ -14,7 +14,7 @@ namespace detail {
 /// Work for all cells at once is part of the covariance stage; its cost is already counted with the
 /// cells.
 template <class Executor>
-auto total_stage(const Adaptation<Executor>& run) {
+auto total_stage(const AdaptiveRun<Executor>& run) {
     const bool fused = run.problem.parameters.implementation == Implementation::fused;
     return run.stage(fused ? "adaptive" : "covariance", {});
 }
@@ -23,7 +23,7 @@ auto total_stage(const Adaptation<Executor>& run) {
 
 /// Adds the cells in run.cube to the sums over all cells (`keep`), or starts the sums.
 template <class Real, class Executor>
-void add_to_total(const Adaptation<Executor>& run, bool keep) {
+void add_to_total(const AdaptiveRun<Executor>& run, bool keep) {
     const auto stage = detail::total_stage(run);
     Executor& executor = run.executor;
     const Problem& problem = run.problem;
@@ -48,7 +48,7 @@ void add_to_total(const Adaptation<Executor>& run, bool keep) {
 /// Covariance, info, pivot ratio and, with Precision::automatic, attempt of the sums over all
 /// cells; an untrusted one is loaded until it can be trusted.
 template <class Real, class Executor>
-void check_total(const Adaptation<Executor>& run) {
+void check_total(const AdaptiveRun<Executor>& run) {
     const auto stage = detail::total_stage(run);
     auto arguments = detail::common_arguments<Real>(run);
     arguments.plan.kind = TrainingCells::total;
@@ -64,12 +64,12 @@ void check_total(const Adaptation<Executor>& run) {
 
 /// Combines the info of a bin's cells.
 template <class Executor>
-void combine_info(const Adaptation<Executor>& run) {
+void combine_info(const AdaptiveRun<Executor>& run) {
     const auto cells = core::kernel_view(run.workspace.cell_info.view());
     core::launch(
         run.executor, &combine_info_kernel<core::warp_size>,
         core::LaunchConfig(static_cast<unsigned>(run.problem.doppler_bins), core::warp_size), cells,
-        count(run.piece.adapted), run.piece.adapted.begin, core::kernel_view(run.results.info),
+        run.piece.adapted.cells(), run.piece.adapted.begin, core::kernel_view(run.results.info),
         detail::attempt_of_all(run));
 }
 

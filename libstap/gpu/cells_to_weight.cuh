@@ -9,9 +9,9 @@
 //     Cells cells(rows, q, cell, end, ring);     // cells from `cell` on
 //     for (int first = 0; first < order; first += 4) {
 //         cells.begin_step();
-//         cells.take(0);
+//         cells.load_pair(0);
 //         cells.prepare_next(rows, q, first);    // starts loads for later steps
-//         cells.take(1); ...                     // pair j of the lane's Tiles / 2
+//         cells.load_pair(1); ...                // pair j of the lane's Tiles / 2
 //         cells.end_step();
 //     }
 
@@ -47,7 +47,7 @@ class CellsFromCache {
     __device__ __forceinline__ void prepare_next(const Rows& rows, int q, int first) {
         there_ = own(rows, q, first + 4);
     }
-    __device__ __forceinline__ CellPair take(int j) {
+    __device__ __forceinline__ CellPair load_pair(int j) {
         const CellPair cells = next_[j % ahead];
         next_[j % ahead] =
             j + ahead < Tiles / 2 ? load(here_, j + ahead) : load(there_, j + ahead - Tiles / 2);
@@ -96,8 +96,8 @@ class CellsThroughRing {
         to_ = ring + lane / 8 * 64 + (lane % 8 ^ lane / 8) * 2;
         from_ = ring + lane % 4 * 64 + (own_pair(lane / 4) ^ lane % 4) * 2;
         __syncwarp();
-        bring(rows, q, 0, 0);
-        bring(rows, q, 4, slot_cells);
+        start_copy(rows, q, 0, 0);
+        start_copy(rows, q, 4, slot_cells);
     }
     __device__ __forceinline__ void begin_step() {
         core::wait_for_copies<1>();
@@ -106,9 +106,9 @@ class CellsThroughRing {
     template <class Rows>
     __device__ __forceinline__ void prepare_next(const Rows& rows, int q, int first) {
         // Reuses the slot of the previous step, which all lanes have read.
-        bring(rows, q, first + 8, slot_ == 0 ? 2 * slot_cells : slot_ - slot_cells);
+        start_copy(rows, q, first + 8, slot_ == 0 ? 2 * slot_cells : slot_ - slot_cells);
     }
-    __device__ __forceinline__ CellPair take(int j) const {
+    __device__ __forceinline__ CellPair load_pair(int j) const {
         return *reinterpret_cast<const CellPair*>(from_ + slot_ + 16 * j);
     }
     __device__ __forceinline__ void end_step() {
@@ -118,7 +118,7 @@ class CellsThroughRing {
   private:
     // A lane copies every eighth pair of one row.
     template <class Rows>
-    __device__ __forceinline__ void bring(const Rows& rows, int q, int first, int slot) const {
+    __device__ __forceinline__ void start_copy(const Rows& rows, int q, int first, int slot) const {
         if (first < rows.channels * rows.taps) {
             const Complex<float>* from =
                 rows.padded_row(q, first + core::lane_rank() / 8) + source_;

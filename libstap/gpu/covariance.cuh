@@ -256,7 +256,7 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int c
     static_assert(Taps == 3 && Bins == 8);
     constexpr int bins = 4;
     // Corrects the mean truncation of the 12 additions of a part, for powers that grow evenly.
-    constexpr float with_what_was_cut_off = 1.0f + 0x1p-22f;
+    constexpr float truncation_factor = 1.0f + 0x1p-22f;
     constexpr int blocks = 9;
     constexpr int own_blocks = 6;
     constexpr int low_of[blocks] = {0, 0, 0, 1, 1, 1, 2, 2, 3};
@@ -310,7 +310,7 @@ __device__ void accumulate_covariance(const SnapshotTile& tile, int parts, int c
         for (int i = 0; i < blocks; ++i) {
             APERTURE_UNROLL
             for (int j = 0; j < 4; ++j) {
-                sums[i][j] = fmaf(part[i].sums[j], with_what_was_cut_off, sums[i][j]);
+                sums[i][j] = fmaf(part[i].sums[j], truncation_factor, sums[i][j]);
             }
         }
     }

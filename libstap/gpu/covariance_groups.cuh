@@ -6,6 +6,7 @@
 // triangle per bin or a common band, and their normalisation to covariances.
 
 #include "libcore/gpu/complex.cuh"
+#include "libstap/loading.hpp"
 
 namespace aperture::stap::gpu {
 
@@ -54,11 +55,6 @@ __device__ __host__ inline int band_elements(int channels, int window, int taps)
     const int full = (taps - 1) * window - taps * (taps - 1) / 2;
     return window * (channels * (channels + 1) / 2) + full * channels * channels;
 }
-
-/// Added to the diagonal of a covariance: `absolute`, and `relative` times trace / order.
-struct Loading {
-    double absolute, relative;
-};
 
 /// Normalises a sum over `cells` cells to a covariance: R = scale * sum + diagonal * I.
 template <class Real>

@@ -162,7 +162,7 @@ CublasBaseline::CublasBaseline(core::Gpu& gpu, const Problem& problem,
 // Batches for the outputs: all full blocks of a Doppler bin, then the last ones, which may be short
 // and share their first snapshots with the block before.
 void CublasBaseline::set_pointers(const core::View<cfloat, 3, core::Device>& output) {
-    if (output_ == output.data) return;
+    if (output_.data == output.data && output_.stride[1] == output.stride[1]) return;
     const index_t block = problem_.parameters.training_block;
     const index_t sets = problem_.training_sets;
     const index_t columns = problem_.shape.range_cells - (sets - 1) * block;
@@ -180,7 +180,7 @@ void CublasBaseline::set_pointers(const core::View<cfloat, 3, core::Device>& out
     }
     output_pointers_ = upload_pointers(gpu_, host);
     last_snapshot_pointers_ = upload_pointers(gpu_, last);
-    output_ = output.data;
+    output_ = output;
 }
 
 void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device>& results,
@@ -205,9 +205,9 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
         multiply(CUBLAS_OP_C, n, n, block, 1.0f / static_cast<float>(block),
                  as_batch(snapshot_pointers_), block, as_batch(snapshot_pointers_), block,
                  as_batch(covariance_pointers_), n, matrices_);
-        core::launch(
-            gpu_, &load_diagonals_kernel, core::LaunchConfig(blocks_for(matrices_), threads),
-            core::device_cast(covariance_.data()), matrices_, n, detail::loading_of(problem_));
+        core::launch(gpu_, &load_diagonals_kernel,
+                     core::LaunchConfig(blocks_for(matrices_), threads),
+                     core::device_cast(covariance_.data()), matrices_, n, loading_of(problem_, 0));
         detail::round_matrices<float>(gpu_, core::kernel_view(covariance_.view()),
                                       results.covariance);
     }

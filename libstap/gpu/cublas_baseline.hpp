@@ -20,7 +20,7 @@ class CublasBaseline {
     CublasBaseline(core::Gpu& gpu, const Problem& problem,
                    core::View<const cfloat, 2, core::Host> steering);
 
-    /// Asynchronous.
+    /// Asynchronous, except with another output than in the run before.
     void run(CubeView<core::Device> cube, const Results<core::Device>& results,
              core::Timeline* timeline);
 
@@ -54,7 +54,7 @@ class CublasBaseline {
     core::Array<cfloat*, 1, core::Device> right_hand_side_pointers_;
     core::Array<cfloat*, 1, core::Device> weight_pointers_;
     core::Array<cfloat*, 1, core::Device> output_pointers_;
-    const cfloat* output_ = nullptr;  ///< the output that `output_pointers_` point to
+    core::View<cfloat, 3, core::Device> output_;  ///< the output that `output_pointers_` point to
 };
 
 }  // namespace aperture::stap::gpu

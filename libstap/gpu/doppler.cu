@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "libstap/doppler_taper.hpp"
 #include "libstap/gpu/doppler.cuh"
 #include "libstap/stage_checks.hpp"
 

@@ -90,7 +90,7 @@ __device__ __forceinline__ void adapt_block(Block& block, const AdaptiveArgument
                 static_cast<float>(pivots.ratio());
         }
     };
-    if constexpr (Solver::gives_forms) {
+    if constexpr (Solver::computes_forms) {
         // v^H R^-1 v equals w^H v; real and positive.
         solver.solve(
             block.group, p.steering, block.space,

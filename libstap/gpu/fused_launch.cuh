@@ -72,7 +72,7 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
 /// Outputs, and statistics if `statistic`, by the one-kernel pipeline. With `repeats`, only for
 /// matrices whose info and pivot ratio show that fp32 does not suffice (Real = double).
 template <class Real, class Executor>
-void run_fused(const Adaptation<Executor>& run, bool statistic, bool repeats = false) {
+void run_fused(const AdaptiveRun<Executor>& run, bool statistic, bool repeats = false) {
     const Results<typename Executor::Space>& results = run.results;
     auto arguments = detail::common_arguments<Real>(run);
     arguments.detector = run.problem.parameters.detector;

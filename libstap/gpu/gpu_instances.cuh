@@ -13,7 +13,7 @@ namespace aperture::stap::gpu {
     used template void launch_adaptive<Real, core::Gpu>(core::Gpu&, const Problem&, \
                                                         AdaptiveArguments<Real>, bool)
 #define APERTURE_STAGED_INSTANCES(used, Real)                                                  \
-    used template void run_staged<Real, core::Gpu>(const Adaptation<core::Gpu>&);              \
+    used template void run_staged<Real, core::Gpu>(const AdaptiveRun<core::Gpu>&);             \
     used template void detail::launch_covariance<Real, core::Gpu, DopplerCube>(                \
         core::Gpu&, const Problem&, const TrainingPlan&, const DopplerCube&, index_t,          \
         const Complex<Real>*, const KernelView<Complex<Real>, 4>&, const KernelView<int, 2>&); \
@@ -25,11 +25,11 @@ namespace aperture::stap::gpu {
         core::Gpu&, const Problem&, const TrainingPlan&, const DopplerCube&, index_t,          \
         const SteeringVectors&, const KernelView<const Complex<Real>, 4>&,                     \
         const KernelView<Complex<float>, 3>&)
-#define APERTURE_PIPELINE_INSTANCES(used)                                                   \
-    used template void add_to_total<float, core::Gpu>(const Adaptation<core::Gpu>&, bool);  \
-    used template void add_to_total<double, core::Gpu>(const Adaptation<core::Gpu>&, bool); \
-    used template void adapt<core::Gpu>(const Adaptation<core::Gpu>&);                      \
-    used template void complete<core::Gpu>(const Adaptation<core::Gpu>&)
+#define APERTURE_PIPELINE_INSTANCES(used)                                                    \
+    used template void add_to_total<float, core::Gpu>(const AdaptiveRun<core::Gpu>&, bool);  \
+    used template void add_to_total<double, core::Gpu>(const AdaptiveRun<core::Gpu>&, bool); \
+    used template void adapt<core::Gpu>(const AdaptiveRun<core::Gpu>&);                      \
+    used template void complete<core::Gpu>(const AdaptiveRun<core::Gpu>&)
 
 APERTURE_FUSED_INSTANCE(extern, float);
 APERTURE_FUSED_INSTANCE(extern, double);

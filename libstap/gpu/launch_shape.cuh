@@ -25,14 +25,10 @@ void with_taps(int taps, Visit visit) {
     if (taps == 5) visit(std::integral_constant<int, 5>{});
 }
 
-/// The type in which the first attempt computes covariances and solutions. With training on all
-/// cells, the single factorisation per bin is cheap in fp64.
+/// The type in which the first attempt computes covariances and solutions.
 template <class Visit>
 void with_real(const Problem& problem, Visit visit) {
-    const Parameters& p = problem.parameters;
-    const bool fp64 = p.precision == Precision::mixed ||
-                      (p.precision == Precision::automatic && p.training == Training::all);
-    if (fp64) {
+    if (starts_in_fp64(problem)) {
         visit(double{});
     } else {
         visit(float{});

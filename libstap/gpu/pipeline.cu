@@ -26,8 +26,8 @@ class AdaptiveStages<core::Gpu> {
 
     void run(const CubeView<core::Device>& cube, const Results<core::Device>& results,
              core::Timeline* timeline) {
-        const gpu::Adaptation<core::Gpu> run{gpu_, workspace_, problem_, gpu::whole_cube(problem_),
-                                             cube, results,    timeline};
+        const gpu::AdaptiveRun<core::Gpu> run{gpu_, workspace_, problem_, gpu::whole_cube(problem_),
+                                              cube, results,    timeline};
         if (cublas_) {
             cublas_->run(cube, results, timeline);
         } else {

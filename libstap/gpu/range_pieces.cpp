@@ -24,6 +24,13 @@ RangeSpan data_of(const Problem& p, RangeSpan adapted) {
 
 }  // namespace
 
+index_t sets_at_a_time(const Problem& p, index_t sets, int real_bytes) {
+    if (p.parameters.training == Training::block) return sets;
+    constexpr index_t most_bytes = index_t(256) << 20;
+    const index_t set_bytes = index_t(p.doppler_bins) * p.order * p.order * 2 * real_bytes;
+    return std::clamp<index_t>(most_bytes / set_bytes, 1, sets);
+}
+
 index_t piece_alignment(const Problem& problem) {
     const Training training = problem.parameters.training;
     if (training == Training::block) return problem.parameters.training_block;

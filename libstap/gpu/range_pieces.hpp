@@ -8,8 +8,6 @@
 
 namespace aperture::stap::gpu {
 
-inline index_t count(RangeSpan span) { return span.end - span.begin; }
-
 /// An independently processed piece of a cube, in cells of the whole cube: results of `wanted` come
 /// from adapting `adapted`, which needs the columns `data`.
 struct RangePiece {
@@ -27,6 +25,11 @@ inline RangeSpan training_sets_of(const Problem& problem, RangeSpan cells) {
     if (problem.parameters.training != Training::block) return cells;
     return {training_set_of(problem, cells.begin), training_set_of(problem, cells.end - 1) + 1};
 }
+
+/// Number of training sets, of `sets`, that Implementation::staged has in memory at a time: all
+/// with block training; otherwise, with a set per cell, as many as fit in 256 MB of covariances
+/// with `real_bytes` per number, at least one.
+index_t sets_at_a_time(const Problem& problem, index_t sets, int real_bytes);
 
 /// Range cells per tile of the sums over all cells: their bits depend on it.
 inline constexpr int total_tile = 64;

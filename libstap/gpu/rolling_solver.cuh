@@ -39,7 +39,7 @@ class RollingSolver {
     static_assert(head == 0 || (head == order_ - order_ / taps && order_ + order_ / taps <= lanes &&
                                 lanes == core::warp_size));
     static constexpr bool square = false;
-    static constexpr bool gives_forms = true;
+    static constexpr bool computes_forms = true;
     static constexpr bool paired = head > 0;
     static constexpr bool by_warp = paired;
     using Group = typename core::Conditional<paired, BandGroup<Real>, CovarianceGroup<Real>>::Type;

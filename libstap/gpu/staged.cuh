@@ -27,8 +27,8 @@ __global__ void __launch_bounds__(Policy::threads, Policy::blocks)
     store_covariances(block.group, block.work->first_bin, block.work->columns.set, covariance);
 }
 
-/// Sums of outer products over all range cells of a cube or of a chunk of it. Block: Policy::bins
-/// Doppler bins, tile after tile in order, so that a chunk that begins at a multiple of
+/// Sums of outer products over all range cells of a cube or of a piece of it. Block: Policy::bins
+/// Doppler bins, tile after tile in order, so that a piece that begins at a multiple of
 /// layout.columns continues the sum with identical bits. Grid: ceil(K / bins). Shared: tile and
 /// sums of SharedLayout. Bytes per bin: 8 L N (bins + T - 1) / bins read; flops: 4 n^2 N. `plan`
 /// has as many cells as the cube has columns; `total` is [k][packed triangle], to which the kernel

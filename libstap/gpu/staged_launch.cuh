@@ -23,8 +23,8 @@ void launch_covariance(Executor& executor, const Problem& problem, const Trainin
     with_taps(problem.parameters.temporal_taps, [&](auto taps) {
         core::launch(executor,
                      &covariance_kernel<Real, GenericPolicy<decltype(taps)::value>, Source>,
-                     generic_config(problem, sets, layout), source, plan, sets, loading_of(problem),
-                     attempt, total, covariance, splits, layout);
+                     generic_config(problem, sets, layout), source, plan, sets,
+                     loading_of(problem, 0), attempt, total, covariance, splits, layout);
     });
 }
 
@@ -92,7 +92,7 @@ SnapshotArray extract(Executor& executor, const Problem& problem, const DopplerC
 
 /// Runs the stages on `source` for `sets` training sets from `first_set` of the piece on.
 template <class Real, class Executor, class Source>
-void run_stages(const Adaptation<Executor>& run, const Source& source, index_t first_set,
+void run_stages(const AdaptiveRun<Executor>& run, const Source& source, index_t first_set,
                 index_t sets, const KernelView<int, 2>& info) {
     Executor& executor = run.executor;
     const Problem& problem = run.problem;
@@ -135,7 +135,7 @@ void run_stages(const Adaptation<Executor>& run, const Source& source, index_t f
 /// One kernel per stage. Block training materialises snapshots; windows overlap and are read from
 /// the cube.
 template <class Real, class Executor>
-void run_staged(const Adaptation<Executor>& run) {
+void run_staged(const AdaptiveRun<Executor>& run) {
     const Problem& problem = run.problem;
     const index_t sets = run.sets();
     const DopplerCube source = detail::doppler_cube(run.cube);

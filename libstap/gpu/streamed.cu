@@ -1,18 +1,9 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "libcore/gpu/cuda_check.hpp"
 #include "libstap/gpu/streamed.cuh"
+#include "libstap/stage_checks.hpp"
 
 namespace aperture::stap {
-
-namespace gpu {
-
-void pin(core::Gpu&, void* memory, std::size_t bytes) {
-    if (bytes > 0) APERTURE_CUDA_TRY(cudaHostRegister(memory, bytes, cudaHostRegisterDefault));
-}
-void unpin(core::Gpu&, void* memory) noexcept { cudaHostUnregister(memory); }
-
-}  // namespace gpu
 
 void run_streamed(core::Gpu& gpu, const Problem& problem, CubeView<core::Host> cube,
                   core::View<const cfloat, 2, core::Host> steering,
@@ -26,8 +17,8 @@ void run_streamed(core::Gpu& gpu, const Problem& problem, CubeView<core::Host> c
     core::expects_shape("steering", steering, {problem.steering_vectors, problem.order});
     check_results(problem, results);
     constexpr double share_of_free_memory = 0.9;
-    const bool takes_what_is_free = device_bytes == 0;
-    if (takes_what_is_free) {
+    const bool uses_free_memory = device_bytes == 0;
+    if (uses_free_memory) {
         device_bytes =
             static_cast<std::size_t>(share_of_free_memory * static_cast<double>(gpu.free_memory()));
     }
@@ -37,7 +28,7 @@ void run_streamed(core::Gpu& gpu, const Problem& problem, CubeView<core::Host> c
         cells = gpu::cells_of_piece(problem, results, device_bytes, 2);
     } catch (const core::InvalidArgument& too_few) {
         // The caller who did not specify the bytes made no mistake.
-        if (takes_what_is_free) throw core::UnfitDevice(too_few.what());
+        if (uses_free_memory) throw core::UnfitDevice(too_few.what());
         throw;
     }
     gpu::run_in_pieces<core::Gpu>({&gpu, &second}, problem, cube, steering, results, cells,

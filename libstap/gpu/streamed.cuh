@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "libdense/gpu/locked_pages.hpp"
 #include "libstap/gpu/gpu_instances.cuh"
 #include "libstap/gpu/range_pieces.hpp"
 
@@ -17,7 +18,7 @@ namespace aperture::stap::gpu {
 inline double bytes_per_cell(const Problem& p, const Results<core::Host>& results) {
     const double bins = p.doppler_bins;
     const double n = p.order;
-    const double real_bytes = p.parameters.precision == Precision::fp32 ? 4 : 8;
+    const double real_bytes = starts_in_fp64(p) ? 8 : 4;
     const double sets_per_cell =
         p.parameters.training == Training::block ? 1.0 / p.parameters.training_block : 1.0;
     double bytes = double(p.shape.channels) * bins * 8 + p.steering_vectors * bins * 12;
@@ -32,42 +33,31 @@ inline double bytes_per_cell(const Problem& p, const Results<core::Host>& result
     return bytes + bins * set_bytes * sets_per_cell;
 }
 
-#if defined(__CUDACC__)
-void pin(core::Gpu& gpu, void* memory, std::size_t bytes);
-void unpin(core::Gpu& gpu, void* memory) noexcept;
-#else
-inline void pin(core::Simt&, void*, std::size_t) {}
-inline void unpin(core::Simt&, void*) {}
-#endif
-
-/// An array in the executor's memory and its pinned host copy, which grow together.
+/// An array in the executor's memory and its copy in locked pages of the host, which grow together.
 template <class T, int Rank, class Executor>
-class StagedArray {
+class MirroredArray {
   public:
     using Space = typename Executor::Space;
     using Extents = core::Extents<Rank>;
 
-    explicit StagedArray(Executor& executor) : executor_(executor) {}
-    StagedArray(const StagedArray&) = delete;
-    StagedArray& operator=(const StagedArray&) = delete;
-    ~StagedArray() {
+    explicit MirroredArray(Executor& executor) : executor_(executor) {}
+    MirroredArray(const MirroredArray&) = delete;
+    MirroredArray& operator=(const MirroredArray&) = delete;
+    ~MirroredArray() {
         try {
             executor_.synchronize();
         } catch (const core::DeviceError&) {
             // Errors are reported to whoever waits for the work; here it only has to end.
         }
-        release();
     }
 
     void reshape(Extents extents) {
         index_t wanted = 1;
         for (index_t e : extents) wanted *= e;
-        if (wanted > host_.size()) {
+        if (wanted > device_.size()) {
             executor_.synchronize();
-            release();
-            host_ = core::Array<T, 1>({wanted});
-            device_ = core::Array<T, 1, Space>({wanted});
-            pin(executor_, host_.data(), static_cast<std::size_t>(wanted) * sizeof(T));
+            host_.reshape({wanted});
+            device_.reshape({wanted});
         }
         extents_ = extents;
     }
@@ -79,12 +69,8 @@ class StagedArray {
     }
 
   private:
-    void release() noexcept {
-        if (host_.size() > 0) unpin(executor_, host_.data());
-    }
-
     Executor& executor_;
-    core::Array<T, 1> host_;
+    core::Array<T, 1> host_{{0}, dense::gpu::locked_pages<Space>()};
     core::Array<T, 1, Space> device_;
     Extents extents_{};
 };
@@ -115,8 +101,8 @@ class PieceInFlight {
     /// Adds the cells of a span to the sums over all cells; synchronous.
     void add_to_total(CubeView<core::Host> cube, RangeSpan span, core::Timeline* timeline) {
         const CubeView<Space> columns = load(cube, span, timeline);
-        const Adaptation<Executor> run{executor_, workspace_, problem_, {span, span, span},
-                                       columns,   {},         timeline};
+        const AdaptiveRun<Executor> run{executor_, workspace_, problem_, {span, span, span},
+                                        columns,   {},         timeline};
         detail::with_real(
             problem_, [&](auto real) { gpu::add_to_total<decltype(real)>(run, span.begin > 0); });
         executor_.synchronize();
@@ -127,9 +113,9 @@ class PieceInFlight {
                const Results<core::Host>& results, core::Timeline* timeline) {
         piece_ = piece;
         const CubeView<Space> columns = load(cube, piece.data, timeline);
-        const Adaptation<Executor> run{executor_, workspace_, problem_,
-                                       piece,     columns,    shape_results(results),
-                                       timeline,  true};
+        const AdaptiveRun<Executor> run{executor_, workspace_, problem_,
+                                        piece,     columns,    shape_results(results),
+                                        timeline,  true};
         adapt(run);
         complete(run);
         const auto to_host = [](auto&... arrays) { (arrays.to_host(), ...); };
@@ -142,7 +128,7 @@ class PieceInFlight {
         executor_.synchronize();
         const RangeSpan wanted = piece_->wanted;
         const index_t first = wanted.begin - piece_->adapted.begin;
-        copy_rows(output_.host().slice(2, first, first + count(wanted)),
+        copy_rows(output_.host().slice(2, first, first + wanted.cells()),
                   results.output.slice(2, wanted.begin, wanted.end));
         if (!results.statistic.empty()) {
             copy_rows(statistic_.host(), results.statistic.slice(2, wanted.begin, wanted.end));
@@ -160,7 +146,7 @@ class PieceInFlight {
     }
 
     CubeView<Space> load(CubeView<core::Host> cube, RangeSpan span, core::Timeline* timeline) {
-        const index_t cells = count(span);
+        const index_t cells = span.cells();
         input_.reshape({cube.extent[0], cube.extent[1], cells});
         copy_rows(cube.slice(2, span.begin, span.end), input_.host());
         input_.to_device();
@@ -197,7 +183,7 @@ class PieceInFlight {
         const index_t bins = problem_.doppler_bins;
         const index_t vectors = problem_.steering_vectors;
         const index_t n = problem_.order;
-        const index_t sets = count(sets_of(piece_->adapted));
+        const index_t sets = sets_of(piece_->adapted).cells();
         const auto shape = [](auto& array, bool wanted, auto extents) {
             array.reshape(wanted ? extents : decltype(extents){});
             return array.device();
@@ -205,13 +191,13 @@ class PieceInFlight {
         using Cells = core::Extents<3>;
         using Sets = core::Extents<2>;
         using Matrices = core::Extents<4>;
-        return {shape(output_, true, Cells{vectors, bins, count(piece_->adapted)}),
+        return {shape(output_, true, Cells{vectors, bins, piece_->adapted.cells()}),
                 shape(info_, true, Sets{bins, sets}),
                 shape(pivot_ratio_, true, Sets{bins, sets}),
                 shape(covariance_, !results.covariance.empty(), Matrices{bins, sets, n, n}),
                 shape(weights_, !results.weights.empty(), Matrices{bins, sets, vectors, n}),
                 shape(statistic_, !results.statistic.empty(),
-                      Cells{vectors, bins, count(piece_->wanted)}),
+                      Cells{vectors, bins, piece_->wanted.cells()}),
                 shape(attempt_, repeats(), Sets{bins, sets})};
     }
 
@@ -234,7 +220,7 @@ class PieceInFlight {
             }
         }
     }
-    void copy_matrix(StagedArray<cfloat, 4, Executor>& from,
+    void copy_matrix(MirroredArray<cfloat, 4, Executor>& from,
                      const core::View<cfloat, 4, core::Host>& to, index_t k, index_t from_set,
                      index_t to_set) {
         if (to.empty()) return;
@@ -250,14 +236,14 @@ class PieceInFlight {
     Problem problem_;
     AdaptiveWorkspace<Executor> workspace_;
     std::optional<RangePiece> piece_;
-    StagedArray<cfloat, 3, Executor> input_{executor_};
+    MirroredArray<cfloat, 3, Executor> input_{executor_};
     core::Array<cfloat, 3, Space> doppler_cube_;
-    StagedArray<cfloat, 3, Executor> output_{executor_};
-    StagedArray<float, 3, Executor> statistic_{executor_};
-    StagedArray<int, 2, Executor> info_{executor_};
-    StagedArray<float, 2, Executor> pivot_ratio_{executor_};
-    StagedArray<int, 2, Executor> attempt_{executor_};
-    StagedArray<cfloat, 4, Executor> covariance_{executor_}, weights_{executor_};
+    MirroredArray<cfloat, 3, Executor> output_{executor_};
+    MirroredArray<float, 3, Executor> statistic_{executor_};
+    MirroredArray<int, 2, Executor> info_{executor_};
+    MirroredArray<float, 2, Executor> pivot_ratio_{executor_};
+    MirroredArray<int, 2, Executor> attempt_{executor_};
+    MirroredArray<cfloat, 4, Executor> covariance_{executor_}, weights_{executor_};
 };
 
 /// Processes the whole cube in pieces of at most `cells` range cells. Piece i uses executor i
@@ -298,12 +284,12 @@ inline index_t cells_of_piece(const Problem& problem, const Results<core::Host>&
     // The halo of a piece: its windows on both sides, and the blocks they touch.
     const Parameters& p = problem.parameters;
     const bool windows = p.training == Training::sliding || p.detector == Detector::cfar;
-    const index_t around = windows ? 2 * (2 * index_t(p.training_block) + 2 * p.guard + 1)
+    const index_t around = windows ? 2 * (2 * index_t(p.training_block) + 2 * index_t(p.guard) + 1)
                                    : p.training_block + 2 * index_t(p.guard);
     const double fixed = 32.0 * problem.doppler_bins * problem.order * problem.order * slots;
     const double room = (double(device_bytes) - fixed) / cell_bytes - double(around);
     core::expects(room >= double(smallest), device_bytes,
-                  " bytes of device memory are too few; the smallest chunk of this cube requires ",
+                  " bytes of device memory are too few; the smallest piece of this cube requires ",
                   static_cast<long long>(fixed + cell_bytes * double(smallest + around)));
     return std::min(static_cast<index_t>(room), problem.shape.range_cells);
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The range cells of each training set of a cube, or of a range chunk of it.
+// The range cells of each training set of a cube, or of a range piece of it.
 
 #include "aperture/core/view.hpp"
 #include "libcore/gpu/complex.cuh"
@@ -18,7 +18,7 @@ using core::KernelView;
 enum class TrainingCells { block, sliding, all, total };
 
 /// Determines the training sets. Cells are numbered from the start of the whole cube, even if only
-/// a chunk of it is in memory.
+/// a piece of it is in memory.
 struct TrainingPlan {
     TrainingCells kind;
     int block;            ///< N_R

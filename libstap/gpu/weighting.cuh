@@ -5,9 +5,9 @@
 // y(d,k,r) = gamma w(k,d)^H S(r,k), gamma = 1 / |w^H v|, and the detection statistic of each cell.
 // Source: PERFECT suite, inner-product kernel; Anderson 2014, ch. 4.
 
+#include "aperture/stap/detector.hpp"
 #include "libcore/gpu/tensor_core.cuh"
 #include "libstap/gpu/cells_to_weight.cuh"
-#include "libstap/gpu/statistic.cuh"
 #include "libstap/gpu/weights.cuh"
 
 namespace aperture::stap::gpu {
@@ -85,8 +85,13 @@ struct AdaptedCells {
 
     __device__ __forceinline__ float statistic_of(int q, int d, int form,
                                                   Complex<float> sum) const {
-        return cell_statistic(detector, gains[q * gains_stride + d].form, core::norm(sum),
-                              forms[q * forms_stride + form], training_cells, remove_cell);
+        // The sum M over the cells is `training_cells` R.
+        const float cells = static_cast<float>(training_cells);
+        const float scale = 1.0f / cells;
+        const QuadraticForms<float> of_sum{gains[q * gains_stride + d].form * scale,
+                                           core::norm(sum) * scale * scale,
+                                           forms[q * forms_stride + form] * scale};
+        return cell_statistic(detector, of_sum, cells, remove_cell);
     }
 };
 
@@ -210,7 +215,7 @@ __device__ __forceinline__ void apply_to_cells(const Rows& rows, const WeightTil
         APERTURE_UNROLL
         for (int j = 0; j < Tiles / 2; ++j) {
             if (j == 1) cells.prepare_next(rows, q, first);
-            const CellPair pair = cells.take(j);
+            const CellPair pair = cells.load_pair(j);
             const core::RightFactor s[2] = {core::RightFactor(pair.first),
                                             core::RightFactor(pair.second)};
             APERTURE_UNROLL

@@ -66,8 +66,8 @@ class RegisterSolver {
     static constexpr bool by_warp = false;
     using Group = CovarianceGroup<Real>;
     static constexpr bool square = false;
-    static constexpr bool gives_forms = false;
-    static constexpr int passes_of = lanes * slots - order_;  ///< right-hand sides of one pass
+    static constexpr bool computes_forms = false;
+    static constexpr int right_hand_sides_of_pass = lanes * slots - order_;
 
     /// Calls store(q, row, vector, weight), with zeros if matrix q is not positive definite, and
     /// report(q, pivots) once per matrix.
@@ -75,7 +75,7 @@ class RegisterSolver {
     __device__ __forceinline__ void solve(const CovarianceGroup<Real>& group,
                                           const SteeringVectors& steering, SolverSpace<Real>,
                                           Store store, Report report) {
-        if (!takes_part(group.count)) return;
+        if (!has_matrix(group.count)) return;
         const int q = matrix(group.count);
         const bool exists = core::thread_rank() / lanes < group.count;
         const int lane = core::thread_rank() % lanes;
@@ -84,7 +84,7 @@ class RegisterSolver {
             columns_, lane, [&](int row, int column) { return group(q, row, column); }, zero);
         dense::Pivots<Real> pivots;
         APERTURE_NO_UNROLL
-        for (int begin = 0; begin < steering.count; begin += passes_of) {
+        for (int begin = 0; begin < steering.count; begin += right_hand_sides_of_pass) {
             const int count = steering.count - begin;
             dense::refill_right_hand_sides<lanes>(columns_, lane, [&](int row, int r) {
                 return r < count ? widen<Real>(steering(row, begin + r)) : zero(row, r);
@@ -109,12 +109,12 @@ class RegisterSolver {
     __device__ __forceinline__ void quadratic_forms(const CovarianceGroup<Real>& group,
                                                     SolverSpace<Real>, const Rows& rows, int begin,
                                                     int end, Store store) {
-        if (!takes_part(group.count)) return;
+        if (!has_matrix(group.count)) return;
         const int q = matrix(group.count);
         const bool exists = core::thread_rank() / lanes < group.count;
         const int lane = core::thread_rank() % lanes;
         APERTURE_NO_UNROLL
-        for (int first = begin; first < end; first += passes_of) {
+        for (int first = begin; first < end; first += right_hand_sides_of_pass) {
             const auto cell_of = [&](int r) { return first + r < end ? first + r : first; };
             dense::refill_right_hand_sides<lanes>(columns_, lane, [&](int row, int r) {
                 return widen<Real>(load_cell(rows.row(q, row) + cell_of(r)));
@@ -144,7 +144,7 @@ class RegisterSolver {
   private:
     static constexpr auto kind = dense::Elimination::above_and_below;
 
-    __device__ __forceinline__ static bool takes_part(int matrices) {
+    __device__ __forceinline__ static bool has_matrix(int matrices) {
         return core::warp_rank() * (core::warp_size / lanes) < matrices;
     }
     __device__ __forceinline__ static int matrix(int matrices) {
@@ -164,7 +164,7 @@ class BlockSolver {
     static constexpr bool by_warp = false;
     using Group = CovarianceGroup<Real>;
     static constexpr bool square = elimination == dense::Elimination::above_and_below;
-    static constexpr bool gives_forms = false;
+    static constexpr bool computes_forms = false;
 
     template <class Store, class Report>
     __device__ void solve(const CovarianceGroup<Real>& group, const SteeringVectors& steering,

@@ -333,7 +333,7 @@ TEST_F(Stap, CfarFromTooFewCellsIsRefusedBeforeTheWork) {
         "stap", {"--cube", cube(), "--detector", "cfar", "--tdof", "3", "--training-block", "23"});
     EXPECT_EQ(refused.status, 1);
     EXPECT_THAT(refused.error, AllOf(HasSubstr("cube.h5: 23 reference cells for order 12"),
-                                     HasSubstr("--training-block 24")));
+                                     HasSubstr("training block of 24 or more")));
     EXPECT_FALSE(std::filesystem::exists(result()));
 }
 

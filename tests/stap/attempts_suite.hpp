@@ -68,8 +68,7 @@ inline bool same_matrix(const Problem& p, const HostResults& a, const HostResult
     };
     bool equal =
         a.info(k, set) == b.info(k, set) && same(a.pivot_ratio(k, set), b.pivot_ratio(k, set));
-    const bool forms =
-        p.parameters.detector != Detector::none && p.parameters.detector != Detector::cfar;
+    const bool forms = is_adaptive(p.parameters.detector);
     const RangeSpan cells = cells_of_set(p, set);
     for (index_t d = 0; d < p.steering_vectors; ++d) {
         for (index_t r = cells.begin; r < cells.end; ++r) {
@@ -77,9 +76,11 @@ inline bool same_matrix(const Problem& p, const HostResults& a, const HostResult
             if (forms) equal = equal && same(a.statistic(d, k, r), b.statistic(d, k, r));
         }
         for (index_t i = 0; i < p.order; ++i)
-            equal = equal && same(a.weights(k, set, d, i), b.weights(k, set, d, i)) &&
-                    same(a.covariance(k, set, d, i), b.covariance(k, set, d, i));
+            equal = equal && same(a.weights(k, set, d, i), b.weights(k, set, d, i));
     }
+    for (index_t row = 0; row < p.order; ++row)
+        for (index_t i = 0; i < p.order; ++i)
+            equal = equal && same(a.covariance(k, set, row, i), b.covariance(k, set, row, i));
     return equal;
 }
 

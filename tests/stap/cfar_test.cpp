@@ -113,7 +113,7 @@ TEST(CfarThreshold, FromFewerCellsThanTwiceTheOrderIsRefusedWithAdvice) {
     EXPECT_THAT([&] { detection_thresholds(problem, 1e-3); },
                 testing::ThrowsMessage<core::InvalidArgument>(
                     testing::AllOf(testing::HasSubstr("47 reference cells for order 24"),
-                                   testing::HasSubstr("--training-block 48"))));
+                                   testing::HasSubstr("training block of 48"))));
     EXPECT_NO_THROW(detection_thresholds(
         cfar_problem({24, 8, 4096, Domain::doppler}, Training::block, 48, 0), 1e-3));
 }

@@ -39,6 +39,32 @@ INSTANTIATE_TEST_SUITE_P(Cublas, GpuAdaptive,
 
 constexpr auto cublas = Implementation::cublas;
 
+class GpuCublas : public GpuTest {};
+
+TEST_F(GpuCublas, WritesToTheRowsOfEveryRunsOutput) {
+    const Problem problem = Case{.implementation = cublas}.problem();
+    const auto cube = noise_cube(problem);
+    const auto steering = random_steering(problem);
+    const HostResults wanted = run_gpu(problem, cube, steering);
+    core::Gpu gpu;
+    const auto device_cube = to_device(gpu, cube);
+    DeviceResults results(gpu, HostResults(problem));
+    auto views = results.views(problem);
+    Pipeline<core::Gpu> pipeline(gpu, problem, steering.view());
+    const auto [vectors, bins, cells] = wanted.output.extent();
+    core::Array<cfloat, 3> padded({vectors, bins, cells + 3});
+    core::Array<cfloat, 3, core::Device> output(padded.extent());
+    for (const index_t pitch : {cells, cells + 3}) {
+        views.output = {output.data(), {vectors, bins, cells}, {bins * pitch, pitch, 1}};
+        pipeline.run(device_cube.view(), views, nullptr);
+        to_host(gpu, output, padded);
+        for (index_t row = 0; row < vectors * bins; ++row)
+            for (index_t r = 0; r < cells; ++r)
+                ASSERT_EQ(padded.data()[row * pitch + r], wanted.output.data()[row * cells + r])
+                    << pitch << ", " << row << ", " << r;
+    }
+}
+
 class GpuFailure : public GpuTest {};
 
 TEST_F(GpuFailure, StaysInItsTrainingSet) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include "aperture/core/timing.hpp"
 #include "tests/stap/kernel_cases.hpp"
 #include "tests/stap/random_input.hpp"
 
@@ -107,6 +108,34 @@ std::vector<Case> cases() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pipeline, PipelineAgainstOracle, testing::ValuesIn(cases()));
+
+TEST(Pipeline, TimesItsStages) {
+    const auto stages_of = [](const Case& c) {
+        const Problem problem = c.problem();
+        core::Cpu cpu(1);
+        core::Timeline timeline;
+        timeline.begin_run();
+        HostResults results(problem);
+        const core::Array<cfloat, 3> cube = noise_cube(problem);
+        const core::Array<cfloat, 2> steering = random_steering(problem);
+        Pipeline<core::Cpu>(cpu, problem, steering).run(cube, results.views(problem), &timeline);
+        std::vector<std::string> names;
+        for (const core::Stage& stage : timeline.stages()) {
+            names.push_back(stage.name);
+            EXPECT_GT(stage.ms, 0) << stage.name;
+        }
+        return names;
+    };
+    Case c{.detector = Detector::cfar, .precision = Precision::automatic, .pulses = 5};
+    EXPECT_THAT(stages_of(c), testing::ElementsAre("doppler", "adaptive", "repeat", "detect"));
+    c.implementation = Implementation::staged;
+    c.precision = Precision::fp32;
+    c.detector = Detector::amf;
+    EXPECT_THAT(stages_of(c),
+                testing::ElementsAre("doppler", "covariance", "weights", "weighting", "detect"));
+    c.training = Training::sliding;
+    EXPECT_THAT(stages_of(c), testing::ElementsAre("doppler", "adaptive"));
+}
 
 }  // namespace
 }  // namespace aperture::stap::kernel_cases

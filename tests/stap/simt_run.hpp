@@ -13,7 +13,7 @@ inline HostResults run_simt_in(gpu::AdaptiveWorkspace<core::Simt>& workspace, co
                                core::View<const cfloat, 2, core::Host> steering) {
     gpu::set_steering(simt, workspace, steering);
     HostResults results(problem);
-    const gpu::Adaptation<core::Simt> run{
+    const gpu::AdaptiveRun<core::Simt> run{
         simt, workspace, problem, gpu::whole_cube(problem), cube, results.views(problem), nullptr};
     gpu::adapt(run);
     gpu::complete(run);

@@ -155,6 +155,7 @@ TEST(Simulation, ImpossibleScenesAreRefused) {
         s.shape.range_cells = 4;
         spoil(s);
         EXPECT_THROW(simulate(cpu, s), core::InvalidArgument);
+        EXPECT_THROW(true_covariance(s), core::InvalidArgument);
     };
     refused([](ClutterScene& s) { s.shape.channels = 0; });
     refused([](ClutterScene& s) { s.shape.domain = Domain::doppler; });
@@ -166,7 +167,16 @@ TEST(Simulation, ImpossibleScenesAreRefused) {
     refused([](ClutterScene& s) { s.targets = {{0, 0.6, 0, 0}}; });
     refused([](ClutterScene& s) { s.targets = {{0, 0, 100, 0}}; });
     refused([](ClutterScene& s) { s.jammers = {{0, INFINITY}}; });
-    refused([](ClutterScene& s) { s.spacing_wavelengths = 0; });
+    refused([](ClutterScene& s) { s.targets = {{0, 0, 91, 0}}; });
+    refused([](ClutterScene& s) { s.jammers = {{-91, 0}}; });
+    refused([](ClutterScene& s) { s.jammers = {{NAN, 0}}; });
+    for (const double spacing : {0.0, -0.5, double(NAN)}) {
+        ClutterScene clutter = scene();
+        clutter.jammers.clear();
+        clutter.spacing_wavelengths = spacing;
+        EXPECT_THROW(simulate(cpu, clutter), core::InvalidArgument) << spacing;
+        EXPECT_THROW(true_covariance(clutter), core::InvalidArgument) << spacing;
+    }
 }
 
 }  // namespace

@@ -137,6 +137,8 @@ TEST(PipelineThreads, SameBitsWhateverTheirNumber) {
                 EXPECT_TRUE(same_bytes(one.covariance, many.covariance)) << threads;
                 EXPECT_TRUE(same_bytes(one.statistic, many.statistic)) << threads;
                 EXPECT_TRUE(same_bytes(one.pivot_ratio, many.pivot_ratio)) << threads;
+                EXPECT_TRUE(same_bytes(one.info, many.info)) << threads;
+                EXPECT_TRUE(same_bytes(one.attempt, many.attempt)) << threads;
             }
         }
 }

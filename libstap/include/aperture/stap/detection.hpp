@@ -16,7 +16,8 @@ namespace aperture::stap {
 /// `cells` is the number J of training cells, n the order. With beta ~ Beta(J-n+2, n-1) the loss
 /// factor: AMF: pfa = E[(1 + beta t / J)^-(J-n+1)] (Robey et al. 1992); GLRT: pfa =
 /// (1-t)^(J-n+1) (Kelly 1986); ACE: pfa = E[(1 + (1-beta) t/(1-t))^-(J-n+1)] (Kraut & Scharf 1999).
-/// Throws core::InvalidArgument for pfa outside (0, 1), J < n, or another detector.
+/// Throws core::InvalidArgument for pfa outside (0, 1), J < n, n < 1, ACE of order 1 (it is 1 in
+/// every cell), or another detector.
 double detection_threshold(Detector detector, double pfa, index_t cells, int order);
 
 /// The threshold of every range cell of a problem, without loading. For adaptive detectors:
@@ -42,6 +43,7 @@ struct Detection {
 /// Cells with a statistic [D][K][N] above the threshold of their cell that is the largest among its
 /// neighbours over steering (adjacent, not wrapping), Doppler (adjacent, wrapping) and range
 /// (adjacent), strongest first. A target spread over neighbouring cells therefore counts once.
+/// Throws core::InvalidArgument for a statistic of other extents, and as detection_thresholds.
 std::vector<Detection> find_detections(const Problem& problem, double pfa,
                                        core::View<const float, 3, core::Host> statistic);
 

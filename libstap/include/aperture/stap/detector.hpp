@@ -55,6 +55,11 @@ APERTURE_HD QuadraticForms<Real> remove_cell_under_test(const QuadraticForms<Rea
     return {q.a + q.b_squared * scale, q.b_squared * scale * scale, q.c * scale};
 }
 
+/// Detectors based on quadratic forms in the inverse covariance.
+APERTURE_HD constexpr bool is_adaptive(Detector detector) {
+    return detector == Detector::amf || detector == Detector::ace || detector == Detector::glrt;
+}
+
 /// AMF = J |b|^2 / a, ACE = |b|^2 / (a c), GLRT = |b|^2 / (a (1 + c)) with J training cells; 0 if
 /// the denominator is not positive.
 template <class Real>
@@ -65,6 +70,19 @@ APERTURE_HD Real detector_statistic(Detector detector, const QuadraticForms<Real
     if (detector == Detector::ace) denominator *= q.c;
     if (detector == Detector::glrt) denominator *= Real(1) + q.c;
     return denominator > Real(0) ? numerator / denominator : Real(0);
+}
+
+/// The same from the forms of the sum M over `cells` training cells. With `remove_cell` the cell
+/// under test is one of them and is removed; 0 if M does not stay positive definite.
+template <class Real>
+APERTURE_HD Real cell_statistic(Detector detector, QuadraticForms<Real> q, Real cells,
+                                bool remove_cell) {
+    if (remove_cell) {
+        if (!stays_definite(q.c, cells)) return Real(0);
+        q = remove_cell_under_test(q);
+        cells -= Real(1);
+    }
+    return detector_statistic(detector, q, cells);
 }
 
 }  // namespace aperture::stap

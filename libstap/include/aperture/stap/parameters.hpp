@@ -97,6 +97,7 @@ Problem make_problem(const CubeShape& shape, const Parameters& parameters, int s
 struct RangeSpan {
     index_t begin = 0;
     index_t end = 0;
+    index_t cells() const { return end - begin; }
 };
 RangeSpan training_cells(const Problem& problem, index_t training_set);
 
@@ -108,7 +109,7 @@ index_t training_set_of(const Problem& problem, index_t range_cell);
 struct TrainingWindow {
     RangeSpan window;
     RangeSpan excluded;
-    index_t cells() const { return (window.end - window.begin) - (excluded.end - excluded.begin); }
+    index_t cells() const { return window.cells() - excluded.cells(); }
 };
 TrainingWindow training_window(const Problem& problem, index_t range_cell);
 
@@ -133,11 +134,12 @@ Work weights_work(const Problem& problem);
 Work weighting_work(const Problem& problem);
 /// The three above fused: reads the cube once, writes the output once.
 Work adaptive_work(const Problem& problem);
+/// Bytes that detection reads and writes. Its arithmetic is not counted.
+Work detect_work(const Problem& problem);
 
-/// Number of training sets, of `sets`, that Implementation::staged keeps on a GPU at a time: all
-/// with block training; otherwise, with a set per cell, as many as fit in 256 MB of covariances
-/// with `real_bytes` (4 or 8) per number, at least one.
-index_t sets_at_a_time(const Problem& problem, index_t sets, int real_bytes);
+/// Whether the first attempt computes covariances and weights in fp64 on a GPU: Precision::mixed,
+/// and automatic with training on all cells, whose one factorisation per Doppler bin is cheap.
+bool starts_in_fp64(const Problem& problem);
 
 /// Device memory in bytes that a Pipeline on a GPU holds once it has run, beside its caller's cube
 /// and results: the cube after the Doppler transform, steering vectors, sums over all cells, and

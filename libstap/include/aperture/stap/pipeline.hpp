@@ -47,14 +47,20 @@ class Pipeline {
   public:
     using Space = typename Executor::Space;
 
-    /// Copies `steering`, [D][n] in host memory. Throws core::InvalidArgument if this executor does
-    /// not support the problem (cublas on the CPU), core::DeviceError if memory does not suffice.
+    /// Copies `steering`, [D][n] in host memory. Throws core::InvalidArgument for steering of other
+    /// extents and for a problem that this executor does not support: cublas on a Cpu, or with
+    /// other than block training, or mixed; core::DeviceError if memory does not suffice.
     Pipeline(Executor& executor, const Problem& problem,
              core::View<const cfloat, 2, core::Host> steering);
 
-    /// `cube` has the extents of the problem's shape, last stride 1. A non-null `timeline` records
-    /// the stages: doppler, then adaptive (fused) or covariance, weights, weighting (staged,
-    /// cublas), then detect. Asynchronous on a Gpu.
+    /// `cube` has the extents of the problem's shape, last stride 1. Throws core::InvalidArgument
+    /// for views that do not fit the problem, core::UnfitDevice if a kernel needs more shared
+    /// memory than the device has. Asynchronous on a Gpu, but for cublas with another output than
+    /// before.
+    ///
+    /// A non-null `timeline` records the stages: doppler of a cube of pulses; adaptive (fused, and
+    /// on a Cpu sliding and all training) or covariance, weights, weighting; detect, unless it is
+    /// part of adaptive; repeat with Precision::automatic, unless training is on all cells.
     void run(CubeView<Space> cube, const Results<Space>& results, core::Timeline* timeline);
 
   private:
@@ -63,10 +69,12 @@ class Pipeline {
 };
 
 /// Processes a cube in host memory on a GPU with at most `device_bytes` of device memory (0: all
-/// that is free), in range chunks with copies overlapped with computation. Results are host views,
+/// that is free), in range pieces with copies overlapped with computation. Results are host views,
 /// bitwise identical to those of a single run. Synchronous. `timeline` records the stages of
-/// Pipeline::run, summed over the chunks; two chunks share the device, so that the sums may exceed
-/// the time of the call. Defined in builds with CUDA.
+/// Pipeline::run, summed over the pieces; two pieces share the device, so that the sums may exceed
+/// the time of the call. The bound excludes the workspace of cuFFT. Throws core::InvalidArgument
+/// for cublas, for views that do not fit the problem, and for too few `device_bytes`;
+/// core::UnfitDevice for 0 if too few are free. Defined in builds with CUDA.
 void run_streamed(core::Gpu& gpu, const Problem& problem, CubeView<core::Host> cube,
                   core::View<const cfloat, 2, core::Host> steering,
                   const Results<core::Host>& results, std::size_t device_bytes,

@@ -57,11 +57,13 @@ struct ClutterScene {
     std::uint64_t seed = 1;
 };
 
-/// Simulates the scene; the same seed gives the same cube for every number of threads.
+/// Simulates the scene; the same seed gives the same cube for every number of threads. Throws
+/// core::InvalidArgument for an empty scene, one in the Doppler domain, and a parameter that is not
+/// a number or outside its range.
 core::Array<cfloat, 3> simulate(core::Cpu& cpu, const ClutterScene& scene);
 
 /// The true covariance of clutter, jammers and noise in `simulate`, in element-pulse space: [L P][L
-/// P] with index c P + p.
+/// P] with index c P + p. Throws as `simulate`.
 core::Array<std::complex<double>, 2> true_covariance(const ClutterScene& scene);
 
 }  // namespace aperture::stap

@@ -26,12 +26,17 @@ using CubeView = core::View<const cfloat, 3, Space>;
 /// cells, the last N_R of the cube.
 void extract_snapshots(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cube,
                        core::View<cfloat, 4, core::Host> snapshots);
+void extract_snapshots(core::Gpu& gpu, const Problem& problem, CubeView<core::Device> cube,
+                       core::View<cfloat, 4, core::Device> snapshots);
 
 /// R(b,k) = 1/N_R sum_{r in block b} S(r,k) S(r,k)^H + loading I: `covariance` is [k][b][n][n],
 /// both triangles written. Real = double estimates in fp64 from the fp32 cube.
 template <class Real>
 void estimate_covariance(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> cube,
                          core::View<std::complex<Real>, 4, core::Host> covariance);
+template <class Real>
+void estimate_covariance(core::Gpu& gpu, const Problem& problem, CubeView<core::Device> cube,
+                         core::View<std::complex<Real>, 4, core::Device> covariance);
 
 /// w(b,k,d) = R(b,k)^-1 v(d): `steering` is [d][n], `weights` [k][b][d][n]; `info` [k][b] and
 /// `pivot_ratio` [k][b] as in dense::solve.
@@ -42,6 +47,13 @@ void solve_weights(core::Cpu& cpu, const Problem& problem,
                    core::View<std::complex<Real>, 4, core::Host> weights,
                    core::View<int, 2, core::Host> info,
                    core::View<float, 2, core::Host> pivot_ratio);
+template <class Real>
+void solve_weights(core::Gpu& gpu, const Problem& problem,
+                   core::View<const std::complex<Real>, 4, core::Device> covariance,
+                   core::View<const cfloat, 2, core::Device> steering,
+                   core::View<std::complex<Real>, 4, core::Device> weights,
+                   core::View<int, 2, core::Device> info,
+                   core::View<float, 2, core::Device> pivot_ratio);
 
 /// y(d,k,r) = gamma w^H S(r,k) with gamma = 1/|w^H v|, or 1 if that is 0: `output` is [d][k][r].
 /// Zero weights, those of a failed factorisation, yield zeros even where S is not a number. If Real
@@ -51,6 +63,11 @@ void apply_weights(core::Cpu& cpu, const Problem& problem, CubeView<core::Host> 
                    core::View<const cfloat, 2, core::Host> steering,
                    core::View<const std::complex<Real>, 4, core::Host> weights,
                    core::View<cfloat, 3, core::Host> output);
+template <class Real>
+void apply_weights(core::Gpu& gpu, const Problem& problem, CubeView<core::Device> cube,
+                   core::View<const cfloat, 2, core::Device> steering,
+                   core::View<const std::complex<Real>, 4, core::Device> weights,
+                   core::View<cfloat, 3, core::Device> output);
 
 /// Doppler processing: applies the taper, zero-pads to K pulses and transforms, X[c][k][r] = sum_p
 /// taper[p] x[c][p][r] exp(-j 2 pi k p / K). Create one per problem (it holds the FFT plan);
@@ -70,25 +87,5 @@ class DopplerFilter {
     core::Array<float, 1, typename Executor::Space> taper_;
     signal::ForwardFft<Executor> transform_;
 };
-
-#if APERTURE_CUDA
-void extract_snapshots(core::Gpu& gpu, const Problem& problem, CubeView<core::Device> cube,
-                       core::View<cfloat, 4, core::Device> snapshots);
-template <class Real>
-void estimate_covariance(core::Gpu& gpu, const Problem& problem, CubeView<core::Device> cube,
-                         core::View<std::complex<Real>, 4, core::Device> covariance);
-template <class Real>
-void solve_weights(core::Gpu& gpu, const Problem& problem,
-                   core::View<const std::complex<Real>, 4, core::Device> covariance,
-                   core::View<const cfloat, 2, core::Device> steering,
-                   core::View<std::complex<Real>, 4, core::Device> weights,
-                   core::View<int, 2, core::Device> info,
-                   core::View<float, 2, core::Device> pivot_ratio);
-template <class Real>
-void apply_weights(core::Gpu& gpu, const Problem& problem, CubeView<core::Device> cube,
-                   core::View<const cfloat, 2, core::Device> steering,
-                   core::View<const std::complex<Real>, 4, core::Device> weights,
-                   core::View<cfloat, 3, core::Device> output);
-#endif
 
 }  // namespace aperture::stap

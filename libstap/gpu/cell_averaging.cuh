@@ -2,29 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Detection statistics of a cell under test from the quadratic forms of its covariance estimate,
-// and cell averaging along range.
+// Detector::cfar.
 
-#include "aperture/stap/detector.hpp"
 #include "libstap/gpu/training_windows.cuh"
 
 namespace aperture::stap::gpu {
-
-/// A statistic from the forms of the covariance R of `cells` training cells, a = v^H R^-1 v, |v^H
-/// R^-1 x|^2 and c = x^H R^-1 x. With `remove_cell` x is one of them and is removed by a rank-one
-/// down-date; 0 if the result is not positive definite.
-__device__ inline float cell_statistic(Detector detector, float a, float b_squared, float c,
-                                       int cells, bool remove_cell) {
-    // The sum M over the cells is `cells` R, so its inverse is R^-1 / `cells`.
-    const float scale = 1.0f / static_cast<float>(cells);
-    QuadraticForms<float> forms{a * scale, b_squared * scale * scale, c * scale};
-    if (remove_cell) {
-        if (!stays_definite(forms.c, static_cast<float>(cells))) return 0.0f;
-        forms = remove_cell_under_test(forms);
-        --cells;
-    }
-    return detector_statistic(detector, forms, static_cast<float>(cells));
-}
 
 inline constexpr int cfar_threads = 128;
 
@@ -34,7 +16,7 @@ inline constexpr int cfar_threads = 128;
 /// of the output. Grid: rows x ceil(cells / threads). Shared: none, a block's window is read
 /// through the cache. Bytes per cell: 8 read (once per block and its halo), 4 written; flops: 4 per
 /// cell of the window. The window's sum is recomputed for every cell, in order, so that its bits do
-/// not depend on the partition of range into chunks. Source: Finn & Johnson 1968, cell averaging.
+/// not depend on the partition of range into pieces. Source: Finn & Johnson 1968, cell averaging.
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
     cfar_kernel(KernelView<const Complex<float>, 3> output, KernelView<float, 3> statistic,
