@@ -2,17 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libcore/gpu/launch.cuh"
-#include "libdense/gpu/batch_tile.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include <algorithm>
 
 #include "libcore/gpu/device_cast.hpp"
+#include "libcore/gpu/launch.cuh"
 #include "libdense/batch_checks.hpp"
-#include "libdense/gpu/grid.hpp"
+#include "libdense/gpu/batch_tile.cuh"
 #include "libdense/gpu/tuning.hpp"
-#endif
 
 namespace aperture::dense {
 
@@ -193,8 +189,6 @@ __global__ void __launch_bounds__(256) hermitian_rank_k_blocks(RankKArguments<T>
     }
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// `hermitian_rank_k` on a GPU or the SIMT executor.
 template <class Executor, class T, class Layout>
 void launch_hermitian_rank_k(Executor& executor, Real<T> alpha,
@@ -228,11 +222,9 @@ void launch_hermitian_rank_k(Executor& executor, Real<T> alpha,
     }
     arguments.problem_stride = (arguments.sample_stride << arguments.panel_bits) + 1;
     core::launch(executor, hermitian_rank_k_blocks<E>,
-                 core::LaunchConfig{dim3(blocks_for(c.extent[0], problems)), dim3(threads),
+                 core::LaunchConfig{dim3(core::blocks_for(c.extent[0], problems)), dim3(threads),
                                     static_cast<std::size_t>(panel_bytes(arguments.panel_bits))},
                  arguments);
 }
-
-#endif
 
 }  // namespace aperture::dense
