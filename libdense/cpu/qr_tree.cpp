@@ -62,8 +62,8 @@ void QrTree<T>::cut_into_blocks(index_t chunks) {
         Chunk chunk{rows_ * c / chunks, static_cast<index_t>(blocks_.size()), 0};
         for (index_t row = chunk.first_row; row < end;) {
             const bool first = row == chunk.first_row;
-            const index_t blocks = (end - row + block_rows<T> - 1) / block_rows<T>;
-            const index_t share = core::round_up((end - row + blocks - 1) / blocks, core::lanes<T>);
+            const index_t blocks = core::ceil_div(end - row, block_rows<T>);
+            const index_t share = core::round_up(core::ceil_div(end - row, blocks), core::lanes<T>);
             const index_t rows = std::min(std::max(share, first ? columns_ : 0), end - row);
             blocks_.push_back(
                 next_block(first ? BlockKind::own_top : BlockKind::stacked, row, rows));

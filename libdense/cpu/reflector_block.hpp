@@ -206,7 +206,7 @@ template <class T, bool transposed>
 void apply_block(const BlockShape& shape, const T* v, const PanelFactors<T>* factors, T* c, T* top,
                  index_t columns, core::ReadAhead ahead = {}) {
     const index_t n = shape.columns;
-    const index_t groups = (n + panels_together - 1) / panels_together;
+    const index_t groups = core::ceil_div(n, panels_together);
     for (index_t g = 0; g < groups; ++g) {
         const index_t begin = (transposed ? g : groups - 1 - g) * panels_together;
         apply_panels<T, transposed>(shape, v, factors, begin, std::min(begin + panels_together, n),

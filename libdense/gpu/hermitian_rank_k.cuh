@@ -202,7 +202,8 @@ void launch_hermitian_rank_k(Executor& executor, Real<T> alpha,
     const int splits = tuning::rank_k_splits(blocks);
     const int sums = blocks * splits;
     const int problems = std::clamp(tuning::rank_k_threads / sums, 1, tuning::rank_k_most_problems);
-    const int threads = std::min((problems * sums + 31) / 32 * 32, tuning::rank_k_threads);
+    const int threads =
+        std::min(core::round_up(problems * sums, core::warp_size), tuning::rank_k_threads);
     RankKArguments<E> arguments{};
     arguments.alpha = alpha;
     arguments.a = core::kernel_view(a);
@@ -211,7 +212,7 @@ void launch_hermitian_rank_k(Executor& executor, Real<T> alpha,
     arguments.order = order;
     arguments.problems_per_block = problems;
     arguments.splits = splits;
-    arguments.sample_stride = (order + rank_k_tile - 1) / rank_k_tile * rank_k_tile + 1;
+    arguments.sample_stride = core::round_up(order, rank_k_tile) + 1;
     const auto panel_bytes = [&](int bits) {
         return problems * ((arguments.sample_stride << bits) + 1) * static_cast<int>(sizeof(E));
     };

@@ -40,7 +40,7 @@ void temporal_median(core::Cpu& cpu, FramesView<const float, core::Host> frames,
             background(v) = median_of(gathered + (v - begin) * count, count);
         }
     };
-    core::for_each_task(cpu, (values + together - 1) / together, scratch_bytes, of_some);
+    core::for_each_task(cpu, core::ceil_div(values, together), scratch_bytes, of_some);
 }
 
 }  // namespace aperture::rpca

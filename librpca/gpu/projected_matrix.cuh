@@ -177,7 +177,7 @@ class ProjectedMatrix {
                         products.gram_bytes(values, frames));
     }
 
-    static index_t pitch_of(index_t values) { return (values + 31) / 32 * 32; }
+    static index_t pitch_of(index_t values) { return core::round_up(values, 32); }
     index_t samples() const { return sample_count(frames_ * values_, most_residuals); }
     unsigned blocks() const { return core::blocks_for(values_, project_threads); }
     core::LaunchConfig of_values() const {
