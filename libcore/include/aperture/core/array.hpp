@@ -66,7 +66,7 @@ class Array {
     }
 
     /// Sets the extents; reallocates, losing the contents, only if the capacity is too small. The
-    /// array is empty if this fails.
+    /// array is empty if the allocation fails.
     void reshape(Extents<Rank> extents) {
         if (elements_of(extents) > capacity_) {
             const Pages pages = block_.get_deleter().pages;
