@@ -26,7 +26,7 @@ class ColumnQr {
     ColumnQr(core::Cpu& cpu, index_t rows, index_t columns)
         : cpu_(cpu),
           rows_(rows),
-          padded_(dense::tall::rounded_up(rows, core::lanes<T>)),
+          padded_(core::round_up(rows, core::lanes<T>)),
           v_({columns, padded_}),
           tau_(static_cast<std::size_t>(columns)),
           diagonal_(static_cast<std::size_t>(columns)),

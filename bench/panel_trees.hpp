@@ -24,7 +24,7 @@ class PanelTrees {
         : cpu_(cpu),
           rows_(rows),
           columns_(columns),
-          pitch_(dense::tall::rounded_up(rows, core::lanes<T>)),
+          pitch_(core::round_up(rows, core::lanes<T>)),
           work_({columns, pitch_}) {
         for (index_t begin = 0; begin < columns; begin += width) {
             trees_.emplace_back(cpu, rows - begin, std::min(width, columns - begin));

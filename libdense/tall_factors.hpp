@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "aperture/core/error.hpp"
+#include "aperture/core/shape.hpp"
 #include "aperture/dense/tall_qr.hpp"
 
 namespace aperture::dense {
@@ -47,18 +47,11 @@ std::unique_ptr<TallFactors<T, typename Executor::Space>> make_factors(Executor&
                                                                        index_t rows,
                                                                        index_t columns);
 
-template <class T, class Space>
-void expects_extents(const char* what, const core::View<T, 2, Space>& view, index_t rows,
-                     index_t columns) {
-    core::expects(view.extent[0] == rows && view.extent[1] == columns, what, " must be ", rows,
-                  " x ", columns, ", is ", view.extent[0], " x ", view.extent[1]);
-}
-
 template <std::floating_point T, class Executor>
 TallQr<T, Executor>::TallQr(Executor& executor, QrMethod method, index_t rows, index_t columns)
     : rows_(rows), columns_(columns) {
-    core::expects(columns > 0 && rows >= columns,
-                  "QR requires at least 1 column and as many rows, has ", rows, " x ", columns);
+    core::expects(columns > 0 && rows >= columns, "QR requires 1 <= columns <= rows: rows ", rows,
+                  ", columns ", columns);
     factors_ = core::owned(make_factors<T>(executor, method, rows, columns));
 }
 
@@ -72,8 +65,10 @@ void TallQr<T, Executor>::find_r(Matrix<const T> a, Matrix<T> r) {
 }
 template <std::floating_point T, class Executor>
 void TallQr<T, Executor>::factor(Matrix<const T> a, Matrix<T> r, bool keep) {
-    expects_extents("A", a, rows_, columns_);
-    expects_extents("R", r, columns_, columns_);
+    core::expects_shape("A", a, {rows_, columns_});
+    core::expects_shape("R", r, {columns_, columns_});
+    // If it fails, the reflectors are partly overwritten.
+    kept_ = false;
     factors_->factor(a, r, keep);
     kept_ = keep;
 }
@@ -89,28 +84,33 @@ bool TallQr<T, Executor>::fell_back() const {
 
 template <std::floating_point T, class Executor>
 void TallQr<T, Executor>::form_q(Matrix<T> q) {
-    core::expects(kept_, "Q is not stored");
-    expects_extents("Q", q, rows_, columns_);
+    expects_q();
+    core::expects_shape("Q", q, {rows_, columns_});
     factors_->form_q(q);
 }
 template <std::floating_point T, class Executor>
 void TallQr<T, Executor>::apply_q_transposed(Matrix<const T> c, Matrix<T> x) {
-    core::expects(kept_, "Q is not stored");
-    expects_extents("C", c, rows_, x.extent[1]);
-    expects_extents("X", x, columns_, x.extent[1]);
-    for (index_t begin = 0; begin < x.extent[1]; begin += columns_) {
-        const index_t end = std::min(begin + columns_, x.extent[1]);
-        factors_->apply_transposed(c.slice(1, begin, end), x.slice(1, begin, end));
-    }
+    apply_in_parts(x, c,
+                   [&](auto some_x, auto some_c) { factors_->apply_transposed(some_c, some_x); });
 }
 template <std::floating_point T, class Executor>
 void TallQr<T, Executor>::apply_q(Matrix<const T> x, Matrix<T> c) {
-    core::expects(kept_, "Q is not stored");
-    expects_extents("X", x, columns_, c.extent[1]);
-    expects_extents("C", c, rows_, c.extent[1]);
-    for (index_t begin = 0; begin < c.extent[1]; begin += columns_) {
-        const index_t end = std::min(begin + columns_, c.extent[1]);
-        factors_->apply(x.slice(1, begin, end), c.slice(1, begin, end));
+    apply_in_parts(x, c, [&](auto some_x, auto some_c) { factors_->apply(some_x, some_c); });
+}
+template <std::floating_point T, class Executor>
+void TallQr<T, Executor>::expects_q() const {
+    core::expects(kept_, "there is no Q: call factor first");
+}
+template <std::floating_point T, class Executor>
+template <class X, class C, class Apply>
+void TallQr<T, Executor>::apply_in_parts(const X& x, const C& c, const Apply& apply) {
+    expects_q();
+    const index_t count = c.extent[1];
+    core::expects_shape("X", x, {columns_, count});
+    core::expects_shape("C", c, {rows_, count});
+    for (index_t begin = 0; begin < count; begin += columns_) {
+        const index_t end = std::min(begin + columns_, count);
+        apply(x.slice(1, begin, end), c.slice(1, begin, end));
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include "librpca/cpu/spectrum.hpp"
 #include "librpca/cpu/subspace.hpp"
+#include "librpca/medians.hpp"
 #include "librpca/run_state.hpp"
 #include "librpca/workspace.hpp"
 
@@ -113,8 +114,6 @@ class AlternatingProjections {
   private:
     /// The first threshold, in standard deviations of M around its medians.
     static constexpr double first_deviations = 6;
-    /// Median of |x| for normal x of unit variance.
-    static constexpr double median_size = 0.6744897501960817;
     /// Factor of the threshold per iteration (gamma).
     static constexpr double decay = 0.5;
 
@@ -126,8 +125,8 @@ class AlternatingProjections {
         matrix_.start_with_medians();
         std::fill_n(k.data, k.size(), 0.0);
         for (index_t f = 0; f < frames_; ++f) k(width, f) = 1;
-        threshold_ =
-            first_deviations * matrix_.median_of_rest(std::as_const(subspace_).k()) / median_size;
+        threshold_ = first_deviations * matrix_.median_of_rest(std::as_const(subspace_).k()) /
+                     median_of_normal_size;
 
         typename Matrix::Pass& p = projection_;
         p.basis.columns = 0;

@@ -57,6 +57,7 @@ struct RunState {
     int done = 0;       ///< L and S are written; later kernels do nothing
     int steady = 0;     ///< consecutive passes with an almost unchanged mask
     int mask_iterations = 0;
+    int failed = 0;  ///< eigenvectors did not converge
 };
 
 /// When a run ends.
@@ -79,8 +80,8 @@ APERTURE_HD bool is_last_pass(const RunState& state, bool last) {
 APERTURE_HD void advance(RunState& state, const PassSums& sums, const EndRules& rules, bool last) {
     const bool was_last = is_last_pass(state, last);
     state.sums = sums;
-    // The residual of a black M is 0.
-    state.residual = sums.residual_square > 0 ? sqrt(sums.residual_square) / rules.norm : 0;
+    // The residual of a black M is 0. A NaN remains one.
+    state.residual = sums.residual_square != 0 ? sqrt(sums.residual_square) / rules.norm : 0;
     ++state.iterations;
     if (state.residual <= rules.tolerance) state.converged = 1;
     if (was_last) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "aperture/core/shape.hpp"
 #include "librpca/alternating_projections.hpp"
 #include "librpca/multipliers.hpp"
 
@@ -61,13 +62,12 @@ template <std::floating_point T, class Executor>
 Outcome RobustPca<T, Executor>::run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
                                     FramesView<T, Space> sparse,
                                     const std::function<bool(const Progress&)>& observe) {
-    const auto fits = [&](const auto& view) {
-        return view.extent[0] == state_->frames && view.extent[1] == state_->values &&
-               view.stride[1] == 1;
+    const auto check = [&](const char* name, const auto& view) {
+        core::expects_shape(name, view, {state_->frames, state_->values}, core::Strides::unit_last);
     };
-    core::expects(
-        fits(m) && (low_rank.empty() || fits(low_rank)) && (sparse.empty() || fits(sparse)),
-        "frames must be ", state_->frames, " x ", state_->values, " with contiguous values");
+    check("frames", m);
+    if (!low_rank.empty()) check("low_rank", low_rank);
+    if (!sparse.empty()) check("sparse", sparse);
     return state_->projections ? state_->projections->run(m, low_rank, sparse, observe)
                                : state_->multipliers->run(m, low_rank, sparse, observe);
 }

@@ -8,6 +8,7 @@
 
 #include "aperture/core/array.hpp"
 #include "libcore/allocated_bytes.hpp"
+#include "libcore/rounding.hpp"
 
 namespace aperture::core {
 
@@ -18,10 +19,6 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::atomic<std::uint64_t> host_allocation_count{0};
 std::atomic<std::uint64_t> host_allocation_bytes{0};
-
-std::size_t round_up(std::size_t bytes, std::size_t multiple) {
-    return (bytes + multiple - 1) / multiple * multiple;
-}
 
 }  // namespace
 

@@ -52,7 +52,7 @@ std::string Cpu::name() const {
 std::byte* Cpu::scratch(int thread, std::size_t bytes) {
     auto& block = scratch_.at(static_cast<std::size_t>(thread));
     if (static_cast<std::size_t>(block.size()) < bytes) {
-        block = Array<std::byte, 1, Host>({static_cast<index_t>(bytes)});
+        block.reshape({static_cast<index_t>(bytes)});
     }
     return block.data();
 }

@@ -24,7 +24,7 @@ class ReadAhead {
     ReadAhead(const Runs& runs, const Runs& then) : runs_(runs), then_(then) { begin_run(); }
 
     /// Prefetches the next line, if one is left.
-    [[gnu::always_inline]] void ask() {
+    [[gnu::always_inline]] void prefetch_line() {
         if (lines_ == 0) return;
         __builtin_prefetch(at_, 0, 2);
         at_ += line;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "libcore/cpu/timeline_state.hpp"
+#include "libcore/timeline_state.hpp"
 
 namespace aperture::core {
 

@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include "aperture/core/executor.hpp"
+#include "libcore/rounding.hpp"
 
 namespace aperture::core {
 
@@ -14,9 +15,10 @@ namespace aperture::core {
 template <class Work>
 void for_each_task(Cpu& cpu, index_t tasks, std::size_t scratch_bytes, const Work& work) {
     // Grown here, because an exception must not leave a parallel region.
-    for (int thread = 0; thread < cpu.threads(); ++thread) cpu.scratch(thread, scratch_bytes);
-        // All threads or one: OpenMP releases threads that a smaller team leaves out, and one task
-        // needs no team.
+    for (int thread = 0; thread < cpu.threads(); ++thread) {
+        cpu.scratch(thread, scratch_bytes);
+    }
+    // Either all threads or one: OpenMP ends the threads that a smaller team does not use.
 #pragma omp parallel num_threads(tasks > 1 ? cpu.threads() : 1)
     {
         std::byte* scratch = cpu.scratch(omp_get_thread_num(), scratch_bytes);
@@ -34,7 +36,7 @@ class ScratchParts {
     template <class T>
     T* take(index_t elements) {
         T* part = block_ == nullptr ? nullptr : reinterpret_cast<T*>(block_ + bytes_);
-        bytes_ += (static_cast<std::size_t>(elements) * sizeof(T) + 63) / 64 * 64;
+        bytes_ += round_up(static_cast<std::size_t>(elements) * sizeof(T), 64);
         return part;
     }
     /// Bytes of all parts so far.

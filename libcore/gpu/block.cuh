@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Collective operations of a block: reductions, and loads of tiles from global to shared memory,
-// direct or asynchronous.
+// Collective operations of a block: reductions, and asynchronous loads of tiles from global to
+// shared memory.
 
 #include "libcore/gpu/warp.cuh"
 
@@ -24,23 +24,6 @@ __device__ T block_reduce(T value, T* shared_values, Combine combine = {}) {
     return result;
 }
 
-namespace detail {
-template <int Bytes>
-__device__ __forceinline__ void copy_now(void* to, const void* from) {
-#if !defined(__CUDACC__)
-    std::memcpy(to, from, Bytes);
-#else
-    if constexpr (Bytes == 16) {
-        *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
-    } else if constexpr (Bytes == 8) {
-        *static_cast<uint2*>(to) = *static_cast<const uint2*>(from);
-    } else {
-        *static_cast<unsigned*>(to) = *static_cast<const unsigned*>(from);
-    }
-#endif
-}
-}  // namespace detail
-
 /// Starts a copy of 4, 8 or 16 bytes, both addresses aligned to as much, from global to shared
 /// memory. The data is valid after `wait_for_copies` in this thread, and for the others of the
 /// block after a further barrier.
@@ -49,7 +32,7 @@ __device__ __forceinline__ void copy_async(void* to_shared, const void* from_glo
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
 #if !defined(__CUDACC__)
     simt::copy_later(to_shared, from_global, Bytes);
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#elif defined(__CUDA_ARCH__)
     const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
     if constexpr (Bytes == 16) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from_global)
@@ -59,8 +42,6 @@ __device__ __forceinline__ void copy_async(void* to_shared, const void* from_glo
                      "n"(Bytes)
                      : "memory");
     }
-#elif defined(__CUDA_ARCH__)
-    detail::copy_now<Bytes>(to_shared, from_global);
 #endif
 }
 
@@ -83,7 +64,7 @@ __device__ __forceinline__ void let_next_kernel_start() {
 __device__ __forceinline__ void commit_copies() {
 #if !defined(__CUDACC__)
     simt::commit_copies();
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#elif defined(__CUDA_ARCH__)
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
@@ -93,7 +74,7 @@ template <int GroupsLeft = 0>
 __device__ __forceinline__ void wait_for_copies() {
 #if !defined(__CUDACC__)
     simt::wait_for_copies(GroupsLeft);
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#elif defined(__CUDA_ARCH__)
     asm volatile("cp.async.wait_group %0;" ::"n"(GroupsLeft) : "memory");
 #endif
 }
@@ -108,9 +89,6 @@ struct GlobalTile {
     int valid_columns;
 };
 
-/// Whether a tile is loaded by plain loads and stores or by asynchronous copies.
-enum class Transfer { direct, asynchronous };
-
 namespace detail {
 
 template <int Bytes>
@@ -118,19 +96,8 @@ __device__ __forceinline__ bool aligned(const void* address) {
     return reinterpret_cast<unsigned long long>(address) % Bytes == 0;
 }
 
-template <Transfer Mode, int Bytes, class T>
-__device__ __forceinline__ void transfer(T* to, const T* from) {
-    if constexpr (Mode == Transfer::asynchronous) {
-        copy_async<Bytes>(to, from);
-    } else if constexpr (Bytes == sizeof(T)) {
-        *to = *from;
-    } else {
-        copy_now<Bytes>(to, from);
-    }
-}
-
 // One piece is Bytes; an edge inside a piece is copied element by element.
-template <Transfer Mode, int Bytes, class T>
+template <int Bytes, class T>
 __device__ void load_tile_pieces(T* tile, int tile_stride, GlobalTile<T> from, int rows,
                                  int columns, int thread, int threads) {
     constexpr int elements = Bytes / static_cast<int>(sizeof(T));
@@ -142,12 +109,12 @@ __device__ void load_tile_pieces(T* tile, int tile_stride, GlobalTile<T> from, i
         T* to = tile + row * tile_stride + column;
         const T* source = from.data + row * from.row_stride + column;
         if (row < from.valid_rows && column + elements <= from.valid_columns) {
-            transfer<Mode, Bytes>(to, source);
+            copy_async<Bytes>(to, source);
             continue;
         }
         for (int i = 0; i < elements; ++i) {
             if (row < from.valid_rows && column + i < from.valid_columns) {
-                transfer<Mode, element_bytes>(to + i, source + i);
+                copy_async<element_bytes>(to + i, source + i);
             } else {
                 to[i] = T{};
             }
@@ -157,20 +124,20 @@ __device__ void load_tile_pieces(T* tile, int tile_stride, GlobalTile<T> from, i
 
 }  // namespace detail
 
-/// Loads a tile into shared memory, [row][column] with `tile_stride` elements between rows, by the
-/// threads 0 <= `thread` < `threads`; elements that do not exist become zero. In pieces of 16 bytes
-/// if addresses and strides allow. The caller must complete it: a barrier for Transfer::direct;
-/// `commit_copies`, `wait_for_copies` and a barrier for Transfer::asynchronous.
-template <Transfer Mode, class T>
+/// Starts to load a tile into shared memory, [row][column] with `tile_stride` elements between
+/// rows, by the threads 0 <= `thread` < `threads`; elements that do not exist become zero. In
+/// pieces of 16 bytes if addresses and strides allow. The caller must complete it by
+/// `commit_copies`, `wait_for_copies` and a barrier.
+template <class T>
 __device__ void load_tile(T* tile, int tile_stride, GlobalTile<T> from, int rows, int columns,
                           int thread, int threads) {
     constexpr int elements = 16 / static_cast<int>(sizeof(T));
     if (columns % elements == 0 && tile_stride % elements == 0 && detail::aligned<16>(tile) &&
         from.row_stride % elements == 0 && detail::aligned<16>(from.data)) {
-        detail::load_tile_pieces<Mode, 16>(tile, tile_stride, from, rows, columns, thread, threads);
+        detail::load_tile_pieces<16>(tile, tile_stride, from, rows, columns, thread, threads);
     } else {
-        detail::load_tile_pieces<Mode, sizeof(T)>(tile, tile_stride, from, rows, columns, thread,
-                                                  threads);
+        detail::load_tile_pieces<sizeof(T)>(tile, tile_stride, from, rows, columns, thread,
+                                            threads);
     }
 }
 

@@ -75,13 +75,6 @@ APERTURE_HD constexpr T real_part(Complex<T> a) {
     return a.re;
 }
 
-APERTURE_HD constexpr float imaginary_part(float) { return 0; }
-APERTURE_HD constexpr double imaginary_part(double) { return 0; }
-template <class T>
-APERTURE_HD constexpr T imaginary_part(Complex<T> a) {
-    return a.im;
-}
-
 /// |a|^2, real.
 APERTURE_HD constexpr float norm(float a) { return a * a; }
 APERTURE_HD constexpr double norm(double a) { return a * a; }

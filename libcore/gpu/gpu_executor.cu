@@ -20,15 +20,14 @@ std::atomic<std::uint64_t> device_allocation_bytes{0};
 /// too, from any thread.
 class ProcessGpu {
   public:
-    /// Registers an executor.
-    void take(int device) {
+    void add_executor(int device) {
         const std::scoped_lock lock(mutex_);
         expects(executors_ == 0 || device_ == device, "GPU ", device, ": this process uses GPU ",
                 device_.load(), "; use another process for another GPU");
         device_ = device;
         ++executors_;
     }
-    void give_back() noexcept {
+    void remove_executor() noexcept {
         const std::scoped_lock lock(mutex_);
         --executors_;
     }
@@ -133,19 +132,19 @@ struct Gpu::State {
     cudaStream_t stream{};
 
     explicit State(int number) : device(number) {
-        process_gpu.take(device);
+        process_gpu.add_executor(device);
         try {
             process_gpu.make_current();
             APERTURE_CUDA_TRY(cudaGetDeviceProperties(&properties, device));
             APERTURE_CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
         } catch (...) {
-            process_gpu.give_back();
+            process_gpu.remove_executor();
             throw;
         }
     }
     ~State() {
         cudaStreamDestroy(stream);
-        process_gpu.give_back();
+        process_gpu.remove_executor();
     }
     State(const State&) = delete;
     State& operator=(const State&) = delete;

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The one header every kernel file includes. A kernel file is read by three compilers: nvcc, NVRTC
-// (which has no standard headers) and, for the SIMT host executor, plain g++. It includes only
-// other kernel files, aperture/core/portable.hpp and view.hpp; host-only code is inside `#if
-// !defined(__CUDACC_RTC__)`.
+// The one header every kernel file includes. A kernel file is read by nvcc and, for the SIMT host
+// executor, plain g++. Those that a library embeds (aperture_embed_kernels) are also read by NVRTC,
+// which has no standard headers: they include only other kernel files, aperture/core/portable.hpp
+// and view.hpp; host-only code is inside `#if !defined(__CUDACC_RTC__)`.
 
 #include "aperture/core/portable.hpp"
 

@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "aperture/core/executor.hpp"
+#include "libcore/rounding.hpp"
 
 #if defined(__CUDACC__)
 #include <cuda_runtime_api.h>
@@ -44,6 +45,13 @@ struct LaunchConfig {
         return config;
     }
 };
+
+/// The number of blocks on grid.x for `count` rows, problems, ...
+inline unsigned blocks_for(index_t count, index_t count_per_block) {
+    const index_t blocks = ceil_div(count, count_per_block);
+    expects(blocks <= 0x7fffffff, "a grid of ", blocks, " blocks is too large");
+    return static_cast<unsigned>(blocks);
+}
 
 #if defined(__CUDACC__)
 

@@ -18,8 +18,7 @@
 #include <string>
 #include <type_traits>
 
-#include "aperture/core/error.hpp"
-#include "aperture/core/view.hpp"
+#include "aperture/core/executor.hpp"
 
 // The tag distinguishes a kernel compiled here from nvcc's launch function of the same name, when
 // both are linked into one program.
@@ -143,8 +142,7 @@ class Simt {
 /// sides are host memory here.
 template <class T, int Rank, class Layout>
 void copy(Simt&, View<const T, Rank, Host, Layout> from, View<T, Rank, Host, Layout> to) {
-    expects(from.extent == to.extent && from.dense() && to.dense(),
-            "copy needs dense views of equal extents");
+    detail::expects_copyable(from, to);
     std::copy_n(from.data, from.size(), to.data);
 }
 

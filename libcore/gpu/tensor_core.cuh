@@ -22,28 +22,6 @@ inline unsigned bits_of(float x) { return std::bit_cast<unsigned>(x); }
 inline float float_of(unsigned bits) { return std::bit_cast<float>(bits); }
 #endif
 
-// sums += a b for matrices of 16 x 8 and 8 x 8 fp32 numbers, using their TF32 part only,
-// distributed over the 32 lanes of a full warp: lane 4 g + p holds a(g,p), a(g+8,p), a(g,p+4),
-// a(g+8,p+4); b(p,g), b(p+4,g); sums(g,2p), sums(g,2p+1), sums(g+8,2p), sums(g+8,2p+1). By fp32
-// arithmetic, for devices without TF32.
-__device__ __forceinline__ void multiply_add_by_shuffles(float (&sums)[4], const float (&a)[4],
-                                                         const float (&b)[2]) {
-    const auto factor = [](float x) { return float_of(bits_of(x) & tf32_mask); };
-    const int first_row = lane_rank() / 4 * 4;
-    const int first_column = lane_rank() % 4 * 8;
-    APERTURE_UNROLL
-    for (int k = 0; k < 8; ++k) {
-        float row[2], column[2];
-        APERTURE_UNROLL
-        for (int i = 0; i < 2; ++i) {
-            row[i] = factor(__shfl_sync(full_warp, a[k / 4 * 2 + i], first_row + k % 4));
-            column[i] = factor(__shfl_sync(full_warp, b[k / 4], first_column + 4 * i + k % 4));
-        }
-        APERTURE_UNROLL
-        for (int i = 0; i < 4; ++i) sums[i] = fmaf(row[i / 2], column[i % 2], sums[i]);
-    }
-}
-
 #if !defined(__CUDACC__)
 // The sum of a number and eight products as observed on an NVIDIA H200: all are truncated 25 bits
 // below the first bit of the largest one, added exactly, and the sum is rounded toward zero. A
@@ -72,7 +50,6 @@ inline float add_products_cut_off(float sum, const double (&x)[8], const double 
     return away ? std::nextafter(nearest, 0.0f) : nearest;
 }
 
-// Factors are truncated to TF32.
 inline void multiply_add_on_host(float (&sums)[4], const float (&a)[4], const float (&b)[2],
                                  const std::source_location& where) {
     struct Operands {
@@ -100,6 +77,9 @@ inline void multiply_add_on_host(float (&sums)[4], const float (&a)[4], const fl
 }
 #endif
 
+// sums += a b for matrices of 16 x 8 and 8 x 8 fp32 numbers, truncated to TF32, distributed over
+// the 32 lanes of a full warp: lane 4 g + p holds a(g,p), a(g+8,p), a(g,p+4), a(g+8,p+4); b(p,g),
+// b(p+4,g); sums(g,2p), sums(g,2p+1), sums(g+8,2p), sums(g+8,2p+1).
 __device__ __forceinline__ void multiply_add_tf32(
     float (&sums)[4], const float (&a)[4], const float (&b)[2]
 #if !defined(__CUDACC__)
@@ -109,8 +89,6 @@ __device__ __forceinline__ void multiply_add_tf32(
 ) {
 #if !defined(__CUDACC__)
     multiply_add_on_host(sums, a, b, where);
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    multiply_add_by_shuffles(sums, a, b);
 #elif defined(__CUDA_ARCH__)
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
         "{%8, %9}, {%0, %1, %2, %3};"

@@ -52,7 +52,7 @@ __device__ __forceinline__ void multiply_add(
         : "+d"(sums[0]), "+d"(sums[1]), "+d"(sums[2]), "+d"(sums[3])
         : "d"(upper.v[0]), "d"(lower.v[0]), "d"(upper.v[1]), "d"(lower.v[1]), "d"(right.v[0]),
           "d"(right.v[1]));
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#elif defined(__CUDA_ARCH__)
     APERTURE_UNROLL
     for (int i = 0; i < 2; ++i) {
         APERTURE_UNROLL
@@ -60,21 +60,6 @@ __device__ __forceinline__ void multiply_add(
             asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                 : "+d"(sums[2 * half]), "+d"(sums[2 * half + 1])
                 : "d"((half == 0 ? upper : lower).v[i]), "d"(right.v[i]));
-        }
-    }
-#elif defined(__CUDA_ARCH__)
-    const int first_row = lane_rank() / 4 * 4;
-    const int first_column = lane_rank() % 4 * 8;
-    APERTURE_UNROLL
-    for (int k = 0; k < 8; ++k) {
-        const double row[2] = {__shfl_sync(full_warp, upper.v[k / 4], first_row + k % 4),
-                               __shfl_sync(full_warp, lower.v[k / 4], first_row + k % 4)};
-        APERTURE_UNROLL
-        for (int j = 0; j < 2; ++j) {
-            const double column =
-                __shfl_sync(full_warp, right.v[k / 4], first_column + 4 * j + k % 4);
-            sums[j] = fma(row[0], column, sums[j]);
-            sums[2 + j] = fma(row[1], column, sums[2 + j]);
         }
     }
 #endif

@@ -3,8 +3,8 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include "aperture/core/timing.hpp"
-#include "libcore/cpu/timeline_state.hpp"
 #include "libcore/gpu/cuda_check.hpp"
+#include "libcore/timeline_state.hpp"
 
 namespace aperture::core {
 

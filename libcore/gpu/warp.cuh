@@ -9,17 +9,6 @@
 
 namespace aperture::core {
 
-/// The lanes of the calling thread's sub-warp, as a mask.
-template <int Width>
-__device__ __forceinline__ unsigned sub_warp_mask() {
-    static_assert(Width >= 1 && Width <= 32 && (Width & (Width - 1)) == 0);
-    if constexpr (Width == warp_size) {
-        return full_warp;
-    } else {
-        return ((1u << Width) - 1u) << (lane_rank() & ~(Width - 1));
-    }
-}
-
 /// The value of lane `source` of the sub-warp, in all of its lanes.
 template <int Width = warp_size, class T>
 __device__ __forceinline__ T broadcast(T value, int source, unsigned mask = full_warp) {
@@ -96,36 +85,6 @@ __device__ __forceinline__ T warp_reduce(T value, Combine combine = {}, unsigned
         value = combine(value, exchange_xor<Width>(value, distance, mask));
     }
     return value;
-}
-
-namespace detail {
-// The lanes with this bit keep one half of the sums, those without it the other.
-template <int Left, int Distance, class T>
-__device__ __forceinline__ void warp_sum_halves(T* values) {
-    if constexpr (Left > 0) {
-        const bool upper = (lane_rank() & Distance) != 0;
-        APERTURE_UNROLL
-        for (int i = 0; i < Left; ++i) {
-            const T given = upper ? values[i] : values[i + Left];
-            const T kept = upper ? values[i + Left] : values[i];
-            values[i] = kept + exchange_xor(given, Distance);
-        }
-        warp_sum_halves<Left / 2, Distance / 2>(values);
-    } else if constexpr (Distance > 0) {
-        values[0] += exchange_xor(values[0], Distance);
-        warp_sum_halves<0, Distance / 2>(values);
-    }
-}
-}  // namespace detail
-
-/// Reduces Count sums (a power of two) over all lanes of a warp at once, in about Count exchanges
-/// instead of 5 Count: lane l returns the sum of the lanes' values[l * Count / 32]. Overwrites
-/// `values`.
-template <int Count, class T>
-__device__ __forceinline__ T warp_sum_each(T (&values)[Count]) {
-    static_assert(Count >= 1 && Count <= warp_size && (Count & (Count - 1)) == 0);
-    detail::warp_sum_halves<Count / 2, warp_size / 2>(values);
-    return values[0];
 }
 
 }  // namespace aperture::core

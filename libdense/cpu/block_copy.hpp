@@ -6,14 +6,13 @@
 #include <array>
 
 #include "aperture/core/view.hpp"
+#include "libcore/rounding.hpp"
 #include "libdense/cpu/lane_runs.hpp"
 
 /// Copies between matrices of any strides and column-major blocks.
 namespace aperture::dense::tall {
 
 using core::index_t;
-
-inline index_t rounded_up(index_t count, index_t unit) { return (count + unit - 1) / unit * unit; }
 
 template <class T>
 using MatrixView = core::View<T, 2, core::Host>;

@@ -123,7 +123,7 @@ class CholeskyFactors final : public HostFactors<T> {
     void apply_transposed(MatrixView<const T> c, MatrixView<T> x) override {
         if (fell_back_) return tree_.apply_transposed(c, x);
         for (index_t j = 0; j < c.extent[1]; ++j) {
-            // A task computes some columns of Q^T, with the rows in a fixed order.
+            // A task computes one row of x, with the rows of Q in a fixed order.
             core::for_each_task(cpu_, layout_.columns, 0, [&](index_t i, std::byte* /*scratch*/) {
                 double sum = 0;
                 for (index_t b = 0; b < layout_.blocks(); ++b) {

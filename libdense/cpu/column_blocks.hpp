@@ -9,8 +9,6 @@
 
 namespace aperture::dense::tall {
 
-inline index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
-
 /// Side of the tile of Gram products that is accumulated in registers.
 inline constexpr int gram_tile = core::simd_bytes == 64 ? 5 : 3;
 /// Packs of rows computed at once in a product.
@@ -32,17 +30,17 @@ struct ColumnBlocks {
     index_t rows = 0;
     index_t spare = 0;
 
-    index_t blocks() const { return ceil_div(rows, block_rows); }
+    index_t blocks() const { return core::ceil_div(rows, block_rows); }
     /// Independent tasks; part p has the blocks from first_block(p) to first_block(p + 1).
     index_t parts() const { return std::min<index_t>(blocks(), 32); }
     index_t first_block(index_t part) const { return blocks() * part / parts(); }
     index_t block_reals() const {
-        return std::max(rounded_up(columns, gram_tile), columns + spare) * stride;
+        return std::max(core::round_up(columns, gram_tile), columns + spare) * stride;
     }
     index_t size() const { return blocks() * block_reals(); }
     index_t rows_of(index_t block) const { return std::min(block_rows, rows - block * block_rows); }
     /// Rows of a block, rounded up to whole products.
-    index_t used_rows(index_t block) const { return rounded_up(rows_of(block), row_unit); }
+    index_t used_rows(index_t block) const { return core::round_up(rows_of(block), row_unit); }
 };
 
 }  // namespace aperture::dense::tall

@@ -11,6 +11,7 @@
 
 #include "aperture/core/executor.hpp"
 #include "libcore/cpu/simd.hpp"
+#include "libcore/rounding.hpp"
 #include "libdense/cpu/lane_kernels.hpp"
 #include "libdense/cpu/lane_runs.hpp"
 
@@ -147,7 +148,7 @@ template <Scalar T, class Body>
 void for_each_pack(core::Cpu& cpu, core::index_t problems, std::ptrdiff_t scratch_elements,
                    const Body& body) {
     constexpr core::index_t count = width<T>;
-    const core::index_t packs = (problems + count - 1) / count;
+    const core::index_t packs = core::ceil_div(problems, count);
     const int threads =
         static_cast<int>(std::min<core::index_t>(cpu.threads(), std::max<core::index_t>(packs, 1)));
     const std::size_t bytes = std::max<std::size_t>(

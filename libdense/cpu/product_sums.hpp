@@ -65,9 +65,9 @@ class ProductSums {
         }
     }
     static index_t elements(const ColumnBlocks<T>& layout, index_t left) {
-        const index_t across = ceil_div(layout.columns, gram_tile);
+        const index_t across = core::ceil_div(layout.columns, gram_tile);
         const index_t tiles =
-            left == 0 ? across * (across + 1) / 2 : ceil_div(left, gram_tile) * across;
+            left == 0 ? across * (across + 1) / 2 : core::ceil_div(left, gram_tile) * across;
         return tiles * gram_tile * gram_tile;
     }
 

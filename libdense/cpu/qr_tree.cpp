@@ -31,7 +31,7 @@ QrTree<T>::QrTree(core::Cpu& cpu, index_t rows, index_t columns)
       rows_(rows),
       columns_(columns),
       stride_(triangle_stride<T>(columns)),
-      top_size_(stride_ * (rounded_up(columns, panel_columns<T>) + 1)) {
+      top_size_(stride_ * (core::round_up(columns, panel_columns<T>) + 1)) {
     const index_t chunks = chunks_of(rows, columns);
     cut_into_blocks(chunks);
     plan_merges(chunks);
@@ -46,9 +46,9 @@ index_t QrTree<T>::bytes() const {
 
 template <class T>
 typename QrTree<T>::Block QrTree<T>::next_block(BlockKind kind, index_t first_row, index_t rows) {
-    const BlockShape shape{kind, rounded_up(rows, core::lanes<T>), columns_};
+    const BlockShape shape{kind, core::round_up(rows, core::lanes<T>), columns_};
     const Block block{shape, first_row, rows, reflector_reals_, panels_};
-    const index_t reals = shape.rows * rounded_up(columns_, panel_columns<T>);
+    const index_t reals = shape.rows * core::round_up(columns_, panel_columns<T>);
     reflector_reals_ += reals;
     panels_ += panels_of<T>(columns_);
     block_reals_ = std::max(block_reals_, reals);
@@ -62,8 +62,8 @@ void QrTree<T>::cut_into_blocks(index_t chunks) {
         Chunk chunk{rows_ * c / chunks, static_cast<index_t>(blocks_.size()), 0};
         for (index_t row = chunk.first_row; row < end;) {
             const bool first = row == chunk.first_row;
-            const index_t blocks = (end - row + block_rows<T> - 1) / block_rows<T>;
-            const index_t share = rounded_up((end - row + blocks - 1) / blocks, core::lanes<T>);
+            const index_t blocks = core::ceil_div(end - row, block_rows<T>);
+            const index_t share = core::round_up(core::ceil_div(end - row, blocks), core::lanes<T>);
             const index_t rows = std::min(std::max(share, first ? columns_ : 0), end - row);
             blocks_.push_back(
                 next_block(first ? BlockKind::own_top : BlockKind::stacked, row, rows));
@@ -132,7 +132,7 @@ void QrTree<T>::factor_chunk(const Chunk& chunk, MatrixView<const T> a, bool kee
         const Block& block = blocks_[static_cast<std::size_t>(i)];
         T* const v = keep ? v_.data() + block.v : reinterpret_cast<T*>(scratch);
         load_padded(a, block.first_row, block.rows, block.shape.rows, v);
-        const index_t padded = rounded_up(columns_, panel_columns<T>);
+        const index_t padded = core::round_up(columns_, panel_columns<T>);
         std::fill(v + columns_ * block.shape.rows, v + padded * block.shape.rows, T(0));
         factor_block(block.shape, v, r, factors_.data() + block.panel,
                      ahead_of(i + 1, chunk, a, keep));
@@ -145,7 +145,7 @@ void QrTree<T>::factor_merge(const Merge& merge, bool keep, std::byte* scratch) 
     const index_t rows = block.shape.rows;
     const T* const lower = r_.data() + merge.lower * top_size_;
     T* const v = keep ? v_.data() + block.v : reinterpret_cast<T*>(scratch);
-    std::fill_n(v, rows * rounded_up(columns_, panel_columns<T>), T(0));
+    std::fill_n(v, rows * core::round_up(columns_, panel_columns<T>), T(0));
     for (index_t j = 0; j < columns_; ++j) {
         std::copy_n(lower + j * stride_, j + 1, v + j * rows);
     }

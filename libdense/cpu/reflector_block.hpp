@@ -31,7 +31,7 @@ struct BlockShape {
         if (kind == BlockKind::own_top) {
             return {std::min(std::min(k + w, columns) / lanes * lanes, rows), rows};
         }
-        if (kind == BlockKind::triangle) return {0, std::min(rounded_up(k + w, lanes), rows)};
+        if (kind == BlockKind::triangle) return {0, std::min(core::round_up(k + w, lanes), rows)};
         return {0, rows};
     }
 };
@@ -39,11 +39,11 @@ struct BlockShape {
 /// Distance between columns of a triangle of order n: a pack from any of its rows stays in bounds.
 template <class T>
 index_t triangle_stride(index_t n) {
-    return rounded_up(n, panel_columns<T>) + core::lanes<T>;
+    return core::round_up(n, panel_columns<T>) + core::lanes<T>;
 }
 template <class T>
 index_t panels_of(index_t columns) {
-    return rounded_up(columns, panel_columns<T>) / panel_columns<T>;
+    return core::round_up(columns, panel_columns<T>) / panel_columns<T>;
 }
 
 /// The first rows of a block without a triangle, reduced to one within a panel's columns.
@@ -206,7 +206,7 @@ template <class T, bool transposed>
 void apply_block(const BlockShape& shape, const T* v, const PanelFactors<T>* factors, T* c, T* top,
                  index_t columns, core::ReadAhead ahead = {}) {
     const index_t n = shape.columns;
-    const index_t groups = (n + panels_together - 1) / panels_together;
+    const index_t groups = core::ceil_div(n, panels_together);
     for (index_t g = 0; g < groups; ++g) {
         const index_t begin = (transposed ? g : groups - 1 - g) * panels_together;
         apply_panels<T, transposed>(shape, v, factors, begin, std::min(begin + panels_together, n),

@@ -83,7 +83,7 @@ class PanelApplication {
             core::Pack<T> column[n];
 #pragma GCC unroll 8
             for (int j = 0; j < n; ++j) column[j] = core::load(c + j * stride + r);
-            ahead.ask();
+            ahead.prefetch_line();
 #pragma GCC unroll 8
             for (int k = 0; k < w; ++k) {
                 core::Pack<T> v = core::load(v_ + k * stride_ + r);

@@ -23,7 +23,7 @@ struct Factor {
     index_t columns = 0;
     core::Array<T, 1> elements = {};
 
-    index_t tiles() const { return ceil_div(columns, most_columns); }
+    index_t tiles() const { return core::ceil_div(columns, most_columns); }
     /// Tiles are of nearly equal width.
     index_t first_column(index_t tile) const {
         return columns * tile / std::max<index_t>(tiles(), 1);
@@ -125,7 +125,7 @@ inline void add_gram_tile(const T* a, const T* b, index_t stride, index_t rows, 
         core::Pack<Sum> of_a[t];
 #pragma GCC unroll 8
         for (int i = 0; i < t; ++i) of_a[i] = load_as<T, Sum>(a + i * stride + r);
-        ahead.ask();
+        ahead.prefetch_line();
 #pragma GCC unroll 8
         for (int j = 0; j < t; ++j) {
             const core::Pack<Sum> of_b = load_as<T, Sum>(b + j * stride + r);

@@ -43,10 +43,10 @@ struct BlockEntries {
 /// the columns they eliminate, L^H (unit diagonal) to the right of the diagonal. With `first_pass`
 /// false, only the right-hand sides change, by the stored multipliers.
 template <Elimination elimination, bool first_pass, int pivot_tiles, int row_tiles,
-          int column_tiles, class T, class Judge>
+          int column_tiles, class T, class ReciprocalOf>
 __device__ __forceinline__ void eliminate_in_block(BlockEntries<T, row_tiles, column_tiles>& tiles,
                                                    PublishedLines<T>& lines, int order,
-                                                   Judge reciprocal_of_pivot) {
+                                                   ReciprocalOf reciprocal_of_pivot) {
     using R = RealOf<T>;
     const int ty = tiles.ty;
     const int tx = tiles.tx;

@@ -2,14 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libcore/gpu/launch.cuh"
-#include "libdense/gpu/batch_tile.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include "libcore/gpu/device_cast.hpp"
+#include "libcore/gpu/launch.cuh"
 #include "libdense/batch_checks.hpp"
-#include "libdense/gpu/grid.hpp"
-#endif
+#include "libdense/gpu/batch_tile.cuh"
 
 namespace aperture::dense {
 
@@ -56,8 +52,6 @@ __global__ void __launch_bounds__(layout_tile* layout_tile_rows)
     }
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// `change_layout` on a GPU or the SIMT executor.
 template <class Executor, class T, class From, class To>
 void launch_change_layout(Executor& executor,
@@ -72,12 +66,10 @@ void launch_change_layout(Executor& executor,
     const index_t entry_tiles = (rows * columns + layout_tile - 1) / layout_tile;
     const index_t problem_tiles = (problems + layout_tile - 1) / layout_tile;
     core::launch(executor, transpose_batch<E, std::same_as<To, core::Interleaved>>,
-                 core::LaunchConfig{dim3(blocks_for(problem_tiles * entry_tiles, 1)),
+                 core::LaunchConfig{dim3(core::blocks_for(problem_tiles * entry_tiles, 1)),
                                     dim3(layout_tile, layout_tile_rows),
                                     sizeof(E) * layout_tile * (layout_tile + 1)},
                  core::kernel_view(from), core::kernel_view(to));
 }
-
-#endif
 
 }  // namespace aperture::dense

@@ -35,9 +35,9 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
         : executor_(executor),
           rows_(rows),
           columns_(columns),
-          panels_(static_cast<int>(blocks_for(columns, panel_columns))),
+          panels_(static_cast<int>(core::blocks_for(columns, panel_columns))),
           order_(index_t{panels_} * panel_columns),
-          pitch_(blocks_for(rows, panel_columns) * index_t{panel_columns}),
+          pitch_(core::round_up(rows, panel_columns)),
           warps_(warps_that_fit()),
           products_(executor),
           read_state_({0}, locked_pages<Space>()) {}
@@ -150,8 +150,8 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
     /// Bounds the error growth; if `writes`, also computes Q = from R^-1.
     void divide(const KernelView<const T, 2>& from, bool writes) {
         if (writes) reserve(q_);
-        const unsigned of_sizes = blocks_for(panels_, warps_);
-        const unsigned of_rows = writes ? blocks_for(rows_, warps_ * WarpTile::rows) : 0;
+        const unsigned of_sizes = core::blocks_for(panels_, warps_);
+        const unsigned of_rows = writes ? core::blocks_for(rows_, warps_ * WarpTile::rows) : 0;
         core::launch(
             executor_, &tall_divide_kernel<T>,
             core::LaunchConfig(

@@ -50,7 +50,7 @@ class ColumnProducts {
     }
 
   private:
-    static int sides(index_t columns) { return TallSides::of(columns, Shape::side); }
+    static int sides(index_t columns) { return TallSides::of(columns); }
     index_t bytes(const TallSides& sides, index_t rows) const {
         return (is_small_ ? Ranges<SmallShape>(executor_, sides, rows).elements()
                           : Ranges<Shape>(executor_, sides, rows).elements()) *
@@ -66,9 +66,9 @@ class ColumnProducts {
         Ranges(const Executor& executor, const TallSides& sides, index_t rows)
             : pairs(sides.pairs()) {
             const index_t blocks = std::max(1, executor.multiprocessors() / pairs);
-            const index_t steps = blocks_for(rows, ItsShape::rows);
-            range = blocks_for(steps, blocks);
-            count = static_cast<int>(blocks_for(steps, range));
+            const index_t steps = core::blocks_for(rows, ItsShape::rows);
+            range = core::blocks_for(steps, blocks);
+            count = static_cast<int>(core::blocks_for(steps, range));
         }
         index_t elements() const {
             return index_t{pairs} * count * ItsShape::tiles * WarpTile::elements;
@@ -81,9 +81,9 @@ class ColumnProducts {
         const int ranges = is_small_ ? find_parts<SmallShape>(sides, left, right)
                                      : find_parts<Shape>(sides, left, right);
         using Gather = TallGatherShape;
-        core::launch(executor_, &tall_gather_kernel<U, Shape::side>,
-                     core::LaunchConfig(dim3(blocks_for(to.extent[1], panel_columns),
-                                             blocks_for(to.extent[0], panel_columns) *
+        core::launch(executor_, &tall_gather_kernel<U>,
+                     core::LaunchConfig(dim3(core::blocks_for(to.extent[1], panel_columns),
+                                             core::blocks_for(to.extent[0], panel_columns) *
                                                  panel_columns / Gather::rows),
                                         dim3(Gather::threads), Gather::shared_bytes),
                      TallGatherArguments<U>{parts_.data(), ranges, sides, to});
@@ -114,11 +114,12 @@ template <class T, class Executor>
 void multiply_columns(Executor& executor, const KernelView<const T, 2>& columns,
                       const KernelView<const T, 2>& factor, const KernelView<T, 2>& to) {
     using Shape = TallMultiplyShape;
-    core::launch(executor, &tall_multiply_kernel<T>,
-                 core::LaunchConfig(dim3(blocks_for(to.extent[0], Shape::warps * WarpTile::rows),
-                                         blocks_for(to.extent[1], panel_columns)),
-                                    dim3(Shape::threads), Shape::shared_bytes),
-                 TallMultiplyArguments<T>{columns, factor, to});
+    core::launch(
+        executor, &tall_multiply_kernel<T>,
+        core::LaunchConfig(dim3(core::blocks_for(to.extent[0], Shape::warps * WarpTile::rows),
+                                core::blocks_for(to.extent[1], panel_columns)),
+                           dim3(Shape::threads), Shape::shared_bytes),
+        TallMultiplyArguments<T>{columns, factor, to});
 }
 
 }  // namespace aperture::dense::gpu

@@ -8,7 +8,6 @@
 #include "aperture/core/view.hpp"
 #include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
-#include "libdense/gpu/grid.hpp"
 
 namespace aperture::dense::gpu {
 
@@ -69,11 +68,12 @@ __global__ void __launch_bounds__(copy_tile* copy_rows)
 template <class T, class Executor>
 void copy_matrix(Executor& executor, const KernelView<const T, 2>& from, const KernelView<T, 2>& to,
                  CopyPart part) {
-    core::launch(executor, &copy_matrix_kernel<T>,
-                 core::LaunchConfig(
-                     dim3(blocks_for(to.extent[0], copy_tile), blocks_for(to.extent[1], copy_tile)),
-                     dim3(copy_tile, copy_rows), copy_tile * (copy_tile + 1) * sizeof(T)),
-                 from, to, part);
+    core::launch(
+        executor, &copy_matrix_kernel<T>,
+        core::LaunchConfig(dim3(core::blocks_for(to.extent[0], copy_tile),
+                                core::blocks_for(to.extent[1], copy_tile)),
+                           dim3(copy_tile, copy_rows), copy_tile * (copy_tile + 1) * sizeof(T)),
+        from, to, part);
 }
 
 }  // namespace aperture::dense::gpu

@@ -2,17 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "libcore/gpu/launch.cuh"
-#include "libdense/gpu/batch_tile.cuh"
-
-#if !defined(__CUDACC_RTC__)
 #include <algorithm>
 
 #include "libcore/gpu/device_cast.hpp"
+#include "libcore/gpu/launch.cuh"
 #include "libdense/batch_checks.hpp"
-#include "libdense/gpu/grid.hpp"
+#include "libdense/gpu/batch_tile.cuh"
 #include "libdense/gpu/tuning.hpp"
-#endif
 
 namespace aperture::dense {
 
@@ -193,8 +189,6 @@ __global__ void __launch_bounds__(256) hermitian_rank_k_blocks(RankKArguments<T>
     }
 }
 
-#if !defined(__CUDACC_RTC__)
-
 /// `hermitian_rank_k` on a GPU or the SIMT executor.
 template <class Executor, class T, class Layout>
 void launch_hermitian_rank_k(Executor& executor, Real<T> alpha,
@@ -208,7 +202,8 @@ void launch_hermitian_rank_k(Executor& executor, Real<T> alpha,
     const int splits = tuning::rank_k_splits(blocks);
     const int sums = blocks * splits;
     const int problems = std::clamp(tuning::rank_k_threads / sums, 1, tuning::rank_k_most_problems);
-    const int threads = std::min((problems * sums + 31) / 32 * 32, tuning::rank_k_threads);
+    const int threads =
+        std::min(core::round_up(problems * sums, core::warp_size), tuning::rank_k_threads);
     RankKArguments<E> arguments{};
     arguments.alpha = alpha;
     arguments.a = core::kernel_view(a);
@@ -217,7 +212,7 @@ void launch_hermitian_rank_k(Executor& executor, Real<T> alpha,
     arguments.order = order;
     arguments.problems_per_block = problems;
     arguments.splits = splits;
-    arguments.sample_stride = (order + rank_k_tile - 1) / rank_k_tile * rank_k_tile + 1;
+    arguments.sample_stride = core::round_up(order, rank_k_tile) + 1;
     const auto panel_bytes = [&](int bits) {
         return problems * ((arguments.sample_stride << bits) + 1) * static_cast<int>(sizeof(E));
     };
@@ -228,11 +223,9 @@ void launch_hermitian_rank_k(Executor& executor, Real<T> alpha,
     }
     arguments.problem_stride = (arguments.sample_stride << arguments.panel_bits) + 1;
     core::launch(executor, hermitian_rank_k_blocks<E>,
-                 core::LaunchConfig{dim3(blocks_for(c.extent[0], problems)), dim3(threads),
+                 core::LaunchConfig{dim3(core::blocks_for(c.extent[0], problems)), dim3(threads),
                                     static_cast<std::size_t>(panel_bytes(arguments.panel_bits))},
                  arguments);
 }
-
-#endif
 
 }  // namespace aperture::dense

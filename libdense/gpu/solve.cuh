@@ -14,7 +14,6 @@
 #include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
 #include "libdense/batch_checks.hpp"
-#include "libdense/gpu/grid.hpp"
 #include "libdense/gpu/solve_in_block.cuh"
 #include "libdense/gpu/solve_in_registers.cuh"
 #include "libdense/gpu/solve_in_shared.cuh"
@@ -75,7 +74,7 @@ bool solve_in_sub_warps(Executor& executor, Elimination elimination,
         tuning::register_solve<E>(arguments.order, arguments.right_hand_sides);
     if (policy.lanes == 0) return false;
     const core::LaunchConfig config{
-        dim3(blocks_for(arguments.a.extent[0], register_solve_threads / policy.lanes)),
+        dim3(core::blocks_for(arguments.a.extent[0], register_solve_threads / policy.lanes)),
         dim3(register_solve_threads),
         static_cast<std::size_t>(
             register_solve_shared_bytes<E>(arguments.order, policy.lanes, policy.slots))};
@@ -106,12 +105,12 @@ void solve_in_blocks(Executor& executor, Elimination elimination,
         elimination == Elimination::below
             ? solve_in_block<E, row_tiles, right_hand_side_tiles, Elimination::below>
             : solve_in_block<E, row_tiles, right_hand_side_tiles, Elimination::above_and_below>;
-    core::launch(
-        executor, kernel,
-        core::LaunchConfig{dim3(blocks_for(arguments.a.extent[0], 1)), dim3(block_side, block_side),
-                           static_cast<std::size_t>(
-                               block_solve_shared_bytes<E>(row_tiles, right_hand_side_tiles))},
-        arguments);
+    core::launch(executor, kernel,
+                 core::LaunchConfig{dim3(core::blocks_for(arguments.a.extent[0], 1)),
+                                    dim3(block_side, block_side),
+                                    static_cast<std::size_t>(block_solve_shared_bytes<E>(
+                                        row_tiles, right_hand_side_tiles))},
+                 arguments);
 }
 
 template <class E, class Executor>
@@ -120,12 +119,12 @@ void solve_in_shared_memory(Executor& executor, const SolveArguments<E>& argumen
     constexpr int many_tiles = 8;
     static_assert(many_tiles * block_side == max_order);
     const bool few = arguments.order <= few_tiles * block_side;
-    core::launch(
-        executor, few ? solve_in_shared<E, few_tiles> : solve_in_shared<E, many_tiles>,
-        core::LaunchConfig{dim3(blocks_for(arguments.a.extent[0], 1)), dim3(block_side, block_side),
-                           static_cast<std::size_t>(shared_solve_bytes<E>(
-                               arguments.order, few ? few_tiles : many_tiles))},
-        arguments);
+    core::launch(executor, few ? solve_in_shared<E, few_tiles> : solve_in_shared<E, many_tiles>,
+                 core::LaunchConfig{dim3(core::blocks_for(arguments.a.extent[0], 1)),
+                                    dim3(block_side, block_side),
+                                    static_cast<std::size_t>(shared_solve_bytes<E>(
+                                        arguments.order, few ? few_tiles : many_tiles))},
+                 arguments);
 }
 
 /// Selects the kernel by the 16 x 16 tiles of the order and of the right-hand sides: 1 or 4 tiles a

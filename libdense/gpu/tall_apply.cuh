@@ -187,9 +187,8 @@ struct ApplyBlock {
     /// Adds up the partial sums and multiplies T^T or T by the result. Begins and ends with a
     /// barrier.
     __device__ void multiply_factor(int block) {
-        const T* const factor =
-            args.factors + args.level.factors +
-            (index_t{blockIdx.y} * args.level.blocks + block) * factor_elements<T>;
+        const T* const factor = args.factors + args.level.factors +
+                                (index_t{blockIdx.y} * args.level.blocks + block) * factor_elements;
         constexpr int own = Shape::square / Shape::threads;
         T* const t = parts + Shape::square;
         T* const y = parts + 2 * Shape::square;

@@ -23,8 +23,8 @@ struct TallCholeskyArguments {
     double* divisors;  ///< [triangle_tile][packed_index]: -R, with inverted diagonal blocks
     double* sizes;     ///< square roots of the original diagonal
     double* failed;    ///< 1 if a pivot is not positive and normal, else 0
-    /// Added to the diagonal: nothing. Without an addition that the compiler cannot omit its order
-    /// of the pivots' chain is slower: 0.153 instead of 0.138 ms for 1000 x 192 (H100).
+    /// Always 0, and added to the diagonal: the addition makes the compiler order the chain of
+    /// pivots well (1000 x 192 on an H100: 0.138 ms, without it 0.153 ms).
     double shift = 0;
 };
 

@@ -280,7 +280,7 @@ __global__ void __launch_bounds__(FactorShape<T, Groups>::threads)
         }
         if (!block.has_rows()) {
             T* const factor = args.factors + level.factors +
-                              (index_t{blockIdx.x} * level.blocks + b) * factor_elements<T>;
+                              (index_t{blockIdx.x} * level.blocks + b) * factor_elements;
             store_row(factor + lane * n, a);
         }
         __syncthreads();

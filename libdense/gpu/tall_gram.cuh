@@ -10,23 +10,26 @@
 
 namespace aperture::dense::gpu {
 
-/// A side is three panels of 32 columns. A block multiplies a side of A with one of B, or with
-/// another side of A: 9 products of panels, and in one block per side also its products with
-/// itself. It processes a range of rows, a warp two products with one shared panel, with prefetched
-/// stages of rows. Small: for devices with 99 KiB of shared memory per block; the sums are
-/// identical.
+/// A side is three panels of 32 columns.
+inline constexpr int panels_of_side = 3;
+inline constexpr int columns_of_side = panels_of_side * panel_columns;
+
+/// A block multiplies a side of A with one of B, or with another side of A: 9 products of panels,
+/// and in one block per side also its products with itself. It processes a range of rows, a warp
+/// two products with one shared panel, with prefetched stages of rows. Small: for devices with 99
+/// KiB of shared memory per block; the sums are identical.
 template <class T, bool Small = false>
 struct TallGramShape {
     using Number = T;
-    static constexpr int side = 3;
-    static constexpr int tiles = side * side + 2 * (side * (side + 1) / 2);
+    static constexpr int tiles =
+        panels_of_side * panels_of_side + panels_of_side * (panels_of_side + 1);
     static constexpr int warps = 12;
     static constexpr int threads = warps * core::warp_size;
     static constexpr int rows = (Small ? 128 : 256) / static_cast<int>(sizeof(T));
     /// No bank conflicts: simultaneous accesses are to pairs of numbers in four columns, or two.
     static constexpr int pitch = rows + 8;
     static constexpr int stages = Small && sizeof(T) == 8 ? 2 : 3;
-    static constexpr int columns = 2 * side * panel_columns;
+    static constexpr int columns = 2 * columns_of_side;
     static constexpr int shared_bytes = stages * columns * pitch * static_cast<int>(sizeof(T));
 };
 
@@ -45,9 +48,8 @@ struct TallSides {
     int right;
     bool symmetric;
 
-    APERTURE_HD static int of(index_t columns, int side) {
-        const int of_side = side * panel_columns;
-        return static_cast<int>((columns + of_side - 1) / of_side);
+    APERTURE_HD static int of(index_t columns) {
+        return static_cast<int>((columns + columns_of_side - 1) / columns_of_side);
     }
     APERTURE_HD int pairs() const {
         if (!symmetric) return left * right;
@@ -65,7 +67,8 @@ struct TallSides {
         i = number;
     }
     /// Pair and tile of the product of panels a and b, a <= b if symmetric.
-    APERTURE_HD void find(int a, int b, int side, int& number, int& tile) const {
+    APERTURE_HD void find(int a, int b, int& number, int& tile) const {
+        constexpr int side = panels_of_side;
         const int i = a / side;
         const int j = b / side;
         a %= side;
@@ -88,9 +91,8 @@ struct TallSides {
 namespace detail {
 
 /// A warp's products: panel a with b and b + 1, panels of both sides numbered consecutively.
-template <int side>
 struct TallTiles {
-    static_assert(side == 3);
+    static constexpr int side = panels_of_side;
     int a;
     int b;
 
@@ -134,13 +136,13 @@ __device__ void load_side(const KernelView<const T, 2>& from, int first_column, 
     constexpr int size = RowPiece<T>::size;
     constexpr int of_column = Shape::rows / size;
     constexpr int together = Shape::threads / of_column;
-    static_assert(Shape::side * panel_columns % together == 0);
+    static_assert(columns_of_side % together == 0);
     const int first = core::thread_rank() / of_column;
     const int behind = core::thread_rank() % of_column * size;
     const index_t begin = row + behind;
     const T* source = from.data + (first_column + first) * from.stride[1] + begin;
     APERTURE_UNROLL
-    for (int c = 0; c < Shape::side * panel_columns; c += together) {
+    for (int c = 0; c < columns_of_side; c += together) {
         const index_t column = first_column + first + c;
         T* const piece = to + (first + c) * Shape::pitch + behind;
         if (column < from.extent[1] && begin + size <= from.extent[0]) {
@@ -163,16 +165,16 @@ template <class Shape>
 __global__ void __launch_bounds__(Shape::threads)
     tall_gram_kernel(TallGramArguments<typename Shape::Number> a) {
     using T = typename Shape::Number;
-    constexpr int of_side = Shape::side * panel_columns;
-    const TallSides sides{TallSides::of(a.left.extent[1], Shape::side),
-                          TallSides::of(a.right.extent[1], Shape::side), a.symmetric};
+    const TallSides sides{TallSides::of(a.left.extent[1]), TallSides::of(a.right.extent[1]),
+                          a.symmetric};
     int i;
     int j;
     sides.pair(static_cast<int>(blockIdx.y), i, j);
-    const int panels_left = static_cast<int>((a.left.extent[1] - i * of_side + 31) / panel_columns);
+    const int panels_left =
+        static_cast<int>((a.left.extent[1] - i * columns_of_side + 31) / panel_columns);
     const int panels_right =
-        static_cast<int>((a.right.extent[1] - j * of_side + 31) / panel_columns);
-    const detail::TallTiles<Shape::side> own(core::warp_rank());
+        static_cast<int>((a.right.extent[1] - j * columns_of_side + 31) / panel_columns);
+    const detail::TallTiles own(core::warp_rank());
     const bool has[2] = {own.has(0, sides, i, j, panels_left, panels_right),
                          own.has(1, sides, i, j, panels_left, panels_right)};
     const index_t begin = index_t{blockIdx.x} * a.range;
@@ -185,9 +187,9 @@ __global__ void __launch_bounds__(Shape::threads)
     const auto load = [&](int step) {
         if (step < steps) {
             const index_t row = begin + index_t{step} * Shape::rows;
-            detail::load_side<Shape>(a.left, i * of_side, row, stage(step));
-            detail::load_side<Shape>(a.right, j * of_side, row,
-                                     stage(step) + of_side * Shape::pitch);
+            detail::load_side<Shape>(a.left, i * columns_of_side, row, stage(step));
+            detail::load_side<Shape>(a.right, j * columns_of_side, row,
+                                     stage(step) + columns_of_side * Shape::pitch);
         }
         core::commit_copies();
     };
@@ -245,7 +247,7 @@ struct TallGatherShape {
 
 /// Adds up the ranges: each warp every eighth one, then over warps, in a fixed order. Elements
 /// outside `to` are not written. Grid: tiles of 32 x 32 by columns, pairs of rows.
-template <class T, int side>
+template <class T>
 __global__ void __launch_bounds__(TallGatherShape::threads)
     tall_gather_kernel(TallGatherArguments<T> a) {
     using Shape = TallGatherShape;
@@ -255,9 +257,8 @@ __global__ void __launch_bounds__(TallGatherShape::threads)
     if (a.sides.symmetric && row_panel > b) return;
     int pair;
     int tile;
-    a.sides.find(row_panel, b, side, pair, tile);
+    a.sides.find(row_panel, b, pair, tile);
     constexpr int tiles = TallGramShape<float>::tiles;
-    static_assert(side == TallGramShape<float>::side);
     const int first_row = static_cast<int>(blockIdx.y) % of_tile * Shape::rows;
     const int lane = core::lane_rank();
     const double* const parts = a.parts +

@@ -44,12 +44,12 @@ struct DivisorTiles {
     const double* from;
     double* to;
     int tiles;
-    int next = 0;
+    int loaded = 0;
 
     __device__ void load() {
-        if (next < tiles) {
-            const double* const tile = from + index_t{next} * WarpTile::elements;
-            double* const buffer = to + next % stages * WarpTile::elements;
+        if (loaded < tiles) {
+            const double* const tile = from + index_t{loaded} * WarpTile::elements;
+            double* const buffer = to + loaded % stages * WarpTile::elements;
             APERTURE_UNROLL_BY(4)
             for (int e = 2 * core::thread_rank(); e < WarpTile::elements;
                  e += 2 * core::block_threads()) {
@@ -57,17 +57,17 @@ struct DivisorTiles {
             }
         }
         core::commit_copies();
-        ++next;
+        ++loaded;
     }
     __device__ void begin() {
         for (int ahead = 0; ahead < stages - 1; ++ahead) load();
     }
     /// Returns the next tile, to all threads.
-    __device__ const double* take() {
+    __device__ const double* next_tile() {
         // All threads have finished the previous tile, whose buffer the next load reuses.
         core::wait_for_copies<stages - 2>();
         __syncthreads();
-        const double* const tile = to + (next - stages + 1) % stages * WarpTile::elements;
+        const double* const tile = to + (loaded - stages + 1) % stages * WarpTile::elements;
         load();
         return tile;
     }
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(TallDivideShape<T>::most_warps* core::warp_siz
         const index_t first_column = index_t{j} * panel_columns;
         WarpTile sums;
         for (int k = 0; k < j; ++k) {
-            const double* const tile = divisors.take();
+            const double* const tile = divisors.next_tile();
             const auto left = [&](int s, core::Fp64Slice(&slices)[4]) {
                 APERTURE_UNROLL
                 for (int c = 0; c < 4; ++c) {
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(TallDivideShape<T>::most_warps* core::warp_siz
         }
         WarpTile x;
         detail::add_packed<true>([&](int s, core::Fp64Slice(&left)[4]) { sums.as_left(s, left); },
-                                 divisors.take(), x);
+                                 divisors.next_tile(), x);
         if (j + 1 < a.panels) detail::keep(x, kept + j * WarpTile::elements);
         if (!of_sizes) {
             rows.store(x, first_column, a.from.extent[1], a.to, a.to_pitch);

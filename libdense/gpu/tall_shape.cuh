@@ -48,8 +48,8 @@ struct TreeNode {
     }
 };
 
-template <class T>
-inline constexpr int factor_elements = panel_columns* panel_columns;
+/// Of a block's T factor.
+inline constexpr int factor_elements = panel_columns * panel_columns;
 
 /// 16 bytes.
 template <class T>

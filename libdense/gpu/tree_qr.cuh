@@ -28,8 +28,8 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
 
   public:
     TreeQr(Executor& executor, index_t rows, index_t columns)
-        : executor_(executor), padded_columns_(rounded_up(columns, panel_columns)) {
-        pitch_ = std::max(rounded_up(rows, group_rows), padded_columns_);
+        : executor_(executor), padded_columns_(core::round_up(columns, panel_columns)) {
+        pitch_ = std::max(core::round_up(rows, group_rows), padded_columns_);
         core::expects(pitch_ <= most_rows, "on a device a matrix may have ", most_rows,
                       " rows at most, has ", rows);
         for (index_t first = 0; first < padded_columns_; first += panel_columns) {
@@ -64,7 +64,8 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
         copy_matrix<T>(executor_, core::kernel_view(c), padded(turned_), CopyPart::all);
         for (const std::vector<TreeLevel>& panel : panels_) {
             for (const TreeLevel& level : panel) {
-                launch_apply<true>(level, turned_.data(), rounded_up(c.extent[1], panel_columns));
+                launch_apply<true>(level, turned_.data(),
+                                   core::round_up(c.extent[1], panel_columns));
             }
         }
         copy_matrix<T>(executor_, padded(turned_), core::kernel_view(x), CopyPart::all);
@@ -77,19 +78,17 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
     static constexpr index_t most_rows = index_t{1} << 31;
 
   private:
-    static index_t rounded_up(index_t count, index_t to) { return blocks_for(count, to) * to; }
-
     /// The leaves fill the device, each absorbing several blocks; then levels of their tops.
     std::vector<TreeLevel> tree_of(index_t first_row, index_t& factors) const {
         std::vector<TreeLevel> levels;
         const auto groups = static_cast<int>((pitch_ - first_row) / group_rows);
         const int leaves = tuning::tall_leaves_per_multiprocessor * executor_.multiprocessors();
-        const auto absorbed =
-            static_cast<int>(std::max(1U, blocks_for(blocks_for(groups, leaves), Groups - 1)));
+        const auto absorbed = static_cast<int>(
+            std::max(1U, core::blocks_for(core::blocks_for(groups, leaves), Groups - 1)));
         TreeLevel level{first_row, groups, 1, absorbed * (Groups - 1), absorbed, false, 0};
         for (;;) {
             level.factors = factors;
-            factors += index_t{level.nodes()} * level.blocks * factor_elements<T>;
+            factors += index_t{level.nodes()} * level.blocks * factor_elements;
             levels.push_back(level);
             if (level.nodes() == 1) return levels;
             level.step = level.spacing();
@@ -127,7 +126,7 @@ class TreeQr final : public TallFactors<T, typename Executor::Space> {
         for (auto panel = panels_.rbegin(); panel != panels_.rend(); ++panel) {
             for (auto level = panel->rbegin(); level != panel->rend(); ++level) {
                 launch_apply<false>(*level, turned_.data(),
-                                    rounded_up(to.extent[1], panel_columns));
+                                    core::round_up(to.extent[1], panel_columns));
             }
         }
         copy_matrix<T>(executor_, padded(turned_), to, CopyPart::all);

@@ -6,8 +6,9 @@
 #include <cmath>
 #include <vector>
 
-#include "aperture/core/error.hpp"
+#include "aperture/core/shape.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
+#include "librpca/medians.hpp"
 
 namespace aperture::rpca {
 namespace {
@@ -22,13 +23,16 @@ struct FrameScratch {
     int* of_columns;  ///< foreground pixels per column of a window's rows, with `reach` zeros on
                       ///< either side
     int* of_windows;
-    int* widths;  ///< number of columns of each window
+    int* widths;      ///< number of columns of each window
+    index_t* region;  ///< pixels of a connected region, `region_pixels` at most
 
-    FrameScratch(core::ScratchParts& parts, index_t rows, index_t columns, index_t reach)
+    FrameScratch(core::ScratchParts& parts, index_t rows, index_t columns, index_t reach,
+                 index_t region_pixels)
         : moves(parts.take<std::uint8_t>(rows * columns)),
           of_columns(parts.take<int>(columns + 2 * reach)),
           of_windows(parts.take<int>(columns)),
-          widths(parts.take<int>(columns)) {}
+          widths(parts.take<int>(columns)),
+          region(parts.take<index_t>(region_pixels)) {}
 };
 
 void threshold_frame(Channels difference, float threshold, std::uint8_t* moves) {
@@ -79,25 +83,25 @@ void clean_frame(const FrameScratch& scratch, index_t reach, Frame mask) {
     }
 }
 
-/// Removes 8-connected regions of fewer than `least` pixels.
-void leave_out_small_regions(Frame mask, index_t least, std::vector<index_t>& region) {
+/// Removes 8-connected regions of fewer than `least` pixels. `region` has room for all pixels.
+void leave_out_small_regions(Frame mask, index_t least, index_t* region) {
     constexpr std::uint8_t seen = 1;
     const index_t rows = mask.extent[0];
     const index_t columns = mask.extent[1];
+    index_t size = 0;
     const auto visit = [&](index_t row, index_t column) {
         mask(row, column) = seen;
-        region.push_back(row * columns + column);
+        region[size++] = row * columns + column;
     };
     for (index_t row = 0; row < rows; ++row) {
         for (index_t column = 0; column < columns; ++column) {
             if (mask(row, column) != moving) continue;
-            region.clear();
+            size = 0;
             visit(row, column);
             // The region grows during the loop.
-            std::size_t next = 0;
-            while (next < region.size()) {
+            for (index_t next = 0; next < size; ++next) {
                 const index_t r = region[next] / columns;
-                const index_t c = region[next++] % columns;
+                const index_t c = region[next] % columns;
                 for (index_t y = std::max<index_t>(r - 1, 0); y <= std::min(r + 1, rows - 1); ++y) {
                     for (index_t x = std::max<index_t>(c - 1, 0); x <= std::min(c + 1, columns - 1);
                          ++x) {
@@ -105,8 +109,8 @@ void leave_out_small_regions(Frame mask, index_t least, std::vector<index_t>& re
                     }
                 }
             }
-            if (static_cast<index_t>(region.size()) >= least) continue;
-            for (const index_t pixel : region) mask(pixel / columns, pixel % columns) = 0;
+            if (size >= least) continue;
+            for (index_t i = 0; i < size; ++i) mask(region[i] / columns, region[i] % columns) = 0;
         }
     }
     for (index_t row = 0; row < rows; ++row) {
@@ -130,14 +134,11 @@ void validate(const MaskParameters& parameters) {
 
 double noise_deviation(DifferencesView<core::Host> differences) {
     constexpr index_t most = 1000000;
-    // Median of |x| for normal x of unit variance.
-    constexpr double median_size = 0.6744897501960817;
     const index_t size = differences.size();
     if (size == 0) return 0;
-    // An odd step covers all columns of a picture of even width.
-    const index_t step = (size / most) | 1;
+    const index_t step = sample_step(size, most);
     std::vector<float> sizes;
-    sizes.reserve(static_cast<std::size_t>(size / step + 1));
+    sizes.reserve(static_cast<std::size_t>(sample_count(size, most)));
     const auto& extent = differences.extent;
     for (index_t i = 0; i < size; i += step) {
         const index_t column = i % extent[3];
@@ -146,22 +147,16 @@ double noise_deviation(DifferencesView<core::Host> differences) {
         const index_t frame = i / extent[3] / extent[2] / extent[1];
         sizes.push_back(std::abs(differences(frame, channel, row, column)));
     }
-    const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
-    std::nth_element(sizes.begin(), middle, sizes.end());
-    return *middle / median_size;
+    return upper_median(sizes.data(), sizes.data() + sizes.size()) / median_of_normal_size;
 }
 
 double find_masks(core::Cpu& cpu, DifferencesView<core::Host> differences,
                   const MaskParameters& parameters, MasksView<core::Host> masks) {
     validate(parameters);
     const auto& extent = differences.extent;
-    core::expects(masks.extent[0] == extent[0] && masks.extent[1] == extent[2] &&
-                      masks.extent[2] == extent[3],
-                  "masks of ", masks.extent[0], " frames of ", masks.extent[1], " x ",
-                  masks.extent[2], " do not match differences of ", extent[0], " frames of ",
-                  extent[2], " x ", extent[3]);
-    core::expects(differences.stride[3] == 1 && masks.stride[2] == 1,
-                  "rows of differences and masks must be contiguous");
+    core::expects_shape("masks", masks, {extent[0], extent[2], extent[3]},
+                        core::Strides::unit_last);
+    core::expects_shape("differences", differences, extent, core::Strides::unit_last);
     const double threshold = parameters.noise_multiple > 0
                                  ? parameters.noise_multiple * noise_deviation(differences)
                                  : parameters.threshold;
@@ -170,9 +165,10 @@ double find_masks(core::Cpu& cpu, DifferencesView<core::Host> differences,
     const index_t columns = extent[3];
     // Windows are clipped at the picture's edge.
     const index_t reach = std::min<index_t>(parameters.clean / 2, std::max(rows, columns));
+    const index_t region_pixels = parameters.min_area > 1 ? rows * columns : 0;
     const auto of_frame = [&](index_t frame, std::byte* block) {
         core::ScratchParts parts(block);
-        const FrameScratch scratch(parts, rows, columns, reach);
+        const FrameScratch scratch(parts, rows, columns, reach, region_pixels);
         const Channels difference(
             differences.data + frame * differences.stride[0], {channels, rows, columns},
             {differences.stride[1], differences.stride[2], differences.stride[3]});
@@ -181,11 +177,11 @@ double find_masks(core::Cpu& cpu, DifferencesView<core::Host> differences,
         threshold_frame(difference, static_cast<float>(threshold), scratch.moves);
         clean_frame(scratch, reach, mask);
         if (parameters.min_area > 1) {
-            std::vector<index_t> region;
-            leave_out_small_regions(mask, parameters.min_area, region);
+            leave_out_small_regions(mask, parameters.min_area, scratch.region);
         }
     };
-    core::for_each_task(cpu, extent[0], core::scratch_bytes_of<FrameScratch>(rows, columns, reach),
+    core::for_each_task(cpu, extent[0],
+                        core::scratch_bytes_of<FrameScratch>(rows, columns, reach, region_pixels),
                         of_frame);
     return threshold;
 }

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "aperture/core/error.hpp"
+#include "aperture/core/shape.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
 #include "librpca/cpu/pass.hpp"
 #include "librpca/cpu/projected_matrix.hpp"
@@ -104,7 +104,7 @@ struct OnlinePca::State {
         : cpu(executor),
           values(count),
           parameters(chosen),
-          padded(dense::tall::rounded_up(count, lanes)),
+          padded(core::round_up(count, lanes)),
           basis({padded * chosen.rank}),
           targets({padded * chosen.rank}),
           frame({padded}) {
@@ -258,11 +258,8 @@ Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
     batch.rank = std::min(rank, count);
     batch.tolerance = batch_tolerance;
     core::expects(count > 0, "begin requires at least 1 frame");
-    for (const auto& view : {frames, FramesView<const float, core::Host>(backgrounds)}) {
-        core::expects(view.extent[0] == count && view.extent[1] == s.values && view.stride[1] == 1,
-                      "frames and backgrounds must be ", count, " x ", s.values,
-                      " with contiguous values");
-    }
+    core::expects_shape("frames", frames, {count, s.values}, core::Strides::unit_last);
+    core::expects_shape("backgrounds", backgrounds, {count, s.values}, core::Strides::unit_last);
     AlternatingProjections<float, cpu::ProjectedMatrix<float>> projections(s.cpu, count, s.values,
                                                                            batch);
     const Outcome outcome = projections.run(frames, backgrounds, {}, {});
@@ -301,11 +298,12 @@ Outcome OnlinePca::begin(FramesView<const float, core::Host> frames,
 void OnlinePca::next(Frame frame, Part background, Part sparse) {
     State& s = *state_;
     core::expects(s.begun, "begin must be called before next");
-    const auto fits = [&](const auto& view) {
-        return view.extent[0] == s.values && view.stride[0] == 1;
+    const auto check = [&](const char* name, const auto& view) {
+        core::expects_shape(name, view, {s.values}, core::Strides::unit_last);
     };
-    core::expects(fits(frame) && fits(background) && (sparse.empty() || fits(sparse)),
-                  "a frame must have ", s.values, " contiguous values");
+    check("frame", frame);
+    check("background", background);
+    if (!sparse.empty()) check("sparse", sparse);
     if (!std::isfinite(s.load(frame).frame)) {
         cpu::expects_numbers(FramesView<const float, core::Host>(frame.data, {1, s.values}));
     }

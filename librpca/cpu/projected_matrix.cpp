@@ -12,12 +12,6 @@ namespace aperture::rpca::cpu {
 
 using dense::tall::product_packs;
 
-namespace {
-
-constexpr index_t most_sampled = 100000;
-
-}  // namespace
-
 /// A worker's scratch for a block and for a row of products in it.
 template <class T>
 struct ProjectedMatrix<T>::Scratch {
@@ -51,7 +45,7 @@ ProjectedMatrix<T>::ProjectedMatrix(core::Cpu& cpu, index_t frames, index_t valu
       cross_({width_, frames}),
       part_sums_(static_cast<std::size_t>(layout_.parts())) {
     std::fill(panel_.begin(), panel_.end(), T(0));
-    sizes_.reserve(static_cast<std::size_t>(std::min(frames * values, 2 * most_sampled)));
+    sizes_.reserve(static_cast<std::size_t>(sample_count(frames * values, most_residuals)));
 }
 
 template <class T>
@@ -65,7 +59,7 @@ WorkspaceBytes ProjectedMatrix<T>::bytes(const core::Cpu& cpu, index_t frames, i
     const auto scratch = static_cast<index_t>(
         core::scratch_bytes_of<Scratch>(layout.block_reals(), frames, std::max(width, frames)));
     return {bytes_of<T>(layout.size() + panel.size() + factors +
-                        std::min(frames * values, 2 * most_sampled)) +
+                        sample_count(frames * values, most_residuals)) +
                 (watches_mask ? layout.size() : 0) + dense::tall::ProductSums<T>::bytes(layout) +
                 dense::tall::ProductSums<T>::bytes(panel) +
                 dense::tall::ProductSums<T>::bytes(layout, width) + bytes_of<double>(small) +
@@ -112,7 +106,6 @@ void ProjectedMatrix<T>::start_with_medians() {
 /// By bisection of the range: vectorises over the values of a block and needs no sorting.
 template <class T>
 void ProjectedMatrix<T>::find_medians(index_t block, T* scratch) {
-    constexpr int halvings = 12;
     const index_t stride = layout_.stride;
     T* const below = scratch;
     T* const above = below + stride;
@@ -129,7 +122,7 @@ void ProjectedMatrix<T>::find_medians(index_t block, T* scratch) {
         }
     }
     const T half = static_cast<T>(layout_.columns) / 2;
-    for (int i = 0; i < halvings; ++i) {
+    for (int i = 0; i < median_halvings; ++i) {
         for (index_t v = 0; v < stride; ++v) {
             middle[v] = below[v] + (above[v] - below[v]) / 2;
             count[v] = 0;
@@ -151,8 +144,7 @@ void ProjectedMatrix<T>::find_medians(index_t block, T* scratch) {
 template <class T>
 double ProjectedMatrix<T>::median_of_rest(core::View<const double, 2, core::Host> coefficients) {
     const index_t size = layout_.columns * layout_.rows;
-    // Odd, so that samples cover all columns of a picture of even width.
-    const index_t step = (size / most_sampled) | 1;
+    const index_t step = sample_step(size, most_residuals);
     sizes_.clear();
     for (index_t i = 0; i < size; i += step) {
         const index_t frame = i / layout_.rows;
@@ -165,9 +157,7 @@ double ProjectedMatrix<T>::median_of_rest(core::View<const double, 2, core::Host
         }
         sizes_.push_back(static_cast<T>(std::abs(difference)));
     }
-    const auto middle = sizes_.begin() + static_cast<std::ptrdiff_t>(sizes_.size() / 2);
-    std::nth_element(sizes_.begin(), middle, sizes_.end());
-    return static_cast<double>(*middle);
+    return upper_median(sizes_.data(), sizes_.data() + sizes_.size());
 }
 
 template <class T>
@@ -243,7 +233,7 @@ void ProjectedMatrix<T>::project_row(const Pass& projection, index_t block, inde
         replace(0, projection.basis.columns);
     }
     dense::tall::multiply(panel, stride, projection.coefficients, scratch.low_rank);
-    take_rest(projection, block, first, scratch, sums);
+    split_rest(projection, block, first, scratch, sums);
     if (projection.directions.columns > 0) {
         dense::tall::multiply(scratch.rest + first, stride, projection.directions, scratch.columns);
         replace(projection.replaces_basis ? 0 : width_, projection.directions.columns);
@@ -251,8 +241,8 @@ void ProjectedMatrix<T>::project_row(const Pass& projection, index_t block, inde
 }
 
 template <class T>
-void ProjectedMatrix<T>::take_rest(const Pass& projection, index_t block, index_t first,
-                                   const Scratch& scratch, PassSums& sums) {
+void ProjectedMatrix<T>::split_rest(const Pass& projection, index_t block, index_t first,
+                                    const Scratch& scratch, PassSums& sums) {
     using Pack = core::Pack<T>;
     const index_t begin = block * layout_.block_reals() + first;
     const Pack threshold = core::broadcast(projection.threshold);

@@ -29,9 +29,7 @@ class ProjectedMatrix {
 
     /// Columns of U and of Y: the rank rounded up to whole Gram tiles, padded with zero columns.
     index_t width() const { return width_; }
-    static index_t width_of(index_t rank) {
-        return dense::tall::rounded_up(rank, dense::tall::gram_tile);
-    }
+    static index_t width_of(index_t rank) { return core::round_up(rank, dense::tall::gram_tile); }
 
     /// Copies M and returns ||M||_F^2. Throws core::InvalidArgument for a NaN or an infinity.
     double load(FramesView<const T, core::Host> m);
@@ -72,8 +70,8 @@ class ProjectedMatrix {
     PassSums sweep(const Pass& projection, const Outputs& outputs);
     void project_row(const Pass& projection, index_t block, index_t first, const Scratch& scratch,
                      PassSums& sums);
-    void take_rest(const Pass& projection, index_t block, index_t first, const Scratch& scratch,
-                   PassSums& sums);
+    void split_rest(const Pass& projection, index_t block, index_t first, const Scratch& scratch,
+                    PassSums& sums);
     void write_row(const Outputs& outputs, index_t block, index_t first,
                    const Scratch& scratch) const;
     void find_medians(index_t block, T* scratch);

@@ -79,7 +79,7 @@ class MultiplierOperations {
                          const Parameters& parameters)
         : cpu_(cpu),
           frames_(frames),
-          matrix_(frames, values, {parameters.svd == Svd::gram, parameters.mask_threshold > 0}),
+          matrix_(frames, values, parameters.svd, parameters.mask_threshold > 0),
           spectrum_(frames) {
         if (parameters.svd != Svd::gram) triangle_.emplace(cpu, parameters.svd, frames, values);
         factor_.first.reserve(frames, frames + 1);
@@ -89,8 +89,8 @@ class MultiplierOperations {
     static WorkspaceBytes bytes(core::Cpu& cpu, index_t frames, index_t values,
                                 const Parameters& parameters) {
         const bool by_gram = parameters.svd == Svd::gram;
-        const index_t of_matrix = SweptMatrix<T>::bytes(
-            frames, values, {by_gram, parameters.mask_threshold > 0}, cpu.threads());
+        const index_t of_matrix =
+            SweptMatrix<T>::bytes(frames, values, parameters.mask_threshold > 0, cpu.threads());
         const index_t of_spectrum =
             by_gram ? Spectrum::gram_bytes(frames)
                     : Spectrum::triangle_bytes(frames) +

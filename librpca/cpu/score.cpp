@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/rpca/score.hpp"
 
-#include "aperture/core/error.hpp"
+#include "aperture/core/shape.hpp"
 
 namespace aperture::rpca {
 namespace {
@@ -41,12 +41,8 @@ Score& Score::operator+=(const Score& other) {
 }
 
 Score score(MaskView mask, MaskView truth, MaskView region) {
-    core::expects(mask.extent == truth.extent, "a mask of ", mask.extent[0], " x ", mask.extent[1],
-                  " pixels does not match the true mask of ", truth.extent[0], " x ",
-                  truth.extent[1]);
-    core::expects(region.empty() || region.extent == mask.extent, "a region of ", region.extent[0],
-                  " x ", region.extent[1], " pixels does not match the mask of ", mask.extent[0],
-                  " x ", mask.extent[1]);
+    core::expects_shape("mask", mask, truth.extent);
+    if (!region.empty()) core::expects_shape("region", region, truth.extent);
     Score sum;
     for (index_t row = 0; row < mask.extent[0]; ++row) {
         for (index_t column = 0; column < mask.extent[1]; ++column) {

@@ -39,27 +39,23 @@ template <class T>
 class SweptMatrix {
   public:
     using Pass = MultiplierPass<T, core::Host>;
-    struct Options {
-        bool sums_gram = true;
-        bool watches_mask = false;
-    };
-    SweptMatrix(index_t frames, index_t values, const Options& options)
+    SweptMatrix(index_t frames, index_t values, Svd svd, bool watches_mask)
         : layout_{frames, values, 1},
-          sums_gram_(options.sums_gram),
+          sums_gram_(svd == Svd::gram),
           m_({layout_.size()}),
           w_(m_.extent()),
-          mask_({options.watches_mask ? w_.size() : 0}),
+          mask_({watches_mask ? w_.size() : 0}),
           gram_sums_(layout_),
           gram_({frames, frames}),
           part_sums_(static_cast<std::size_t>(layout_.parts())),
           part_norms_(static_cast<std::size_t>(layout_.parts())) {}
 
     /// The scratch memory of the threads included.
-    static index_t bytes(index_t frames, index_t values, const Options& options, int threads) {
+    static index_t bytes(index_t frames, index_t values, bool watches_mask, int threads) {
         const dense::tall::ColumnBlocks<T> layout{frames, values, 1};
         return bytes_of<T>(2 * layout.size() + threads * scratch_reals(frames)) +
-               (options.watches_mask ? layout.size() : 0) +
-               dense::tall::ProductSums<T>::bytes(layout) + bytes_of<double>(frames * frames);
+               (watches_mask ? layout.size() : 0) + dense::tall::ProductSums<T>::bytes(layout) +
+               bytes_of<double>(frames * frames);
     }
 
     /// Copies M into M and W and computes their Gram matrix. Throws core::InvalidArgument for a NaN
@@ -120,7 +116,7 @@ class SweptMatrix {
         });
     }
     /// Gram matrix of W minus its temporal mean, [frame][frame], both triangles; only with
-    /// sums_gram.
+    /// Svd::gram.
     core::View<const double, 2, core::Host> gram() const { return gram_.view(); }
 
   private:

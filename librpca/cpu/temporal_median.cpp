@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "aperture/core/error.hpp"
+#include "aperture/core/shape.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
 
 namespace aperture::rpca {
@@ -27,8 +27,7 @@ void temporal_median(core::Cpu& cpu, FramesView<const float, core::Host> frames,
     const index_t count = frames.extent[0];
     const index_t values = frames.extent[1];
     core::expects(count > 0, "the median requires at least 1 frame");
-    core::expects(background.extent[0] == values, "a background of ", background.extent[0],
-                  " values does not match frames of ", values);
+    core::expects_shape("background", background, {values});
     const auto scratch_bytes = static_cast<std::size_t>(count * together) * sizeof(float);
     const auto of_some = [&](index_t task, std::byte* scratch) {
         auto* const gathered = reinterpret_cast<float*>(scratch);
@@ -41,7 +40,7 @@ void temporal_median(core::Cpu& cpu, FramesView<const float, core::Host> frames,
             background(v) = median_of(gathered + (v - begin) * count, count);
         }
     };
-    core::for_each_task(cpu, (values + together - 1) / together, scratch_bytes, of_some);
+    core::for_each_task(cpu, core::ceil_div(values, together), scratch_bytes, of_some);
 }
 
 }  // namespace aperture::rpca

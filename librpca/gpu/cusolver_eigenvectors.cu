@@ -2,8 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cusolverDn.h>
 
-#include "aperture/core/error.hpp"
+#include "libcore/gpu/cuda_check.hpp"
 #include "librpca/gpu/cusolver_eigenvectors.hpp"
+
+namespace aperture::core {
+
+static void check_status(cusolverStatus_t status, const char* call,
+                         const std::source_location& where = std::source_location::current()) {
+    if (status == CUSOLVER_STATUS_ALLOC_FAILED) {
+        throw_unfit(call, "cuSOLVER is out of memory", where);
+    }
+    if (status != CUSOLVER_STATUS_SUCCESS) {
+        throw_device_error(call, text("cuSOLVER status ", static_cast<int>(status)), where);
+    }
+}
+
+}  // namespace aperture::core
 
 namespace aperture::rpca::gpu {
 namespace {
@@ -11,17 +25,10 @@ namespace {
 constexpr cusolverEigMode_t with_vectors = CUSOLVER_EIG_MODE_VECTOR;
 constexpr cublasFillMode_t triangle = CUBLAS_FILL_MODE_LOWER;
 
-void check(cusolverStatus_t status, const char* call) {
-    if (status == CUSOLVER_STATUS_SUCCESS) return;
-    throw core::DeviceError(
-        core::text("cuSOLVER: ", call, " failed with status ", static_cast<int>(status)));
-}
-
 core::index_t workspace_size(cusolverDnHandle_t handle, int order) {
     int words = 0;
-    check(cusolverDnDsyevd_bufferSize(handle, with_vectors, triangle, order, nullptr, order,
-                                      nullptr, &words),
-          "cusolverDnDsyevd_bufferSize");
+    APERTURE_CUDA_TRY(cusolverDnDsyevd_bufferSize(handle, with_vectors, triangle, order, nullptr,
+                                                  order, nullptr, &words));
     return words;
 }
 
@@ -32,13 +39,13 @@ void CusolverEigenvectors::Destroy::operator()(cusolverDnContext* handle) const 
 }
 CusolverEigenvectors::Handle CusolverEigenvectors::make_handle() {
     cusolverDnHandle_t handle = nullptr;
-    check(cusolverDnCreate(&handle), "cusolverDnCreate");
+    APERTURE_CUDA_TRY(cusolverDnCreate(&handle));
     return Handle(handle);
 }
 
 CusolverEigenvectors::CusolverEigenvectors(core::Gpu& gpu, int order)
     : handle_(make_handle()), order_(order), info_({1}) {
-    check(cusolverDnSetStream(handle_.get(), gpu.stream()), "cusolverDnSetStream");
+    APERTURE_CUDA_TRY(cusolverDnSetStream(handle_.get(), gpu.stream()));
     workspace_ = core::Array<double, 1, core::Device>({workspace_size(handle_.get(), order)});
 }
 core::index_t CusolverEigenvectors::bytes(core::Gpu& /*gpu*/, int order) {
@@ -47,10 +54,9 @@ core::index_t CusolverEigenvectors::bytes(core::Gpu& /*gpu*/, int order) {
 }
 
 void CusolverEigenvectors::operator()(double* matrix, double* eigenvalues) {
-    check(
-        cusolverDnDsyevd(handle_.get(), with_vectors, triangle, order_, matrix, order_, eigenvalues,
-                         workspace_.data(), static_cast<int>(workspace_.size()), info_.data()),
-        "cusolverDnDsyevd");
+    APERTURE_CUDA_TRY(cusolverDnDsyevd(handle_.get(), with_vectors, triangle, order_, matrix,
+                                       order_, eigenvalues, workspace_.data(),
+                                       static_cast<int>(workspace_.size()), info_.data()));
 }
 
 }  // namespace aperture::rpca::gpu

@@ -22,6 +22,8 @@ class CusolverEigenvectors {
 
     /// Replaces a symmetric matrix by its eigenvectors, vector after vector; asynchronous.
     void operator()(double* matrix, double* eigenvalues);
+    /// In device memory: 0 if the last eigenvectors converged.
+    const int* failure() const { return info_.data(); }
 
   private:
     struct Destroy {

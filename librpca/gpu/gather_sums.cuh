@@ -92,6 +92,7 @@ __device__ inline void gather_gram(const GatherArguments& a, int block) {
 
 __device__ inline void gather_pass_sums(const GatherArguments& a) {
     constexpr int count = 3;
+    static_assert(sizeof(PassSums) == count * sizeof(double));
     const int column = static_cast<int>(threadIdx.x);
     const double sum = column_sum(reinterpret_cast<const double*>(a.sum_parts),
                                   a.value_blocks * a.frame_blocks, count, column, column < count);

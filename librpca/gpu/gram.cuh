@@ -104,11 +104,10 @@ __device__ __forceinline__ void load_gram_stage(const GramArguments<T>& a,
     using Shape = GramShape<T, Sides>;
     const auto load = [&](int tile, T* to) {
         const int first = tile * Shape::frames;
-        core::load_tile<core::Transfer::asynchronous>(
-            to, Shape::row,
-            core::GlobalTile<T>{a.w + first * a.pitch + value, a.pitch, a.frames - first,
-                                Shape::values},
-            Shape::frames, Shape::values, core::thread_rank(), Shape::threads);
+        core::load_tile(to, Shape::row,
+                        core::GlobalTile<T>{a.w + first * a.pitch + value, a.pitch,
+                                            a.frames - first, Shape::values},
+                        Shape::frames, Shape::values, core::thread_rank(), Shape::threads);
     };
     load(tiles.pair.i, stage);
     if (!tiles.diagonal) load(tiles.pair.j, stage + Shape::frames * Shape::row);

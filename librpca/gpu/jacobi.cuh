@@ -336,7 +336,7 @@ struct JacobiBlock {
             const int pair = pair_of(own, i);
             if (memory.keys[pair & 0xffff] == key(pair) && memory.keys[pair >> 16] == key(pair)) {
                 active &= ~(1u << i);
-                take(pair, first);
+                rotate_chosen(pair, first);
             }
         }
         __syncthreads();
@@ -361,7 +361,7 @@ struct JacobiBlock {
     /// A hash, one to one, so that neighbouring pairs get unrelated priorities.
     __device__ static unsigned key(int pair) { return static_cast<unsigned>(pair) * 2654435769u; }
 
-    __device__ void take(int pair, int first) {
+    __device__ void rotate_chosen(int pair, int first) {
         OwnPair own{};
         const RoundPair players{pair & 0xffff, pair >> 16};
         const float tangent = find_rotation(memory, players, a, own);

@@ -80,17 +80,15 @@ __device__ __forceinline__ void load_stage(const PassArguments<T>& a, T* stage, 
     using Shape = PassShape<T, OwnFrames>;
     const int thread = core::thread_rank();
     const index_t value = index_t{blockIdx.x} * Shape::values;
-    core::load_tile<core::Transfer::asynchronous>(
-        stage, Shape::values,
-        core::GlobalTile<T>{a.w + first * a.pitch + value, a.pitch, a.frames - first,
-                            Shape::values},
-        Shape::depth, Shape::values, thread, Shape::threads);
+    core::load_tile(stage, Shape::values,
+                    core::GlobalTile<T>{a.w + first * a.pitch + value, a.pitch, a.frames - first,
+                                        Shape::values},
+                    Shape::depth, Shape::values, thread, Shape::threads);
     const index_t row = index_t{blockIdx.y} * a.factor_rows + first;
-    core::load_tile<core::Transfer::asynchronous>(
-        stage + Shape::depth * Shape::values, Shape::factor_columns,
-        core::GlobalTile<T>{a.factor + row * Shape::factor_columns, Shape::factor_columns,
-                            Shape::depth, Shape::factor_columns},
-        Shape::depth, Shape::factor_columns, thread, Shape::threads);
+    core::load_tile(stage + Shape::depth * Shape::values, Shape::factor_columns,
+                    core::GlobalTile<T>{a.factor + row * Shape::factor_columns,
+                                        Shape::factor_columns, Shape::depth, Shape::factor_columns},
+                    Shape::depth, Shape::factor_columns, thread, Shape::threads);
 }
 
 /// l[f][v] = sum over frames k of P(k, f) W(v, k).

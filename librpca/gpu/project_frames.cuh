@@ -6,6 +6,7 @@
 // a thread processes all frames of one value.
 
 #include "librpca/gpu/load_frames.cuh"
+#include "librpca/medians.hpp"
 
 namespace aperture::rpca::gpu {
 
@@ -46,12 +47,11 @@ __global__ void __launch_bounds__(project_threads)
     if (threadIdx.x == 0) parts[blockIdx.x] = {{0, 0, square, 0}, not_finite};
 }
 
-/// Writes each value's median to column `median` of the panel, by bisection to 1/4096 of the
-/// value's range, and zeroes the other columns.
+/// Writes each value's median to column `median` of the panel, by bisection, and zeroes the
+/// other columns.
 template <class T>
 __global__ void __launch_bounds__(project_threads)
     find_medians_kernel(Frames<const T> m, T* panel, index_t pitch, int columns, int median) {
-    constexpr int halvings = 12;
     const index_t value = index_t{blockIdx.x} * project_threads + threadIdx.x;
     if (value >= m.values) return;
     T below = m.at(0, value);
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(project_threads)
         below = x < below ? x : below;
         above = x > above ? x : above;
     }
-    for (int i = 0; i < halvings; ++i) {
+    for (int i = 0; i < median_halvings; ++i) {
         const T middle = below + (above - below) / 2;
         int count = 0;
         APERTURE_UNROLL_BY(8)
@@ -112,7 +112,7 @@ struct RestArguments {
 
 /// R = M - L where that is at most the threshold, else 0; S = M - L - R.
 template <class T>
-__global__ void __launch_bounds__(project_threads) take_rest_kernel(RestArguments<T> a) {
+__global__ void __launch_bounds__(project_threads) split_rest_kernel(RestArguments<T> a) {
     const index_t value = index_t{blockIdx.x} * project_threads + threadIdx.x;
     core::Sums<3> sums{};
     APERTURE_UNROLL_BY(4)

@@ -15,7 +15,6 @@
 
 namespace aperture::rpca::gpu {
 
-using dense::blocks_for;
 using dense::gpu::locked_pages;
 
 /// A small row-major matrix that the host writes and a device reads.
@@ -94,10 +93,10 @@ class ProjectedMatrix {
                                 bool watches_mask) {
         const index_t pitch = pitch_of(values);
         const index_t all = 2 * rank + frames;
-        const index_t sampled = samples_of(frames, values);
+        const index_t sampled = sample_count(frames * values, most_residuals);
         const index_t factors = 2 * rank * (rank + 2 * frames) + frames * rank;
         const index_t both = bytes_of<T>(sampled + factors) +
-                             blocks_for(values, project_threads) *
+                             core::blocks_for(values, project_threads) *
                                  (bytes_of<LoadedPart>(1) + bytes_of<PassSums>(1)) +
                              bytes_of<double>(2 * rank * all + frames * frames);
         return {both + bytes_of<double>(4 * rank * rank + rank * frames),
@@ -124,20 +123,19 @@ class ProjectedMatrix {
         median_factor_.set(2 * width_, frames_,
                            [&](index_t i, index_t f) { return coefficients(i, f); });
         const auto factor = median_factor_.upload(executor_);
-        core::launch(
-            executor_, &sample_rest_kernel<T>,
-            core::LaunchConfig(dim3(blocks_for(samples(), project_threads)), dim3(project_threads)),
-            SampleArguments<T>{m_, columns_.data(), pitch_, static_cast<int>(2 * width_),
-                               factor.data, step_of(frames_, values_), samples(), sizes_.data()});
+        core::launch(executor_, &sample_rest_kernel<T>,
+                     core::LaunchConfig(dim3(core::blocks_for(samples(), project_threads)),
+                                        dim3(project_threads)),
+                     SampleArguments<T>{m_, columns_.data(), pitch_, static_cast<int>(2 * width_),
+                                        factor.data, sample_step(frames_ * values_, most_residuals),
+                                        samples(), sizes_.data()});
         core::copy(executor_, std::as_const(sizes_).view(), sizes_on_host_.view());
         executor_.synchronize();
-        T* const middle = sizes_on_host_.begin() + sizes_on_host_.size() / 2;
-        std::nth_element(sizes_on_host_.begin(), middle, sizes_on_host_.end());
-        return static_cast<double>(*middle);
+        return upper_median(sizes_on_host_.begin(), sizes_on_host_.end());
     }
 
     PassSums pass(Pass& projection) {
-        take_rest(projection, {}, {});
+        split_rest(projection, {}, {});
         if (projection.directions.columns > 0) {
             dense::gpu::multiply_columns<T>(
                 executor_, rest(), projection.directions.upload(executor_),
@@ -154,12 +152,12 @@ class ProjectedMatrix {
             core::copy(executor_, std::as_const(panel_products_).view(),
                        panel_products_on_host_.view());
             executor_.synchronize();
-            take_panel_products();
+            copy_panel_products();
         }
         return sums();
     }
     PassSums finish(Pass& projection, FramesView<T, Space> low_rank, FramesView<T, Space> sparse) {
-        take_rest(projection, low_rank, sparse);
+        split_rest(projection, low_rank, sparse);
         executor_.synchronize();
         return sums();
     }
@@ -179,17 +177,9 @@ class ProjectedMatrix {
                         products.gram_bytes(values, frames));
     }
 
-    static constexpr index_t most_sampled = 100000;
-    /// Odd, so that samples cover all columns of a picture of even width.
-    static index_t step_of(index_t frames, index_t values) {
-        return (frames * values / most_sampled) | 1;
-    }
-    static index_t samples_of(index_t frames, index_t values) {
-        return (frames * values - 1) / step_of(frames, values) + 1;
-    }
-    static index_t pitch_of(index_t values) { return (values + 31) / 32 * 32; }
-    index_t samples() const { return samples_of(frames_, values_); }
-    unsigned blocks() const { return blocks_for(values_, project_threads); }
+    static index_t pitch_of(index_t values) { return core::round_up(values, 32); }
+    index_t samples() const { return sample_count(frames_ * values_, most_residuals); }
+    unsigned blocks() const { return core::blocks_for(values_, project_threads); }
     core::LaunchConfig of_values() const {
         return core::LaunchConfig(dim3(blocks()), dim3(project_threads), project_shared_bytes);
     }
@@ -211,7 +201,7 @@ class ProjectedMatrix {
     }
 
     /// Updates U, writes L to R's buffer and replaces it by R.
-    void take_rest(Pass& projection, FramesView<T, Space> low_rank, FramesView<T, Space> sparse) {
+    void split_rest(Pass& projection, FramesView<T, Space> low_rank, FramesView<T, Space> sparse) {
         if (projection.basis.columns > 0) {
             const core::KernelView<T, 2> next(next_basis_.data(), {values_, width_}, {1, pitch_});
             dense::gpu::multiply_columns<T>(executor_, columns(0, 2 * width_),
@@ -231,7 +221,7 @@ class ProjectedMatrix {
         arguments.low_rank = frames_of(low_rank);
         arguments.sparse = frames_of(sparse);
         arguments.parts = sums_.data();
-        core::launch(executor_, &take_rest_kernel<T>, of_values(), arguments);
+        core::launch(executor_, &split_rest_kernel<T>, of_values(), arguments);
         core::copy(executor_, std::as_const(sums_).view(), sums_on_host_.view());
     }
     PassSums sums() const {
@@ -239,7 +229,7 @@ class ProjectedMatrix {
         for (const PassSums& part : sums_on_host_) total += part;
         return total;
     }
-    void take_panel_products() {
+    void copy_panel_products() {
         const index_t all = 2 * width_ + frames_;
         for (index_t i = 0; i < 2 * width_; ++i) {
             const double* const row = panel_products_on_host_.data() + i * all;

@@ -78,7 +78,12 @@ class MultiplierOperations {
     const RunState& state(int iteration) {
         Reading& reading = readings_[iteration % 2];
         reading.mark.wait();
-        return reading.state.data()[0];
+        const RunState& state = reading.state.data()[0];
+        if (state.failed != 0) {
+            executor_.synchronize();
+            throw core::DeviceError("the eigenvectors of the Gram matrix do not converge");
+        }
+        return state;
     }
 
   private:

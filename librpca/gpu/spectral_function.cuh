@@ -51,10 +51,11 @@ __device__ void write_extent(int order, const Value& value, double* largest, Run
 
 inline constexpr int function_threads = 256;
 
-/// f of a matrix in its eigenvector basis. A thread: an element. Grid: all elements.
+/// f of a matrix in its eigenvector basis. A thread: an element. Grid: all elements. `failure` is 0
+/// if the eigenvalues converged.
 __global__ inline void __launch_bounds__(function_threads)
     diagonal_function_kernel(const double* eigenvalues, int order, double* function,
-                             double* largest, RunState* state) {
+                             double* largest, const int* failure, RunState* state) {
     if (state->done != 0) return;
     const index_t at = index_t{blockIdx.x} * function_threads + core::thread_rank();
     if (at < index_t{order} * order) {
@@ -64,6 +65,7 @@ __global__ inline void __launch_bounds__(function_threads)
     if (blockIdx.x == 0 && core::warp_rank() == 0) {
         detail::write_extent(
             order, [&](int i) { return eigenvalues[i]; }, largest, state);
+        if (core::lane_rank() == 0 && *failure != 0) state->failed = 1;
     }
 }
 

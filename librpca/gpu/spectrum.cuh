@@ -13,9 +13,9 @@
 
 namespace aperture::rpca::gpu {
 
-/// Eigenvectors has a constructor (executor, order) and operator()(double* matrix, double*
-/// eigenvalues), which replaces a symmetric matrix by its eigenvectors, vector after vector. T:
-/// type of W.
+/// Eigenvectors has a constructor (executor, order), operator()(double* matrix, double*
+/// eigenvalues), which replaces a symmetric matrix by its eigenvectors, vector after vector, and
+/// failure(): an int of the device, 0 if they converged. T: type of W.
 template <class T, class Executor, class Eigenvectors>
 class Spectrum {
     using Space = typename Executor::Space;
@@ -65,7 +65,7 @@ class Spectrum {
     void begin() {
         if (eigenvectors_) return;
         core::launch(executor_, &first_vectors_kernel,
-                     core::LaunchConfig(dim3(blocks_for(order_ * order_, product_threads)),
+                     core::LaunchConfig(dim3(core::blocks_for(order_ * order_, product_threads)),
                                         dim3(product_threads)),
                      vectors_.data(), transposed_.data(), order_);
     }
@@ -77,16 +77,17 @@ class Spectrum {
         const ScaledGramArguments scaled{gram,  vectors_.data(),    row_means_.data(), order_,
                                          scale, extent_.data() + 1, matrix_.data(),    state};
         if (eigenvectors_) {
-            const core::LaunchConfig rows(dim3(blocks_for(order_, product_warps)),
+            const core::LaunchConfig rows(dim3(core::blocks_for(order_, product_warps)),
                                           dim3(product_threads));
             core::launch(executor_, &row_means_kernel, rows, scaled);
             core::launch(executor_, &scaled_gram_kernel, rows, scaled);
             (*eigenvectors_)(matrix_.data(), eigenvalues_.data());
-            core::launch(
-                executor_, &diagonal_function_kernel,
-                core::LaunchConfig(dim3(blocks_for(index_t{order_} * order_, function_threads)),
-                                   dim3(function_threads)),
-                eigenvalues_.data(), order_, function_.data(), extent_.data(), state);
+            core::launch(executor_, &diagonal_function_kernel,
+                         core::LaunchConfig(
+                             dim3(core::blocks_for(index_t{order_} * order_, function_threads)),
+                             dim3(function_threads)),
+                         eigenvalues_.data(), order_, function_.data(), extent_.data(),
+                         eigenvectors_->failure(), state);
             return;
         }
         core::launch(executor_, &gram_in_basis_kernel,
@@ -121,9 +122,7 @@ class Spectrum {
     void rotate(RunState* state) {
         const int tiles = jacobi_tiles(order_);
         const int wanted = std::max(tiles, jacobi_pairs(order_));
-        const int threads =
-            std::min(most_jacobi_threads,
-                     static_cast<int>(blocks_for(wanted, core::warp_size)) * core::warp_size);
+        const int threads = std::min(most_jacobi_threads, core::round_up(wanted, core::warp_size));
         auto* const kernel = tiles <= threads       ? &jacobi_kernel<T, 1>
                              : tiles <= 2 * threads ? &jacobi_kernel<T, 2>
                                                     : &jacobi_kernel<T, most_tiles>;
@@ -136,7 +135,7 @@ class Spectrum {
                             static_cast<int>(most_steps(order_)), rotations_.data(), steps_.data(),
                             step_count_.data(), extent_.data(), state});
         core::launch(executor_, &rotate_vectors_kernel,
-                     core::LaunchConfig(dim3(blocks_for(order_, vector_warps)),
+                     core::LaunchConfig(dim3(core::blocks_for(order_, vector_warps)),
                                         dim3(vector_warps * core::warp_size),
                                         static_cast<std::size_t>(vector_shared_bytes(order_))),
                      VectorArguments{rotations_.data(), steps_.data(), step_count_.data(), order_,

@@ -11,7 +11,6 @@
 
 #include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
-#include "libdense/gpu/grid.hpp"
 #include "libdense/gpu/locked_pages.hpp"
 #include "librpca/gpu/basis_change.cuh"
 #include "librpca/gpu/load_frames.cuh"
@@ -21,7 +20,6 @@
 
 namespace aperture::rpca::gpu {
 
-using dense::blocks_for;
 using dense::gpu::locked_pages;
 
 template <class T>
@@ -90,22 +88,22 @@ class SweptShape {
     SweptShape(const Executor& executor, index_t frame_count, index_t value_count)
         : frames(static_cast<int>(frame_count)),
           values(value_count),
-          pitch(rounded_up(values, load_threads)),
+          pitch(core::round_up(values, load_threads)),
           kernels(kernels_for(frames, executor.shared_memory_per_block())),
-          frame_blocks(static_cast<int>(blocks_for(frames, kernels.block_frames))),
-          factor_rows(static_cast<int>(rounded_up(frames, AnyPass::depth))) {
-        const auto tiles = static_cast<int>(blocks_for(frames, kernels.gram_frames));
+          frame_blocks(static_cast<int>(core::blocks_for(frames, kernels.block_frames))),
+          factor_rows(static_cast<int>(core::round_up(frames, AnyPass::depth))) {
+        const auto tiles = static_cast<int>(core::blocks_for(frames, kernels.gram_frames));
         tile_pairs = tiles * (tiles + 1) / 2;
         const index_t steps = pitch / AnyGram::values;
         const index_t wanted = std::max(1, executor.multiprocessors() / tile_pairs);
-        range = blocks_for(steps, std::min(steps, wanted)) * AnyGram::values;
+        range = core::blocks_for(steps, std::min(steps, wanted)) * AnyGram::values;
     }
 
     index_t size() const { return frames * pitch; }
     index_t square() const { return index_t{frames} * frames; }
     index_t load_blocks() const { return pitch / load_threads; }
     index_t value_blocks() const { return pitch / AnyPass::values; }
-    index_t ranges() const { return blocks_for(pitch, range); }
+    index_t ranges() const { return core::blocks_for(pitch, range); }
     index_t factor_size() const {
         return index_t{frame_blocks} * factor_rows * kernels.factor_columns;
     }
@@ -166,8 +164,6 @@ class SweptShape {
         }
         return kernels;
     }
-
-    static index_t rounded_up(index_t count, index_t to) { return blocks_for(count, to) * to; }
 };
 
 template <class T, class Executor>

@@ -9,6 +9,7 @@
 #include "aperture/corr/correlator.hpp"
 #include "aperture/corr/estimator.hpp"
 #include "aperture/corr/pair_correlator.hpp"
+#include "aperture/rpca/mask.hpp"
 #include "aperture/rpca/online_pca.hpp"
 #include "aperture/signal/box_sum.hpp"
 #include "aperture/signal/median.hpp"
@@ -208,6 +209,21 @@ struct Frames {
     }
 };
 
+struct Masks {
+    core::Cpu& cpu;
+    Array<float, 4> differences{{3, 1, 61, 67}};
+    Array<std::uint8_t, 3> masks{{3, 61, 67}};
+
+    explicit Masks(core::Cpu& executor) : cpu(executor) {
+        for (index_t i = 0; i < differences.size(); ++i) {
+            differences.data()[i] = i % 67 < 40 ? 30.0F : 0.0F;
+        }
+    }
+    void run(int) {
+        rpca::find_masks(cpu, std::as_const(differences).view(), {.min_area = 20}, masks);
+    }
+};
+
 SteadyCase pipeline(const char* name, stap::Training training, stap::Implementation implementation,
                     stap::Precision precision, stap::Detector detector) {
     stap::Parameters p;
@@ -237,6 +253,7 @@ std::vector<SteadyCase> all_cases() {
         {"corr_direct", [] { return run_of<Surfaces>(corr::Method::direct); }},
         {"corr_fft", [] { return run_of<Surfaces>(corr::Method::fft); }},
         {"corr_pairs", [] { return run_of<ImagesInPairs>(); }},
+        {"masks", [] { return run_of<Masks>(); }},
         {"online_pca", [] { return run_of<Frames>(index_t{4001}); }, 2000},
         {"online_pca_threads", [] { return run_of<Frames>(index_t{1100000}); }, 4}};
     for (const flow::Setup& setup : flow::all_setups()) {

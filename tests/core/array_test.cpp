@@ -65,6 +65,18 @@ TEST(Array, RefusesImpossibleExtents) {
     EXPECT_EQ(array.size(), 16);
 }
 
+// AddressSanitizer ends the program where an allocation fails.
+#if !defined(__SANITIZE_ADDRESS__)
+TEST(Array, IsEmptyAfterAReshapeThatFails) {
+    Array<std::byte, 1> array({16});
+    EXPECT_THROW(array.reshape({std::numeric_limits<index_t>::max() / 4}), DeviceError);
+    EXPECT_EQ(array.size(), 0) << "the old block is released before the new one is allocated";
+    EXPECT_EQ(array.data(), nullptr);
+    array.reshape({16});
+    EXPECT_EQ(array.size(), 16);
+}
+#endif
+
 // NOLINTBEGIN(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
 TEST(Array, IsEmptyWhenMovedFrom) {
     Array<float, 2> first({3, 5});

@@ -41,11 +41,8 @@ namespace aperture::test {
 template <class T>
 __global__ void every_primitive(const T* in, T* out) {
     T* tile = core::shared<T>();
-    core::load_tile<core::Transfer::direct>(tile, 16, core::GlobalTile<T>{in, 16, 16, 9}, 16, 16,
-                                            core::thread_rank(), core::block_threads());
-    core::load_tile<core::Transfer::asynchronous>(tile + 256, 16,
-                                                  core::GlobalTile<T>{in, 16, 16, 9}, 16, 16,
-                                                  core::thread_rank(), core::block_threads());
+    core::load_tile(tile, 16, core::GlobalTile<T>{in, 16, 16, 9}, 16, 16, core::thread_rank(),
+                    core::block_threads());
     core::commit_copies();
     core::wait_for_copies<1>();
     core::wait_for_copies();

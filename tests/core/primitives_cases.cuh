@@ -20,8 +20,6 @@
 
 namespace aperture::primitives {
 
-using core::Transfer;
-
 template <class T, class Executor>
 using Buffer = core::Array<T, 1, typename Executor::Space>;
 
@@ -98,36 +96,6 @@ void expect_all_sub_warps(Executor& executor) {
     expect_sub_warps<32, T>(executor);
 }
 
-template <int Count, class T>
-__global__ void sum_each(const T* in, T* out) {
-    T values[Count];
-    for (int i = 0; i < Count; ++i) values[i] = in[core::thread_rank() * Count + i];
-    out[core::thread_rank()] = core::warp_sum_each(values);
-}
-
-template <int Count, class T, class Executor>
-void expect_sums_of_each(Executor& executor) {
-    const std::vector<T> in = samples<T>(32 * Count);
-    const Buffer<T, Executor> input = bring(executor, in);
-    Buffer<T, Executor> output({32});
-    core::launch(executor, sum_each<Count, T>, {1, 32}, input.data(), output.data());
-    const std::vector<T> out = fetch<Executor, T>(executor, output);
-    for (std::size_t lane = 0; lane < 32; ++lane) {
-        T sum{};
-        for (std::size_t l = 0; l < 32; ++l) sum = sum + in[l * Count + lane * Count / 32];
-        ASSERT_EQ(out[lane], sum) << Count << " sums";
-    }
-}
-
-template <class T, class Executor>
-void expect_all_sums_of_each(Executor& executor) {
-    expect_sums_of_each<1, T>(executor);
-    expect_sums_of_each<2, T>(executor);
-    expect_sums_of_each<8, T>(executor);
-    expect_sums_of_each<16, T>(executor);
-    expect_sums_of_each<32, T>(executor);
-}
-
 template <class T>
 __global__ void reduce_blocks(const T* in, T* out, int rounds) {
     T* partial = core::shared<T>();
@@ -153,34 +121,27 @@ void expect_block_reductions(Executor& executor) {
     }
 }
 
-enum class ProductBy { tensor_cores, shuffles };
-
 /// c = a b with a 16 x 8 and b 8 x 8, row by row. Reads the TF32 part of each number.
-template <ProductBy By>
-__global__ void multiply_small(const float* a, const float* b, float* c) {
+inline __global__ void multiply_small(const float* a, const float* b, float* c) {
     const int group = core::lane_rank() / 4;
     const int place = core::lane_rank() % 4;
     float left[4], right[2];
     for (int i = 0; i < 4; ++i) left[i] = a[(group + i % 2 * 8) * 8 + place + i / 2 * 4];
     for (int i = 0; i < 2; ++i) right[i] = b[(place + 4 * i) * 8 + group];
     float sums[4] = {};
-    if constexpr (By == ProductBy::tensor_cores) {
-        core::detail::multiply_add_tf32(sums, left, right);
-    } else {
-        core::detail::multiply_add_by_shuffles(sums, left, right);
-    }
+    core::detail::multiply_add_tf32(sums, left, right);
     for (int i = 0; i < 4; ++i) c[(group + i / 2 * 8) * 8 + 2 * place + i % 2] = sums[i];
 }
 
 /// TF32 represents the factors exactly, so the product has the accuracy of fp32.
-template <ProductBy By, class Executor>
+template <class Executor>
 void expect_small_product(Executor& executor) {
     std::vector<float> a(16 * 8), b(8 * 8);
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i * 37 % 101) / 16 - 3;
     for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i * 29 % 97) - 48;
     const Buffer<float, Executor> left = bring(executor, a), right = bring(executor, b);
     Buffer<float, Executor> product({16 * 8});
-    core::launch(executor, multiply_small<By>, {1, 32}, left.data(), right.data(), product.data());
+    core::launch(executor, multiply_small, {1, 32}, left.data(), right.data(), product.data());
     const std::vector<float> c = fetch<Executor, float>(executor, product);
     for (std::size_t i = 0; i < 16; ++i) {
         for (std::size_t j = 0; j < 8; ++j) {
@@ -350,23 +311,21 @@ struct TileCase {
     int rows, columns, tile_stride, valid_rows, valid_columns, offset, threads;
 };
 
-template <Transfer Mode, class T>
+template <class T>
 __global__ void bring_tile(core::GlobalTile<T> from, int rows, int columns, int tile_stride,
                            T* out) {
     T* tile = core::shared<T>();
-    core::load_tile<Mode>(tile, tile_stride, from, rows, columns, core::thread_rank(),
-                          core::block_threads());
-    if constexpr (Mode == Transfer::asynchronous) {
-        core::commit_copies();
-        core::wait_for_copies();
-    }
+    core::load_tile(tile, tile_stride, from, rows, columns, core::thread_rank(),
+                    core::block_threads());
+    core::commit_copies();
+    core::wait_for_copies();
     __syncthreads();
     for (int i = core::thread_rank(); i < rows * columns; i += core::block_threads()) {
         out[i] = tile[i / columns * tile_stride + i % columns];
     }
 }
 
-template <Transfer Mode, class T, class Executor>
+template <class T, class Executor>
 void expect_tiles(Executor& executor) {
     constexpr int row_stride = 72;
     const TileCase cases[] = {
@@ -389,7 +348,7 @@ void expect_tiles(Executor& executor) {
         const std::size_t shared =
             static_cast<std::size_t>((c.rows - 1) * c.tile_stride + c.columns) * sizeof(T);
         core::launch(
-            executor, bring_tile<Mode, T>, {1, static_cast<unsigned>(c.threads), shared},
+            executor, bring_tile<T>, {1, static_cast<unsigned>(c.threads), shared},
             core::GlobalTile<T>{input.data() + offset, row_stride, c.valid_rows, c.valid_columns},
             c.rows, c.columns, c.tile_stride, output.data());
         const std::vector<T> out = fetch<Executor, T>(executor, output);

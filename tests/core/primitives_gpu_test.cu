@@ -44,8 +44,6 @@ TEST_F(OnGpu, SubWarps) {
     expect_all_sub_warps<double>(*gpu_);
     expect_all_sub_warps<core::Complex<float>>(*gpu_);
     expect_all_sub_warps<core::Complex<double>>(*gpu_);
-    expect_all_sums_of_each<float>(*gpu_);
-    expect_all_sums_of_each<double>(*gpu_);
 }
 
 TEST_F(OnGpu, BlockReductions) {
@@ -54,17 +52,14 @@ TEST_F(OnGpu, BlockReductions) {
 }
 
 TEST_F(OnGpu, Tiles) {
-    expect_tiles<Transfer::direct, unsigned char>(*gpu_);
-    expect_tiles<Transfer::direct, core::Complex<float>>(*gpu_);
-    expect_tiles<Transfer::asynchronous, float>(*gpu_);
-    expect_tiles<Transfer::asynchronous, double>(*gpu_);
-    expect_tiles<Transfer::asynchronous, core::Complex<float>>(*gpu_);
-    expect_tiles<Transfer::asynchronous, core::Complex<double>>(*gpu_);
+    expect_tiles<float>(*gpu_);
+    expect_tiles<double>(*gpu_);
+    expect_tiles<core::Complex<float>>(*gpu_);
+    expect_tiles<core::Complex<double>>(*gpu_);
 }
 
 TEST_F(OnGpu, TensorCoreProducts) {
-    expect_small_product<ProductBy::tensor_cores>(*gpu_);
-    expect_small_product<ProductBy::shuffles>(*gpu_);
+    expect_small_product(*gpu_);
     expect_conjugate_product(*gpu_);
     expect_small_fp64_product(*gpu_);
     if (gpu_->compute_capability() == 90) expect_cut_sums(*gpu_);

@@ -25,6 +25,21 @@ constexpr LaneOrder all_orders[] = {LaneOrder::forward, LaneOrder::reverse, Lane
 
 __global__ void do_nothing() {}
 
+TEST(Copy, RefusesOtherExtentsAndStrides) {
+    Simt simt;
+    core::Array<float, 2> from({2, 3}), to({2, 4});
+    std::fill(from.begin(), from.end(), 1.0F);
+    const core::View<const float, 2> source = std::as_const(from).view();
+    const core::View<float, 2> target = to.view();
+    EXPECT_THAT([&] { core::copy(simt, source, target); },
+                testing::ThrowsMessage<core::InvalidArgument>(
+                    AllOf(HasSubstr("2 x 4"), HasSubstr("2 x 3"))));
+    EXPECT_THAT([&] { core::copy(simt, source, target.slice(1, 0, 3)); },
+                testing::ThrowsMessage<core::InvalidArgument>(HasSubstr("strides 4 x 1")));
+    core::copy(simt, source.slice(0, 1, 2), target.slice(0, 1, 2).slice(1, 0, 3));
+    EXPECT_EQ(to(1, 2), 1);
+}
+
 /// The text of the DeviceError that `run` throws; "" if some order of lanes throws none.
 template <class Run>
 std::string device_error(Run run) {

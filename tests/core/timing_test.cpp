@@ -36,10 +36,5 @@ TEST(Timeline, AddsUpStagesOfOneName) {
     }
 }
 
-TEST(Timeline, NullMeasuresNothing) {
-    Cpu cpu(1);
-    const auto stage = Timeline::stage(nullptr, cpu, "doppler", 1, 1);
-}
-
 }  // namespace
 }  // namespace aperture::core

@@ -97,6 +97,17 @@ TEST(View, SliceSharesTheData) {
     EXPECT_EQ(view(2, 3), -1);
 }
 
+TEST(View, StrideOfAnExtentOfOneDoesNotMatter) {
+    std::vector<int> values(2 * 3 * 4);
+    const View<int, 3> plane(values.data(), {2, 3, 4});
+    EXPECT_TRUE(plane.slice(0, 0, 1).slice(1, 0, 1).dense());
+    EXPECT_TRUE(plane.slice(0, 0, 1).slice(1, 0, 2).dense());
+    EXPECT_FALSE(plane.slice(1, 0, 1).dense()) << "planes are 12 elements apart";
+    const View<int, 3, Host, Interleaved> problems(values.data(), {2, 3, 4});
+    EXPECT_TRUE(problems.slice(1, 0, 1).slice(2, 0, 3).dense());
+    EXPECT_FALSE(problems.slice(0, 0, 1).dense());
+}
+
 TEST(View, EmptyExtentsAreDense) {
     const View<float, 2> view(nullptr, {0, 7});
     EXPECT_TRUE(view.empty());

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "libcore/cpu/simd.hpp"
+#include "tests/dense/accuracy_checks.hpp"
 #include "tests/dense/host_batch.hpp"
-#include "tests/dense/judgement.hpp"
 
 /// One suite for every executor: BatchSuite is instantiated with Combination<Runner, T, Layout>.
 ///
@@ -101,7 +101,7 @@ class BatchSuite : public ::testing::Test {
     }
 
     /// Solves for every matrix of the zoo in one batch and checks each problem separately.
-    void judge_zoo(int n, int sides, core::index_t gap) {
+    void check_zoo(int n, int sides, core::index_t gap) {
         SCOPED_TRACE(::testing::Message()
                      << "order " << n << ", " << sides << " right-hand sides, gap " << gap);
         const std::vector<ZooMatrix> entries = zoo<T>(n, 17u + unsigned(n));
@@ -125,14 +125,14 @@ class BatchSuite : public ::testing::Test {
             EXPECT_TRUE(a.same_bits(a_before)) << "a was changed";
             x.expect_gaps_untouched();
             for (core::index_t p = 0; p < problems; ++p) {
-                judge_solution<T>(entries[std::size_t(p)], factorisation, x.columns(p),
+                check_solution<T>(entries[std::size_t(p)], factorisation, x.columns(p),
                                   b.columns(p), exact[std::size_t(p)], outcome.info[std::size_t(p)],
                                   outcome.pivot_ratio[std::size_t(p)]);
             }
         }
     }
 
-    void judge_rank_k(int n, int depth, R alpha, R beta, core::index_t gap) {
+    void check_rank_k(int n, int depth, R alpha, R beta, core::index_t gap) {
         SCOPED_TRACE(::testing::Message() << "order " << n << ", depth " << depth << ", beta "
                                           << beta << ", gap " << gap);
         const core::index_t problems = core::lanes<R> + 3;
@@ -153,7 +153,7 @@ class BatchSuite : public ::testing::Test {
         c.expect_gaps_untouched();
         for (core::index_t p = 0; p < problems && n > 0; ++p) {
             SCOPED_TRACE(::testing::Message() << "problem " << p);
-            judge_rank_k_sum<T>(alpha, a.matrix(p), beta, old.matrix(p), c.matrix(p));
+            check_rank_k_sum<T>(alpha, a.matrix(p), beta, old.matrix(p), c.matrix(p));
         }
     }
 
@@ -168,7 +168,7 @@ class BatchSuite : public ::testing::Test {
         return {double(p % 13) / 16, complex ? double(p % 5) / 8 : 0.0};
     }
 
-    void judge_batch_size(core::index_t problems) {
+    void check_batch_size(core::index_t problems) {
         SCOPED_TRACE(::testing::Message() << problems << " problems");
         Batch a(problems, 2, 2);
         Batch x(problems, 1, 2);
@@ -203,19 +203,19 @@ TYPED_TEST_SUITE_P(BatchSuite);
 TYPED_TEST_P(BatchSuite, SolvesTheZoo) {
     std::size_t next = 0;
     for (int n : this->orders()) {
-        this->judge_zoo(n, right_hand_side_counts[next++ % right_hand_side_counts.size()], 0);
+        this->check_zoo(n, right_hand_side_counts[next++ % right_hand_side_counts.size()], 0);
     }
 }
 
 TYPED_TEST_P(BatchSuite, SolvesAnyNumberOfRightHandSides) {
     for (int n : {3, 18}) {
-        for (int sides : right_hand_side_counts) this->judge_zoo(n, sides, 0);
+        for (int sides : right_hand_side_counts) this->check_zoo(n, sides, 0);
     }
-    if (!TypeParam::Runner::emulated) this->judge_zoo(128, 40, 0);
+    if (!TypeParam::Runner::emulated) this->check_zoo(128, 40, 0);
 }
 
 TYPED_TEST_P(BatchSuite, SolvesStridedViews) {
-    for (int n : {1, 5, 18, 33}) this->judge_zoo(n, 3, 5);
+    for (int n : {1, 5, 18, 33}) this->check_zoo(n, 3, 5);
 }
 
 TYPED_TEST_P(BatchSuite, FailuresLeaveTheirNeighboursAlone) {
@@ -249,25 +249,25 @@ TYPED_TEST_P(BatchSuite, FailuresLeaveTheirNeighboursAlone) {
 }
 
 TYPED_TEST_P(BatchSuite, SolvesBatchesOfAnySize) {
-    for (core::index_t problems : {0, 1, 15, 16, 17, 33}) this->judge_batch_size(problems);
+    for (core::index_t problems : {0, 1, 15, 16, 17, 33}) this->check_batch_size(problems);
     if (TypeParam::Runner::emulated) {
-        this->judge_batch_size(1031);
+        this->check_batch_size(1031);
     } else {
         for (core::index_t problems : {65535, 65536, 65537, 600000}) {
-            this->judge_batch_size(problems);
+            this->check_batch_size(problems);
         }
     }
 }
 
 TYPED_TEST_P(BatchSuite, RankKReaches130dB) {
-    for (int n : this->orders()) this->judge_rank_k(n, 64, 1.0f / 64, 0, 0);
+    for (int n : this->orders()) this->check_rank_k(n, 64, 1.0f / 64, 0, 0);
 }
 
 TYPED_TEST_P(BatchSuite, RankKOfAnyDepthAddsToC) {
     for (int depth : {0, 1, 2, 7, 65, 700}) {
         for (int n : {1, 5, 18}) {
-            this->judge_rank_k(n, depth, 0.5f, 0, 0);
-            this->judge_rank_k(n, depth, 0.5f, -1.25f, 3);
+            this->check_rank_k(n, depth, 0.5f, 0, 0);
+            this->check_rank_k(n, depth, 0.5f, -1.25f, 3);
         }
     }
 }

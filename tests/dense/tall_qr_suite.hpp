@@ -12,7 +12,7 @@
 
 #include "aperture/core/error.hpp"
 #include "aperture/dense/tall_qr.hpp"
-#include "tests/dense/judgement.hpp"
+#include "tests/dense/accuracy_checks.hpp"
 #include "tests/dense/tall_matrices.hpp"
 #include "tests/same_bytes.hpp"
 
@@ -123,7 +123,7 @@ class TallQrSuite : public testing::Test {
         }
     }
     template <class T>
-    void judge(const TallCase& c) {
+    void check(const TallCase& c) {
         using Qr = typename Runner::template Qr<T>;
         for_methods(
             [&](QrMethod method) { expect_factors<T>(c, Qr(runner, method, c.rows, c.columns)); });
@@ -135,15 +135,15 @@ TYPED_TEST_SUITE_P(TallQrSuite);
 
 TYPED_TEST_P(TallQrSuite, FactorsBackwardStably) {
     for (const auto& [rows, columns] : this->runner.sizes()) {
-        this->template judge<float>({rows, columns, Content::random});
-        this->template judge<double>({rows, columns, Content::random});
+        this->template check<float>({rows, columns, Content::random});
+        this->template check<double>({rows, columns, Content::random});
     }
 }
 
 TYPED_TEST_P(TallQrSuite, FactorsWhateverColumnsHold) {
     for (const TallCase& c : hard_cases({{5, 3}, {40, 40}, {TypeParam::tall(), 31}})) {
-        this->template judge<float>(c);
-        this->template judge<double>(c);
+        this->template check<float>(c);
+        this->template check<double>(c);
     }
 }
 

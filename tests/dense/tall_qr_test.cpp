@@ -7,6 +7,7 @@
 #include <Eigen/Dense>
 
 #include "aperture/core/error.hpp"
+#include "libdense/tall_factors.hpp"
 #include "tests/dense/tall_qr_suite.hpp"
 
 namespace aperture::dense::oracle {
@@ -67,6 +68,48 @@ TEST(TallQr, BitsDoNotDependOnTheNumberOfThreads) {
             EXPECT_TRUE(tests::same_bytes(q, first_q)) << threads;
         }
     }
+}
+
+/// Throws at every matrix but the first, as if memory were exhausted.
+struct FailingExecutor {
+    using Space = Host;
+};
+class FailingFactors final : public TallFactors<float, Host> {
+  public:
+    void factor(Matrix<const float> /*a*/, Matrix<float> /*r*/, bool /*keep*/) override {
+        if (count_++ > 0) throw core::DeviceError("out of memory");
+    }
+    index_t bytes() const override { return 0; }
+    void form_q(Matrix<float> /*q*/) override {}
+    void apply_transposed(Matrix<const float> /*c*/, Matrix<float> /*x*/) override {}
+    void apply(Matrix<const float> /*x*/, Matrix<float> /*c*/) override {}
+
+  private:
+    int count_ = 0;
+};
+
+}  // namespace
+}  // namespace aperture::dense::oracle
+
+template <>
+std::unique_ptr<aperture::dense::TallFactors<float, aperture::core::Host>>
+aperture::dense::make_factors<float>(oracle::FailingExecutor& /*executor*/, QrMethod /*method*/,
+                                     index_t /*rows*/, index_t /*columns*/) {
+    return std::make_unique<oracle::FailingFactors>();
+}
+
+namespace aperture::dense::oracle {
+namespace {
+
+TEST(TallQr, AFailureDiscardsTheQBefore) {
+    FailingExecutor executor;
+    TallQr<float, FailingExecutor> qr(executor, QrMethod::tsqr, 4, 2);
+    Array<float, 2> a({4, 2}), r({2, 2}), q({4, 2});
+    std::fill(a.begin(), a.end(), 1.0F);
+    qr.factor(a.view(), r);
+    EXPECT_NO_THROW(qr.form_q(q));
+    EXPECT_THROW(qr.find_r(a.view(), r), core::DeviceError);
+    EXPECT_THROW(qr.form_q(q), core::InvalidArgument);
 }
 
 TEST(TallScale, AMillionRowsAreFactoredBackwardStably) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcore/allocated_bytes.hpp"
 #include "tests/device_mirror.hpp"
+#include "tests/rpca/like_cpu_suite.hpp"
 #include "tests/rpca/robust_pca_suite.hpp"
 #include "tests/rpca/workspace_cases.hpp"
 #include "tests/usable_gpu.hpp"
@@ -71,6 +72,7 @@ struct GpuRunner : tests::UsableGpu {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, RobustPcaSuite, GpuRunner);
+INSTANTIATE_TYPED_TEST_SUITE_P(Gpu, RobustPcaLikeCpuSuite, GpuRunner);
 
 template <class T>
 void expect_promised(core::Gpu& gpu, index_t frames, index_t values, const Parameters& parameters) {

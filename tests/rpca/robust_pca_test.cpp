@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "aperture/core/error.hpp"
+#include "librpca/run_state.hpp"
 #include "tests/rpca/robust_pca_suite.hpp"
 
 namespace aperture::rpca::oracle {
@@ -33,6 +34,35 @@ template <class T = float>
 Result<T> solved(const Matrix& m, const Parameters& parameters, int threads = 2) {
     HostRunner<core::Cpu> runner{core::Cpu(threads)};
     return solved_by<T>(runner, m, parameters);
+}
+
+TEST(RobustPca, ReportsTheResidualAndDensityOfItsParts) {
+    const Matrix video = video_like(2000, 40);
+    expect_reported(solved(video, Parameters{}), video, 1e-7);
+    const auto projects = [](const ProjectedProblem& problem, auto tolerance) {
+        using T = decltype(tolerance);
+        SCOPED_TRACE(testing::Message() << problem.values << " x " << problem.frames);
+        const Matrix m = video_like(problem.values, problem.frames);
+        const Parameters parameters = projecting(problem, static_cast<double>(tolerance));
+        const Result<T> result = solved<T>(m, parameters);
+        expect_reported(result, m, 2e-7);
+        EXPECT_LE(result.outcome.residual, parameters.tolerance);
+        EXPECT_LE(result.outcome.rank, rank_of(parameters, problem.frames, problem.values));
+    };
+    for (const ProjectedProblem& problem : projected_problems()) {
+        projects(problem, 1e-5F);
+        projects(problem, 1e-7);
+    }
+}
+
+TEST(RunState, ANanIsNoConvergence) {
+    RunState state;
+    advance(state, {std::nan(""), 0, 0}, {.norm = 1, .tolerance = 0.5}, false);
+    EXPECT_TRUE(std::isnan(state.residual));
+    EXPECT_EQ(state.converged, 0);
+    advance(state, {0, 0, 0}, {.norm = 0, .tolerance = 0.5}, false);
+    EXPECT_EQ(state.residual, 0) << "of black frames";
+    EXPECT_EQ(state.converged, 1);
 }
 
 TEST(RobustPca, SinglePrecisionTakesTheIterationsAndRanksOfDouble) {

@@ -3,6 +3,7 @@
 #include "libcore/allocated_bytes.hpp"
 #include "libdense/gpu/tall_qr.cuh"
 #include "librpca/gpu/robust_pca.cuh"
+#include "tests/rpca/like_cpu_suite.hpp"
 #include "tests/rpca/robust_pca_suite.hpp"
 #include "tests/rpca/workspace_cases.hpp"
 
@@ -22,9 +23,24 @@ class EigenEigenvectors {
         all = solver.eigenvectors();
         Eigen::Map<Eigen::VectorXd>(eigenvalues, order_) = solver.eigenvalues();
     }
+    const int* failure() const { return &failure_; }
+
+  protected:
+    int failure_ = 0;
 
   private:
     int order_;
+};
+
+/// As if the second decomposition did not converge.
+struct FailingEigenvectors : EigenEigenvectors {
+    using EigenEigenvectors::EigenEigenvectors;
+
+    void operator()(double* matrix, double* eigenvalues) {
+        EigenEigenvectors::operator()(matrix, eigenvalues);
+        failure_ = ++calls == 2 ? 1 : 0;
+    }
+    int calls = 0;
 };
 
 template <class T>
@@ -56,6 +72,8 @@ using OnHopper = SimtRunner<core::LaneOrder::forward, hopper>;
 using OnAda = SimtRunner<core::LaneOrder::random, ada>;
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtForward, RobustPcaSuite, OnHopper);
 INSTANTIATE_TYPED_TEST_SUITE_P(SimtRandom, RobustPcaSuite, OnAda);
+INSTANTIATE_TYPED_TEST_SUITE_P(SimtForward, RobustPcaLikeCpuSuite, OnHopper);
+INSTANTIATE_TYPED_TEST_SUITE_P(SimtRandom, RobustPcaLikeCpuSuite, OnAda);
 
 template <class T>
 void expect_promised(index_t frames, index_t values, const Parameters& parameters,
@@ -88,6 +106,14 @@ TEST(SimtRobustPca, AllocatesWhatItPromises) {
     parameters.solver = Solver::ialm;
     expect_promised<float>(130, 700, parameters);
     expect_promised<double>(170, 300, parameters);
+}
+
+TEST(SimtRobustPca, EndsWhereEigenvectorsDoNotConverge) {
+    using Operations = gpu::MultiplierOperations<double, core::Simt, FailingEigenvectors>;
+    core::Simt simt;
+    const Array<double, 2> m = frames_of<double>(video_like(300, 170));
+    Multipliers<double, Operations> multipliers(simt, 170, 300, Parameters{});
+    EXPECT_THROW(multipliers.run(m.view(), {}, {}, {}), core::DeviceError);
 }
 
 /// f of matrices with known eigenvalues. Each run starts from the result of the one before.

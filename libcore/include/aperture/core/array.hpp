@@ -9,8 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "aperture/core/error.hpp"
-#include "aperture/core/view.hpp"
+#include "aperture/core/shape.hpp"
 
 namespace aperture::core {
 
@@ -66,10 +65,14 @@ class Array {
         return *this;
     }
 
-    /// Sets the extents; reallocates, losing the contents, only if the capacity is too small.
+    /// Sets the extents; reallocates, losing the contents, only if the capacity is too small. The
+    /// array is empty if the allocation fails.
     void reshape(Extents<Rank> extents) {
         if (elements_of(extents) > capacity_) {
-            *this = Array(extents, block_.get_deleter().pages);
+            const Pages pages = block_.get_deleter().pages;
+            // The old block is released first, so that memory need not hold both.
+            *this = Array(Extents<Rank>{}, pages);
+            *this = Array(extents, pages);
         } else {
             extents_ = extents;
         }
@@ -112,7 +115,9 @@ class Array {
         index_t elements = 1;
         for (index_t e : extents) {
             expects(e >= 0, "array extent ", e, " is negative");
-            expects(e == 0 || elements <= max_elements / e, "array too large for this machine");
+            if (e > 0 && elements > max_elements / e) {
+                throw InvalidArgument(text("an array of ", extents_text(extents), " is too large"));
+            }
             elements *= e;
         }
         return elements;

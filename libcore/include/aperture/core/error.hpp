@@ -15,8 +15,9 @@ class InvalidArgument : public std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-/// A fault of the machine at run time: device, driver, memory or library call. The text contains
-/// the call, the library's message, file and line. Programs exit with status 2.
+/// A fault of the machine at run time: device, driver, memory or library call. If a call of a
+/// library failed, the text contains the call, the library's message, file and line. Programs exit
+/// with status 2.
 class DeviceError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;

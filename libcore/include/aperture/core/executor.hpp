@@ -28,8 +28,8 @@ class Cpu {
     std::string name() const;
 
     /// At least `bytes` of 64-byte aligned memory private to worker `thread`; it grows only, so
-    /// that a second call of the same size allocates nothing. Valid until the next call for that
-    /// thread.
+    /// that a second call of the same size allocates nothing. Valid until a call for that thread
+    /// asks for more.
     std::byte* scratch(int thread, std::size_t bytes);
 
     /// Nothing to wait for; for generic code.
@@ -57,11 +57,14 @@ class Gpu {
     std::string name() const;
     /// Ten times the major number plus the minor number.
     int compute_capability() const;
+    /// Number of streaming multiprocessors.
     int multiprocessors() const;
     /// Largest dynamic shared memory of one block, in bytes.
     int shared_memory_per_block() const;
+    /// Bytes of the GPU's memory that no process has allocated.
     std::size_t free_memory() const;
 
+    /// The executor's stream. Makes its GPU the calling thread's current device.
     CUstream_st* stream() const;
     /// Waits for all work submitted so far; throws DeviceError if any of it failed.
     void synchronize();
@@ -82,21 +85,25 @@ GpuStatus gpu_status(int device = 0);
 namespace detail {
 enum class Direction { to_device, to_host };
 void copy_bytes(Gpu& gpu, const void* from, void* to, std::size_t bytes, Direction direction);
+
+template <class From, class To>
+void expects_copyable(const From& from, const To& to) {
+    expects_shape("copy: source", from, from.extent, Strides::dense);
+    expects_shape("copy: target", to, from.extent, Strides::dense);
+}
 }  // namespace detail
 
 /// Copies between host and device, dense views of equal extents. Asynchronous with respect to the
 /// host only for locked host memory (Pages).
 template <class T, int Rank, class Layout>
 void copy(Gpu& gpu, View<const T, Rank, Host, Layout> from, View<T, Rank, Device, Layout> to) {
-    expects(from.extent == to.extent && from.dense() && to.dense(),
-            "copy to the device needs dense views of equal extents");
+    detail::expects_copyable(from, to);
     detail::copy_bytes(gpu, from.data, to.data, static_cast<std::size_t>(from.size()) * sizeof(T),
                        detail::Direction::to_device);
 }
 template <class T, int Rank, class Layout>
 void copy(Gpu& gpu, View<const T, Rank, Device, Layout> from, View<T, Rank, Host, Layout> to) {
-    expects(from.extent == to.extent && from.dense() && to.dense(),
-            "copy to the host needs dense views of equal extents");
+    detail::expects_copyable(from, to);
     detail::copy_bytes(gpu, from.data, to.data, static_cast<std::size_t>(from.size()) * sizeof(T),
                        detail::Direction::to_host);
 }

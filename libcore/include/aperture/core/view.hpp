@@ -113,8 +113,16 @@ struct View {
         return product;
     }
     APERTURE_HD bool empty() const { return size() == 0; }
-    /// True where the elements lie densely in the layout's own order.
-    APERTURE_HD bool dense() const { return empty() || stride == dense_strides(extent); }
+    /// True where the elements lie densely in the layout's own order. The stride of an extent of
+    /// one has no meaning.
+    APERTURE_HD bool dense() const {
+        const Extents<Rank> wanted = dense_strides(extent);
+        bool matches = true;
+        for (int d = 0; d < Rank; ++d) {
+            matches = matches && (extent[d] == 1 || stride[d] == wanted[d]);
+        }
+        return matches || empty();
+    }
 
     /// The part [begin, end) of dimension `dimension`.
     APERTURE_HD View slice(int dimension, index_t begin, index_t end) const {

@@ -59,8 +59,12 @@ void hermitian_rank_k(core::Cpu& cpu, Real<T> alpha, MatrixBatch<const T, core::
 /// entry and its solution on return (any number of right-hand sides). `info` [problem] is 0, or the
 /// order i >= 1 of the first leading minor that is not positive (or holds a NaN or an infinity), as
 /// in LAPACK's potrf; the solutions of such a problem are set to zero and no other problem is
-/// affected. `pivot_ratio` [problem] receives the ratio of the largest to the smallest pivot of L D
+/// affected. On a Gpu a pivot whose reciprocal overflows counts as not positive, too. `pivot_ratio`
+/// [problem] receives the ratio of the largest to the smallest pivot of L D
 /// L^H, a lower bound of the condition number (infinity if info is not 0); it may be an empty view.
+///
+/// A Gpu with 99 KiB of shared memory per block solves std::complex<double> up to order 108;
+/// above, it throws core::UnfitDevice.
 ///
 /// Source: Anderson 2014, ch. 4 and 6.3; Higham 2002, ch. 10 (Cholesky), ch. 14.4 (Gauss-Jordan).
 template <Scalar T, class Layout>

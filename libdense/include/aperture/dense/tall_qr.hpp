@@ -18,7 +18,9 @@ enum class QrMethod {
     tsqr,
     /// R by Cholesky of the Gram matrix A^T A, Q = A R^-1, and the same again for that Q (Yamamoto
     /// et al. 2015). For condition numbers up to about 10^7; if orthogonality would be lost, the
-    /// matrix is factored by `tsqr` instead (`fell_back`). On a Gpu the first step is entirely in
+    /// matrix is factored by `tsqr` instead (`fell_back`), as are more columns than a device's
+    /// shared memory has room for (some 1,600 in fp32 and 800 in fp64 on compute capability 9.0,
+    /// 600 and 300 with 99 KiB per block). On a Gpu the first step is entirely in
     /// fp64 (Yamazaki, Tomov & Dongarra 2015): fp32 matrices need no second step up to a condition
     /// number of about 10^3 with columns scaled to one length. With fast fp64 (compute capability
     /// 8.0, 9.0, 10.0) and 100 to 200 columns it takes a third to a seventh of the time of `tsqr`.
@@ -45,7 +47,8 @@ class TallQr {
     template <class U>
     using Matrix = core::View<U, 2, Space>;
 
-    /// Throws core::InvalidArgument for an empty matrix and for fewer rows than columns.
+    /// Throws core::InvalidArgument for an empty matrix and for fewer rows than columns. The
+    /// executor must outlive the object.
     TallQr(Executor& executor, QrMethod method, core::index_t rows, core::index_t columns);
 
     /// Computes R, [column][column], and keeps Q, as reflectors or explicitly (Cholesky), in as
@@ -59,8 +62,8 @@ class TallQr {
     static core::index_t find_r_bytes(Executor& executor, QrMethod method, core::index_t rows,
                                       core::index_t columns);
 
-    /// Whether the last matrix was too close to rank deficiency for the method, and was factored by
-    /// QrMethod::tsqr.
+    /// Whether the last matrix was factored by QrMethod::tsqr in place of the method: it was too
+    /// close to rank deficiency, or its columns exceed a device's shared memory.
     bool fell_back() const;
 
     /// The following functions use Q of the last `factor`. They throw core::InvalidArgument if
@@ -75,6 +78,11 @@ class TallQr {
 
   private:
     void factor(Matrix<const T> a, Matrix<T> r, bool keep);
+    /// Throws unless Q is kept.
+    void expects_q() const;
+    /// Checks x and c, and calls apply(x, c) for as many of their columns at a time as A has.
+    template <class X, class C, class Apply>
+    void apply_in_parts(const X& x, const C& c, const Apply& apply);
 
     core::index_t rows_;
     core::index_t columns_;

@@ -33,7 +33,7 @@ struct MaskParameters {
 void validate(const MaskParameters& parameters);
 
 /// Standard deviation of normal noise with the same median of |difference|: median / 0.6745. Sparse
-/// outliers hardly change it. Samples at most about 10^6 values.
+/// outliers hardly change it. Samples 10^6 to 2 10^6 values of larger inputs.
 double noise_deviation(DifferencesView<core::Host> differences);
 
 /// Thresholds, cleans and removes small regions, frame by frame. The window is clipped at the

@@ -108,7 +108,9 @@ class RobustPca {
   public:
     using Space = typename Executor::Space;
 
-    /// Throws core::InvalidArgument for an empty matrix and as `validate` does.
+    /// Throws core::InvalidArgument for an empty matrix, as `validate` does, for an Svd other than
+    /// gram with fewer values than frames, and on a Gpu for more than 16,384 frames. The executor
+    /// must outlive the object.
     RobustPca(Executor& executor, index_t frames, index_t values, const Parameters& parameters);
     /// What a RobustPca of these allocates until its first run has ended, the scratch memory of a
     /// Cpu's threads included: a few percent more than is needed. Allocates next to nothing itself,
@@ -119,7 +121,8 @@ class RobustPca {
     /// Calls `observe`, if there is one, after every iteration; false ends the run. L and S then
     /// come from one iteration later, or from two with multipliers on a GPU, where an iteration
     /// starts while the host reads the results of the one before. Throws core::InvalidArgument if
-    /// `m` holds a NaN or an infinity. An empty `low_rank` or `sparse` is not written. One of them
+    /// `m` holds a NaN or an infinity, and core::DeviceError if eigenvectors on a Gpu do not
+    /// converge. An empty `low_rank` or `sparse` is not written. One of them
     /// may alias `m`. Synchronises.
     Outcome run(FramesView<const T, Space> m, FramesView<T, Space> low_rank,
                 FramesView<T, Space> sparse,

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/dense/judgement.hpp"
+#include "tests/dense/accuracy_checks.hpp"
 
 #include <cmath>
 
 namespace aperture::dense::oracle {
 
 template <Scalar T>
-void judge_solution(const ZooMatrix& entry, Factorisation factorisation, const Matrix& x,
+void check_solution(const ZooMatrix& entry, Factorisation factorisation, const Matrix& x,
                     const Matrix& b, const Matrix& exact, int info, Real<T> pivot_ratio) {
     SCOPED_TRACE(::testing::Message()
                  << entry.name
@@ -33,7 +33,7 @@ void judge_solution(const ZooMatrix& entry, Factorisation factorisation, const M
 }
 
 template <Scalar T>
-void judge_rank_k_sum(double alpha, const Matrix& a, double beta, const Matrix& old,
+void check_rank_k_sum(double alpha, const Matrix& a, double beta, const Matrix& old,
                       const Matrix& value) {
     const Matrix exact = hermitian_rank_k(alpha, a, beta, old);
     EXPECT_EQ(value, value.adjoint()) << "not exactly Hermitian";
@@ -50,9 +50,9 @@ void judge_rank_k_sum(double alpha, const Matrix& a, double beta, const Matrix& 
 }
 
 #define APERTURE_INSTANTIATE(T)                                                                    \
-    template void judge_solution<T>(const ZooMatrix&, Factorisation, const Matrix&, const Matrix&, \
+    template void check_solution<T>(const ZooMatrix&, Factorisation, const Matrix&, const Matrix&, \
                                     const Matrix&, int, Real<T>);                                  \
-    template void judge_rank_k_sum<T>(double, const Matrix&, double, const Matrix&, const Matrix&);
+    template void check_rank_k_sum<T>(double, const Matrix&, double, const Matrix&, const Matrix&);
 APERTURE_INSTANTIATE(float)
 APERTURE_INSTANTIATE(double)
 APERTURE_INSTANTIATE(std::complex<float>)

@@ -18,13 +18,13 @@ inline constexpr double ratio_limit = 30;
 /// 14.4): CPOT02 relaxed by that factor. CGET04 for both, if the condition is known and rounding A
 /// has not changed it.
 template <Scalar T>
-void judge_solution(const ZooMatrix& entry, Factorisation factorisation, const Matrix& x,
+void check_solution(const ZooMatrix& entry, Factorisation factorisation, const Matrix& x,
                     const Matrix& b, const Matrix& exact, int info, Real<T> pivot_ratio);
 
 /// Expects `value` = alpha A A^H + beta `old`: exactly Hermitian, each entry within the rounding of
 /// its terms, and at depth 64 with beta = 0 to 130 dB in single precision, 290 dB in double.
 template <Scalar T>
-void judge_rank_k_sum(double alpha, const Matrix& a, double beta, const Matrix& old,
+void check_rank_k_sum(double alpha, const Matrix& a, double beta, const Matrix& old,
                       const Matrix& value);
 
 }  // namespace aperture::dense::oracle
