@@ -253,13 +253,11 @@ void gpu_estimator(benchmark::State& state, const std::string& name, Shape shape
 
 template <class Function, class... Arguments>
 void add(const std::string& name, Function function, Shape shape, Arguments... arguments) {
-    auto* registered = benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
-        function(state, name, in_this_run(shape), arguments...);
-    });
-    registered->UseManualTime()->Unit(benchmark::kMillisecond);
+    const auto run = [=](benchmark::State& state, const std::string& of) {
+        function(state, of, in_this_run(shape), arguments...);
+    };
     // On a GPU each time is the mean of several calls.
-    if (name.starts_with("gpu/")) registered->MinTime(0.02);
-    if (smoke) registered->Iterations(1);
+    add_measured(name, run, name.starts_with("gpu/") ? 0.02 : 0);
 }
 
 SolverParameters parameters_of(Solver which, int iterations) {

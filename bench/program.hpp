@@ -48,13 +48,18 @@ double measure(benchmark::State& state, const std::string& name, const Body& bod
     return best;
 }
 
-/// Registers function(state, name), which times itself by `measure`.
+/// Registers function(state, name), which times itself by `measure`, for `seconds` or, if they are
+/// 0, for Google Benchmark's time.
 template <class Function>
-void add_measured(const std::string& name, const Function& function) {
+void add_measured(const std::string& name, const Function& function, double seconds = 0) {
     auto* registered = benchmark::RegisterBenchmark(
         name.c_str(), [name, function](benchmark::State& state) { function(state, name); });
     registered->UseManualTime()->Unit(benchmark::kMillisecond);
-    if (smoke) registered->Iterations(1);
+    if (smoke) {
+        registered->Iterations(1);
+    } else if (seconds > 0) {
+        registered->MinTime(seconds);
+    }
 }
 
 #if APERTURE_CUDA

@@ -386,13 +386,11 @@ void gpu_pipeline(benchmark::State& state, const std::string& name, const std::s
 
 template <class Function, class... Arguments>
 void add(const std::string& name, Function function, Arguments... arguments) {
-    auto* registered = benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
-        function(state, name, std::string(arguments)...);
-    });
-    registered->UseManualTime()->Unit(benchmark::kMillisecond);
+    const auto run = [=](benchmark::State& state, const std::string& of) {
+        function(state, of, std::string(arguments)...);
+    };
     // On a GPU each time is the mean of several calls.
-    if (name.starts_with("gpu/")) registered->MinTime(0.02);
-    if (smoke) registered->Iterations(1);
+    add_measured(name, run, name.starts_with("gpu/") ? 0.02 : 0);
 }
 
 void register_all() {
