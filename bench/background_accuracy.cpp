@@ -3,6 +3,7 @@
 // Measures accuracy and time of OpenCV's background subtractors on a clip in the layout of
 // changedetection.net. Scores and cleans masks like bgsub; prints rows of a CSV table.
 //   background_accuracy [--threads N] [--clean N] [--min-area PIXELS] CLIP FIRST LAST
+#include <algorithm>
 #include <iostream>
 
 #include "aperture/core/timing.hpp"

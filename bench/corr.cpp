@@ -6,6 +6,7 @@
 #include <fftw3.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdio>

@@ -8,6 +8,7 @@
 #include <omp.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <iostream>
 #include <random>
 #include <string>

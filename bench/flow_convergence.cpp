@@ -5,6 +5,7 @@
 //   flow_convergence [--alpha A] [--iterations N] --out FOLDER IMAGE0 IMAGE1
 // Figures after Anderson 2014, Figures 7.3 (solvers) and 7.10 (communication-avoiding conjugate
 // gradients for several s), here for each basis.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <sstream>

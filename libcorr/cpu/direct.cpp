@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcorr/cpu/direct.hpp"
 
+#include <algorithm>
 #include <array>
 #include <tuple>
 #include <utility>

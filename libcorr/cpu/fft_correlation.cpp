@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libcorr/cpu/fft_correlation.hpp"
 
+#include <algorithm>
+
 #include "libcore/cpu/transpose.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
 #include "libsignal/cpu/image.hpp"

@@ -6,6 +6,8 @@
 // orientations.
 #include "libcorr/cpu/orientation.hpp"
 
+#include <algorithm>
+
 #include "libsignal/cpu/image.hpp"
 
 namespace aperture::corr {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "aperture/core/array.hpp"
 #include "libdense/cpu/tile_products.hpp"
 

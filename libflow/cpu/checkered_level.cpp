@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libflow/cpu/checkered_level.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "libflow/cpu/row_loops.hpp"

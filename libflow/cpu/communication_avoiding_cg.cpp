@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libflow/cpu/communication_avoiding_cg.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/flow/estimator.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "aperture/signal/median.hpp"

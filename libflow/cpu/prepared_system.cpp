@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libflow/cpu/prepared_system.hpp"
 
+#include <algorithm>
+
 #include "libflow/cpu/row_loops.hpp"
 
 namespace aperture::flow {

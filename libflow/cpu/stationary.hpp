@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "libflow/cpu/prepared_system.hpp"
 
 namespace aperture::flow {

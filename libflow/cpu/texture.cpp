@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libflow/cpu/texture.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "libflow/cpu/row_loops.hpp"

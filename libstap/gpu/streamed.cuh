@@ -5,6 +5,7 @@
 // Processes cubes that do not fit the executor's memory in range pieces, with bitwise identical
 // results.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 

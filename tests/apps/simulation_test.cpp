@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "aperture/media/cube_file.hpp"
 #include "tests/apps/program_run.hpp"
 #include "tests/media/cube_files.hpp"

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "libcorr/gpu/correlator.cuh"
 #include "tests/corr/correlation_cases.hpp"
 #include "tests/corr/defined_transforms.hpp"

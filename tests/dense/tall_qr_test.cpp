@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 
 #include "aperture/core/error.hpp"
 #include "libdense/tall_factors.hpp"

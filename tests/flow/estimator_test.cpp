@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/flow/estimator.hpp"
 
+#include <algorithm>
+
 #include "tests/flow/estimator_suite.hpp"
 
 namespace aperture::flow {

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 // Communication-avoiding CG with its basis on chip, on tiles of any size.
+#include <algorithm>
+
 #include "libflow/gpu/communication_avoiding_cg.cuh"
 #include "tests/flow/solver_cases.hpp"
 

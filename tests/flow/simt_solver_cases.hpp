@@ -5,6 +5,8 @@
 // Tests of solvers on the SIMT host executor, beside those of solver_cases.hpp. A `Run` may be
 // given the executor, and has solve(system, flow) for views.
 
+#include <algorithm>
+
 #include "libcore/gpu/simt_host.hpp"
 #include "tests/flow/solver_cases.hpp"
 

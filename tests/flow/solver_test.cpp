@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "tests/flow/solver_cases.hpp"
 
 namespace aperture::flow {

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "aperture/core/error.hpp"
 #include "tests/flow/fields.hpp"
 

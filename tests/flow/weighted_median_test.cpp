@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/flow/fields.hpp"
 
 namespace aperture::flow {

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "aperture/core/error.hpp"
 #include "tests/signal/images.hpp"
 

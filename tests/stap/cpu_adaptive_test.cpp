@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "tests/stap/failure_cases.hpp"
 #include "tests/stap/random_input.hpp"
 
@@ -149,6 +151,10 @@ TEST(CpuFailure, StaysInItsTrainingSet) {
              {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
             expect_failure_to_stay(c, run_cpu, bad);
     }
+}
+
+TEST(CpuFailure, CellAveragingLeavesOutWhatIsNotFinite) {
+    expect_cell_averaging_to_leave_out_what_is_not_finite(run_cpu);
 }
 
 TEST(CpuFailure, NamesTheCellThatCarriesTheCovariance) {

@@ -141,42 +141,6 @@ INSTANTIATE_TEST_SUITE_P(
         FailureCase{"all", Training::all, Implementation::fused, Precision::fp32}),
     [](const auto& tested) { return tested.param.name; });
 
-/// With sliding training the output of a cell that is not finite is not finite either, as the cell
-/// does not train on itself. Only statistics that need this output are zero.
-TEST(CellAveraging, LeavesOutWhatIsNotFinite) {
-    Parameters parameters;
-    parameters.training = Training::sliding;
-    parameters.training_block = 8;
-    parameters.guard = 1;
-    parameters.temporal_taps = 1;
-    parameters.detector = Detector::cfar;
-    const Problem problem = make_problem({channels, bins, cells, Domain::doppler}, parameters, 2);
-    const auto steering = random_normal<2>({2, channels}, 9);
-    Cpu cpu;
-    for (const float bad : {NAN, INFINITY}) {
-        auto cube = random_normal<3>({channels, bins, cells}, 3);
-        cube(1, 2, 30) = {bad, 0};
-        OwnedResults results(problem);
-        Pipeline<Cpu>(cpu, problem, steering).run(cube, results.views(), nullptr);
-        const auto power = [&](index_t r) {
-            return std::norm(std::complex<double>(results.output(0, 2, r)));
-        };
-        ASSERT_FALSE(std::isfinite(power(30)));
-        index_t behind = 0;
-        for (index_t r = 0; r < cells; ++r) {
-            const TrainingWindow reference = reference_window(problem, r);
-            double sum = 0;
-            for (index_t i = reference.window.begin; i < reference.window.end; ++i)
-                if (i < reference.excluded.begin || i >= reference.excluded.end) sum += power(i);
-            double wanted = power(r) * static_cast<double>(reference.cells()) / sum;
-            if (!std::isfinite(sum) || !std::isfinite(power(r))) wanted = 0;
-            ASSERT_NEAR(results.statistic(0, 2, r), wanted, 1e-5 * wanted) << bad << ", " << r;
-            behind += r > 30 && wanted > 0;
-        }
-        EXPECT_GT(behind, 20);
-    }
-}
-
 /// Blocks from which a detector removes the cell under test. The Doppler bins differ only in their
 /// data, so rounding of the forms must not change the outcome.
 class RemovedCellToRounding : public testing::TestWithParam<FailureCase> {

@@ -46,6 +46,45 @@ void expect_failure_to_stay(const Case& c, Run run,
     }
 }
 
+/// With sliding training the output of a cell that is not finite is not finite either, as the cell
+/// does not train on itself. Only statistics of cell averaging that need this output are zero.
+template <class Run>
+void expect_cell_averaging_to_leave_out_what_is_not_finite(Run run) {
+    const Problem problem = Case{.channels = 3,
+                                 .taps = 1,
+                                 .doppler_bins = 8,
+                                 .range_cells = 60,
+                                 .training_block = 8,
+                                 .vectors = 2,
+                                 .training = Training::sliding,
+                                 .guard = 1,
+                                 .detector = Detector::cfar}
+                                .problem();
+    const auto steering = random_steering(problem);
+    for (const float bad :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        auto cube = noise_cube(problem);
+        cube(1, 2, 30) = {bad, 0};
+        const HostResults given = run(problem, cube, steering);
+        const auto power = [&](index_t r) {
+            return std::norm(std::complex<double>(given.output(0, 2, r)));
+        };
+        ASSERT_FALSE(std::isfinite(power(30)));
+        index_t behind = 0;
+        for (index_t r = 0; r < problem.shape.range_cells; ++r) {
+            const TrainingWindow reference = reference_window(problem, r);
+            double sum = 0;
+            for (index_t i = reference.window.begin; i < reference.window.end; ++i)
+                if (i < reference.excluded.begin || i >= reference.excluded.end) sum += power(i);
+            double wanted = power(r) * static_cast<double>(reference.cells()) / sum;
+            if (!std::isfinite(sum) || !std::isfinite(power(r))) wanted = 0;
+            ASSERT_NEAR(given.statistic(0, 2, r), wanted, 1e-5 * wanted) << bad << ", " << r;
+            behind += r > 30 && wanted > 0;
+        }
+        EXPECT_GT(behind, 20);
+    }
+}
+
 inline std::vector<Case> removed_cell_cases() {
     std::vector<Case> cases;
     // Without run-time compilation two channels use shared memory, four use registers.

@@ -77,6 +77,10 @@ TEST_F(GpuFailure, NamesTheCellThatCarriesTheCovariance) {
     for (const Case& c : removed_cell_cases()) expect_removed_cell_to_be_named(c, run_gpu);
 }
 
+TEST_F(GpuFailure, CellAveragingLeavesOutWhatIsNotFinite) {
+    expect_cell_averaging_to_leave_out_what_is_not_finite(run_gpu);
+}
+
 class GpuAccuracy : public GpuTest {};
 
 TEST_F(GpuAccuracy, EveryMatrixOfPerfectsInput) {

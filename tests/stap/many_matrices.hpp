@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "tests/stap/kernel_cases.hpp"
 
 /// Batches that exceed a narrow grid index, on every executor.

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 // The oracle compared with numbers computed by hand.
 
 namespace aperture::stap {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/stap/perfect_accuracy.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>

@@ -102,6 +102,10 @@ TEST(SimtFailure, StaysInItsTrainingSet) {
     for (const Case& c : failure_cases()) expect_failure_to_stay(c, run);
 }
 
+TEST(SimtFailure, CellAveragingLeavesOutWhatIsNotFinite) {
+    expect_cell_averaging_to_leave_out_what_is_not_finite(run);
+}
+
 TEST(SimtFailure, NamesTheCellThatCarriesTheCovariance) {
     for (const Case& c : removed_cell_cases()) expect_removed_cell_to_be_named(c, run);
 }

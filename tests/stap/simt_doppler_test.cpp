@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "libstap/gpu/doppler.cuh"
 #include "tests/stap/random_input.hpp"
 
