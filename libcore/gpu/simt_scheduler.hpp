@@ -51,10 +51,9 @@ struct Warp {
 };
 
 struct ReleaseShared {
-    std::size_t bytes = 0;
-    void operator()(std::byte* memory) const {
-        ::operator delete (memory, bytes, std::align_val_t{128});
-    }
+    std::size_t bytes = 0;  ///< of the allocation
+    // Not the sized form, which clang before 19 does not have by default.
+    void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{128}); }
 };
 
 struct Block {
