@@ -62,7 +62,7 @@ add_library(aperture_options INTERFACE)
 target_compile_options(aperture_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wnon-virtual-dtor -fno-math-errno>
     # Options of g++ alone; the braces of nested tables.
-    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-unknown-warning-option -Wno-missing-braces>
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-unknown-warning-option -Wno-missing-braces -Wno-pass-failed>
     $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings -Xcompiler=-Wall,-Wextra --extended-lambda
                                --expt-relaxed-constexpr --diag-suppress=20012>)
 if(APERTURE_CUDA AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)

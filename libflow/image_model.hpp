@@ -70,7 +70,8 @@ APERTURE_HD float visibility_of(float twice_divergence, float difference, bool i
     const float shrinkage = divergence > 0.0F ? 0.0F : divergence;
     const float seen = bell(shrinkage * shrinkage * over_twice_squared(shrinkage_sigma) +
                             difference * difference * over_twice_squared(difference_sigma));
-    return inside & (seen > least_visibility) ? seen : least_visibility;
+    const bool visible = inside & (seen > least_visibility);
+    return visible ? seen : least_visibility;
 }
 
 /// 12 times the derivative of at(i), the value `i` pixels further, by the filter (1, -8, 0, 8, -1)

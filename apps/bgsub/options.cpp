@@ -45,7 +45,8 @@ void parse_threshold(const std::string& text, rpca::MaskParameters& mask) {
 }
 
 void add_frame_options(CommandLine& line, BgsubOptions& options) {
-    line.files("frames", "FILE", 1, -1, options.inputs,
+    // Not "frames": CLI11 2.4 refuses a positional argument with the name of an option.
+    line.files("input", "FILE", 1, -1, options.inputs,
                "A video, a folder of images (or of changedetection.net, with input/), a quoted "
                "pattern, or images")
         .required();

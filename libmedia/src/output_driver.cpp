@@ -117,6 +117,12 @@ herr_t truncate_output(H5FD_t* file, hid_t, hbool_t) {
 
 H5FD_class_t driver_class() {
     H5FD_class_t driver{};
+#if defined(H5FD_CLASS_VERSION)
+    // HDF5 1.14 registers drivers of this version only. Drivers that are not published share the
+    // numbers between those of HDF5 and those it assigns.
+    driver.version = H5FD_CLASS_VERSION;
+    driver.value = 2 * H5_VFD_RESERVED - 1;
+#endif
     driver.name = "aperture_output";
     driver.maxaddr = largest_address;
     driver.fc_degree = H5F_CLOSE_STRONG;
@@ -143,9 +149,9 @@ Handle register_output_driver() {
     return {H5FDregister(&driver), H5FDunregister};
 }
 
-void use_output_driver(hid_t access, hid_t driver, OutputStatus* status) {
+herr_t use_output_driver(hid_t access, hid_t driver, OutputStatus* status) {
     const AccessInfo info{status};
-    H5Pset_driver(access, driver, &info);
+    return H5Pset_driver(access, driver, &info);
 }
 
 }  // namespace aperture::media

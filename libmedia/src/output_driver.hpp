@@ -20,6 +20,6 @@ struct OutputStatus {
 /// write and crashes at process exit. The caller keeps the descriptor; `status` must outlive the
 /// file.
 Handle register_output_driver();
-void use_output_driver(hid_t access, hid_t driver, OutputStatus* status);
+herr_t use_output_driver(hid_t access, hid_t driver, OutputStatus* status);
 
 }  // namespace aperture::media

@@ -81,7 +81,7 @@ Member member_of(const Column& column) {
                 for (const std::string& value : values) longest = std::max(longest, value.size());
                 return {fixed_string(longest), longest, values.size()};
             } else {
-                return {element_type(detail::element_of<T>), sizeof(T), values.size()};
+                return {element_type(detail::element_of<T>()), sizeof(T), values.size()};
             }
         },
         column.values);
@@ -144,7 +144,7 @@ ResultFile::ResultFile(const std::filesystem::path& target)
     : state_(new State{AtomicFile(target), target.string()}) {
     const SilentErrors silent;
     const Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
-    use_output_driver(access, state_->driver, &state_->status);
+    state_->check(use_output_driver(access, state_->driver, &state_->status));
     state_->file = {state_->check(H5Fcreate(state_->output.partial().c_str(), H5F_ACC_TRUNC,
                                             H5P_DEFAULT, access)),
                     H5Fclose};
@@ -269,7 +269,7 @@ void ResultFile::attribute(const std::string& object, const std::string& name,
                 const char* const characters = stored.c_str();
                 write(variable_string(), &characters);
             } else {
-                write(element_type(detail::element_of<T>), &stored);
+                write(element_type(detail::element_of<T>()), &stored);
             }
         },
         value);

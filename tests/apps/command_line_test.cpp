@@ -41,7 +41,7 @@ TEST(Help, NamesEveryFlagAndShowsAnExample) {
         {"corr", joined(computing, {"images", "--planes-from", "--normalize", "--offsets",
                                     "--signed", "--estimator", "--method", "--mask", "--radial",
                                     "--no-picture", "--planes", "--all-pairs", "--precision"})},
-        {"bgsub", joined(computing, {"frames",      "--frames",     "--scale",          "--window",
+        {"bgsub", joined(computing, {"input",       "--frames",     "--scale",          "--window",
                                      "--online",    "--truth",      "--method",         "--solver",
                                      "--threshold", "--out-format", "--burn-in",        "--clean",
                                      "--color",     "--lambda",     "--max-iterations", "--memory",

@@ -28,21 +28,35 @@ struct Column {
 namespace detail {
 enum class Element { complex64, complex128, float32, float64, int32, int64, uint8 };
 template <class T>
-inline constexpr Element element_of;
+constexpr Element element_of() = delete;
 template <>
-inline constexpr Element element_of<std::complex<float>> = Element::complex64;
+constexpr Element element_of<std::complex<float>>() {
+    return Element::complex64;
+}
 template <>
-inline constexpr Element element_of<std::complex<double>> = Element::complex128;
+constexpr Element element_of<std::complex<double>>() {
+    return Element::complex128;
+}
 template <>
-inline constexpr Element element_of<float> = Element::float32;
+constexpr Element element_of<float>() {
+    return Element::float32;
+}
 template <>
-inline constexpr Element element_of<double> = Element::float64;
+constexpr Element element_of<double>() {
+    return Element::float64;
+}
 template <>
-inline constexpr Element element_of<std::int32_t> = Element::int32;
+constexpr Element element_of<std::int32_t>() {
+    return Element::int32;
+}
 template <>
-inline constexpr Element element_of<std::int64_t> = Element::int64;
+constexpr Element element_of<std::int64_t>() {
+    return Element::int64;
+}
 template <>
-inline constexpr Element element_of<std::uint8_t> = Element::uint8;
+constexpr Element element_of<std::uint8_t>() {
+    return Element::uint8;
+}
 
 /// A box of a dataset and its dense source in host memory.
 struct Part {
@@ -75,7 +89,7 @@ class ResultFile {
     template <class T>
     void create(const std::string& dataset, const std::vector<core::index_t>& extents,
                 const std::vector<std::string>& axes = {}, bool grows = false) {
-        create_dataset(dataset, detail::element_of<T>, extents, axes, grows);
+        create_dataset(dataset, detail::element_of<T>(), extents, axes, grows);
     }
     /// Writes `values`, which are dense, to the box of a created dataset that starts at `first`.
     template <class T, int Rank, class Layout>
@@ -83,7 +97,7 @@ class ResultFile {
                     const std::type_identity_t<core::Extents<Rank>>& first,
                     core::View<T, Rank, core::Host, Layout> values) {
         core::expects(values.dense(), dataset, ": a part must be dense");
-        write_box(dataset, detail::element_of<std::remove_const_t<T>>,
+        write_box(dataset, detail::element_of<std::remove_const_t<T>>(),
                   {values.data,
                    {first.begin(), first.end()},
                    {values.extent.begin(), values.extent.end()}});
