@@ -127,9 +127,7 @@ class SweptShape {
         using Shape = GramShape<T, Sides>;
         kernels.gram = &gram_kernel<T, Sides>;
         kernels.gather = &gather_sums_kernel<Sides>;
-        kernels.gather_blocks = [](int tile_pairs) {
-            return GatherGrid<Sides>(tile_pairs).blocks();
-        };
+        kernels.gather_blocks = [](int pairs) { return GatherGrid<Sides>(pairs).blocks(); };
         kernels.gram_frames = Shape::frames;
         kernels.gram_shared = Shape::shared_bytes(true);
         kernels.gram_shared_pairs = std::max(Shape::shared_bytes(true), Shape::shared_bytes(false));

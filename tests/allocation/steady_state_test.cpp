@@ -50,15 +50,19 @@ TEST_P(SteadyState, LaterRunsAllocateNothing) {
     EXPECT_EQ(core::host_allocations(), arrays);
 }
 
+/// State(executor, arguments...) along with the executor.
+template <class State>
+struct OnCpu {
+    core::Cpu cpu{2};
+    State state;
+    template <class... Arguments>
+    explicit OnCpu(const Arguments&... arguments) : state(cpu, arguments...) {}
+};
+
 /// A run of State(executor, arguments...), which it owns along with the executor.
 template <class State, class... Arguments>
 NumberedRun run_of(Arguments... arguments) {
-    struct Owned {
-        core::Cpu cpu{2};
-        State state;
-        explicit Owned(const Arguments&... of_state) : state(cpu, of_state...) {}
-    };
-    return [owned = std::make_shared<Owned>(arguments...)](int i) { owned->state.run(i); };
+    return [owned = std::make_shared<OnCpu<State>>(arguments...)](int i) { owned->state.run(i); };
 }
 
 template <class Elements>
