@@ -87,11 +87,6 @@ struct AdaptiveRun {
 
 namespace detail {
 
-inline unsigned grid_of(index_t blocks) {
-    core::expects(blocks < (index_t(1) << 31), blocks, " blocks exceed the maximum grid");
-    return static_cast<unsigned>(blocks);
-}
-
 inline TrainingPlan training_plan(const Problem& problem, const RangePiece& piece) {
     const Parameters& p = problem.parameters;
     const index_t first = piece.adapted.begin;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int threads = 128;
 
-unsigned blocks_for(index_t items) { return detail::grid_of((items + threads - 1) / threads); }
+unsigned blocks_for(index_t items) { return core::blocks_for(items, threads); }
 
 /// Adds the loading to the diagonals. Thread: one matrix [n][n]. Bytes: 8 n.
 __global__ void load_diagonals_kernel(Complex<float>* matrices, index_t count, int order,
@@ -236,8 +236,8 @@ void CublasBaseline::run(CubeView<core::Device> cube, const Results<core::Device
     const auto scope = stage("weighting", weighting_work(problem_));
     apply_weights(results.output);
     core::launch(gpu_, &zero_failed_outputs_kernel,
-                 core::LaunchConfig(detail::grid_of(matrices_), threads), info_.data(), sets, block,
-                 problem_.shape.range_cells, vectors, detail::range_rows(results.output));
+                 core::LaunchConfig(core::blocks_for(matrices_, 1), threads), info_.data(), sets,
+                 block, problem_.shape.range_cells, vectors, detail::range_rows(results.output));
 }
 
 void CublasBaseline::apply_weights(const core::View<cfloat, 3, core::Device>& output) {

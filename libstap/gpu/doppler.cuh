@@ -40,11 +40,9 @@ void taper_and_pad(Executor& executor, core::View<const cfloat, 3, typename Exec
                    core::View<const float, 1, typename Executor::Space> taper,
                    core::View<cfloat, 3, typename Executor::Space> cube) {
     constexpr int threads = padding_threads;
-    const index_t tiles = (cube.extent[2] + threads - 1) / threads;
-    const index_t blocks = cube.extent[0] * cube.extent[1] * tiles;
-    core::expects(blocks < (index_t(1) << 31), blocks, " blocks exceed the maximum grid");
-    core::launch(executor, &taper_and_pad_kernel<threads>,
-                 core::LaunchConfig(static_cast<unsigned>(blocks), threads),
+    const index_t tiles = core::ceil_div(cube.extent[2], threads);
+    const unsigned blocks = core::blocks_for(cube.extent[0] * cube.extent[1] * tiles, 1);
+    core::launch(executor, &taper_and_pad_kernel<threads>, core::LaunchConfig(blocks, threads),
                  core::kernel_view(pulses), taper.data, core::kernel_view(cube));
 }
 

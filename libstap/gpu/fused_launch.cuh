@@ -44,7 +44,7 @@ void launch_adaptive(Executor& executor, const Problem& problem, AdaptiveArgumen
     }
     arguments.layout = *layout;
     arguments.turns =
-        detail::grid_of(arguments.sets * detail::groups_of(problem.doppler_bins, tuning.bins));
+        core::blocks_for(arguments.sets * detail::groups_of(problem.doppler_bins, tuning.bins), 1);
     unsigned blocks = arguments.turns;
     if (arguments.attempts.number.data != nullptr && problem.parameters.training != Training::all) {
         const auto at_once = static_cast<unsigned>(executor.multiprocessors() * tuning.blocks);

@@ -111,7 +111,7 @@ inline int splits_of(const Problem& problem, int bins, int columns, int threads)
 /// One block per set and Doppler bin.
 inline core::LaunchConfig generic_config(const Problem& problem, index_t sets,
                                          const SharedLayout& layout) {
-    return {grid_of(sets * groups_of(problem.doppler_bins, generic_tuning.bins)),
+    return {core::blocks_for(sets * groups_of(problem.doppler_bins, generic_tuning.bins), 1),
             static_cast<unsigned>(generic_tuning.threads), static_cast<std::size_t>(layout.bytes)};
 }
 

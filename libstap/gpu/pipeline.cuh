@@ -56,7 +56,7 @@ void average_cells(const AdaptiveRun<Executor>& run) {
     const index_t tiles = (wanted.cells() + cfar_threads - 1) / cfar_threads;
     const index_t rows = index_t(p.steering_vectors) * p.doppler_bins;
     core::launch(run.executor, &cfar_kernel<cfar_threads>,
-                 core::LaunchConfig(grid_of(rows * tiles), cfar_threads),
+                 core::LaunchConfig(core::blocks_for(rows * tiles, 1), cfar_threads),
                  range_rows(Output(run.results.output)), range_rows(run.results.statistic),
                  training_plan(p, {run.piece.adapted, wanted, {}}), wanted.cells());
 }

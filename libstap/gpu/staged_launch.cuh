@@ -74,7 +74,7 @@ void round_matrices(Executor& executor, const KernelView<const Complex<Real>, 4>
     if (to.empty()) return;
     constexpr int threads = 128;
     core::launch(executor, &round_matrices_kernel<Real>,
-                 core::LaunchConfig(grid_of((to.size() + threads - 1) / threads), threads), from,
+                 core::LaunchConfig(core::blocks_for(to.size(), threads), threads), from,
                  core::kernel_view(to));
 }
 
@@ -84,9 +84,10 @@ SnapshotArray extract(Executor& executor, const Problem& problem, const DopplerC
                       core::View<cfloat, 4, typename Executor::Space> snapshots) {
     const int taps = problem.parameters.temporal_taps;
     const SnapshotArray array{core::kernel_view(snapshots), cube.channels, cube.doppler_bins, taps};
-    core::launch(executor, &extract_snapshots_kernel<extraction_threads>,
-                 core::LaunchConfig(grid_of(problem.doppler_bins * sets), extraction_threads), cube,
-                 plan, sets, array);
+    core::launch(
+        executor, &extract_snapshots_kernel<extraction_threads>,
+        core::LaunchConfig(core::blocks_for(problem.doppler_bins * sets, 1), extraction_threads),
+        cube, plan, sets, array);
     return array;
 }
 
