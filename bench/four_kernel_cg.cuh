@@ -19,11 +19,11 @@ inline constexpr int coordinate_threads = 512;
 
 /// Sums the Gram matrices of `vectors` vectors over the blocks' parts, a warp for an entry. All
 /// threads of the block must call; the caller must add a barrier.
-__device__ inline void take_gram(const RoundArguments& round, int vectors,
-                                 CoordinateMemory<most_vectors>* memory) {
+__device__ inline void sum_gram(const RoundArguments& round, int vectors,
+                                CoordinateMemory<most_vectors>* memory) {
     const int entries = gram_entries * gram_squares(vectors);
     const int warps = core::block_threads() / core::warp_size;
-    const auto take = [&](const double* gram, double* matrix) {
+    const auto sum_parts = [&](const double* gram, double* matrix) {
         for (int entry = core::warp_rank(); entry < entries; entry += warps) {
             int row = 0;
             int column = 0;
@@ -42,9 +42,9 @@ __device__ inline void take_gram(const RoundArguments& round, int vectors,
             }
         }
     };
-    take(round.ca.gram, memory->gram);
+    sum_parts(round.ca.gram, memory->gram);
     if (round.ca.history == nullptr) return;
-    take(round.ca.gram + static_cast<index_t>(entries) * round.parts, memory->norms);
+    sum_parts(round.ca.gram + static_cast<index_t>(entries) * round.parts, memory->norms);
 }
 
 /// Up to s iterations on the coordinates, by one block: its warps sum the Gram matrix, the first
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(threads) ca_coordinates_kernel(RoundArguments 
     CaState& state = a.states[1];
     if (state.stopped != 0) return;
     auto* const memory = core::shared<CoordinateMemory<most_vectors>>();
-    take_gram(round, 2 * state.steps + 1, memory);
+    sum_gram(round, 2 * state.steps + 1, memory);
     __syncthreads();
     if (core::warp_rank() != 0) return;
     const CoordinatePlanes planes{round.coordinates, a.history};

@@ -51,8 +51,13 @@ endfunction()
 # must have alike.
 function(aperture_test_options name unsanitized)
     target_link_libraries(${name} PRIVATE aperture_options GTest::gmock GTest::gtest_main aperture_simt)
-    # For tests -O3 costs more compile time than it saves run time.
-    target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+    # -O3 costs more compile time than it saves run time; -Og, a quarter less than -O1, suffices
+    # where tests only call libraries.
+    set(level -O1)
+    if(unsanitized)
+        set(level -Og)
+    endif()
+    target_compile_options(${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:${level}>)
     set_target_properties(${name} PROPERTIES UNSANITIZED ${unsanitized})
 endfunction()
 

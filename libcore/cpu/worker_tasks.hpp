@@ -34,7 +34,7 @@ class ScratchParts {
     explicit ScratchParts(std::byte* block = nullptr) : block_(block) {}
 
     template <class T>
-    T* take(index_t elements) {
+    T* allocate(index_t elements) {
         T* part = block_ == nullptr ? nullptr : reinterpret_cast<T*>(block_ + bytes_);
         bytes_ += round_up(static_cast<std::size_t>(elements) * sizeof(T), 64);
         return part;

@@ -6,17 +6,18 @@
 
 #include "libcore/cpu/transpose.hpp"
 #include "libcore/cpu/worker_tasks.hpp"
+#include "libcore/rounding.hpp"
 #include "libsignal/cpu/image.hpp"
 
 namespace aperture::corr {
 namespace {
 
+using core::ceil_div;
 using core::load;
 using core::Pack;
 using core::store;
 using signal::ComplexPack;
 using signal::swapped;
-using signal::cpu::ceil_div;
 using signal::cpu::load_part;
 
 constexpr index_t lanes = core::lanes<float>;

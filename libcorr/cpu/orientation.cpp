@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "libcore/rounding.hpp"
 #include "libsignal/cpu/image.hpp"
 
 namespace aperture::corr {
@@ -145,7 +146,7 @@ void compute_orientations(core::Cpu& cpu, const BorderedPlane& lightness,
                           const std::function<void(index_t)>& row_stored) {
     const TensorWeights weights = tensor_weights();
     const index_t rows = lightness.shape().rows;
-    core::for_each_task(cpu, signal::cpu::ceil_div(rows, band_rows), sizeof(Scratch),
+    core::for_each_task(cpu, core::ceil_div(rows, band_rows), sizeof(Scratch),
                         [&](index_t band, std::byte* scratch) {
                             const index_t first = band * band_rows;
                             const index_t end = std::min(first + band_rows, rows);

@@ -54,7 +54,7 @@ struct Pivots {
     R largest = R(0);
 
     /// Validates pivot `k` and returns its reciprocal.
-    __device__ __forceinline__ R take(int k, R pivot) {
+    __device__ __forceinline__ R add(int k, R pivot) {
         const R reciprocal = R(1) / pivot;
         const bool good =
             pivot > R(0) && pivot <= largest_finite<R> && reciprocal <= largest_finite<R>;
@@ -155,7 +155,7 @@ __device__ __forceinline__ void sweep(T (&columns)[slots][order], int lane,
         const T pivot = core::broadcast<lanes>(columns[k / lanes][k], k % lanes);
         const R real = core::real_part(pivot);
         const T reciprocal =
-            pivot_reciprocal(pivot, first_pass ? pivots.take(k, real) : R(1) / real);
+            pivot_reciprocal(pivot, first_pass ? pivots.add(k, real) : R(1) / real);
         const int last_finished = first_pass ? k : order - 1;
         T pivot_row[slots] = {};
         APERTURE_UNROLL

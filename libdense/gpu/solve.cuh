@@ -148,8 +148,10 @@ void solve_in_block_registers(Executor& executor, Elimination elimination,
 }  // namespace detail
 
 /// `solve` on a GPU or the SIMT executor. Orders above tuning::largest_block_order always use
-/// Cholesky (Elimination::below): Gauss-Jordan would need the whole matrix in shared memory.
-template <class Orders = tuning::PrecompiledOrders, class Executor, class T, class Layout>
+/// Cholesky (Elimination::below): Gauss-Jordan would need the whole matrix in shared memory. A GPU
+/// compiles the register-resident kernel of an order on first use; `Orders` are compiled ahead, for
+/// the SIMT executor.
+template <class Orders = std::integer_sequence<int>, class Executor, class T, class Layout>
 void launch_solve(Executor& executor, Factorisation factorisation,
                   MatrixBatch<const T, typename Executor::Space, Layout> a,
                   MatrixBatch<T, typename Executor::Space, Layout> x,

@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(block_side* block_side) solve_in_block(SolveAr
         }
         if (begin == 0) {
             eliminate_in_block<elimination, true, row_tiles>(
-                tiles, lines, p.order, [&](int k, R pivot) { return pivots.take(k, pivot); });
+                tiles, lines, p.order, [&](int k, R pivot) { return pivots.add(k, pivot); });
         } else {
             eliminate_in_block<elimination, false, row_tiles>(
                 tiles, lines, p.order, [](int, R pivot) { return R(1) / pivot; });

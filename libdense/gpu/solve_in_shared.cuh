@@ -60,7 +60,7 @@ __device__ void factor_panel(T* packed, RealOf<T>* reciprocals, PublishedLines<T
     }
     eliminate_in_block<Elimination::below, true, 1>(
         panel, lines, order - first, [&](int k, R pivot) {
-            const R reciprocal = pivots.take(first + k, pivot);
+            const R reciprocal = pivots.add(first + k, pivot);
             if (core::thread_rank() == 0) reciprocals[first + k] = reciprocal;
             return reciprocal;
         });

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "libcore/gpu/complex.cuh"
 
@@ -67,10 +66,6 @@ constexpr RegisterSolve register_solve(int order, long long right_hand_sides) {
     }
     return {};
 }
-
-/// Orders with precompiled register-resident kernels; others are compiled on first use. Kernels of
-/// orders 12, 18, 24 and 32 took two thirds of the time to compile std::complex<float>'s batches.
-using PrecompiledOrders = std::integer_sequence<int, 4, 8, 16>;
 
 /// Largest order of the kernel that distributes a problem over a block's registers; larger orders
 /// keep the factor in shared memory.

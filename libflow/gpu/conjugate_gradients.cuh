@@ -275,7 +275,7 @@ class ConjugateGradients {
           curvature_(executor, shape),
           norms_(executor, shape),
           states_({2}),
-          states_on_host_({2}) {
+          state_on_host_({1}) {
         for (PlaneArray<Space>& direction : directions_) direction = PlaneArray<Space>(2, shape);
         if (precondition) scaled_ = PlaneArray<Space>(2, shape);
     }
@@ -283,48 +283,15 @@ class ConjugateGradients {
     bool in_one_kernel() const { return items_ > 0; }
 
     /// Starts from `x`, in place, to continue until |r|^2 <= limit. The caller keeps the planes.
-    void start(const PreparedSystem<Executor>& system, const Planes<float>& x, double limit) {
-        coupling_ = system.coupling();
-        boundary_ = system.boundary();
-        parity_ = 0;
-        planes_.system = system.planes();
-        planes_.x = x;
-        planes_.residual = residual_.planes();
-        planes_.scaled = precondition_ ? scaled_.planes() : residual_.planes();
-        planes_.direction[0] = directions_[0].planes();
-        planes_.direction[1] = directions_[1].planes();
-        planes_.product = product_.planes();
-        planes_.curvature = curvature_.data();
-        planes_.norms = norms_.data();
-        planes_.states = states_.data();
-        planes_.limit = limit;
-        planes_.precondition = precondition_;
-        with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
-            launch(&cg_start_kernel<decltype(coupling)::value, decltype(boundary)::value>, planes_);
-        });
-    }
+    void start(const PreparedSystem<Executor>& system, const Planes<float>& x, double limit);
 
     /// `count` iterations, fewer if the tolerance is reached or no further step is possible.
-    void advance(int count) {
-        with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
-            constexpr Coupling c = decltype(coupling)::value;
-            constexpr Boundary b = decltype(boundary)::value;
-            if (in_one_kernel()) {
-                items_ == 1 ? persist<c, b, 1>(count) : persist<c, b, 2>(count);
-                parity_ = (parity_ + count) % 2;
-                return;
-            }
-            for (int i = 0; i < count; ++i) {
-                staged_ ? staged<c, b>() : fused<c, b>();
-                parity_ = 1 - parity_;
-            }
-        });
-    }
+    void advance(int count);
 
     /// Waits for the device.
     SolverProgress progress() {
-        fetch(*executor_, states_, states_on_host_);
-        return {states_on_host_(0).done, states_on_host_(0).stopped != 0};
+        fetch(*executor_, states_, state_on_host_);
+        return {state_on_host_(0).done, state_on_host_(0).stopped != 0};
     }
 
   private:
@@ -383,7 +350,51 @@ class ConjugateGradients {
     Parts<1, Space> curvature_;
     Parts<2, Space> norms_;
     core::Array<CgState, 1, Space> states_;
-    core::Array<CgState, 1> states_on_host_;
+    core::Array<CgState, 1> state_on_host_;
 };
+
+template <class Executor>
+void ConjugateGradients<Executor>::start(const PreparedSystem<Executor>& system,
+                                         const Planes<float>& x, double limit) {
+    coupling_ = system.coupling();
+    boundary_ = system.boundary();
+    parity_ = 0;
+    planes_.system = system.planes();
+    planes_.x = x;
+    planes_.residual = residual_.planes();
+    planes_.scaled = precondition_ ? scaled_.planes() : residual_.planes();
+    planes_.direction[0] = directions_[0].planes();
+    planes_.direction[1] = directions_[1].planes();
+    planes_.product = product_.planes();
+    planes_.curvature = curvature_.data();
+    planes_.norms = norms_.data();
+    planes_.states = states_.data();
+    planes_.limit = limit;
+    planes_.precondition = precondition_;
+    with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
+        launch(&cg_start_kernel<decltype(coupling)::value, decltype(boundary)::value>, planes_);
+    });
+}
+
+template <class Executor>
+void ConjugateGradients<Executor>::advance(int count) {
+    with_stencil(coupling_, boundary_, [&](auto coupling, auto boundary) {
+        constexpr Coupling c = decltype(coupling)::value;
+        constexpr Boundary b = decltype(boundary)::value;
+        if (in_one_kernel()) {
+            items_ == 1 ? persist<c, b, 1>(count) : persist<c, b, 2>(count);
+            parity_ = (parity_ + count) % 2;
+            return;
+        }
+        for (int i = 0; i < count; ++i) {
+            staged_ ? staged<c, b>() : fused<c, b>();
+            parity_ = 1 - parity_;
+        }
+    });
+}
+
+#if defined(__CUDACC__)
+extern template class ConjugateGradients<core::Gpu>;
+#endif
 
 }  // namespace aperture::flow::gpu

@@ -79,11 +79,12 @@ core::LaunchConfig reduction_config(const Executor& executor, Shape shape,
             dim3(reduction_columns, reduction_rows), reduction_shared, call};
 }
 
-/// Copies a device array to the host; synchronises.
+/// Copies as many elements as `host` has from the start of a device array; synchronises.
 template <class T, class Executor>
 void fetch(Executor& executor, const core::Array<T, 1, typename Executor::Space>& device,
            core::Array<T, 1>& host) {
-    core::copy<T, 1, core::Strided>(executor, device.view(), host.view());
+    core::copy<T, 1, core::Strided>(executor, device.view().slice(0, 0, host.extent()[0]),
+                                    host.view());
     executor.synchronize();
 }
 

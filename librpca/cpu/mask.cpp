@@ -28,11 +28,11 @@ struct FrameScratch {
 
     FrameScratch(core::ScratchParts& parts, index_t rows, index_t columns, index_t reach,
                  index_t region_pixels)
-        : moves(parts.take<std::uint8_t>(rows * columns)),
-          of_columns(parts.take<int>(columns + 2 * reach)),
-          of_windows(parts.take<int>(columns)),
-          widths(parts.take<int>(columns)),
-          region(parts.take<index_t>(region_pixels)) {}
+        : moves(parts.allocate<std::uint8_t>(rows * columns)),
+          of_columns(parts.allocate<int>(columns + 2 * reach)),
+          of_windows(parts.allocate<int>(columns)),
+          widths(parts.allocate<int>(columns)),
+          region(parts.allocate<index_t>(region_pixels)) {}
 };
 
 void threshold_frame(Channels difference, float threshold, std::uint8_t* moves) {

@@ -21,10 +21,10 @@ struct ProjectedMatrix<T>::Scratch {
     T* columns;   ///< [column][row of products] of U or Y
 
     Scratch(core::ScratchParts& parts, index_t rest_reals, index_t frames, index_t width)
-        : rest(parts.take<T>(rest_reals)),
-          low_rank(parts.take<T>(frames * row)),
-          sparse(parts.take<T>(frames * row)),
-          columns(parts.take<T>(width * row)) {}
+        : rest(parts.allocate<T>(rest_reals)),
+          low_rank(parts.allocate<T>(frames * row)),
+          sparse(parts.allocate<T>(frames * row)),
+          columns(parts.allocate<T>(width * row)) {}
 };
 
 template <class T>

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "libcore/cpu/transpose.hpp"
+#include "libcore/rounding.hpp"
 #include "libsignal/cpu/image.hpp"
 #include "libsignal/image_checks.hpp"
 
@@ -143,7 +144,7 @@ void box_sum(core::Cpu& cpu, core::View<const float, 3, core::Host> from, int si
     check_box_sum(from, size, to);
     if (from.empty()) return;
     const index_t rows = from.extent[1];
-    const index_t bands = cpu::ceil_div(rows, band_rows);
+    const index_t bands = core::ceil_div(rows, band_rows);
     const auto bytes = static_cast<std::size_t>(from.extent[2] * band_rows) * sizeof(double);
     core::for_each_task(cpu, from.extent[0] * bands, bytes, [&](index_t task, std::byte* scratch) {
         const index_t row = task % bands * band_rows;

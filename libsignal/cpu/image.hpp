@@ -13,9 +13,6 @@ namespace aperture::signal::cpu {
 
 using core::index_t;
 
-inline index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
-inline index_t round_up(index_t a, index_t b) { return ceil_div(a, b) * b; }
-
 /// Calls f(std::integral_constant<int, 0>), ..., f(std::integral_constant<int, n-1>), inlined, so
 /// that arrays indexed by the constants stay in registers.
 template <int n, class F>

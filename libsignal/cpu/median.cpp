@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "libcore/rounding.hpp"
 #include "libsignal/cpu/image.hpp"
 #include "libsignal/image_checks.hpp"
 #include "libsignal/median_network.hpp"
@@ -32,7 +33,7 @@ struct LaneOrder {
 /// Elements from row to row: an odd number of whole packs, so that the rows of a strip do not share
 /// cache sets.
 index_t pitch_of(index_t columns, int size) {
-    const index_t packs = cpu::ceil_div(cpu::round_up(columns, lanes) + size - 1, lanes);
+    const index_t packs = core::ceil_div(core::round_up(columns, lanes) + size - 1, lanes);
     return (packs | 1) * lanes;
 }
 
@@ -77,12 +78,12 @@ void filter(core::Cpu& executor, core::View<const float, 2, core::Host> from,
     const index_t columns = from.extent[1];
     const index_t pitch = pitch_of(columns, size);
     const auto bytes = static_cast<std::size_t>((band_rows + size - 1) * pitch) * sizeof(float);
-    const index_t bands = cpu::ceil_div(from.extent[0], band_rows);
+    const index_t bands = core::ceil_div(from.extent[0], band_rows);
     core::for_each_task(executor, bands, bytes, [&](index_t band, std::byte* scratch) {
         const index_t first = band * band_rows;
         const auto rows = static_cast<int>(std::min<index_t>(band_rows, from.extent[0] - first));
         auto* const padded = reinterpret_cast<float*>(scratch);
-        pad(from, first, cpu::round_up(rows, 2) + size - 1, size, pitch, padded);
+        pad(from, first, core::round_up(rows, 2) + size - 1, size, pitch, padded);
         for (index_t x = 0; x < columns; x += lanes)
             filter_strip<size>(padded + x, pitch, rows, columns - x,
                                to.data + first * to.stride[0] + x, to.stride[0]);

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "libcore/cpu/transpose.hpp"
+#include "libcore/rounding.hpp"
 #include "libsignal/axis_filter.hpp"
 #include "libsignal/cpu/image.hpp"
 #include "libsignal/image_checks.hpp"
@@ -33,9 +34,9 @@ struct AxisWeights {
 
 AxisWeights tabulate(const AxisFilter& axis, core::ScratchParts& parts) {
     const index_t taps = axis.taps();
-    auto* first = parts.take<index_t>(axis.to);
-    auto* weights = parts.take<float>(axis.to * taps);
-    auto* kernel = parts.take<double>(axis.radius() + 1);
+    auto* first = parts.allocate<index_t>(axis.to);
+    auto* weights = parts.allocate<float>(axis.to * taps);
+    auto* kernel = parts.allocate<double>(axis.radius() + 1);
     if (first == nullptr) return {taps, first, weights};
     gaussian(axis.sigma, axis.radius(), kernel);
     for (index_t i = 0; i < axis.to; ++i) {
@@ -107,7 +108,7 @@ void filter(core::Cpu& executor, const Input& from, const ImageFilter& axes, con
     core::ScratchParts parts(executor.scratch(0, bytes));
     const AxisWeights rows = tabulate(axes.rows, parts);
     const AxisWeights columns = tabulate(axes.columns, parts);
-    const index_t bands = cpu::ceil_div(to.extent[0], lanes);
+    const index_t bands = core::ceil_div(to.extent[0], lanes);
     core::for_each_task(executor, bands, bytes, [&](index_t band, std::byte* scratch) {
         const index_t row = band * lanes;
         const index_t end = std::min(row + lanes, to.extent[0]);

@@ -84,21 +84,21 @@ class DopplerBin {
           cells_(problem.shape.range_cells),
           directions_(problem.steering_vectors) {
         const index_t excluded = most_excluded(problem);
-        l_ = parts.take<Complex>(n_ * n_);
-        z_re_ = parts.take<double>(n_ * cells_);
-        z_im_ = parts.take<double>(n_ * cells_);
-        u_re_ = parts.take<double>(n_ * directions_);
-        u_im_ = parts.take<double>(n_ * directions_);
-        p_re_ = parts.take<double>(cells_ * directions_);
-        p_im_ = parts.take<double>(cells_ * directions_);
-        gram_re_ = parts.take<double>(excluded * cells_);
-        gram_im_ = parts.take<double>(excluded * cells_);
-        h_factor_ = parts.take<Complex>(excluded * excluded);
-        h_ = parts.take<Complex>(excluded);
-        f_re_ = parts.take<double>(excluded * directions_);
-        f_im_ = parts.take<double>(excluded * directions_);
-        a_all_ = parts.take<double>(directions_);
-        a_ = parts.take<double>(directions_);
+        l_ = parts.allocate<Complex>(n_ * n_);
+        z_re_ = parts.allocate<double>(n_ * cells_);
+        z_im_ = parts.allocate<double>(n_ * cells_);
+        u_re_ = parts.allocate<double>(n_ * directions_);
+        u_im_ = parts.allocate<double>(n_ * directions_);
+        p_re_ = parts.allocate<double>(cells_ * directions_);
+        p_im_ = parts.allocate<double>(cells_ * directions_);
+        gram_re_ = parts.allocate<double>(excluded * cells_);
+        gram_im_ = parts.allocate<double>(excluded * cells_);
+        h_factor_ = parts.allocate<Complex>(excluded * excluded);
+        h_ = parts.allocate<Complex>(excluded);
+        f_re_ = parts.allocate<double>(excluded * directions_);
+        f_im_ = parts.allocate<double>(excluded * directions_);
+        a_all_ = parts.allocate<double>(directions_);
+        a_ = parts.allocate<double>(directions_);
     }
 
     void run(const CubeView<core::Host>& cube, const Steering& steering,

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "libcore/cpu/worker_tasks.hpp"
+#include "libcore/rounding.hpp"
 #include "libstap/cpu/adaptation.hpp"
 #include "libstap/cpu/fused_unit.hpp"
 #include "libstap/cpu/snapshots.hpp"
@@ -73,7 +74,7 @@ class FusedBlock : public Adaptation {
         constexpr index_t width = core::lanes<Real>;
         const std::size_t bytes = core::scratch_bytes_of<Workspace<Real>>(problem_);
         const index_t bins_per_run =
-            round_up((problem_.doppler_bins + runs_per_block_ - 1) / runs_per_block_, width);
+            core::round_up(core::ceil_div(problem_.doppler_bins, runs_per_block_), width);
         const index_t units = problem_.training_sets * runs_per_block_;
         core::for_each_task(cpu_, units, bytes, [&](index_t u, std::byte* scratch) {
             const index_t block = u / runs_per_block_;

@@ -3,12 +3,11 @@
 #pragma once
 
 #include "libcore/cpu/worker_tasks.hpp"
+#include "libcore/rounding.hpp"
 #include "libstap/cpu/fused_covariance.hpp"
 #include "libstap/cpu/fused_weighting.hpp"
 
 namespace aperture::stap::cpu {
-
-inline index_t round_up(index_t value, index_t step) { return (value + step - 1) / step * step; }
 
 /// Workspace of one thread: W = lanes of Real, a group is W Doppler bins.
 template <class Real>
@@ -45,29 +44,29 @@ struct Workspace {
         detects = is_adaptive(problem.parameters.detector);
         eliminates = problem.parameters.solver == dense::Factorisation::gauss_jordan;
         // An odd number of packs, so that rows spread over the cache sets.
-        row_pitch =
-            (round_up(2 * cells, core::lanes<float>) / core::lanes<float> | 1) * core::lanes<float>;
-        weight_pitch = round_up(2 * n * vectors, core::lanes<float>);
-        factor_pitch = round_up(2 * n * n, core::lanes<float>);
+        row_pitch = (core::round_up(2 * cells, core::lanes<float>) / core::lanes<float> | 1) *
+                    core::lanes<float>;
+        weight_pitch = core::round_up(2 * n * vectors, core::lanes<float>);
+        factor_pitch = core::round_up(2 * n * n, core::lanes<float>);
 
         constexpr index_t element = dense::lanes::element_reals<T>;
         const LagCovariance<Real> lag{static_cast<int>(problem.shape.channels),
                                       problem.parameters.temporal_taps};
         // One pack more than the rows: the last tile of a short block reads past its row.
-        rows = parts.take<float>(groups_in_flight * width * lag.channels * row_pitch +
-                                 core::lanes<float>);
-        planes = parts.take<Real>(lag.plane_size(cells));
-        sums = parts.take<Real>(lag.sums_size());
-        g = {parts.take<Real>(n * dense::lanes::padded(problem.order) * element),
+        rows = parts.allocate<float>(groups_in_flight * width * lag.channels * row_pitch +
+                                     core::lanes<float>);
+        planes = parts.allocate<Real>(lag.plane_size(cells));
+        sums = parts.allocate<Real>(lag.sums_size());
+        g = {parts.allocate<Real>(n * dense::lanes::padded(problem.order) * element),
              dense::lanes::padded(problem.order)};
-        h = {detects || eliminates ? parts.take<Real>(n * n * element) : nullptr, n};
-        x = {parts.take<Real>(n * vectors * element), 1, vectors};
-        gain = parts.take<Real>(vectors * width);
-        gamma = parts.take<Real>(vectors * 2 * width);
-        weights = parts.take<float>(width * weight_pitch);
-        inverse_factor = parts.take<float>(detects ? width * factor_pitch : 0);
-        tail = parts.take<float>(weighting_vectors * weighting_packs * core::lanes<float>);
-        squares = parts.take<float>(row_pitch + core::lanes<float>);
+        h = {detects || eliminates ? parts.allocate<Real>(n * n * element) : nullptr, n};
+        x = {parts.allocate<Real>(n * vectors * element), 1, vectors};
+        gain = parts.allocate<Real>(vectors * width);
+        gamma = parts.allocate<Real>(vectors * 2 * width);
+        weights = parts.allocate<float>(width * weight_pitch);
+        inverse_factor = parts.allocate<float>(detects ? width * factor_pitch : 0);
+        tail = parts.allocate<float>(weighting_vectors * weighting_packs * core::lanes<float>);
+        squares = parts.allocate<float>(row_pitch + core::lanes<float>);
     }
 };
 

@@ -43,10 +43,10 @@ struct RunningSum {
                const CubeView<core::Host>& doppler_cube, index_t k)
         : problem(p), cube(doppler_cube), doppler_bin(k) {
         const index_t n = problem.order;
-        re = parts.take<double>(n * n);
-        im = parts.take<double>(n * n);
-        x_re = parts.take<double>(n);
-        x_im = parts.take<double>(n);
+        re = parts.allocate<double>(n * n);
+        im = parts.allocate<double>(n * n);
+        x_re = parts.allocate<double>(n);
+        x_im = parts.allocate<double>(n);
     }
 
     void add(index_t cell, double sign) {

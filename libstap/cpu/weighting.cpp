@@ -34,11 +34,11 @@ struct WeightingScratch {
         : padded_directions((problem.steering_vectors + direction_tile - 1) / direction_tile *
                             direction_tile) {
         const index_t n = problem.order;
-        w_re = parts.take<float>(padded_directions * n);
-        w_im = parts.take<float>(padded_directions * n);
-        gamma = parts.take<double>(padded_directions);
-        auto* re = parts.take<float>(n * cell_tile);
-        snapshots = {re, parts.take<float>(n * cell_tile), cell_tile};
+        w_re = parts.allocate<float>(padded_directions * n);
+        w_im = parts.allocate<float>(padded_directions * n);
+        gamma = parts.allocate<double>(padded_directions);
+        auto* re = parts.allocate<float>(n * cell_tile);
+        snapshots = {re, parts.allocate<float>(n * cell_tile), cell_tile};
     }
 };
 

@@ -52,7 +52,7 @@ __global__ void check_factors_kernel(const Complex<float>* factors, int* info, i
     dense::Pivots<float> pivots;
     for (int i = 0; i < order; ++i) {
         const Complex<float> u = factors[m * order * order + i * (order + 1)];
-        pivots.take(i, hypotf(u.re, u.im));
+        pivots.add(i, hypotf(u.re, u.im));
     }
     info[m] = pivots.info;
     to_info(m / sets, m % sets) = pivots.info;

@@ -202,7 +202,7 @@ class RollingSolver {
     __device__ __forceinline__ static dense::Pivots<Real> combine(int column, bool counts,
                                                                   Real pivot) {
         dense::Pivots<Real> pivots;
-        if (counts) pivots.take(column, pivot);
+        if (counts) pivots.add(column, pivot);
         constexpr int none = order_ + 1;
         const int failed = core::warp_reduce<lanes>(counts && pivots.info != 0 ? pivots.info : none,
                                                     core::Minimum{});

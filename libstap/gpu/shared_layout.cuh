@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "libcore/rounding.hpp"
 #include "libstap/gpu/fused.cuh"
 
 namespace aperture::stap::gpu {
@@ -31,16 +32,12 @@ namespace detail {
 inline constexpr int largest_tile = 256;
 inline constexpr int smallest_tile = 32;
 
-inline int round_up(int value, int multiple) {
-    return (value + multiple - 1) / multiple * multiple;
-}
-
 class Region {
   public:
     /// Reserves `count` elements and returns their offset.
-    int take(long long count, int element_bytes) {
+    int reserve(long long count, int element_bytes) {
         const long long begin = bytes_;
-        bytes_ += (count * element_bytes + 15) / 16 * 16;
+        bytes_ += core::round_up(count * element_bytes, 16);
         return static_cast<int>(begin);
     }
     /// Advances to at least `bytes` from the beginning.
@@ -59,14 +56,14 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     layout.columns = columns;
     layout.tile_stride = needs.cells == 0 ? 0 : tile_stride;
     layout.triangle_stride = triangle_elements(needs.order, needs.square);
-    layout.weight_stride = round_up(needs.vectors, vectors_per_item);
+    layout.weight_stride = core::round_up(needs.vectors, vectors_per_item);
 
     // Persistent parts, and padding for RollingSolver's reads before its factors.
     Region all;
-    layout.work = all.take(1, sizeof(BlockWork));
-    layout.rows = all.take(static_cast<long long>(needs.channels) * needs.window, 8);
-    layout.normalisations = all.take(bins, 2 * needs.real_bytes);
-    layout.info = all.take(bins, 4);
+    layout.work = all.reserve(1, sizeof(BlockWork));
+    layout.rows = all.reserve(static_cast<long long>(needs.channels) * needs.window, 8);
+    layout.normalisations = all.reserve(bins, 2 * needs.real_bytes);
+    layout.info = all.reserve(bins, 4);
 
     const RollingFactor factor(needs.order, needs.head);
     if (needs.column_solver) all.reserve(static_cast<long long>(factor.unread()) * complex_bytes);
@@ -75,8 +72,8 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
     layout.channel_stride = needs.window * layout.tile_stride;
     // Puts four cells of eight channels in different banks.
     while (needs.cells > 0 && layout.channel_stride % 8 != 4) layout.channel_stride += 2;
-    layout.tile = tile.take(static_cast<long long>(needs.channels) * layout.channel_stride, 8);
-    layout.rows_in_tile = tile.take(static_cast<long long>(needs.channels) * needs.window, 2);
+    layout.tile = tile.reserve(static_cast<long long>(needs.channels) * layout.channel_stride, 8);
+    layout.rows_in_tile = tile.reserve(static_cast<long long>(needs.channels) * needs.window, 2);
 
     // Parts used after the covariances, in the tile's place.
     Region later = all;
@@ -89,24 +86,24 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
                 std::max(layout.factor_stride, ring_cells * 8 / (2 * complex_bytes));
             if (layout.factor_stride * complex_bytes % 128 == 0) layout.factor_stride += 2;
         }
-        layout.factors = later.take(bins * layout.factor_stride, complex_bytes);
+        layout.factors = later.reserve(bins * layout.factor_stride, complex_bytes);
     }
     // RollingSolver has read the sums before it writes behind its factors.
     long long sums_begin = std::max(tile.bytes(), later.bytes());
     const long long columns_of_solver = bins * needs.order * layout.weight_stride;
-    layout.weights = later.take(columns_of_solver, 8);
-    layout.gains = later.take(bins * layout.weight_stride, sizeof(Gain));
-    layout.forms = later.take(bins * needs.outputs, 4);
+    layout.weights = later.reserve(columns_of_solver, 8);
+    layout.gains = later.reserve(bins * layout.weight_stride, sizeof(Gain));
+    layout.forms = later.reserve(bins * needs.outputs, 4);
     layout.right_hand_sides = layout.weights;
     if (needs.column_solver) {
         layout.solver_columns = layout.weight_stride;
         if (needs.real_bytes != 4) {
-            layout.right_hand_sides = later.take(columns_of_solver, complex_bytes);
+            layout.right_hand_sides = later.reserve(columns_of_solver, complex_bytes);
         }
     } else if (needs.block_solver) {
         layout.solver_columns = solver_columns;
-        layout.right_hand_sides =
-            later.take(static_cast<long long>(needs.order) * layout.solver_columns, complex_bytes);
+        layout.right_hand_sides = later.reserve(
+            static_cast<long long>(needs.order) * layout.solver_columns, complex_bytes);
     }
     layout.apart = apart || !needs.column_solver;
     if (layout.apart) sums_begin = std::max(sums_begin, later.bytes());
@@ -116,7 +113,7 @@ inline std::optional<SharedLayout> layout_of(const SharedNeeds& needs, int colum
         const long long elements = needs.head > 0 ? band_elements(needs.channels, needs.window,
                                                                   needs.window - needs.bins + 1)
                                                   : bins * layout.triangle_stride;
-        layout.sums = all.take(elements, complex_bytes);
+        layout.sums = all.reserve(elements, complex_bytes);
     }
     all.reserve(later.bytes());
     if (all.bytes() > limit) return std::nullopt;
@@ -133,11 +130,11 @@ inline std::optional<SharedLayout> plan_shared_memory(const SharedNeeds& needs, 
                                                       int limit) {
     using detail::smallest_tile;
     constexpr int reserved = 1024;  // of every block, by the hardware
-    const int most = std::clamp(detail::round_up(needs.cells, smallest_tile), smallest_tile,
-                                detail::largest_tile);
+    const int most =
+        std::clamp(core::round_up(needs.cells, smallest_tile), smallest_tile, detail::largest_tile);
     const auto fit = [&](int tile, int room) -> std::optional<SharedLayout> {
         const int columns = needs.cells > 0 ? std::min(tile, needs.cells) : tile;
-        const int filled = detail::round_up(columns, cells_per_group);
+        const int filled = core::round_up(columns, cells_per_group);
         for (const int stride : {filled < usual_tile_stride ? usual_tile_stride : filled + 4,
                                  filled + 4, filled + 2}) {
             for (const int solver_columns : {16, 4}) {

@@ -286,7 +286,7 @@ class BlockSolver {
                 if (row < order && lane == 0) a(row, k) -= sum;
             }
             __syncthreads();
-            pivots.take(k, a(k, k).re);
+            pivots.add(k, a(k, k).re);
         }
         return pivots;
     }
@@ -297,7 +297,7 @@ class BlockSolver {
         const int warps = core::block_threads() / core::warp_size;
         for (int k = 0; k < order; ++k) {
             const Complex<Real> reciprocal =
-                dense::pivot_reciprocal(a(k, k), pivots.take(k, a(k, k).re));
+                dense::pivot_reciprocal(a(k, k), pivots.add(k, a(k, k).re));
             for (int row = core::warp_rank(); row < order; row += warps) {
                 if (row == k) continue;
                 const Complex<Real> multiplier = -(a(row, k) * reciprocal);

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <iomanip>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/apps/program_run.hpp"

@@ -20,7 +20,7 @@ class GpuRun {
 
     SolveResult operator()(const OwnedSystem& system, HostFlow& flow,
                            std::vector<double>* residuals = nullptr) {
-        take(system, flow);
+        load(system, flow);
         const SolveResult result = solver_.solve(on_device(system), flow_.view(), residuals);
         core::copy<float, 3, core::Strided>(gpu_, std::as_const(flow_).view(), flow.view());
         gpu_.synchronize();
@@ -30,7 +30,7 @@ class GpuRun {
     /// Whether a solve never waits for the device; otherwise a stream capture fails.
     bool is_asynchronous(const OwnedSystem& system) {
         const HostFlow flow = zero_flow(system.shape());
-        take(system, flow);
+        load(system, flow);
         solver_.solve(on_device(system), flow_.view());
         gpu_.synchronize();
         cudaGraph_t graph = nullptr;
@@ -43,12 +43,12 @@ class GpuRun {
     }
 
     ResidualNorms norms(const OwnedSystem& system, const HostFlow& flow) {
-        take(system, flow);
+        load(system, flow);
         return residual_norms(gpu_, on_device(system), std::as_const(flow_).view());
     }
 
   private:
-    void take(const OwnedSystem& system, const HostFlow& flow) {
+    void load(const OwnedSystem& system, const HostFlow& flow) {
         const auto copy = [&](const HostFlow& from, core::Array<float, 3, core::Device>& to) {
             core::copy<float, 3, core::Strided>(gpu_, from.view(), to.view());
         };
