@@ -17,8 +17,8 @@ void expect_compiles(const core::KernelSource& source, const std::string& expres
     EXPECT_FALSE(compiled->cubin.empty()) << expression;
 }
 
-// The solve compiles these kernels at run time because the library does not contain them.
-TEST(DenseRunTimeCompilation, RegisterSolveOfAnOrderNotPrecompiled) {
+// The run-time compiler needs no GPU.
+TEST(DenseRunTimeCompilation, RegisterSolve) {
     using E = core::Complex<float>;
     for (int order : {3, 7, 20}) {
         const auto policy = tuning::register_solve<E>(order, 16);
