@@ -16,13 +16,14 @@ struct RegisterSolveShape {
     static_assert(right_hand_sides >= 1);
     using MatrixTile = BatchTile<T, problems, order, order, lanes>;
     using RightHandSideTile = BatchTile<T, problems, right_hand_sides, order, lanes>;
-    /// Registers of a thread: the columns, the published pivot column, and about 48 more, or 64
-    /// for Gauss-Jordan in other types than float; a multiprocessor has 65,536. Four blocks of four
-    /// warps are enough occupancy.
+    /// Registers of a thread: the columns, the published pivot column, and about 48 more (double:
+    /// 56), or 64 for Gauss-Jordan in other types than float; a multiprocessor has 65,536. Four
+    /// blocks of four warps are enough occupancy.
     static constexpr bool wide_pivots = elimination == Elimination::above_and_below &&
                                         sizeof(T) > sizeof(float);
-    static constexpr int registers =
-        (slots + 1) * order * static_cast<int>(sizeof(T)) / 4 + (wide_pivots ? 64 : 48);
+    static constexpr bool is_double = !core::is_complex<T> && sizeof(T) == sizeof(double);
+    static constexpr int others = wide_pivots ? 64 : is_double ? 56 : 48;
+    static constexpr int registers = (slots + 1) * order * static_cast<int>(sizeof(T)) / 4 + others;
     static constexpr int fitting_blocks = 65536 / (register_solve_threads * registers);
     static constexpr int blocks_per_multiprocessor = fitting_blocks < 1   ? 1
                                                      : fitting_blocks < 4 ? fitting_blocks
