@@ -10,8 +10,8 @@
 #include <memory>
 #include <utility>
 
+#include "libcore/gpu/locked_pages.hpp"
 #include "libdense/gpu/column_products.cuh"
-#include "libdense/gpu/locked_pages.hpp"
 #include "libdense/gpu/tree_qr.cuh"
 
 namespace aperture::dense::gpu {
@@ -40,7 +40,7 @@ class CholeskyQr final : public TallFactors<T, typename Executor::Space> {
           pitch_(core::round_up(rows, panel_columns)),
           warps_(warps_that_fit()),
           products_(executor),
-          read_state_({0}, locked_pages<Space>()) {}
+          read_state_({0}, core::locked_pages<Space>()) {}
 
     void factor(Matrix<const T> a, Matrix<T> r, bool keep) override {
         fell_back_ = warps_ == 0 || !orthonormalise(a, r, keep);

@@ -8,14 +8,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "libcore/gpu/locked_pages.hpp"
 #include "libdense/gpu/column_products.cuh"
-#include "libdense/gpu/locked_pages.hpp"
 #include "librpca/alternating_projections.hpp"
 #include "librpca/gpu/project_frames.cuh"
 
 namespace aperture::rpca::gpu {
-
-using dense::gpu::locked_pages;
 
 /// A small row-major matrix that the host writes and a device reads.
 template <class T, class Space>
@@ -25,7 +23,7 @@ class UploadedFactor {
     index_t columns = 0;
 
     void reserve(index_t most_rows, index_t most_columns) {
-        on_host_ = core::Array<T, 1>({most_rows * most_columns}, locked_pages<Space>());
+        on_host_ = core::Array<T, 1>({most_rows * most_columns}, core::locked_pages<Space>());
         on_device_ = core::Array<T, 1, Space>({most_rows * most_columns});
     }
     /// The device must have finished reading the previous contents.

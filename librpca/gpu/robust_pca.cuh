@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "libcore/gpu/locked_pages.hpp"
 #include "libcore/gpu/mark.cuh"
 #include "librpca/gpu/projected_matrix.cuh"
 #include "librpca/gpu/spectrum.cuh"
@@ -34,9 +35,9 @@ class MultiplierOperations {
           matrix_(executor, frames, values, parameters.svd, parameters.mask_threshold > 0),
           spectrum_(executor, frames),
           state_({1}),
-          begun_state_({1}, locked_pages<Space>()) {
+          begun_state_({1}, core::locked_pages<Space>()) {
         for (Reading& reading : readings_) {
-            reading.state = core::Array<RunState, 1>({1}, locked_pages<Space>());
+            reading.state = core::Array<RunState, 1>({1}, core::locked_pages<Space>());
         }
     }
 

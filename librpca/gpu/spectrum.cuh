@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "libcore/gpu/locked_pages.hpp"
 #include "librpca/gpu/jacobi.cuh"
 #include "librpca/gpu/swept_matrix.cuh"
 
@@ -31,7 +32,7 @@ class Spectrum {
           matrix_({frames * frames}),
           function_({frames * frames}),
           extent_({2}),
-          extent_on_host_({2}, locked_pages<Space>()) {
+          extent_on_host_({2}, core::locked_pages<Space>()) {
         if (by_rotations) {
             rotations_ = Buffer<LoggedRotation>({most_steps(order_) * jacobi_pairs(order_)});
             steps_ = Buffer<int>({most_steps(order_) + 1});

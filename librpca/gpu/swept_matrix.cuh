@@ -11,7 +11,6 @@
 
 #include "libcore/gpu/device_cast.hpp"
 #include "libcore/gpu/launch.cuh"
-#include "libdense/gpu/locked_pages.hpp"
 #include "librpca/gpu/basis_change.cuh"
 #include "librpca/gpu/load_frames.cuh"
 #include "librpca/gpu/tuning.hpp"
@@ -19,8 +18,6 @@
 #include "librpca/workspace.hpp"
 
 namespace aperture::rpca::gpu {
-
-using dense::gpu::locked_pages;
 
 template <class T>
 struct TriangleArguments {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "libdense/gpu/locked_pages.hpp"
+#include "libcore/gpu/locked_pages.hpp"
 #include "libstap/gpu/gpu_instances.cuh"
 #include "libstap/gpu/range_pieces.hpp"
 
@@ -71,7 +71,7 @@ class MirroredArray {
 
   private:
     Executor& executor_;
-    core::Array<T, 1> host_{{0}, dense::gpu::locked_pages<Space>()};
+    core::Array<T, 1> host_{{0}, core::locked_pages<Space>()};
     core::Array<T, 1, Space> device_;
     Extents extents_{};
 };

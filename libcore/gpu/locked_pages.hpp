@@ -6,12 +6,12 @@
 
 #include "aperture/core/array.hpp"
 
-namespace aperture::dense::gpu {
+namespace aperture::core {
 
 /// Pages for asynchronous copies. With the SIMT host executor the device is the host.
 template <class Space>
-constexpr core::Pages locked_pages() {
-    return std::is_same_v<Space, core::Host> ? core::Pages::pageable : core::Pages::locked;
+constexpr Pages locked_pages() {
+    return std::is_same_v<Space, Host> ? Pages::pageable : Pages::locked;
 }
 
-}  // namespace aperture::dense::gpu
+}  // namespace aperture::core
