@@ -13,18 +13,18 @@ namespace {
 
 constexpr double lanes = core::lanes<float>;
 
-// Of a CPU thread, with vectors of any width. Measured on two cores of a Xeon with AVX-512
+// Of a CPU thread, with vectors of any width. Measured on a Xeon and an EPYC with AVX-512
 // (bench/corr.cpp); another clock changes both methods by the same factor.
 
 /// Packs of products a nanosecond and thread; and the minimum nanoseconds of a block of
 /// displacements for a column. Each sum depends on the one before; this is that latency.
 constexpr double packs_a_ns = 5;
-constexpr double min_ns = 1.6;
+constexpr double min_ns = 1;
 /// FFT operations, counted as 5 n log2 n, a nanosecond, lane and thread.
 constexpr double transforms_a_ns = 2.1;
 /// Start-up in milliseconds, and nanoseconds to load and store a pixel of a plane.
 constexpr double start_ms = 0.02;
-constexpr double direct_ns_a_pixel = 2;
+constexpr double direct_ns_a_pixel = 1;
 constexpr double fft_ns_a_pixel = 0.8;
 
 /// What a multiprocessor of GPUs from a compute capability on has: fp32 multiply-adds a cycle (CUDA
