@@ -4,30 +4,9 @@
 
 #include "libflow/cpu/prepared_system.hpp"
 #include "libflow/cpu/reductions.hpp"
+#include "libflow/cpu/split_planes.hpp"
 
 namespace aperture::flow {
-
-/// Planes with each row split into even and odd columns: the pixels that Gauss-Seidel updates
-/// together are contiguous, and so are the neighbours it reads.
-class SplitPlanes {
-  public:
-    SplitPlanes() = default;
-    SplitPlanes(index_t planes, Shape shape)
-        : half_(2 * planes, Shape{shape.rows, (shape.columns + 1) / 2}) {}
-
-    /// Entry k is column 2 k + parity of row y.
-    float* row(index_t plane, int parity, index_t y) { return half_.row(2 * plane + parity, y); }
-    const float* row(index_t plane, int parity, index_t y) const {
-        return half_.row(2 * plane + parity, y);
-    }
-
-    bool empty() const { return half_.shape().rows == 0; }
-    void load_row(index_t plane, index_t y, const float* from, index_t columns);
-    void store_row(index_t plane, index_t y, float* to, index_t columns) const;
-
-  private:
-    PaddedPlanes half_;
-};
 
 /// A system and its unknowns in checkered storage, one level of multigrid. Gauss-Seidel runs on the
 /// 2x2 blocks of its pixels in two colours (four for Coupling::nine). No colour depends on itself,
