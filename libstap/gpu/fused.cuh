@@ -48,9 +48,8 @@ __device__ void store_info(const AdaptiveBlock<Group, Policy>& block, const Kern
             first = core::warp_reduce(first, core::Minimum{});
         }
         if (core::lane_rank() != 0 || to.data == nullptr) continue;
-        const int cell =
-            static_cast<int>(block.work->set.first) + block.work->set.output_begin + first;
-        const int left = first == none ? 0 : -1 - cell;
+        const int begin = static_cast<int>(block.work->set.first) + block.work->set.output_begin;
+        const int left = first == none ? 0 : -1 - begin - first;
         to(block.work->first_bin + q, block.work->columns.set) =
             block.info[q] != 0 ? block.info[q] : left;
     }
