@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <numbers>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "aperture/core/array.hpp"
@@ -230,8 +231,8 @@ inline std::optional<BlockFftPlan> block_fft_plan(int length) {
     }
     if (rest != 1) return std::nullopt;
     while (radices.size() < 2) radices.push_back(1);
-    std::stable_sort(radices.begin(), radices.end(),
-                     [](int a, int b) { return (a & -a) < (b & -b); });
+    std::sort(radices.begin(), radices.end(),
+              [](int a, int b) { return std::pair(a & -a, -a) < std::pair(b & -b, -b); });
     return block_fft_plan(length, radices);
 }
 
