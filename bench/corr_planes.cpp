@@ -103,8 +103,8 @@ void register_planes() {
              smoke ? std::vector<Shape>{{40, 50}} : std::vector<Shape>{{500, 500}, {512, 768}}) {
             for (const auto& [kind_name, kind] : kinds) {
                 add_measured(core::text(prefix, shape.rows, 'x', shape.columns, '/', kind_name),
-                             [=, kind = kind](benchmark::State& state, const std::string& name) {
-                                 run(state, name, kind, shape);
+                             [=, chosen = kind](benchmark::State& state, const std::string& name) {
+                                 run(state, name, chosen, shape);
                              });
             }
         }

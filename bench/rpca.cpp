@@ -241,8 +241,8 @@ void register_all() {
         for (const auto& [solver, of_solver] :
              {std::pair{rpca::Solver::ialm, "ialm"}, {rpca::Solver::accaltproj, "accaltproj"}}) {
             add_measured(std::string("to_1e-5/") + of_solver + "/" + of_size,
-                         [size, solver = solver](benchmark::State& state, const std::string& name) {
-                             run_to_tolerance(state, solver, size, name);
+                         [size, chosen = solver](benchmark::State& state, const std::string& name) {
+                             run_to_tolerance(state, chosen, size, name);
                          });
         }
         add_measured("online/" + of_size, [size](benchmark::State& state, const std::string& name) {
@@ -251,8 +251,8 @@ void register_all() {
         for (const auto& [svd, of_svd] :
              {std::pair{rpca::Svd::tsqr, "tsqr"}, {rpca::Svd::cholqr2, "cholqr2"}}) {
             add_measured(std::string("ialm_by_") + of_svd + "/" + of_size,
-                         [size, svd = svd](benchmark::State& state, const std::string& name) {
-                             run_ours(state, rpca::Solver::ialm, svd, size, name);
+                         [size, chosen = svd](benchmark::State& state, const std::string& name) {
+                             run_ours(state, rpca::Solver::ialm, chosen, size, name);
                          });
         }
 #if APERTURE_LAPACK

@@ -111,8 +111,8 @@ void register_gpu() {
         for (const auto& [svd, of_svd] :
              {std::pair{rpca::Svd::tsqr, "tsqr"}, {rpca::Svd::cholqr2, "cholqr2"}}) {
             add(std::string("ialm_by_") + of_svd,
-                [size, svd = svd](benchmark::State& state, const std::string& name) {
-                    run_on_gpu<float>(state, size, 1e-9, name, svd);
+                [size, chosen = svd](benchmark::State& state, const std::string& name) {
+                    run_on_gpu<float>(state, size, 1e-9, name, chosen);
                 });
         }
         add("stages", [size](benchmark::State& state, const std::string& name) {

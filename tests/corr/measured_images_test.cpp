@@ -23,7 +23,9 @@ TEST_P(Photographs, AreAsExactAsPromised) {
     const auto file = tests::shared_data(std::string("images/") + GetParam() + ".png");
     if (!file) GTEST_SKIP() << "measured data not at hand (APERTURE_DATA, ../shared/data)";
     const auto image = media::read_image(*file).planes;
-    const auto [planes, rows, columns] = image.extent();
+    const index_t planes = image.extent()[0];
+    const index_t rows = image.extent()[1];
+    const index_t columns = image.extent()[2];
     const Lags lags{rows / 2, columns / 2, true};
     const auto [lag_rows, lag_columns] = lags.extent();
     core::Cpu cpu;
@@ -35,7 +37,7 @@ TEST_P(Photographs, AreAsExactAsPromised) {
         .run(image, image, fft);
     std::mt19937 generator(1);
     for (index_t p = 0; p < planes; ++p) {
-        const auto sum_at = [&, rows = rows, columns = columns](index_t dy, index_t dx) {
+        const auto sum_at = [&](index_t dy, index_t dx) {
             double sum = 0;
             for (index_t y = std::max<index_t>(0, -dy); y < std::min(rows, rows - dy); ++y) {
                 for (index_t x = std::max<index_t>(0, -dx); x < std::min(columns, columns - dx);

@@ -72,9 +72,9 @@ TEST(CorrelationLengths, AboutAPeakAreThoseOfThePeakWhereverItIs) {
         const Peak peak{dy, dx, 5};
         const auto lengths = correlation_lengths(
             surface_of(lags,
-                       [dy = dy, dx = dx](double y, double x) {
-                           const double down = std::pow((y - dy) / 9, 2);
-                           return 5 * std::exp(-down) * std::exp(-std::pow((x - dx) / 6, 2));
+                       [peak](double y, double x) {
+                           const double down = std::pow((y - peak.dy) / 9, 2);
+                           return 5 * std::exp(-down) * std::exp(-std::pow((x - peak.dx) / 6, 2));
                        }),
             lags, peak);
         ASSERT_TRUE(lengths.x && lengths.y);
