@@ -138,8 +138,9 @@ struct CheckeredLevel::EdgeWeights {
     const float* below;
 };
 
+template <Coupling coupling>
 CheckeredLevel::EdgeWeights CheckeredLevel::weights_around(int parity, index_t y) const {
-    if (coupling_ != Coupling::weighted) return {};
+    if constexpr (coupling != Coupling::weighted) return {};
     return {weights_.row(0, 1 - parity, y) + (parity == 0 ? -1 : 0), weights_.row(0, parity, y),
             y > 0 ? weights_.row(1, parity, y - 1) : zeros_.row(0, 0), weights_.row(1, parity, y)};
 }
@@ -148,7 +149,7 @@ CheckeredLevel::EdgeWeights CheckeredLevel::weights_around(int parity, index_t y
 template <Coupling coupling>
 struct CheckeredLevel::Degree {
     Degree(const CheckeredLevel& level, int parity, index_t y)
-        : weights(level.weights_around(parity, y)) {
+        : weights(level.weights_around<coupling>(parity, y)) {
         if constexpr (coupling == Coupling::weighted) return;
         const index_t end = level.shape_.columns - 1;
         const auto at = [&](index_t x) {
@@ -259,7 +260,7 @@ CheckeredLevel::Neighbours CheckeredLevel::around(index_t unknown, int parity, i
 template <Coupling coupling>
 struct CheckeredLevel::Sum {
     Sum(const CheckeredLevel& level, int parity, index_t y)
-        : smoothness(level.smoothness_), weights(level.weights_around(parity, y)) {
+        : smoothness(level.smoothness_), weights(level.weights_around<coupling>(parity, y)) {
         if constexpr (coupling == Coupling::nine) repeats = level.weights_.row(0, parity, y);
     }
 

@@ -67,6 +67,7 @@ class CheckeredLevel {
     template <Coupling coupling>
     void invert_row(index_t y, int parity);
     Neighbours around(index_t unknown, int parity, index_t y) const;
+    template <Coupling coupling>
     EdgeWeights weights_around(int parity, index_t y) const;
     void set_unknown_margins(index_t y);
     /// Packs of pixels of one parity of a row end before this index.
