@@ -222,7 +222,8 @@ inline BlockFftPlan block_fft_plan(int length, const std::vector<int>& radices) 
 }
 
 /// A plan with few passes, ordered by the power of two in their radices, odd ones first, so that
-/// stores have no bank conflicts. Empty for lengths with prime factors other than 2, 3, 5 and 7.
+/// stores have no bank conflicts; equal powers by decreasing radix. Empty for
+/// lengths with prime factors other than 2, 3, 5 and 7.
 inline std::optional<BlockFftPlan> block_fft_plan(int length) {
     std::vector<int> radices;
     int rest = length;
