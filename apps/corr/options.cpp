@@ -73,7 +73,7 @@ void add_correlation_options(CommandLine& line, InputFiles& files, CorrOptions& 
     line.choice("--method", correlation_choices, options.method,
                 "Direct sums, Fourier transforms, or whichever is faster")
         .default_text("auto");
-    line.choice("--precision", precision_choices, options.precision,
+    line.choice("--precision", corr_precision_choices, options.precision,
                 "Direct method: fp32; tf32x3 on GPU tensor cores (numbers as sums of two TF32 "
                 "numbers); or fp64")
         .default_text("fp32");

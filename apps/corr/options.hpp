@@ -63,9 +63,10 @@ inline constexpr Choices<corr::Estimator, 3> estimator_choices{
 inline constexpr Choices<std::optional<corr::Method>, 3> correlation_choices{
     {{"auto", std::nullopt}, {"direct", corr::Method::direct}, {"fft", corr::Method::fft}}};
 
-inline constexpr Choices<corr::Precision, 3> precision_choices{{{"fp32", corr::Precision::fp32},
-                                                                {"tf32x3", corr::Precision::tf32x3},
-                                                                {"fp64", corr::Precision::fp64}}};
+inline constexpr Choices<corr::Precision, 3> corr_precision_choices{
+    {{"fp32", corr::Precision::fp32},
+     {"tf32x3", corr::Precision::tf32x3},
+     {"fp64", corr::Precision::fp64}}};
 
 /// Parses the command line; returns nothing after printing what --help or --version asks for.
 std::optional<CorrOptions> parse_corr_options(int argc, char** argv);

@@ -29,7 +29,8 @@ void describe_method(std::ostringstream& lines, const CorrOptions& options,
     const corr::Shape extent = problem.lags.extent();
     lines << "method      "
           << choice_name(correlation_choices, std::optional<corr::Method>(problem.method));
-    if (options.needs_direct()) lines << ' ' << choice_name(precision_choices, problem.precision);
+    if (options.needs_direct())
+        lines << ' ' << choice_name(corr_precision_choices, problem.precision);
     if (choice) {
         lines << std::setprecision(3) << " (expected: direct " << choice->direct_ms << " ms, fft "
               << choice->fft_ms << " ms)";
@@ -131,7 +132,7 @@ ResultParameters describe(const CorrOptions& options, const corr::Problem& probl
          {"signed", problem.lags.both_signs},
          {"estimator", choice_name(estimator_choices, options.estimator)},
          {"method", choice_name(correlation_choices, std::optional<corr::Method>(problem.method))},
-         {"precision", choice_name(precision_choices, problem.precision)},
+         {"precision", choice_name(corr_precision_choices, problem.precision)},
          {"direct_gflop", direct_gflop(problem)}});
     if (options.all_pairs) list.emplace_back("all_pairs", true);
     for (const auto& mask : options.masks) {

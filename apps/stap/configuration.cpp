@@ -195,7 +195,7 @@ ResultParameters describe(const StapOptions& options, const media::RadarCube& cu
                           {"taper", signal::to_string(p.taper)},
                           {"solver", choice_name(solver_choices, p.solver)},
                           {"implementation", choice_name(implementation_choices, p.implementation)},
-                          {"precision", choice_name(precision_choices, p.precision)},
+                          {"precision", choice_name(stap_precision_choices, p.precision)},
                           {"detector", choice_name(detector_choices, p.detector)}};
     if (setup.prf_hz) list.emplace_back("prf_hz", *setup.prf_hz);
     if (p.detector != stap::Detector::none) list.emplace_back("pfa", options.pfa);

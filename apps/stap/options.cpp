@@ -71,7 +71,7 @@ void add_adaptation_options(CommandLine& line, StapOptions& options) {
     line.choice("--solver", solver_choices, options.parameters.solver,
                 "Factorisation (default cholesky)");
     line.choice(
-        "--precision", precision_choices, options.parameters.precision,
+        "--precision", stap_precision_choices, options.parameters.precision,
         "Precision of covariance and solution: fp32, mixed (fp64), or auto (default): fp32, "
         "repeated in fp64 where fp32 is unreliable");
     line.choice("--impl", implementation_choices, options.parameters.implementation,

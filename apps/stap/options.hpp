@@ -52,7 +52,7 @@ inline constexpr Choices<stap::Implementation, 3> implementation_choices{
     {{"fused", stap::Implementation::fused},
      {"staged", stap::Implementation::staged},
      {"cublas", stap::Implementation::cublas}}};
-inline constexpr Choices<stap::Precision, 3> precision_choices{
+inline constexpr Choices<stap::Precision, 3> stap_precision_choices{
     {{"auto", stap::Precision::automatic},
      {"fp32", stap::Precision::fp32},
      {"mixed", stap::Precision::mixed}}};

@@ -64,6 +64,12 @@ void finish_copy(const PendingCopy& copy) {
     std::memcpy(copy.to, copy.from, copy.bytes);
 }
 
+/// Mostly compares addresses only: the places of one kernel have one name.
+bool same_place(const std::source_location& a, const std::source_location& b) {
+    return a.line() == b.line() && a.column() == b.column() &&
+           (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
+}
+
 thread_local constinit Scheduler* running = nullptr;
 
 Scheduler& current(const char* what) {
@@ -91,9 +97,9 @@ unsigned Scheduler::pick(std::uint32_t set) {
             break;
     }
     const auto choices = static_cast<unsigned>(std::popcount(set));
-    for (unsigned skip = next_random() % choices; skip > 0; --skip) {
-        set &= set - 1;
-    }
+    const auto skip = static_cast<unsigned>(std::uint64_t(next_random()) * choices >> 32);
+    if (set == ~0u) return skip;
+    for (unsigned i = 0; i < skip; ++i) set &= set - 1;
     return static_cast<unsigned>(std::countr_zero(set));
 }
 
@@ -353,8 +359,7 @@ void block_barrier(const std::source_location& where) {
     Block& block = *state.block;
     if (block.waiting == 0) {
         block.barrier = where;
-    } else if (block.barrier.line() != where.line() || block.barrier.column() != where.column() ||
-               std::strcmp(block.barrier.file_name(), where.file_name()) != 0) {
+    } else if (!same_place(block.barrier, where)) {
         fail(text("divergent __syncthreads: other threads of the block wait at ",
                   block.barrier.file_name(), ":", block.barrier.line()),
              where);

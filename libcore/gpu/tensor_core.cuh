@@ -64,13 +64,15 @@ inline void multiply_add_on_host(float (&sums)[4], const float (&a)[4], const fl
     const auto factor = [](float x) { return double(float_of(bits_of(x) & tf32_mask)); };
     const int group = all.lane / 4;
     const int column = 2 * (all.lane % 4);
-    for (int i = 0; i < 4; ++i) {
-        double x[8], y[8];
+    double rows[2][8], columns[2][8];
+    for (int i = 0; i < 2; ++i) {
         for (int k = 0; k < 8; ++k) {
-            x[k] = factor(operands(4 * group + k % 4)->a[i / 2 + k / 4 * 2]);
-            y[k] = factor(operands(4 * (column + i % 2) + k % 4)->b[k / 4]);
+            rows[i][k] = factor(operands(4 * group + k % 4)->a[i + k / 4 * 2]);
+            columns[i][k] = factor(operands(4 * (column + i) + k % 4)->b[k / 4]);
         }
-        sums[i] = add_products_cut_off(sums[i], x, y);
+    }
+    for (int i = 0; i < 4; ++i) {
+        sums[i] = add_products_cut_off(sums[i], rows[i / 2], columns[i % 2]);
     }
     // The operands of other lanes must live until all have read them.
     simt::exchange(full_warp, 0, simt::WarpOperation::matrix, where);

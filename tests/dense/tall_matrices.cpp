@@ -143,7 +143,7 @@ double orthogonality_ratio(HostMatrix<T> q) {
                 columns[std::size_t(j)][std::size_t(i - begin)] = q(i, j);
         }
         for (index_t k = 0; k < n; ++k) {
-            for (index_t j = 0; j < n; ++j) {
+            for (index_t j = k; j < n; ++j) {
                 F product = 0;
                 for (std::size_t i = 0; i < 8; ++i) {
                     product += columns[std::size_t(k)][i] * columns[std::size_t(j)][i];
@@ -155,9 +155,9 @@ double orthogonality_ratio(HostMatrix<T> q) {
     const auto products = sums_over_rows<F>(q.extent[0], n * n, add);
     F square = 0;
     for (index_t k = 0; k < n; ++k) {
-        for (index_t j = 0; j < n; ++j) {
+        for (index_t j = k; j < n; ++j) {
             const F error = products[std::size_t(k * n + j)] - (j == k ? 1 : 0);
-            square += error * error;
+            square += (j == k ? 1 : 2) * error * error;
         }
     }
     return static_cast<double>(std::sqrt(square) /

@@ -32,19 +32,15 @@ const char* name(Detector detector) {
     }
 }
 
-/// Number of cells above each of the thresholds.
-std::vector<double> exceedances(const Problem& problem, const std::vector<double>& pfa,
-                                core::View<const float, 3, Host> statistic) {
-    std::vector<double> counts;
-    for (const double p : pfa) {
-        const std::vector<double> thresholds = detection_thresholds(problem, p);
-        double count = 0;
-        for (index_t r = 0; r < problem.shape.range_cells; ++r)
-            for (index_t k = 0; k < problem.doppler_bins; ++k)
-                count += statistic(0, k, r) > thresholds[static_cast<std::size_t>(r)];
-        counts.push_back(count);
-    }
-    return counts;
+/// Number of values above the thresholds of their range cells.
+double exceedances(core::View<const float, 3, Host> statistic,
+                   const std::vector<double>& thresholds) {
+    const auto [directions, bins, cells] = statistic.extent;
+    double count = 0;
+    for (index_t r = 0; r < cells; ++r)
+        for (index_t k = 0; k < bins; ++k)
+            count += statistic(0, k, r) > thresholds[static_cast<std::size_t>(r)];
+    return count;
 }
 
 }  // namespace
@@ -136,6 +132,8 @@ std::vector<Rate> measure(core::Cpu& cpu, const Run& run, const Case& c,
     const Problem problem = problem_of(c, range_cells);
     const auto steering = steering_of(problem);
     OwnedResults results(problem);
+    std::vector<std::vector<double>> thresholds;
+    for (const double p : pfa) thresholds.push_back(detection_thresholds(problem, p));
     std::vector<double> sum(pfa.size(), 0), squares(pfa.size(), 0);
     for (int seed = 1; seed <= seeds; ++seed) {
         const auto cube = draw(cpu, c, range_cells, seed);
@@ -143,10 +141,9 @@ std::vector<Rate> measure(core::Cpu& cpu, const Run& run, const Case& c,
         views.covariance = {};
         views.weights = {};
         run(problem, cube.view(), steering.view(), views);
-        const auto counts = exceedances(problem, pfa, results.statistic.view());
         for (std::size_t i = 0; i < pfa.size(); ++i) {
-            const double ratio =
-                counts[i] / (pfa[i] * double(problem.doppler_bins) * double(range_cells));
+            const double expected = pfa[i] * double(problem.doppler_bins) * double(range_cells);
+            const double ratio = exceedances(results.statistic.view(), thresholds[i]) / expected;
             sum[i] += ratio;
             squares[i] += ratio * ratio;
         }
