@@ -12,12 +12,14 @@ void process(Executor& executor, core::Cpu& cpu, const BgsubOptions& options, Co
     media::OutputSet outputs;
     const BgsubResults results =
         run_bgsub(separators_on(executor, options), cpu, options, console, outputs);
-    Report report = begin_report("bgsub", executor, results.times,
+    Report report = begin_report(executor, options.common, results.times,
                                  describe(options, results.shape, results.solved_frames));
+    report.inputs = input_files(options);
+    report.outputs = output_files(options);
     report.total_ms = results.total_ms;
-    report.accuracy = accuracy_values(options, results);
-    report.sequence = sequence_values(options, results);
-    commit_outputs(options.common, report, outputs, summary(options, results, report));
+    report.results = result_values(options, results);
+    report.accuracy = accuracy_values(results);
+    commit_outputs(options.common, report, console, outputs, summary(options, results, report));
 }
 
 void run(const BgsubOptions& options, core::Cpu& cpu, Console& console) {

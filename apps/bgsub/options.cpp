@@ -6,7 +6,6 @@
 
 #include "apps/common/argument_fields.hpp"
 #include "apps/common/command_line.hpp"
-#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -55,7 +54,7 @@ void add_frame_options(CommandLine& line, BgsubOptions& options) {
     line.parsed("--scale", "FACTOR|WxH", options.scale, parse_scale, "Resize the frames first");
     line.choice("--color", frame_colour_choices, options.colour,
                 "Process luma, or red, green and blue together")
-        .default_text("gray");
+        .default_text("grey");
     line.whole_number("--window", "N", options.window, 2, most_frames,
                       "Solve N frames at a time, in bounded memory (default: all together)");
     line.whole_number("--overlap", "M", options.overlap, 0, most_frames,
@@ -204,6 +203,28 @@ path BgsubOptions::output(const std::string& suffix) const {
         return common.out / suffix.substr(1);
     }
     return path(common.out) += suffix;
+}
+
+NamedFiles input_files(const BgsubOptions& options) {
+    NamedFiles files = named_files("frames", options.inputs);
+    append(files, "truth", options.truth);
+    return files;
+}
+
+NamedFiles output_files(const BgsubOptions& options) {
+    if (options.format == OutFormat::h5) return {{"result", options.output(".bgsub.h5")}};
+    NamedFiles files;
+    for (const char* content : {"background", "foreground", "mask", "overlay"}) {
+        const bool mask = files.size() == 2;
+        const char* extension = options.format == OutFormat::npy   ? ".npy"
+                                : options.format == OutFormat::png ? ""
+                                : mask                             ? ".mkv"
+                                                                   : ".mp4";
+        files.push_back({content, options.output(core::text('.', content, extension))});
+    }
+    // An overlay is only for viewing.
+    if (options.format == OutFormat::npy) files.pop_back();
+    return files;
 }
 
 std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv) {

@@ -9,6 +9,7 @@
 #include "aperture/rpca/mask.hpp"
 #include "aperture/rpca/online_pca.hpp"
 #include "aperture/rpca/robust_pca.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/common/frames.hpp"
 #include "apps/common/program.hpp"
 
@@ -28,8 +29,8 @@ inline constexpr Choices<OutFormat, 4> out_format_choices{{{"mp4", OutFormat::mp
                                                            {"png", OutFormat::png},
                                                            {"npy", OutFormat::npy},
                                                            {"h5", OutFormat::h5}}};
-inline constexpr Choices<FrameColour, 2> frame_colour_choices{
-    {{"gray", FrameColour::grey}, {"rgb", FrameColour::rgb}}};
+inline constexpr Choices<FrameColour, 3> frame_colour_choices{
+    {{"grey", FrameColour::grey}, {"gray", FrameColour::grey}, {"rgb", FrameColour::rgb}}};
 inline constexpr Choices<SolvePrecision, 2> solve_precision_choices{
     {{"fp32", SolvePrecision::fp32}, {"fp64", SolvePrecision::fp64}}};
 inline constexpr Choices<RunUntil, 2> until_choices{
@@ -79,6 +80,10 @@ struct BgsubOptions {
     /// --out is absent and the frames are in the working directory.
     std::filesystem::path output(const std::string& suffix) const;
 };
+
+NamedFiles input_files(const BgsubOptions& options);
+/// The result files or the folders of pictures.
+NamedFiles output_files(const BgsubOptions& options);
 
 /// Parses the command line; returns nothing after printing what --help or --version asks for.
 std::optional<BgsubOptions> parse_bgsub_options(int argc, char** argv);

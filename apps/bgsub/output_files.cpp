@@ -3,6 +3,7 @@
 #include "apps/bgsub/output_files.hpp"
 
 #include <array>
+#include <numeric>
 
 #include "aperture/media/image_file.hpp"
 #include "aperture/media/npy_file.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 using std::filesystem::path;
 
-/// In the order of `output_names`.
+/// In the order of `output_files`.
 enum Kind { background, foreground, mask, overlay };
 constexpr std::array<const char*, 4> kind_names{"background", "foreground", "mask", "overlay"};
 
@@ -54,10 +55,10 @@ std::array<media::Picture, 4> draw(const FrameResult& result) {
 class Videos final : public ResultOutput {
   public:
     Videos(const BgsubOptions& options, const OutputDescription& description) {
-        const std::vector<path> names = output_names(options);
+        const NamedFiles files = output_files(options);
         for (const Kind kind : {background, foreground, mask, overlay}) {
             writers_.emplace_back(
-                names[kind], static_cast<int>(description.shape.columns),
+                files[kind].path, static_cast<int>(description.shape.columns),
                 static_cast<int>(description.shape.rows), description.frames_per_second,
                 kind == mask ? media::VideoCoding::lossless_grey : media::VideoCoding::lossy);
         }
@@ -76,28 +77,28 @@ class Videos final : public ResultOutput {
 
 class Pictures final : public ResultOutput {
   public:
-    explicit Pictures(const BgsubOptions& options) : folders_(output_names(options)) {}
+    explicit Pictures(const BgsubOptions& options) : folders_(output_files(options)) {}
     void write(const FrameResult& result) override {
         const auto pictures = draw(result);
         media::OutputSet outputs;
         for (std::size_t i = 0; i < pictures.size(); ++i) {
-            outputs.add(
-                media::new_picture(numbered_file(folders_[i], result.number, ".png"), pictures[i]));
+            outputs.add(media::new_picture(numbered_file(folders_[i].path, result.number, ".png"),
+                                           pictures[i]));
         }
         outputs.commit();
     }
     void finish(media::OutputSet&) override {}
 
   private:
-    std::vector<path> folders_;
+    NamedFiles folders_;
 };
 
 class Arrays final : public ResultOutput {
   public:
-    Arrays(const std::vector<path>& names, const FrameShape& shape)
-        : background_(names[background], {shape.channels, shape.rows, shape.columns}),
-          foreground_(names[foreground], {shape.channels, shape.rows, shape.columns}),
-          mask_(names[mask], {shape.rows, shape.columns}) {}
+    Arrays(const NamedFiles& files, const FrameShape& shape)
+        : background_(files[background].path, {shape.channels, shape.rows, shape.columns}),
+          foreground_(files[foreground].path, {shape.channels, shape.rows, shape.columns}),
+          mask_(files[mask].path, {shape.rows, shape.columns}) {}
     void write(const FrameResult& result) override {
         background_.append(result.background.data);
         foreground_.append(result.difference.data);
@@ -127,7 +128,9 @@ class Datasets final : public ResultOutput {
         }
         file_.create<std::uint8_t>(dataset(mask), {frames, rows, columns},
                                    {"frame", "row", "column"}, frames == 0);
-        write_parameters(file_, "bgsub", options.common, description.parameters);
+        write_pixels("row", rows);
+        write_pixels("column", columns);
+        write_parameters(file_, options.common, input_files(options), description.parameters);
     }
     void write(const FrameResult& result) override {
         write_frame<float>(background, result.background);
@@ -136,9 +139,13 @@ class Datasets final : public ResultOutput {
         file_.write_part(
             dataset(mask), {written_, 0, 0},
             core::View<const std::uint8_t, 3, core::Host>(result.mask.data, {1, rows, columns}));
+        numbers_.push_back(static_cast<double>(result.number));
         ++written_;
     }
-    void finish(media::OutputSet& outputs) override { outputs.add(file_.finish()); }
+    void finish(media::OutputSet& outputs) override {
+        file_.coordinates("frame", numbers_, "frames", "number of the frame in the input");
+        outputs.add(file_.finish());
+    }
 
   private:
     static std::string dataset(Kind kind) { return core::text('/', kind_names[kind]); }
@@ -151,35 +158,24 @@ class Datasets final : public ResultOutput {
             core::View<const T, 4, core::Host>(frame.data, {1, channels, rows, columns}));
     }
 
+    void write_pixels(const char* axis, index_t count) {
+        std::vector<double> values(static_cast<std::size_t>(count));
+        std::iota(values.begin(), values.end(), 0.0);
+        file_.coordinates(axis, values, "pixels", axis);
+    }
+
     media::ResultFile file_;
+    std::vector<double> numbers_;  ///< of the frames written
     index_t written_ = 0;
 };
 
 }  // namespace
 
-std::vector<path> output_names(const BgsubOptions& options) {
-    if (options.format == OutFormat::h5) return {options.output(".bgsub.h5")};
-    std::vector<path> names;
-    for (const Kind kind : {background, foreground, mask, overlay}) {
-        const char* extension = options.format == OutFormat::npy   ? ".npy"
-                                : options.format == OutFormat::png ? ""
-                                : kind == mask                     ? ".mkv"
-                                                                   : ".mp4";
-        names.push_back(options.output(core::text('.', kind_names[kind], extension)));
-    }
-    // An overlay is only for viewing.
-    if (options.format == OutFormat::npy) names.pop_back();
-    return names;
-}
-
 void check_outputs(const BgsubOptions& options, const FrameReader& frames) {
-    const std::vector<path> names = output_names(options);
-    const Files outputs(names.begin(), names.end());
+    const NamedFiles outputs = output_files(options);
     const bool folders = options.format == OutFormat::png;
-    Files files = folders ? Files{} : outputs;
-    files.push_back(options.common.report);
-    const std::vector<path>& inputs = frames.files();
-    check_output_files(Files(inputs.begin(), inputs.end()), files);
+    check_output_files(named_files("frame", frames.files()), folders ? NamedFiles{} : outputs,
+                       options.common);
     if (folders) check_output_folders(outputs, frames.images());
 }
 
@@ -191,7 +187,7 @@ std::unique_ptr<ResultOutput> open_output(const BgsubOptions& options,
         case OutFormat::png:
             return std::make_unique<Pictures>(options);
         case OutFormat::npy:
-            return std::make_unique<Arrays>(output_names(options), description.shape);
+            return std::make_unique<Arrays>(output_files(options), description.shape);
         case OutFormat::h5:
             break;
     }

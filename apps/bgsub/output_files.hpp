@@ -38,9 +38,6 @@ struct OutputDescription {
     ResultParameters parameters;
 };
 
-/// The result files or the folders of pictures.
-std::vector<std::filesystem::path> output_names(const BgsubOptions& options);
-
 /// Throws core::InvalidArgument before the computation if an output would replace an input or
 /// another output or cannot be written.
 void check_outputs(const BgsubOptions& options, const FrameReader& frames);

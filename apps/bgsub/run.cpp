@@ -91,7 +91,7 @@ class Subtraction {
             if (options_.format != OutFormat::png || found_.frames == 0) throw;
             throw core::InvalidArgument(
                 core::text(error.what(), "; the pictures of ", found_.frames, " frames are in ",
-                           output_names(options_).front().string(), " and beside it"));
+                           output_files(options_).front().path.string(), " and beside it"));
         }
     }
 
@@ -134,8 +134,8 @@ class Subtraction {
 
     void warn_of_few_frames() {
         if (clip_.frames() >= enough_frames) return;
-        console_.warn(core::text("warning: ", clip_.frames(),
-                                 " frames are solved together; with fewer than ", enough_frames,
+        console_.warn(core::text(clip_.frames(), " frames are solved together; with fewer than ",
+                                 enough_frames,
                                  ", much of the motion is assigned to the background"));
     }
 

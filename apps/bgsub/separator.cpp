@@ -188,12 +188,12 @@ DeviceChoice device_for(const BgsubOptions& options, Console& console) {
                                : options.online                           ? "--online"
                                                                           : "";
     if (reason.empty()) return options.common.device;
-    core::expects(options.common.device != DeviceChoice::gpu, "--device gpu: ", reason,
+    core::expects(options.common.device.kind != DeviceKind::gpu, "--device gpu: ", reason,
                   " runs only on the CPU");
-    if (options.common.device == DeviceChoice::automatic) {
-        console.note("device: CPU (" + reason + " runs only there)");
+    if (options.common.device.kind == DeviceKind::automatic) {
+        console.detail("device: CPU (" + reason + " runs only there)");
     }
-    return DeviceChoice::cpu;
+    return {DeviceKind::cpu};
 }
 
 }  // namespace aperture::apps

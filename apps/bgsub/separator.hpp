@@ -38,8 +38,8 @@ struct Separators {
 template <class Executor>
 Separators separators_on(Executor& executor, const BgsubOptions& options);
 
-/// The choice of --device, or the CPU for a method that only the CPU supports, which the console
-/// reports. Throws core::InvalidArgument if the GPU was requested for such a method.
+/// The choice of --device, or the CPU for a method that only the CPU supports. Throws
+/// core::InvalidArgument if the GPU was requested for such a method.
 DeviceChoice device_for(const BgsubOptions& options, Console& console);
 
 }  // namespace aperture::apps

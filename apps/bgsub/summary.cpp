@@ -6,8 +6,6 @@
 #include <iomanip>
 #include <sstream>
 
-#include "apps/bgsub/output_files.hpp"
-
 namespace aperture::apps {
 namespace {
 
@@ -102,8 +100,7 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
                           index_t solved_frames) {
     const rpca::Parameters& p = options.parameters;
     const rpca::MaskParameters& mask = options.mask;
-    ResultParameters list{{"input", options.inputs.front().string()},
-                          {"first", integer(options.frames.first)},
+    ResultParameters list{{"first", integer(options.frames.first)},
                           {"step", integer(options.frames.step)},
                           {"width", integer(shape.columns)},
                           {"height", integer(shape.rows)},
@@ -140,38 +137,23 @@ ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
     }
     list.emplace_back("clean", integer(mask.clean));
     list.emplace_back("min_area", integer(mask.min_area));
-    if (options.truth) list.emplace_back("truth", options.truth->string());
     return list;
 }
 
-ReportValues accuracy_values(const BgsubOptions& options, const BgsubResults& results) {
-    ReportValues values;
-    if (options.online) {
-        values["rank"] = integer(results.outcome.rank);
-    } else if (by_rpca(options)) {
-        values["iterations"] = integer(results.outcome.iterations);
-        values["residual"] = results.outcome.residual;
-        values["rank"] = integer(results.outcome.rank);
-        values["density"] = results.outcome.density;
-    }
-    if (options.mask.noise_multiple > 0) values["threshold"] = results.threshold;
-    if (results.score) {
-        values["f_measure"] = results.score->f_measure();
-        values["precision"] = results.score->precision();
-        values["recall"] = results.score->recall();
-        values["fpr"] = results.score->false_positive_rate();
-        values["fnr"] = results.score->false_negative_rate();
-        values["pwc"] = results.score->percentage_of_wrong();
-    }
-    return values;
-}
-
-ReportValues sequence_values(const BgsubOptions& options, const BgsubResults& results) {
+ReportValues result_values(const BgsubOptions& options, const BgsubResults& results) {
     ReportValues values{
         {"frames", integer(results.frames)},
-        {"frames_per_second", 1e3 * static_cast<double>(results.frames) / results.total_ms}};
+        {"frames_per_second", 1e3 * static_cast<double>(results.frames) / results.total_ms},
+        {"moving", 100 * results.moving_share},
+        {"threshold", results.threshold}};
     if (!options.online) values["windows"] = integer(results.windows);
-    if (results.score) values["scored_frames"] = integer(results.scored_frames);
+    if (by_rpca(options)) values["rank"] = integer(results.outcome.rank);
+    if (by_rpca(options) && !options.online) {
+        values["iterations"] = integer(results.outcome.iterations);
+        values["residual"] = results.outcome.residual;
+        values["converged"] = results.outcome.converged;
+        values["density"] = results.outcome.density;
+    }
     if (options.until == RunUntil::mask) {
         values["iterations_to_mask"] = integer(results.outcome.iterations_to_mask);
         values["seconds_to_mask"] = results.outcome.seconds_to_mask;
@@ -179,11 +161,23 @@ ReportValues sequence_values(const BgsubOptions& options, const BgsubResults& re
     return values;
 }
 
+ReportValues accuracy_values(const BgsubResults& results) {
+    if (!results.score) return {};
+    const rpca::Score& score = *results.score;
+    return {{"f_measure", score.f_measure()},
+            {"precision", score.precision()},
+            {"recall", score.recall()},
+            {"fpr", score.false_positive_rate()},
+            {"fnr", score.false_negative_rate()},
+            {"pwc", score.percentage_of_wrong()},
+            {"scored_frames", integer(results.scored_frames)}};
+}
+
 std::string summary(const BgsubOptions& options, const BgsubResults& results,
                     const Report& report) {
     std::ostringstream lines;
     describe_frames(lines, options, results);
-    lines << "device      " << report.device << '\n';
+    lines << "device      " << report.device.name << '\n';
     describe_method(lines, options, results);
     lines << report.stage_line();
     describe_solution(lines, options, results);
@@ -192,8 +186,8 @@ std::string summary(const BgsubOptions& options, const BgsubResults& results,
     describe_accuracy(lines, results);
     lines << "result      ";
     const char* separator = "";
-    for (const auto& name : output_names(options)) {
-        lines << separator << name.string();
+    for (const NamedFile& file : output_files(options)) {
+        lines << separator << file.path.string();
         separator = ", ";
     }
     lines << '\n';

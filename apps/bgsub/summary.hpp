@@ -14,14 +14,14 @@ namespace aperture::apps {
 ResultParameters describe(const BgsubOptions& options, const FrameShape& shape,
                           index_t solved_frames);
 
-/// `iterations`, `residual`, `rank` and `density` of robust PCA; `threshold` if it is estimated
-/// from the noise; with --truth `f_measure`, `precision`, `recall`, `fpr`, `fnr` and `pwc` by
-/// changedetection.net's rules.
-ReportValues accuracy_values(const BgsubOptions& options, const BgsubResults& results);
-
-/// `frames`, `windows`, `frames_per_second` (from the first frame to the last file),
-/// `scored_frames`; with --until mask also `iterations_to_mask` and `seconds_to_mask`.
-ReportValues sequence_values(const BgsubOptions& options, const BgsubResults& results);
+/// `frames`, `windows`, `frames_per_second` (from the first frame to the last file), `moving`
+/// (percent of the pixels), `threshold`; of robust PCA `rank`, and except with --online
+/// `iterations`, `residual`, `converged`, `density`; with --until mask `iterations_to_mask`,
+/// `seconds_to_mask`.
+ReportValues result_values(const BgsubOptions& options, const BgsubResults& results);
+/// With --truth `f_measure`, `precision`, `recall`, `fpr`, `fnr` and `pwc` by
+/// changedetection.net's rules, `scored_frames`; otherwise empty.
+ReportValues accuracy_values(const BgsubResults& results);
 
 /// The lines that `bgsub` prints: frames, device, method, stages, solution, mask, accuracy, result.
 std::string summary(const BgsubOptions& options, const BgsubResults& results, const Report& report);

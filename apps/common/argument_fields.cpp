@@ -43,6 +43,35 @@ std::int64_t parse_whole_number(std::string_view option, std::string_view text, 
     return *value;
 }
 
+std::vector<double> parse_values(std::string_view option, std::string_view text,
+                                 const NumberRange& range) {
+    constexpr std::int64_t max_count = 1'000'000;
+    const auto number = [&](std::string_view field) { return parse_number(option, field, range); };
+    std::vector<double> values;
+    const auto fields = split(text, ':');
+    if (fields.size() == 1) {
+        for (const auto field : split(text, ',')) values.push_back(number(field));
+        return values;
+    }
+    const bool logarithmic = fields.size() == 4 && fields[2] == "log";
+    core::expects(fields.size() == 3 || logarithmic, option, " ", text,
+                  ": expected a,b,c or START:STOP:COUNT or START:STOP:log:COUNT");
+    const double start = number(fields[0]);
+    const double stop = number(fields[1]);
+    const std::int64_t count =
+        parse_whole_number(core::text(option, " count"), fields.back(), 1, max_count);
+    core::expects(!logarithmic || (start > 0 && stop > 0), option, " ", text,
+                  ": values in a constant ratio must be positive");
+    const auto steps = static_cast<double>(count - 1);
+    for (std::int64_t i = 0; i + 1 < count; ++i) {
+        const auto step = static_cast<double>(i);
+        values.push_back(logarithmic ? start * std::pow(stop / start, step / steps)
+                                     : start + (stop - start) * step / steps);
+    }
+    values.push_back(count == 1 ? start : stop);
+    return values;
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> fields;
     for (;;) {

@@ -42,6 +42,12 @@ double parse_number(std::string_view option, std::string_view text, const Number
 std::int64_t parse_whole_number(std::string_view option, std::string_view text, std::int64_t least,
                                 std::int64_t most);
 
+/// Parses values within `range`: a list "a,b,c"; START:STOP:COUNT for COUNT evenly spaced values
+/// with both ends; or START:STOP:log:COUNT for values in a constant ratio. Throws
+/// core::InvalidArgument.
+std::vector<double> parse_values(std::string_view option, std::string_view text,
+                                 const NumberRange& range);
+
 /// Splits at every `separator`; empty text yields one empty field.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -3,15 +3,42 @@
 #include "apps/common/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
+#include <numeric>
 
 #include "aperture/core/version.hpp"
+#include "aperture/media/library_versions.hpp"
 
 namespace aperture::apps {
 namespace {
 
 constexpr int max_threads = 4096;
 constexpr int max_repeat = 1'000'000;
+
+/// The least number of characters to insert, remove or replace (Levenshtein 1966).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+        }
+    }
+    return row.back();
+}
+
+/// "stap 0.1.0 (c0ffee123456)", and what it was built with on a second line.
+std::string version_text(const std::string& program) {
+    const std::string cuda = core::cuda_version();
+    return core::text(program, ' ', core::version(), " (", core::git_commit(), ")\n", "built with ",
+                      core::compiler(), ", ", cuda.empty() ? "no CUDA" : "CUDA " + cuda, ", ",
+                      media::library_versions());
+}
 
 }  // namespace
 
@@ -88,11 +115,32 @@ bool CommandLine::parse(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         // Unknown arguments may be the reason why something else is missing.
         const auto unknown = app_->remaining();
-        const std::string reason =
-            unknown.empty() ? error.what() : CLI::ExtrasError(unknown).what();
+        std::string reason = error.what();
+        if (!unknown.empty()) {
+            reason = "unknown argument " + unknown.front();
+            const std::string nearest = nearest_option(unknown.front());
+            if (!nearest.empty()) reason += ", did you mean " + nearest + "?";
+        }
         throw core::InvalidArgument(core::text(reason, " (see ", program_, " --help)"));
     }
     return true;
+}
+
+/// Of the options that differ from `unknown` in at most a third of its letters, the most similar;
+/// empty if there is none.
+std::string CommandLine::nearest_option(const std::string& unknown) const {
+    const std::string word = unknown.substr(0, unknown.find('='));
+    std::size_t least = word.size() / 3 + 1;
+    std::string nearest;
+    for (const CLI::Option* option : app_->get_options()) {
+        for (const std::string& name : option->get_lnames()) {
+            const std::size_t distance = edit_distance(word, "--" + name);
+            if (distance >= least) continue;
+            least = distance;
+            nearest = "--" + name;
+        }
+    }
+    return nearest;
 }
 
 bool CommandLine::given(const std::string& name) const { return app_->count(name) > 0; }
@@ -101,29 +149,36 @@ void CommandLine::needs(const std::string& name, const char* other, bool met) co
     core::expects(met || !given(name), name, " requires ", other);
 }
 
-void CommandLine::version(const std::string& text) { app_->set_version_flag("--version", text); }
-
 void add_common_options(CommandLine& line, const std::string& value_name,
                         const std::string& out_default, CommonOptions& options) {
-    line.file("--out", value_name, options.out, "Output file" + out_default);
+    line.text(
+        "-o,--out", value_name,
+        [&options](const std::string& text) {
+            core::expects(text != "-", "--out -: only --report can be written to standard output");
+            options.out = text;
+        },
+        "Output file" + out_default);
+    line.file("--report", "FILE", options.report,
+              "Write parameters, times and results as JSON; - is standard output");
     line.whole_number("--threads", "N", options.threads, 1, max_threads,
                       "CPU threads (default: all)");
-    line.flag("--quiet", options.quiet, "Print warnings and errors only");
+    const Option quiet = line.flag("-q,--quiet", options.quiet, "Print warnings and errors only");
+    line.flag("--verbose", options.verbose, "Also print how automatic choices were made")
+        .excludes(quiet);
     line.flag("--strict", options.strict,
               "Exit with status 3 if the result is incomplete: parts failed or were skipped");
-    line.version(core::text(line.program(), " ", core::version(), " (", core::git_commit(), ")"));
+    line.app_->set_version_flag("-V,--version", version_text(line.program_));
 }
 
 void add_run_options(CommandLine& line, const std::string& value_name,
                      const std::string& out_default, RunOptions& options) {
     add_common_options(line, value_name, out_default, options);
-    line.choice("--device", device_choices, options.device,
+    line.parsed("--device", "auto|cpu|gpu|gpu:N", options.device, parse_device,
                 "Device to compute on; auto selects a usable GPU, else the CPU")
         .default_text("auto");
     line.whole_number("--repeat", "N", options.repeat, 1, max_repeat,
                       "Report median times of N runs after a warm-up (default: one run, no "
                       "warm-up)");
-    line.file("--report", "FILE", options.report, "Write times and parameters as JSON");
 }
 
 }  // namespace aperture::apps

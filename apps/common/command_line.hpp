@@ -37,9 +37,9 @@ class Option {
     CLI::Option* option_;
 };
 
-/// The options of a program. `name` is "--out" or, without dashes, a positional argument;
-/// `value_name` represents the value in the help. Only this class's translation unit includes
-/// CLI11, which compiles slowly. Arguments passed by reference must outlive parse().
+/// The options of a program. `name` is "--out", "-o,--out" or, without dashes, a positional
+/// argument; `value_name` represents the value in the help. Only this class's translation unit
+/// includes CLI11, which compiles slowly. Arguments passed by reference must outlive parse().
 class CommandLine {
   public:
     CommandLine(const std::string& program, const std::string& description,
@@ -119,10 +119,12 @@ class CommandLine {
     bool given(const std::string& name) const;
     /// Throws core::InvalidArgument "NAME requires OTHER" if the option was given, unless `met`.
     void needs(const std::string& name, const char* other, bool met) const;
-    const std::string& program() const { return program_; }
-    void version(const std::string& text);
 
   private:
+    friend void add_common_options(CommandLine&, const std::string&, const std::string&,
+                                   CommonOptions&);
+    std::string nearest_option(const std::string& unknown) const;
+
     template <class Value>
     static void store_number(Value& value, std::int64_t number) {
         value = static_cast<Value>(number);
@@ -136,11 +138,11 @@ class CommandLine {
     std::unique_ptr<CLI::App> app_;
 };
 
-/// --out, --threads, --quiet, --strict and --version. The help names the value of --out
-/// `value_name` and shows `out_default` after "Output file".
+/// The options of CommonOptions. The help names the value of --out `value_name` and shows
+/// `out_default` after "Output file".
 void add_common_options(CommandLine& line, const std::string& value_name,
                         const std::string& out_default, CommonOptions& options);
-/// The same with --device, --repeat and --report.
+/// The same with --device and --repeat.
 void add_run_options(CommandLine& line, const std::string& value_name,
                      const std::string& out_default, RunOptions& options);
 

@@ -31,7 +31,8 @@ std::string progress_text(const std::string& what, long long done, long long all
     return words.str();
 }
 
-Console::Console(std::string program, bool quiet) : program_(std::move(program)), quiet_(quiet) {
+Console::Console(std::string program, bool quiet, bool verbose)
+    : program_(std::move(program)), quiet_(quiet), verbose_(verbose) {
     if (!quiet_ && isatty(STDERR_FILENO) != 0) ticker_ = std::thread([this] { show_progress(); });
 }
 
@@ -47,18 +48,30 @@ Console::~Console() {
 }
 
 void Console::note(const std::string& text) {
-    if (!quiet_) warn(text);
+    if (!quiet_) print(text);
+}
+
+void Console::detail(const std::string& text) {
+    if (verbose_) print(text);
 }
 
 void Console::warn(const std::string& text) {
-    const std::lock_guard lock(mutex_);
-    clear_line();
-    std::cerr << program_ << ": " << text << '\n';
+    {
+        const std::lock_guard lock(mutex_);
+        warnings_.push_back(text);
+    }
+    print("warning: " + text);
 }
 
 void Console::warn_incomplete(const std::string& text) {
     incomplete_ = true;
-    warn("warning: " + text);
+    warn(text);
+}
+
+void Console::print(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    clear_line();
+    std::cerr << program_ << ": " << text << '\n';
 }
 
 void Console::phase(const std::string& text) {

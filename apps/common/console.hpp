@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "aperture/core/error.hpp"
 
@@ -36,22 +37,26 @@ std::string size_mismatch(const std::string& name, const Shape& shape,
 std::string progress_text(const std::string& what, long long done, long long all, double seconds);
 
 /// A program's messages on stderr: notes and, on a terminal, a progress line for longer work. A
-/// quiet console prints only warnings.
+/// quiet console prints only warnings, a verbose one also details.
 class Console {
   public:
-    Console(std::string program, bool quiet);
+    explicit Console(std::string program, bool quiet = false, bool verbose = false);
     ~Console();
     Console(const Console&) = delete;
     Console& operator=(const Console&) = delete;
 
     /// Prints one line, "program: text".
     void note(const std::string& text);
-    /// Prints a line even if the console is quiet; for failures of a part of the work.
+    /// Prints a line if the console is verbose.
+    void detail(const std::string& text);
+    /// Prints and keeps "warning: text", even if the console is quiet.
     void warn(const std::string& text);
     /// Warns that the result is incomplete: with --strict the program exits with status 3.
     void warn_incomplete(const std::string& text);
     /// Whether any result was incomplete so far.
     bool incomplete() const { return incomplete_; }
+    /// The texts of all warnings so far.
+    const std::vector<std::string>& warnings() const { return warnings_; }
     /// Names the work that starts now and lasts until the next phase, `done` or destruction.
     void phase(const std::string& text);
     /// Shows the progress of the current phase.
@@ -59,11 +64,14 @@ class Console {
     void done() { phase(""); }
 
   private:
+    void print(const std::string& text);
     void show_progress();
     void clear_line();
 
     std::string program_;
     bool quiet_;
+    bool verbose_;
+    std::vector<std::string> warnings_;
     std::atomic<bool> incomplete_ = false;
     bool line_shown_ = false;
     bool stopping_ = false;

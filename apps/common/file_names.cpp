@@ -67,12 +67,11 @@ ImageList without_outputs(const std::string& input, std::vector<path> files) {
     return list;
 }
 
-void expect_distinct(const Files& outputs) {
+void expect_distinct(const NamedFiles& outputs) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         for (std::size_t other = 0; other < i; ++other) {
-            core::expects(
-                !outputs[i] || !outputs[other] || !media::same_file(*outputs[i], *outputs[other]),
-                outputs[i].value_or("").string(), ": used for two outputs");
+            core::expects(!media::same_file(outputs[i].path, outputs[other].path),
+                          outputs[i].path.string(), ": used for two outputs");
         }
     }
 }
@@ -138,33 +137,42 @@ path numbered_file(const path& folder, core::index_t number, const char* extensi
     return folder / name.str();
 }
 
-void check_output_files(const Files& inputs, const Files& outputs) {
-    expect_distinct(outputs);
-    for (const auto& output : outputs) {
-        for (const auto& input : inputs) {
-            if (input && output) media::expects_distinct(*input, *output);
-        }
-    }
-    // Creating and removing each file shows that it can be written.
-    for (const auto& output : outputs) {
-        if (output) const media::AtomicFile possible(*output);
-    }
+void append(NamedFiles& files, const char* content, const std::optional<path>& file) {
+    if (file) files.push_back({content, *file});
 }
 
-void check_output_folders(const Files& folders, const std::vector<path>& frames) {
+NamedFiles named_files(const char* content, const std::vector<path>& paths) {
+    NamedFiles files;
+    for (const path& file : paths) files.push_back({content, file});
+    return files;
+}
+
+void check_output_files(const NamedFiles& inputs, NamedFiles outputs,
+                        const CommonOptions& options) {
+    if (!options.report_on_stdout()) append(outputs, "report", options.report);
+    expect_distinct(outputs);
+    for (const NamedFile& output : outputs) {
+        core::expects(output.path != "-", "-: the ", output.content,
+                      " cannot be written to standard output, only --report can");
+        for (const NamedFile& input : inputs) media::expects_distinct(input.path, output.path);
+    }
+    // Creating and removing each file shows that it can be written.
+    for (const NamedFile& output : outputs) const media::AtomicFile possible(output.path);
+}
+
+void check_output_folders(const NamedFiles& folders, const std::vector<path>& frames) {
     expect_distinct(folders);
-    for (const auto& folder : folders) {
-        if (!folder) continue;
+    for (const auto& [content, folder] : folders) {
         for (const path& file : frames) {
             const path its = file.has_parent_path() ? file.parent_path() : path(".");
-            core::expects(!media::same_file(its, *folder), folder->string(),
+            core::expects(!media::same_file(its, folder), folder.string(),
                           ": cannot write: the folder contains the input frames");
         }
         std::error_code error;
-        core::expects(!std::filesystem::exists(*folder, error) ||
-                          std::filesystem::is_directory(*folder, error),
-                      folder->string(), ": cannot write: not a folder");
-        const media::AtomicFile possible(*folder / "000000");
+        core::expects(
+            !std::filesystem::exists(folder, error) || std::filesystem::is_directory(folder, error),
+            folder.string(), ": cannot write: not a folder");
+        const media::AtomicFile possible(folder / "000000");
     }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aperture/core/view.hpp"
+#include "apps/common/program.hpp"
 
 /// Names of inputs and outputs.
 namespace aperture::apps {
@@ -45,16 +46,27 @@ std::filesystem::path picture_name(const std::string& option, const std::filesys
 std::filesystem::path numbered_file(const std::filesystem::path& folder, core::index_t number,
                                     const char* extension);
 
-/// Inputs or outputs of a run; those that are not requested are empty.
-using Files = std::vector<std::optional<std::filesystem::path>>;
+/// A file or folder that a run reads or writes, and what it contains: {"cube", "flight.h5"}.
+struct NamedFile {
+    std::string content;
+    std::filesystem::path path;
+};
+using NamedFiles = std::vector<NamedFile>;
 
-/// Throws core::InvalidArgument before the computation if an output would replace an input or
-/// another output or cannot be written.
-void check_output_files(const Files& inputs, const Files& outputs);
+/// Appends a file if it is requested.
+void append(NamedFiles& files, const char* content,
+            const std::optional<std::filesystem::path>& path);
+/// Files of the same content.
+NamedFiles named_files(const char* content, const std::vector<std::filesystem::path>& paths);
+
+/// Throws core::InvalidArgument before the computation if an output, or the report of the options,
+/// would replace an input or another output or cannot be written.
+void check_output_files(const NamedFiles& inputs, NamedFiles outputs, const CommonOptions& options);
 
 /// Throws core::InvalidArgument if two folders are the same, or if one contains one of `frames`,
 /// whose names results could have, or cannot be written to. Missing folders are created with their
 /// first file.
-void check_output_folders(const Files& folders, const std::vector<std::filesystem::path>& frames);
+void check_output_folders(const NamedFiles& folders,
+                          const std::vector<std::filesystem::path>& frames);
 
 }  // namespace aperture::apps

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ctime>
 #include <iostream>
 #include <new>
+
+#include "apps/common/argument_fields.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -40,26 +43,43 @@ int run_program(const std::string& program, const std::function<int()>& body) {
     }
 }
 
-std::string command_line(int argc, char** argv) {
-    std::string line;
+Invocation invocation(const std::string& program, int argc, char** argv) {
+    Invocation result{program, "", ""};
     for (int i = 0; i < argc; ++i) {
-        if (i > 0) line += ' ';
-        line += argv[i];
+        if (i > 0) result.command_line += ' ';
+        result.command_line += argv[i];
     }
-    return line;
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    gmtime_r(&now, &utc);
+    char text[sizeof "2026-11-25T14:31:20Z"];
+    result.started.assign(text, std::strftime(text, sizeof text, "%FT%TZ", &utc));
+    return result;
 }
 
-bool use_gpu(DeviceChoice choice, Console& console) {
-    if (choice == DeviceChoice::cpu) return false;
-    const core::GpuStatus status = core::gpu_status();
-    if (choice == DeviceChoice::gpu) {
-        if (!status.usable) {
-            throw core::DeviceError(core::text("--device gpu: no usable GPU: ", status.reason));
-        }
-        return true;
+DeviceChoice parse_device(const std::string& text) {
+    constexpr int max_gpu = 1023;
+    constexpr std::string_view numbered = "gpu:";
+    if (text == "auto") return {};
+    if (text == "cpu") return {DeviceKind::cpu};
+    if (text == "gpu") return {DeviceKind::gpu};
+    core::expects(text.starts_with(numbered), "--device ", text,
+                  ": expected auto|cpu|gpu|gpu:NUMBER");
+    const auto number =
+        parse_whole_number("--device gpu:", text.substr(numbered.size()), 0, max_gpu);
+    return {DeviceKind::gpu, static_cast<int>(number)};
+}
+
+bool use_gpu(const DeviceChoice& choice, Console& console) {
+    if (choice.kind == DeviceKind::cpu) return false;
+    const core::GpuStatus status = core::gpu_status(choice.gpu);
+    if (choice.kind == DeviceKind::gpu && !status.usable) {
+        const std::string number = choice.gpu > 0 ? core::text(':', choice.gpu) : "";
+        throw core::DeviceError(
+            core::text("--device gpu", number, ": no usable GPU: ", status.reason));
     }
-    console.note(status.usable ? "device: GPU"
-                               : "device: CPU (no usable GPU: " + status.reason + ")");
+    console.detail(status.usable ? core::text("device: GPU ", choice.gpu)
+                                 : "device: CPU (no usable GPU: " + status.reason + ")");
     return status.usable;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <concepts>
 #include <filesystem>
 #include <functional>
@@ -24,17 +25,26 @@ inline constexpr int exit_incomplete = 3;  ///< with --strict: an incomplete res
 /// ...", and the status exit_input (core::InvalidArgument) or exit_internal (all others).
 int run_program(const std::string& program, const std::function<int()>& body);
 
-/// --out, --threads, --quiet, --strict and --version, common to all programs.
-struct CommonOptions {
-    std::filesystem::path out;
-    int threads = 0;  ///< 0: OpenMP's default
-    bool quiet = false;
-    bool strict = false;  ///< an incomplete result is a failure
-    std::string command_line;
+/// How a program was started; for reports and result files.
+struct Invocation {
+    std::string program;
+    std::string command_line;  ///< its words, separated by spaces
+    std::string started;       ///< UTC, "2026-11-25T14:31:20Z"
 };
+Invocation invocation(const std::string& program, int argc, char** argv);
 
-/// The command line's words, separated by spaces.
-std::string command_line(int argc, char** argv);
+/// --out, --report, --threads, --quiet, --verbose, --strict and --version, common to all programs.
+struct CommonOptions {
+    Invocation invocation;
+    std::filesystem::path out;
+    std::optional<std::filesystem::path> report;  ///< "-": standard output
+    int threads = 0;                              ///< 0: OpenMP's default
+    bool quiet = false;
+    bool verbose = false;
+    bool strict = false;  ///< an incomplete result is a failure
+
+    bool report_on_stdout() const { return report == std::filesystem::path("-"); }
+};
 
 /// The main function of a program: calls `run(options, cpu, console)` with the options that `parse`
 /// returns, and returns the exit status: exit_incomplete if a result is incomplete and the options
@@ -45,56 +55,62 @@ int run_program(const std::string& program, int argc, char** argv, const Parse& 
     return run_program(program, [&] {
         auto options = parse(argc, argv);
         if (!options) return 0;
-        options->common.command_line = command_line(argc, argv);
-        Console console(program, options->common.quiet);
+        options->common.invocation = invocation(program, argc, argv);
+        Console console(program, options->common.quiet, options->common.verbose);
         core::Cpu cpu(options->common.threads);
         run(*options, cpu, console);
         return options->common.strict && console.incomplete() ? exit_incomplete : 0;
     });
 }
 
-enum class DeviceChoice { automatic, cpu, gpu };
+enum class DeviceKind { automatic, cpu, gpu };
+/// --device. An automatic choice is GPU 0 if it is usable, else the CPU.
+struct DeviceChoice {
+    DeviceKind kind = DeviceKind::automatic;
+    int gpu = 0;
+    bool operator==(const DeviceChoice&) const = default;
+};
+/// Parses "auto", "cpu", "gpu" (the first) or "gpu:1"; throws core::InvalidArgument otherwise.
+DeviceChoice parse_device(const std::string& text);
 
-/// Also --device, --repeat and --report, for programs that compute.
+/// Also --device and --repeat, for programs that compute.
 struct RunOptions : CommonOptions {
-    DeviceChoice device = DeviceChoice::automatic;
+    DeviceChoice device;
     int repeat = 0;  ///< timed runs after a warm-up; 0: a single run
-    std::optional<std::filesystem::path> report;
 };
 
-/// Whether to use the GPU. The console explains an automatic choice. Throws core::DeviceError if a
-/// requested GPU cannot be used.
-bool use_gpu(DeviceChoice choice, Console& console);
+/// Whether to use the GPU. A verbose console explains an automatic choice. Throws core::DeviceError
+/// if a requested GPU cannot be used.
+bool use_gpu(const DeviceChoice& choice, Console& console);
 
 template <class Executor>
 inline constexpr bool is_gpu = std::same_as<Executor, core::Gpu>;
 
-/// Calls `on_gpu`. If the GPU was an automatic choice and is unfit for the work, reports that and
+/// Calls `on_gpu`. If the GPU was an automatic choice and is unfit for the work, warns of that and
 /// calls `on_cpu`, which restarts the work.
 template <class OnGpu, class OnCpu>
-void run_where_it_fits(DeviceChoice choice, Console& console, const OnGpu& on_gpu,
+void run_where_it_fits(const DeviceChoice& choice, Console& console, const OnGpu& on_gpu,
                        const OnCpu& on_cpu) {
     try {
         on_gpu();
         return;
     } catch (const core::UnfitDevice& reason) {
-        if (choice != DeviceChoice::automatic) throw;
+        if (choice.kind != DeviceKind::automatic) throw;
         console.done();
-        console.note(core::text("device: CPU (", reason.what(), ")"));
+        console.warn(core::text("computing on the CPU: ", reason.what()));
     }
     on_cpu();
 }
 
-/// Calls `work` with the chosen executor, a core::Gpu& or `cpu`. The console explains an automatic
-/// choice, whose GPU need not fit the work. Throws core::DeviceError if a requested GPU cannot be
-/// used.
+/// Calls `work` with the chosen executor, a core::Gpu& or `cpu`. The GPU of an automatic choice
+/// need not fit the work. Throws core::DeviceError if a requested GPU cannot be used.
 template <class Work>
-void with_executor(DeviceChoice choice, core::Cpu& cpu, Console& console, const Work& work) {
+void with_executor(const DeviceChoice& choice, core::Cpu& cpu, Console& console, const Work& work) {
     [[maybe_unused]] const bool on_gpu = use_gpu(choice, console);
 #if APERTURE_CUDA
     if (on_gpu) {
         const auto work_on_gpu = [&] {
-            core::Gpu gpu;
+            core::Gpu gpu(choice.gpu);
             work(gpu);
         };
         return run_where_it_fits(choice, console, work_on_gpu, [&] { work(cpu); });
@@ -141,8 +157,5 @@ Enum parse_choice(std::string_view option, const Choices<Enum, Count>& choices,
     throw core::InvalidArgument(
         core::text(option, " ", text, ": expected ", choice_names(choices)));
 }
-
-inline constexpr Choices<DeviceChoice, 3> device_choices{
-    {{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"gpu", DeviceChoice::gpu}}};
 
 }  // namespace aperture::apps

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/common/report.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
@@ -23,6 +25,27 @@ Json json_of(const Values& values) {
         object[name] = std::visit([](const auto& v) { return Json(v); }, value);
     }
     return object;
+}
+
+Json json_of(const NamedFiles& files) {
+    Json list = Json::array();
+    for (const auto& [content, file] : files) {
+        list.push_back({{"content", content}, {"path", file.string()}});
+    }
+    return list;
+}
+
+Json json_of(const ReportDevice& device, bool gpu) {
+    Json object{{"kind", gpu ? "gpu" : "cpu"}, {"name", device.name}};
+    if (!gpu) object["threads"] = device.threads;
+    if (!device.reason.empty()) object["reason"] = device.reason;
+    return object;
+}
+
+std::string host_name() {
+    char name[256] = {};
+    // Leaves the last byte zero.
+    return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
 Json counted(double amount) { return amount > 0 ? Json(amount) : Json(); }
@@ -85,13 +108,19 @@ void Report::add_first_stage(const std::string& name, double ms) {
     times.stages.insert(times.stages.begin(), {name, ms, 0, 0});
 }
 
-std::string Report::json() const {
+std::string Report::json(const std::vector<std::string>& warnings) const {
+    constexpr int schema = 2;
     Json object;
-    object["program"] = program;
+    object["schema"] = schema;
+    object["program"] = invocation.program;
     object["version"] = core::version();
     object["git"] = core::git_commit();
-    object["device"]["name"] = device;
-    if (threads > 0) object["device"]["threads"] = threads;
+    object["command_line"] = invocation.command_line;
+    object["started"] = invocation.started;
+    object["host"] = host_name();
+    object["device"] = json_of(device, device.threads == 0);
+    object["inputs"] = json_of(inputs);
+    object["outputs"] = json_of(outputs);
     object["parameters"] = json_of(parameters);
     object["stages"] = Json::array();
     for (const core::Stage& stage : times.stages) {
@@ -103,9 +132,12 @@ std::string Report::json() const {
     object["compute_ms"] = times.compute_ms;
     object["transfer_ms"] = times.transfer_ms;
     object["total_ms"] = total_ms;
+    object["results"] = json_of(results);
     object["accuracy"] = json_of(accuracy);
-    if (!sequence.empty()) object["sequence"] = json_of(sequence);
-    for (const ReportValues& target : targets) object["targets"].push_back(json_of(target));
+    for (const ReportValues& target : targets) {
+        object["accuracy"]["targets"].push_back(json_of(target));
+    }
+    object["warnings"] = warnings;
     constexpr int indent = 2;
     return object.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
@@ -131,19 +163,28 @@ std::string Report::stage_line() const {
     return line.str();
 }
 
-void commit_outputs(const RunOptions& options, const Report& report, media::OutputSet& outputs,
-                    const std::string& summary) {
-    if (options.report) outputs.add(media::new_file(*options.report, report.json() + "\n"));
+void commit_outputs(const CommonOptions& options, const Report& report, const Console& console,
+                    media::OutputSet& outputs, const std::string& summary) {
+    const std::string json =
+        options.report ? report.json(console.warnings()) + "\n" : std::string();
+    if (options.report && !options.report_on_stdout()) {
+        outputs.add(media::new_file(*options.report, json));
+    }
     outputs.commit();
-    if (!options.quiet) std::cout << summary;
+    if (options.report_on_stdout()) std::cout << json;
+    if (!options.quiet) (options.report_on_stdout() ? std::cerr : std::cout) << summary;
 }
 
-void write_parameters(media::ResultFile& file, const std::string& program,
-                      const CommonOptions& options, const ResultParameters& parameters) {
-    file.attribute("/", "program", program);
+void write_parameters(media::ResultFile& file, const CommonOptions& options,
+                      const NamedFiles& inputs, const ResultParameters& parameters) {
+    std::vector<std::string> names;
+    for (const NamedFile& input : inputs) names.push_back(input.path.string());
+    file.attribute("/", "program", options.invocation.program);
     file.attribute("/", "version", std::string(core::version()));
     file.attribute("/", "git", std::string(core::git_commit()));
-    file.attribute("/", "command_line", options.command_line);
+    file.attribute("/", "command_line", options.invocation.command_line);
+    file.attribute("/", "started", options.invocation.started);
+    file.attribute("/", "inputs", names);
     for (const auto& [name, value] : parameters) {
         std::visit(
             [&, &attribute = name](const auto& v) {

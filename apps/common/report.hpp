@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <map>
 #include <string>
@@ -12,6 +13,7 @@
 #include "aperture/core/timing.hpp"
 #include "aperture/media/atomic_file.hpp"
 #include "aperture/media/result_file.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/common/program.hpp"
 
 namespace aperture::apps {
@@ -43,17 +45,25 @@ RunTimes median_times(const std::vector<RunTimes>& runs);
 /// `repeat` times after a warm-up. Returns the medians. The console shows the number of the run.
 RunTimes repeat_runs(int repeat, Console& console, const std::function<RunTimes()>& once);
 
-/// The output of `--report`: one JSON object (docs/formats.md).
+/// The device that computed.
+struct ReportDevice {
+    std::string name;
+    int threads = 0;     ///< 0 on a GPU
+    std::string reason;  ///< why an automatic choice was the CPU
+};
+
+/// The output of `--report`: one JSON object (docs/formats.md, docs/report.schema.json).
 struct Report {
-    std::string program;
-    std::string device;
-    int threads = 0;  ///< 0 on a GPU
+    Invocation invocation;
+    ReportDevice device;
+    NamedFiles inputs;
+    NamedFiles outputs;
     ResultParameters parameters;
     RunTimes times;
     double total_ms = 0;
-    ReportValues accuracy;
-    ReportValues sequence;              ///< of a series of inputs; omitted if empty
-    std::vector<ReportValues> targets;  ///< of a truth; omitted if empty
+    ReportValues results;
+    ReportValues accuracy;              ///< against a truth; empty without one
+    std::vector<ReportValues> targets;  ///< of a truth, part of the accuracy
 
     /// Appends a stage of the host and adds its time to the total. Adds the time to the stage of
     /// that name if there is one.
@@ -64,33 +74,39 @@ struct Report {
     /// The JSON text; version and git commit are the library's. Non-finite numbers and work that
     /// was not counted become null; bytes that are not UTF-8, for example in file names, become
     /// U+FFFD.
-    std::string json() const;
+    std::string json(const std::vector<std::string>& warnings) const;
     /// Formats "stages      read 1.20 ms | ... | total 12 ms" with a line end; stages with counted
     /// work include their GFLOP/s.
     std::string stage_line() const;
 };
 
 /// The report of a run on `executor`. The total is that of its times.
-template <class Executor>
-Report begin_report(const std::string& program, const Executor& executor, const RunTimes& times,
+template <class Executor, class Options>
+Report begin_report(const Executor& executor, const Options& options, const RunTimes& times,
                     ResultParameters parameters) {
     Report report;
-    report.program = program;
-    report.device = executor.name();
-    if constexpr (!is_gpu<Executor>) report.threads = executor.threads();
+    report.invocation = options.invocation;
+    report.device.name = executor.name();
+    if constexpr (!is_gpu<Executor>) {
+        report.device.threads = executor.threads();
+        if constexpr (std::derived_from<Options, RunOptions>) {
+            if (options.device == DeviceChoice{}) report.device.reason = core::gpu_status().reason;
+        }
+    }
     report.parameters = std::move(parameters);
     report.times = times;
     report.total_ms = times.compute_ms + times.transfer_ms;
     return report;
 }
 
-/// Ends a run: commits its outputs and, with --report, the report. Prints `summary` unless the
-/// program is quiet.
-void commit_outputs(const RunOptions& options, const Report& report, media::OutputSet& outputs,
-                    const std::string& summary);
+/// Ends a run: commits its outputs and, with --report, the report, which has the console's
+/// warnings. Prints `summary` unless the program is quiet, on stderr if the report is on stdout.
+void commit_outputs(const CommonOptions& options, const Report& report, const Console& console,
+                    media::OutputSet& outputs, const std::string& summary);
 
-/// Writes attributes of the file: `program`, `version`, `git`, `command_line` and every parameter.
-void write_parameters(media::ResultFile& file, const std::string& program,
-                      const CommonOptions& options, const ResultParameters& parameters);
+/// Writes attributes of the file: `program`, `version`, `git`, `command_line`, `started`, `inputs`
+/// and every parameter.
+void write_parameters(media::ResultFile& file, const CommonOptions& options,
+                      const NamedFiles& inputs, const ResultParameters& parameters);
 
 }  // namespace aperture::apps

@@ -87,12 +87,14 @@ void run_images(Executor& executor, core::Cpu& cpu, const CorrOptions& options, 
                   console, outputs);
     const double write_ms = watch.ms();
 
-    Report report = begin_report("corr", executor, times, parameters);
-    report.accuracy = finding_values(findings);
+    Report report = begin_report(executor, options.common, times, parameters);
+    report.inputs = input_files(options);
+    report.outputs = output_files(options);
+    report.results = finding_values(findings);
     report.add_first_stage("read", read_ms);
     if (options.radial) report.add_stage("spectrum", spectrum_ms);
     report.add_stage("write", write_ms);
-    commit_outputs(options.common, report, outputs,
+    commit_outputs(options.common, report, console, outputs,
                    summary(options, a, problem, correlation.choice(), findings, report));
 }
 
@@ -114,11 +116,14 @@ void run_images_of_ensemble(Executor& executor, core::Cpu& cpu, const CorrOption
                   {nullptr, &results, results.statistics.mean(), results.counts,
                    results.problem.lags, findings, spectra, parameters},
                   console, outputs);
-    Report report = begin_report("corr", executor, results.times, parameters);
-    report.accuracy = finding_values(findings);
+    Report report = begin_report(executor, options.common, results.times, parameters);
+    report.inputs = input_files(options);
+    report.outputs = output_files(options);
     report.total_ms = watch.ms();
-    report.sequence = ensemble_values(results);
-    commit_outputs(options.common, report, outputs, summary(options, results, findings, report));
+    report.results = finding_values(findings);
+    report.results.merge(ensemble_values(results));
+    commit_outputs(options.common, report, console, outputs,
+                   summary(options, results, findings, report));
 }
 
 void run(const CorrOptions& options, core::Cpu& cpu, Console& console) {

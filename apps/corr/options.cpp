@@ -4,7 +4,6 @@
 
 #include "apps/common/argument_fields.hpp"
 #include "apps/common/command_line.hpp"
-#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -117,6 +116,20 @@ void settle_output_names(CorrOptions& options, bool no_picture) {
 }
 
 }  // namespace
+
+NamedFiles input_files(const CorrOptions& options) {
+    NamedFiles files = named_files(options.planes ? "image" : "planes", options.inputs);
+    for (const path& mask : options.masks) files.push_back({"mask", mask});
+    return files;
+}
+
+NamedFiles output_files(const CorrOptions& options) {
+    NamedFiles files{{"surface", options.common.out}};
+    append(files, "picture", options.picture);
+    append(files, "radial average", options.radial);
+    append(files, "radial spectrum", options.spectrum);
+    return files;
+}
 
 std::optional<CorrOptions> parse_corr_options(int argc, char** argv) {
     CorrOptions options;

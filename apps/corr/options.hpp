@@ -9,6 +9,7 @@
 #include "aperture/corr/correlator.hpp"
 #include "aperture/corr/estimator.hpp"
 #include "aperture/corr/image_planes.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/common/program.hpp"
 
 namespace aperture::apps {
@@ -67,6 +68,9 @@ inline constexpr Choices<corr::Precision, 3> corr_precision_choices{
     {{"fp32", corr::Precision::fp32},
      {"tf32x3", corr::Precision::tf32x3},
      {"fp64", corr::Precision::fp64}}};
+
+NamedFiles input_files(const CorrOptions& options);
+NamedFiles output_files(const CorrOptions& options);
 
 /// Parses the command line; returns nothing after printing what --help or --version asks for.
 std::optional<CorrOptions> parse_corr_options(int argc, char** argv);

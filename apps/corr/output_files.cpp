@@ -19,6 +19,17 @@ using std::filesystem::path;
 
 const std::vector<std::string> surface_axes{"dy", "dx"};
 
+void write_coordinates(media::ResultFile& file, const SurfaceOutput& output) {
+    const auto write = [&](const char* axis, index_t first, index_t count, const char* meaning) {
+        std::vector<double> values(static_cast<std::size_t>(count));
+        std::iota(values.begin(), values.end(), static_cast<double>(first));
+        file.coordinates(axis, values, "pixels", meaning);
+    };
+    const auto [rows, columns] = output.surface.extent;
+    write("dy", output.lags.first_row(), rows, "displacement downwards");
+    write("dx", output.lags.first_column(), columns, "displacement to the right");
+}
+
 void write_surface(media::ResultFile& file, const SurfaceOutput& output) {
     file.write("/surface", output.surface, surface_axes);
     const auto attribute = [&](const std::string& name, const media::ResultFile::Attribute& value) {
@@ -102,7 +113,7 @@ std::vector<media::Column> radial_columns(const SurfaceOutput& output) {
     corr::RadialAverage average = corr::radial_average(output.surface, output.lags);
     std::vector<std::int64_t> radius(average.mean.size());
     std::iota(radius.begin(), radius.end(), 0);
-    return {{"radius", std::move(radius)},
+    return {{"radius", std::move(radius), "pixels"},
             {"mean", std::move(average.mean)},
             {"count", std::move(average.counts)}};
 }
@@ -110,7 +121,7 @@ std::vector<media::Column> radial_columns(const SurfaceOutput& output) {
 std::vector<media::Column> spectrum_columns(const SurfaceOutput& output) {
     const auto& spectra = output.spectra;
     const bool one = spectra.size() == 1;
-    std::vector<media::Column> columns{{"frequency", spectra.front().frequency},
+    std::vector<media::Column> columns{{"frequency", spectra.front().frequency, "cycles per pixel"},
                                        {one ? "power" : "power_a", spectra.front().power}};
     if (!one) columns.push_back({"power_b", spectra.back().power});
     columns.push_back({"count", spectra.front().counts});
@@ -138,8 +149,7 @@ std::string csv(const std::vector<media::Column>& columns) {
 void write_ensemble(media::ResultFile& file, const EnsembleResults& ensemble) {
     const core::Array<double, 2> deviation = ensemble.statistics.deviation();
     file.write("/deviation", deviation.view(), surface_axes);
-    const auto images = std::int64_t{ensemble.statistics.count()};
-    file.write("/count", core::View<const std::int64_t, 1, core::Host>(&images, {1}));
+    file.attribute("/surface", "images", std::int64_t{ensemble.statistics.count()});
     file.table("/images", {{"name", ensemble.images}});
     if (!ensemble.pairs) return;
     const corr::PairPeaks& found = ensemble.pairs->found;
@@ -150,16 +160,16 @@ void write_ensemble(media::ResultFile& file, const EnsembleResults& ensemble) {
 }  // namespace
 
 void check_outputs(const CorrOptions& options, const std::vector<path>& images) {
-    Files inputs(images.begin(), images.end());
-    inputs.insert(inputs.end(), options.masks.begin(), options.masks.end());
-    check_output_files(inputs, {options.common.out, options.picture, options.radial,
-                                options.spectrum, options.common.report});
+    NamedFiles inputs = named_files("image", images);
+    for (const path& mask : options.masks) inputs.push_back({"mask", mask});
+    check_output_files(inputs, output_files(options), options.common);
 }
 
 void write_outputs(const CorrOptions& options, const SurfaceOutput& output, Console& console,
                    media::OutputSet& outputs) {
     console.phase("writing " + options.common.out.string());
     media::ResultFile file(options.common.out);
+    write_coordinates(file, output);
     write_surface(file, output);
     write_counts(file, output.counts);
     if (output.planes != nullptr) {
@@ -174,7 +184,7 @@ void write_outputs(const CorrOptions& options, const SurfaceOutput& output, Cons
         file.table("/radial", radial);
         file.table("/spectrum", spectrum);
     }
-    write_parameters(file, "corr", options.common, output.parameters);
+    write_parameters(file, options.common, input_files(options), output.parameters);
     outputs.add(file.finish());
     if (options.picture) {
         console.phase("writing " + options.picture->string());

@@ -107,10 +107,11 @@ void describe_pairs(std::ostringstream& lines, const EnsembleResults& results) {
 }
 
 void describe_result(std::ostringstream& lines, const CorrOptions& options) {
-    lines << "result      " << options.common.out.string();
-    if (options.picture) lines << ", " << options.picture->string();
-    if (options.radial) {
-        lines << ", " << options.radial->string() << ", " << options.spectrum->string();
+    lines << "result      ";
+    const char* separator = "";
+    for (const NamedFile& file : output_files(options)) {
+        lines << separator << file.path.string();
+        separator = ", ";
     }
     lines << '\n';
 }
@@ -118,26 +119,20 @@ void describe_result(std::ostringstream& lines, const CorrOptions& options) {
 }  // namespace
 
 ResultParameters describe(const CorrOptions& options, const corr::Problem& problem) {
-    ResultParameters list{{"input", options.inputs.front().string()}};
-    if (options.pair()) list.emplace_back("input_b", options.inputs.back().string());
-    list.insert(
-        list.end(),
-        {{"width", integer(problem.image.columns)},
-         {"height", integer(problem.image.rows)},
-         {"planes_from", planes_from(options)},
-         {"planes", integer(problem.planes)},
-         {"normalize", choice_name(normalization_choices, options.normalization)},
-         {"offset_rows", integer(problem.lags.rows)},
-         {"offset_columns", integer(problem.lags.columns)},
-         {"signed", problem.lags.both_signs},
-         {"estimator", choice_name(estimator_choices, options.estimator)},
-         {"method", choice_name(correlation_choices, std::optional<corr::Method>(problem.method))},
-         {"precision", choice_name(corr_precision_choices, problem.precision)},
-         {"direct_gflop", direct_gflop(problem)}});
+    ResultParameters list{
+        {"width", integer(problem.image.columns)},
+        {"height", integer(problem.image.rows)},
+        {"planes_from", planes_from(options)},
+        {"planes", integer(problem.planes)},
+        {"normalize", choice_name(normalization_choices, options.normalization)},
+        {"offset_rows", integer(problem.lags.rows)},
+        {"offset_columns", integer(problem.lags.columns)},
+        {"signed", problem.lags.both_signs},
+        {"estimator", choice_name(estimator_choices, options.estimator)},
+        {"method", choice_name(correlation_choices, std::optional<corr::Method>(problem.method))},
+        {"precision", choice_name(corr_precision_choices, problem.precision)},
+        {"direct_gflop", direct_gflop(problem)}};
     if (options.all_pairs) list.emplace_back("all_pairs", true);
-    for (const auto& mask : options.masks) {
-        list.emplace_back(&mask == &options.masks.front() ? "mask" : "mask_b", mask.string());
-    }
     return list;
 }
 
@@ -190,7 +185,7 @@ std::string summary(const CorrOptions& options, const LoadedImage& first,
               << (first.image.planes.extent()[0] == 1 ? "grey" : "colour");
     }
     lines << '\n';
-    lines << "device      " << report.device << '\n';
+    lines << "device      " << report.device.name << '\n';
     describe_method(lines, options, problem, choice);
     lines << report.stage_line();
     describe_compute(lines, problem, "", report);
@@ -208,7 +203,7 @@ std::string summary(const CorrOptions& options, const EnsembleResults& results,
     if (results.skipped > 0) lines << ", " << results.skipped << " skipped";
     lines << "; " << std::setprecision(3) << results.seconds << " s, "
           << results.images_per_second() << " images/s\n";
-    lines << "device      " << report.device << '\n';
+    lines << "device      " << report.device.name << '\n';
     describe_method(lines, options, results.problem, results.choice);
     lines << report.stage_line();
     describe_compute(lines, results.problem, " an image", report);

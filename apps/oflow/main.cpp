@@ -24,7 +24,10 @@ Report begin_report(const Executor& executor, const OflowOptions& options, const
                                     choice_name(flow_solver_choices, solver.solver), " there)"));
         }
     }
-    return begin_report("oflow", executor, times, std::move(parameters));
+    Report report = begin_report(executor, options.common, times, std::move(parameters));
+    report.inputs = input_files(options);
+    report.outputs = output_files(options);
+    return report;
 }
 
 template <class Executor>
@@ -46,8 +49,10 @@ void run_pair(Executor& executor, core::Cpu& cpu, const OflowOptions& options, C
     report.add_first_stage("read", read_ms);
     if (results.consistent_pixels) report.add_stage("backward", results.backward_ms);
     report.add_stage("write", write_ms);
-    report.accuracy = accuracy_values(inputs, results);
-    commit_outputs(options.common, report, outputs, summary(options, inputs, results, report));
+    report.results = result_values(inputs, results);
+    if (results.accuracy) report.accuracy = accuracy_values(*results.accuracy);
+    commit_outputs(options.common, report, console, outputs,
+                   summary(options, inputs, results, report));
 }
 
 template <class Executor>
@@ -57,10 +62,9 @@ void run_all_pairs(Executor& executor, core::Cpu& cpu, const OflowOptions& optio
     Report report = begin_report(executor, options, results.times, results.shape,
                                  describe(options, results), console);
     report.total_ms = 1e3 * results.seconds;
-    if (results.consistent) report.accuracy["consistent"] = *results.consistent;
-    report.sequence = sequence_values(results);
+    report.results = result_values(results);
     media::OutputSet outputs;
-    commit_outputs(options.common, report, outputs, summary(options, results, report));
+    commit_outputs(options.common, report, console, outputs, summary(options, results, report));
 }
 
 void run(const OflowOptions& options, core::Cpu& cpu, Console& console) {

@@ -3,7 +3,6 @@
 #include "apps/oflow/options.hpp"
 
 #include "apps/common/command_line.hpp"
-#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {
@@ -103,6 +102,24 @@ void settle_picture_names(OflowOptions& options, bool no_picture) {
 }
 
 }  // namespace
+
+NamedFiles input_files(const OflowOptions& options) {
+    NamedFiles files = named_files(options.sequence ? "frames" : "image", options.inputs);
+    append(files, "truth", options.truth);
+    return files;
+}
+
+NamedFiles output_files(const OflowOptions& options) {
+    NamedFiles files{{"flow", options.common.out}};
+    // The pictures of a sequence are in the folder of the flows.
+    if (!options.sequence) append(files, "picture of the flow", options.picture);
+    append(files, "error map", options.error_map);
+    append(files, "warped image", options.warped);
+    append(files, "arrows", options.arrows);
+    append(files, "consistency", options.consistency);
+    for (const path& file : options.convergence) files.push_back({"convergence", file});
+    return files;
+}
 
 std::optional<OflowOptions> parse_oflow_options(int argc, char** argv) {
     OflowOptions options;

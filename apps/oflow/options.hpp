@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "apps/common/file_names.hpp"
 #include "apps/common/frames.hpp"
 #include "apps/oflow/parameter_flags.hpp"
 
@@ -38,6 +39,10 @@ struct OflowOptions {
     const std::filesystem::path& image0() const { return inputs.front(); }
     const std::filesystem::path& image1() const { return inputs.back(); }
 };
+
+NamedFiles input_files(const OflowOptions& options);
+/// Of a sequence, the folders.
+NamedFiles output_files(const OflowOptions& options);
 
 /// Parses the command line; returns nothing after printing what --help or --version asks for.
 std::optional<OflowOptions> parse_oflow_options(int argc, char** argv);

@@ -56,19 +56,12 @@ media::Picture convergence_plot(const OflowOptions& options, const std::vector<d
 }  // namespace
 
 void check_outputs(const OflowOptions& options) {
-    Files inputs(options.inputs.begin(), options.inputs.end());
-    inputs.push_back(options.truth);
-    Files outputs{options.common.out, options.picture,     options.error_map,    options.warped,
-                  options.arrows,     options.consistency, options.common.report};
-    outputs.insert(outputs.end(), options.convergence.begin(), options.convergence.end());
-    check_output_files(inputs, outputs);
+    check_output_files(input_files(options), output_files(options), options.common);
 }
 
 void check_folders(const OflowOptions& options, const FrameReader& frames) {
-    const std::vector<path>& inputs = frames.files();
-    check_output_files(Files(inputs.begin(), inputs.end()), {options.common.report});
-    check_output_folders({options.common.out, options.warped, options.arrows, options.consistency},
-                         frames.images());
+    check_output_files(named_files("frame", frames.files()), {}, options.common);
+    check_output_folders(output_files(options), frames.images());
 }
 
 ArrowLayout arrow_layout(const OflowOptions& options, flow::Shape shape, double largest_motion) {

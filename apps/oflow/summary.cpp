@@ -127,31 +127,20 @@ void append_parameters(ResultParameters& list, const OflowOptions& options, flow
 }  // namespace
 
 ResultParameters describe(const OflowOptions& options, const OflowInputs& inputs) {
-    ResultParameters list{{"image0", options.image0().string()},
-                          {"image1", options.image1().string()}};
+    ResultParameters list;
     append_parameters(list, options, inputs.shape(), inputs.form0);
-    if (options.truth) list.emplace_back("truth", options.truth->string());
     return list;
 }
 
 ResultParameters describe(const OflowOptions& options, const SequenceResults& results) {
-    ResultParameters list{{"input", options.inputs.front().string()},
-                          {"first", integer(options.frames.first)},
+    ResultParameters list{{"first", integer(options.frames.first)},
                           {"step", integer(options.frames.step)}};
     append_parameters(list, options, results.shape, results.form);
     return list;
 }
 
-ReportValues accuracy_values(const OflowInputs& inputs, const OflowResults& results) {
-    ReportValues values;
-    if (results.accuracy) {
-        values["aae"] = results.accuracy->aae;
-        values["epe"] = results.accuracy->epe;
-        values["rmse"] = results.accuracy->rmse;
-        values["r05"] = 100 * results.accuracy->r05;
-        values["r1"] = 100 * results.accuracy->r1;
-        values["r2"] = 100 * results.accuracy->r2;
-    }
+ReportValues result_values(const OflowInputs& inputs, const OflowResults& results) {
+    ReportValues values{{"largest_motion", results.largest_motion}};
     if (results.consistent_pixels) {
         values["consistent"] = percent(*results.consistent_pixels, pixels(inputs.shape()));
     }
@@ -162,11 +151,21 @@ ReportValues accuracy_values(const OflowInputs& inputs, const OflowResults& resu
     return values;
 }
 
+ReportValues accuracy_values(const flow::Accuracy& accuracy) {
+    return {{"aae", accuracy.aae},
+            {"epe", accuracy.epe},
+            {"rmse", accuracy.rmse},
+            {"r05", 100 * accuracy.r05},
+            {"r1", 100 * accuracy.r1},
+            {"r2", 100 * accuracy.r2},
+            {"known", integer(accuracy.known)}};
+}
+
 std::string summary(const OflowOptions& options, const OflowInputs& inputs,
                     const OflowResults& results, const Report& report) {
     std::ostringstream lines;
     describe_images(lines, options, inputs);
-    lines << "device      " << report.device << '\n';
+    lines << "device      " << report.device.name << '\n';
     describe_method(lines, options, inputs.shape());
     lines << report.stage_line();
     describe_compute(lines, "", report.times.compute_ms, inputs.shape());
@@ -189,11 +188,13 @@ std::string summary(const OflowOptions& options, const OflowInputs& inputs,
     return lines.str();
 }
 
-ReportValues sequence_values(const SequenceResults& results) {
-    return {{"pairs", integer(results.pairs())},
-            {"pairs_per_second", results.pairs_per_second()},
-            {"warm_starts", integer(results.warm_starts)},
-            {"largest_motion", results.largest_motion}};
+ReportValues result_values(const SequenceResults& results) {
+    ReportValues values{{"pairs", integer(results.pairs())},
+                        {"pairs_per_second", results.pairs_per_second()},
+                        {"warm_starts", integer(results.warm_starts)},
+                        {"largest_motion", results.largest_motion}};
+    if (results.consistent) values["consistent"] = *results.consistent;
+    return values;
 }
 
 std::string summary(const OflowOptions& options, const SequenceResults& results,
@@ -203,7 +204,7 @@ std::string summary(const OflowOptions& options, const SequenceResults& results,
     lines << "frames      " << options.inputs.front().string() << ": " << results.pairs() + 1
           << " frames, " << size_text(results.shape) << " pixels, " << form_text(results.form)
           << '\n';
-    lines << "device      " << report.device << '\n';
+    lines << "device      " << report.device.name << '\n';
     describe_method(lines, options, results.shape);
     lines << report.stage_line();
     describe_compute(lines, " a pair", report.times.compute_ms, results.shape);

@@ -15,18 +15,20 @@ namespace aperture::apps {
 ResultParameters describe(const OflowOptions& options, const OflowInputs& inputs);
 ResultParameters describe(const OflowOptions& options, const SequenceResults& results);
 
-/// The requested ones of `aae` (degrees), `epe`, `rmse` (pixels), `r05`, `r1`, `r2` (percent of the
-/// known pixels), `consistent` (percent of all pixels), `iterations` and the last `residual`.
-ReportValues accuracy_values(const OflowInputs& inputs, const OflowResults& results);
+/// `largest_motion` (pixels) and the requested ones of `consistent` (percent of all pixels),
+/// `iterations` and the last `residual`.
+ReportValues result_values(const OflowInputs& inputs, const OflowResults& results);
+/// `aae` (degrees), `epe`, `rmse` (pixels), `r05`, `r1`, `r2` (percent of the `known` pixels).
+ReportValues accuracy_values(const flow::Accuracy& accuracy);
 
 /// The lines that `oflow` prints: images, device, method, stages, compute, motion, other requested
 /// values, result.
 std::string summary(const OflowOptions& options, const OflowInputs& inputs,
                     const OflowResults& results, const Report& report);
 
-/// A sequence's values in the report besides the medians of its pairs: `pairs`, `pairs_per_second`
-/// (from the first frame to the last file), `warm_starts`, `largest_motion` (pixels).
-ReportValues sequence_values(const SequenceResults& results);
+/// `pairs`, `pairs_per_second` (from the first frame to the last file), `warm_starts`,
+/// `largest_motion` (pixels), with --consistency `consistent` (percent, on average).
+ReportValues result_values(const SequenceResults& results);
 
 /// The lines that `oflow` prints for a sequence.
 std::string summary(const OflowOptions& options, const SequenceResults& results,

@@ -131,13 +131,31 @@ stap::Problem checked_problem(const stap::CubeShape& shape, const stap::Paramete
     }
 }
 
+/// Warns of extents that no radar is likely to have in this order, if nothing says the order.
+void warn_of_extents(const media::RadarCube& cube, Console& console) {
+    constexpr index_t unlikely = 4;
+    const bool told =
+        cube.axis_rule != media::AxisRule::canonical && cube.axis_rule != media::AxisRule::matlab;
+    const bool likely = unlikely * cube.range_cells >= cube.pulses &&
+                        cube.range_cells >= cube.channels &&
+                        unlikely * cube.pulses >= cube.channels;
+    if (told || likely) return;
+    console.warn(text(cube.path.string(), ": ", cube.channels, " channels x ", cube.pulses,
+                      " pulses x ", cube.range_cells,
+                      " range cells look swapped; --axes names the order"));
+}
+
 Configuration configure_checked(const StapOptions& options, media::CubeReader& reader,
                                 Console& console) {
     const media::RadarCube& cube = reader.info();
+    warn_of_extents(cube, console);
     Configuration setup;
     setup.spacing_wavelengths = options.spacing_wavelengths.value_or(
         cube.element_spacing_wavelengths.value_or(default_spacing_wavelengths));
+    setup.spacing_assumed = !options.spacing_wavelengths && !cube.element_spacing_wavelengths;
     setup.prf_hz = options.prf_hz ? options.prf_hz : cube.prf_hz;
+    setup.range_bin_m = cube.range_bin_m;
+    if (cube.range_bin_m) setup.range_start_m = cube.range_start_m;
     if (options.azimuths) {
         setup.azimuths = *options.azimuths;
     } else if (!cube.steering) {
@@ -175,8 +193,7 @@ ResultParameters describe(const StapOptions& options, const media::RadarCube& cu
                           const Configuration& setup) {
     const stap::Problem& problem = setup.problem;
     const stap::Parameters& p = problem.parameters;
-    ResultParameters list{{"cube", cube.path.string()},
-                          {"dataset", cube.dataset},
+    ResultParameters list{{"dataset", cube.dataset},
                           {"axes", cube.axes},
                           {"axis_rule", std::string(media::name(cube.axis_rule))},
                           {"domain", std::string(media::name(cube.domain))},
@@ -191,6 +208,7 @@ ResultParameters describe(const StapOptions& options, const media::RadarCube& cu
                           {"order", integer(problem.order)},
                           {"steering_vectors", integer(problem.steering_vectors)},
                           {"element_spacing_wavelengths", setup.spacing_wavelengths},
+                          {"spacing_assumed", setup.spacing_assumed},
                           {"loading", to_string(p.loading)},
                           {"taper", signal::to_string(p.taper)},
                           {"solver", choice_name(solver_choices, p.solver)},
@@ -198,8 +216,12 @@ ResultParameters describe(const StapOptions& options, const media::RadarCube& cu
                           {"precision", choice_name(stap_precision_choices, p.precision)},
                           {"detector", choice_name(detector_choices, p.detector)}};
     if (setup.prf_hz) list.emplace_back("prf_hz", *setup.prf_hz);
+    if (setup.range_bin_m) {
+        list.insert(list.end(),
+                    {{"range_bin_m", *setup.range_bin_m}, {"range_start_m", setup.range_start_m}});
+    }
+    list.emplace_back("fftshift", options.fftshift);
     if (p.detector != stap::Detector::none) list.emplace_back("pfa", options.pfa);
-    if (options.truth) list.emplace_back("truth", options.truth->string());
     return list;
 }
 

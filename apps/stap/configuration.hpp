@@ -19,7 +19,17 @@ struct Configuration {
     core::Array<stap::cfloat, 2> steering;  ///< [vector][channel * T + tap]
     std::vector<double> azimuths;  ///< degrees, one per vector; empty: vectors from the file
     double spacing_wavelengths = 0.5;
+    bool spacing_assumed = false;  ///< neither the user nor the file said it
     std::optional<double> prf_hz;
+    std::optional<double> range_bin_m;
+    double range_start_m = 0;
+
+    /// Doppler in Hz if the PRF is known, else in cycles per pulse.
+    double doppler(double cycles_per_pulse) const { return prf_hz.value_or(1) * cycles_per_pulse; }
+    const char* doppler_units() const { return prf_hz ? "Hz" : "cycles per pulse"; }
+    /// Range in metres if the length of a cell is known, else in cells.
+    double range(double cell) const { return range_start_m + range_bin_m.value_or(1) * cell; }
+    const char* range_units() const { return range_bin_m ? "m" : "cells"; }
 };
 
 /// A flag overrides an attribute, which overrides the default. Defaults adapt to the cube (a

@@ -60,7 +60,9 @@ void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
     report_health(options.cube.path, setup.problem, health, console);
 
     const media::RadarCube& info = reader.info();
-    Report report = begin_report("stap", executor, times, describe(options, info, setup));
+    Report report = begin_report(executor, options.common, times, describe(options, info, setup));
+    report.inputs = input_files(options);
+    report.outputs = output_files(options);
     if (is_gpu<Executor>) report.add_first_stage("start device", start_ms);
     report.add_first_stage("read", read_ms);
 
@@ -69,7 +71,6 @@ void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
         watch.reset();
         detections = stap::find_detections(setup.problem, options.pfa, results.statistic.view());
         report.add_stage("detect", watch.ms());
-        report.parameters.emplace_back("pfa_held", health.holds_pfa(setup.problem.parameters));
     }
     if (truth) {
         truth->score =
@@ -77,27 +78,29 @@ void process(Executor& executor, core::Cpu& cpu, const StapOptions& options,
     }
     watch.reset();
     console.phase("writing " + options.common.out.string());
-    write_results(file, options, info, setup, results, health, detections);
     media::OutputSet outputs;
-    outputs.add(file.finish());
     if (options.plot) {
         const auto picture = draw_maps(cpu, setup, cube, results, detections);
         outputs.add(media::new_picture(*options.plot, picture));
     }
+    write_results(file, options, info, setup, results, health, detections);
+    outputs.add(file.finish());
     console.done();
     report.add_stage("write", watch.ms());
 
-    report.accuracy = accuracy_values(health, truth);
-    if (truth) report.targets = target_values(*truth, setup.problem.doppler_bins);
-    commit_outputs(options.common, report, outputs,
+    report.results = result_values(setup.problem, health, detections);
+    if (truth) {
+        report.accuracy = accuracy_values(*truth);
+        report.targets = target_values(*truth, options.fftshift, setup.problem.doppler_bins);
+    }
+    commit_outputs(options.common, report, console, outputs,
                    summary(options, info, setup, report, health, detections, truth));
 }
 
 void run(const StapOptions& options, core::Cpu& cpu, Console& console) {
     core::Stopwatch watch;
     media::CubeReader reader(options.cube, cpu.threads());
-    check_output_files({options.cube.path, options.truth},
-                       {options.common.out, options.common.report, options.plot});
+    check_output_files(input_files(options), output_files(options), options.common);
     const Configuration setup = configure(options, reader, console);
     const std::optional<Truth> truth = read_truth(options, reader.info(), console);
     const double read_ms = watch.ms();

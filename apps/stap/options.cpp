@@ -5,14 +5,12 @@
 #include <sstream>
 
 #include "apps/common/command_line.hpp"
-#include "apps/common/file_names.hpp"
 
 namespace aperture::apps {
 namespace {
 
 constexpr int max_count = 1 << 24;
 constexpr std::string_view relative_prefix = "rel:";
-constexpr int max_azimuths = 1'000'000;
 // A larger loading leaves only the diagonal in an fp32 covariance.
 constexpr NumberRange loading_range{0, 1e30};
 
@@ -22,19 +20,19 @@ constexpr Choices<media::Domain, 2> domain_choices{
 constexpr Choices<int, 3> tap_choices{{{"1", 1}, {"3", 3}, {"5", 5}}};
 
 constexpr auto example = R"(Example:
-  stap --cube flight.h5 --azimuth -30:30:13 --detector amf --pfa 1e-6 --plot map.png
+  stap flight.h5 --azimuth -30:30:13 --detector amf --pfa 1e-6 --plot map.png
 reads /cube from flight.h5, adapts in 13 directions, writes flight.stap.h5 with /output, /statistic
 and /detections, and draws the range-Doppler map before and after adaptation.)";
 
 void add_input_options(CommandLine& line, StapOptions& options) {
     line.text(
-            "--cube", "FILE",
+            "cube,--cube", "FILE",
             [&options](const std::string& text) {
                 const CubeName name = parse_cube_name(text);
                 options.cube.path = name.path;
                 if (!name.dataset.empty()) options.cube.dataset = name.dataset;
             },
-            "HDF5 file, or file.h5:/dataset")
+            "HDF5 file, or file.h5:/dataset; may be given without --cube")
         .required();
     line.parsed("--dataset", "PATH", options.cube.dataset, std::identity(),
                 "Dataset (default /cube, else the only 3-D complex one)");
@@ -65,9 +63,11 @@ void add_adaptation_options(CommandLine& line, StapOptions& options) {
                       "Guard cells on either side of the cell under test");
     line.parsed("--loading", "X|rel:X", options.loading, parse_loading,
                 "Diagonal loading: X, or X times trace(R)/n for rel:X (default none)");
-    line.parsed("--azimuth", "LIST", options.azimuths, parse_azimuths,
-                "Directions in degrees from boresight: a,b,c or start:stop:count (default: "
-                "/steering of the file, else 16 over the visible range)");
+    line.parsed(
+        "--azimuth", "LIST", options.azimuths,
+        [](const std::string& text) { return parse_values("--azimuth", text, azimuth_range); },
+        "Directions in degrees from boresight: a,b,c or START:STOP:COUNT (default: /steering of "
+        "the file, else 16 over the visible range)");
     line.choice("--solver", solver_choices, options.parameters.solver,
                 "Factorisation (default cholesky)");
     line.choice(
@@ -93,34 +93,15 @@ void add_result_options(CommandLine& line, StapOptions& options) {
               "and one Doppler bin away; bins wrap");
     line.parsed("--save", "LIST", options.save, parse_saved_results,
                 "Also write: a list of covariance, weights, info, steering");
+    line.flag(
+        "--fftshift", options.fftshift,
+        "Write Doppler bins from the most negative frequency up (default: from 0 up, then the "
+        "negative ones)");
     line.file("--plot", "FILE.png", options.plot,
               "Picture of the range-Doppler maps before and after adaptation, in dB");
 }
 
 }  // namespace
-
-std::vector<double> parse_azimuths(std::string_view text) {
-    const auto degrees = [](std::string_view field) {
-        return parse_number("--azimuth", field, azimuth_range);
-    };
-    std::vector<double> azimuths;
-    const auto range = split(text, ':');
-    if (range.size() == 1) {
-        for (const auto field : split(text, ',')) azimuths.push_back(degrees(field));
-        return azimuths;
-    }
-    core::expects(range.size() == 3, "--azimuth ", text,
-                  ": expected a,b,c or start:stop:count in degrees");
-    const double start = degrees(range[0]);
-    const double stop = degrees(range[1]);
-    const std::int64_t count = parse_whole_number("--azimuth count", range[2], 1, max_azimuths);
-    for (std::int64_t i = 0; i < count; ++i) {
-        azimuths.push_back(i == 0 ? start
-                                  : start + (stop - start) * static_cast<double>(i) /
-                                                static_cast<double>(count - 1));
-    }
-    return azimuths;
-}
 
 stap::DiagonalLoading parse_loading(std::string_view text) {
     stap::DiagonalLoading loading;
@@ -157,6 +138,18 @@ SavedResults parse_saved_results(std::string_view text) {
         *flag = true;
     }
     return saved;
+}
+
+NamedFiles input_files(const StapOptions& options) {
+    NamedFiles files{{"cube", options.cube.path}};
+    append(files, "truth", options.truth);
+    return files;
+}
+
+NamedFiles output_files(const StapOptions& options) {
+    NamedFiles files{{"result", options.common.out}};
+    append(files, "picture of the maps", options.plot);
+    return files;
 }
 
 std::optional<StapOptions> parse_stap_options(int argc, char** argv) {

@@ -9,13 +9,10 @@
 
 #include "aperture/media/cube_file.hpp"
 #include "aperture/stap/parameters.hpp"
+#include "apps/common/file_names.hpp"
 #include "apps/common/program.hpp"
 
 namespace aperture::apps {
-
-/// Azimuths in degrees from boresight: a list "a,b,c", or "start:stop:count" for `count` evenly
-/// spaced azimuths including both ends. All must be in -90 .. 90.
-std::vector<double> parse_azimuths(std::string_view text);
 
 /// Parses "X" (absolute) or "rel:X" (times trace(R)/n), X finite and not negative.
 stap::DiagonalLoading parse_loading(std::string_view text);
@@ -80,8 +77,12 @@ struct StapOptions {
     std::optional<std::filesystem::path> truth;
 
     SavedResults save;
+    bool fftshift = false;                      ///< write Doppler bins in ascending order
     std::optional<std::filesystem::path> plot;  ///< the final name of the picture
 };
+
+NamedFiles input_files(const StapOptions& options);
+NamedFiles output_files(const StapOptions& options);
 
 /// Parses the command line; returns nothing after printing what --help or --version asks for.
 std::optional<StapOptions> parse_stap_options(int argc, char** argv);

@@ -12,10 +12,11 @@
 
 namespace aperture::apps {
 
-/// Writes the output file of `stap` (docs/formats.md) without committing it.
+/// Writes the output file of `stap` (docs/formats.md) without committing it. With --fftshift,
+/// shifts the Doppler bins of `results`.
 void write_results(media::ResultFile& file, const StapOptions& options,
-                   const media::RadarCube& cube, const Configuration& setup,
-                   const ResultArrays& results, const FactorisationHealth& health,
+                   const media::RadarCube& cube, const Configuration& setup, ResultArrays& results,
+                   const FactorisationHealth& health,
                    const std::vector<stap::Detection>& detections);
 
 /// Draws the maps of one steering vector before and after adaptation side by side. Its detections

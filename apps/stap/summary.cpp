@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <iomanip>
-#include <limits>
 #include <sstream>
 
 #include "aperture/stap/attempts.hpp"
@@ -31,6 +30,26 @@ void describe_covariance(std::ostringstream& line, const Configuration& setup,
              << health.worst_doppler_bin << ", training set " << health.worst_training_set << ")";
     }
     line << ", loading " << to_string(setup.problem.parameters.loading) << '\n';
+}
+
+void describe_array(std::ostringstream& line, const Configuration& setup) {
+    line << "array       ";
+    if (setup.azimuths.empty()) {
+        line << "steering vectors of the file";
+    } else {
+        line << "spacing " << setup.spacing_wavelengths << " wavelengths"
+             << (setup.spacing_assumed ? " (assumed)" : "");
+    }
+    if (setup.prf_hz) {
+        line << ", PRF " << *setup.prf_hz << " Hz";
+    } else {
+        line << ", PRF unknown";
+    }
+    if (setup.range_bin_m) {
+        line << ", range cells of " << *setup.range_bin_m << " m from " << setup.range_start_m
+             << " m";
+    }
+    line << '\n';
 }
 
 /// Formats "12 of 3200 covariances".
@@ -62,7 +81,8 @@ void describe_results(std::ostringstream& line, const StapOptions& options,
     if (!detections.empty()) {
         const auto& strongest = detections.front();
         line << ", strongest at range cell " << strongest.range_cell << ", Doppler bin "
-             << strongest.doppler_bin << std::fixed << std::setprecision(1);
+             << stored_bin(options.fftshift, strongest.doppler_bin, setup.problem.doppler_bins)
+             << std::fixed << std::setprecision(1);
         if (setup.prf_hz) {
             line << " ("
                  << doppler_of_bin(strongest.doppler_bin, setup.problem.doppler_bins) *
@@ -81,7 +101,8 @@ void describe_results(std::ostringstream& line, const StapOptions& options,
     line << '\n';
 }
 
-void describe_targets(std::ostringstream& line, const Truth& truth, int doppler_bins) {
+void describe_targets(std::ostringstream& line, const Truth& truth, bool fftshift,
+                      int doppler_bins) {
     const stap::DetectionScore& score = truth.score;
     line << "targets     " << score.found_targets << " of " << truth.targets.size() << " found, "
          << score.false_detections << " false detection" << plural(score.false_detections);
@@ -89,7 +110,9 @@ void describe_targets(std::ostringstream& line, const Truth& truth, int doppler_
     for (std::size_t t = 0; t < truth.targets.size(); ++t) {
         if (score.found[t]) continue;
         line << separator << "range cell " << truth.targets[t].range_cell << ", Doppler bin "
-             << stap::nearest_doppler_bin(truth.targets[t].doppler, doppler_bins);
+             << stored_bin(fftshift,
+                           stap::nearest_doppler_bin(truth.targets[t].doppler, doppler_bins),
+                           doppler_bins);
         separator = "; ";
     }
     line << '\n';
@@ -140,49 +163,51 @@ void report_health(const std::filesystem::path& cube, const stap::Problem& probl
                                            health.worst_training_set, "); ", remedy(problem)));
     }
     if (health.loaded > 0) {
-        console.warn(core::text("warning: ", share_of(health.loaded, health.matrices),
-                                " required loading; ", remedy(problem)));
+        console.warn(core::text(share_of(health.loaded, health.matrices), " required loading; ",
+                                remedy(problem)));
     }
     if (health.untrusted > 0) {
-        console.warn(core::text("warning: ", share_of(health.untrusted, health.matrices),
+        console.warn(core::text(share_of(health.untrusted, health.matrices),
                                 " are unreliable in this precision, worst pivot ratio ",
                                 health.worst_pivot_ratio, "; --precision auto repeats them"));
     }
     constexpr long long hundredth = 100;
     if (health.repeated * hundredth > health.matrices) {
         console.warn(
-            core::text("warning: ", share_of(health.repeated, health.matrices),
+            core::text(share_of(health.repeated, health.matrices),
                        " were repeated in fp64; --precision mixed saves the first attempt"));
     }
     if (p.detector != stap::Detector::none && p.loading.value > 0) {
-        console.warn(
-            "warning: with diagonal loading the false-alarm probability differs from --pfa");
+        console.warn("with diagonal loading the false-alarm probability differs from --pfa");
     }
 }
 
-ReportValues accuracy_values(const FactorisationHealth& health, const std::optional<Truth>& truth) {
+ReportValues result_values(const stap::Problem& problem, const FactorisationHealth& health,
+                           const std::vector<stap::Detection>& detections) {
     ReportValues values{{"failed_matrices", health.failed},
                         {"repeated_matrices", health.repeated},
                         {"loaded_matrices", health.loaded},
                         {"worst_pivot_ratio", health.worst_pivot_ratio}};
-    for (const char* name : {"planted_targets", "found_targets", "false_detections"}) {
-        values[name] = std::numeric_limits<double>::quiet_NaN();
-    }
-    if (truth) {
-        values["planted_targets"] = integer(truth->targets.size());
-        values["found_targets"] = integer(truth->score.found_targets);
-        values["false_detections"] = integer(truth->score.false_detections);
+    if (problem.parameters.detector != stap::Detector::none) {
+        values["detections"] = integer(detections.size());
+        values["pfa_held"] = health.holds_pfa(problem.parameters);
     }
     return values;
 }
 
-std::vector<ReportValues> target_values(const Truth& truth, int doppler_bins) {
+ReportValues accuracy_values(const Truth& truth) {
+    return {{"planted_targets", integer(truth.targets.size())},
+            {"found_targets", integer(truth.score.found_targets)},
+            {"false_detections", integer(truth.score.false_detections)}};
+}
+
+std::vector<ReportValues> target_values(const Truth& truth, bool fftshift, int doppler_bins) {
     std::vector<ReportValues> list;
     for (std::size_t t = 0; t < truth.targets.size(); ++t) {
         const stap::Target& target = truth.targets[t];
         const int bin = stap::nearest_doppler_bin(target.doppler, doppler_bins);
         list.push_back({{"range_cell", integer(target.range_cell)},
-                        {"doppler_bin", integer(bin)},
+                        {"doppler_bin", integer(stored_bin(fftshift, bin, doppler_bins))},
                         {"found", bool(truth.score.found[t])}});
     }
     return list;
@@ -199,12 +224,13 @@ std::string summary(const StapOptions& options, const media::RadarCube& cube,
           << (cube.domain == media::Domain::pulse ? " pulses x " : " Doppler bins x ")
           << cube.range_cells << " range cells, " << cube.element << ", axes " << cube.axes << " ("
           << media::name(cube.axis_rule) << ")\n";
-    lines << "device      " << report.device << '\n';
+    describe_array(lines, setup);
+    lines << "device      " << report.device.name << '\n';
     lines << report.stage_line();
     describe_covariance(lines, setup, health);
     describe_results(lines, options, setup, detections);
     if (options.plot) lines << "plot        " << options.plot->string() << '\n';
-    if (truth) describe_targets(lines, *truth, setup.problem.doppler_bins);
+    if (truth) describe_targets(lines, *truth, options.fftshift, setup.problem.doppler_bins);
     return lines.str();
 }
 

@@ -37,13 +37,17 @@ FactorisationHealth factorisation_health(const stap::Problem& problem, const Res
 void report_health(const std::filesystem::path& cube, const stap::Problem& problem,
                    const FactorisationHealth& health, Console& console);
 
-/// The accuracy values of --report: those of the covariances and, with a truth, of the detections.
-ReportValues accuracy_values(const FactorisationHealth& health, const std::optional<Truth>& truth);
+/// `failed_matrices`, `repeated_matrices`, `loaded_matrices`, `worst_pivot_ratio` and, with a
+/// detector, the number of `detections` and whether `pfa_held`.
+ReportValues result_values(const stap::Problem& problem, const FactorisationHealth& health,
+                           const std::vector<stap::Detection>& detections);
+/// `planted_targets`, `found_targets`, `false_detections`.
+ReportValues accuracy_values(const Truth& truth);
 /// The values of each target in --report.
-std::vector<ReportValues> target_values(const Truth& truth, int doppler_bins);
+std::vector<ReportValues> target_values(const Truth& truth, bool fftshift, int doppler_bins);
 
-/// The lines that `stap` prints: cube, device, stages, covariance, results and, with a truth,
-/// targets.
+/// The lines that `stap` prints: cube, array, device, stages, covariance, results and, with a
+/// truth, targets.
 std::string summary(const StapOptions& options, const media::RadarCube& cube,
                     const Configuration& setup, const Report& report,
                     const FactorisationHealth& health,

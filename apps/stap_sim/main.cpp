@@ -1,11 +1,9 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
 // stap_sim: writes radar data cubes with known truth.
-#include <iostream>
-
-#include "aperture/core/version.hpp"
 #include "aperture/media/result_file.hpp"
 #include "aperture/stap/simulation.hpp"
+#include "apps/common/report.hpp"
 #include "apps/stap_sim/options.hpp"
 
 namespace aperture::apps {
@@ -24,16 +22,16 @@ void write_truth(media::ResultFile& file, const stap::ClutterScene& scene) {
         azimuth.push_back(target.azimuth_degrees);
         snr.push_back(target.snr_db);
     }
-    file.table("/truth", {{"range_cell", range_cell},
-                          {"doppler", doppler},
-                          {"azimuth_degrees", azimuth},
-                          {"snr_db", snr}});
+    file.table("/truth", {{"range_cell", range_cell, "cells"},
+                          {"doppler", doppler, "cycles per pulse"},
+                          {"azimuth_degrees", azimuth, "degrees"},
+                          {"snr_db", snr, "dB"}});
     std::vector<double> jammer_azimuth, jnr;
     for (const auto& jammer : scene.jammers) {
         jammer_azimuth.push_back(jammer.azimuth_degrees);
         jnr.push_back(jammer.jnr_db);
     }
-    file.table("/jammers", {{"azimuth_degrees", jammer_azimuth}, {"jnr_db", jnr}});
+    file.table("/jammers", {{"azimuth_degrees", jammer_azimuth, "degrees"}, {"jnr_db", jnr, "dB"}});
     file.attribute("/cube", "element_spacing_wavelengths", scene.spacing_wavelengths);
     file.attribute("/cube", "cnr_db", scene.cnr_db);
     file.attribute("/cube", "beta", scene.beta);
@@ -55,6 +53,49 @@ void write_true_covariance(media::ResultFile& file, const stap::ClutterScene& sc
     file.write("/true_covariance", stap::true_covariance(scene).view(), {"row", "column"});
 }
 
+void write_cube(media::ResultFile& file, const SimulationOptions& options,
+                const core::Array<stap::cfloat, 3>& cube) {
+    file.write("/cube", cube.view(), {"channel", "pulse", "range"});
+    file.attribute("/cube", "domain", std::string("pulse"));
+    if (options.doppler_bins) {
+        file.attribute("/cube", "doppler_bins", std::int64_t(*options.doppler_bins));
+    }
+    if (options.training_block) {
+        file.attribute("/cube", "training_block", std::int64_t(*options.training_block));
+    }
+    if (options.prf_hz) file.attribute("/cube", "prf_hz", *options.prf_hz);
+}
+
+ResultParameters describe(const SimulationOptions& options) {
+    const stap::ClutterScene& scene = options.scene;
+    ResultParameters list{{"channels", integer(scene.shape.channels)},
+                          {"pulses", integer(scene.shape.pulses)},
+                          {"range_cells", integer(scene.shape.range_cells)}};
+    if (!options.clutter) return list;
+    list.insert(list.end(), {{"spacing_wavelengths", scene.spacing_wavelengths},
+                             {"cnr_db", scene.cnr_db},
+                             {"beta", scene.beta},
+                             {"motion_std", scene.motion_std},
+                             {"patches", integer(scene.patches)},
+                             {"jammers", integer(scene.jammers.size())},
+                             {"targets", integer(scene.targets.size())},
+                             {"seed", integer(scene.seed)}});
+    return list;
+}
+
+std::string summary(const SimulationOptions& options) {
+    const stap::ClutterScene& scene = options.scene;
+    const auto jammers = integer(scene.jammers.size());
+    const auto targets = integer(scene.targets.size());
+    return core::text(options.common.out.string(), ": ", scene.shape.channels, " channels x ",
+                      scene.shape.pulses, " pulses x ", scene.shape.range_cells, " range cells, ",
+                      options.clutter
+                          ? core::text("clutter of ", scene.cnr_db, " dB, ", jammers, " jammer",
+                                       plural(jammers), ", ", targets, " target", plural(targets))
+                          : std::string("white input"),
+                      '\n');
+}
+
 void run(SimulationOptions options, core::Cpu& cpu, Console& console) {
     stap::ClutterScene& scene = options.scene;
     if (!options.perfect.empty()) {
@@ -70,40 +111,31 @@ void run(SimulationOptions options, core::Cpu& cpu, Console& console) {
         core::expects(target.range_cell < scene.shape.range_cells, "--target range cell ",
                       target.range_cell, ": the cube has ", scene.shape.range_cells);
     }
+    const NamedFiles output{{"cube", options.common.out}};
+    check_output_files({}, output, options.common);
     media::ResultFile file(options.common.out);
+    core::Stopwatch watch;
     console.phase("simulating");
     const core::Array<stap::cfloat, 3> cube =
         options.clutter ? stap::simulate(cpu, scene) : stap::perfect_cube(scene.shape);
+    const double simulate_ms = watch.ms();
+    watch.reset();
     console.phase("writing " + options.common.out.string());
-    file.write("/cube", cube.view(), {"channel", "pulse", "range"});
-    file.attribute("/cube", "domain", std::string("pulse"));
-    if (options.doppler_bins) {
-        file.attribute("/cube", "doppler_bins", std::int64_t(*options.doppler_bins));
-    }
-    if (options.training_block) {
-        file.attribute("/cube", "training_block", std::int64_t(*options.training_block));
-    }
-    if (options.prf_hz) file.attribute("/cube", "prf_hz", *options.prf_hz);
-    file.attribute("/", "program", std::string("stap_sim"));
-    file.attribute("/", "version", std::string(core::version()));
+    write_cube(file, options, cube);
     if (options.clutter) {
         write_truth(file, scene);
         write_true_covariance(file, scene, console);
     }
-    file.commit();
+    write_parameters(file, options.common, {}, {});
+    media::OutputSet outputs;
+    outputs.add(file.finish());
     console.done();
-    if (!options.common.quiet) {
-        const auto jammers = static_cast<long long>(scene.jammers.size());
-        const auto targets = static_cast<long long>(scene.targets.size());
-        std::cout << options.common.out.string() << ": " << scene.shape.channels << " channels x "
-                  << scene.shape.pulses << " pulses x " << scene.shape.range_cells
-                  << " range cells, "
-                  << (options.clutter
-                          ? core::text("clutter of ", scene.cnr_db, " dB, ", jammers, " jammer",
-                                       plural(jammers), ", ", targets, " target", plural(targets))
-                          : std::string("white input"))
-                  << '\n';
-    }
+
+    Report report = begin_report(cpu, options.common, {{}, simulate_ms, 0}, describe(options));
+    report.times.stages.push_back({"simulate", simulate_ms, 0, 0});
+    report.add_stage("write", watch.ms());
+    report.outputs = output;
+    commit_outputs(options.common, report, console, outputs, summary(options));
 }
 
 }  // namespace

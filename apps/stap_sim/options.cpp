@@ -25,7 +25,7 @@ constexpr auto example = R"(Example:
   stap_sim --clutter --channels 8 --pulses 32 --range-cells 512 --cnr 40 --jammer 35:30
            --target 200:0.25:0:0 --target 350:-0.125:20:5 --out scene.h5
 writes 40 dB of side-looking clutter, a jammer at 35 degrees and two targets at range cells 200 and
-350, with /truth and /true_covariance; stap --cube scene.h5 --detector amf finds them.)";
+350, with /truth and /true_covariance; stap scene.h5 --detector amf finds them.)";
 
 /// Parses "range:doppler:azimuth:snr": range cell, cycles per pulse (-0.5 to 0.5), degrees, dB.
 stap::Target parse_target(std::string_view text) {

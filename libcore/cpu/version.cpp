@@ -9,4 +9,13 @@ namespace aperture::core {
 const char* version() { return APERTURE_VERSION; }
 const char* git_commit() { return APERTURE_GIT_COMMIT; }
 
+const char* compiler() {
+#if defined(__clang__)
+    return "clang " __clang_version__;
+#else
+    return "g++ " __VERSION__;
+#endif
+}
+const char* cuda_version() { return APERTURE_CUDA_VERSION; }
+
 }  // namespace aperture::core

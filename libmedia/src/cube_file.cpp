@@ -217,6 +217,14 @@ std::optional<double> positive_attribute(hid_t file, hid_t dataset, const std::s
     return value;
 }
 
+/// The range of cell 0, from `range_start_m` or from the delay of its echo, `range_start_us`.
+double range_start_m(hid_t file, hid_t dataset, const std::string& label) {
+    constexpr double metres_per_microsecond = 299.792458 / 2;
+    if (const auto start = positive_attribute(file, dataset, label, "range_start_m")) return *start;
+    const auto delay = positive_attribute(file, dataset, label, "range_start_us");
+    return delay.value_or(0) * metres_per_microsecond;
+}
+
 std::optional<index_t> count_attribute(hid_t file, hid_t dataset, const std::string& label,
                                        const char* attribute) {
     const auto value = positive_attribute(file, dataset, label, attribute, true);
@@ -269,6 +277,8 @@ CubeReader::CubeReader(const CubeRequest& request, int threads)
     info.element_spacing_wavelengths =
         positive_attribute(state_->file, cube.id(), label, "element_spacing_wavelengths");
     info.prf_hz = positive_attribute(state_->file, cube.id(), label, "prf_hz");
+    info.range_bin_m = positive_attribute(state_->file, cube.id(), label, "range_bin_m");
+    info.range_start_m = range_start_m(state_->file, cube.id(), label);
 
     if (H5Lexists(state_->file, steering_dataset, H5P_DEFAULT) > 0) {
         const auto& steering =

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aperture/media/result_file.hpp"
 
+#include <hdf5_hl.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <map>
+#include <numeric>
 
 #include "aperture/core/error.hpp"
 #include "libmedia/src/hdf5.hpp"
@@ -108,6 +111,7 @@ struct ResultFile::State {
     Handle driver = register_output_driver();
     Handle file{};
     std::map<std::string, Handle> datasets{};
+    std::map<std::string, std::vector<std::string>> axes{};  ///< names by dataset
     bool failed = false;
 
     [[noreturn]] void fail() {
@@ -178,20 +182,11 @@ void ResultFile::create_dataset(const std::string& dataset, Element element,
     const Handle space{state_->check(H5Screate_simple(rank, sizes.data(), largest.data())),
                        H5Sclose};
     Handle created = state_->create(dataset, type, space, properties);
-    if (!axes.empty()) {
-        std::vector<const char*> words;
-        for (const std::string& axis : axes) words.push_back(axis.c_str());
-        const hsize_t count = words.size();
-        // The type that HDF5's own H5DSset_label writes and its readers expect.
-        const Handle string{H5Tcopy(H5T_C_S1), H5Tclose};
-        H5Tset_size(string, H5T_VARIABLE);
-        const Handle row{state_->check(H5Screate_simple(1, &count, nullptr)), H5Sclose};
-        const Handle labels{state_->check(H5Acreate2(created, "DIMENSION_LABELS", string, row,
-                                                     H5P_DEFAULT, H5P_DEFAULT)),
-                            H5Aclose};
-        state_->check(H5Awrite(labels, string, words.data()));
+    for (unsigned d = 0; d < axes.size(); ++d) {
+        state_->check(H5DSset_label(created, d, axes[d].c_str()));
     }
     state_->datasets.insert_or_assign(dataset, std::move(created));
+    if (!axes.empty()) state_->axes.insert_or_assign(dataset, axes);
 }
 
 void ResultFile::write_box(const std::string& dataset, Element element, const Part& part) {
@@ -222,6 +217,41 @@ void ResultFile::write_box(const std::string& dataset, Element element, const Pa
     state_->write(found->second, type, part);
 }
 
+void ResultFile::coordinates(const std::string& axis, const std::vector<double>& values,
+                             const std::string& units, const std::string& meaning) {
+    const std::string dataset = "/" + axis;
+    create<double>(dataset, {static_cast<index_t>(values.size())});
+    write_part(dataset, core::Extents<1>{},
+               core::View<const double, 1, core::Host>(values.data(),
+                                                       {static_cast<index_t>(values.size())}));
+    attribute(dataset, "units", units);
+    attribute(dataset, "long_name", meaning);
+    const SilentErrors silent;
+    state_->check(H5DSset_scale(state_->datasets.at(dataset), axis.c_str()));
+}
+
+/// Now that growing datasets have their final extents.
+void ResultFile::attach_scales() {
+    for (const auto& [dataset, names] : state_->axes) {
+        const Handle space{state_->check(H5Dget_space(state_->datasets.at(dataset))), H5Sclose};
+        const std::vector<index_t> extents = extents_of(space);
+        for (unsigned d = 0; d < names.size(); ++d) {
+            if (!state_->datasets.contains("/" + names[d])) {
+                std::vector<double> index(static_cast<std::size_t>(extents[d]));
+                std::iota(index.begin(), index.end(), 0.0);
+                coordinates(names[d], index, "1", names[d] + " index");
+            }
+            const SilentErrors silent;
+            const Handle& scale = state_->datasets.at("/" + names[d]);
+            const Handle along{state_->check(H5Dget_space(scale)), H5Sclose};
+            core::expects(extents_of(along) == std::vector<index_t>{extents[d]}, state_->shown,
+                          ": axis ", names[d], " of ", dataset, " has ", extents[d],
+                          " entries, but its coordinates are ", extents_text(extents_of(along)));
+            state_->check(H5DSattach_scale(state_->datasets.at(dataset), scale, d));
+        }
+    }
+}
+
 void ResultFile::table(const std::string& dataset, const std::vector<Column>& columns) {
     const SilentErrors silent;
     core::expects(!columns.empty(), state_->shown, ": table ", dataset, " has no columns");
@@ -246,9 +276,16 @@ void ResultFile::table(const std::string& dataset, const std::vector<Column>& co
         at += members[c].bytes;
     }
     const Handle space{state_->check(H5Screate_simple(1, &rows, nullptr)), H5Sclose};
-    const Handle created = state_->create(dataset, type, space);
+    Handle created = state_->create(dataset, type, space);
     if (rows > 0) {
         state_->check(H5Dwrite(created, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, records.data()));
+    }
+    state_->datasets.insert_or_assign(dataset, std::move(created));
+    state_->axes.insert_or_assign(dataset, std::vector<std::string>{dataset.substr(1) + "_row"});
+    std::vector<std::string> units;
+    for (const Column& column : columns) units.push_back(column.units);
+    if (std::any_of(units.begin(), units.end(), [](const auto& unit) { return !unit.empty(); })) {
+        attribute(dataset, "units", units);
     }
 }
 
@@ -256,7 +293,11 @@ void ResultFile::attribute(const std::string& object, const std::string& name,
                            const Attribute& value) {
     const SilentErrors silent;
     const Handle owner{state_->check(H5Oopen(state_->file, object.c_str(), H5P_DEFAULT)), H5Oclose};
-    const Handle space{state_->check(H5Screate(H5S_SCALAR)), H5Sclose};
+    const auto* const list = std::get_if<std::vector<std::string>>(&value);
+    const hsize_t count = list == nullptr ? 0 : list->size();
+    const Handle space{state_->check(list == nullptr ? H5Screate(H5S_SCALAR)
+                                                     : H5Screate_simple(1, &count, nullptr)),
+                       H5Sclose};
     const auto write = [&](const Handle& type, const void* data) {
         const Handle created{
             state_->check(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT)),
@@ -268,6 +309,12 @@ void ResultFile::attribute(const std::string& object, const std::string& name,
             if constexpr (std::is_same_v<T, std::string>) {
                 const char* const characters = stored.c_str();
                 write(variable_string(), &characters);
+            } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+                std::vector<const char*> words;
+                for (const std::string& word : stored) words.push_back(word.c_str());
+                // HDF5 refuses a null pointer even where there is nothing to write.
+                words.push_back(nullptr);
+                write(variable_string(), words.data());
             } else {
                 write(element_type(detail::element_of<T>()), &stored);
             }
@@ -279,6 +326,7 @@ AtomicFile ResultFile::finish() {
     const SilentErrors silent;
     core::expects(state_->file.valid() && !state_->failed, state_->shown,
                   ": cannot write: an earlier write failed, or the file is already committed");
+    attach_scales();
     state_->datasets.clear();
     state_->check(state_->file.close() ? 0 : -1);
     return std::move(state_->output);

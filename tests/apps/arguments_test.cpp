@@ -27,18 +27,27 @@ TEST(Numbers, AreReadWhole) {
     }
 }
 
-TEST(Azimuths, AreAListOrARange) {
-    EXPECT_THAT(parse_azimuths("14"), ElementsAre(14));
-    EXPECT_THAT(parse_azimuths("-30,0,45.5"), ElementsAre(-30, 0, 45.5));
-    EXPECT_THAT(parse_azimuths("-30:30:4"), ElementsAre(-30, -10, 10, 30));
-    EXPECT_THAT(parse_azimuths("10:50:1"), ElementsAre(10));
-    EXPECT_THAT(parse_azimuths("30:-30:3"), ElementsAre(30, 0, -30));
+TEST(Values, AreAListOrARange) {
+    const auto values = [](const char* text) { return parse_values("--x", text, {-90, 90}); };
+    EXPECT_THAT(values("14"), ElementsAre(14));
+    EXPECT_THAT(values("-30,0,45.5"), ElementsAre(-30, 0, 45.5));
+    EXPECT_THAT(values("-30:30:4"), ElementsAre(-30, -10, 10, 30));
+    EXPECT_THAT(values("10:50:1"), ElementsAre(10));
+    EXPECT_THAT(values("30:-30:3"), ElementsAre(30, 0, -30));
+    EXPECT_THAT(values("0.5:32:log:4"),
+                ElementsAre(0.5, testing::DoubleEq(2), testing::DoubleEq(8), 32));
+    EXPECT_THAT(values("3:3:log:1"), ElementsAre(3));
 }
 
-TEST(Azimuths, RefuseWhatIsNoDirection) {
-    for (const auto* text : {"", "a", "1,", "1:2", "1:2:3:4", "0:10:0", "0:10:2.5", "0:10:-1", "91",
-                             "-90.5", "0:95:3", "0:10:1e9"}) {
-        EXPECT_THAT(error_of([&] { parse_azimuths(text); }), HasSubstr("--azimuth")) << text;
+TEST(Values, RefuseWhatIsNoRange) {
+    for (const auto* text :
+         {"", "a", "1,", "1:2", "1:2:3:4", "0:10:0", "0:10:2.5", "0:10:-1", "91", "-90.5", "0:95:3",
+          "0:10:1e9", "0:10:log:3", "-1:10:log:3", "1:10:lin:3", "1:2:log", "1:2:log:3:4"}) {
+        EXPECT_THAT(error_of([&] {
+                        parse_values("--x", text, {-90, 90});
+                    }),
+                    HasSubstr("--x"))
+            << text;
     }
 }
 

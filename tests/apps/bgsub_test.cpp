@@ -50,9 +50,9 @@ TEST_F(Bgsub, FindsWhatMoves) {
     const auto written = report();
     EXPECT_EQ(written["program"], "bgsub");
     EXPECT_EQ(written["parameters"]["width"], 97);
-    EXPECT_LE(written["accuracy"]["residual"], 1e-5);
-    EXPECT_LE(written["accuracy"]["iterations"], 60);
-    EXPECT_EQ(written["sequence"]["frames"], 19);
+    EXPECT_LE(written["results"]["residual"], 1e-5);
+    EXPECT_LE(written["results"]["iterations"], 60);
+    EXPECT_EQ(written["results"]["frames"], 19);
 }
 
 TEST_F(Bgsub, FindsWhatIsDarkAsWellAsWhatIsBright) {
@@ -74,7 +74,7 @@ TEST_F(Bgsub, ByTheMedian) {
     write_frames(scene, 19);
     ASSERT_EQ(run_to_arrays({clip(), "--method", "median"}).status, 0);
     EXPECT_GT(f_measure(masks_in(folder_ / "clip.mask.npy", "19, 73, 97"), scene, 19), 0.97);
-    EXPECT_FALSE(report()["accuracy"].contains("iterations"));
+    EXPECT_FALSE(report()["results"].contains("iterations"));
 }
 
 TEST_F(Bgsub, StopsAtTheFinalMask) {
@@ -82,14 +82,14 @@ TEST_F(Bgsub, StopsAtTheFinalMask) {
     write_frames(scene, 19);
     ASSERT_EQ(run_to_arrays({clip(), "--until", "mask"}).status, 0);
     EXPECT_GT(f_measure(masks_in(folder_ / "clip.mask.npy", "19, 73, 97"), scene, 19), 0.97);
-    EXPECT_GT(report()["sequence"]["iterations_to_mask"], 0);
+    EXPECT_GT(report()["results"]["iterations_to_mask"], 0);
 }
 
 TEST_F(Bgsub, OfAStillVideoIsRankOneWithoutAMask) {
     write_frames({.side = 0}, 8);
     ASSERT_EQ(run_to_arrays({clip()}).status, 0);
     EXPECT_THAT(masks_in(folder_ / "clip.mask.npy", "8, 73, 97"), Each(0));
-    EXPECT_EQ(report()["accuracy"]["rank"], 1);
+    EXPECT_EQ(report()["results"]["rank"], 1);
 }
 
 TEST_F(Bgsub, OfFewFramesThatAreTheSameNothingMoves) {
@@ -134,7 +134,7 @@ TEST_F(Bgsub, ReportsWhatWasLeftOpenWithTheValueUsed) {
     EXPECT_EQ(number_attribute(folder_ / "p.bgsub.h5", "/", "window"), 19);
     EXPECT_THAT(outcome.out, HasSubstr("lambda 0.0119"));
     // Without noise S is the square.
-    EXPECT_NEAR(report()["accuracy"]["density"], 20.0 * 20 / (73 * 97), 0.02);
+    EXPECT_NEAR(report()["results"]["density"], 20.0 * 20 / (73 * 97), 0.02);
     ASSERT_EQ(run_to_arrays(
                   {clip(), "--solver", "accaltproj", "--threshold", "noise:6", "--window", "12"})
                   .status,
@@ -142,7 +142,7 @@ TEST_F(Bgsub, ReportsWhatWasLeftOpenWithTheValueUsed) {
     EXPECT_EQ(report()["parameters"]["rank"], 2);
     EXPECT_EQ(report()["parameters"]["window"], 12);
     EXPECT_FALSE(report()["parameters"].contains("lambda"));
-    EXPECT_TRUE(report()["accuracy"].contains("threshold"));
+    EXPECT_TRUE(report()["results"].contains("threshold"));
 }
 
 TEST_F(Bgsub, TakesBlackFrames) {
@@ -154,7 +154,7 @@ TEST_F(Bgsub, TakesBlackFrames) {
     const Outcome outcome = run_to_arrays({clip()});
     ASSERT_EQ(outcome.status, 0) << outcome.error;
     EXPECT_THAT(masks_in(folder_ / "clip.mask.npy", "3, 4, 8"), Each(0));
-    EXPECT_EQ(report()["accuracy"]["rank"], 0);
+    EXPECT_EQ(report()["results"]["rank"], 0);
 }
 
 TEST_F(Bgsub, ScalesAndTakesTheChosenFrames) {
@@ -180,7 +180,7 @@ TEST_F(Bgsub, WindowsGiveEveryFrameOnce) {
         ASSERT_EQ(outcome.status, 0) << outcome.error;
         const auto masks = masks_in(folder_ / "clip.mask.npy", "38, 73, 97");
         EXPECT_GT(f_measure(masks, scene, frames), 0.95) << windows[0];
-        EXPECT_EQ(report()["sequence"]["windows"], windows[0] == "100" ? 1 : 2) << windows[0];
+        EXPECT_EQ(report()["results"]["windows"], windows[0] == "100" ? 1 : 2) << windows[0];
     }
 }
 
@@ -217,10 +217,10 @@ TEST_F(Bgsub, ByProjections) {
     ASSERT_EQ(outcome.status, 0) << outcome.error;
     EXPECT_THAT(outcome.out, HasSubstr("robust PCA, accaltproj, rank up to 2"));
     EXPECT_GT(f_measure(masks_in(folder_ / "clip.mask.npy", "19, 73, 97"), scene, 19), 0.97);
-    EXPECT_LE(report()["accuracy"]["rank"], 2);
-    EXPECT_LE(report()["accuracy"]["residual"], 1e-5);
+    EXPECT_LE(report()["results"]["rank"], 2);
+    EXPECT_LE(report()["results"]["residual"], 1e-5);
     ASSERT_EQ(run_to_arrays({clip(), "--solver", "accaltproj", "--rank", "1"}).status, 0);
-    EXPECT_EQ(report()["accuracy"]["rank"], 1);
+    EXPECT_EQ(report()["results"]["rank"], 1);
     EXPECT_EQ(report()["parameters"]["rank"], 1);
 }
 
@@ -236,10 +236,10 @@ TEST_F(Bgsub, FollowsOnline) {
                                        HasSubstr("38 frames of 97x73 pixels")));
         const auto masks = masks_in(folder_ / "clip.mask.npy", "38, 73, 97");
         EXPECT_GT(f_measure(masks, scene, 38), 0.95) << burn_in;
-        EXPECT_EQ(report()["sequence"]["frames"], 38);
+        EXPECT_EQ(report()["results"]["frames"], 38);
     }
     EXPECT_EQ(report()["parameters"]["memory"], 50);
-    EXPECT_FALSE(report()["sequence"].contains("windows"));
+    EXPECT_FALSE(report()["results"].contains("windows"));
 }
 
 TEST_F(Bgsub, WritesPicturesAndHdf5) {
@@ -275,7 +275,7 @@ TEST_F(BgsubScale, OnlineMemoryDoesNotGrow) {
     };
     const std::int64_t few = peak(":200");
     const std::int64_t many = peak(":2000");
-    EXPECT_EQ(report()["sequence"]["frames"], frames);
+    EXPECT_EQ(report()["results"]["frames"], frames);
     // 1,800 more frames have 1,800 x 40 x 30 x (4 + 3 bytes of the frame, 9 of its results): 35 MB.
     EXPECT_LT(many, few + (3 << 20));
 }
@@ -390,7 +390,7 @@ TEST_F(BgsubVideo, SaysWhereItIsCutOff) {
     write_bytes(video(), bytes.substr(0, bytes.size() / 2));
     const Outcome outcome = run_to_arrays({video(), "--quiet"});
     ASSERT_EQ(outcome.status, 0) << outcome.error;
-    const int frames = report()["sequence"]["frames"];
+    const int frames = report()["results"]["frames"];
     EXPECT_GT(frames, 5);
     EXPECT_LT(frames, 25);
     EXPECT_THAT(outcome.error, HasSubstr("video.avi: read " + std::to_string(frames) +
@@ -407,7 +407,7 @@ TEST_F(BgsubVideo, TakesAVideoThatClaimsMoreThanFits) {
     const Outcome outcome = run_to_arrays({video(), "--method", "median"});
     ASSERT_EQ(outcome.status, 0) << outcome.error;
     EXPECT_THAT(outcome.error, IsEmpty());
-    EXPECT_EQ(report()["sequence"]["frames"], 12);
+    EXPECT_EQ(report()["results"]["frames"], 12);
 }
 
 TEST_F(BgsubVideo, MemoryIsBoundedByTheWindow) {
@@ -427,7 +427,7 @@ TEST_F(Bgsub, ScoresByTheRulesOfChangeDetection) {
         arguments.insert(arguments.end(), {*highway, "--truth", *highway, "--out", folder_ / "h"});
         const Outcome outcome = run_to_arrays(arguments);
         EXPECT_EQ(outcome.status, 0) << outcome.error;
-        EXPECT_EQ(report()["sequence"]["scored_frames"], frames);
+        EXPECT_EQ(report()["accuracy"]["scored_frames"], frames);
         return report()["accuracy"]["f_measure"].get<double>();
     };
     const double rpca = f_of({"--frames", "100:200"});

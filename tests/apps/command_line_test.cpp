@@ -13,9 +13,9 @@ using testing::SizeIs;
 using testing::StartsWith;
 
 TEST(Help, NamesEveryFlagAndShowsAnExample) {
-    const std::vector<std::string> every{"--out",    "--threads", "--quiet",
-                                         "--strict", "--version", "Example:"};
-    const std::vector<std::string> computing{"--device", "--repeat", "--report"};
+    const std::vector<std::string> every{"-o,--out",  "--report", "--threads",    "-q,--quiet",
+                                         "--verbose", "--strict", "-V,--version", "Example:"};
+    const std::vector<std::string> computing{"--device", "--repeat"};
     const std::vector<std::pair<std::string, std::vector<std::string>>> own{
         {"stap",
          joined(computing,
@@ -23,7 +23,7 @@ TEST(Help, NamesEveryFlagAndShowsAnExample) {
                  "--doppler-bins", "--taper",    "--tdof",    "--training-block", "--training",
                  "--guard",        "--loading",  "--azimuth", "--solver",         "--precision",
                  "--impl",         "--detector", "--pfa",     "--truth",          "--save",
-                 "--plot",         "--spacing",  "--prf"})},
+                 "--plot",         "--spacing",  "--prf",     "--fftshift"})},
         {"stap_sim",
          {"--perfect", "--clutter", "--channels", "--pulses", "--range-cells", "--spacing", "--cnr",
           "--beta", "--motion", "--patches", "--jammer", "--target", "--seed", "--doppler-bins",
@@ -60,7 +60,12 @@ TEST(Version, IsTheProjects) {
         const Outcome version = run_program(program, {"--version"});
         EXPECT_EQ(version.status, 0);
         EXPECT_THAT(version.out, StartsWith(program + " " + core::version()));
-        EXPECT_THAT(lines(version.out), SizeIs(1));
+        const auto text = lines(version.out);
+        ASSERT_THAT(text, SizeIs(2));
+        for (const char* const library :
+             {"built with ", core::compiler(), "CUDA", "HDF5 ", "OpenCV"}) {
+            EXPECT_THAT(text[1], HasSubstr(library));
+        }
     }
 }
 
@@ -75,11 +80,11 @@ INSTANTIATE_TEST_SUITE_P(
     All, RefusedCommand,
     testing::Values(
         Refusal{"flow_no_images", "oflow", {}, "images is required"},
-        Refusal{"flow_unknown_alone", "oflow", {"--bogus"}, "not expected: --bogus"},
-        Refusal{"bgsub_unknown_alone", "bgsub", {"--bogus"}, "not expected: --bogus"},
-        Refusal{"corr_unknown_alone", "corr", {"--bogus"}, "not expected: --bogus"},
-        Refusal{"stap_unknown_alone", "stap", {"--bogus"}, "not expected: --bogus"},
-        Refusal{"sim_unknown_alone", "stap_sim", {"--bogus"}, "not expected: --bogus"},
+        Refusal{"flow_unknown_alone", "oflow", {"--bogus"}, "unknown argument --bogus"},
+        Refusal{"bgsub_unknown_alone", "bgsub", {"--bogus"}, "unknown argument --bogus"},
+        Refusal{"corr_unknown_alone", "corr", {"--bogus"}, "unknown argument --bogus"},
+        Refusal{"stap_unknown_alone", "stap", {"--bogus"}, "unknown argument --bogus"},
+        Refusal{"sim_unknown_alone", "stap_sim", {"--bogus"}, "unknown argument --bogus"},
         Refusal{"flow_one_image",
                 "oflow",
                 {"/nonexistent/a.png", "--device", "cpu"},

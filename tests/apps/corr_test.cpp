@@ -265,7 +265,7 @@ TEST_F(Corr, WritesTableAndReport) {
     EXPECT_EQ(report["stages"][3]["name"], "spectrum");
     EXPECT_EQ(report["stages"][2]["name"], "correlate");
     EXPECT_GT(report["compute_ms"], 0);
-    EXPECT_TRUE(report["accuracy"].contains("correlation_length_x"));
+    EXPECT_TRUE(report["results"].contains("correlation_length_x"));
 }
 
 TEST_F(Corr, WritesThePowerSpectrumBesideTheRadialAverage) {

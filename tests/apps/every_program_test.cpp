@@ -4,6 +4,8 @@
 // without permission.
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "aperture/core/executor.hpp"
 #include "tests/apps/program_inputs.hpp"
 
@@ -46,21 +48,65 @@ class EveryProgram : public ProgramInputs, public testing::WithParamInterface<Go
 INSTANTIATE_TEST_SUITE_P(
     All, EveryProgram,
     testing::Values(
-        GoodRun{"stap", {"--cube", "FOLDER/c.h5", "--loading", "rel:1e-2"}, "c.stap.h5", 20'000},
+        GoodRun{"stap", {"FOLDER/c.h5", "--loading", "rel:1e-2"}, "c.stap.h5", 20'000},
         GoodRun{"stap_sim", {"--perfect", "small", "--out", "FOLDER/s.h5"}, "s.h5", 100'000},
         GoodRun{"oflow", {"FOLDER/a.pgm", "FOLDER/V/1.pgm"}, "a.flo", 20'000},
         GoodRun{"corr", {"FOLDER/a.pgm"}, "a.corr.h5", 10'000},
         GoodRun{"bgsub", {"FOLDER/V", "--out-format", "npy"}, "V.background.npy", 5'000}),
     [](const auto& instance) { return instance.param.program; });
 
-TEST_P(EveryProgram, SaysOnStderrWhichDeviceItTakes) {
+TEST_P(EveryProgram, SaysWhichDeviceItTakesIfItIsVerbose) {
     if (!has_device()) GTEST_SKIP() << "computes on the CPU only";
     const std::string begin = GetParam().program + ": device: ";
-    const Outcome outcome = run_with({"--device", "auto"});
+    const Outcome outcome = run_with({"--device", "auto", "--verbose"});
     EXPECT_EQ(outcome.status, 0) << outcome.error;
-    const auto* device = core::gpu_status().usable ? "GPU" : "CPU (no usable GPU: ";
-    EXPECT_THAT(lines(outcome.error), Contains(StartsWith(begin + device)));
-    EXPECT_THAT(run_with({}).error, IsEmpty());
+    const core::GpuStatus status = core::gpu_status();
+    EXPECT_THAT(lines(outcome.error),
+                Contains(StartsWith(begin + (status.usable ? "GPU 0" : "CPU (no usable GPU: "))));
+    const Outcome silent = run_with({"--device", "auto", "--report", "FOLDER/r.json"});
+    EXPECT_THAT(silent.error, IsEmpty());
+    const auto device = read_json(folder_ / "r.json")["device"];
+    EXPECT_EQ(device["kind"], status.usable ? "gpu" : "cpu");
+    if (!status.usable) {
+        EXPECT_EQ(device["reason"], status.reason);
+    }
+}
+
+TEST_P(EveryProgram, WritesItsReportToStandardOutput) {
+    const Outcome outcome = run_with({"--report", "-"});
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+    const auto report = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(report["schema"], 2);
+    EXPECT_EQ(report["program"], GetParam().program);
+    EXPECT_THAT(report["command_line"].get<std::string>(), HasSubstr("--report -"));
+    EXPECT_THAT(report["outputs"][0]["path"].get<std::string>(),
+                testing::EndsWith(GetParam().output));
+    EXPECT_THAT(outcome.error, HasSubstr(GetParam().output)) << "the summary";
+    EXPECT_FALSE(std::filesystem::exists("-"));
+}
+
+TEST_P(EveryProgram, WritesNothingElseToStandardOutput) {
+    // stap_sim has --out among its arguments.
+    const Outcome outcome = has_device() ? run_with({"--out", "-"})
+                                         : run("stap_sim", {"--perfect", "small", "--out", "-"});
+    expect_refused(GetParam().program, outcome,
+                   "--out -: only --report can be written to standard output");
+}
+
+TEST_P(EveryProgram, ProposesTheFlagThatWasMeant) {
+    expect_refused(GetParam().program, run_with({"--thread", "2"}),
+                   "unknown argument --thread, did you mean --threads? (see " + GetParam().program +
+                       " --help)");
+    expect_refused(GetParam().program, run_with({"--zzzzzzzz"}),
+                   "unknown argument --zzzzzzzz (see ");
+}
+
+TEST_P(EveryProgram, HasShortFlags) {
+    const Outcome quiet = run_with({"-q"});
+    EXPECT_EQ(quiet.status, 0) << quiet.error;
+    EXPECT_THAT(quiet.out, IsEmpty());
+    EXPECT_EQ(run_program(GetParam().program, {"-V"}).out,
+              run_program(GetParam().program, {"--version"}).out);
 }
 
 TEST_P(EveryProgram, OnAGpuThatIsNotThereFailsWithStatusTwo) {

@@ -90,14 +90,14 @@ TEST_F(GpuBgsub, FindsTheCpusBackgroundByProjections) {
 }
 
 TEST_F(GpuBgsub, RefusesWhatACpuHasToDo) {
-    options_.common.device = DeviceChoice::gpu;
+    options_.common.device = {DeviceKind::gpu};
     options_.method = BackgroundMethod::median;
     EXPECT_THROW(device_for(options_, console_), core::InvalidArgument);
     options_.method = BackgroundMethod::rpca;
     options_.online = true;
     EXPECT_THROW(device_for(options_, console_), core::InvalidArgument);
-    options_.common.device = DeviceChoice::automatic;
-    EXPECT_EQ(device_for(options_, console_), DeviceChoice::cpu);
+    options_.common.device = {};
+    EXPECT_EQ(device_for(options_, console_), DeviceChoice{DeviceKind::cpu});
 }
 
 TEST_F(GpuBgsub, RefusesWhatDoesNotFitItsMemory) {

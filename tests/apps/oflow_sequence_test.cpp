@@ -136,7 +136,7 @@ TEST_F(OflowSequence, DrawsAllPicturesOnOneScale) {
     write_texture(frame(2), {.width = 64, .height = 48}, -3 * shift_u, -3 * shift_v);
     ASSERT_EQ(run({folder_ / "frames", "--report", folder_ / "r.json"}).status, 0);
     const auto report = read_json(folder_ / "r.json");
-    const double largest = report["sequence"]["largest_motion"];
+    const double largest = report["results"]["largest_motion"];
     EXPECT_NEAR(largest, 2 * std::hypot(shift_u, shift_v), 0.8);
     for (const std::string file : {"frames.flow/000000", "frames.flow/000001"}) {
         const auto wanted = media::draw_flow(media::read_flow(folder_ / (file + ".flo")), largest);
@@ -162,10 +162,10 @@ TEST_F(OflowSequence, WritesAFileOfEachKindForEachPair) {
     EXPECT_EQ(report["program"], "oflow");
     EXPECT_EQ(report["parameters"]["width"], 64);
     EXPECT_EQ(report["parameters"]["solver"], "redblack");
-    EXPECT_GT(report["accuracy"]["consistent"], 80);
-    EXPECT_EQ(report["sequence"]["pairs"], 2);
-    EXPECT_EQ(report["sequence"]["warm_starts"], 1);
-    EXPECT_GT(report["sequence"]["pairs_per_second"], 0);
+    EXPECT_GT(report["results"]["consistent"], 80);
+    EXPECT_EQ(report["results"]["pairs"], 2);
+    EXPECT_EQ(report["results"]["warm_starts"], 1);
+    EXPECT_GT(report["results"]["pairs_per_second"], 0);
     std::vector<std::string> names;
     for (const auto& stage : report["stages"]) names.push_back(stage["name"]);
     EXPECT_THAT(names, ElementsAre("read", "pyramid", "warp", "derivatives", "solve", "median",
@@ -181,8 +181,8 @@ TEST_F(OflowSequence, StartsAnewWhereTheFlowBeforeDoesNotHelp) {
     write_texture(frame(5), {.width = 64, .height = 48}, 700 - shift_u, 300 - shift_v);
     ASSERT_EQ(run({folder_ / "frames", "--no-picture", "--report", folder_ / "r.json"}).status, 0);
     const auto report = read_json(folder_ / "r.json");
-    EXPECT_EQ(report["sequence"]["pairs"], 5);
-    EXPECT_LE(report["sequence"]["warm_starts"], 2);
+    EXPECT_EQ(report["results"]["pairs"], 5);
+    EXPECT_LE(report["results"]["warm_starts"], 2);
     const auto still = media::read_flow(folder_ / "frames.flow/000003.flo");
     EXPECT_THAT(std::vector<float>(still.begin(), still.end()), testing::Each(0.0F));
     expect_flow("frames.flow/000004.flo");

@@ -302,8 +302,8 @@ TEST_F(Oflow, SaysThatATruthIsUnknown) {
 TEST_F(Oflow, ChecksTheWayBack) {
     write_pair();
     const auto report = report_of({"--consistency", picture("mask")});
-    EXPECT_GT(report["accuracy"]["consistent"], 90);
-    EXPECT_LT(report["accuracy"]["consistent"], 100);
+    EXPECT_GT(report["results"]["consistent"], 90);
+    EXPECT_LT(report["results"]["consistent"], 100);
     const auto mask = media::read_image(picture("mask"));
     EXPECT_EQ(mask.planes(0, 36, 48), 255);
     // The last columns move out of the image.
@@ -313,7 +313,7 @@ TEST_F(Oflow, ChecksTheWayBack) {
     EXPECT_EQ(white + std::count(values.begin(), values.end(), 0.0F),
               static_cast<std::ptrdiff_t>(values.size()));
     EXPECT_NEAR(100.0 * static_cast<double>(white) / static_cast<double>(values.size()),
-                report["accuracy"]["consistent"], 1e-9);
+                report["results"]["consistent"], 1e-9);
 }
 
 TEST_F(Oflow, TabulatesTheConvergence) {
@@ -326,8 +326,8 @@ TEST_F(Oflow, TabulatesTheConvergence) {
     EXPECT_THAT(table[1], StartsWith("0,"));
     EXPECT_THAT(table[31], StartsWith("30,"));
     EXPECT_LT(std::stod(table[31].substr(3)), std::stod(table[1].substr(2)));
-    EXPECT_EQ(report["accuracy"]["iterations"], 30);
-    EXPECT_NEAR(report["accuracy"]["residual"], std::stod(table[31].substr(3)), 1e-7);
+    EXPECT_EQ(report["results"]["iterations"], 30);
+    EXPECT_NEAR(report["results"]["residual"], std::stod(table[31].substr(3)), 1e-7);
 }
 
 TEST_F(Oflow, DrawsTheConvergence) {

@@ -188,8 +188,8 @@ TEST_F(ProgramOutputs, HaveReportsWhateverTheNames) {
             }
         }
         for (const char* const count : {"frames", "pairs", "images", "skipped", "warm_starts"}) {
-            if (!report.contains("sequence") || !report["sequence"].contains(count)) continue;
-            EXPECT_TRUE(report["sequence"][count].is_number_integer()) << program << ' ' << count;
+            if (!report["results"].contains(count)) continue;
+            EXPECT_TRUE(report["results"][count].is_number_integer()) << program << ' ' << count;
         }
         std::filesystem::remove(folder_ / "r.json");
     }

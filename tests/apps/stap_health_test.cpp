@@ -73,7 +73,7 @@ TEST_F(StapHealth, FailedCovariancesAreWarnedOfEvenWhenQuiet) {
     EXPECT_THAT(info.extent, ElementsAre(8, 2));
     for (std::size_t i = 0; i < info.values.size(); ++i)
         EXPECT_EQ(info.values[i] != 0, i % 2 == 0) << i;
-    EXPECT_EQ(report()["accuracy"]["failed_matrices"], 8);
+    EXPECT_EQ(report()["results"]["failed_matrices"], 8);
 }
 
 TEST_F(StapHealth, FailedCovariancesEndAStrictRunWithStatusThree) {
@@ -120,8 +120,8 @@ TEST_F(StapHealth, StrongClutterIsRepeatedAndSaid) {
     EXPECT_THAT(outcome.error, HasSubstr("64 of 64 covariances were repeated in fp64"));
     EXPECT_THAT(outcome.out, HasSubstr("all factored, 64 repeated in fp64"));
     EXPECT_THAT(read_dataset<int>(result(), "/attempt").values, Each(1));
-    EXPECT_EQ(report()["accuracy"]["repeated_matrices"], 64);
-    EXPECT_EQ(report()["parameters"]["pfa_held"], true);
+    EXPECT_EQ(report()["results"]["repeated_matrices"], 64);
+    EXPECT_EQ(report()["results"]["pfa_held"], true);
 
     const Outcome fp32 = run({"--detector", "amf", "--precision", "fp32"});
     EXPECT_THAT(fp32.error, HasSubstr("are unreliable in this precision"));
@@ -140,8 +140,8 @@ TEST_F(StapHealth, EqualChannelsAreLoadedAndMarked) {
     const Outcome outcome = run({"--detector", "amf", "--report", folder_ / "r.json"});
     EXPECT_EQ(outcome.status, 0);
     EXPECT_THAT(outcome.error, HasSubstr("8 of 16 covariances required loading"));
-    EXPECT_EQ(report()["accuracy"]["loaded_matrices"], 8);
-    EXPECT_EQ(report()["parameters"]["pfa_held"], false);
+    EXPECT_EQ(report()["results"]["loaded_matrices"], 8);
+    EXPECT_EQ(report()["results"]["pfa_held"], false);
     const auto cell = read_column(result(), "/detections", "range_cell");
     const auto loaded = read_column(result(), "/detections", "loaded");
     ASSERT_FALSE(cell.empty());
@@ -153,9 +153,9 @@ TEST_F(StapHealth, LoadingDoesNotHoldTheFalseAlarmProbability) {
     const Outcome outcome =
         run({"--detector", "amf", "--loading", "rel:1e-3", "--report", folder_ / "r.json"});
     EXPECT_THAT(outcome.error, HasSubstr("with diagonal loading the false-alarm probability"));
-    EXPECT_EQ(report()["parameters"]["pfa_held"], false);
+    EXPECT_EQ(report()["results"]["pfa_held"], false);
     run({"--detector", "amf", "--report", folder_ / "r.json"});
-    EXPECT_EQ(report()["parameters"]["pfa_held"], true);
+    EXPECT_EQ(report()["results"]["pfa_held"], true);
 }
 
 TEST_F(StapHealth, ABlockIsTwiceTheOrderWhereTheCubeAllows) {

@@ -8,4 +8,8 @@ namespace aperture::core {
 const char* version();
 const char* git_commit();
 
+/// "g++ 12.2.0", and the CUDA toolkit's version, "13.0.88", empty in a build without CUDA.
+const char* compiler();
+const char* cuda_version();
+
 }  // namespace aperture::core

@@ -59,6 +59,8 @@ struct RadarCube {
     std::optional<core::index_t> training_block;  ///< range cells
     std::optional<double> element_spacing_wavelengths;
     std::optional<double> prf_hz;
+    std::optional<double> range_bin_m;  ///< length of a range cell
+    double range_start_m = 0;           ///< range of cell 0; valid with range_bin_m
     /// Extents [vector][channels*tdof] of /steering, if the file has one.
     std::optional<core::Extents<2>> steering;
 

@@ -23,6 +23,7 @@ struct Column {
     std::variant<std::vector<std::int64_t>, std::vector<double>, std::vector<float>,
                  std::vector<std::string>>
         values;
+    std::string units = "";  ///< "Hz", "degrees"; empty if it has none
 };
 
 namespace detail {
@@ -71,21 +72,26 @@ struct Part {
 /// compounds {r,i}, which h5py reads as complex64 or complex128. Datasets are contiguous, except
 /// those that grow.
 ///
+/// Every named axis of a dataset gets a dimension scale, the dataset of that name ("/doppler") with
+/// the coordinates along the axis: those of `coordinates`, else 0, 1, 2, ... So netCDF's readers,
+/// xarray among them, show named coordinates.
+///
 /// T is one of std::complex<float>, std::complex<double>, float, double, std::int32_t,
 /// std::int64_t, std::uint8_t. Names are paths inside the file ("/output"); missing groups are
 /// created. A full disk and every other failure throws core::InvalidArgument "NAME: cannot write:
 /// REASON".
 class ResultFile {
   public:
-    using Attribute = std::variant<std::int64_t, double, std::string>;
+    using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::string>>;
 
     explicit ResultFile(const std::filesystem::path& target);
     ~ResultFile();
     ResultFile(const ResultFile&) = delete;
     ResultFile& operator=(const ResultFile&) = delete;
 
-    /// Creates a dataset for `write_part`. `axes`, if any, become its dimension labels. If it
-    /// `grows`, parts may be written beyond its first extent, which then grows as required.
+    /// Creates a dataset for `write_part`. `axes`, if any, name its axes, which have one length in
+    /// all datasets. If it `grows`, parts may be written beyond its first extent, which then grows
+    /// as required.
     template <class T>
     void create(const std::string& dataset, const std::vector<core::index_t>& extents,
                 const std::vector<std::string>& axes = {}, bool grows = false) {
@@ -109,9 +115,16 @@ class ResultFile {
         create<std::remove_const_t<T>>(dataset, {values.extent.begin(), values.extent.end()}, axes);
         write_part(dataset, core::Extents<Rank>{}, values);
     }
+    /// The coordinates along an axis of that name, in order, for example "doppler", in "Hz",
+    /// meaning "Doppler frequency". Units "1" are dimensionless.
+    void coordinates(const std::string& axis, const std::vector<double>& values,
+                     const std::string& units, const std::string& meaning);
     /// A one-dimensional dataset of records, with one member per column; strings have fixed length.
+    /// The axis of "/detections" is "detections_row". If a column has units, the attribute `units`
+    /// lists those of all.
     void table(const std::string& dataset, const std::vector<Column>& columns);
-    /// An attribute of an existing dataset, or of the file if `object` is "/".
+    /// An attribute of an existing dataset, or of the file if `object` is "/". A list becomes a
+    /// one-dimensional array.
     void attribute(const std::string& object, const std::string& name, const Attribute& value);
 
     /// Completes and returns the uncommitted file. Nothing can be written afterwards.
@@ -124,6 +137,7 @@ class ResultFile {
                         const std::vector<core::index_t>& extents,
                         const std::vector<std::string>& axes, bool grows);
     void write_box(const std::string& dataset, detail::Element element, const detail::Part& part);
+    void attach_scales();
 
     struct State;
     std::unique_ptr<State> state_;

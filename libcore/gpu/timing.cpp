@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "aperture/core/timing.hpp"
+
 #include <nvtx3/nvToolsExt.h>
 
-#include "aperture/core/timing.hpp"
 #include "libcore/gpu/cuda_check.hpp"
 #include "libcore/timeline_state.hpp"
 

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: Aperture contributors
 // SPDX-License-Identifier: Apache-2.0
+#include "librpca/gpu/cusolver_eigenvectors.hpp"
+
 #include <cusolverDn.h>
 
 #include "libcore/gpu/cuda_check.hpp"
-#include "librpca/gpu/cusolver_eigenvectors.hpp"
 
 namespace aperture::core {
 
